@@ -1,0 +1,32 @@
+"""The router: what every page shares, and the list of pages."""
+
+import streamlit as st
+
+# Drawn inline: Streamlit fetches icons named ":material/...:" from the network when they stand in the browser's tab.
+ICON = """<svg viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#0B5CAD"/><g fill="#fff">
+<rect x="6" y="6" width="6" height="6"/><rect x="6" y="13" width="6" height="6" opacity=".45"/>
+<rect x="13" y="13" width="6" height="6"/><rect x="6" y="20" width="6" height="6"/>
+<rect x="13" y="20" width="6" height="6" opacity=".45"/><rect x="20" y="20" width="6" height="6"/></g></svg>"""
+ABOUT = "**Heads Up** shows what every attention head of a transformer is doing while it works."
+
+st.set_page_config(page_icon=ICON, layout="wide", menu_items={"About": ABOUT})
+page = st.navigation(
+    [
+        st.Page("pages/home.py", title="Home", icon=":material/home:", default=True),
+        st.Page(
+            "pages/translate.py",
+            title="Translate",
+            icon=":material/translate:",
+            help="English to French, one token at a time, with every head of an encoder-decoder.",
+        ),
+        st.Page(
+            "pages/write.py",
+            title="Write",
+            icon=":material/edit:",
+            help="Shakespeare, one character at a time, with every head of a decoder.",
+        ),
+    ],
+    position="top",
+)
+st.set_page_config(page_title=f"{page.title} · Heads Up")
+page.run()

@@ -1,0 +1,111 @@
+"""The command line: python -m transformer COMMAND."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import orjson
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+console = Console(stderr=True)
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+                  help="Train, measure and use the models of Heads Up.")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON line, last.")]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps")]
+
+
+def settings(pairs: list[str]) -> dict[str, object]:
+    """["d_model=16", "norm=post"] as values; raises ValueError for one without '='."""
+    found = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise ValueError(f"--set {pair!r} has no '='; write --set key=value")
+        try:
+            found[key] = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            found[key] = value
+    return found
+
+
+def report(result: dict[str, object], as_json: bool) -> None:
+    if as_json:
+        print(orjson.dumps(result).decode(), flush=True)
+    else:
+        for key, value in result.items():
+            console.print(f"{key:>20}  {value}")
+
+
+@app.command()
+def train(
+    out: Annotated[Path, typer.Option(help="The run folder.")],
+    preset: Annotated[str, typer.Option(help="A named configuration; see transformer/presets.py.")] = "translate",
+    steps: Annotated[int | None, typer.Option(help="Optimizer steps, the schedule's length.")] = None,
+    minutes: Annotated[float | None, typer.Option(help="Stop early after so many minutes; resume goes on.")] = None,
+    device: Device = "auto",
+    set_: Annotated[list[str], typer.Option("--set", help="Any setting, as key=value; again for more.")] = [],  # noqa: B006
+    resume: Annotated[bool, typer.Option(help="Go on from the last save in --out.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Train a model, or go on with one that was stopped."""
+    from transformer.config import RunConfig
+    from transformer.presets import preset as find_preset
+    from transformer.training.trainer import Trainer, choose_device
+
+    if resume:
+        if not (out / "last").exists() and not (out / ".last.old").exists():
+            raise ValueError(f"{out} has no last/ to resume from; leave --resume out to start")
+        config = RunConfig.model_validate_json((out / "config.json").read_bytes())
+    else:
+        if (out / "metrics.jsonl").exists():
+            raise ValueError(f"{out} holds a run already; add --resume to go on with it, or choose another --out")
+        config = find_preset(preset)
+    config = config.set(settings(set_) | ({"steps": steps} if steps else {}))
+    trainer = Trainer(out, config, device=choose_device(device))
+    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"),
+               TimeRemainingColumn(), TextColumn("{task.fields[numbers]}")]
+    seen: dict[str, object] = {}
+    with Progress(*columns, console=console) as progress:
+        bar = progress.add_task("step", total=config.train.steps, completed=trainer.step, numbers="")
+
+        def watch(row: dict[str, object]) -> None:
+            seen.update(row)
+            numbers = " ".join(f"{name} {seen[key]:,.{digits}f}" for name, key, digits in (
+                ("loss", "loss", 3), ("held-out", "validation_loss", 3), ("tokens/s", "tokens_per_sec", 0)) if key in seen)
+            progress.update(bar, completed=trainer.step, numbers=numbers)
+            if "validation_loss" in row:
+                progress.console.print(f"step {trainer.step}: {numbers}")
+
+        state = trainer.run(minutes=minutes, watch=watch)
+    report({"state": state, "step": trainer.step, "best_validation_loss": trainer.best, "seconds": trainer.seconds,
+            "folder": str(out)}, as_json)
+
+
+@app.command("list")
+def list_(
+    places: Annotated[list[Path], typer.Argument(help="Folders that hold checkpoints.")] = [Path("checkpoints")],  # noqa: B006
+    as_json: AsJson = False,
+) -> None:
+    """Say which checkpoints there are, reading no weights."""
+    from transformer.checkpoint import describe, find
+
+    for folder in find(*places):
+        about = describe(folder)
+        report({"id": about.id, "folder": str(folder), "kinds": about.config.kinds, **about.meta}, as_json)
+
+
+def main() -> int:
+    """Run a command; what a user can mend is one sentence, not a traceback."""
+    try:
+        app()
+    except ValueError as error:
+        console.print(f"[bold red]error[/]: {error}", markup=True, highlight=False)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

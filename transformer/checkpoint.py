@@ -1,0 +1,212 @@
+"""Checkpoints: weights, tokenizer and what is known about them, in a folder that is whole or not there."""
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import orjson
+import torch
+from pydantic import ValidationError
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_model, save_model
+
+from transformer import tokenizer as tokenizers
+from transformer.config import ModelConfig, TrainConfig
+from transformer.model.models import Transformer
+
+FORMAT = 1
+
+
+class CheckpointError(ValueError):
+    """A folder that is not a whole checkpoint; the message says which file, and what to do."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a folder says of itself without its weights being read."""
+
+    folder: Path
+    id: str  # name@hash
+    config: ModelConfig
+    train: TrainConfig | None
+    tokenizer: dict[str, object] | None
+    meta: dict[str, object] = field(default_factory=dict)  # step, metrics, corpus, device, parameters
+
+    @property
+    def step(self) -> int | None:
+        return self.meta.get("step")
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """A model that is only looked at: in eval mode, without gradients, shared by everybody."""
+
+    description: Description
+    model: Transformer
+    tokenizer: tokenizers.Tokenizer | None  # of what the model writes
+    source_tokenizer: tokenizers.Tokenizer | None  # of what it reads; the same one where they share
+
+    @property
+    def id(self) -> str:
+        return self.description.id
+
+    @property
+    def config(self) -> ModelConfig:
+        return self.description.config
+
+    @property
+    def meta(self) -> dict[str, object]:
+        return self.description.meta
+
+    @cached_property
+    def device(self) -> torch.device:
+        return next(self.model.parameters()).device
+
+
+def _sha256(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """A folder to write into that takes the place of `folder` at the end, or leaves no trace."""
+    new, old = folder.with_name(f".{folder.name}.new-{os.getpid()}"), folder.with_name(f".{folder.name}.old")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    try:
+        yield new
+        manifest = {str(p.relative_to(new)): _sha256(p) for p in sorted(new.rglob("*")) if p.is_file()}
+        (new / "manifest.json").write_bytes(orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
+        for path in [*(p for p in new.rglob("*") if p.is_file()), new]:
+            handle = os.open(path, os.O_RDONLY)
+            os.fsync(handle)
+            os.close(handle)
+        if folder.exists():
+            shutil.rmtree(old, ignore_errors=True)
+            folder.rename(old)
+        new.rename(folder)
+        shutil.rmtree(old, ignore_errors=True)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def recover(folder: Path) -> None:
+    """Put back what `whole_folder` had moved aside if it was killed between its two renames."""
+    old = folder.with_name(f".{folder.name}.old")
+    if old.exists() and not folder.exists():
+        old.rename(folder)
+
+
+def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | None,
+         source_tokenizer: tokenizers.Tokenizer | None = None, train: TrainConfig | None = None,
+         meta: dict[str, object] | None = None, half: bool = False, files: dict[str, bytes] | None = None) -> None:
+    """Write a checkpoint in one piece. half: weights as float16; files: what else goes into the folder, by name."""
+    described = None
+    with whole_folder(folder) as new:
+        if tokenizer is not None:
+            shared = source_tokenizer in (None, tokenizer)
+            tokenizer.save(new / ("tokenizer.model" if shared else "target.model"))
+            if not shared:
+                source_tokenizer.save(new / "source.model")
+            described = {"kind": tokenizer.kind, "standardise": tokenizer.standardise, "shared": shared}
+        config = {"format": FORMAT, "model": model.config.model_dump(mode="json"), "tokenizer": described,
+                  "train": train.model_dump(mode="json") if train else None}
+        (new / "config.json").write_bytes(orjson.dumps(config, option=orjson.OPT_INDENT_2))
+        if half:
+            copy = Transformer(model.config).half()
+            copy.load_state_dict(model.state_dict())
+            model = copy
+        about = {**(meta or {}), "parameters": sum(p.numel() for p in model.parameters())}
+        save_model(model, str(new / "model.safetensors"), metadata={k: orjson.dumps(v).decode() for k, v in about.items()})
+        for name, content in (files or {}).items():
+            (new / name).parent.mkdir(parents=True, exist_ok=True)
+            (new / name).write_bytes(content)
+
+
+def _read_json(path: Path) -> dict:
+    try:
+        value = orjson.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise CheckpointError(f"{path.parent.name} has no {path.name}; copy the whole checkpoint folder again") from None
+    except orjson.JSONDecodeError as error:
+        raise CheckpointError(f"{path.parent.name}/{path.name} is not readable JSON ({error}); "
+                              "copy the checkpoint folder again") from None
+    if not isinstance(value, dict):
+        raise CheckpointError(f"{path.parent.name}/{path.name} should hold a JSON object; copy the folder again")
+    return value
+
+
+def describe(folder: Path | str) -> Description:
+    """Read a checkpoint's JSON and the header of its weights. Raises CheckpointError where something is missing."""
+    folder = Path(folder).resolve()
+    if not folder.is_dir():
+        raise CheckpointError(f"there is no checkpoint folder {folder.name}; `python -m transformer list` shows what is there")
+    _read_json(folder / "manifest.json")
+    config = _read_json(folder / "config.json")
+    if config.get("format") != FORMAT:
+        raise CheckpointError(f"{folder.name} has format {config.get('format')}, this version reads format {FORMAT}; "
+                              "update Heads Up or save the checkpoint again")
+    try:
+        model = ModelConfig.model_validate(config.get("model"))
+        train = TrainConfig.model_validate(config["train"]) if config.get("train") else None
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise CheckpointError(f"{folder.name}/config.json: {'.'.join(map(str, first['loc']))} {first['msg']}") from None
+    try:
+        with safe_open(str(folder / "model.safetensors"), "pt") as file:
+            meta = {k: orjson.loads(v) for k, v in (file.metadata() or {}).items() if k != "format"}
+    except FileNotFoundError:
+        raise CheckpointError(f"{folder.name} has no model.safetensors; copy the whole checkpoint folder again") from None
+    except (SafetensorError, orjson.JSONDecodeError, OSError) as error:
+        raise CheckpointError(f"{folder.name}/model.safetensors is damaged ({error}); copy it again") from None
+    name = f"{folder.name}@{_sha256(folder / 'manifest.json')[:8]}"
+    return Description(folder, name, model, train, config.get("tokenizer"), meta)
+
+
+def verify(folder: Path) -> None:
+    """Compare every file with the manifest. Raises CheckpointError naming the first that is missing or differs."""
+    for name, digest in _read_json(folder / "manifest.json").items():
+        path = folder / name
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise CheckpointError(f"{folder.name}/manifest.json names a file outside its folder; do not use it")
+        if not path.is_file():
+            raise CheckpointError(f"{folder.name} has no {name}; copy the whole checkpoint folder again")
+        if _sha256(path) != digest:
+            raise CheckpointError(f"{folder.name}/{name} is damaged: it is not the file the manifest lists; copy it again")
+
+
+def load(folder: Path | str, *, device: str | torch.device = "cpu") -> Checkpoint:
+    """Open a checkpoint for looking at: eval mode, float32, no gradients. Raises CheckpointError if it is not whole."""
+    described = describe(folder)
+    verify(described.folder)
+    model = Transformer(described.config)
+    try:
+        load_model(model, str(described.folder / "model.safetensors"))
+    except (SafetensorError, RuntimeError) as error:
+        reason = str(error).strip().splitlines()[-1].strip()
+        raise CheckpointError(f"{described.folder.name}: the weights do not fit config.json ({reason})") from None
+    model = model.float().to(device).eval().requires_grad_(False)
+    about = described.tokenizer
+    if about is None:
+        return Checkpoint(described, model, None, None)
+
+    def read(name: str) -> tokenizers.SentencePieceTokenizer:
+        return tokenizers.load(described.folder / name, kind=about["kind"], standardise=about["standardise"])
+
+    if about["shared"]:
+        both = read("tokenizer.model")
+        return Checkpoint(described, model, both, both)
+    return Checkpoint(described, model, read("target.model"), read("source.model"))
+
+
+def find(*places: Path) -> list[Path]:
+    """Checkpoint folders right under some places, by name; hidden ones are being written."""
+    return sorted((p for place in places if place.is_dir() for p in place.iterdir()
+                   if p.is_dir() and not p.name.startswith(".") and (p / "config.json").exists()),
+                  key=lambda p: (p.name, str(p)))

@@ -1,0 +1,134 @@
+"""What a model is and how it is trained, as checked values that go to JSON and back."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Fraction = Annotated[float, Field(ge=0.0, lt=1.0)]
+Size = Annotated[int, Field(ge=1, le=65_536)]
+Layers = Annotated[int, Field(ge=0, le=96)]
+Id = Annotated[int, Field(ge=0, le=1_000_000)]
+
+
+class Config(BaseModel):
+    """Frozen, and a key that is not known is refused rather than ignored."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def replace(self, **changes: object) -> Self:
+        """A checked copy with some values changed; raises pydantic's ValidationError (a ValueError)."""
+        return type(self).model_validate({**self.model_dump(), **changes})
+
+
+class ModelConfig(Config):
+    """The architecture. With encoder and decoder layers it translates, with only a decoder it writes, with only an
+    encoder it classifies."""
+
+    d_model: Size = 128
+    n_heads: Annotated[int, Field(ge=1, le=128)] = 4
+    head_dim: Annotated[int, Field(ge=1, le=4096)] | None = None  # None: d_model / n_heads
+    encoder_layers: Layers = 2
+    decoder_layers: Layers = 2
+    d_ff: Size = 512
+    vocab_size: Annotated[int, Field(ge=1, le=1_000_000)] = 8_000
+    src_vocab_size: Annotated[int, Field(ge=1, le=1_000_000)] | None = None  # None: one vocabulary for both sides
+    max_len: Size = 128
+
+    dropout: Fraction = 0.1
+    attention_dropout: Fraction | None = None  # of the attention weights; None: the same as dropout
+    output_dropout: Fraction = 0.0  # before the output projection
+    norm: Literal["pre", "post"] = "pre"
+    norm_eps: Annotated[float, Field(gt=0.0, le=0.1)] = 1e-5
+    positions: Literal["sinusoidal", "learned", "rotary", "none"] = "sinusoidal"
+    sinusoid_layout: Literal["interleaved", "halves"] = "interleaved"
+    activation: Literal["relu", "gelu", "gelu_tanh", "silu"] = "relu"
+    embedding_norm: bool = False
+    embedding_scale: bool = True  # multiply embeddings by sqrt(d_model)
+    type_vocab: Annotated[int, Field(ge=0, le=16)] = 0  # segment embeddings (BERT); 0: none
+    tie_embeddings: bool = True  # source, target and output share one matrix
+    logits_bias: bool = False
+    init: Literal["xavier_uniform", "normal"] = "xavier_uniform"
+    pooling: Literal["max", "mean"] | None = None
+    n_classes: Annotated[int, Field(ge=2, le=10_000)] | None = None
+
+    pad_id: Id = 0
+    unk_id: Id | None = 1
+    bos_id: Id | None = 2
+    eos_id: Id | None = 3
+    start_id: Id = 2  # what the decoder reads first
+
+    @property
+    def width(self) -> int:
+        """Width of one head."""
+        return self.head_dim or self.d_model // self.n_heads
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The attention kinds this model has, of "encoder", "decoder" and "cross"."""
+        encoder, decoder = bool(self.encoder_layers), bool(self.decoder_layers)
+        return ("encoder",) * encoder + ("decoder",) * decoder + ("cross",) * (encoder and decoder)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.head_dim is None and self.d_model % self.n_heads:
+            raise ValueError(f"d_model {self.d_model} does not divide by n_heads {self.n_heads}; "
+                             "change one, or give head_dim")
+        if not self.encoder_layers and not self.decoder_layers:
+            raise ValueError("encoder_layers and decoder_layers are both 0; at least one stack is needed")
+        if not self.decoder_layers and (self.pooling is None or self.n_classes is None):
+            raise ValueError("an encoder alone needs pooling (max or mean) and n_classes")
+        if self.positions == "rotary" and self.width % 2:
+            raise ValueError(f"rotary positions turn pairs, and a head of {self.width} is odd; choose an even head_dim")
+        if self.tie_embeddings and self.src_vocab_size not in (None, self.vocab_size):
+            raise ValueError(f"tie_embeddings needs one vocabulary, not {self.src_vocab_size} and {self.vocab_size} "
+                             "pieces; set tie_embeddings=false or leave src_vocab_size out")
+        for name in ("pad_id", "unk_id", "bos_id", "eos_id", "start_id"):
+            if (value := getattr(self, name)) is not None and value >= self.vocab_size:
+                raise ValueError(f"{name} {value} is outside the vocabulary of {self.vocab_size}")
+        return self
+
+
+class TrainConfig(Config):
+    """What is learned, from what, and how."""
+
+    task: Literal["translation", "language-model"] = "translation"
+    corpus: str = "eng-fra"
+    tokenizer: Literal["unigram", "bpe", "char", "word"] = "unigram"
+    standardise: bool = False  # lower-case and strip punctuation before the tokenizer
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
+
+    steps: Annotated[int, Field(ge=1, le=100_000_000)] = 10_000
+    batch_tokens: Annotated[int, Field(ge=1, le=4_000_000)] = 3_000  # target positions, padding included
+    accumulate: Annotated[int, Field(ge=1, le=1_024)] = 1  # batches a step
+    optimizer: Literal["adam", "adamw", "muon", "rmsprop"] = "adamw"
+    lr: Annotated[float, Field(gt=0.0, le=10.0)] = 2e-3
+    betas: tuple[Fraction, Fraction] = (0.9, 0.98)
+    eps: Annotated[float, Field(gt=0.0, le=1.0)] = 1e-9
+    weight_decay: Annotated[float, Field(ge=0.0, le=10.0)] = 0.01
+    schedule: Literal["cosine", "inverse_sqrt", "linear", "plateau", "constant"] = "cosine"
+    warmup: Annotated[int, Field(ge=0, le=10_000_000)] = 400
+    final_lr: Fraction = 0.0  # the share of lr that cosine and linear end at
+    plateau_factor: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.1
+    plateau_patience: Annotated[int, Field(ge=1, le=1_000)] = 3  # evaluations without a better loss
+    early_stopping: Annotated[int, Field(ge=1, le=1_000)] | None = None  # the same, until the run ends
+    label_smoothing: Fraction = 0.1
+    clip: Annotated[float, Field(gt=0.0, le=1e6)] | None = 1.0  # gradient norm
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"  # auto: bfloat16 on CUDA devices that have it
+    eval_every: Annotated[int, Field(ge=1)] = 500
+    save_every: Annotated[int, Field(ge=1)] = 500
+
+
+class RunConfig(Config):
+    """One run: a model and its training."""
+
+    model: ModelConfig
+    train: TrainConfig
+
+    def set(self, settings: dict[str, object]) -> Self:
+        """A checked copy with settings such as {"d_model": 16, "lr": 1e-3}; raises ValueError for an unknown name."""
+        model = {k: v for k, v in settings.items() if k in ModelConfig.model_fields}
+        train = {k: v for k, v in settings.items() if k in TrainConfig.model_fields}
+        if unknown := settings.keys() - model.keys() - train.keys():
+            known = ", ".join(sorted({*ModelConfig.model_fields, *TrainConfig.model_fields}))
+            raise ValueError(f"unknown setting {', '.join(sorted(unknown))}; known are {known}")
+        return RunConfig(model=self.model.replace(**model), train=self.train.replace(**train))

@@ -1,0 +1,117 @@
+"""Batches as a function of their number, so that training resumes at any of them without replaying the ones before."""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+class Batch(NamedTuple):
+    """B sequences; where there is a source, S tokens of it."""
+
+    src: Tensor | None  # (B, S)
+    tgt: Tensor  # (B, T), what the decoder reads
+    labels: Tensor  # (B, T), what it should say, pad_id where nothing counts
+    tokens: int  # labels that count
+
+    def to(self, device: torch.device) -> "Batch":
+        move = [None if x is None else x.to(device, non_blocking=True) for x in self[:3]]
+        return Batch(*move, self.tokens)
+
+
+def pad(rows: list[list[int]], pad_id: int) -> Tensor:
+    """Rows of different lengths, padded on the right -> (B, longest)."""
+    out = np.full((len(rows), max(map(len, rows))), pad_id, dtype=np.int64)
+    for i, row in enumerate(rows):
+        out[i, : len(row)] = row
+    return torch.from_numpy(out)
+
+
+def by_length(lengths: np.ndarray, budget: int) -> list[slice]:
+    """Cut a sorted list of lengths so that rows x longest stays within `budget`, one row at least."""
+    cuts, start = [], 0
+    for i, length in enumerate(lengths):
+        if (i + 1 - start) * length > budget and i > start:
+            cuts.append(slice(start, i))
+            start = i
+    return [*cuts, slice(start, len(lengths))]
+
+
+class PairBatches:
+    """Sentence pairs in batches of similar length, shuffled anew each epoch.
+
+    pairs are (source ids, target ids) without special tokens; a source gets EOS, a target starts with start_id and
+    ends with EOS. batch_tokens counts positions of the longer side, padding included.
+    """
+
+    def __init__(self, pairs: list[tuple[list[int], list[int]]], *, batch_tokens: int, pad_id: int, start_id: int,
+                 eos_id: int, seed: int):
+        if not pairs:
+            raise ValueError("there are no sentence pairs to learn from; check the corpus and max_len")
+        self.pairs, self.pad_id, self.start_id, self.eos_id, self.seed = pairs, pad_id, start_id, eos_id, seed
+        self.lengths = np.array([(len(t) + 1, len(s) + 1) for s, t in pairs])
+        # rows are sorted by length in every epoch, so the cuts are the same in every epoch
+        self.cuts = by_length(np.sort(self.lengths.max(axis=1)), batch_tokens)
+        self.order = lru_cache(maxsize=1)(self._order)
+
+    def __len__(self) -> int:
+        """Batches in an epoch."""
+        return len(self.cuts)
+
+    def _order(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:
+        random = np.random.default_rng((self.seed, epoch))
+        longest = self.lengths.max(axis=1)
+        rows = np.lexsort((random.random(len(longest)), self.lengths.min(axis=1), longest))
+        return rows, random.permutation(len(self.cuts))
+
+    def make(self, chosen: list[tuple[list[int], list[int]]]) -> Batch:
+        src = pad([[*s, self.eos_id] for s, _ in chosen], self.pad_id)
+        tgt = pad([[self.start_id, *t] for _, t in chosen], self.pad_id)
+        labels = pad([[*t, self.eos_id] for _, t in chosen], self.pad_id)
+        return Batch(src, tgt, labels, sum(len(t) + 1 for _, t in chosen))
+
+    def __getitem__(self, index: int) -> Batch:
+        """Batch number `index`, counted over all epochs."""
+        epoch, k = divmod(index, len(self))
+        rows, shuffled = self.order(epoch)
+        return self.make([self.pairs[i] for i in rows[self.cuts[shuffled[k]]]])
+
+    def in_order(self) -> list[Batch]:
+        """All pairs once, for evaluation."""
+        rows = np.argsort(self.lengths.max(axis=1), kind="stable")
+        return [self.make([self.pairs[i] for i in rows[cut]]) for cut in self.cuts]
+
+
+class WindowBatches:
+    """Windows of max_len tokens of one long text: random ones to learn from, the whole text in a row to evaluate on."""
+
+    def __init__(self, ids: list[int], *, batch_tokens: int, max_len: int, seed: int):
+        if len(ids) < 2:
+            raise ValueError(f"the text has {len(ids)} tokens; at least 2 are needed to predict one from another")
+        self.ids = np.asarray(ids, dtype=np.int64)
+        self.window = min(max_len, len(ids) - 1)
+        self.rows, self.seed = max(1, batch_tokens // self.window), seed
+
+    def __len__(self) -> int:
+        """Batches in which as many tokens are read as the text has."""
+        return max(1, len(self.ids) // (self.rows * self.window))
+
+    def make(self, starts: np.ndarray) -> Batch:
+        windows = torch.from_numpy(self.ids[starts[:, None] + np.arange(self.window + 1)])  # (B, T + 1)
+        return Batch(None, windows[:, :-1], windows[:, 1:], windows[:, 1:].numel())
+
+    def __getitem__(self, index: int) -> Batch:
+        random = np.random.default_rng((self.seed, index))
+        return self.make(random.integers(0, len(self.ids) - self.window, self.rows))
+
+    def in_order(self) -> list[Batch]:
+        """Every token of the text but the first, predicted once, in windows that do not overlap."""
+        full = (len(self.ids) - 1) // self.window
+        starts = np.arange(full) * self.window
+        batches = [self.make(starts[i:i + self.rows]) for i in range(0, full, self.rows)]
+        if full * self.window < len(self.ids) - 1:  # what is left is a shorter window
+            rest = torch.from_numpy(self.ids[full * self.window:])[None]
+            batches.append(Batch(None, rest[:, :-1], rest[:, 1:], rest[:, 1:].numel()))
+        return batches

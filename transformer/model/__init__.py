@@ -1,0 +1,1 @@
+"""The model, from one head of attention to the whole transformer."""

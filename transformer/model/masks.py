@@ -1,0 +1,38 @@
+"""Boolean masks: True means "may attend", broadcastable to (B, H, Tq, Tk).
+
+B batch, Tq queries, Tk keys. Vaswani et al. 2017, section 3.2.3.
+"""
+
+import torch
+from torch import Tensor
+
+
+def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
+    """Keys that are not padding; ids (B, Tk) -> (B, 1, 1, Tk). Raises ValueError for a row that is all padding."""
+    mask = ids != pad_id
+    if not mask.any(dim=-1).all():
+        raise ValueError("a sequence is all padding, so nothing in it could be attended to; leave empty texts out")
+    return mask[:, None, None, :]
+
+
+def causal_mask(queries: int, keys: int, *, device: torch.device | None = None) -> Tensor:
+    """Each query sees itself and what came before -> (1, 1, Tq, Tk); the last query lines up with the last key."""
+    if queries > keys:
+        raise ValueError(f"{queries} queries but {keys} keys: the first queries would have nothing to attend to")
+    mask = torch.ones(queries, keys, dtype=torch.bool, device=device)
+    return mask.tril(keys - queries)[None, None]
+
+
+def target_mask(ids: Tensor, pad_id: int, *, queries: int | None = None) -> Tensor:
+    """Causal and padding together; ids (B, Tk) -> (B, 1, Tq, Tk). Tq is all of them, or the last `queries`.
+
+    Raises ValueError where a row starts with padding: its first query would have nothing to attend to.
+    """
+    if (ids[:, 0] == pad_id).any():
+        raise ValueError("a target starts with padding; pad on the right")
+    return padding_mask(ids, pad_id) & causal_mask(queries or ids.shape[1], ids.shape[1], device=ids.device)
+
+
+def additive(mask: Tensor, *, blocked: float = float("-inf"), dtype: torch.dtype = torch.float32) -> Tensor:
+    """The same mask as numbers to add to scores: 0 where attending is allowed, `blocked` where not."""
+    return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, blocked)

@@ -1,0 +1,157 @@
+"""The transformer: encoder-decoder, decoder-only, or an encoder that classifies.
+
+B batch, S source length, T target length, V vocabulary, H heads.
+"""
+
+from math import sqrt
+
+import torch
+from torch import Tensor, nn
+
+from transformer.config import ModelConfig
+from transformer.model.attention import KeysValues
+from transformer.model.layers import Stack, StackOutput
+from transformer.model.masks import padding_mask, target_mask
+from transformer.model.positions import rotary_angles, sinusoids
+
+Heads = dict[str, Tensor]  # attention kind -> (layers, H), 0 off, 1 as trained, 2 uniform
+
+
+class Embedding(nn.Module):
+    """Token ids to vectors that know their position. Vaswani et al. 2017, sections 3.4 and 3.5."""
+
+    def __init__(self, config: ModelConfig, vocab_size: int):
+        super().__init__()
+        self.tokens = nn.Embedding(vocab_size, config.d_model)
+        self.scale = sqrt(config.d_model) if config.embedding_scale else 1.0
+        self.types = nn.Embedding(config.type_vocab, config.d_model) if config.type_vocab else None
+        self.positions = nn.Embedding(config.max_len, config.d_model) if config.positions == "learned" else None
+        table = (sinusoids(config.max_len, config.d_model, layout=config.sinusoid_layout)
+                 if config.positions == "sinusoidal" else None)
+        self.register_buffer("sinusoids", table, persistent=False)
+        self.norm = nn.LayerNorm(config.d_model, eps=config.norm_eps) if config.embedding_norm else nn.Identity()
+        self.dropout = nn.Dropout(config.dropout)
+        self.max_len = config.max_len
+
+    def encoding(self, start: int, end: int) -> Tensor | None:
+        """What is added for positions start..end -> (T, d_model); None where nothing is (rotary, none)."""
+        if end > self.max_len:
+            raise ValueError(f"{end} tokens, but this model reads at most {self.max_len}; shorten the text")
+        return self.sinusoids[start:end] if self.positions is None and self.sinusoids is not None else (
+            None if self.positions is None else self.positions.weight[start:end])
+
+    def forward(self, ids: Tensor, *, start: int = 0, types: Tensor | None = None) -> Tensor:
+        """ids (B, T), the first of them at position `start` -> (B, T, d_model)."""
+        x = self.tokens(ids) * self.scale
+        positions = self.encoding(start, start + ids.shape[1])
+        if positions is not None:
+            x = x + positions
+        if self.types is not None:
+            x = x + self.types(torch.zeros_like(ids) if types is None else types)
+        return self.dropout(self.norm(x))
+
+
+class Transformer(nn.Module):
+    """All three shapes of the transformer; which one, the configuration says (Vaswani et al. 2017, figure 1)."""
+
+    def __init__(self, config: ModelConfig, *, generator: torch.Generator | None = None):
+        super().__init__()
+        self.config = config
+        both = config.encoder_layers and config.decoder_layers
+        if config.decoder_layers:
+            self.tgt_embedding = Embedding(config, config.vocab_size)
+            self.decoder = Stack(config, config.decoder_layers, cross=bool(both))
+            self.output = nn.Linear(config.d_model, config.vocab_size, bias=config.logits_bias)
+        if config.encoder_layers:
+            self.src_embedding = Embedding(config, config.src_vocab_size or config.vocab_size)
+            self.encoder = Stack(config, config.encoder_layers)
+        if not config.decoder_layers:
+            self.output = nn.Linear(config.d_model, config.n_classes)
+        self.output_dropout = nn.Dropout(config.output_dropout)
+        self._initialise(generator)
+        if config.tie_embeddings and config.decoder_layers:
+            self.output.weight = self.tgt_embedding.tokens.weight
+            if both:
+                self.src_embedding.tokens.weight = self.tgt_embedding.tokens.weight
+
+    @torch.no_grad()
+    def _initialise(self, generator: torch.Generator | None) -> None:
+        config = self.config
+        for name, parameter in self.named_parameters():
+            if parameter.dim() < 2:
+                continue  # biases and norms, set just below or by torch
+            if "tokens" in name or "positions" in name or "types" in name or (name == "output.weight"):
+                # scaled by sqrt(d_model) on the way in, so that it starts with a spread of 1
+                std = config.d_model ** -0.5 if config.embedding_scale else 0.02
+                nn.init.normal_(parameter, std=std, generator=generator)
+            elif config.init == "xavier_uniform":
+                nn.init.xavier_uniform_(parameter, generator=generator)
+            else:  # Radford et al. 2019, section 2.3: what adds to the residual stream is scaled by its depth
+                depth = 2 * max(config.encoder_layers, config.decoder_layers)
+                residual = "out_proj" in name or "down" in name
+                nn.init.normal_(parameter, std=0.02 / sqrt(depth) if residual else 0.02, generator=generator)
+        for module in self.modules():
+            if isinstance(module, nn.Linear) and module.bias is not None:
+                nn.init.zeros_(module.bias)
+
+    def angles(self, start: int, end: int) -> Tensor | None:
+        """Rotary angles of positions start..end -> (T, D / 2), or None."""
+        if self.config.positions != "rotary":
+            return None
+        if end > self.config.max_len:
+            raise ValueError(f"{end} tokens, but this model reads at most {self.config.max_len}; shorten the text")
+        return rotary_angles(torch.arange(start, end, device=self.output.weight.device), self.config.width)
+
+    def encode(self, src: Tensor, *, types: Tensor | None = None, heads: Heads | None = None,
+               readable: bool = False) -> StackOutput:
+        """src ids (B, S) -> x (B, S, d_model), the memory that the decoder looks at."""
+        return self.encoder(self.src_embedding(src, types=types), mask=padding_mask(src, self.config.pad_id),
+                            angles=self.angles(0, src.shape[1]), heads=(heads or {}).get("encoder"), readable=readable)
+
+    def project_memory(self, memory: Tensor) -> list[KeysValues]:
+        """Each decoder layer's cross-attention keys and values of memory (B, S, d_model), made once for all steps."""
+        return [layer.cross.keys_values(memory) for layer in self.decoder.layers]
+
+    def decode(self, tgt: Tensor, memory: Tensor | list[KeysValues] | None = None, *, memory_mask: Tensor | None = None,
+               mask: Tensor | None = None, past: list[KeysValues] | None = None, heads: Heads | None = None,
+               readable: bool = False) -> StackOutput:
+        """tgt ids (B, T) -> x (B, T, d_model).
+
+        memory: the encoder's x, or its projected rows. past: each layer's rows of the tokens before these. mask (B, 1,
+        T, Tk) says which of both may be attended to; without it, each token sees itself and all before it, padding in
+        tgt left out.
+        """
+        start = past[0].keys.shape[2] if past else 0
+        if mask is None and (start == 0 or tgt.shape[1] > 1):
+            mask = target_mask(tgt, self.config.pad_id)
+            if start:
+                seen = mask.new_ones(*mask.shape[:3], start)
+                mask = torch.cat([seen, mask], dim=-1)
+        return self.decoder(self.tgt_embedding(tgt, start=start), memory, mask=mask, memory_mask=memory_mask, past=past,
+                            angles=self.angles(start, start + tgt.shape[1]), heads=(heads or {}).get("decoder"),
+                            cross_heads=(heads or {}).get("cross"), readable=readable)
+
+    def classify(self, x: Tensor, src: Tensor) -> Tensor:
+        """Pool the encoder's x (B, S, d_model) over what is not padding -> log-probabilities (B, classes)."""
+        real = (src != self.config.pad_id)[:, :, None]
+        if self.config.pooling == "max":
+            pooled = x.masked_fill(~real, float("-inf")).amax(dim=1)
+        else:
+            pooled = x.masked_fill(~real, 0.0).sum(dim=1) / real.sum(dim=1)
+        return self.project(pooled).log_softmax(dim=-1)
+
+    def project(self, x: Tensor) -> Tensor:
+        """Final hidden rows (..., d_model) -> logits (..., V)."""
+        return self.output(self.output_dropout(x))
+
+    def hidden(self, src: Tensor | None, tgt: Tensor) -> Tensor:
+        """The decoder's final rows (B, T, d_model) for tgt (B, T), given src (B, S) where there is an encoder."""
+        if src is None:
+            return self.decode(tgt).x
+        return self.decode(tgt, self.encode(src).x, memory_mask=padding_mask(src, self.config.pad_id)).x
+
+    def forward(self, src: Tensor | None = None, tgt: Tensor | None = None) -> Tensor:
+        """Logits (B, T, V) of the token after each of tgt (B, T); or log-probabilities (B, classes) of src (B, S)."""
+        if not self.config.decoder_layers:
+            return self.classify(self.encode(src).x, src)
+        return self.project(self.hidden(src, tgt))

@@ -1,0 +1,62 @@
+"""Named configurations, each at the full size it names."""
+
+from transformer.config import ModelConfig, RunConfig, TrainConfig
+
+_PAPER = {"d_model": 512, "n_heads": 8, "encoder_layers": 6, "decoder_layers": 6, "d_ff": 2048, "vocab_size": 8_000,
+          "max_len": 256, "dropout": 0.1, "activation": "relu", "positions": "sinusoidal"}
+_PAPER_TRAINING = {"optimizer": "adam", "betas": (0.9, 0.98), "eps": 1e-9, "weight_decay": 0.0, "warmup": 4_000,
+                   "lr": 7e-4,  # 512^-0.5 * 4000^-0.5, the peak of equation 3
+                   "schedule": "inverse_sqrt", "label_smoothing": 0.1, "steps": 100_000, "batch_tokens": 25_000,
+                   "tokenizer": "bpe", "clip": None}
+
+PRESETS: dict[str, RunConfig] = {
+    # Vaswani et al. 2017, table 3, "base"
+    "paper-base": RunConfig(model=ModelConfig(**_PAPER, norm="post"), train=TrainConfig(**_PAPER_TRAINING)),
+    # the same with pre-norm and a final norm
+    "annotated": RunConfig(model=ModelConfig(**_PAPER, norm="pre", init="xavier_uniform"),
+                           train=TrainConfig(**_PAPER_TRAINING)),
+    "postnorm-small": RunConfig(
+        model=ModelConfig(d_model=128, n_heads=4, encoder_layers=2, decoder_layers=2, d_ff=512, vocab_size=8_000,
+                          max_len=128, norm="post"),
+        train=TrainConfig(steps=5_000, warmup=1_000, lr=1e-3, schedule="inverse_sqrt")),
+    "word-level": RunConfig(
+        model=ModelConfig(d_model=256, n_heads=8, encoder_layers=1, decoder_layers=1, d_ff=2048, vocab_size=20_000,
+                          src_vocab_size=20_000, max_len=31, dropout=0.1, output_dropout=0.5, norm="post",
+                          positions="learned", tie_embeddings=False, logits_bias=True, embedding_scale=False),
+        train=TrainConfig(tokenizer="word", standardise=True, optimizer="rmsprop", lr=1e-3, eps=1e-7, weight_decay=0.0,
+                          schedule="plateau", plateau_factor=0.1, plateau_patience=3, early_stopping=6, warmup=0,
+                          label_smoothing=0.0, steps=30_000, clip=None)),
+    "gpt-lab": RunConfig(
+        model=ModelConfig(d_model=256, n_heads=8, encoder_layers=0, decoder_layers=6, d_ff=1024, vocab_size=100,
+                          max_len=256, dropout=0.2, norm="post", activation="relu", positions="learned",
+                          embedding_scale=False, init="normal", tie_embeddings=False, logits_bias=True),
+        train=TrainConfig(task="language-model", corpus="tiny-shakespeare", tokenizer="char", steps=5_000,
+                          batch_tokens=8_192, lr=5e-4, warmup=500, label_smoothing=0.0)),
+    # Radford et al. 2019, the smallest one
+    "gpt2": RunConfig(
+        model=ModelConfig(d_model=768, n_heads=12, encoder_layers=0, decoder_layers=12, d_ff=3072, vocab_size=8_000,
+                          max_len=1_024, dropout=0.1, norm="pre", activation="gelu_tanh", positions="learned",
+                          embedding_scale=False, init="normal"),
+        train=TrainConfig(task="language-model", corpus="tiny-shakespeare", tokenizer="bpe", steps=10_000,
+                          batch_tokens=16_384, lr=6e-4, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, warmup=700,
+                          label_smoothing=0.0)),
+    "shakespeare": RunConfig(
+        model=ModelConfig(d_model=192, n_heads=6, encoder_layers=0, decoder_layers=4, d_ff=768, vocab_size=100,
+                          max_len=256, dropout=0.1, attention_dropout=0.0, norm="pre", activation="gelu_tanh",
+                          positions="rotary", embedding_scale=False, init="normal"),
+        train=TrainConfig(task="language-model", corpus="tiny-shakespeare", tokenizer="char", optimizer="muon",
+                          steps=1_600, batch_tokens=4_096, lr=3e-3, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1,
+                          warmup=100, label_smoothing=0.0, eval_every=200, save_every=100)),
+    "translate": RunConfig(
+        model=ModelConfig(d_model=160, n_heads=4, encoder_layers=3, decoder_layers=3, d_ff=640, vocab_size=4_000,
+                          max_len=256, dropout=0.1, attention_dropout=0.0, norm="pre", positions="sinusoidal"),
+        train=TrainConfig(optimizer="muon", steps=4_800, batch_tokens=3_000, lr=3e-3, warmup=200, eval_every=200,
+                          save_every=100)),
+}
+
+
+def preset(name: str) -> RunConfig:
+    """A preset by its name; raises ValueError listing the names there are."""
+    if name not in PRESETS:
+        raise ValueError(f"there is no preset {name!r}; there are {', '.join(PRESETS)}")
+    return PRESETS[name]

@@ -1,0 +1,231 @@
+"""What a tokenizer is, and the sentencepiece one the shipped models use: text -> pieces (str) -> ids (int)."""
+
+import functools
+import hashlib
+import io
+import re
+import string
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import sentencepiece
+
+KINDS = ("unigram", "bpe", "char", "word")
+_SPECIALS = 5  # <pad> <unk> <s> </s>, and the newline of a verbatim vocabulary
+
+# Sentencepiece drops training lines over 4,192 bytes without a word, and a character takes at most 4 bytes.
+_LONGEST_LINE = 1000
+
+
+class Piece(NamedTuple):
+    """One piece of a text: `text[start:end]` is what it was read from, the space before a word included."""
+
+    text: str  # as shown: "▁" stands for a space; what was typed where the piece is unknown
+    id: int
+    start: int
+    end: int
+    unknown: bool
+
+
+class Tokenizer(Protocol):
+    """What the models, the pages and the command line ask of any tokenizer."""
+
+    kind: str
+    vocab_size: int
+    pad_id: int
+    bos_id: int
+    eos_id: int
+    unk_id: int
+    digest: str  # sha256 (hex) of what decides how text is cut
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of a text, without BOS or EOS; text that spells a special token is ordinary text."""
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """`encode` of each text."""
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Text of ids; padding, BOS, EOS and ids outside the vocabulary leave no trace."""
+
+    def pieces(self, text: str) -> list[Piece]:
+        """The pieces of a text with their place in it; their ids are those of `encode`."""
+
+    def piece(self, id: int) -> str:
+        """Label of an id, never failing: the piece as the vocabulary holds it, or "<id>" outside the vocabulary."""
+
+    def save(self, path: Path) -> None:
+        """Write the tokenizer's file."""
+
+
+class SentencePieceTokenizer:
+    """A sentencepiece model; raises ValueError when `model` is not the bytes of one."""
+
+    def __init__(self, model: bytes, *, kind: str, standardise: bool = False) -> None:
+        _check_kind(kind)
+        self._processor = sentencepiece.SentencePieceProcessor()
+        try:
+            self._processor.LoadFromSerializedProto(model)
+        except RuntimeError as error:
+            raise ValueError(
+                f"these {len(model):,} bytes are not a sentencepiece model: the file is damaged or something else; "
+                "copy it again from where the checkpoint came from"
+            ) from error
+        self._model = model
+        self.kind = kind
+        self.standardise = standardise
+        self.vocab_size: int = self._processor.get_piece_size()
+        self.pad_id: int = self._processor.pad_id()
+        self.bos_id: int = self._processor.bos_id()
+        self.eos_id: int = self._processor.eos_id()
+        self.unk_id: int = self._processor.unk_id()
+        self.digest = hashlib.sha256(model).hexdigest()
+        self._silent = {self.pad_id, self.bos_id, self.eos_id}
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of a text, without BOS or EOS; text that spells a special token is ordinary text."""
+        return self._processor.encode(self._prepare(text))
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """`encode` of each text, on all cores."""
+        return self._processor.encode([self._prepare(text) for text in texts])
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Text of ids; padding, BOS, EOS and ids outside the vocabulary leave no trace, an unknown piece reads ⁇."""
+        return self._processor.decode([id for id in ids if 0 <= id < self.vocab_size and id not in self._silent])
+
+    def pieces(self, text: str) -> list[Piece]:
+        """The pieces of a text with their character offsets in it; their ids are those of `encode`."""
+        prepared = self._prepare(text)
+        # Sentencepiece counts bytes of UTF-8: `typed[b]` is the typed character that prepared byte b came from.
+        origin = (i for i, char in enumerate(text) for _ in (_standard(char) if self.standardise else char))
+        typed = [i for i, char in zip(origin, prepared, strict=True) for _ in char.encode()]
+        pieces = []
+        for piece in self._processor.encode(prepared, return_type="proto").pieces:
+            if piece.begin < piece.end:
+                start, end = typed[piece.begin], typed[piece.end - 1] + 1
+            else:  # a piece that was read from nothing: the space sentencepiece puts before the first word
+                start = end = typed[piece.begin] if piece.begin < len(typed) else len(text)
+            pieces.append(Piece(piece.piece, piece.id, start, end, piece.id == self.unk_id))
+        return pieces
+
+    def piece(self, id: int) -> str:
+        """Label of an id: the piece with its "▁", "<s>" and the like for specials, "<id>" outside the vocabulary."""
+        return self._processor.id_to_piece(id) if 0 <= id < self.vocab_size else f"<{id}>"
+
+    def save(self, path: Path) -> None:
+        """Write the sentencepiece model, the bytes whose sha256 is `digest`."""
+        path.write_bytes(self._model)
+
+    def _prepare(self, text: str) -> str:
+        return _encodable("".join(map(_standard, text)) if self.standardise else text)
+
+
+def load(path: Path, *, kind: str, standardise: bool = False) -> SentencePieceTokenizer:
+    """Read a saved sentencepiece model; raises ValueError when it cannot be read or is damaged."""
+    try:
+        model = path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"the tokenizer {path} cannot be read ({error.strerror}); put the file back") from error
+    try:
+        return SentencePieceTokenizer(model, kind=kind, standardise=standardise)
+    except ValueError as error:
+        raise ValueError(f"the tokenizer {path} cannot be used: {error}") from error
+
+
+def train(
+    lines: Iterable[str],
+    *,
+    kind: str,
+    vocab_size: int,
+    standardise: bool = False,
+    verbatim: bool = False,
+    seed: int = 0,
+) -> SentencePieceTokenizer:
+    """Train a tokenizer in memory, the same one every time for the same lines and options.
+
+    `verbatim` keeps every space and newline, so that decoding gives the text back exactly; otherwise runs of white
+    space and the narrow and no-break spaces become one space, and characters take their NFKC form.
+    `vocab_size` is a ceiling for words and characters, which may be fewer, and exact for the other kinds.
+    Raises ValueError when there is no text, or too little or too varied text for `vocab_size`.
+    """
+    _check_kind(kind)
+    if vocab_size <= _SPECIALS:
+        raise ValueError(
+            f"a vocabulary of {vocab_size:,} pieces leaves no room beside the special ones; "
+            f"ask for {_SPECIALS + 1} or more"
+        )
+    if verbatim:
+        spaces = {
+            "normalization_rule_name": "identity",
+            "remove_extra_whitespaces": False,
+            "add_dummy_prefix": False,
+            "user_defined_symbols": ["\n"],
+            "unk_surface": "⁇",
+        }
+    else:
+        # French puts U+0020, U+00A0, U+202F or U+2009 before "?", as each author pleased: to a model that is noise.
+        spaces = {"normalization_rule_name": "nmt_nfkc"}
+    model = io.BytesIO()
+    sentencepiece.set_random_generator_seed(seed)
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=_training_lines(lines, standardise),
+            model_writer=model,
+            model_type=kind,
+            vocab_size=vocab_size,
+            hard_vocab_limit=kind in ("unigram", "bpe"),
+            character_coverage=1.0,
+            pad_id=0,
+            unk_id=1,
+            bos_id=2,
+            eos_id=3,
+            num_threads=2,
+            minloglevel=2,
+            **spaces,
+        )
+    except RuntimeError as error:
+        raise ValueError(_remedy(str(error), vocab_size)) from error
+    return SentencePieceTokenizer(model.getvalue(), kind=kind, standardise=standardise)
+
+
+def _check_kind(kind: str) -> None:
+    if kind not in KINDS:
+        raise ValueError(f"no tokenizer of kind {kind!r}; choose one of {', '.join(KINDS)}")
+
+
+def _training_lines(lines: Iterable[str], standardise: bool) -> Iterator[str]:
+    for line in lines:
+        if standardise:
+            line = "".join(map(_standard, line))
+        for start in range(0, len(line), _LONGEST_LINE):
+            yield _encodable(line[start : start + _LONGEST_LINE])
+
+
+@functools.lru_cache(maxsize=4096)
+def _standard(char: str) -> str:
+    """What standardising leaves of a character: nothing of punctuation, else lower case, which may be two ("İ")."""
+    return "" if char in string.punctuation or unicodedata.category(char).startswith("P") else char.lower()
+
+
+def _encodable(text: str) -> str:
+    """The text with lone surrogates, which a browser can send and UTF-8 cannot hold, replaced one for one."""
+    return re.sub("[\ud800-\udfff]", "\ufffd", text)
+
+
+def _remedy(error: str, vocab_size: int) -> str:
+    """Say what sentencepiece's training error means for the one who asked."""
+    if "sentences_.empty()" in error or "all_chars_count" in error:
+        return "there is no text to train a tokenizer on: 0 lines hold any; give at least one line of text"
+    if most := re.search(r"value <= (\d+)", error):
+        return (
+            f"a vocabulary of {vocab_size:,} pieces is too large for this corpus, which yields at most "
+            f"{int(most[1]):,}; ask for {int(most[1]):,} or fewer, or train on more text"
+        )
+    if least := re.search(r"(\d+) vs (\d+)", error):
+        return (
+            f"a vocabulary of {vocab_size:,} pieces is too small for this corpus, whose characters and special tokens "
+            f"alone are {int(least[2]):,}; ask for {int(least[2]):,} or more"
+        )
+    return f"sentencepiece could not train a vocabulary of {vocab_size:,} pieces: {error}"

@@ -1,0 +1,55 @@
+"""A run's numbers: one JSON object a line, appended by the trainer and read by anybody at any time."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import orjson
+
+
+def append(path: Path, row: dict[str, object]) -> None:
+    """Add one row in a single write, so that a reader never sees two rows mixed."""
+    with open(path, "ab", buffering=0) as file:
+        file.write(orjson.dumps(row, option=orjson.OPT_SERIALIZE_NUMPY) + b"\n")
+
+
+def read(path: Path) -> list[dict[str, object]]:
+    """All whole rows; a line that is half written or damaged is skipped, a file that is not there has none."""
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return []
+    rows = []
+    for line in lines:
+        try:
+            row = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            continue
+        if isinstance(row, dict):
+            rows.append(row)
+    return rows
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Put content in place whole, or not at all, whatever happens in between."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def write_json(path: Path, value: object) -> None:
+    replace(path, orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def truncate(path: Path, step: int) -> None:
+    """Drop rows after `step`: a resumed run writes them again."""
+    rows = [row for row in read(path) if row.get("step", 0) <= step]
+    replace(path, b"".join(orjson.dumps(row) + b"\n" for row in rows))

@@ -1,0 +1,1 @@
+"""Streamlit code that more than one page needs."""

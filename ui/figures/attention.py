@@ -1,0 +1,164 @@
+"""One matrix of queries against keys: the attention of a head, or the mask that it worked under.
+
+Shapes: Tq queries, Tk keys. A mask is boolean, True means may attend.
+"""
+import itertools
+
+import numpy as np
+import plotly.graph_objects as go
+
+from ui.figures.frame import NOTE, TEXT, axis, framed
+from ui.figures.labels import axis_label, plain_label
+from ui.figures.palette import ACCENT, ALLOWED, CLEAR, FORBIDDEN, INK, MUTED, colorscale, ink_on, ramp
+
+LABELLED = 60  # tokens along an axis; beyond, positions are marked and hover has the tokens
+NUMBERED = 12  # tokens along an axis; up to here each cell says its number
+LETTER = 8     # px, about the width of a character
+WHERE = "<br>positions %{pointNumber[0]} and %{pointNumber[1]}<extra></extra>"
+
+
+def attention_heatmap(weights: np.ndarray, queries: list[str], keys: list[str], *, title: str, source: str = "",
+                      mask: np.ndarray | None = None, scale: str = "sqrt", newest: bool = True,
+                      dark: bool | None = None) -> go.Figure:
+    """One head's weights (Tq, Tk), queries from top to bottom; `mask` (Tq, Tk), `newest` outlines the last query."""
+    weights, allowed = _checked(weights, queries, keys, mask)
+    heatmap = {
+        "type": "heatmap", "z": np.where(allowed, weights, np.nan).astype(np.float32), "zmin": 0, "zmax": 1,
+        "hoverongaps": False, "hovertemplate": "<b>%{y}</b> looks at <b>%{x}</b><br>weight <b>%{z:.6~g}</b>" + WHERE,
+        "colorscale": colorscale(scale, dark=dark),
+        "colorbar": {"orientation": "h", "x": 0, "xanchor": "left", "xpad": 0, "y": 0, "yanchor": "top", "ypad": 8,
+                     "lenmode": "pixels", "len": 230, "thickness": 12, "outlinewidth": 0, "tickfont": {"size": NOTE},
+                     "tickvals": [0, 0.1, 0.25, 0.5, 1],
+                     "title": {"text": "weight, colours by its square root" if scale == "sqrt" else "weight",
+                               "side": "top", "font": {"size": NOTE}}}}
+    # where the mask forbids there are stripes and not a colour: a zero that was learned and one that was imposed differ
+    traces = [heatmap, *_numbers(weights, allowed, scale, dark), *_stripes(allowed)]
+    return _matrix(traces, queries, keys, newest=newest, legend_at=70, title=title, source=source, dark=dark)
+
+
+def mask_matrix(mask: np.ndarray, queries: list[str], keys: list[str], *, title: str, source: str = "",
+                dark: bool | None = None) -> go.Figure:
+    """A mask (Tq, Tk): a filled cell may be attended to, a striped one may not."""
+    mask, _ = _checked(np.asarray(mask, dtype=bool), queries, keys, None)
+    filled = {"type": "heatmap", "z": np.where(mask, 1, np.nan).astype(np.float32), "showscale": False,
+              "hoverongaps": False, "colorscale": [[0, ALLOWED], [1, ALLOWED]],
+              "hovertemplate": "<b>%{y}</b> may look at <b>%{x}</b>" + WHERE}
+    legend = {"type": "bar", "x": [None], "y": [None], "name": "may look", "marker": {"color": ALLOWED}}
+    traces = [filled, legend, *_stripes(mask)]
+    if max(mask.shape) <= NUMBERED:
+        rows, columns = np.nonzero(mask)
+        traces.append({"type": "scatter", "mode": "text", "x": columns, "y": rows, "text": ["✓"] * len(rows),
+                       "textfont": {"size": TEXT + 4, "color": "#ffffff"}, "hoverinfo": "skip", "showlegend": False})
+    return _matrix(traces, queries, keys, newest=False, legend_at=6, title=title, source=source, dark=dark)
+
+
+def describe_attention(weights: np.ndarray, queries: list[str], keys: list[str], *, newest: bool = True) -> str:
+    """A few words for `alt=`: the sizes, the strongest weight, and with `newest` where the last query looks."""
+    weights = np.nan_to_num(_checked(weights, queries, keys, None)[0])
+    strongest = np.unravel_index(weights.argmax(), weights.shape)
+    last = len(queries) - 1, weights[-1].argmax()
+    text = f"Attention of {len(queries)} queries over {len(keys)} keys. Strongest: "
+    text += f"{_at(strongest[0], queries)} looks at {_at(strongest[1], keys)} with {weights[strongest]:.2f}."
+    if newest and last != strongest:
+        text += f" The newest query, {_at(last[0], queries)}, looks most at {_at(last[1], keys)}"
+        text += f" with {weights[last]:.2f}."
+    return text
+
+
+def describe_mask(mask: np.ndarray, queries: list[str], keys: list[str]) -> str:
+    """A few words for `alt=`: how much is allowed, and to the first and the last query."""
+    mask, _ = _checked(np.asarray(mask, dtype=bool), queries, keys, None)
+    return (f"Mask of {len(queries)} queries over {len(keys)} keys: {mask.sum()} of {mask.size} pairs may attend; "
+            f"the first query may look at {mask[0].sum()} keys, the last at {mask[-1].sum()}.")
+
+
+def _checked(weights: np.ndarray, queries: list[str], keys: list[str],
+             mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    weights = np.asarray(weights)
+    shape = len(queries), len(keys)
+    assert weights.shape == shape and min(shape) > 0, f"weights {weights.shape} for {shape} queries and keys"
+    allowed = np.broadcast_to(True if mask is None else np.asarray(mask, dtype=bool), shape)
+    assert not weights[~allowed].any(), f"weight {weights[~allowed].max()} where the mask allows 0"
+    return weights, allowed
+
+
+def _at(position: int, pieces: list[str]) -> str:
+    return f"'{plain_label(pieces[position])}' (position {position})"
+
+
+def _numbers(weights: np.ndarray, allowed: np.ndarray, scale: str, dark: bool | None) -> list[dict]:
+    """The weights written in their cells, except those that round to nothing: the ones that matter stand out."""
+    if max(weights.shape) > NUMBERED:
+        return []
+    rows, columns = np.nonzero(allowed & (weights >= 0.005))
+    shown = weights[rows, columns]
+    place = np.sqrt(shown) if scale == "sqrt" else shown
+    text = ["1" if weight >= 0.995 else f"{weight:.2f}"[1:] for weight in shown]
+    colours = ink_on(ramp(256, dark=dark)[(255 * place).astype(int).clip(0, 255)])
+    return [{"type": "scatter", "mode": "text", "x": columns, "y": rows, "text": text, "hoverinfo": "skip",
+             "textfont": {"size": TEXT, "color": colours}, "showlegend": False}]
+
+
+def _stripes(allowed: np.ndarray) -> list[dict]:
+    """The forbidden cells: bars because only bars have stripes, and a see-through heatmap that hovers cell by cell."""
+    if allowed.all():
+        return []
+    blocks = []  # first row, rows, first key, keys: one bar over neighbouring cells keeps a long mask quick
+    for runs, rows in itertools.groupby(range(len(allowed)), key=lambda row: _runs(~allowed[row])):
+        rows = list(rows)
+        blocks += [(rows[0], len(rows), start, stop - start) for start, stop in runs]
+    top, height, left, width = np.array(blocks).T
+    hover = {"type": "heatmap", "z": np.where(allowed, np.nan, 0).astype(np.float32), "showscale": False,
+             "hoverongaps": False, "colorscale": [[0, CLEAR], [1, CLEAR]],
+             "hovertemplate": "<b>%{y}</b> may not look at <b>%{x}</b> (masked)" + WHERE}
+    bars = {"type": "bar", "orientation": "h", "y": top + (height - 1) / 2, "width": height, "x": width,
+            "base": left - 0.5, "hoverinfo": "skip", "name": "may not look (masked)",
+            "marker": {"color": FORBIDDEN, "line": {"width": 0},
+                       "pattern": {"shape": "/", "size": 8, "solidity": 0.2, "fgcolor": MUTED, "bgcolor": FORBIDDEN}}}
+    return [hover, bars]
+
+
+def _runs(flags: np.ndarray) -> tuple[tuple[int, int], ...]:
+    """Where flags are set, as (start, stop)."""
+    edges = np.flatnonzero(np.diff(flags, prepend=False, append=False)).tolist()
+    return tuple(zip(edges[::2], edges[1::2]))
+
+
+def _matrix(traces: list[dict], queries: list[str], keys: list[str], *, newest: bool, legend_at: int,
+            **frame) -> go.Figure:
+    """The traces with keys across the top and queries downwards, a legend `legend_at` pixels below."""
+    height = min(52 * len(queries), 420 + 6 * len(queries), 740)
+    across, down = [axis_label(piece) for piece in keys], [axis_label(piece) for piece in queries]
+    letters = [len(plain_label(piece)) for piece in keys]
+    upright = len(keys) <= LABELLED and LETTER * sum(letters) > 250  # on a telephone the labels stand
+    outline = {"type": "rect", "x0": -0.5, "x1": len(keys) - 0.5, "y0": len(queries) - 1.5, "y1": len(queries) - 0.5,
+               "line": {"color": ACCENT, "width": 3}}
+    if newest:
+        down[-1] = f"<b>{down[-1]}</b>"
+    return framed(
+        traces, **frame, height=height, top=30 + (LETTER * max(letters) if upright else 20), bottom=legend_at + 28,
+        xaxis=axis("key: the token looked at", side="top", range=[-0.5, len(keys) - 0.5], autotickangles=[0, -45, -90],
+                   **_ticks(across)),
+        yaxis=axis("query: the token that looks" if len(queries) > 3 else "query", range=[len(queries) - 0.5, -0.5],
+                   **_ticks(down)),
+        shapes=[outline] if newest else [],
+        annotations=[{"x": at, "y": 1, "yref": "paper", "yanchor": "bottom"} | mark for at, mark in _marks(keys)]
+        + [{"y": at, "x": 0, "xref": "paper", "xanchor": "right"} | mark for at, mark in _marks(queries)],
+        showlegend=True, legend={"orientation": "h", "x": 0, "xanchor": "left", "y": -legend_at / height,
+                                 "yanchor": "top", "itemclick": False, "itemdoubleclick": False,
+                                 "font": {"size": NOTE, "color": INK[frame["dark"]]}})
+
+
+def _ticks(labels: list[str]) -> dict:
+    """Numbers under the labels, for as categories equal tokens would merge; and all labels, drawn or not, for hover."""
+    drawn = len(labels) <= LABELLED
+    return {"tickvals": list(range(len(labels))), "ticktext": labels, "showticklabels": drawn, "fixedrange": drawn,
+            "standoff": 8 if drawn else 26}
+
+
+def _marks(pieces: list[str]) -> list[tuple[int, dict]]:
+    """Every tenth position or so of an axis too long for its tokens."""
+    if len(pieces) <= LABELLED:
+        return []
+    step = 10 * -(-len(pieces) // 120)
+    return [(at, {"text": str(at), "showarrow": False, "font": {"size": NOTE}}) for at in range(0, len(pieces), step)]

@@ -1,0 +1,71 @@
+"""The likeliest next tokens as bars that can be clicked."""
+from collections.abc import Collection, Sequence
+
+import plotly.graph_objects as go
+
+from ui.figures.frame import TEXT, axis, framed
+from ui.figures.labels import axis_label, plain_label
+from ui.figures.palette import ACCENT, BAR, CLEAR, INK, MUTED
+
+ROW = 34  # px
+
+
+def candidate_bars(candidates: Sequence, *, chosen_id: int | None = None, excluded: Collection[int] = (),
+                   title: str = "Likeliest next tokens", source: str = "", dark: bool | None = None) -> go.Figure:
+    """Candidates `(id, piece, probability)` as horizontal bars, likeliest on top; the chosen one stands out, and
+    `excluded` ids (left out by top-k or top-p) are grey and striped."""
+    ids, pieces, probabilities = _columns(candidates)
+    rows = list(range(len(ids)))
+    across = 1.5 * (max(probabilities, default=0) or 1)  # room for the words after the longest bar
+    states = ["chosen" if i == chosen_id else "excluded" if i in excluded else "open" for i in ids]
+    colours = {"chosen": ACCENT, "excluded": MUTED, "open": BAR}
+    notes = {"chosen": " ◀ chosen", "excluded": " left out", "open": ""}
+    bars = {"type": "bar", "orientation": "h", "y": rows, "x": probabilities, "width": 0.72, "hoverinfo": "skip",
+            "text": [_weighted(percent(p) + notes[state], state) for p, state in zip(probabilities, states)],
+            "textposition": "outside", "cliponaxis": False, "textfont": {"size": TEXT, "color": INK[dark]},
+            "marker": {"color": [colours[state] for state in states],
+                       "pattern": {"shape": ["/" * (state == "excluded") for state in states], "solidity": 0.3}}}
+    # One see-through bar across each row takes the click: the bar of an unlikely token is a hair wide.
+    targets = {"type": "bar", "orientation": "h", "y": rows, "x": [across] * len(rows), "width": 1, "customdata": ids,
+               "hovertext": [f"<b>{axis_label(piece, longest=60)}</b> (id {i})<br>probability {p:.6g}"
+                             for i, piece, p in zip(ids, pieces, probabilities)],
+               "hovertemplate": "%{hovertext}<br>click to go on from here<extra></extra>", "marker": {"color": CLEAR},
+               "selected": {"marker": {"opacity": 1}}, "unselected": {"marker": {"opacity": 1}}}
+    return framed([bars, targets], title=title, source=source, dark=dark, height=ROW * max(len(rows), 1),
+                  showlegend=False, xaxis=axis(range=[0, across], visible=False),
+                  yaxis=axis(range=[len(rows) - 0.5, -0.5], tickvals=rows,
+                             ticktext=[_weighted(axis_label(piece), state) for piece, state in zip(pieces, states)]))
+
+
+def picked_candidate(event) -> int | None:
+    """The id clicked in what `st.plotly_chart(candidate_bars(...), on_select="rerun")` returned, or None."""
+    points = event["selection"]["points"] if event else []
+    return points[0]["customdata"] if points else None
+
+
+def describe_candidates(candidates: Sequence, *, chosen_id: int | None = None) -> str:
+    """A sentence for `alt=`: the three likeliest and the chosen one."""
+    ids, pieces, probabilities = _columns(candidates)
+    named = [f"'{plain_label(piece)}' {percent(p)}" for piece, p in zip(pieces, probabilities)]
+    chosen = f" Chosen: {named[ids.index(chosen_id)]}." if chosen_id in ids else ""
+    return f"Likeliest next tokens: {', '.join(named[:3])}.{chosen}"
+
+
+def percent(probability: float) -> str:
+    """A probability in per cent with three figures, and never a false 0 or 100."""
+    if 0 < probability < 0.0001:
+        return "< 0.01%"
+    if 0.9999 < probability < 1:
+        return "> 99.99%"
+    return f"{100 * probability:.3g}%"
+
+
+def _weighted(label: str, state: str) -> str:
+    grey = f'<span style="color:{MUTED}">{label}</span>'
+    return {"chosen": f"<b>{label}</b>", "excluded": grey, "open": label}[state]
+
+
+def _columns(candidates: Sequence) -> tuple[list[int], list[str], list[float]]:
+    fields = [(c.id, c.piece, c.probability) if hasattr(c, "piece") else tuple(c) for c in candidates]
+    fields.sort(key=lambda field: -field[2])
+    return [int(i) for i, _, _ in fields], [piece for _, piece, _ in fields], [float(p) for _, _, p in fields]

@@ -1,0 +1,59 @@
+"""How a token is written on a figure: every character visible, none of them interpreted."""
+import re
+import unicodedata
+
+LONGEST = 16  # characters of a token shown on an axis; tables and tooltips have it whole
+VISIBLE = {" ": "␣", "▁": "␣", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽", "\u202f": "⍽", "\u00ad": "‧"}
+JOINERS = "\u200c\u200d"  # inside emoji and inside several scripts, where taking them out changes the text
+RIGHT_TO_LEFT = {"R", "AL", "AN"}
+ISOLATE, END_ISOLATE = "\u2068", "\u2069"
+
+
+def plain_label(piece: str, *, longest: int | None = LONGEST) -> str:
+    """A piece made visible, for places that interpret nothing: spaces, newlines and control characters get a sign."""
+    if not piece:
+        return "∅"
+    shown = "".join(map(_visible, piece))
+    if unicodedata.combining(shown[0]):
+        shown = "◌" + shown
+    if longest is not None and len(shown) > longest:
+        shown = _cut(shown, longest - 1) + "…"
+    if any(unicodedata.bidirectional(c) in RIGHT_TO_LEFT for c in shown):
+        shown = f"{ISOLATE}{shown}{END_ISOLATE}"
+    return shown
+
+
+def axis_label(piece: str, *, longest: int | None = LONGEST) -> str:
+    """A piece for plotly text, which knows a little HTML, TeX between dollars and no `&quot;`."""
+    return plotly_text(plain_label(piece, longest=longest))
+
+
+def plotly_text(text: str) -> str:
+    """Plain text as plotly text that draws it literally."""
+    # & first; $ starts TeX where MathJax is loaded; # because Streamlit's theme replaces colours such as #000011
+    # anywhere in a figure's JSON, labels included, and its own & # must survive that too
+    return re.sub(r"[&<>$#]", lambda found: f"&#{ord(found[0])};", text)
+
+
+def head_label(layer: int, head: int) -> str:
+    """The name of a head, counted from 0 as in the arrays, the tables and the link."""
+    return f"layer {layer} · head {head}"
+
+
+def _visible(char: str) -> str:
+    if char in VISIBLE:
+        return VISIBLE[char]
+    code, category = ord(char), unicodedata.category(char)
+    if code < 0x20:
+        return chr(0x2400 + code)  # the Unicode control pictures
+    if category in {"Cc", "Cs", "Cn", "Zl", "Zp"} or (category == "Cf" and char not in JOINERS and code < 0xE0000):
+        return f"⟨{code:04X}⟩"  # direction overrides, lone surrogates and other characters that would act unseen
+    return VISIBLE[" "] if category == "Zs" else char
+
+
+def _cut(text: str, length: int) -> str:
+    """The first characters, without tearing an accent or an emoji sequence from what it belongs to."""
+    while length > 1 and (unicodedata.category(text[length])[0] == "M" or text[length] in JOINERS
+                          or text[length - 1] in JOINERS or "\U0001f3fb" <= text[length] <= "\U0001f3ff"):
+        length -= 1
+    return text[:length]

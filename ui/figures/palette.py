@@ -1,0 +1,36 @@
+"""Colours: one sequential ramp for every weight, and the few others that mean something."""
+import numpy as np
+
+# From paper to ink in equal OKLab steps (lightness 0.98 to 0.21, mint through blue): the order survives every kind of
+# colour blindness and a grey printer.
+SEQUENTIAL = ("#f1f9f3", "#baecd3", "#78dac3", "#17c3be", "#09abb6", "#008fa9", "#057298", "#03588a", "#144077",
+              "#1e2852", "#16152b")
+ACCENT = "#e66100"       # the newest token, the chosen head, the chosen candidate; apart from the ramp for every eye
+BAR = "#2a8fb5"          # a plain quantity
+MUTED = "#8c929b"        # left out, or not allowed; readable on white and on black
+ALLOWED = "#03588a"      # a mask that says yes, under white ticks
+FORBIDDEN = "rgba(140, 146, 155, 0.22)"
+CLEAR = "rgba(0, 0, 0, 0)"
+INK = {True: "#f0f2f6", False: "#262730", None: None}  # by dark: labels at full contrast; None is the theme's own grey
+CATEGORICAL = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito
+
+
+def ramp(samples: int, *, dark: bool | None = None) -> np.ndarray:
+    """The sequential colours as (samples, 3) uint8; zero is the end nearest the page, so a dark page turns it round."""
+    stops = np.array([[int(colour[i:i + 2], 16) for i in (1, 3, 5)] for colour in SEQUENTIAL[::-1 if dark else 1]])
+    at = np.linspace(0, len(stops) - 1, samples)
+    return np.stack([np.interp(at, range(len(stops)), channel) for channel in stops.T], axis=1).round().astype(np.uint8)
+
+
+def colorscale(scale: str, *, dark: bool | None = None) -> list[list]:
+    """A plotly colour scale over [0, 1]; `"sqrt"` bends it and not the data, so hover and colour bar stay exact."""
+    at = np.linspace(0, 1, 33)
+    where = {"sqrt": at**2, "linear": at}[scale]
+    return [[float(w), f"rgb({r}, {g}, {b})"] for w, (r, g, b) in zip(where, ramp(len(at), dark=dark))]
+
+
+def ink_on(shades: np.ndarray) -> list[str]:
+    """Black or white text, whichever stands out more on each of the colours (n, 3) uint8."""
+    linear = (shades / 255) ** 2.2
+    luminance = linear @ [0.2126, 0.7152, 0.0722]
+    return ["#000000" if light > 0.179 else "#ffffff" for light in luminance]

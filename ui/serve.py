@@ -1,0 +1,122 @@
+"""Serves the app: what `make app` runs.
+
+Everything the pages need is imported before the first visitor, because imports left for later race when many arrive at
+once, and the garbage collector is then told to leave all of it alone. Files are not watched: every new session would
+look through thousands of modules for them. To edit pages, use `streamlit run app.py`, which reloads what changes.
+"""
+
+import argparse
+import contextlib
+import errno
+import gc
+import importlib
+import logging
+import pkgutil
+import signal
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+DEFAULT_PORT = 8501
+
+
+def preload() -> None:
+    """Import every module of `transformer` and `ui`, and draw once, which imports what drawing needs."""
+    for name in ("transformer", "ui"):
+        for module in pkgutil.walk_packages(importlib.import_module(name).__path__, f"{name}."):
+            if module.name not in ("transformer.__main__", "ui.serve"):
+                importlib.import_module(module.name)
+
+    import altair
+    import pandas
+    import plotly.graph_objects
+    import pyarrow
+
+    for name in ("PIL.ImageFile", "plotly.tools"):
+        importlib.import_module(name)
+    table = pandas.DataFrame({"x": [0.0]})
+    pyarrow.Table.from_pandas(table)
+    altair.Chart(table).mark_rect().encode(x="x").to_dict()
+    plotly.graph_objects.Figure([{"type": kind} for kind in ("bar", "heatmap", "scatter")]).to_json()
+
+
+def check_address(host: str, port: int) -> None:
+    """Exit with one sentence when the address cannot be listened on; port 0 checks the host alone."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except (OSError, OverflowError) as error:
+            if getattr(error, "errno", None) == errno.EADDRINUSE:
+                sys.exit(f"Port {port} is busy: choose another, or name none to get the next free one.")
+            sys.exit(f"Cannot serve on host {host}{f', port {port}' if port else ''}: {error}.")
+
+
+def serve(host: str, port: int | None) -> None:
+    """Serve app.py until a signal ends it; without a port, on the first free one from 8501 up."""
+    import streamlit as st
+    import torch
+    from streamlit import config as settings
+    from streamlit.net_util import get_internal_ip
+    from streamlit.runtime.pages_manager import PagesManager
+
+    torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
+    preload()
+    # A folder named pages means another kind of app to Streamlit: until somebody has opened the front page, a link to
+    # any other would skip the router.
+    PagesManager.uses_pages_directory = False
+    everywhere = host in ("0.0.0.0", "::")
+    name = socket.gethostname() if everywhere else host
+
+    @contextlib.asynccontextmanager
+    async def announce(app: st.App) -> AsyncIterator[dict[str, Any]]:
+        gc.collect()
+        gc.freeze()
+        taken = settings.get_option("server.port")
+        if port is None and taken != DEFAULT_PORT and not settings.is_manually_set("server.port"):
+            print(f"Port {DEFAULT_PORT} is busy, so this is the next free one.")
+        url = f"http://{'localhost' if everywhere else f'[{host}]' if ':' in host else host}:{taken}"
+        print(f"Heads Up is at {url}", end=", ")
+        if everywhere:
+            address = get_internal_ip()
+            print(f"for others at http://{name if address in (None, '127.0.0.1') else address}:{taken}", end=", ")
+        print("until Ctrl-C.", flush=True)
+        if not settings.get_option("server.headless"):
+            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+        yield {}
+
+    options = {
+        "server.address": host,
+        "server.fileWatcherType": "none",
+        # The name visitors may use besides the addresses: without one, Streamlit asks the internet for its own address.
+        "browser.serverAddress": name,
+        "logger.hideWelcomeMessage": True,
+    }
+    if port is not None:
+        options["server.port"] = port
+    # One line a visitor otherwise; warnings and errors stay.
+    logging.getLogger("uvicorn.error").addFilter(lambda record: record.levelno >= logging.WARNING)
+    sys.argv = [str(ROOT / "app.py")]  # where Streamlit looks for .streamlit/config.toml
+    st.App(ROOT / "app.py", lifespan=announce).run(config=options)
+
+
+def main() -> None:
+    """Read the command line and serve; Ctrl-C and SIGTERM are good ends."""
+    parser = argparse.ArgumentParser(description="Serve Heads Up.")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 lets others in")
+    parser.add_argument("--port", type=int, help=f"{DEFAULT_PORT} or the next free one if not given")
+    args = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    sys.path[0] = str(ROOT)
+    with contextlib.suppress(KeyboardInterrupt):
+        check_address(args.host, args.port or 0)
+        serve(args.host, args.port)
+
+
+if __name__ == "__main__":
+    main()
