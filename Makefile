@@ -24,7 +24,7 @@ test: lint chromium
 
 lint:
 	+@sh -c "$$SETUP" setup .venv/test.stamp
-	$(PYTHON) -m ruff check .
+	$(PYTHON) -m ruff check --output-format concise .
 
 clean:
 	rm -rf .venv .pytest_cache .ruff_cache

@@ -97,6 +97,77 @@ def list_(
         report({"id": about.id, "folder": str(folder), "kinds": about.config.kinds, **about.meta}, as_json)
 
 
+@app.command()
+def evaluate(
+    folder: Annotated[Path, typer.Argument(help="A checkpoint folder.")],
+    split: Annotated[str | None, typer.Option(help="test, validation or train; the corpus's own held-out part.")] = None,
+    beam: Annotated[int, typer.Option(help="Beam width; 1 is greedy.")] = 1,
+    limit: Annotated[int | None, typer.Option(help="Only the first so many sentences.")] = None,
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Measure a checkpoint: BLEU and chrF of a translation, nats and bits per character of text."""
+    from transformer.checkpoint import load
+    from transformer.evaluate import evaluate as measure
+    from transformer.training.trainer import choose_device
+
+    ckpt = load(folder, device=choose_device(device))
+    with Progress(console=console, transient=True) as progress:
+        bar = progress.add_task("evaluate", total=None)
+        result = measure(ckpt, split=split, beam=beam, limit=limit,
+                         watch=lambda done, of: progress.update(bar, completed=done, total=of))
+    report(result, as_json)
+
+
+@app.command()
+def translate(
+    folder: Annotated[Path, typer.Argument(help="A checkpoint folder.")],
+    texts: Annotated[list[str] | None, typer.Argument(help="Sentences; without any, lines from standard input.")] = None,
+    beam: Annotated[int, typer.Option(help="Beam width; 1 is greedy.")] = 1,
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Translate sentences, one a line."""
+    from transformer.checkpoint import load
+    from transformer.decoding import translate as run
+    from transformer.training.trainer import choose_device
+
+    texts = texts or sys.stdin.read().splitlines()
+    out = run(load(folder, device=choose_device(device)), texts, beam=beam)
+    if as_json:
+        report({"translations": out}, True)
+    else:
+        print("\n".join(out))
+
+
+@app.command()
+def write(
+    folder: Annotated[Path, typer.Argument(help="A checkpoint folder.")],
+    prompt: Annotated[str, typer.Argument(help="What the text begins with.")] = "",
+    steps: Annotated[int, typer.Option(help="At most so many tokens.")] = 200,
+    temperature: Annotated[float, typer.Option(help="0 always takes the likeliest token.")] = 0.8,
+    top_k: Annotated[int | None, typer.Option(help="Only among the k likeliest.")] = None,
+    top_p: Annotated[float | None, typer.Option(help="Only among the likeliest that make up this probability.")] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same text.")] = 0,
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Go on with a text, token by token."""
+    from transformer.checkpoint import load
+    from transformer.decoding import steps as run
+    from transformer.training.trainer import choose_device
+
+    ckpt = load(folder, device=choose_device(device))
+    step = None
+    for step in run(ckpt, prompt, max_steps=steps, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed):
+        pass
+    text = step.output if step else ""
+    if as_json:
+        report({"text": prompt + text, "steps": step.index + 1 if step else 0}, True)
+    else:
+        print(prompt + text)
+
+
 def main() -> int:
     """Run a command; what a user can mend is one sentence, not a traceback."""
     try:

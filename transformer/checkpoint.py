@@ -160,7 +160,8 @@ def describe(folder: Path | str) -> Description:
         raise CheckpointError(f"{folder.name}/config.json: {'.'.join(map(str, first['loc']))} {first['msg']}") from None
     try:
         with safe_open(str(folder / "model.safetensors"), "pt") as file:
-            meta = {k: orjson.loads(v) for k, v in (file.metadata() or {}).items() if k != "format"}
+            names = {*file.keys(), "pt"}  # safetensors notes its own format and tied tensors here too
+            meta = {k: orjson.loads(v) for k, v in (file.metadata() or {}).items() if v not in names}
     except FileNotFoundError:
         raise CheckpointError(f"{folder.name} has no model.safetensors; copy the whole checkpoint folder again") from None
     except (SafetensorError, orjson.JSONDecodeError, OSError) as error:

@@ -50,7 +50,7 @@ PRESETS: dict[str, RunConfig] = {
     "translate": RunConfig(
         model=ModelConfig(d_model=160, n_heads=4, encoder_layers=3, decoder_layers=3, d_ff=640, vocab_size=4_000,
                           max_len=256, dropout=0.1, attention_dropout=0.0, norm="pre", positions="sinusoidal"),
-        train=TrainConfig(optimizer="muon", steps=4_800, batch_tokens=3_000, lr=3e-3, warmup=200, eval_every=200,
+        train=TrainConfig(optimizer="muon", steps=4_000, batch_tokens=3_000, lr=5e-3, warmup=150, eval_every=200,
                           save_every=100)),
 }
 

@@ -77,14 +77,14 @@ def serve(host: str, port: int | None) -> None:
     async def announce(app: st.App) -> AsyncIterator[dict[str, Any]]:
         gc.collect()
         gc.freeze()
-        taken = settings.get_option("server.port")
-        if port is None and taken != DEFAULT_PORT and not settings.is_manually_set("server.port"):
+        bound = settings.get_option("server.port")
+        if port is None and bound != DEFAULT_PORT and not settings.is_manually_set("server.port"):
             print(f"Port {DEFAULT_PORT} is busy, so this is the next free one.")
-        url = f"http://{'localhost' if everywhere else f'[{host}]' if ':' in host else host}:{taken}"
+        url = f"http://{'localhost' if everywhere else f'[{host}]' if ':' in host else host}:{bound}"
         print(f"Heads Up is at {url}", end=", ")
         if everywhere:
             address = get_internal_ip()
-            print(f"for others at http://{name if address in (None, '127.0.0.1') else address}:{taken}", end=", ")
+            print(f"for others at http://{name if address in (None, '127.0.0.1') else address}:{bound}", end=", ")
         print("until Ctrl-C.", flush=True)
         if not settings.get_option("server.headless"):
             threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()

@@ -129,6 +129,11 @@ def corpus(name: str, *, data_dir: Path | None = None, allow_changed: bool = Fal
     return found
 
 
+def at_hand(name: str) -> bool:
+    """Whether `corpus(name)` would find a file here, without a download."""
+    return _locate(name, None) is not None
+
+
 def unseen(test: Sequence[Pair], train: Sequence[Pair]) -> list[bool]:
     """Which test items count as unseen in training, one bool each.
 

@@ -60,20 +60,24 @@ class Layer(nn.Module):
         x = x + self.dropout(change)
         return x if self.pre else norm(x)
 
-    def forward(self, x: Tensor, memory: Tensor | KeysValues | None = None, *, mask: Tensor | None = None,
-                memory_mask: Tensor | None = None, past: KeysValues | None = None, angles: Tensor | None = None,
-                heads: Tensor | None = None, cross_heads: Tensor | None = None, readable: bool = False) -> LayerOutput:
-        """x (B, T, d_model) -> the same shape; see `Attention` for the rest."""
+    def look(self, x: Tensor, memory: Tensor | KeysValues | None = None, *, mask: Tensor | None = None,
+             memory_mask: Tensor | None = None, past: KeysValues | None = None, angles: Tensor | None = None,
+             heads: Tensor | None = None, cross_heads: Tensor | None = None, readable: bool = False) -> LayerOutput:
+        """The layer without its feed-forward part: all the attention in it. See `Attention` for the arguments."""
         own = self.attention(self.before(x, self.attention_norm), mask=mask, past=past, angles=angles, heads=heads,
                              readable=readable)
         x = self.add(x, own.output, self.attention_norm)
-        other = None
-        if self.cross is not None:
-            other = self.cross(self.before(x, self.cross_norm), memory, mask=memory_mask, heads=cross_heads,
-                               readable=readable)
-            x = self.add(x, other.output, self.cross_norm)
-        x = self.add(x, self.feed_forward(self.before(x, self.feed_forward_norm)), self.feed_forward_norm)
-        return LayerOutput(x, own, other)
+        if self.cross is None:
+            return LayerOutput(x, own, None)
+        other = self.cross(self.before(x, self.cross_norm), memory, mask=memory_mask, heads=cross_heads,
+                           readable=readable)
+        return LayerOutput(self.add(x, other.output, self.cross_norm), own, other)
+
+    def forward(self, x: Tensor, memory: Tensor | KeysValues | None = None, **options) -> LayerOutput:
+        """x (B, T, d_model) -> the same shape; see `look` for the rest."""
+        x, own, other = self.look(x, memory, **options)
+        change = self.feed_forward(self.before(x, self.feed_forward_norm))
+        return LayerOutput(self.add(x, change, self.feed_forward_norm), own, other)
 
 
 class StackOutput(NamedTuple):

@@ -23,14 +23,17 @@ def causal_mask(queries: int, keys: int, *, device: torch.device | None = None) 
     return mask.tril(keys - queries)[None, None]
 
 
-def target_mask(ids: Tensor, pad_id: int, *, queries: int | None = None) -> Tensor:
+def target_mask(ids: Tensor, pad_id: int, *, start_id: int | None = None, queries: int | None = None) -> Tensor:
     """Causal and padding together; ids (B, Tk) -> (B, 1, Tq, Tk). Tq is all of them, or the last `queries`.
 
-    Raises ValueError where a row starts with padding: its first query would have nothing to attend to.
+    Where targets start with the padding id (start_id says so, as for Marian), that first one is read like any token.
+    Raises ValueError where a row starts with padding otherwise: its first query would have nothing to attend to.
     """
-    if (ids[:, 0] == pad_id).any():
+    if start_id != pad_id and (ids[:, 0] == pad_id).any():
         raise ValueError("a target starts with padding; pad on the right")
-    return padding_mask(ids, pad_id) & causal_mask(queries or ids.shape[1], ids.shape[1], device=ids.device)
+    real = ids != pad_id
+    real[:, 0] = True
+    return real[:, None, None, :] & causal_mask(queries or ids.shape[1], ids.shape[1], device=ids.device)
 
 
 def additive(mask: Tensor, *, blocked: float = float("-inf"), dtype: torch.dtype = torch.float32) -> Tensor:

@@ -37,8 +37,8 @@ class Embedding(nn.Module):
         """What is added for positions start..end -> (T, d_model); None where nothing is (rotary, none)."""
         if end > self.max_len:
             raise ValueError(f"{end} tokens, but this model reads at most {self.max_len}; shorten the text")
-        return self.sinusoids[start:end] if self.positions is None and self.sinusoids is not None else (
-            None if self.positions is None else self.positions.weight[start:end])
+        table = self.sinusoids if self.positions is None else self.positions.weight
+        return None if table is None else table[start:end]
 
     def forward(self, ids: Tensor, *, start: int = 0, types: Tensor | None = None) -> Tensor:
         """ids (B, T), the first of them at position `start` -> (B, T, d_model)."""
@@ -102,6 +102,14 @@ class Transformer(nn.Module):
             raise ValueError(f"{end} tokens, but this model reads at most {self.config.max_len}; shorten the text")
         return rotary_angles(torch.arange(start, end, device=self.output.weight.device), self.config.width)
 
+    @torch.no_grad()
+    def position_table(self, length: int, *, side: str = "tgt") -> Tensor | None:
+        """What tells positions 0..length apart, for looking at: what is added to the "src" or "tgt" embeddings
+        (T, d_model), the cosines of the rotary angles (T, D / 2), or None where the model has no positions."""
+        if self.config.positions == "rotary":
+            return self.angles(0, length).cos()
+        return getattr(self, f"{side}_embedding").encoding(0, length)
+
     def encode(self, src: Tensor, *, types: Tensor | None = None, heads: Heads | None = None,
                readable: bool = False) -> StackOutput:
         """src ids (B, S) -> x (B, S, d_model), the memory that the decoder looks at."""
@@ -123,7 +131,7 @@ class Transformer(nn.Module):
         """
         start = past[0].keys.shape[2] if past else 0
         if mask is None and (start == 0 or tgt.shape[1] > 1):
-            mask = target_mask(tgt, self.config.pad_id)
+            mask = target_mask(tgt, self.config.pad_id, start_id=self.config.start_id)
             if start:
                 seen = mask.new_ones(*mask.shape[:3], start)
                 mask = torch.cat([seen, mask], dim=-1)

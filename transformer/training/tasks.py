@@ -1,18 +1,17 @@
 """What a run learns from: the corpus as batches, the held-out part, and the pinned sentences it is watched on."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
+from torch import Tensor
 
 from transformer import tokenizer as tokenizers
 from transformer.config import RunConfig
 from transformer.data.batches import Batch, PairBatches, WindowBatches
 from transformer.data.corpora import corpus
+from transformer.evaluate import evaluating
 from transformer.model.masks import padding_mask
 from transformer.model.models import Transformer
 
@@ -98,37 +97,10 @@ def _language_model(config, found, tokenizer, _) -> Task:
                 [Batch(None, pinned[:, :-1], pinned[:, 1:], pinned.shape[1] - 1)], about)
 
 
-def loss_sum(model: Transformer, batch: Batch, *, label_smoothing: float = 0.0) -> Tensor:
-    """Cross-entropy in nats, summed over the labels that count."""
-    counts = batch.labels != model.config.pad_id
-    logits = model.project(model.hidden(batch.src, batch.tgt)[counts])  # (labels that count, V)
-    return F.cross_entropy(logits.float(), batch.labels[counts], label_smoothing=label_smoothing, reduction="sum")
-
-
-@torch.no_grad()
-def held_out_loss(model: Transformer, batches: list[Batch]) -> float:
-    """Nats a token over all of them, without label smoothing and dropout."""
-    with _evaluating(model):
-        device = next(model.parameters()).device
-        total = sum(loss_sum(model, batch.to(device)).item() for batch in batches)
-    return total / sum(batch.tokens for batch in batches)
-
-
-@contextmanager
-def _evaluating(model: nn.Module) -> Iterator[None]:
-    """Dropout off inside, and back to what it was after."""
-    training = model.training
-    model.eval()
-    try:
-        yield
-    finally:
-        model.train(training)
-
-
 @torch.no_grad()
 def pinned_attention(model: Transformer, pinned: list[Batch]) -> Iterator[dict[str, Tensor]]:
     """Each pinned sequence's weights, kind -> (layers, H, Tq, Tk) as uint8 square roots, teacher-forced on its target."""
-    with _evaluating(model):
+    with evaluating(model):
         device = next(model.parameters()).device
         for batch in pinned:
             batch = batch.to(device)

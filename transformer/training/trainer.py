@@ -16,10 +16,11 @@ from torch import nn
 from transformer import checkpoint
 from transformer.checkpoint import recover
 from transformer.config import RunConfig
+from transformer.evaluate import held_out_loss, loss_sum
 from transformer.model.models import Transformer
 from transformer.training import metrics
 from transformer.training.optim import learning_rate, make_optimizers
-from transformer.training.tasks import Task, held_out_loss, loss_sum, pinned_attention, prepare
+from transformer.training.tasks import Task, pinned_attention, prepare
 
 LOG_EVERY = 10
 WEIGHT_SNAPSHOTS, ATTENTION_SNAPSHOTS = 8, 48

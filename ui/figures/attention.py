@@ -121,7 +121,7 @@ def _stripes(allowed: np.ndarray) -> list[dict]:
 def _runs(flags: np.ndarray) -> tuple[tuple[int, int], ...]:
     """Where flags are set, as (start, stop)."""
     edges = np.flatnonzero(np.diff(flags, prepend=False, append=False)).tolist()
-    return tuple(zip(edges[::2], edges[1::2]))
+    return tuple(zip(edges[::2], edges[1::2], strict=True))
 
 
 def _matrix(traces: list[dict], queries: list[str], keys: list[str], *, newest: bool, legend_at: int,

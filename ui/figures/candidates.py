@@ -21,20 +21,22 @@ def candidate_bars(candidates: Sequence, *, chosen_id: int | None = None, exclud
     colours = {"chosen": ACCENT, "excluded": MUTED, "open": BAR}
     notes = {"chosen": " ◀ chosen", "excluded": " left out", "open": ""}
     bars = {"type": "bar", "orientation": "h", "y": rows, "x": probabilities, "width": 0.72, "hoverinfo": "skip",
-            "text": [_weighted(percent(p) + notes[state], state) for p, state in zip(probabilities, states)],
+            "text": [_weighted(percent(p) + notes[state], state)
+                     for p, state in zip(probabilities, states, strict=True)],
             "textposition": "outside", "cliponaxis": False, "textfont": {"size": TEXT, "color": INK[dark]},
             "marker": {"color": [colours[state] for state in states],
                        "pattern": {"shape": ["/" * (state == "excluded") for state in states], "solidity": 0.3}}}
     # One see-through bar across each row takes the click: the bar of an unlikely token is a hair wide.
     targets = {"type": "bar", "orientation": "h", "y": rows, "x": [across] * len(rows), "width": 1, "customdata": ids,
                "hovertext": [f"<b>{axis_label(piece, longest=60)}</b> (id {i})<br>probability {p:.6g}"
-                             for i, piece, p in zip(ids, pieces, probabilities)],
+                             for i, piece, p in zip(ids, pieces, probabilities, strict=True)],
                "hovertemplate": "%{hovertext}<br>click to go on from here<extra></extra>", "marker": {"color": CLEAR},
                "selected": {"marker": {"opacity": 1}}, "unselected": {"marker": {"opacity": 1}}}
     return framed([bars, targets], title=title, source=source, dark=dark, height=ROW * max(len(rows), 1),
                   showlegend=False, xaxis=axis(range=[0, across], visible=False),
                   yaxis=axis(range=[len(rows) - 0.5, -0.5], tickvals=rows,
-                             ticktext=[_weighted(axis_label(piece), state) for piece, state in zip(pieces, states)]))
+                             ticktext=[_weighted(axis_label(piece), state)
+                                       for piece, state in zip(pieces, states, strict=True)]))
 
 
 def picked_candidate(event) -> int | None:
@@ -46,18 +48,18 @@ def picked_candidate(event) -> int | None:
 def describe_candidates(candidates: Sequence, *, chosen_id: int | None = None) -> str:
     """A sentence for `alt=`: the three likeliest and the chosen one."""
     ids, pieces, probabilities = _columns(candidates)
-    named = [f"'{plain_label(piece)}' {percent(p)}" for piece, p in zip(pieces, probabilities)]
+    named = [f"'{plain_label(piece)}' {percent(p)}" for piece, p in zip(pieces, probabilities, strict=True)]
     chosen = f" Chosen: {named[ids.index(chosen_id)]}." if chosen_id in ids else ""
     return f"Likeliest next tokens: {', '.join(named[:3])}.{chosen}"
 
 
 def percent(probability: float) -> str:
-    """A probability in per cent with three figures, and never a false 0 or 100."""
+    """A probability in per cent to three figures, four near certainty, and never a false 0 or 100."""
     if 0 < probability < 0.0001:
         return "< 0.01%"
     if 0.9999 < probability < 1:
         return "> 99.99%"
-    return f"{100 * probability:.3g}%"
+    return f"{100 * probability:.{4 if probability > 0.99 else 3}g}%"
 
 
 def _weighted(label: str, state: str) -> str:

@@ -26,7 +26,7 @@ def colorscale(scale: str, *, dark: bool | None = None) -> list[list]:
     """A plotly colour scale over [0, 1]; `"sqrt"` bends it and not the data, so hover and colour bar stay exact."""
     at = np.linspace(0, 1, 33)
     where = {"sqrt": at**2, "linear": at}[scale]
-    return [[float(w), f"rgb({r}, {g}, {b})"] for w, (r, g, b) in zip(where, ramp(len(at), dark=dark))]
+    return [[float(w), f"rgb({r}, {g}, {b})"] for w, (r, g, b) in zip(where, ramp(len(at), dark=dark), strict=True)]
 
 
 def ink_on(shades: np.ndarray) -> list[str]:

@@ -1,0 +1,55 @@
+"""Tiny checkpoints, made once a test run, saved and loaded as real ones are."""
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+import torch
+
+from transformer import tokenizer as tokenizers
+from transformer.checkpoint import Checkpoint, load, save
+from transformer.config import ModelConfig
+from transformer.model.models import Transformer
+
+SENTENCES = ["I am cold.", "Go on.", "He is tall.", "We can go home.", "Who is it?", "I see a dog and a cat."]
+TINY = {"d_model": 16, "n_heads": 2, "encoder_layers": 2, "decoder_layers": 2, "d_ff": 32, "max_len": 40}
+
+
+@pytest.fixture(scope="session")
+def tiny_tokenizer() -> tokenizers.SentencePieceTokenizer:
+    """One piece a character, so that a text cut anywhere reads as the same pieces."""
+    return tokenizers.train(SENTENCES, kind="char", vocab_size=40, verbatim=True)
+
+
+@pytest.fixture(scope="session")
+def make_checkpoint(tiny_tokenizer, tmp_path_factory) -> Callable[..., Checkpoint]:
+    """make_checkpoint(positions="rotary", ...): that model, with random weights sharp enough that every head and every
+    token matters."""
+
+    @cache
+    def make(**changes: object) -> Checkpoint:
+        settings = {**TINY, "vocab_size": tiny_tokenizer.vocab_size, "tie_embeddings": False, "logits_bias": True}
+        model = Transformer(ModelConfig(**{**settings, **changes}), generator=torch.Generator().manual_seed(3))
+        with torch.no_grad():
+            for parameter in model.parameters():
+                if parameter.dim() == 2:
+                    parameter.mul_(1.5)
+            if model.config.decoder_layers:
+                model.output.bias[tiny_tokenizer.eos_id] = 2.0  # or it would hardly ever come to an end
+        folder = tmp_path_factory.mktemp("checkpoints") / "tiny"
+        save(folder, model, tokenizer=tiny_tokenizer, meta={"step": 7})
+        return load(folder)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def translator(make_checkpoint) -> Checkpoint:
+    """An encoder-decoder."""
+    return make_checkpoint()
+
+
+@pytest.fixture(scope="session")
+def writer(make_checkpoint) -> Checkpoint:
+    """A decoder."""
+    return make_checkpoint(encoder_layers=0, positions="rotary")

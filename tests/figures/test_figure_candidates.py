@@ -1,0 +1,53 @@
+from collections import namedtuple
+
+import pytest
+
+from ui.figures import candidate_bars, describe_candidates, picked_candidate
+from ui.figures.candidates import percent
+
+Candidate = namedtuple("Candidate", "id piece probability")
+CANDIDATES = [Candidate(7, "▁the", 0.2), Candidate(12, "<b>", 0.6), Candidate(3, "▁the", 0.15),
+              Candidate(40, "$x$", 1e-9)]
+
+
+def test_the_likeliest_is_on_top_and_equal_pieces_stay_apart():
+    figure = candidate_bars(CANDIDATES)
+    assert figure.layout.yaxis.ticktext == ("&#60;b&#62;", "␣the", "␣the", "&#36;x&#36;")
+    assert figure.layout.yaxis.range == (3.5, -0.5)
+    assert list(figure.data[1].customdata) == [12, 7, 3, 40]
+
+
+def test_every_row_can_be_clicked_over_its_whole_width():
+    targets = candidate_bars(CANDIDATES).data[1]
+    assert set(targets.x) == {candidate_bars(CANDIDATES).layout.xaxis.range[1]}
+
+
+def test_chosen_and_left_out_differ_in_more_than_colour():
+    bars = candidate_bars(CANDIDATES, chosen_id=7, excluded={3, 40}).data[0]
+    assert len(set(bars.marker.color)) == 3
+    assert [bool(shape) for shape in bars.marker.pattern.shape] == [False, False, True, True]
+    assert "chosen" in bars.text[1]
+    assert "left out" in bars.text[2]
+
+
+def test_plain_tuples_and_nothing_at_all_are_drawn_too():
+    assert candidate_bars([(1, "a", 0.5)]).data[1].customdata == (1,)
+    assert candidate_bars([]).data[1].customdata == ()
+
+
+@pytest.mark.parametrize(("probability", "text"), [
+    (0.5, "50%"), (0.1234567, "12.3%"), (1e-9, "< 0.01%"), (0, "0%"), (1, "100%"), (0.99999, "> 99.99%"),
+    (0.9995, "99.95%")])
+def test_percentages_round_but_never_to_certain_or_impossible(probability, text):
+    assert percent(probability) == text
+
+
+def test_a_click_is_an_id_and_no_click_is_none():
+    assert picked_candidate({"selection": {"points": [{"customdata": 0}]}}) == 0
+    assert picked_candidate({"selection": {"points": []}}) is None
+    assert picked_candidate(None) is None
+
+
+def test_the_description_names_the_likeliest_and_the_chosen():
+    text = describe_candidates(CANDIDATES, chosen_id=3)
+    assert text == "Likeliest next tokens: '<b>' 60%, '␣the' 20%, '␣the' 15%. Chosen: '␣the' 15%."

@@ -1,0 +1,46 @@
+import subprocess
+import sys
+
+import numpy as np
+
+from ui.figures.palette import ink_on, ramp
+
+# the primaries as the common kinds of colour blindness see them (Machado, Oliveira and Fernandes 2009), linear RGB
+BLINDNESS = {
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}
+
+
+def lightness(linear):
+    long, medium, short = np.cbrt(np.clip(linear, 0, None) @ np.array(
+        [[0.4122214708, 0.5363325363, 0.0514459929], [0.2119034982, 0.6806995451, 0.1073969566],
+         [0.0883024619, 0.2817188376, 0.6299787005]]).T).T
+    return 0.2104542553 * long + 0.7936177850 * medium - 0.0040720468 * short
+
+
+def linear(rgb):
+    rgb = rgb / 255
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def test_more_weight_is_always_more_ink_for_every_eye():
+    colours = linear(ramp(33))
+    for matrix in [np.eye(3), *map(np.array, BLINDNESS.values())]:
+        steps = np.diff(lightness(colours @ matrix.T))
+        assert (steps < -0.008).all()
+        assert (steps > -0.04).all()
+
+
+def test_numbers_stand_out_on_every_colour():
+    colours = ramp(64)
+    light = linear(colours) @ [0.2126, 0.7152, 0.0722]
+    for text, luminance in zip(ink_on(colours), light, strict=True):
+        contrast = 1.05 / (luminance + 0.05) if text == "#ffffff" else (luminance + 0.05) / 0.05
+        assert contrast >= 4.5
+
+
+def test_figures_need_neither_streamlit_nor_torch():
+    code = "import sys; sys.modules.update(streamlit=None, torch=None); import ui.figures"
+    subprocess.run([sys.executable, "-c", code], check=True)

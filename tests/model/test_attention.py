@@ -1,0 +1,208 @@
+"""Attention: PyTorch's own numbers on both paths, and head switches that do what they say."""
+
+import pytest
+import torch
+from torch import nn
+
+from transformer.model.attention import Attention, KeysValues
+from transformer.model.masks import causal_mask, padding_mask, target_mask
+from transformer.model.positions import rotary_angles
+
+B, TQ, TK, D_MODEL, HEADS, WIDTH = 2, 5, 7, 16, 4, 4
+CLOSE = {"atol": 1e-5, "rtol": 1e-5}
+IDS = torch.tensor([[5, 6, 7, 8, 9, 4, 4], [5, 6, 7, 0, 0, 0, 0]])
+MASKS = {
+    "none": (TQ, None),
+    "causal": (TQ, causal_mask(TQ, TQ)),
+    "padding": (TK, padding_mask(IDS, 0)),
+    "target": (TQ, target_mask(IDS[:, :TQ], 0)),
+}
+
+
+@pytest.fixture
+def attention():
+    torch.manual_seed(1)
+    made = Attention(D_MODEL, HEADS, head_dim=WIDTH).eval()
+    for parameter in made.parameters():
+        nn.init.normal_(parameter, std=0.5)  # biases too, and scores far enough from 0 to make a difference
+    return made
+
+
+def inputs(length=TQ):
+    return torch.randn(B, length, D_MODEL, generator=torch.Generator().manual_seed(length))
+
+
+def torchs(ours):
+    """PyTorch's module with the same weights."""
+    theirs = nn.MultiheadAttention(D_MODEL, HEADS, batch_first=True).eval()
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([ours.q_proj.weight, ours.k_proj.weight, ours.v_proj.weight]))
+        theirs.in_proj_bias.copy_(torch.cat([ours.q_proj.bias, ours.k_proj.bias, ours.v_proj.bias]))
+    theirs.out_proj.load_state_dict(ours.out_proj.state_dict())
+    return theirs
+
+
+def every(module):
+    """All that hangs on a module and on those inside it, by identity."""
+    return [(name, {key: id(value) for key, value in vars(part).items()},
+             [(key, id(value)) for held in (part._parameters, part._buffers, part._modules) for key, value in held.items()])
+            for name, part in module.named_modules()]
+
+
+@pytest.mark.parametrize("readable", [False, True])
+@pytest.mark.parametrize("name", MASKS)
+def test_it_equals_torchs_attention(attention, name, readable):
+    keys, mask = MASKS[name]
+    x, memory = inputs(), None if keys == TQ else inputs(keys)
+    blocked = None if mask is None else ~mask.expand(B, HEADS, TQ, keys).flatten(0, 1)  # theirs says what not to see
+    expected, weights = torchs(attention)(x, x if memory is None else memory, x if memory is None else memory,
+                                          attn_mask=blocked, average_attn_weights=False)
+    found = attention(x, memory, mask=mask, readable=readable)
+    torch.testing.assert_close(found.output, expected, **CLOSE)
+    if readable:
+        torch.testing.assert_close(found.weights, weights, **CLOSE)
+
+
+@pytest.mark.parametrize("rotary", [False, True])
+@pytest.mark.parametrize("name", MASKS)
+def test_the_fast_path_and_the_readable_path_agree_in_output_and_gradients(attention, name, rotary):
+    keys, mask = MASKS[name]
+    angles = rotary_angles(torch.arange(TQ), WIDTH) if rotary and keys == TQ else None
+    attention.double()  # gradients add up many numbers, and only then do both ways round alike
+    results = []
+    for readable in (False, True):
+        x = inputs().double().requires_grad_()
+        memory = None if keys == TQ else inputs(keys).double().requires_grad_()
+        output = attention(x, memory, mask=mask, angles=angles, readable=readable).output
+        leaves = [x, *([] if memory is None else [memory]), *attention.parameters()]
+        results.append([output, *torch.autograd.grad((output * inputs()).sum(), leaves)])
+    for fast, slow in zip(*results, strict=True):
+        torch.testing.assert_close(fast, slow)
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_rows_sum_to_1_and_masked_keys_weigh_nothing(attention, name):
+    keys, mask = MASKS[name]
+    found = attention(inputs(), None if keys == TQ else inputs(keys), mask=mask, readable=True)
+    torch.testing.assert_close(found.weights.sum(-1), torch.ones(B, HEADS, TQ), **CLOSE)
+    allowed = torch.ones_like(found.weights, dtype=torch.bool) if mask is None else mask.expand_as(found.weights)
+    assert (found.weights[~allowed] == 0).all()
+    assert (found.weights[allowed] > 0).all()
+    assert found.scores[~allowed].isneginf().all()
+    torch.testing.assert_close(found.scores.softmax(-1), found.weights)
+
+
+def test_the_readable_path_shows_where_its_scores_come_from(attention):
+    found = attention(inputs(), inputs(TK), readable=True)
+    torch.testing.assert_close(found.scores, found.queries @ found.memory.keys.transpose(-2, -1) / WIDTH**0.5, **CLOSE)
+    context = (found.weights @ found.memory.values).transpose(1, 2).flatten(2)
+    torch.testing.assert_close(found.output, attention.out_proj(context), **CLOSE)
+
+
+def test_the_fast_path_has_no_weights_to_show(attention):
+    found = attention(inputs())
+    assert found.queries is found.scores is found.weights is None
+
+
+@pytest.mark.parametrize("readable", [False, True])
+@pytest.mark.parametrize("rotary", [False, True])
+@pytest.mark.parametrize("cut", [1, 3])
+def test_rows_of_an_earlier_call_give_what_the_whole_gives(attention, cut, rotary, readable):
+    x = inputs()
+    angles = rotary_angles(torch.arange(TQ), WIDTH) if rotary else None
+    whole = attention(x, mask=causal_mask(TQ, TQ), angles=angles, readable=readable)
+    first = attention(x[:, :cut], mask=causal_mask(cut, cut), angles=angles[:cut] if rotary else None, readable=readable)
+    rest = attention(x[:, cut:], past=first.memory, mask=causal_mask(TQ - cut, TQ),
+                     angles=angles[cut:] if rotary else None, readable=readable)
+    torch.testing.assert_close(torch.cat([first.output, rest.output], 1), whole.output, **CLOSE)
+    for ours, expected in zip(rest.memory, whole.memory, strict=True):
+        torch.testing.assert_close(ours, expected, **CLOSE)
+    if readable:
+        torch.testing.assert_close(rest.weights, whole.weights[:, :, cut:], **CLOSE)
+
+
+def test_rows_projected_before_give_what_the_memory_itself_gives(attention):
+    projected = attention.keys_values(inputs(TK))
+    assert projected.keys.shape == projected.values.shape == (B, HEADS, TK, WIDTH)
+    assert torch.equal(attention(inputs(), projected).output, attention(inputs(), inputs(TK)).output)
+
+
+def test_the_mask_says_what_may_be_attended_to(attention):
+    only_first = torch.zeros(TQ, TK, dtype=torch.bool)
+    only_first[:, 0] = True
+    memory = inputs(TK)
+    expected = attention(inputs(), memory[:, :1]).output
+    torch.testing.assert_close(attention(inputs(), memory, mask=only_first).output, expected, **CLOSE)
+
+
+@pytest.mark.parametrize("name", MASKS)
+@pytest.mark.parametrize("head", range(HEADS))
+def test_switch_0_takes_away_what_a_head_contributes(attention, head, name):
+    keys, mask = MASKS[name]
+    memory = None if keys == TQ else inputs(keys)
+    switches = torch.ones(HEADS)
+    switches[head] = 0
+    found = attention(inputs(), memory, mask=mask, heads=switches).output
+    place = slice(head * WIDTH, (head + 1) * WIDTH)
+    with torch.no_grad():
+        attention.out_proj.weight[:, place] = 0  # nobody listens to that head's slice
+    torch.testing.assert_close(found, attention(inputs(), memory, mask=mask).output, **CLOSE)
+
+
+def test_with_every_head_off_only_the_bias_is_left(attention):
+    found = attention(inputs(), heads=torch.zeros(HEADS))
+    assert torch.equal(found.output, attention.out_proj.bias.expand(B, TQ, D_MODEL))
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_switch_1_changes_no_bit(attention, name):
+    keys, mask = MASKS[name]
+    memory = None if keys == TQ else inputs(keys)
+    plain = attention(inputs(), memory, mask=mask, readable=True)
+    found = attention(inputs(), memory, mask=mask, heads=torch.ones(HEADS), readable=True)
+    for ours, expected in zip((found.output, *found[2:]), (plain.output, *plain[2:]), strict=True):
+        assert torch.equal(ours, expected)
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_switch_2_spreads_a_head_evenly_over_what_the_mask_allows(attention, name):
+    keys, mask = MASKS[name]
+    memory = None if keys == TQ else inputs(keys)
+    plain = attention(inputs(), memory, mask=mask, readable=True)
+    found = attention(inputs(), memory, mask=mask, heads=torch.tensor([1, 2, 1, 0]), readable=True)
+    allowed = (torch.ones(TQ, keys, dtype=torch.bool) if mask is None else mask).expand(B, HEADS, TQ, keys)[:, 1].float()
+    torch.testing.assert_close(found.weights[:, 1], allowed / allowed.sum(-1, keepdim=True), **CLOSE)
+    assert (found.weights[:, 1][allowed == 0] == 0).all()
+    assert torch.equal(found.weights[:, [0, 2]], plain.weights[:, [0, 2]])
+    assert torch.equal(found.scores, plain.scores)  # the scores stay those that were learned
+    context = (found.weights * torch.tensor([1, 1, 1, 0])[:, None, None]) @ found.memory.values
+    torch.testing.assert_close(found.output, attention.out_proj(context.transpose(1, 2).flatten(2)), **CLOSE)
+
+
+def test_looking_leaves_nothing_on_the_module(attention):
+    before = every(attention)
+    for options in ({}, {"readable": True}, {"heads": torch.tensor([0, 1, 2, 1])}):
+        past = attention(inputs(), **options).memory
+        attention(inputs(), past=past, **options)
+        attention(inputs(), inputs(TK), **options)
+    assert every(attention) == before
+
+
+@pytest.mark.parametrize("options", [{}, {"readable": True}, {"heads": torch.ones(HEADS)}], ids=["fast", "readable", "heads"])
+def test_dropout_acts_in_training_only_and_shown_weights_are_free_of_it(attention, options):
+    quiet = attention(inputs(), **options)
+    attention.dropout = 0.5
+    assert torch.equal(attention(inputs(), **options).output, quiet.output)
+    attention.train()
+    noisy = attention(inputs(), **options)
+    assert not torch.allclose(noisy.output, quiet.output)
+    assert quiet.weights is None or torch.equal(noisy.weights, quiet.weights)
+
+
+def test_the_width_of_a_head_is_free_of_d_model():
+    attention = Attention(D_MODEL, 3, head_dim=6)
+    found = attention(inputs(), inputs(TK), readable=True)
+    assert found.output.shape == (B, TQ, D_MODEL)
+    assert found.weights.shape == (B, 3, TQ, TK)
+    assert found.queries.shape == (B, 3, TQ, 6)
+    assert isinstance(found.memory, KeysValues)

@@ -1,0 +1,137 @@
+"""Layers: PyTorch's own numbers with its weights, whichever side the norm is on."""
+
+import pytest
+import torch
+from torch import nn
+
+from transformer.config import ModelConfig
+from transformer.model.layers import ACTIVATIONS, FeedForward, Layer, Stack
+from transformer.model.masks import causal_mask, padding_mask
+
+D_MODEL, HEADS, D_FF = 16, 4, 24
+CLOSE = {"atol": 1e-5, "rtol": 1e-5}
+TGT = torch.tensor([[5, 6, 7, 8, 9], [5, 6, 7, 0, 0]])
+SRC = torch.tensor([[5, 6, 7, 8, 9, 4, 4], [5, 6, 0, 0, 0, 0, 0]])
+
+
+def config(**changes):
+    return ModelConfig(**{"d_model": D_MODEL, "n_heads": HEADS, "d_ff": D_FF, "vocab_size": 30, "dropout": 0.0, **changes})
+
+
+def inputs(ids):
+    return torch.randn(*ids.shape, D_MODEL, generator=torch.Generator().manual_seed(ids.shape[1]))
+
+
+def blur(module):
+    """Weights, biases and norms all away from where they start, so that none can hide."""
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=generator), alpha=0.3)
+    return module.eval()
+
+
+def copy_attention(theirs, ours):
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([ours.q_proj.weight, ours.k_proj.weight, ours.v_proj.weight]))
+        theirs.in_proj_bias.copy_(torch.cat([ours.q_proj.bias, ours.k_proj.bias, ours.v_proj.bias]))
+    theirs.out_proj.load_state_dict(ours.out_proj.state_dict())
+
+
+def torchs(ours, settings):
+    """PyTorch's layer with the same weights."""
+    made = nn.TransformerEncoderLayer if ours.cross is None else nn.TransformerDecoderLayer
+    theirs = made(D_MODEL, HEADS, D_FF, dropout=0.0, activation=settings.activation, batch_first=True,
+                  norm_first=settings.norm == "pre", layer_norm_eps=settings.norm_eps)
+    copy_attention(theirs.self_attn, ours.attention)
+    pairs = [(theirs.linear1, ours.feed_forward.up), (theirs.linear2, ours.feed_forward.down),
+             (theirs.norm1, ours.attention_norm)]
+    if ours.cross is None:
+        pairs.append((theirs.norm2, ours.feed_forward_norm))
+    else:
+        copy_attention(theirs.multihead_attn, ours.cross)
+        pairs += [(theirs.norm2, ours.cross_norm), (theirs.norm3, ours.feed_forward_norm)]
+    for their_part, our_part in pairs:
+        their_part.load_state_dict(our_part.state_dict())
+    return theirs.eval()
+
+
+@pytest.mark.parametrize("readable", [False, True])
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_an_encoder_layer_equals_torchs(norm, activation, readable):
+    settings = config(norm=norm, activation=activation, norm_eps=1e-3)
+    ours = blur(Layer(settings))
+    expected = torchs(ours, settings)(inputs(SRC), src_key_padding_mask=SRC == 0)
+    found = ours(inputs(SRC), mask=padding_mask(SRC, 0), readable=readable)
+    torch.testing.assert_close(found.x, expected, **CLOSE)
+    assert found.cross is None
+
+
+@pytest.mark.parametrize("readable", [False, True])
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_a_decoder_layer_equals_torchs(norm, activation, readable):
+    settings = config(norm=norm, activation=activation, norm_eps=1e-3)
+    ours = blur(Layer(settings, cross=True))
+    length = TGT.shape[1]
+    expected = torchs(ours, settings)(
+        inputs(TGT), inputs(SRC), tgt_mask=~causal_mask(length, length)[0, 0], memory_key_padding_mask=SRC == 0)
+    found = ours(inputs(TGT), inputs(SRC), mask=causal_mask(length, length), memory_mask=padding_mask(SRC, 0),
+                 readable=readable)
+    torch.testing.assert_close(found.x, expected, **CLOSE)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_looking_alone_gives_the_attention_of_the_whole_layer(norm):
+    layer = blur(Layer(config(norm=norm), cross=True))
+    whole = layer(inputs(TGT), inputs(SRC), readable=True)
+    looked = layer.look(inputs(TGT), inputs(SRC), readable=True)
+    assert torch.equal(looked.attention.weights, whole.attention.weights)
+    assert torch.equal(looked.cross.weights, whole.cross.weights)
+    assert not torch.equal(looked.x, whole.x)
+
+
+@pytest.mark.parametrize(("name", "expected"), [
+    ("relu", nn.ReLU()), ("gelu", nn.GELU()), ("gelu_tanh", nn.GELU(approximate="tanh")), ("silu", nn.SiLU()),
+], ids=list(ACTIVATIONS))
+def test_each_activation_is_the_one_it_names(name, expected):
+    ours = blur(FeedForward(config(activation=name)))
+    x = inputs(TGT)
+    assert torch.equal(ours(x), ours.down(expected(ours.up(x))))
+
+
+def test_attention_weights_have_a_dropout_of_their_own():
+    assert Layer(config(dropout=0.3)).attention.dropout == 0.3
+    layer = Layer(config(dropout=0.3, attention_dropout=0.0), cross=True)
+    assert (layer.attention.dropout, layer.cross.dropout, layer.dropout.p) == (0.0, 0.0, 0.3)
+
+
+def test_with_the_norm_before_each_part_the_stack_ends_with_one_more():
+    stack = blur(Stack(config(norm="pre"), 2))
+    found = stack(inputs(SRC))
+    assert torch.equal(found.x, stack.norm(found.inputs[-1]))
+    torch.testing.assert_close(((found.x - stack.norm.bias) / stack.norm.weight).mean(-1), torch.zeros(SRC.shape), **CLOSE)
+
+
+def test_with_the_norm_after_each_part_the_stack_adds_none():
+    stack = blur(Stack(config(norm="post"), 2))
+    found = stack(inputs(SRC))
+    assert torch.equal(found.x, found.inputs[-1])
+    assert not list(stack.norm.parameters())
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_a_stack_hands_each_layer_what_is_its_own(norm):
+    stack = blur(Stack(config(norm=norm), 3, cross=True))
+    memory = [layer.cross.keys_values(inputs(SRC)) for layer in stack.layers]
+    heads, cross_heads = torch.randint(0, 3, (2, 3, HEADS), generator=torch.Generator().manual_seed(2))
+    found = stack(inputs(TGT), memory, heads=heads, cross_heads=cross_heads, readable=True)
+    assert [len(part) for part in found[1:]] == [4, 3, 3]
+    assert torch.equal(found.inputs[0], inputs(TGT))
+    for i, layer in enumerate(stack.layers):
+        alone = layer(found.inputs[i], memory[i], heads=heads[i], cross_heads=cross_heads[i], readable=True)
+        assert torch.equal(alone.x, found.inputs[i + 1])
+        assert torch.equal(alone.attention.weights, found.attention[i].weights)
+        assert torch.equal(alone.cross.weights, found.cross[i].weights)
+    torch.testing.assert_close(stack(inputs(TGT), inputs(SRC), heads=heads, cross_heads=cross_heads).x, found.x, **CLOSE)

@@ -1,0 +1,220 @@
+"""The three shapes of the transformer, with every field of their configuration."""
+
+from itertools import product
+
+import pytest
+import torch
+from pydantic import ValidationError
+from torch.nn import functional as F
+
+from transformer.config import ModelConfig
+from transformer.model.models import Transformer
+
+VOCAB, PAD, MAX_LEN = 30, 0, 12
+TINY = {"d_model": 16, "n_heads": 2, "encoder_layers": 2, "decoder_layers": 2, "d_ff": 24, "vocab_size": VOCAB,
+        "max_len": MAX_LEN, "dropout": 0.1}
+SHAPES = {
+    "translates": {},
+    "writes": {"encoder_layers": 0},
+    "classifies by max": {"decoder_layers": 0, "pooling": "max", "n_classes": 3},
+    "classifies by mean": {"decoder_layers": 0, "pooling": "mean", "n_classes": 3},
+}
+PLACES = [("sinusoidal", "interleaved"), ("sinusoidal", "halves"), ("learned", "interleaved"), ("rotary", "interleaved"),
+          ("none", "interleaved")]
+# Two-valued fields, in 8 combinations in which every two of them meet in all four ways.
+BITS = [(a, b, c, (a + b) % 2, (a + c) % 2, (b + c) % 2) for a, b, c in product((0, 1), repeat=3)]
+SRC = torch.tensor([[5, 6, 7, 8, 9, 3], [9, 8, 3, 0, 0, 0]])
+TGT = torch.tensor([[2, 5, 6, 7, 8], [2, 9, 8, 0, 0]])
+CLOSE = {"atol": 1e-5, "rtol": 1e-5}
+
+
+def build(*, seed=1, **changes):
+    model = Transformer(ModelConfig(**{**TINY, **changes}), generator=torch.Generator().manual_seed(seed))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() == 1:  # no bias of 0, no norm of 1 for a mistake to hide behind
+                parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(seed)), alpha=0.1)
+    return model.eval()
+
+
+def read(model, src, tgt):
+    """All that a model says of a batch: logits, or log-probabilities of classes."""
+    return model(src if model.config.encoder_layers else None, tgt if model.config.decoder_layers else None)
+
+
+@pytest.mark.parametrize(("positions", "layout"), PLACES)
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_fields_work_in_every_combination(shape, norm, positions, layout):
+    for i, (embedding_norm, type_vocab, logits_bias, tie, normal, own_source) in enumerate(BITS):
+        settings = {**TINY, **SHAPES[shape], "norm": norm, "positions": positions, "sinusoid_layout": layout,
+                    "activation": ("relu", "gelu", "gelu_tanh", "silu")[i % 4], "embedding_norm": bool(embedding_norm),
+                    "type_vocab": 2 * type_vocab, "logits_bias": bool(logits_bias), "tie_embeddings": bool(tie),
+                    "init": "normal" if normal else "xavier_uniform",
+                    "src_vocab_size": 12 if own_source and not tie else None}
+        model = Transformer(ModelConfig(**settings)).train()
+        found = read(model, SRC, TGT)
+        classes = model.config.n_classes
+        assert found.shape == ((2, classes) if classes else (*TGT.shape, VOCAB))
+        assert found.isfinite().all()
+        F.cross_entropy(found.flatten(0, -2), torch.ones(found.shape[:-1], dtype=torch.long).flatten()).backward()
+        without = [name for name, p in model.named_parameters() if p.grad is None or not p.grad.isfinite().all()]
+        assert not without, settings
+
+
+def test_classes_are_log_probabilities():
+    found = read(build(**SHAPES["classifies by mean"]), SRC, None)
+    torch.testing.assert_close(found.exp().sum(-1), torch.ones(2))
+
+
+@pytest.mark.parametrize("shape", ["translates", "writes"])
+def test_tied_weights_are_one_tensor(shape):
+    model = build(**SHAPES[shape])
+    assert model.output.weight is model.tgt_embedding.tokens.weight
+    if shape == "translates":
+        assert model.src_embedding.tokens.weight is model.output.weight
+    loose = build(**SHAPES[shape], tie_embeddings=False)
+    matrices = [p for p in loose.parameters() if p.shape == (VOCAB, 16)]
+    assert len(matrices) == (3 if shape == "translates" else 2)
+    assert not any(torch.equal(a, b) for a, b in zip(matrices, matrices[1:], strict=False))
+
+
+@pytest.mark.parametrize(("positions", "layout"), PLACES)
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_padded_batch_says_what_each_of_its_rows_says_alone(shape, norm, positions, layout):
+    model = build(**SHAPES[shape], norm=norm, positions=positions, sinusoid_layout=layout)
+    together = read(model, SRC, TGT)
+    for row, (src, tgt) in enumerate(zip(SRC, TGT, strict=True)):
+        real = tgt[tgt != PAD]
+        alone = read(model, src[src != PAD][None], real[None])[0]
+        expected = together[row] if model.config.n_classes else together[row, : len(real)]
+        torch.testing.assert_close(alone, expected, **CLOSE)
+
+
+def test_padding_in_a_source_is_not_looked_at():
+    model = build()
+    encoded = model.encode(SRC, readable=True)
+    assert all((layer.weights[1, :, :, 3:] == 0).all() for layer in encoded.attention)
+    assert all((layer.weights[1, :, :, :3] > 0).all() for layer in encoded.attention)
+
+
+@pytest.mark.parametrize(("positions", "layout"), PLACES)
+@pytest.mark.parametrize("shape", ["translates", "writes"])
+def test_a_later_token_changes_no_earlier_logits(shape, positions, layout):
+    model = build(**SHAPES[shape], positions=positions, sinusoid_layout=layout)
+    before = read(model, SRC[:1], TGT[:1])
+    for place in range(1, TGT.shape[1]):
+        changed = TGT[:1].clone()
+        changed[0, place] = 20
+        after = read(model, SRC[:1], changed)
+        assert torch.equal(after[:, :place], before[:, :place])
+        assert not torch.allclose(after[:, place:], before[:, place:])
+
+
+@pytest.mark.parametrize(("positions", "told"), [("sinusoidal", True), ("learned", True), ("rotary", True), ("none", False)])
+def test_the_order_of_a_source_matters_where_there_are_positions(positions, told):
+    model = build(decoder_layers=0, pooling="mean", n_classes=3, positions=positions)
+    there, back = read(model, SRC[:1], None), read(model, SRC[:1].flip(1), None)
+    assert torch.allclose(there, back, atol=1e-6) != told
+
+
+@pytest.mark.parametrize("init", ["xavier_uniform", "normal"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others(shape, init):
+    config = ModelConfig(**{**TINY, **SHAPES[shape], "init": init, "type_vocab": 2, "positions": "learned"})
+
+    def weights(seed):
+        return Transformer(config, generator=torch.Generator().manual_seed(seed)).state_dict()
+
+    first, other = weights(1), weights(2)
+    for name, weight in weights(1).items():
+        assert torch.equal(weight, first[name])
+        assert weight.dim() == 1 or not torch.equal(weight, other[name]), name
+
+
+def test_weights_start_as_wide_as_their_field_says():
+    normal, xavier = (Transformer(ModelConfig(**{**TINY, "d_model": 64, "d_ff": 128, "init": init, "embedding_scale": False}),
+                                  generator=torch.Generator().manual_seed(1)) for init in ("normal", "xavier_uniform"))
+    layer = normal.encoder.layers[0]
+    assert layer.feed_forward.up.weight.std().item() == pytest.approx(0.02, rel=0.1)
+    assert layer.feed_forward.down.weight.std().item() == pytest.approx(0.02 / 4**0.5, rel=0.1)  # 2 layers of 2 parts
+    assert normal.src_embedding.tokens.weight.std().item() == pytest.approx(0.02, rel=0.1)
+    up = xavier.encoder.layers[0].feed_forward.up.weight
+    assert up.abs().max().item() == pytest.approx((6 / (64 + 128)) ** 0.5, rel=0.01)
+
+
+def test_embeddings_are_scaled_by_the_square_root_of_d_model():
+    model = build(positions="none")
+    torch.testing.assert_close(model.src_embedding(SRC), 4 * model.src_embedding.tokens.weight[SRC])
+    plain = build(positions="none", embedding_scale=False)
+    assert torch.equal(plain.src_embedding(SRC), plain.src_embedding.tokens.weight[SRC])
+
+
+def test_embeddings_are_tokens_places_and_types_normalised_together():
+    model = build(positions="learned", type_vocab=2, embedding_norm=True, embedding_scale=False)
+    embedding, types = model.src_embedding, torch.tensor([[0, 0, 0, 1, 1, 1], [0, 1, 1, 1, 1, 1]])
+    expected = embedding.norm(embedding.tokens.weight[SRC] + embedding.positions.weight[:6] + embedding.types.weight[types])
+    torch.testing.assert_close(embedding(SRC, types=types), expected)
+    assert torch.equal(embedding(SRC), embedding(SRC, types=torch.zeros_like(SRC)))
+    assert not torch.allclose(model.encode(SRC, types=types).x, model.encode(SRC).x)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+def test_each_place_gets_its_own_row_of_the_table(positions):
+    embedding = build(positions=positions).tgt_embedding
+    assert torch.equal(embedding(TGT[:, 2:4], start=2), embedding(TGT)[:, 2:4])
+    assert embedding.encoding(2, 5).shape == (3, 16)
+    assert torch.equal(embedding.encoding(2, 5), embedding.encoding(0, MAX_LEN)[2:5])
+
+
+@pytest.mark.parametrize("positions", ["rotary", "none"])
+def test_nothing_is_added_where_places_are_not_in_the_embedding(positions):
+    assert build(positions=positions).tgt_embedding.encoding(0, 5) is None
+
+
+def test_dropout_before_the_output_acts_in_training_only():
+    model = build(dropout=0.0, output_dropout=0.5)
+    assert torch.equal(read(model, SRC, TGT), read(model, SRC, TGT))
+    model.train()
+    assert not torch.equal(read(model, SRC, TGT), read(model, SRC, TGT))
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary", "none"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_too_long_an_input_is_refused_with_both_numbers(shape, positions):
+    model = build(**SHAPES[shape], positions=positions)
+    fits, long = torch.full((1, MAX_LEN), 5), torch.full((1, MAX_LEN + 1), 5)
+    assert read(model, fits, fits).isfinite().all()
+    for src, tgt in ((long, fits), (fits, long)):
+        if (src is long and model.config.encoder_layers) or (tgt is long and model.config.decoder_layers):
+            with pytest.raises(ValueError, match=r"13 tokens, but this model reads at most 12; shorten"):
+                read(model, src, tgt)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary", "none"])
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("shape", ["translates", "writes"])
+def test_decoding_on_from_kept_rows_equals_decoding_the_whole(shape, norm, positions):
+    model = build(**SHAPES[shape], norm=norm, positions=positions)
+    memory = model.project_memory(model.encode(SRC[:1]).x) if model.config.encoder_layers else None
+    whole = model.decode(TGT[:1], memory)
+    first = model.decode(TGT[:1, :2], memory)
+    middle = model.decode(TGT[:1, 2:4], memory, past=[a.memory for a in first.attention])
+    last = model.decode(TGT[:1, 4:], memory, past=[a.memory for a in middle.attention])
+    torch.testing.assert_close(torch.cat([first.x, middle.x, last.x], 1), whole.x, **CLOSE)
+
+
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"n_heads": 3}, "d_model 16 does not divide by n_heads 3"),
+    ({"encoder_layers": 0, "decoder_layers": 0}, "both 0"),
+    ({"decoder_layers": 0}, "needs pooling"),
+    ({"positions": "rotary", "head_dim": 3}, "a head of 3 is odd"),
+    ({"src_vocab_size": 12}, "one vocabulary, not 12 and 30"),
+    ({"eos_id": 30}, "eos_id 30 is outside the vocabulary of 30"),
+    ({"colour": "red"}, "colour"),
+    ({"dropout": 1.0}, "dropout"),
+], ids=lambda value: "-".join(value) if isinstance(value, dict) else "")
+def test_a_configuration_that_cannot_be_built_is_refused(changes, message):
+    with pytest.raises(ValidationError, match=message):
+        ModelConfig(**{**TINY, **changes})

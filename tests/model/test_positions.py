@@ -1,0 +1,66 @@
+"""Positions: the sinusoids of the paper, and rotations that keep lengths and tell only distances."""
+
+from math import cos, sin
+
+import pytest
+import torch
+
+from transformer.model.positions import rotary_angles, rotate, sinusoids
+
+
+def formula(position: int, feature: int, d_model: int) -> float:
+    """Vaswani et al. 2017, section 3.5, feature by feature."""
+    angle = position / 10_000 ** (2 * (feature // 2) / d_model)
+    return cos(angle) if feature % 2 else sin(angle)
+
+
+@pytest.mark.parametrize("d_model", [1, 2, 7, 16])
+@pytest.mark.parametrize("layout", ["interleaved", "halves"])
+def test_sinusoids_follow_the_papers_formula(layout, d_model):
+    expected = torch.tensor([[formula(position, feature, d_model) for feature in range(d_model)] for position in range(50)])
+    if layout == "halves":  # the same numbers, all sines first
+        expected = torch.cat([expected[:, 0::2], expected[:, 1::2]], dim=1)
+    found = sinusoids(50, d_model, layout=layout)
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found, expected, atol=1e-6, rtol=0)
+
+
+def test_far_positions_keep_their_precision():
+    found = sinusoids(60_001, 4)[60_000]
+    torch.testing.assert_close(found, torch.tensor([formula(60_000, i, 4) for i in range(4)]), atol=1e-6, rtol=0)
+
+
+def test_an_unknown_layout_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match="'thirds'; choose interleaved or halves"):
+        sinusoids(4, 4, layout="thirds")
+
+
+@pytest.mark.parametrize("width", [2, 8, 16])
+def test_rotating_keeps_every_length_and_leaves_position_0_alone(width):
+    x = torch.randn(2, 3, 10, width, generator=torch.Generator().manual_seed(1))
+    turned = rotate(x, rotary_angles(torch.arange(10), width))
+    assert turned.shape == x.shape
+    torch.testing.assert_close(turned.norm(dim=-1), x.norm(dim=-1))
+    assert torch.equal(turned[:, :, 0], x[:, :, 0])
+    assert not torch.allclose(turned[:, :, 1:], x[:, :, 1:])
+
+
+@pytest.mark.parametrize("width", [2, 8])
+def test_a_rotated_query_and_key_know_only_how_far_apart_they_are(width):
+    q, k = torch.randn(2, width, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    places = torch.arange(30)
+    angles = rotary_angles(places, width).double()
+    products = rotate(q.expand(30, -1), angles) @ rotate(k.expand(30, -1), angles).T  # [query's place, key's place]
+    for distance in range(-29, 30):
+        along = products.diagonal(distance)
+        torch.testing.assert_close(along, along[:1].expand_as(along), atol=1e-5, rtol=1e-5)
+    assert products[0].std() > 0.01  # and the distance does matter
+
+
+def test_each_pair_turns_at_its_own_rate():
+    angles = rotary_angles(torch.tensor([0, 1, 5]), 4)
+    torch.testing.assert_close(angles, torch.tensor([[0.0, 0.0], [1.0, 0.01], [5.0, 0.05]]))
+
+
+def test_rotating_keeps_the_precision_it_was_given():
+    assert rotate(torch.ones(1, 1, 3, 4, dtype=torch.bfloat16), rotary_angles(torch.arange(3), 4)).dtype == torch.bfloat16

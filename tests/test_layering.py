@@ -1,0 +1,270 @@
+"""Imports run one way, pages -> ui -> transformer, and the library's own layers know only what is below them."""
+
+import ast
+import graphlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+LONGEST = 400  # lines; a file is one idea
+
+# What nobody under this name may import.
+NEVER = {
+    "pages": ("pages", "app"),
+    "ui": ("pages", "app"),
+    "ui.figures": ("streamlit", "torch", "transformer"),
+    "transformer": ("pages", "ui", "app", "streamlit", "plotly", "altair", "transformer.__main__"),
+    "transformer.decoding": ("transformer.data", "transformer.evaluate", "transformer.attention_view"),
+    "transformer.analysis": ("transformer.data", "transformer.evaluate", "transformer.attention_view"),
+    "transformer.training": ("transformer.attention_view",),
+}
+# Of the library, all that these may import.
+ONLY = {
+    "transformer.config": (),
+    "transformer.tokenizer": (),
+    "transformer.training.metrics": (),
+    "transformer.model": ("transformer.config", "transformer.model"),
+    "transformer.model.masks": (),
+    "transformer.model.positions": (),
+    "transformer.model.attention": ("transformer.config", "transformer.model.masks", "transformer.model.positions"),
+    "transformer.model.layers": (
+        "transformer.config",
+        "transformer.model.masks",
+        "transformer.model.positions",
+        "transformer.model.attention",
+    ),
+}
+ABOVE_TRAINING = ("transformer.training", "transformer.__main__")
+
+IMPORT_ALL = """
+import importlib, pkgutil, sys
+package, *blocked = sys.argv[1:]
+sys.modules.update(dict.fromkeys(blocked))  # None there makes the import fail
+for module in pkgutil.walk_packages(importlib.import_module(package).__path__, package + "."):
+    importlib.import_module(module.name)
+"""
+
+
+def inside(module: str, *names: str) -> bool:
+    return any(module == name or module.startswith(f"{name}.") for name in names)
+
+
+def sources(root: Path) -> list[Path]:
+    return [path for folder in ("pages", "ui", "transformer") for path in sorted((root / folder).rglob("*.py"))]
+
+
+def module_name(path: Path, root: Path) -> str:
+    return ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+
+
+def nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """Every node that runs: what stands under TYPE_CHECKING does not."""
+    for node in ast.iter_child_nodes(tree):
+        if not (isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")):
+            yield node
+            yield from nodes(node)
+
+
+def imports(path: Path, root: Path) -> set[str]:
+    """The modules that a file imports, at the top or in a function; `from a import b` is a.b where that is a module."""
+    package = path.relative_to(root).parent.parts
+    found = set()
+    for node in nodes(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            base = ".".join([*above, *filter(None, [node.module])])
+            for name in node.names:
+                place = root.joinpath(*base.split("."), name.name)
+                is_module = place.with_suffix(".py").exists() or place.is_dir()
+                found.add(f"{base}.{name.name}" if is_module else base)
+    return found
+
+
+def may_import(importer: str, imported: str) -> bool:
+    if any(inside(importer, who) and inside(imported, *what) for who, what in NEVER.items()):
+        return False
+    if inside(importer, "transformer") and inside(imported, "transformer"):
+        if any(inside(importer, who) and not inside(imported, *what) for who, what in ONLY.items()):
+            return False
+        if inside(imported, "transformer.training") and imported != "transformer.training.metrics":
+            return inside(importer, *ABOVE_TRAINING) or importer == "transformer"
+    return True
+
+
+def wrong_imports(root: Path) -> list[str]:
+    return [
+        f"{path.relative_to(root)} imports {imported}"
+        for path in sources(root)
+        for imported in sorted(imports(path, root))
+        if not may_import(module_name(path, root), imported)
+    ]
+
+
+def circle(root: Path) -> list[str]:
+    """Modules that import each other in a circle, or nothing."""
+    graph = {module_name(path, root): imports(path, root) for path in sources(root)}
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return error.args[1]
+    return []
+
+
+def stray_caches(root: Path) -> list[str]:
+    """Files other than ui/resources.py that use st.cache_data or st.cache_resource."""
+    return [
+        str(path.relative_to(root))
+        for path in sources(root)
+        if path != root / "ui" / "resources.py"
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if {getattr(node, "attr", None), getattr(node, "name", None)} & {"cache_data", "cache_resource"}
+    ]
+
+
+def wrong_files(root: Path) -> list[str]:
+    """Files and folders with a name or a length that the house does not have."""
+    folders = ("pages", "ui", "transformer", "tests", "benchmarks")
+    paths = [path for folder in folders for path in (root / folder).rglob("*")]
+    found = []
+    for path in paths:
+        name = path.relative_to(root)
+        if path.stem in ("utils", "helpers", "common"):
+            found.append(f"{name}: a name that says nothing")
+        if path.suffix in (".py", ".js", ".css") and (length := len(path.read_text("utf-8").splitlines())) > LONGEST:
+            found.append(f"{name}: {length} lines, at most {LONGEST}")
+        if path.suffix == ".py" and name.parts[0] == "pages":
+            if len(name.parts) > 2:
+                found.append(f"{name}: pages are flat")
+            if path.stem in sys.stdlib_module_names:
+                found.append(f"{name}: shadows the standard library")
+        packaged = name.parts[0] not in ("ui", "transformer") or (path.parent / "__init__.py").exists()
+        if path.suffix == ".py" and not packaged:
+            found.append(f"{name}: no __init__.py beside it, so ui/serve.py would not import it before serving")
+    return found
+
+
+def import_all(package: str, *blocked: str, root: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Import every module of a package in a new process in which the blocked names cannot be imported."""
+    command = [sys.executable, "-c", IMPORT_ALL, package, *blocked]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=120)
+
+
+def test_imports_run_one_way():
+    assert wrong_imports(ROOT) == []
+
+
+def test_nothing_imports_in_a_circle():
+    assert circle(ROOT) == []
+
+
+def test_only_resources_caches():
+    assert stray_caches(ROOT) == []
+
+
+def test_files_are_named_for_an_idea_and_short():
+    assert wrong_files(ROOT) == []
+
+
+def test_library_imports_without_streamlit_plotly_and_altair():
+    result = import_all("transformer", "streamlit", "plotly", "altair")
+    assert result.returncode == 0, result.stderr
+
+
+def test_figures_import_without_streamlit_and_torch():
+    result = import_all("ui.figures", "streamlit", "torch")
+    assert result.returncode == 0, result.stderr
+
+
+def plant(root: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("pages/home.py", "from pages import write"),
+        ("pages/home.py", "import app"),
+        ("ui/stepper.py", "import pages.write"),
+        ("ui/figures/bars.py", "import streamlit as st"),
+        ("ui/figures/bars.py", "def draw():\n    import torch"),
+        ("ui/figures/bars.py", "import transformer"),
+        ("transformer/evaluate.py", "from ui import figures"),
+        ("transformer/evaluate.py", "from plotly import graph_objects"),
+        ("transformer/evaluate.py", "from .training import trainer"),
+        ("transformer/config.py", "from transformer import tokenizer"),
+        ("transformer/training/metrics.py", "from ..config import TrainConfig"),
+        ("transformer/model/masks.py", "from .positions import sinusoids"),
+        ("transformer/model/attention.py", "from transformer.model.layers import Layer"),
+        ("transformer/model/layers.py", "from . import models"),
+        ("transformer/model/models.py", "from transformer.checkpoint import load"),
+        ("transformer/decoding.py", "from transformer.training.trainer import Trainer"),
+        ("transformer/analysis/roles.py", "import transformer.data.corpora"),
+        ("transformer/training/trainer.py", "from transformer.attention_view import html"),
+        ("transformer/training/trainer.py", "import transformer.__main__"),
+    ],
+)
+def test_a_planted_import_is_found(path, line, tmp_path):
+    modules = ["pages/write", "transformer/tokenizer", "transformer/model/models", "transformer/training/trainer"]
+    plant(tmp_path, {f"{module}.py": "" for module in modules} | {path: line})
+    assert [found.split(" imports ")[0] for found in wrong_imports(tmp_path)] == [path]
+
+
+def test_what_is_allowed_is_not_found(tmp_path):
+    plant(
+        tmp_path,
+        {
+            "pages/write.py": "import streamlit, transformer\nfrom ui.stepper import stepper",
+            "ui/stepper.py": "import transformer.training.trainer\nfrom ui.figures import bars",
+            "ui/figures/bars.py": "import numpy, plotly\nfrom .labels import axis_label",
+            "transformer/__init__.py": "from transformer.training.trainer import Trainer",
+            "transformer/evaluate.py": "from transformer.training import metrics\nimport torch",
+            "transformer/training/metrics.py": "import json",
+            "transformer/decoding.py": "import typing\nif typing.TYPE_CHECKING:\n    import transformer.data",
+        },
+    )
+    assert wrong_imports(tmp_path) == []
+    assert circle(tmp_path) == []
+
+
+def test_a_planted_circle_cache_name_and_length_are_found(tmp_path):
+    plant(
+        tmp_path,
+        {
+            "transformer/__init__.py": "",
+            "transformer/data/batches.py": "def f():\n    from transformer import evaluate",
+            "transformer/evaluate.py": "import transformer.data.batches",
+            "ui/__init__.py": "",
+            "ui/stepper.py": "@st.cache_data\ndef f(): ...",
+            "ui/resources.py": "@st.cache_resource\ndef f(): ...",
+            "ui/view.css": "\n" * (LONGEST + 1),
+            "pages/home.py": "from streamlit import cache_data",
+            "pages/code.py": "",
+            "tests/helpers.py": "",
+        },
+    )
+    assert {"transformer.data.batches", "transformer.evaluate"} <= set(circle(tmp_path))
+    assert stray_caches(tmp_path) == ["pages/home.py", "ui/stepper.py"]
+    assert [found.split(":")[0] for found in sorted(wrong_files(tmp_path))] == [
+        "pages/code.py",
+        "tests/helpers.py",
+        "transformer/data/batches.py",
+        "ui/view.css",
+    ]
+
+
+@pytest.mark.parametrize("line", ["import streamlit", "import streamlit.config", "from streamlit import cache_data"])
+def test_a_planted_import_fails_in_the_process_without_it(line, tmp_path):
+    plant(tmp_path, {"transformer/__init__.py": "", "transformer/data/__init__.py": "", "transformer/data/a.py": line})
+    assert import_all("transformer", "plotly", root=tmp_path).returncode == 0
+    result = import_all("transformer", "streamlit", root=tmp_path)
+    assert result.returncode != 0
+    assert "streamlit" in result.stderr

@@ -1,0 +1,472 @@
+"""From a text to tokens, one step at a time to look at, or many sentences at once to measure.
+
+B batch, S source length, T target length, H heads, D width of a head, V vocabulary.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from threading import Lock
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from transformer.checkpoint import Checkpoint
+from transformer.model.attention import Attended, KeysValues
+from transformer.model.masks import causal_mask, padding_mask
+from transformer.model.models import Heads
+from transformer.tokenizer import Piece
+
+RECENT_LOGITS = 64
+
+
+class Candidate(NamedTuple):
+    """A token that could come next."""
+
+    id: int
+    piece: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How a token is chosen from logits. temperature 0 is greedy: the likeliest one."""
+
+    temperature: float = 0.0
+    top_k: int | None = None
+    top_p: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.temperature <= 100:
+            raise ValueError(f"temperature is {self.temperature}; choose one from 0 (greedy) to 100")
+        if self.top_k is not None and self.top_k < 1:
+            raise ValueError(f"top_k is {self.top_k}; choose at least 1, or leave it out")
+        if self.top_p is not None and not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p is {self.top_p}; choose one above 0 and up to 1, or leave it out")
+
+    def probabilities(self, logits: Tensor) -> Tensor:
+        """logits (V,) -> probabilities (V,), 0 for what top_k and top_p leave out (Holtzman et al. 2020, section 3.1).
+
+        Greedy decoding shows the model's own distribution, as temperature 1 does.
+        """
+        logits = logits / self.temperature if self.temperature else logits
+        if self.top_k is not None and self.top_k < len(logits):
+            keep = logits.topk(self.top_k).indices  # by place, so that equal logits do not let more in
+            logits = torch.full_like(logits, float("-inf")).scatter(0, keep, logits[keep])
+        probabilities = logits.softmax(dim=-1)
+        if self.top_p is not None:
+            ordered, ids = probabilities.sort(descending=True, stable=True)
+            outside = ids[ordered.cumsum(dim=-1) - ordered >= self.top_p]
+            probabilities = probabilities.index_fill(0, outside, 0.0)
+            probabilities = probabilities / probabilities.sum()
+        return probabilities
+
+    def choose(self, logits: Tensor, index: int) -> int:
+        """The id that comes next. The draw depends on seed and index alone, so a path can be drawn again."""
+        if not self.temperature:
+            return int(logits.argmax())
+        generator = torch.Generator().manual_seed(self.seed * 1_000_003 + index)
+        return int(self.probabilities(logits).cpu().multinomial(1, generator=generator))
+
+
+GREEDY = Sampling()
+
+
+class _Rows:
+    """The key/value rows and layer inputs of a path. Rows are added, never changed, so steps and branches share them."""
+
+    def __init__(self, states: Tensor, kept: Tensor):
+        """states (layers + 1, T, d_model); kept (layers, 2, H, T, D): keys and values."""
+        self.states, self.kept, self.used, self.lock = states, kept, states.shape[1], Lock()
+
+    def past(self, length: int) -> list[KeysValues]:
+        return [KeysValues(k[None, :, :length], v[None, :, :length]) for k, v in self.kept]
+
+    def append(self, length: int, states: Tensor, kept: Tensor) -> "_Rows":
+        """Add one row after `length`: here if it is the first to follow, in a copy if another path has gone on."""
+        with self.lock:
+            rows = self
+            if self.used != length or self.used == self.states.shape[1]:
+                room = self.states.new_empty(len(self.states), 2 * length + 16, self.states.shape[2])
+                rows = _Rows(room, self.kept.new_empty(*self.kept.shape[:3], room.shape[1], self.kept.shape[4]))
+                rows.states[:, :length], rows.kept[..., :length, :] = self.states[:, :length], self.kept[..., :length, :]
+            rows.states[:, length], rows.kept[..., length, :] = states, kept
+            rows.used = length + 1
+            return rows
+
+
+@dataclass(frozen=True, eq=False)
+class _Context:
+    """What all steps of a text share."""
+
+    ckpt: Checkpoint
+    text: str
+    source: tuple[Piece, ...]  # of the encoder, or of the prompt
+    src: Tensor | None  # (1, S)
+    src_states: list[Tensor]  # inputs of the encoder's layers, (1, S, d_model)
+    memory: list[KeysValues] | None  # projected for each decoder layer
+    heads: Heads | None
+    recent: Callable[["Step"], Tensor]  # logits, computed from a step's last row, the newest ones kept
+
+
+class _ByKind(Mapping):
+    """Kind -> tensor, computed when read."""
+
+    def __init__(self, kinds: tuple[str, ...], read: Callable[[str], Tensor]):
+        self.kinds, self.read = kinds, read
+
+    def __getitem__(self, kind: str) -> Tensor:
+        if kind not in self.kinds:
+            raise KeyError(kind)
+        return self.read(kind)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.kinds)
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """The decoder after it has read some tokens, and what it predicts next. It never changes."""
+
+    index: int
+    id: int  # what was predicted (or chosen, or forced); the next step reads it
+    likeliest: int  # what greedy decoding would have predicted
+    tokens: tuple[int, ...]  # all ids read so far, from the start token or the prompt's first
+    parent: "Step | None"
+    _context: _Context
+    _rows: _Rows
+
+    @property
+    def ckpt(self) -> Checkpoint:
+        return self._context.ckpt
+
+    @property
+    def text(self) -> str:
+        return self._context.text
+
+    @property
+    def piece(self) -> str:
+        """`id` as text to show."""
+        return self.label(self.id)
+
+    @property
+    def source(self) -> tuple[Piece, ...]:
+        """The pieces of the text typed, with offsets; the encoder also reads an end token after them."""
+        return self._context.source
+
+    @property
+    def ended(self) -> bool:
+        """The end of the sentence was predicted, or there is no room for another token."""
+        return self.full or self.id == self.ckpt.config.eos_id
+
+    @property
+    def full(self) -> bool:
+        return len(self.tokens) >= self.ckpt.config.max_len
+
+    @property
+    def logits(self) -> Tensor:
+        """(V,), before temperature and top-k; those of older steps are computed again from their last row."""
+        return self._context.recent(self)
+
+    @property
+    def output(self) -> str:
+        """The text written so far, `id` included."""
+        ids = [*self.tokens, self.id][len(self.tokens) - self.index:]
+        tokenizer = self.ckpt.tokenizer
+        return tokenizer.decode(ids) if tokenizer else " ".join(map(str, ids))
+
+    def label(self, id: int) -> str:
+        return self.ckpt.tokenizer.piece(id) if self.ckpt.tokenizer else str(id)
+
+    def top(self, count: int = 10, sampling: Sampling = GREEDY) -> list[Candidate]:
+        """The likeliest next tokens, with their probabilities after temperature, top-k and top-p."""
+        probabilities = sampling.probabilities(self.logits)
+        values, ids = probabilities.topk(min(count, len(probabilities)))
+        return [Candidate(i, self.label(i), p) for i, p in zip(ids.tolist(), values.tolist(), strict=True)]
+
+    def path(self) -> list["Step"]:
+        """All steps from the first to this one, each with the id that was read after it."""
+        steps, step = [self], self
+        while step.parent is not None:
+            step = step.parent
+            steps.append(step)
+        return steps[::-1]
+
+    def axes(self, kind: str) -> tuple[list[str], list[str]]:
+        """The query and the key tokens of an attention kind, as text to show."""
+        read = [self.label(i) for i in self.tokens]
+        if self._context.src is None:
+            return read, read
+        tokenizer = self.ckpt.source_tokenizer
+        ids = self._context.src[0].tolist()
+        source = [tokenizer.piece(i) for i in ids] if tokenizer else [str(i) for i in ids]
+        return {"encoder": (source, source), "decoder": (read, read), "cross": (read, source)}[kind]
+
+    def mask(self, kind: str) -> Tensor:
+        """(Tq, Tk), True where a query may attend to a key; without padding, only "decoder" blocks anything."""
+        queries, keys = map(len, self.axes(kind))
+        if kind == "decoder":
+            return causal_mask(queries, keys)[0, 0]
+        return torch.ones(queries, keys, dtype=torch.bool)
+
+    @property
+    def masks(self) -> Mapping[str, Tensor]:
+        """Kind -> (Tq, Tk)."""
+        return _ByKind(self.ckpt.config.kinds, self.mask)
+
+    @property
+    def attentions(self) -> Mapping[str, Tensor]:
+        """Kind -> weights (layers, H, Tq, Tk), all queries so far; rows sum to 1."""
+        return _ByKind(self.ckpt.config.kinds, lambda kind: torch.cat([a.weights for a in self.attended(kind)]))
+
+    @property
+    def scores(self) -> Mapping[str, Tensor]:
+        """Kind -> scores (layers, H, Tq, Tk), scaled and masked: what the softmax saw."""
+        return _ByKind(self.ckpt.config.kinds, lambda kind: torch.cat([a.scores for a in self.attended(kind)]))
+
+    def attended(self, kind: str) -> list[Attended]:
+        """Everything one kind of attention did, layer by layer, computed again by the layers themselves."""
+        layers = self.ckpt.config.encoder_layers if kind == "encoder" else self.ckpt.config.decoder_layers
+        return [self.layer(kind, i) for i in range(layers)]
+
+    @torch.no_grad()
+    def layer(self, kind: str, layer: int) -> Attended:
+        """Queries, keys, values, scores and weights of one layer, each (1, H, T, ...)."""
+        context, model = self._context, self.ckpt.model
+        heads = {name: switches[layer] for name, switches in (context.heads or {}).items() if layer < len(switches)}
+        if kind == "encoder":
+            x = context.src_states[layer]
+            return model.encoder.layers[layer].look(x, angles=model.angles(0, x.shape[1]), heads=heads.get("encoder"),
+                                                    readable=True).attention
+        length = len(self.tokens)
+        x = self._rows.states[layer, :length][None]
+        seen = model.decoder.layers[layer].look(
+            x, context.memory and context.memory[layer], mask=causal_mask(length, length, device=x.device),
+            angles=model.angles(0, length), heads=heads.get("decoder"), cross_heads=heads.get("cross"), readable=True)
+        return seen.attention if kind == "decoder" else seen.cross
+
+
+@torch.no_grad()
+def start(ckpt: Checkpoint, text: str, *, sampling: Sampling = GREEDY, heads: Heads | None = None) -> Step:
+    """Step 0: the start token, or the whole prompt, has been read. Raises ValueError for a text too long or empty.
+
+    heads: kind -> (layers, H), 0 switches a head off, 1 leaves it, 2 makes it attend uniformly.
+    """
+    config, model = ckpt.config, ckpt.model
+    if not config.decoder_layers:
+        raise ValueError(f"{ckpt.id} classifies and writes no tokens; choose a checkpoint that translates or writes")
+    if ckpt.source_tokenizer is None:
+        raise ValueError(f"{ckpt.id} has no tokenizer, so it cannot read text")
+    pieces = ckpt.source_tokenizer.pieces(text)
+    ids = [piece.id for piece in pieces]
+    src, states, memory, prompt = None, [], None, ids or [config.start_id]
+    if config.encoder_layers:
+        if not ids:
+            raise ValueError("there is nothing to translate; type a sentence")
+        src = torch.tensor([[*ids, config.eos_id]], device=ckpt.device)
+        _check_length(src.shape[1], config.max_len)
+        encoded = model.encode(src, heads=heads)
+        states, memory, prompt = encoded.inputs, model.project_memory(encoded.x), [config.start_id]
+    _check_length(len(prompt), config.max_len)
+    decoded = model.decode(torch.tensor([prompt], device=ckpt.device), memory, heads=heads)
+    rows = _Rows(torch.stack([*decoded.inputs[:-1], decoded.x])[:, 0],
+                 torch.stack([torch.stack([a.memory.keys[0], a.memory.values[0]]) for a in decoded.attention]))
+    context = _Context(ckpt, text, tuple(pieces), src, states, memory, heads, lru_cache(RECENT_LOGITS)(_logits))
+    return _decided(Step(0, -1, -1, tuple(prompt), None, context, rows), sampling)
+
+
+def _check_length(tokens: int, limit: int) -> None:
+    if tokens > limit:
+        raise ValueError(f"the text is {tokens:,} tokens long and this model reads at most {limit:,}; shorten it")
+
+
+@torch.no_grad()
+def _logits(step: Step) -> Tensor:
+    return step.ckpt.model.project(step._rows.states[-1, len(step.tokens) - 1])
+
+
+@torch.no_grad()
+def next_step(ckpt: Checkpoint, step: Step, id: int | None = None, *, sampling: Sampling = GREEDY) -> Step:
+    """The step after `step`, which reads `id`, or what `step` predicted. `step` stays as it was.
+
+    Raises ValueError where there is no room for another token, or the id is not in the vocabulary.
+    """
+    if step.ckpt is not ckpt:
+        raise ValueError(f"the step was made with {step.ckpt.id}, not with {ckpt.id}; start again with this checkpoint")
+    if step.full:
+        raise ValueError(f"{len(step.tokens):,} tokens are read and this model reads at most {ckpt.config.max_len:,}")
+    id = step.id if id is None else id
+    if not 0 <= id < ckpt.config.vocab_size:
+        raise ValueError(f"token {id} is not in the vocabulary of {ckpt.config.vocab_size:,}")
+    length = len(step.tokens)
+    decoded = ckpt.model.decode(torch.tensor([[id]], device=ckpt.device), step._context.memory,
+                                past=step._rows.past(length), heads=step._context.heads)
+    rows = step._rows.append(length, torch.stack([*decoded.inputs[:-1], decoded.x])[:, 0, 0], torch.stack(
+        [torch.stack([a.memory.keys[0, :, -1], a.memory.values[0, :, -1]]) for a in decoded.attention]))
+    parent = step if step.id == id else replace(step, id=id)
+    return _decided(Step(step.index + 1, -1, -1, (*step.tokens, id), parent, step._context, rows), sampling)
+
+
+def _decided(step: Step, sampling: Sampling) -> Step:
+    logits = step.logits
+    return replace(step, id=sampling.choose(logits, step.index), likeliest=int(logits.argmax()))
+
+
+def steps(ckpt: Checkpoint, text: str, *, max_steps: int = 200, temperature: float = 0.0, top_k: int | None = None,
+          top_p: float | None = None, seed: int = 0, forced: Mapping[int, int] | None = None,
+          heads: Heads | None = None) -> Iterator[Step]:
+    """Decode step by step until the end token, a full context or max_steps.
+
+    forced: step index -> the id that it is made to predict. The last step yielded is the one that predicted the end.
+    """
+    sampling, forced = Sampling(temperature, top_k, top_p, seed), forced or {}
+    step = start(ckpt, text, sampling=sampling, heads=heads)
+    for index in range(max_steps):
+        if index in forced:
+            step = replace(step, id=forced[index])
+        yield step
+        if step.ended or index + 1 == max_steps:
+            return
+        step = next_step(ckpt, step, sampling=sampling)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One forward pass over a whole text, everything captured on the way."""
+
+    logits: Tensor  # (T, V), or (classes,) log-probabilities
+    attentions: dict[str, Tensor]  # kind -> (layers, H, Tq, Tk)
+    scores: dict[str, Tensor]
+    masks: dict[str, Tensor]  # kind -> (Tq, Tk)
+
+
+@torch.no_grad()
+def attend(ckpt: Checkpoint, text: str, target: str | None = None, heads: Heads | None = None) -> Reading:
+    """Read a text (and a target, teacher-forced) at once. Raises ValueError as `start` does."""
+    config, model = ckpt.config, ckpt.model
+    ids = ckpt.source_tokenizer.encode(text)
+    layers, masks, memory, src, prompt = {}, {}, None, None, ids or [config.start_id]
+    if config.encoder_layers:
+        if not ids:
+            raise ValueError("there is nothing to read; type a sentence")
+        src = torch.tensor([ids if not config.decoder_layers else [*ids, config.eos_id]], device=ckpt.device)
+        _check_length(src.shape[1], config.max_len)
+        encoded = model.encode(src, heads=heads, readable=True)
+        memory, layers["encoder"] = encoded.x, encoded.attention
+        masks["encoder"] = torch.ones(src.shape[1], src.shape[1], dtype=torch.bool)
+        prompt = [config.start_id, *(ckpt.tokenizer.encode(target) if target else [])]
+    if config.decoder_layers:
+        _check_length(len(prompt), config.max_len)
+        decoded = model.decode(torch.tensor([prompt], device=ckpt.device), memory, heads=heads, readable=True)
+        layers["decoder"], masks["decoder"] = decoded.attention, causal_mask(len(prompt), len(prompt))[0, 0]
+        if decoded.cross:
+            layers["cross"] = decoded.cross
+            masks["cross"] = torch.ones(len(prompt), src.shape[1], dtype=torch.bool)
+        logits = model.project(decoded.x[0])
+    else:
+        logits = model.classify(memory, src)[0]
+    return Reading(logits, {kind: torch.cat([a.weights for a in seen]) for kind, seen in layers.items()},
+                   {kind: torch.cat([a.scores for a in seen]) for kind, seen in layers.items()}, masks)
+
+
+def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: int = 200, length_penalty: float = 0.6,
+              batch_tokens: int = 2_048, watch: Callable[[int], None] = lambda done: None) -> list[str]:
+    """Translate many sentences, batched by length and cached; beam 1 is greedy.
+
+    length_penalty is alpha of Wu et al. 2016, equation 14. watch is called with the number of sentences done. A text
+    that is empty translates to "".
+    """
+    config = ckpt.config
+    if not (config.encoder_layers and config.decoder_layers):
+        raise ValueError(f"{ckpt.id} does not translate: it is not an encoder-decoder")
+    if not 1 <= beam <= 64:
+        raise ValueError(f"beam is {beam}; choose 1 (greedy) to 64")
+    rows = [[*ids, config.eos_id] if ids else [] for ids in ckpt.source_tokenizer.encode_batch(texts)]
+    for row in rows:
+        _check_length(len(row), config.max_len)
+    order = sorted((i for i, row in enumerate(rows) if row), key=lambda i: len(rows[i]))
+    out, done = [""] * len(texts), 0
+    while done < len(order):
+        chosen, longest = [], 0
+        for i in order[done:]:
+            longest = max(longest, len(rows[i]))
+            if chosen and longest * beam * (len(chosen) + 1) > batch_tokens:
+                break
+            chosen.append(i)
+        src = torch.full((len(chosen), len(rows[chosen[-1]])), config.pad_id)
+        for row, i in enumerate(chosen):
+            src[row, : len(rows[i])] = torch.tensor(rows[i])
+        found = search(ckpt, src.to(ckpt.device), beam=beam, max_steps=max_steps, length_penalty=length_penalty)
+        for i, ids in zip(chosen, found, strict=True):
+            out[i] = ckpt.tokenizer.decode(ids)
+        done += len(chosen)
+        watch(done)
+    return out
+
+
+@torch.no_grad()
+def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200,
+           length_penalty: float = 0.6) -> list[list[int]]:
+    """Beam search over a batch of sources (B, S), keys and values cached -> B lists of ids, without the end token.
+
+    A hypothesis ends with the end token; a sentence is done when `beam` of its hypotheses have ended, or when no open
+    one can still beat the best of them.
+    """
+    config, model, device = ckpt.config, ckpt.model, src.device
+    max_steps = min(max_steps, config.max_len)
+    sentences = src.shape[0]
+    memory_mask = padding_mask(src, config.pad_id).repeat_interleave(beam, dim=0)  # (B * beam, 1, 1, S)
+    memory = [KeysValues(*(x.repeat_interleave(beam, dim=0) for x in kv))
+              for kv in model.project_memory(model.encode(src).x)]
+    tokens = torch.full((sentences * beam, 1), config.start_id, device=device)
+    totals = torch.full((sentences, beam), float("-inf"), device=device)
+    totals[:, 0] = 0.0  # all beams start the same; only one may go on
+    past: list[KeysValues] | None = None
+    live = list(range(sentences))  # which sentence each block of `beam` rows belongs to
+    ended: list[list[tuple[float, list[int]]]] = [[] for _ in range(sentences)]
+
+    def penalised(total: float, length: int) -> float:
+        return total / ((5 + length) / 6) ** length_penalty
+
+    for length in range(1, max_steps + 1):
+        decoded = model.decode(tokens[:, -1:], memory, memory_mask=memory_mask, past=past)
+        past = [a.memory for a in decoded.attention]
+        log_probabilities = model.project(decoded.x[:, -1]).log_softmax(dim=-1).unflatten(0, (len(live), beam))
+        vocab = log_probabilities.shape[-1]
+        # as many again as there are beams, so that enough stay open even if `beam` of them end
+        best, flat = (totals[:, :, None] + log_probabilities).flatten(1).topk(min(2 * beam, beam * vocab), dim=1)
+        rows, new, keep, kept_totals = [], [], [], []
+        for block, sentence in enumerate(live):
+            opened = 0
+            for rank, (total, place) in enumerate(zip(best[block].tolist(), flat[block].tolist(), strict=True)):
+                row, id = block * beam + place // vocab, place % vocab
+                if id == config.eos_id or length == max_steps:
+                    if rank < beam:
+                        ids = tokens[row, 1:].tolist() + ([] if id == config.eos_id else [id])
+                        ended[sentence].append((penalised(total, length), ids))
+                elif opened < beam:
+                    rows.append(row)
+                    new.append(id)
+                    kept_totals.append(total)
+                    opened += 1
+            finished = len(ended[sentence]) >= beam or length == max_steps
+            if not finished and ended[sentence]:
+                finished = max(ended[sentence])[0] >= penalised(kept_totals[-opened], length)
+            if finished:
+                del rows[len(rows) - opened:], new[len(new) - opened:], kept_totals[len(kept_totals) - opened:]
+            else:
+                keep.append(sentence)
+        if not keep:
+            break
+        index = torch.tensor(rows, device=device)
+        if len(keep) < len(live):
+            memory, memory_mask = [KeysValues(*(x[index] for x in kv)) for kv in memory], memory_mask[index]
+        past = [KeysValues(*(x[index] for x in kv)) for kv in past]
+        tokens = torch.cat([tokens[index], torch.tensor(new, device=device)[:, None]], dim=1)
+        totals, live = torch.tensor(kept_totals, device=device).view(len(keep), beam), keep
+    return [max(found)[1] if found else [] for found in ended]

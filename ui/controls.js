@@ -1,0 +1,82 @@
+// The step controls. Presses are counted here and only the place they add up to is sent, so however fast they come,
+// none is lost: Python answers with where it got to and the number of the request it answers.
+export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
+  const bar = parentElement.querySelector(".controls");
+  const state = (bar.state ??= { sent: data.answered, target: data.index, playing: false, timer: 0 });
+  const find = (name) => bar.querySelector(`[data-action="${name}"]`);
+  const speed = bar.querySelector("input");
+  const { last } = data; // null until the end of the text has been found
+
+  if (data.answered >= state.sent) state.target = data.index; // nothing is under way: where Python says we are
+
+  const show = () => {
+    const place = last === null ? `step ${state.target}` : `step ${state.target} of ${last}`;
+    bar.querySelector("output").textContent = last !== null && state.target >= last ? `${place} · ${data.end}` : place;
+    find("first").disabled = find("back").disabled = state.target <= 0;
+    find("step").disabled = find("last").disabled = last !== null && state.target >= last;
+    find("play").setAttribute("aria-pressed", state.playing);
+    find("play").setAttribute("aria-label", state.playing ? "Pause (P)" : "Play (P)");
+    find("play").title = state.playing ? "Pause (P)" : "Play (P)";
+  };
+  const go = (target) => {
+    target = Math.max(0, last === null ? target : Math.min(target, last));
+    if (target === state.target) return;
+    state.target = target;
+    state.sent += 1;
+    setStateValue("move", { index: target, number: state.sent });
+    show();
+  };
+  const play = (on) => {
+    clearTimeout(state.timer);
+    state.playing = on;
+    if (on) tick();
+    show();
+  };
+  const tick = () => {
+    clearTimeout(state.timer);
+    state.timer = setTimeout(() => {
+      if (!bar.isConnected) return;
+      if (bar.last !== null && state.target >= bar.last) return bar.play(false);
+      if (bar.answered >= state.sent) bar.go(state.target + 1); // else the last step is still being drawn
+      if (state.playing) tick();
+    }, 1000 / speed.valueAsNumber);
+  };
+  // timers outlive a redraw, so they look these up anew
+  Object.assign(bar, { last, answered: data.answered, go, play });
+
+  const actions = {
+    first: () => go(0), back: () => go(state.target - 1), step: () => go(state.target + 1), last: () => go(1e6),
+    play: () => play(!state.playing),
+  };
+  for (const name in actions) find(name).onclick = () => { if (name !== "play") play(false); actions[name](); };
+  find("copy").onclick = async () => {
+    let copied = true;
+    try { await navigator.clipboard.writeText(window.location.href); } catch { copied = false; } // needs https or localhost
+    find("copy").lastChild.textContent = copied ? "Copied" : "Copy it from the address bar";
+    setTimeout(() => { find("copy").lastChild.textContent = "Copy link"; }, 2500);
+  };
+  speed.oninput = () => { bar.querySelector(".speed output").textContent = `${speed.value}/s`; };
+
+  const keys = { ArrowLeft: "back", ArrowRight: "step", Home: "first", End: "last", p: "play", P: "play" };
+  const native = "input, textarea, select, canvas, [contenteditable], [role=slider], [role=tab], [role=radio], [role=option], [role=combobox], [role=listbox], [role=menu]";
+  const onkeydown = (event) => {
+    if (!bar.isConnected) return window.headsUpKeys?.abort();
+    const at = event.composedPath()[0];
+    if (event.key === "Enter" && (at.matches?.("input[type=text]") || (at.matches?.("textarea") && (event.ctrlKey || event.metaKey))))
+      setTimeout(() => at.blur(), 0); // the text is sent, and the arrows step again
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || at.closest?.(native)) return;
+    if (event.key in keys) {
+      event.preventDefault();
+      if (keys[event.key] !== "play") play(false);
+      actions[keys[event.key]]();
+    } else if (/^[0-9]$/.test(event.key)) {
+      play(false);
+      setTriggerValue("choose", (Number(event.key) + 9) % 10); // 1 is the likeliest, 0 the tenth
+    }
+  };
+  window.headsUpKeys?.abort(); // one listener, whatever was mounted before
+  window.headsUpKeys = new AbortController();
+  document.addEventListener("keydown", onkeydown, { signal: window.headsUpKeys.signal });
+  if (last !== null && state.target >= last && state.playing) play(false);
+  show();
+}

@@ -1,0 +1,56 @@
+"""Everything the app holds once for all its visitors: opened checkpoints and corpora. All caching is in this file."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+import torch
+
+from transformer.checkpoint import Checkpoint, CheckpointError, Description, describe, find, load
+from transformer.data.corpora import PairCorpus, at_hand, corpus
+
+torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A checkpoint folder on offer, and what is wrong with it where something is."""
+
+    folder: Path
+    about: Description | None
+    error: str | None = None
+
+
+def home() -> Path:
+    """Where runs, uploads and imports live."""
+    return Path(os.environ.get("HEADSUP_HOME") or ROOT / "runs")
+
+
+def entries() -> list[Entry]:
+    """Every checkpoint at hand: those that come with the app, uploaded and imported ones, and the best of each run."""
+    runs = sorted((home() / "runs").glob("*/best"))
+    found = []
+    for folder in [*find(ROOT / "checkpoints", home() / "uploads", home() / "imports"), *runs]:
+        try:
+            found.append(Entry(folder, describe(folder)))
+        except CheckpointError as error:
+            found.append(Entry(folder, None, str(error)))
+    return found
+
+
+@st.cache_resource(max_entries=8, show_spinner="Opening the checkpoint…")
+def opened(folder: Path, id: str) -> Checkpoint:
+    """A checkpoint's weights, read once. The id belongs to the key, so a folder that changes is read again."""
+    return load(folder)
+
+
+@st.cache_resource(max_entries=1, show_spinner="Reading the corpus…")
+def _sentences(name: str) -> PairCorpus:
+    return corpus(name)
+
+
+def sentences(name: str) -> PairCorpus | None:
+    """A corpus of sentence pairs if it is on this machine; a page never starts a download by itself."""
+    return _sentences(name) if at_hand(name) else None

@@ -1,0 +1,227 @@
+"""What Translate and Write share: the checkpoint, the walk through the text, its controls, candidates and branches."""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
+
+from transformer.checkpoint import Checkpoint, CheckpointError, Description
+from transformer.decoding import Sampling
+from ui import figures
+from ui.resources import entries, opened
+from ui.walk import Link, Walk, begin
+
+HERE = Path(__file__).parent
+CANDIDATES = 10
+
+_controls = st.components.v2.component(
+    "step_controls", html=(HERE / "controls.html").read_text(), css=(HERE / "controls.css").read_text(),
+    js=(HERE / "controls.js").read_text())
+
+
+def through_the_router() -> None:
+    """Run app.py first, which a folder named `pages` keeps a deep link of a cold `streamlit run` from doing."""
+    if PagesManager.uses_pages_directory:
+        PagesManager.uses_pages_directory = False
+        st.rerun()
+
+
+def arrive(page: str, *, text: str, temperature: float = 0.0) -> Link | None:
+    """The link by which somebody has just come to this page, its values put into the page's widgets; else None.
+
+    A rerun under way can still carry an address that this page wrote a moment ago: those are not arrivals.
+    """
+    through_the_router()
+    params = st.query_params.to_dict()
+    seen: deque = st.session_state.setdefault(f"{page}_addresses", deque(maxlen=200))
+    entered, st.session_state["visited"] = st.session_state.get("visited") != page, page
+    known = f"{page}_text" in st.session_state
+    if known and (not params or (params in seen and not entered)):
+        return None
+    seen.append(params)
+    link = Link.read(params)
+    link = replace(link, text=text if link.text is None else link.text,
+                   temperature=temperature if link.temperature is None else link.temperature)
+    for name in ("text", "checkpoint", "temperature", "seed", "kind", "layer", "head"):
+        st.session_state[f"{page}_{name}"] = getattr(link, name)
+    st.session_state[f"{page}_top_k"] = link.top_k or 0
+    st.session_state.pop(f"{page}_walk", None)
+    return link
+
+
+def leave_address(page: str, ckpt: Checkpoint, walk: Walk) -> None:
+    """Put all that decides the picture into the address bar."""
+    state, sampling = st.session_state, sampling_of(page)
+    link = Link(ckpt.id, walk.step.text, walk.branch.departures(), sampling.temperature, sampling.top_k, sampling.seed,
+                walk.index, state[f"{page}_kind"], state[f"{page}_layer"], state[f"{page}_head"])
+    params, whole = link.params()
+    if not whole:
+        st.caption("This text is too long for a link: the address leaves out the text and the choices made in it.")
+    if params != st.query_params.to_dict():
+        state[f"{page}_addresses"].append(params)
+        st.query_params.from_dict(params)
+
+
+def choose_checkpoint(page: str, fits: Callable[[Description], bool]) -> Checkpoint:
+    """The picker, and the checkpoint picked; stops the page with a sentence where there is none."""
+    found = entries()
+    offered = {entry.about.id: entry for entry in found if entry.about and fits(entry.about)}
+    key, broken = f"{page}_checkpoint", [entry for entry in found if entry.error]
+    if not offered:
+        for entry in broken:
+            st.error(entry.error)
+        st.error("There is no checkpoint for this page. Copy one into the folder `checkpoints`, or train one with "
+                 "`python -m transformer train --help`.")
+        st.stop()
+    wanted = st.session_state.get(key)
+    if wanted is not None and wanted not in offered:
+        first = next(iter(offered))
+        name = wanted.partition("@")[0]
+        changed = any(id.partition("@")[0] == name for id in offered)
+        st.error(f"The checkpoint `{_code(wanted)}` is not here" + (": there is one of that name with other weights, so the "
+                 "picture would be another one." if changed else ". Ask whoever sent the link for its folder."))
+        for entry in broken:
+            st.caption(f"`{_code(entry.folder.name)}` cannot be opened: {_code(entry.error)}")
+        st.button(f"Use {first} instead", on_click=partial(st.session_state.update, {key: first}))
+        st.stop()
+    help = "Checkpoints in the folder `checkpoints`, uploads, imports and the best of each run."
+    if broken:
+        help += "\n\nNot on offer:\n" + "\n".join(f"- {_code(entry.error)}" for entry in broken)
+    if wanted is None:
+        st.session_state[key] = next(iter(offered))
+    id = st.selectbox("Checkpoint", list(offered), key=key, persist_state="session", help=help)
+    try:
+        return opened(offered[id].folder, id)
+    except CheckpointError as error:
+        st.error(str(error))
+        st.stop()
+
+
+def _code(text: str) -> str:
+    return text.replace("`", "ʼ").replace("\n", " ")
+
+
+def sampling_of(page: str) -> Sampling:
+    """What the sampling widgets are set to; they stand further down the page."""
+    state = st.session_state
+    return Sampling(state.get(f"{page}_temperature") or 0.0, state.get(f"{page}_top_k") or None, None,
+                    int(state.get(f"{page}_seed") or 0))
+
+
+def follow(page: str, ckpt: Checkpoint, text: str, link: Link | None) -> Walk:
+    """The walk to show: the one under way moved as asked, or a new one where text or checkpoint have changed.
+
+    Stops the page with a sentence where the text cannot be read.
+    """
+    key, sampling = f"{page}_walk", sampling_of(page)
+    walk: Walk | None = st.session_state.get(key)
+    asked = (st.session_state.get(f"{page}_controls") or {}).get("move")
+    if walk is None or walk.step.ckpt is not ckpt or walk.step.text != text:
+        try:
+            walk = begin(ckpt, text, choices=link.choices if link else None, index=link.step if link else 0,
+                         sampling=sampling)
+        except ValueError as error:
+            st.session_state.pop(key, None)
+            st.error(str(error))
+            st.stop()
+    elif asked and asked["number"] != st.session_state.get(f"{page}_answered", 0):
+        walk = walk.to(int(asked["index"]), sampling)
+    else:
+        walk = walk.settled(sampling)
+    if asked:
+        st.session_state[f"{page}_answered"] = asked["number"]
+    st.session_state[key] = walk
+    return walk
+
+
+def show_controls(page: str, walk: Walk) -> None:
+    """First, back, step, play, last; keys; speed; copy the link."""
+    step = walk.step
+    end = "the context is full" if step.full and step.id != step.ckpt.config.eos_id else "the end"
+    _controls(key=f"{page}_controls", on_move_change=lambda: None, on_choose_change=partial(_choose_nth, page),
+              data={"index": walk.index, "last": walk.last, "end": end,
+                    "answered": st.session_state.get(f"{page}_answered", 0)})
+
+
+def _pick(page: str, id: int) -> None:
+    state = st.session_state
+    state[f"{page}_walk"] = state[f"{page}_walk"].pick(id, sampling_of(page))
+    state[f"{page}_picks"] = state.get(f"{page}_picks", 0) + 1
+
+
+def _choose_nth(page: str) -> None:
+    nth = st.session_state[f"{page}_controls"].choose
+    candidates = ranked(st.session_state[f"{page}_walk"], sampling_of(page))[0]
+    if nth is not None and 0 <= nth < len(candidates):
+        _pick(page, candidates[nth].id)
+
+
+def _clicked(page: str, chart: str) -> None:
+    id = figures.picked_candidate(st.session_state.get(chart))
+    if id is not None:
+        _pick(page, id)
+
+
+def ranked(walk: Walk, sampling: Sampling) -> tuple[list, list[int]]:
+    """The ten likeliest next tokens after temperature, and the ids of those that top-k leaves out."""
+    before = walk.step.top(CANDIDATES, replace(sampling, top_k=None))
+    after = sampling.probabilities(walk.step.logits)
+    kept = [c._replace(probability=float(after[c.id]) or c.probability) for c in before]
+    return kept, [c.id for c in before if not after[c.id]]
+
+
+def show_candidates(page: str, walk: Walk, *, source: str, dark: bool) -> None:
+    """The likeliest next tokens as bars to click, the sampling, and the branches made so far."""
+    sampling, step = sampling_of(page), walk.step
+    candidates, excluded = ranked(walk, sampling)
+    chart = f"{page}_candidates_{st.session_state.get(f'{page}_picks', 0)}_{walk.index}"
+    figure = figures.candidate_bars(candidates, chosen_id=step.id, excluded=excluded, source=source, dark=dark,
+                                    title="What comes next?")
+    st.plotly_chart(figure, key=chart, on_select=partial(_clicked, page, chart), selection_mode="points",
+                    config=figures.PLOTLY_CONFIG, alt=figures.describe_candidates(candidates, chosen_id=step.id))
+    st.caption("Click a bar to say that token and go on from there. The other way stays, as a branch.")
+    left, right = st.columns(2)
+    left.slider("Temperature", 0.0, 2.0, step=0.1, key=f"{page}_temperature", persist_state="session",
+                help="0 always takes the likeliest token. Above 0 a token is drawn: the higher, the bolder. It changes what "
+                     "is chosen from now on; tokens already chosen stay.")
+    right.slider("Top-k", 0, 50, key=f"{page}_top_k", persist_state="session",
+                 help="Draw only among the k likeliest tokens. 0: among all.")
+    if sampling.temperature:
+        st.number_input("Seed", 0, 999_999, step=1, key=f"{page}_seed", persist_state="session",
+                        help="The same seed draws the same tokens again.")
+    if walk.others:
+        st.markdown(f"**Branches** · {len(walk.others) + 1}")
+        st.button(f"● {_brief(walk.branch.tip.output)}", disabled=True, key=f"{page}_branch_now")
+        for at, branch in enumerate(walk.others):
+            st.button(f"○ {_brief(branch.tip.output)}", key=f"{page}_branch_{at}", on_click=partial(_switch, page, at),
+                      help="Go back to this branch")
+
+
+def _switch(page: str, at: int) -> None:
+    walk: Walk = st.session_state[f"{page}_walk"]
+    st.session_state[f"{page}_walk"] = walk.switch(walk.others[at])
+
+
+def _brief(text: str, longest: int = 60) -> str:
+    """The end of a text as a button's label, which is markdown: nothing in it may be read as such."""
+    text = text if len(text) <= longest else "…" + text[-longest:]
+    return "".join(f"\\{c}" if c in r"\`*_{}[]()#+-.!|<>$:~^" else c for c in text.replace("\n", "↵")) or "(nothing yet)"
+
+
+def example_pills(page: str, examples: list[str], labels: list[str] | None = None) -> None:
+    """Texts to try with one click."""
+    key = f"{page}_example"
+
+    def use() -> None:
+        if st.session_state[key] is not None:
+            st.session_state[f"{page}_text"] = examples[st.session_state[key]]
+            st.session_state[key] = None
+
+    st.pills("Examples", list(range(len(examples))), format_func=lambda at: _brief((labels or examples)[at]), key=key,
+             on_change=use, label_visibility="collapsed")
+
+

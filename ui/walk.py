@@ -1,0 +1,144 @@
+"""Walking through a decoding: where one stands, which branches there are, and the link that leads back to it.
+
+Nothing here draws or keeps anything: a walk is a value, and every move returns a new one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Self
+from urllib.parse import quote
+
+from transformer.checkpoint import Checkpoint
+from transformer.decoding import GREEDY, Sampling, Step, next_step, start
+
+LONGEST_LINK = 1_500
+FARTHEST = 200  # steps that "last" goes at most
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One way the text went on: its last step, and what is to be chosen at steps from there."""
+
+    tip: Step
+    choices: Mapping[int, int] = field(default_factory=dict)
+
+    def settled(self, sampling: Sampling) -> Self:
+        """The tip's choice made anew with this sampling; what the tip's forebears chose stays."""
+        id = self.choices.get(self.tip.index)
+        if id is None:
+            id = sampling.choose(self.tip.logits, self.tip.index)
+        return self if id == self.tip.id else replace(self, tip=replace(self.tip, id=id))
+
+    def departures(self) -> dict[int, int]:
+        """Where this branch does not say the likeliest token: step -> id."""
+        taken = {step.index: step.id for step in self.tip.path() if step.id != step.likeliest}
+        return taken | {index: id for index, id in self.choices.items() if index > self.tip.index}
+
+
+@dataclass(frozen=True)
+class Walk:
+    """A place in a decoding: the branch looked at, the step looked at, and the other branches."""
+
+    branch: Branch
+    index: int = 0
+    others: tuple[Branch, ...] = ()
+
+    @property
+    def steps(self) -> list[Step]:
+        return self.branch.tip.path()
+
+    @property
+    def step(self) -> Step:
+        return self.steps[self.index]
+
+    @property
+    def last(self) -> int | None:
+        """The index of the last step there can be; None while the text has not ended."""
+        return self.branch.tip.index if self.branch.tip.ended else None
+
+    def settled(self, sampling: Sampling) -> Self:
+        return replace(self, branch=self.branch.settled(sampling))
+
+    def to(self, index: int, sampling: Sampling = GREEDY) -> Self:
+        """Look at step `index`, decoding up to it where nobody was yet; stops at the first and the last there can be."""
+        branch = self.branch.settled(sampling)
+        target = max(0, min(index, self.index + FARTHEST))
+        while branch.tip.index < target and not branch.tip.ended:
+            branch = replace(branch, tip=next_step(branch.tip.ckpt, branch.tip, sampling=sampling)).settled(sampling)
+        return replace(self, branch=branch, index=min(target, branch.tip.index))
+
+    def pick(self, id: int, sampling: Sampling = GREEDY) -> Self:
+        """Say `id` at the step looked at, and go on from there; a branch that already says it is gone back to."""
+        here, prefix = self.step, (*self.step.tokens, id)
+        if here.id == id:
+            return self.to(self.index + 1, sampling)
+        for branch in self.others:
+            if branch.tip.tokens[: len(prefix)] == prefix:
+                return self.switch(branch, self.index + 1)
+        choices = {index: old for index, old in self.branch.choices.items() if index < self.index} | {self.index: id}
+        new = Branch(replace(here, id=id), choices)
+        # a tip that has only changed its mind leaves nothing behind
+        left = (self.branch,) if self.branch.tip.index > self.index else ()
+        return replace(self, branch=new, others=(*left, *self.others)).to(self.index + 1, sampling)
+
+    def switch(self, branch: Branch, index: int | None = None) -> Self:
+        """Look at another branch, at the same step if it has one."""
+        others = (self.branch, *(other for other in self.others if other is not branch))
+        index = self.index if index is None else index
+        return replace(self, branch=branch, others=others, index=min(index, branch.tip.index))
+
+
+def begin(ckpt: Checkpoint, text: str, *, choices: Mapping[int, int] | None = None, index: int = 0,
+          sampling: Sampling = GREEDY) -> Walk:
+    """A walk through a text, made the way a link says. Raises ValueError for a text the checkpoint cannot read."""
+    tip = start(ckpt, text)
+    choices = {at: id for at, id in (choices or {}).items() if id < ckpt.config.vocab_size}
+    return Walk(Branch(tip, choices)).to(index, sampling)
+
+
+@dataclass(frozen=True)
+class Link:
+    """All that decides the picture, as a query string holds it. What cannot be read falls back to the default."""
+
+    checkpoint: str | None = None
+    text: str | None = None
+    choices: Mapping[int, int] = field(default_factory=dict)
+    temperature: float | None = None
+    top_k: int | None = None
+    seed: int = 0
+    step: int = 0
+    kind: str | None = None
+    layer: int = 0
+    head: int = 0
+
+    @classmethod
+    def read(cls, params: Mapping[str, str]) -> Self:
+        def number(name: str, most: float) -> float | None:
+            try:
+                return max(0.0, min(float(params[name]), most))  # nan compares as false and ends up as 0
+            except (KeyError, ValueError):
+                return None
+
+        def whole(name: str) -> int:
+            return int(number(name, 1e6) or 0)
+
+        choices = {}
+        for pair in params.get("choices", "").split(",")[:2_000]:
+            index, _, id = pair.partition(":")
+            if index.isascii() and index.isdigit() and id.isascii() and id.isdigit() and len(pair) < 20:
+                choices[int(index)] = int(id)
+        return cls(params.get("checkpoint"), params.get("text"), choices, number("temperature", 2.0),
+                   whole("top_k") or None, whole("seed"), whole("step"), params.get("kind"), whole("layer"), whole("head"))
+
+    def params(self) -> tuple[dict[str, str], bool]:
+        """The query parameters, and whether the text fits in: a link too long for that leaves it out."""
+        values = {
+            "checkpoint": self.checkpoint, "text": self.text,
+            "choices": ",".join(f"{index}:{id}" for index, id in sorted(self.choices.items())) or None,
+            "temperature": f"{self.temperature:g}" if self.temperature is not None else None, "top_k": self.top_k or None,
+            "seed": self.seed or None, "step": self.step, "kind": self.kind, "layer": self.layer, "head": self.head}
+        found = {name: str(value) for name, value in values.items() if value is not None}
+        if sum(len(quote(name, safe="")) + len(quote(value, safe="")) + 2 for name, value in found.items()) <= LONGEST_LINK:
+            return found, True
+        return {name: value for name, value in found.items() if name not in ("text", "choices", "step")}, False
+
