@@ -14,6 +14,7 @@ from ui.stepper import (
     leave_address,
     show_candidates,
     show_controls,
+    tokens_after,
 )
 
 PAGE = "translate"
@@ -54,17 +55,15 @@ with read:
         st.caption("Dashed: not in the vocabulary. The model sees only that something stands there.")
 with written:
     st.markdown("**French, as the decoder writes it**")
-    later = [walk.branch.tip.label(id) for id in (*walk.branch.tip.tokens[len(tokens) + 1:], walk.branch.tip.id)]
-    later = later if walk.index < walk.branch.tip.index else []
-    st.html(figures.token_chips([*tokens, step.piece, *later], label="target tokens", predicted=len(tokens),
+    st.html(figures.token_chips([*tokens, step.piece, *tokens_after(walk)], label="target tokens", predicted=len(tokens),
                                 weights=newest if kind == "decoder" else None))
-    st.markdown("Outlined: the token predicted now." + (
-        " Blue: where the chosen head looks from the newest token read." if kind != "encoder" else ""))
+    st.caption("Outlined: the token predicted now. ␣ is a space." + (
+        " Shaded: where the chosen head looks from the newest token read." if kind != "encoder" else ""))
 
 translation, references = st.columns(2)
 with translation:
     st.markdown("**Translation so far**")
-    st.text(walk.branch.tip.output if walk.index == walk.branch.tip.index else step.output)
+    st.text(step.output)
 with references:
     trained_on = ckpt.description.train and ckpt.description.train.corpus
     known = sentences(trained_on) if trained_on else None

@@ -1,11 +1,9 @@
-"""English to French, one token at a time, with every head of the encoder, the decoder and the attention between."""
+"""Shakespeare, one character at a time, with every head of a decoder."""
 
 import streamlit as st
 
-from transformer.data.corpora import corpus
 from ui import figures
 from ui.attention_view import choose_head, chosen_head, show_attention, show_details, source_line
-from ui.resources import sentences
 from ui.stepper import (
     arrive,
     choose_checkpoint,
@@ -14,26 +12,23 @@ from ui.stepper import (
     leave_address,
     show_candidates,
     show_controls,
+    tokens_after,
 )
 
-PAGE = "translate"
-EXAMPLES = ["I am cold.", "Do you know where he lives?", "She is not as tall as her brother.",
-            "We have to go home before it gets dark."]
+PAGE = "write"
+EXAMPLES = ["ROMEO:\nO, she doth teach", "First Citizen:\nBefore we proceed", "To be, or not to be", "KING "]
 
 dark = st.context.theme.type == "dark"
-link = arrive(PAGE, text=EXAMPLES[0])
+link = arrive(PAGE, text=EXAMPLES[0], temperature=0.8)
 
-st.title("Translate", anchor=False)
-left, right = st.columns([3, 1], vertical_alignment="bottom")
+st.title("Write", anchor=False)
+left, right = st.columns([3, 1])
 with right:
-    ckpt = choose_checkpoint(PAGE, lambda about: set(about.config.kinds) == {"encoder", "decoder", "cross"})
+    ckpt = choose_checkpoint(PAGE, lambda about: about.config.kinds == ("decoder",))
 with left:
-    text = st.text_input("An English sentence", key=f"{PAGE}_text", persist_state="session",
-                         placeholder="Type a sentence and press Enter")
-example_pills(PAGE, EXAMPLES)
-if not text.strip():
-    st.info("Type an English sentence above and press Enter, or choose an example.")
-    st.stop()
+    text = st.text_area("How the text begins", key=f"{PAGE}_text", persist_state="session", height=100,
+                        placeholder="Type a beginning and press Ctrl+Enter, or step from nothing")
+    example_pills(PAGE, EXAMPLES)
 
 walk = follow(PAGE, ckpt, text, link)
 step = walk.step
@@ -41,49 +36,17 @@ kind, layer, head = chosen_head(PAGE, step)
 weights = step.attentions[kind].numpy()
 show_controls(PAGE, walk)
 
-# the tokens: what is read, and what is written
-newest = weights[layer, head, -1]
-source_pieces, tokens = step.axes("cross")[1], step.axes("decoder")[0]
-read, written = st.columns(2)
-with read:
-    st.markdown("**English, as the encoder reads it**")
-    unknown = [at for at, piece in enumerate(step.source) if piece.unknown]
-    shown = [*(piece.text for piece in step.source), source_pieces[-1]]  # the encoder reads an end token after them
-    st.html(figures.token_chips(shown, label="source tokens", unknown=unknown, weights=newest if kind == "cross" else None))
-    if unknown:
-        st.caption("Dashed: not in the vocabulary. The model sees only that something stands there.")
-with written:
-    st.markdown("**French, as the decoder writes it**")
-    later = [walk.branch.tip.label(id) for id in (*walk.branch.tip.tokens[len(tokens) + 1:], walk.branch.tip.id)]
-    later = later if walk.index < walk.branch.tip.index else []
-    st.html(figures.token_chips([*tokens, step.piece, *later], label="target tokens", predicted=len(tokens),
-                                weights=newest if kind == "decoder" else None))
-    st.markdown("Outlined: the token predicted now." + (
-        " Blue: where the chosen head looks from the newest token read." if kind != "encoder" else ""))
-
-translation, references = st.columns(2)
-with translation:
-    st.markdown("**Translation so far**")
-    st.text(walk.branch.tip.output if walk.index == walk.branch.tip.index else step.output)
-with references:
-    trained_on = ckpt.description.train and ckpt.description.train.corpus
-    known = sentences(trained_on) if trained_on else None
-    if known is not None and (found := known.find(text)):
-        split, answers = found
-        st.markdown(f"**Reference translations** · from the {split} split"
-                    + (", so the model has seen this pair" if split == "train" else ", never trained on"))
-        st.text("\n".join(answers[:8]))
-        if len(answers) > 8:
-            st.caption(f"and {len(answers) - 8} more")
-    elif known is None and trained_on:
-        st.caption(f"For sentences of {trained_on}, reference translations are shown here once the corpus is on this machine.")
-        if st.button(f"Download {trained_on}", key=f"{PAGE}_download"):
-            try:
-                with st.spinner(f"Downloading {trained_on}…"):
-                    corpus(trained_on)
-                st.rerun()
-            except ValueError as error:
-                st.error(str(error))
+read = step.axes(kind)[0]
+unknown = [at for at, piece in enumerate(step.source) if piece.unknown]
+shown = [step.source[at].text if at in unknown else piece for at, piece in enumerate(read)]
+st.markdown("**What the decoder has read, and the token it predicts now** (outlined). Shaded: where the chosen head looks "
+            "from the newest token read.")
+st.html(figures.token_chips([*shown, step.piece, *tokens_after(walk)], label="tokens", unknown=unknown,
+                            weights=weights[layer, head, -1], predicted=len(read), small=True))
+if unknown:
+    st.caption("Dashed: not in the vocabulary. The model sees only that something stands there.")
+st.markdown("**The text so far**")
+st.code(text + step.output, language=None, wrap_lines=True, height=170)
 
 main, side = st.columns([3, 2], gap="large")
 with main:

@@ -201,6 +201,14 @@ def show_candidates(page: str, walk: Walk, *, source: str, dark: bool) -> None:
                       help="Go back to this branch")
 
 
+def tokens_after(walk: Walk) -> list[str]:
+    """What comes after the predicted token on this branch, known from having been there."""
+    if walk.index == walk.branch.tip.index:
+        return []
+    tip = walk.branch.tip
+    return [tip.label(id) for id in (*tip.tokens[len(walk.step.tokens) + 1:], tip.id)]
+
+
 def _switch(page: str, at: int) -> None:
     walk: Walk = st.session_state[f"{page}_walk"]
     st.session_state[f"{page}_walk"] = walk.switch(walk.others[at])
