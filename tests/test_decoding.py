@@ -13,6 +13,7 @@ import transformer
 from transformer.checkpoint import Checkpoint, Description
 from transformer.config import ModelConfig
 from transformer.decoding import GREEDY, RECENT_LOGITS, Sampling, attend, next_step, search, start, steps, translate
+from transformer.model.masks import causal_mask
 from transformer.model.models import Transformer
 
 TEXT, TARGET = "I am cold.", "Go on. He is tall"
@@ -162,18 +163,28 @@ def test_stepping_leaves_the_model_as_it_was(ckpt):
 
 def test_two_children_of_a_step_do_not_disturb_each_other(ckpt):
     parent = force(ckpt)[3]
-    first, second = (parent.top(5)[rank].id for rank in (1, 4))
-    paths = {id: [next_step(ckpt, parent, id)] for id in (first, second)}
-    for _ in range(8):  # by turns, far enough for rows to be copied
-        for path in paths.values():
-            path.append(next_step(ckpt, path[-1], path[-1].top(2)[1].id))
+    paths = {id: [next_step(ckpt, parent, id)] for id in (5, 6)}
+    for i in range(8):  # by turns, far enough for rows to be copied
+        for id, path in paths.items():
+            path.append(next_step(ckpt, path[-1], 4 + (3 * id + i) % 20))
     for id, path in paths.items():
-        chosen = [*path[-1].path()[0].tokens, *(step.id for step in path[-1].path())][:len(path[-1].tokens)]
-        assert path[-1].tokens == tuple(chosen) == (*parent.tokens, id, *path[-1].tokens[len(parent.tokens) + 1:])
-        ids = [step.id for step in path[-1].path()][:-1]
-        alone = list(steps(ckpt, TEXT, forced=dict(enumerate(ids)), max_steps=len(ids) + 1))
+        assert path[-1].tokens == (*parent.tokens, id, *(4 + (3 * id + i) % 20 for i in range(8)))
+        read = dict(enumerate(path[-1].tokens[-path[-1].index:]))
+        alone = list(steps(ckpt, TEXT, forced=read, max_steps=len(read) + 1))
         for step in path:
             same(step, alone[step.index], **CLOSE)
+
+
+def test_a_path_holds_each_step_with_the_id_that_was_read_after_it(ckpt):
+    first = start(ckpt, TEXT)
+    other = first.top(3)[2].id
+    last = next_step(ckpt, next_step(ckpt, first, other))
+    path = last.path()
+    assert [step.index for step in path] == [0, 1, 2]
+    assert path[-1] is last
+    assert path[0].id == other != first.id
+    assert last.tokens == (*first.tokens, path[0].id, path[1].id)
+    assert torch.equal(path[0].logits, first.logits)
 
 
 def test_children_made_in_many_threads_at_once_are_those_made_one_by_one(ckpt):
@@ -200,8 +211,8 @@ def test_children_made_in_many_threads_at_once_are_those_made_one_by_one(ckpt):
 def test_going_back_and_on_again_gives_the_same_steps(ckpt):
     path = force(ckpt)
     again = path[2]
-    for step in path[3:]:
-        again = next_step(ckpt, again)
+    for before, step in zip(path[2:], path[3:], strict=False):
+        again = next_step(ckpt, again, before.id)
         assert again.tokens == step.tokens
         assert torch.equal(again.logits, step.logits)
 
@@ -315,7 +326,7 @@ def test_top_k_keeps_that_many_whatever_ties_there_are():
     assert torch.equal(Sampling(1.0, top_k=50).probabilities(logits), Sampling(1.0).probabilities(logits))
 
 
-@pytest.mark.parametrize(("top_p", "kept"), [(0.01, 1), (0.5, 1), (0.51, 2), (0.8, 2), (0.81, 3), (1.0, 4)])
+@pytest.mark.parametrize(("top_p", "kept"), [(0.01, 1), (0.49, 1), (0.51, 2), (0.81, 2), (0.82, 3), (1.0, 4)])
 def test_top_p_keeps_the_fewest_that_make_up_that_probability(top_p, kept):
     probabilities = torch.tensor([0.125, 0.5, 0.0625, 0.3125])
     found = Sampling(1.0, top_p=top_p).probabilities(probabilities.log())
@@ -493,7 +504,9 @@ def score(ckpt, src, ids, *, ended, alpha):
     """What search is after, from one forward pass: Wu et al. 2016, equation 14."""
     written = [*ids, ckpt.config.eos_id] if ended else ids
     tgt = torch.tensor([[ckpt.config.start_id, *written[:-1]]])
-    found = ckpt.model(src, tgt)[0].log_softmax(-1)[torch.arange(len(written)), torch.tensor(written)].sum().item()
+    model, mask = ckpt.model, causal_mask(len(written), len(written))  # the padding token is one like any other here
+    logits = model.project(model.decode(tgt, model.encode(src).x, mask=mask).x[0])
+    found = logits.log_softmax(-1)[torch.arange(len(written)), torch.tensor(written)].sum().item()
     return found / ((5 + len(written)) / 6) ** alpha
 
 

@@ -65,16 +65,16 @@ def train(
         config = find_preset(preset)
     config = config.set(settings(set_) | ({"steps": steps} if steps else {}))
     trainer = Trainer(out, config, device=choose_device(device))
-    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"),
-               TimeRemainingColumn(), TextColumn("{task.fields[numbers]}")]
+    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+               TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.fields[numbers]}")]
     seen: dict[str, object] = {}
     with Progress(*columns, console=console) as progress:
         bar = progress.add_task("step", total=config.train.steps, completed=trainer.step, numbers="")
 
         def watch(row: dict[str, object]) -> None:
             seen.update(row)
-            numbers = " ".join(f"{name} {seen[key]:,.{digits}f}" for name, key, digits in (
-                ("loss", "loss", 3), ("held-out", "validation_loss", 3), ("tokens/s", "tokens_per_sec", 0)) if key in seen)
+            named = ("loss", "loss", 3), ("held-out", "validation_loss", 3), ("tokens/s", "tokens_per_sec", 0)
+            numbers = " ".join(f"{name} {seen[key]:,.{digits}f}" for name, key, digits in named if key in seen)
             progress.update(bar, completed=trainer.step, numbers=numbers)
             if "validation_loss" in row:
                 progress.console.print(f"step {trainer.step}: {numbers}")
@@ -82,6 +82,37 @@ def train(
         state = trainer.run(minutes=minutes, watch=watch)
     report({"state": state, "step": trainer.step, "best_validation_loss": trainer.best, "seconds": trainer.seconds,
             "folder": str(out)}, as_json)
+
+
+@app.command()
+def export(
+    run: Annotated[Path, typer.Argument(help="A run folder, or one checkpoint folder of it.")],
+    out: Annotated[Path, typer.Option(help="The checkpoint folder to write, such as checkpoints/translate.")],
+    processor: Annotated[str, typer.Option(help="What it was trained on, for the model card.")] = "a CPU",
+    as_json: AsJson = False,
+) -> None:
+    """Make a checkpoint to share of a run's best weights: half precision, measured, with its model card and curves."""
+    from transformer import checkpoint
+    from transformer.card import model_card
+    from transformer.evaluate import evaluate as measure
+    from transformer.training import metrics
+
+    folder = run / "best" if (run / "best").exists() else run
+    ckpt = checkpoint.load(folder)
+    ckpt.model.half().float()  # measured as it will be shipped
+    rows = metrics.read((run if folder != run else run.parent) / "metrics.jsonl")
+    with Progress(console=console, transient=True) as progress:
+        bar = progress.add_task("evaluate", total=None)
+        quality = measure(ckpt, watch=lambda done, of: progress.update(bar, completed=done, total=of))
+    quality.pop("checkpoint")
+    curves = folder.parent / "attention"
+    files = {f"attention/{path.name}": path.read_bytes() for path in sorted(curves.glob("*"))} | {
+        "metrics.jsonl": b"".join(orjson.dumps(row) + b"\n" for row in rows),
+        "README.md": model_card(out.name, ckpt, quality, rows, processor=processor).encode()}
+    checkpoint.save(out, ckpt.model, tokenizer=ckpt.tokenizer, source_tokenizer=ckpt.source_tokenizer, half=True,
+                    train=ckpt.description.train, meta={**ckpt.meta, "metrics": quality}, files=files)
+    size = (out / "model.safetensors").stat().st_size
+    report({"id": checkpoint.describe(out).id, "bytes": size, **quality}, as_json)
 
 
 @app.command("list")
@@ -100,7 +131,7 @@ def list_(
 @app.command()
 def evaluate(
     folder: Annotated[Path, typer.Argument(help="A checkpoint folder.")],
-    split: Annotated[str | None, typer.Option(help="test, validation or train; the corpus's own held-out part.")] = None,
+    split: Annotated[str | None, typer.Option(help="test, validation or train; else the held-out one.")] = None,
     beam: Annotated[int, typer.Option(help="Beam width; 1 is greedy.")] = 1,
     limit: Annotated[int | None, typer.Option(help="Only the first so many sentences.")] = None,
     device: Device = "auto",
@@ -122,7 +153,7 @@ def evaluate(
 @app.command()
 def translate(
     folder: Annotated[Path, typer.Argument(help="A checkpoint folder.")],
-    texts: Annotated[list[str] | None, typer.Argument(help="Sentences; without any, lines from standard input.")] = None,
+    texts: Annotated[list[str] | None, typer.Argument(help="Sentences; else lines of standard input.")] = None,
     beam: Annotated[int, typer.Option(help="Beam width; 1 is greedy.")] = 1,
     device: Device = "auto",
     as_json: AsJson = False,
@@ -158,14 +189,12 @@ def write(
     from transformer.training.trainer import choose_device
 
     ckpt = load(folder, device=choose_device(device))
-    step = None
-    for step in run(ckpt, prompt, max_steps=steps, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed):
-        pass
-    text = step.output if step else ""
+    made = list(run(ckpt, prompt, max_steps=steps, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed))
+    text = prompt + (made[-1].output if made else "")
     if as_json:
-        report({"text": prompt + text, "steps": step.index + 1 if step else 0}, True)
+        report({"text": text, "steps": len(made)}, True)
     else:
-        print(prompt + text)
+        print(text)
 
 
 def main() -> int:

@@ -20,6 +20,7 @@ from transformer.config import ModelConfig, TrainConfig
 from transformer.model.models import Transformer
 
 FORMAT = 1
+COPY = "copy the whole checkpoint folder again"
 
 
 class CheckpointError(ValueError):
@@ -81,6 +82,8 @@ def whole_folder(folder: Path) -> Iterator[Path]:
     new.mkdir(parents=True)
     try:
         yield new
+        for path in new.rglob("*"):
+            path.chmod(0o755 if path.is_dir() else 0o644)  # safetensors leaves its file to its owner alone
         manifest = {str(p.relative_to(new)): _sha256(p) for p in sorted(new.rglob("*")) if p.is_file()}
         (new / "manifest.json").write_bytes(orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
         for path in [*(p for p in new.rglob("*") if p.is_file()), new]:
@@ -123,7 +126,8 @@ def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | 
             copy.load_state_dict(model.state_dict())
             model = copy
         about = {**(meta or {}), "parameters": sum(p.numel() for p in model.parameters())}
-        save_model(model, str(new / "model.safetensors"), metadata={k: orjson.dumps(v).decode() for k, v in about.items()})
+        metadata = {key: orjson.dumps(value).decode() for key, value in about.items()}
+        save_model(model, str(new / "model.safetensors"), metadata=metadata)
         for name, content in (files or {}).items():
             (new / name).parent.mkdir(parents=True, exist_ok=True)
             (new / name).write_bytes(content)
@@ -133,7 +137,7 @@ def _read_json(path: Path) -> dict:
     try:
         value = orjson.loads(path.read_bytes())
     except FileNotFoundError:
-        raise CheckpointError(f"{path.parent.name} has no {path.name}; copy the whole checkpoint folder again") from None
+        raise CheckpointError(f"{path.parent.name} has no {path.name}; {COPY}") from None
     except orjson.JSONDecodeError as error:
         raise CheckpointError(f"{path.parent.name}/{path.name} is not readable JSON ({error}); "
                               "copy the checkpoint folder again") from None
@@ -146,7 +150,7 @@ def describe(folder: Path | str) -> Description:
     """Read a checkpoint's JSON and the header of its weights. Raises CheckpointError where something is missing."""
     folder = Path(folder).resolve()
     if not folder.is_dir():
-        raise CheckpointError(f"there is no checkpoint folder {folder.name}; `python -m transformer list` shows what is there")
+        raise CheckpointError(f"there is no folder {folder.name}; `python -m transformer list` shows the checkpoints")
     _read_json(folder / "manifest.json")
     config = _read_json(folder / "config.json")
     if config.get("format") != FORMAT:
@@ -163,7 +167,7 @@ def describe(folder: Path | str) -> Description:
             names = {*file.keys(), "pt"}  # safetensors notes its own format and tied tensors here too
             meta = {k: orjson.loads(v) for k, v in (file.metadata() or {}).items() if v not in names}
     except FileNotFoundError:
-        raise CheckpointError(f"{folder.name} has no model.safetensors; copy the whole checkpoint folder again") from None
+        raise CheckpointError(f"{folder.name} has no model.safetensors; {COPY}") from None
     except (SafetensorError, orjson.JSONDecodeError, OSError) as error:
         raise CheckpointError(f"{folder.name}/model.safetensors is damaged ({error}); copy it again") from None
     name = f"{folder.name}@{_sha256(folder / 'manifest.json')[:8]}"
@@ -177,9 +181,9 @@ def verify(folder: Path) -> None:
         if not path.resolve().is_relative_to(folder.resolve()):
             raise CheckpointError(f"{folder.name}/manifest.json names a file outside its folder; do not use it")
         if not path.is_file():
-            raise CheckpointError(f"{folder.name} has no {name}; copy the whole checkpoint folder again")
+            raise CheckpointError(f"{folder.name} has no {name}; {COPY}")
         if _sha256(path) != digest:
-            raise CheckpointError(f"{folder.name}/{name} is damaged: it is not the file the manifest lists; copy it again")
+            raise CheckpointError(f"{folder.name}/{name} is damaged: it is not the file the manifest lists; {COPY}")
 
 
 def load(folder: Path | str, *, device: str | torch.device = "cpu") -> Checkpoint:

@@ -16,9 +16,10 @@ from transformer.checkpoint import Checkpoint
 from transformer.model.attention import Attended, KeysValues
 from transformer.model.masks import causal_mask, padding_mask
 from transformer.model.models import Heads
-from transformer.tokenizer import Piece
+from transformer.tokenizer import Piece, Tokenizer
 
 RECENT_LOGITS = 64
+COLDEST = 1e-6  # the likeliest token alone is left long before; much less, and logits would overflow
 
 
 class Candidate(NamedTuple):
@@ -45,13 +46,15 @@ class Sampling:
             raise ValueError(f"top_k is {self.top_k}; choose at least 1, or leave it out")
         if self.top_p is not None and not 0 < self.top_p <= 1:
             raise ValueError(f"top_p is {self.top_p}; choose one above 0 and up to 1, or leave it out")
+        if not 0 <= self.seed < 2**31:
+            raise ValueError(f"seed is {self.seed}; choose one from 0 to {2**31 - 1:,}")
 
     def probabilities(self, logits: Tensor) -> Tensor:
         """logits (V,) -> probabilities (V,), 0 for what top_k and top_p leave out (Holtzman et al. 2020, section 3.1).
 
         Greedy decoding shows the model's own distribution, as temperature 1 does.
         """
-        logits = logits / self.temperature if self.temperature else logits
+        logits = logits / max(self.temperature, COLDEST) if self.temperature else logits
         if self.top_k is not None and self.top_k < len(logits):
             keep = logits.topk(self.top_k).indices  # by place, so that equal logits do not let more in
             logits = torch.full_like(logits, float("-inf")).scatter(0, keep, logits[keep])
@@ -260,9 +263,7 @@ def start(ckpt: Checkpoint, text: str, *, sampling: Sampling = GREEDY, heads: He
     config, model = ckpt.config, ckpt.model
     if not config.decoder_layers:
         raise ValueError(f"{ckpt.id} classifies and writes no tokens; choose a checkpoint that translates or writes")
-    if ckpt.source_tokenizer is None:
-        raise ValueError(f"{ckpt.id} has no tokenizer, so it cannot read text")
-    pieces = ckpt.source_tokenizer.pieces(text)
+    pieces = _reader(ckpt).pieces(text)
     ids = [piece.id for piece in pieces]
     src, states, memory, prompt = None, [], None, ids or [config.start_id]
     if config.encoder_layers:
@@ -278,6 +279,12 @@ def start(ckpt: Checkpoint, text: str, *, sampling: Sampling = GREEDY, heads: He
                  torch.stack([torch.stack([a.memory.keys[0], a.memory.values[0]]) for a in decoded.attention]))
     context = _Context(ckpt, text, tuple(pieces), src, states, memory, heads, lru_cache(RECENT_LOGITS)(_logits))
     return _decided(Step(0, -1, -1, tuple(prompt), None, context, rows), sampling)
+
+
+def _reader(ckpt: Checkpoint) -> Tokenizer:
+    if ckpt.source_tokenizer is None:
+        raise ValueError(f"{ckpt.id} has no tokenizer, so it cannot read text")
+    return ckpt.source_tokenizer
 
 
 def _check_length(tokens: int, limit: int) -> None:
@@ -349,7 +356,7 @@ class Reading:
 def attend(ckpt: Checkpoint, text: str, target: str | None = None, heads: Heads | None = None) -> Reading:
     """Read a text (and a target, teacher-forced) at once. Raises ValueError as `start` does."""
     config, model = ckpt.config, ckpt.model
-    ids = ckpt.source_tokenizer.encode(text)
+    ids = _reader(ckpt).encode(text)
     layers, masks, memory, src, prompt = {}, {}, None, None, ids or [config.start_id]
     if config.encoder_layers:
         if not ids:
@@ -386,7 +393,7 @@ def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: i
         raise ValueError(f"{ckpt.id} does not translate: it is not an encoder-decoder")
     if not 1 <= beam <= 64:
         raise ValueError(f"beam is {beam}; choose 1 (greedy) to 64")
-    rows = [[*ids, config.eos_id] if ids else [] for ids in ckpt.source_tokenizer.encode_batch(texts)]
+    rows = [[*ids, config.eos_id] if ids else [] for ids in _reader(ckpt).encode_batch(texts)]
     for row in rows:
         _check_length(len(row), config.max_len)
     order = sorted((i for i, row in enumerate(rows) if row), key=lambda i: len(rows[i]))
@@ -446,7 +453,7 @@ def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200
             for rank, (total, place) in enumerate(zip(best[block].tolist(), flat[block].tolist(), strict=True)):
                 row, id = block * beam + place // vocab, place % vocab
                 if id == config.eos_id or length == max_steps:
-                    if rank < beam:
+                    if rank < beam and total > float("-inf"):  # -inf: a beam that was never begun
                         ids = tokens[row, 1:].tolist() + ([] if id == config.eos_id else [id])
                         ended[sentence].append((penalised(total, length), ids))
                 elif opened < beam:

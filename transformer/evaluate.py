@@ -32,10 +32,12 @@ def evaluate(ckpt: Checkpoint, *, split: str | None = None, beam: int = 1, limit
     found = corpus(ckpt.description.train.corpus)
     about = {"checkpoint": ckpt.id, "step": ckpt.meta.get("step"), "corpus": found.name, "corpus_sha256": found.sha256}
     if isinstance(found, TextCorpus):
-        return about | {"split": split or "validation"} | text_quality(ckpt, found.split(split or "validation"), watch=watch)
+        split = split or "validation"
+        return about | {"split": split} | text_quality(ckpt, found.split(split), watch=watch)
     split = split or "test"
     pairs = found.split(split)[:limit]
-    return about | {"split": split} | translation_quality(ckpt, pairs, train=found.split("train"), beam=beam, watch=watch)
+    quality = translation_quality(ckpt, pairs, train=found.split("train"), beam=beam, watch=watch)
+    return about | {"split": split} | quality
 
 
 def translation_quality(ckpt: Checkpoint, pairs: list[Pair], *, train: list[Pair], beam: int = 1,

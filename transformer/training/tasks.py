@@ -56,7 +56,8 @@ def _translation(config, found, tokenizer, source_tokenizer) -> Task:
     if tokenizer is None:
         targets = [target for _, target in train]
         sources = [source for source, _ in train]
-        tokenizer = tokenizers.train(sources + targets if shared else targets, vocab_size=config.model.vocab_size, **options)
+        learn = sources + targets if shared else targets
+        tokenizer = tokenizers.train(learn, vocab_size=config.model.vocab_size, **options)
         source_tokenizer = tokenizer if shared else tokenizers.train(
             sources, vocab_size=config.model.src_vocab_size, **options)
     special = _special_ids(tokenizer)
@@ -75,8 +76,8 @@ def _translation(config, found, tokenizer, source_tokenizer) -> Task:
     pairs = encode(train)
     watched = batches(pairs)
     known = [(text, split[1][0]) for text in PINNED if (split := found.find(text))] or held_out[:4]
-    about = {"corpus": found.name, "corpus_sha256": found.sha256, "train_pairs": len(pairs), "left_out": len(train) - len(pairs),
-             "validation": len(held_out), "tokenizer_sha256": tokenizer.digest}
+    about = {"corpus": found.name, "corpus_sha256": found.sha256, "train_pairs": len(pairs),
+             "left_out": len(train) - len(pairs), "validation": len(held_out), "tokenizer_sha256": tokenizer.digest}
     return Task(config, tokenizer, source_tokenizer, watched, batches(encode(held_out)).in_order(),
                 [watched.make([pair]) for pair in encode(known)], about)
 
@@ -93,13 +94,14 @@ def _language_model(config, found, tokenizer, _) -> Task:
     pinned = torch.tensor([tokenizer.encode(PINNED_TEXT)[:33]])
     about = {"corpus": found.name, "corpus_sha256": found.sha256, "train_tokens": len(ids), "validation": len(held_out),
              "tokenizer_sha256": tokenizer.digest}
-    return Task(config, tokenizer, tokenizer, WindowBatches(ids, **options), WindowBatches(held_out, **options).in_order(),
+    return Task(config, tokenizer, tokenizer, WindowBatches(ids, **options),
+                WindowBatches(held_out, **options).in_order(),
                 [Batch(None, pinned[:, :-1], pinned[:, 1:], pinned.shape[1] - 1)], about)
 
 
 @torch.no_grad()
 def pinned_attention(model: Transformer, pinned: list[Batch]) -> Iterator[dict[str, Tensor]]:
-    """Each pinned sequence's weights, kind -> (layers, H, Tq, Tk) as uint8 square roots, teacher-forced on its target."""
+    """Each pinned sequence's weights, kind -> (layers, H, Tq, Tk) as uint8 square roots, teacher-forced."""
     with evaluating(model):
         device = next(model.parameters()).device
         for batch in pinned:

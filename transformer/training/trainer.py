@@ -24,7 +24,8 @@ from transformer.training.tasks import Task, pinned_attention, prepare
 
 LOG_EVERY = 10
 WEIGHT_SNAPSHOTS, ATTENTION_SNAPSHOTS = 8, 48
-SAFETENSORS_STATE = "state.safetensors"
+STATE = "state.safetensors"
+Watch = Callable[[dict[str, object]], None]  # called with every row of metrics
 
 
 class TrainingError(ValueError):
@@ -39,7 +40,8 @@ def choose_device(name: str) -> torch.device:
         device = torch.device(name)
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise ValueError(f"device {name!r} is not to be had here ({str(error).splitlines()[0]}); use --device auto") from None
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"device {name!r} is not to be had here ({reason}); use --device auto") from None
     return device
 
 
@@ -88,7 +90,7 @@ class Trainer:
         patience = self.config.train.early_stopping
         return self.step >= self.config.train.steps or (patience is not None and self.stale >= patience)
 
-    def run(self, *, minutes: float | None = None, watch: Callable[[dict[str, object]], None] = lambda row: None) -> str:
+    def run(self, *, minutes: float | None = None, watch: Watch = lambda row: None) -> str:
         """Train until the last step, `minutes`, or SIGTERM; returns "finished" or "stopped".
 
         watch is called with every row of metrics. Raises TrainingError where the loss is no longer a number.
@@ -106,7 +108,7 @@ class Trainer:
         self._status(state)
         return state
 
-    def _loop(self, until: float, watch: Callable[[dict[str, object]], None]) -> str:
+    def _loop(self, until: float, watch: Watch) -> str:
         train = self.config.train
         weights_at, attention_at = log_steps(train.steps, WEIGHT_SNAPSHOTS), log_steps(train.steps, ATTENTION_SNAPSHOTS)
         began, tokens, loss = time.monotonic(), 0, 0.0
@@ -163,7 +165,7 @@ class Trainer:
         self.step += 1
         return total, tokens, grad_norm, lr
 
-    def _evaluate(self, watch: Callable[[dict[str, object]], None]) -> None:
+    def _evaluate(self, watch: Watch) -> None:
         train = self.config.train
         loss = held_out_loss(self.model, self.task.held_out)
         if loss < self.best:
@@ -175,7 +177,7 @@ class Trainer:
                 self.factor *= train.plateau_factor
         self._log({"step": self.step, "time": time.time(), "validation_loss": loss, "best": self.best}, watch)
 
-    def _log(self, row: dict[str, object], watch: Callable[[dict[str, object]], None]) -> None:
+    def _log(self, row: dict[str, object], watch: Watch) -> None:
         metrics.append(self.folder / "metrics.jsonl", row)
         watch(row)
 
@@ -202,7 +204,7 @@ class Trainer:
         files = {"metrics.jsonl": (self.folder / "metrics.jsonl").read_bytes()}
         if state:
             tensors, plain = self._state()
-            files[SAFETENSORS_STATE] = save(tensors)
+            files[STATE] = save(tensors)
             files["state.json"] = orjson.dumps(plain)
         meta = {"step": self.step, "validation_loss": self.best if self.best < float("inf") else None,
                 "device": str(self.device), "seconds": self.seconds, **self.task.about}
@@ -222,7 +224,7 @@ class Trainer:
 
     def _resume(self, last: Path) -> None:
         load_model(self.model, str(last / "model.safetensors"))
-        plain, tensors = orjson.loads((last / "state.json").read_bytes()), load_file(str(last / SAFETENSORS_STATE))
+        plain, tensors = orjson.loads((last / "state.json").read_bytes()), load_file(str(last / STATE))
         for name, value in plain.items():
             setattr(self, name, float("inf") if value is None else value)
         for i, optimizer in enumerate(self.optimizers):

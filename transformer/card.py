@@ -1,0 +1,71 @@
+"""The model card: what a checkpoint was trained on and how, how good it is, and the command that measures it."""
+
+from transformer.checkpoint import Checkpoint
+from transformer.data.corpora import corpus
+
+FIGURES = {  # key of evaluate -> what it is, and how many digits of it mean something
+    "bleu": ("BLEU, greedy, first reference", 2), "bleu_all_references": ("BLEU, all references", 2),
+    "bleu_unseen": ("BLEU without near-duplicates of training sentences", 2), "chrf": ("chrF", 2),
+    "loss": ("cross-entropy, nats a token", 4), "bits_per_char": ("bits a character", 4)}
+WHAT = {"translation": "An encoder-decoder transformer that translates English to French.",
+        "language-model": "A decoder-only transformer that writes in Shakespeare's manner, character by character."}
+
+
+def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: list[dict[str, object]], *,
+               processor: str) -> str:
+    """Markdown for README.md: `quality` is what `evaluate` gave, `rows` the metrics, `processor` what it trained on."""
+    config, train, meta = ckpt.config, ckpt.description.train, ckpt.meta
+    found = corpus(train.corpus)
+    layers = " and ".join(f"{count} {stack} layers" for stack, count in (
+        ("encoder", config.encoder_layers), ("decoder", config.decoder_layers)) if count)
+    measured = "\n".join(f"| {what} | {quality[key]:.{digits}f} |" for key, (what, digits) in FIGURES.items()
+                         if quality.get(key) is not None)
+    seen = [row for row in rows if "validation_loss" in row]
+    learned = [row for row in rows if "loss" in row]
+    tokens = sum(row["tokens_per_sec"] * (row["seconds"] - before) for row, before in zip(
+        learned, [0.0, *(row["seconds"] for row in learned)], strict=False))
+    curve = ("```mermaid\nxychart-beta\n  title \"Held-out loss, nats a token\"\n"
+             f"  x-axis \"step\" [{', '.join(str(row['step']) for row in seen)}]\n  y-axis \"loss\"\n"
+             f"  line [{', '.join(format(row['validation_loss'], '.3f') for row in seen)}]\n```")
+    signature = f"\n\nsacrebleu's signature: `{quality['signature']}`" if "signature" in quality else ""
+    return f"""# {name}
+
+{WHAT[train.task]} It comes with [Heads Up](../../README.md), which shows what every attention head of it does.
+
+## What it is
+
+{layers}, {config.n_heads} heads, d_model {config.d_model}, d_ff {config.d_ff}, {config.norm}-norm,
+{config.positions} positions, {config.vocab_size:,} {train.tokenizer} pieces, at most {config.max_len} tokens:
+{meta["parameters"]:,} parameters, kept as float16 and run as float32.
+
+## Data
+
+{found.name}: {found.attribution}. Licence: {found.licence}. sha256 of the text:
+`{found.sha256}`. Trained on its train split; chosen and measured on
+splits that the training never saw.
+
+## How it was trained
+
+From scratch, on {processor}: {meta["step"]:,} steps, {tokens / 1e6:.1f} million target tokens,
+{meta["seconds"] / 60:.0f} minutes. Optimizer {train.optimizer}, learning rate {train.lr:g} with {train.warmup} steps of
+warm-up, then {train.schedule}; label smoothing {train.label_smoothing:g}, dropout {config.dropout:g},
+batches of {train.batch_tokens:,} tokens, seed {train.seed}. `config.json` holds every setting, `metrics.jsonl` the whole
+curve, and `attention/` what all heads did with a few pinned sentences at steps along the way.
+
+{curve}
+
+## How good it is
+
+On the {quality["split"]} split, with the weights as they are in this folder:
+
+| measure | value |
+| --- | --- |
+{measured}
+
+`HEADSUP_DATA=FOLDER python -m transformer evaluate checkpoints/{name} --device cpu` measures it again.{signature}
+
+## What it is not
+
+A small model made to be looked at. It knows only what its corpus shows: short everyday sentences, or one author's
+plays. It repeats what that text says of people, and it is wrong often. Do not rely on what it writes.
+"""
