@@ -1,16 +1,19 @@
 """Forty decoded tokens with every attention weight in memory, against Hugging Face's Marian with the same weights.
 
-    python benchmarks/step.py [--json] [--layers 6 --d-model 512 --n-heads 8 --d-ff 2048 --vocab-size 8000]
+    python benchmarks/step.py [--json] [--layers 6 --d-model 512 --n-heads 8 --d-ff 2048 --vocab-size 58101]
 
 Both sides read the same source on one CPU thread, decode the same forced tokens with their caches, and end up with all
 weights of encoder, decoder and cross-attention. Before a clock starts, logits and weights of the two must agree.
+B batch, H heads, S source length, T target length.
 """
 
 import platform
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Annotated
 
@@ -19,18 +22,19 @@ import torch
 import transformers
 import typer
 from torch import Tensor
+from torch.nn.functional import pad
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import transformer
-from transformer.checkpoint import Checkpoint, Description
+from transformer.checkpoint import Checkpoint, save
 from transformer.config import ModelConfig
 from transformer.model.models import Transformer
 from transformer.tokenizer import Piece
 
 SHAPES = {
     "translate": {"layers": 3, "d_model": 160, "n_heads": 4, "d_ff": 640, "vocab_size": 4_000},  # comes with the app
-    "opus-mt": {"layers": 6, "d_model": 512, "n_heads": 8, "d_ff": 2048, "vocab_size": 8_000},  # theirs has 58,101
+    "opus-mt": {"layers": 6, "d_model": 512, "n_heads": 8, "d_ff": 2048, "vocab_size": 8_000},  # full size: 58,101
 }
 TOLERANCE = 1e-4
 MARIAN_NAMES = {
@@ -52,33 +56,36 @@ class Numbers:
         return str(id)
 
 
-def build(layers: int, d_model: int, n_heads: int, d_ff: int, vocab_size: int) -> tuple[Checkpoint, torch.nn.Module]:
+def build(*, layers: int, d_model: int, n_heads: int, d_ff: int, vocab_size: int,
+          max_len: int = 256) -> tuple[Checkpoint, transformers.MarianMTModel]:
     """Our model as Marian builds its own (post-norm, sines then cosines, SiLU, padding as the start), and theirs."""
     config = ModelConfig(d_model=d_model, n_heads=n_heads, encoder_layers=layers, decoder_layers=layers, d_ff=d_ff,
-                         vocab_size=vocab_size, max_len=256, norm="post", sinusoid_layout="halves", activation="silu",
-                         start_id=0)
+                         vocab_size=vocab_size, max_len=max_len, norm="post", sinusoid_layout="halves",
+                         activation="silu", start_id=0)
     generator = torch.Generator().manual_seed(1)
-    ours = Transformer(config, generator=generator).eval().requires_grad_(False)
-    for parameter in ours.parameters():
+    model = Transformer(config, generator=generator).requires_grad_(False)
+    for parameter in model.parameters():
         if parameter.dim() == 1:  # biases and norms start as 0 and 1, where one in the wrong place would go unseen
             parameter += 0.1 * torch.randn(parameter.shape, generator=generator)
+    with TemporaryDirectory() as folder:
+        save(Path(folder) / "random", model, tokenizer=None)
+        ours = transformer.load(Path(folder) / "random")
     theirs = transformers.MarianMTModel(transformers.MarianConfig(
         d_model=d_model, encoder_layers=layers, decoder_layers=layers, encoder_attention_heads=n_heads,
         decoder_attention_heads=n_heads, encoder_ffn_dim=d_ff, decoder_ffn_dim=d_ff, vocab_size=vocab_size,
-        max_position_embeddings=config.max_len, activation_function="silu", scale_embedding=True,
-        decoder_start_token_id=0, pad_token_id=0, eos_token_id=config.eos_id, forced_eos_token_id=None,
+        max_position_embeddings=max_len, activation_function="silu", scale_embedding=True, pad_token_id=config.pad_id,
+        decoder_start_token_id=config.start_id, eos_token_id=config.eos_id, forced_eos_token_id=None,
         attn_implementation="eager")).eval().requires_grad_(False)
     copied = {}
-    for name, value in ours.state_dict().items():
-        for mine, marian in MARIAN_NAMES.items():
-            name = name.replace(mine, marian)
+    for name, value in model.state_dict().items():
+        for part, marian in MARIAN_NAMES.items():
+            name = name.replace(part, marian)
         copied["lm_head.weight" if name == "output.weight" else f"model.{name}"] = value
     missing, unexpected = theirs.load_state_dict(copied, strict=False)
     assert not unexpected, f"Marian has no place for {unexpected}"
-    computed = {"final_logits_bias", "model.shared.weight", *(f"model.{x}.embed_positions.weight" for x in ("encoder", "decoder"))}
-    assert set(missing) <= computed, f"no weights of ours for Marian's {set(missing) - computed}"
-    about = Description(Path("random"), "random", config, None, None)
-    return Checkpoint(about, ours, Numbers(), Numbers()), theirs
+    missing = [name for name in missing if "embed_positions" not in name]  # sinusoids, which it makes as we do
+    assert set(missing) <= {"final_logits_bias", "model.shared.weight"}, f"we have no weights for Marian's {missing}"
+    return replace(ours, tokenizer=Numbers(), source_tokenizer=Numbers()), theirs
 
 
 class Task:
@@ -130,46 +137,87 @@ class Task:
 
     def check(self) -> float:
         """The largest difference between our logits and weights and theirs. Raises AssertionError over TOLERANCE."""
-        def by_kind(encoder: tuple, decoder: list[tuple], cross: list[tuple]) -> Weights:
-            tokens = len(decoder)
-            grown = [[torch.nn.functional.pad(x, (0, tokens - x.shape[-1])) for x in step] for step in decoder]
-            return {"encoder": torch.cat(encoder), "decoder": torch.cat([torch.cat(step) for step in grown], dim=2),
-                    "cross": torch.cat([torch.cat(step) for step in cross], dim=2)}
-
-        generated, (encoded, *looped) = self.generate(output_logits=True), self.loop()
+        steps, generated, (encoded, *looped) = list(self.steps()), self.generate(output_logits=True), self.loop()
         assert generated.sequences[0, 1:].tolist() == self.forced, "generate did not decode the forced tokens"
-        steps = list(self.steps())
+        ours = {"logits": torch.stack([step.logits for step in steps]), **steps[-1].attentions}
         worst = 0.0
-        for marian in (
-            {"logits": torch.cat(generated.logits),
-             **by_kind(generated.encoder_attentions, generated.decoder_attentions, generated.cross_attentions)},
-            {"logits": torch.cat([x.logits[:, -1] for x in looped]),
-             **by_kind(encoded.attentions, [x.decoder_attentions for x in looped], [x.cross_attentions for x in looped])},
+        for theirs in (
+            {"logits": torch.cat(generated.logits), "encoder": torch.cat(generated.encoder_attentions),
+             "decoder": together(generated.decoder_attentions), "cross": together(generated.cross_attentions)},
+            {"logits": torch.cat([output.logits[:, -1] for output in looped]), "encoder": torch.cat(encoded.attentions),
+             "decoder": together([output.decoder_attentions for output in looped]),
+             "cross": together([output.cross_attentions for output in looped])},
         ):
-            mine = {"logits": torch.stack([step.logits for step in steps]), **steps[-1].attentions}
-            for name, value in mine.items():
-                assert value.shape == marian[name].shape, f"{name}: ours {value.shape}, Marian's {marian[name].shape}"
-                worst = max(worst, (value - marian[name]).abs().max().item())
+            for name, value in ours.items():
+                assert value.shape == theirs[name].shape, f"{name}: {value.shape}, Marian's {theirs[name].shape}"
+                worst = max(worst, (value - theirs[name]).abs().max().item())
                 assert worst <= TOLERANCE, f"{name}: ours and Marian's differ by {worst:.1e}, over {TOLERANCE:.0e}"
         return worst
+
+
+def together(rows: list[tuple[Tensor, ...]]) -> Tensor:
+    """Weights given one query at a time, a (1, H, 1, Tk) for each layer -> (layers, H, Tq, Tk of the last query)."""
+    keys = rows[-1][0].shape[-1]
+    return torch.cat([pad(torch.cat(layers), (0, keys - layers[0].shape[-1])) for layers in rows], dim=2)
 
 
 def measure(sides: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
     """Median milliseconds of each side; they take turns, so that what else the machine does falls on all of them."""
     taken: dict[str, list[float]] = {name: [] for name in sides}
-    for side in sides.values():
-        side()
-    for _ in range(repeats):
+    for repeat in range(repeats + 1):
         for name, side in sides.items():
             began = perf_counter()
             side()
-            taken[name].append(1e3 * (perf_counter() - began))
+            if repeat:  # the first is a warm-up
+                taken[name].append(1_000 * (perf_counter() - began))
     return {name: median(times) for name, times in taken.items()}
 
 
 def cpu_name() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except FileNotFoundError:
-        return platform.processor()
-    return next((line.partition(": ")[2] for line in lines if line.startswith("model name")), platform.processor())
+    """What the machine calls its processor."""
+    known = Path("/proc/cpuinfo")
+    lines = known.read_text().splitlines() if known.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def main(
+    layers: Annotated[int | None, typer.Option(help="Of the encoder, and as many of the decoder.")] = None,
+    d_model: Annotated[int | None, typer.Option()] = None,
+    n_heads: Annotated[int | None, typer.Option()] = None,
+    d_ff: Annotated[int | None, typer.Option()] = None,
+    vocab_size: Annotated[int | None, typer.Option()] = None,
+    tokens: Annotated[int, typer.Option(min=1, help="Tokens to decode.")] = 40,
+    source: Annotated[int, typer.Option(min=1, help="Tokens to read, the end token included.")] = 24,
+    repeats: Annotated[int, typer.Option(min=1, help="How often each side is timed.")] = 9,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON line, last.")] = False,
+) -> None:
+    """Time our steps with all attention weights against Hugging Face's Marian; without a size, at two known shapes."""
+    transformers.logging.set_verbosity_error()
+    torch.set_num_threads(1)
+    sizes = {"layers": layers, "d_model": d_model, "n_heads": n_heads, "d_ff": d_ff, "vocab_size": vocab_size}
+    given = {name: size for name, size in sizes.items() if size is not None}
+    about = {"torch": torch.__version__, "transformers": transformers.__version__, "python": platform.python_version(),
+             "cpu": cpu_name(), "threads": torch.get_num_threads(), "tokens": tokens, "source": source,
+             "repeats": repeats}
+    print(*(f"{name} {value}" for name, value in about.items()), sep=", ")
+    rows = []
+    for name, shape in ({"as given": SHAPES["translate"] | given} if given else SHAPES).items():
+        task = Task(*build(**shape, max_len=max(tokens, source)), tokens=tokens, source=source)
+        print(f"\n{name}: {', '.join(f'{key} {size:,}' for key, size in shape.items())}")
+        print(f"logits and weights agree, the largest difference is {task.check():.1e}")
+        print(f"{'medians in milliseconds':60}{'ours':>10}{'peer':>10}{'peer / ours':>14}")
+        taken = measure({"end": task.ours_at_the_end, "generate": task.generate, "every": task.ours_at_every_step,
+                         "loop": task.loop}, repeats)
+        for reads, ours in (("weights read after the last step", "end"), ("all weights so far read at every step", "every")):
+            for against, peer in (("generate", "generate"), ("loop of forward", "loop")):
+                row = {"shape": name, "row": f"{reads}, against {against}", "ours": taken[ours], "peer": taken[peer],
+                       "ratio": taken[peer] / taken[ours]}
+                print(f"{row['row']:60}{row['ours']:10.1f}{row['peer']:10.1f}{row['ratio']:14.2f}")
+                rows.append(row)
+    if as_json:
+        print(orjson.dumps({"benchmark": "step", "unit": "ms", "ratio": "peer / ours", **about, "rows": rows}).decode())
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -2,16 +2,15 @@
 
 import streamlit as st
 
+from transformer.checkpoint import CheckpointError, describe
+from transformer.decoding import steps
+from ui import figures
+from ui.attention_view import source_line
+from ui.resources import ROOT, opened
 from ui.stepper import through_the_router
 
 through_the_router()
 st.session_state["visited"] = "home"
-
-st.title("See what every attention head does", anchor=False)
-st.markdown(
-    "**Heads Up** runs a transformer one token at a time and shows, live, where each of its attention heads looks. The models "
-    "are trained from scratch and run on this machine, so every number on the screen is the one the model computed. Type your "
-    "own words, step with the arrow keys, pick another token than the model would, and see what changes.")
 
 EXAMPLES = [
     ("Which word is being translated?", "translate",
@@ -21,32 +20,57 @@ EXAMPLES = [
      {"text": "Do you know where he lives?", "step": "3", "kind": "encoder", "layer": "0", "head": "1"},
      "The encoder sees the whole sentence at once: compare its heads, each looks for something else."),
     ("Who taught it to spell?", "write",
-     {"text": "ROMEO:\nO, she doth teach", "step": "12", "kind": "decoder", "layer": "0", "head": "0", "temperature": "0.8"},
-     "Shakespeare, one character at a time: some heads only ever look at the character before."),
+     {"text": "ROMEO:\nO, she doth teach", "step": "12", "kind": "decoder", "layer": "0", "head": "0"},
+     "Shakespeare, one character at a time: choose another letter than the model would, and see where that leads."),
 ]
-for column, (title, page, query, about) in zip(st.columns(3), EXAMPLES, strict=True):
-    with column.container(border=True, height="stretch"):
-        st.markdown(f"**{title}**")
-        st.write(about)
-        st.page_link(f"pages/{page}.py", label="Open this", icon=":material/arrow_forward:", query_params=query)
+PAGES = [
+    ("translate", "Translate",
+     "English to French with an encoder-decoder: encoder, decoder and cross-attention of every step, the ten likeliest "
+     "next tokens to choose from, branches, and the reference translations of known sentences."),
+    ("write", "Write",
+     "Shakespeare with a decoder alone, character by character: causal attention over all that was read, temperature "
+     "and top-k, and links that bring back exactly this text."),
+]
+HEADLINE, LAYER, HEAD = "I am cold.", 2, 0
+
+st.title("See what every attention head does", anchor=False)
+about, picture = st.columns(2, gap="large")
+with about:
+    st.markdown(
+        "**Heads Up** runs a transformer one token at a time and shows, live, where each of its attention heads looks. "
+        "The models are trained from scratch and run on this machine, so every number on the screen is one the model "
+        "computed. Type your own words, step with the arrow keys, pick another token than the model would, and see "
+        "what changes.")
+    for title, page, query, what in EXAMPLES:
+        with st.container(border=True):
+            st.page_link(f"pages/{page}.py", label=f"**{title}**", icon=":material/arrow_forward:", query_params=query)
+            st.caption(what)
+with picture:
+    try:
+        ckpt = opened(folder := ROOT / "checkpoints" / "translate", describe(folder).id)
+        *_, step = steps(ckpt, HEADLINE)
+        weights, (queries, keys) = step.attentions["cross"][LAYER, HEAD].numpy(), step.axes("cross")
+        st.plotly_chart(figures.attention_heatmap(
+            weights, queries, keys, title=f"“{HEADLINE}” becomes “{step.output}”", newest=False,
+            source=f"cross-attention, {figures.head_label(LAYER, HEAD)} · {source_line(step)}",
+            dark=st.context.theme.type == "dark"), config=figures.PLOTLY_CONFIG,
+            alt=figures.describe_attention(weights, queries, keys, newest=False))
+        st.caption("Each row is a token of the translation, just read by the decoder; the columns are the English "
+                   "tokens it can look at. Every row adds up to 1.")
+    except CheckpointError as error:
+        st.error(str(error))
 
 st.subheader("The pages", anchor=False)
-PAGES = [
-    ("translate", "Translate", "English to French with an encoder-decoder: encoder, decoder and cross-attention of every step, "
-     "the ten likeliest next tokens to choose from, branches, and the reference translations of known sentences."),
-    ("write", "Write", "Shakespeare with a decoder alone, character by character: causal attention over all that was read, "
-     "temperature and top-k, and links that bring back exactly this text."),
-]
-for page, title, about in PAGES:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.page_link(f"pages/{page}.py", label=f"**{title}**", width=140)
-        st.markdown(about)
+for page, title, what in PAGES:
+    name, text = st.columns([1, 6], vertical_alignment="center")
+    name.page_link(f"pages/{page}.py", label=f"**{title}**")
+    text.markdown(what)
 
 with st.expander("How to read an attention picture"):
     st.markdown(
-        "A transformer turns each token into a vector. An **attention head** lets one token, the *query*, collect information "
-        "from others, the *keys*: it gives every key a weight, and the weights of one query add up to 1. In the pictures each "
-        "row is a query and each column a key, and a darker cell is a larger weight. Several heads work side by side in each "
-        "layer, and layers follow one another.\n\n"
-        "Attention shows where a head looks. It does not show by itself why the model decided as it did: what is moved from "
-        "there, and what later layers make of it, counts too.")
+        "A transformer turns each token into a vector. An **attention head** lets one token, the *query*, collect "
+        "information from others, the *keys*: it gives every key a weight, and the weights of one query add up to 1. In "
+        "the pictures each row is a query and each column a key; the scale under a picture says which colour is which "
+        "weight. Several heads work side by side in each layer, and layers follow one another.\n\n"
+        "Attention shows where a head looks. It does not show by itself why the model decided as it did: what is moved "
+        "from there, and what later layers make of it, counts too.")

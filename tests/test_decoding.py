@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from threading import Barrier
 
@@ -144,7 +144,8 @@ def test_a_step_can_be_taken_again_and_stays_as_it_was(ckpt):
     assert same(one, other)
     assert one.tokens == (*step.tokens, step.id)
     assert one.parent is step
-    assert all(torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b for a, b in zip(before, seen(step), strict=True))
+    assert all(torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b
+               for a, b in zip(before, seen(step), strict=True))
     with pytest.raises(FrozenInstanceError):
         step.id = 5
     assert start(ckpt, TEXT).parent is None
@@ -152,7 +153,8 @@ def test_a_step_can_be_taken_again_and_stays_as_it_was(ckpt):
 
 def test_stepping_leaves_the_model_as_it_was(ckpt):
     def state():
-        return [(name, {key: id(value) for key, value in vars(part).items()}) for name, part in ckpt.model.named_modules()]
+        return [(name, {key: id(value) for key, value in vars(part).items()})
+                for name, part in ckpt.model.named_modules()]
 
     before, weights = state(), {name: value.clone() for name, value in ckpt.model.state_dict().items()}
     seen(force(ckpt, heads={kind: torch.zeros(2, 2) for kind in ckpt.config.kinds})[-1])
@@ -211,7 +213,7 @@ def test_children_made_in_many_threads_at_once_are_those_made_one_by_one(ckpt):
 def test_going_back_and_on_again_gives_the_same_steps(ckpt):
     path = force(ckpt)
     again = path[2]
-    for before, step in zip(path[2:], path[3:], strict=False):
+    for before, step in pairwise(path[2:]):
         again = next_step(ckpt, again, before.id)
         assert again.tokens == step.tokens
         assert torch.equal(again.logits, step.logits)
@@ -335,9 +337,10 @@ def test_top_p_keeps_the_fewest_that_make_up_that_probability(top_p, kept):
 
 
 @pytest.mark.parametrize(("wrong", "message"), [
-    ({"temperature": -1.0}, "temperature is -1.0; choose one from 0"), ({"temperature": float("nan")}, "temperature is nan"),
-    ({"temperature": 101.0}, "to 100"), ({"top_k": 0}, "top_k is 0"), ({"top_p": 0.0}, "top_p is 0.0"),
-    ({"top_p": 1.5}, "top_p is 1.5"), ({"seed": -1}, "seed is -1"), ({"seed": 10**30}, "seed is 10"),
+    ({"temperature": -1.0}, "temperature is -1.0; choose one from 0"), ({"temperature": 101.0}, "to 100"),
+    ({"temperature": float("nan")}, "temperature is nan"), ({"top_k": 0}, "top_k is 0"),
+    ({"top_p": 0.0}, "top_p is 0.0"), ({"top_p": 1.5}, "top_p is 1.5"), ({"seed": -1}, "seed is -1"),
+    ({"seed": 10**30}, "seed is 10"),
 ], ids=str)
 def test_a_choice_that_makes_no_sense_is_refused(ckpt, wrong, message):
     with pytest.raises(ValueError, match=message):
@@ -375,8 +378,10 @@ def test_switching_heads_changes_what_is_written(ckpt):
 
 # What cannot be read
 
+READS = [start, attend, lambda ckpt, text: translate(ckpt, ["Go.", text])]
 
-@pytest.mark.parametrize("read", [start, attend, lambda ckpt, text: translate(ckpt, ["Go.", text])], ids=["start", "attend", "all"])
+
+@pytest.mark.parametrize("read", READS, ids=["start", "attend", "translate"])
 def test_too_long_a_text_is_refused_with_both_numbers(translator, read):
     with pytest.raises(ValueError, match="the text is 41 tokens long and this model reads at most 40; shorten it"):
         read(translator, "a" * 40)  # and the end token
@@ -421,10 +426,11 @@ def test_an_id_outside_the_vocabulary_is_refused(ckpt, id):
 
 def bare(model):
     """A checkpoint without a tokenizer."""
-    return Checkpoint(Description(Path(), "bare@0", model.config, None, None), model.eval().requires_grad_(False), None, None)
+    described = Description(Path(), "bare@0", model.config, None, None)
+    return Checkpoint(described, model.eval().requires_grad_(False), None, None)
 
 
-@pytest.mark.parametrize("read", [start, attend, lambda ckpt, text: translate(ckpt, [text])], ids=["start", "attend", "all"])
+@pytest.mark.parametrize("read", READS, ids=["start", "attend", "translate"])
 def test_without_a_tokenizer_no_text_is_read(translator, read):
     with pytest.raises(ValueError, match="has no tokenizer"):
         read(bare(translator.model), TEXT)
@@ -455,9 +461,9 @@ def test_reading_a_classifiers_padded_batch_does_not_change_it(make_checkpoint):
 @pytest.mark.parametrize("batch_tokens", [1, 40, 10_000])
 @pytest.mark.parametrize("beam", [1, 3])
 def test_sentences_translated_together_are_those_translated_alone(translator, beam, batch_tokens):
-    done = []
-    together = translate(translator, TEXTS, beam=beam, batch_tokens=batch_tokens, max_steps=20, watch=done.append)
-    assert together == [translate(translator, [text], beam=beam, max_steps=20)[0] for text in TEXTS]
+    done, options = [], {"beam": beam, "max_steps": 20, "length_penalty": 2.0}
+    together = translate(translator, TEXTS, batch_tokens=batch_tokens, watch=done.append, **options)
+    assert together == [translate(translator, [text], **options)[0] for text in TEXTS]
     assert together[2] == ""
     assert len(set(together)) > 3
     assert done == sorted(done)
@@ -488,10 +494,10 @@ def test_a_beam_of_a_width_that_makes_no_sense_is_refused(translator, beam):
         translate(translator, TEXTS, beam=beam)
 
 
-def tiny_vocabulary(seed, vocab_size=6):
+def few_words(seed, words):
     """A translator of so few words that every sentence can be tried."""
-    config = ModelConfig(d_model=8, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=8, vocab_size=vocab_size, max_len=8,
-                         tie_embeddings=False, logits_bias=True)
+    config = ModelConfig(d_model=8, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=8, vocab_size=1 + words,
+                         max_len=8, eos_id=1, unk_id=None, bos_id=2, start_id=2, tie_embeddings=False, logits_bias=True)
     model = Transformer(config, generator=torch.Generator().manual_seed(seed))
     with torch.no_grad():
         model.output.weight.mul_(3)
@@ -520,11 +526,13 @@ def every_sentence(ckpt, src, most, alpha):
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])
-@pytest.mark.parametrize("seed", range(4))
-def test_a_beam_wide_enough_finds_the_best_sentence_there_is(seed, alpha):
-    ckpt, src = tiny_vocabulary(seed, vocab_size=5), torch.tensor([[4, 3]])
-    best = every_sentence(ckpt, src, 3, alpha)[0]
-    assert search(ckpt, src, beam=64, max_steps=3, length_penalty=alpha) == [best[1]]
+@pytest.mark.parametrize(("words", "most", "seeds"), [(2, 5, (0, 1, 2, 114)), (4, 3, (0, 1, 2))])
+def test_a_beam_wide_enough_finds_the_best_sentence_there_is(words, most, seeds, alpha):
+    src = torch.tensor([[2, 1]])
+    for seed in seeds:  # with 114 the best one at alpha 0.6 is behind for a while
+        ckpt = few_words(seed, words)
+        best = every_sentence(ckpt, src, most, alpha)[0]
+        assert search(ckpt, src, beam=64, max_steps=most, length_penalty=alpha) == [best[1]]
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6])

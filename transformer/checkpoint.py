@@ -14,6 +14,7 @@ import torch
 from pydantic import ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_model, save_model
+from torch import nn
 
 from transformer import tokenizer as tokenizers
 from transformer.config import ModelConfig, TrainConfig
@@ -138,6 +139,8 @@ def _read_json(path: Path) -> dict:
         value = orjson.loads(path.read_bytes())
     except FileNotFoundError:
         raise CheckpointError(f"{path.parent.name} has no {path.name}; {COPY}") from None
+    except OSError as error:
+        raise CheckpointError(f"{path.parent.name}/{path.name} cannot be read ({error.strerror}); {COPY}") from None
     except orjson.JSONDecodeError as error:
         raise CheckpointError(f"{path.parent.name}/{path.name} is not readable JSON ({error}); "
                               "copy the checkpoint folder again") from None
@@ -176,7 +179,11 @@ def describe(folder: Path | str) -> Description:
 
 def verify(folder: Path) -> None:
     """Compare every file with the manifest. Raises CheckpointError naming the first that is missing or differs."""
-    for name, digest in _read_json(folder / "manifest.json").items():
+    manifest = _read_json(folder / "manifest.json")
+    for name in ("config.json", "model.safetensors"):
+        if name not in manifest:
+            raise CheckpointError(f"{folder.name}/manifest.json does not list {name}; {COPY}")
+    for name, digest in manifest.items():
         path = folder / name
         if not path.resolve().is_relative_to(folder.resolve()):
             raise CheckpointError(f"{folder.name}/manifest.json names a file outside its folder; do not use it")
@@ -186,28 +193,43 @@ def verify(folder: Path) -> None:
             raise CheckpointError(f"{folder.name}/{name} is damaged: it is not the file the manifest lists; {COPY}")
 
 
+def _lay_out(model: Transformer) -> None:
+    """Let the weights that do not narrow lie input by input: a CPU then takes one token through them up to eight times
+    faster, and many tokens as fast as before."""
+    for module in model.modules():
+        if isinstance(module, nn.Linear) and module.out_features >= module.in_features and module.weight.is_cpu:
+            module.weight.data = module.weight.t().contiguous().t()
+
+
 def load(folder: Path | str, *, device: str | torch.device = "cpu") -> Checkpoint:
     """Open a checkpoint for looking at: eval mode, float32, no gradients. Raises CheckpointError if it is not whole."""
     described = describe(folder)
-    verify(described.folder)
+    folder = described.folder
+    verify(folder)
     model = Transformer(described.config)
     try:
-        load_model(model, str(described.folder / "model.safetensors"))
+        load_model(model, str(folder / "model.safetensors"))
     except (SafetensorError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[-1].strip()
-        raise CheckpointError(f"{described.folder.name}: the weights do not fit config.json ({reason})") from None
+        raise CheckpointError(f"{folder.name}: the weights do not fit config.json ({reason})") from None
     model = model.float().to(device).eval().requires_grad_(False)
-    about = described.tokenizer
-    if about is None:
+    _lay_out(model)
+    if described.tokenizer is None:
         return Checkpoint(described, model, None, None)
+    try:
+        return Checkpoint(described, model, *_tokenizers(folder, **described.tokenizer))
+    except TypeError:
+        raise CheckpointError(f"{folder.name}/config.json: tokenizer should be null or have kind, standardise and "
+                              f"shared; {COPY}") from None
+    except ValueError as error:
+        raise CheckpointError(f"{folder.name}: {error}") from None
 
-    def read(name: str) -> tokenizers.SentencePieceTokenizer:
-        return tokenizers.load(described.folder / name, kind=about["kind"], standardise=about["standardise"])
 
-    if about["shared"]:
-        both = read("tokenizer.model")
-        return Checkpoint(described, model, both, both)
-    return Checkpoint(described, model, read("target.model"), read("source.model"))
+def _tokenizers(folder: Path, *, kind: str, standardise: bool, shared: bool) -> tuple[tokenizers.Tokenizer, ...]:
+    """Of what is written, and of what is read."""
+    names = ["tokenizer.model"] if shared else ["target.model", "source.model"]
+    read = [tokenizers.load(folder / name, kind=kind, standardise=standardise) for name in names]
+    return read[0], read[-1]
 
 
 def find(*places: Path) -> list[Path]:

@@ -5,7 +5,7 @@ B batch, S source length, T target length, H heads, D width of a head, V vocabul
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from threading import Lock
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoint import Checkpoint
+from transformer.model import attention
 from transformer.model.attention import Attended, KeysValues
 from transformer.model.masks import causal_mask, padding_mask
 from transformer.model.models import Heads
@@ -78,26 +79,36 @@ GREEDY = Sampling()
 
 
 class _Rows:
-    """The key/value rows and layer inputs of a path. Rows are added, never changed, so steps and branches share them."""
+    """What a path has computed, a row a token. Rows are added, never changed, so steps and branches share them."""
 
-    def __init__(self, states: Tensor, kept: Tensor):
-        """states (layers + 1, T, d_model); kept (layers, 2, H, T, D): keys and values."""
-        self.states, self.kept, self.used, self.lock = states, kept, states.shape[1], Lock()
+    def __init__(self, hidden: Tensor, looked: Tensor):
+        """hidden (T, d_model): what the decoder ends with; looked (layers, 3 or 4, H, T, D): see `_looked`."""
+        self.hidden, self.looked, self.used, self.lock = hidden, looked, len(hidden), Lock()
 
-    def past(self, length: int) -> list[KeysValues]:
-        return [KeysValues(k[None, :, :length], v[None, :, :length]) for k, v in self.kept]
-
-    def append(self, length: int, states: Tensor, kept: Tensor) -> "_Rows":
+    def append(self, length: int, hidden: Tensor, looked: Tensor) -> "_Rows":
         """Add one row after `length`: here if it is the first to follow, in a copy if another path has gone on."""
         with self.lock:
             rows = self
-            if self.used != length or self.used == self.states.shape[1]:
-                room = self.states.new_empty(len(self.states), 2 * length + 16, self.states.shape[2])
-                rows = _Rows(room, self.kept.new_empty(*self.kept.shape[:3], room.shape[1], self.kept.shape[4]))
-                rows.states[:, :length], rows.kept[..., :length, :] = self.states[:, :length], self.kept[..., :length, :]
-            rows.states[:, length], rows.kept[..., length, :] = states, kept
+            if self.used != length or self.used == len(self.hidden):
+                room = self.hidden.new_empty(2 * length + 16, self.hidden.shape[1])
+                rows = _Rows(room, self.looked.new_empty(*self.looked.shape[:3], len(room), self.looked.shape[4]))
+                rows.hidden[:length], rows.looked[..., :length, :] = self.hidden[:length], self.looked[..., :length, :]
+            rows.hidden[length], rows.looked[..., length, :] = hidden[0], looked[..., 0, :]
             rows.used = length + 1
             return rows
+
+
+def _looked(own: list[Attended], cross: list[Attended], count: int) -> Tensor:
+    """Keys, values, queries, and the cross-attention's queries where there is one, of the last `count` tokens
+    -> (layers, 3 or 4, H, T, D)."""
+    others = [[other.queries] for other in cross] or [[]] * len(own)
+    return torch.stack([torch.cat([layer.memory.keys[:, :, -count:], layer.memory.values[:, :, -count:], layer.queries,
+                                   *other]) for layer, other in zip(own, others, strict=True)])
+
+
+def _keys_values(looked: Tensor) -> list[KeysValues]:
+    """Each layer's keys and values (1, H, T, D), out of rows (layers, 2 or more, H, T, D) that begin with them."""
+    return [KeysValues(*layer) for layer in looked[:, :2, None]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,10 +119,10 @@ class _Context:
     text: str
     source: tuple[Piece, ...]  # of the encoder, or of the prompt
     src: Tensor | None  # (1, S)
-    src_states: list[Tensor]  # inputs of the encoder's layers, (1, S, d_model)
-    memory: list[KeysValues] | None  # projected for each decoder layer
+    src_looked: Tensor | None  # keys, values and queries of the encoder, (layers, 3, H, S, D)
+    memory: Tensor | None  # keys and values of cross-attention, (layers, 2, H, S, D)
     heads: Heads | None
-    recent: Callable[["Step"], Tensor]  # logits, computed from a step's last row, the newest ones kept
+    recent: Callable[[_Rows, int], Tensor]  # logits, computed from the row at a place, the newest ones kept
 
 
 class _ByKind(Mapping):
@@ -174,7 +185,7 @@ class Step:
     @property
     def logits(self) -> Tensor:
         """(V,), before temperature and top-k; those of older steps are computed again from their last row."""
-        return self._context.recent(self)
+        return self._context.recent(self._rows, len(self.tokens) - 1)
 
     @property
     def output(self) -> str:
@@ -225,33 +236,26 @@ class Step:
     @property
     def attentions(self) -> Mapping[str, Tensor]:
         """Kind -> weights (layers, H, Tq, Tk), all queries so far; rows sum to 1."""
-        return _ByKind(self.ckpt.config.kinds, lambda kind: torch.cat([a.weights for a in self.attended(kind)]))
+        return _ByKind(self.ckpt.config.kinds, lambda kind: self._attend(kind)[2])
 
     @property
     def scores(self) -> Mapping[str, Tensor]:
         """Kind -> scores (layers, H, Tq, Tk), scaled and masked: what the softmax saw."""
-        return _ByKind(self.ckpt.config.kinds, lambda kind: torch.cat([a.scores for a in self.attended(kind)]))
+        return _ByKind(self.ckpt.config.kinds, lambda kind: self._attend(kind)[1])
 
-    def attended(self, kind: str) -> list[Attended]:
-        """Everything one kind of attention did, layer by layer, computed again by the layers themselves."""
-        layers = self.ckpt.config.encoder_layers if kind == "encoder" else self.ckpt.config.decoder_layers
-        return [self.layer(kind, i) for i in range(layers)]
+    def looked(self, kind: str) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values of all layers, each (layers, H, T, D), as the model computed them."""
+        context, rows = self._context, self._rows.looked[..., : len(self.tokens), :]
+        if kind == "cross":
+            return rows[:, 3], context.memory[:, 0], context.memory[:, 1]
+        keys, values, queries = (context.src_looked if kind == "encoder" else rows[:, :3]).unbind(1)
+        return queries, keys, values
 
     @torch.no_grad()
-    def layer(self, kind: str, layer: int) -> Attended:
-        """Queries, keys, values, scores and weights of one layer, each (1, H, T, ...)."""
-        context, model = self._context, self.ckpt.model
-        heads = {name: switches[layer] for name, switches in (context.heads or {}).items() if layer < len(switches)}
-        if kind == "encoder":
-            x = context.src_states[layer]
-            return model.encoder.layers[layer].look(x, angles=model.angles(0, x.shape[1]), heads=heads.get("encoder"),
-                                                    readable=True).attention
-        length = len(self.tokens)
-        x = self._rows.states[layer, :length][None]
-        seen = model.decoder.layers[layer].look(
-            x, context.memory and context.memory[layer], mask=causal_mask(length, length, device=x.device),
-            angles=model.angles(0, length), heads=heads.get("decoder"), cross_heads=heads.get("cross"), readable=True)
-        return seen.attention if kind == "decoder" else seen.cross
+    def _attend(self, kind: str) -> tuple[Tensor, Tensor, Tensor]:
+        q, k, v = self.looked(kind)
+        mask = causal_mask(q.shape[2], k.shape[2], device=q.device) if kind == "decoder" else None
+        return attention.attend(q, k, v, mask, heads=(self._context.heads or {}).get(kind), readable=True)
 
 
 @torch.no_grad()
@@ -265,19 +269,22 @@ def start(ckpt: Checkpoint, text: str, *, sampling: Sampling = GREEDY, heads: He
         raise ValueError(f"{ckpt.id} classifies and writes no tokens; choose a checkpoint that translates or writes")
     pieces = _reader(ckpt).pieces(text)
     ids = [piece.id for piece in pieces]
-    src, states, memory, prompt = None, [], None, ids or [config.start_id]
+    src, src_looked, memory, prompt = None, None, None, ids or [config.start_id]
     if config.encoder_layers:
         if not ids:
             raise ValueError("there is nothing to translate; type a sentence")
         src = torch.tensor([[*ids, config.eos_id]], device=ckpt.device)
         _check_length(src.shape[1], config.max_len)
         encoded = model.encode(src, heads=heads)
-        states, memory, prompt = encoded.inputs, model.project_memory(encoded.x), [config.start_id]
+        src_looked = _looked(encoded.attention, [], src.shape[1])
+        memory = torch.stack([torch.cat(layer) for layer in model.project_memory(encoded.x)])
+        prompt = [config.start_id]
     _check_length(len(prompt), config.max_len)
-    decoded = model.decode(torch.tensor([prompt], device=ckpt.device), memory, heads=heads)
-    rows = _Rows(torch.stack([*decoded.inputs[:-1], decoded.x])[:, 0],
-                 torch.stack([torch.stack([a.memory.keys[0], a.memory.values[0]]) for a in decoded.attention]))
-    context = _Context(ckpt, text, tuple(pieces), src, states, memory, heads, lru_cache(RECENT_LOGITS)(_logits))
+    decoded = model.decode(torch.tensor([prompt], device=ckpt.device), None if memory is None else _keys_values(memory),
+                           heads=heads)
+    rows = _Rows(decoded.x[0], _looked(decoded.attention, decoded.cross, len(prompt)))
+    recent = lru_cache(RECENT_LOGITS)(partial(_logits, ckpt))
+    context = _Context(ckpt, text, tuple(pieces), src, src_looked, memory, heads, recent)
     return _decided(Step(0, -1, -1, tuple(prompt), None, context, rows), sampling)
 
 
@@ -293,8 +300,8 @@ def _check_length(tokens: int, limit: int) -> None:
 
 
 @torch.no_grad()
-def _logits(step: Step) -> Tensor:
-    return step.ckpt.model.project(step._rows.states[-1, len(step.tokens) - 1])
+def _logits(ckpt: Checkpoint, rows: _Rows, place: int) -> Tensor:
+    return ckpt.model.project(rows.hidden[place])
 
 
 @torch.no_grad()
@@ -310,13 +317,13 @@ def next_step(ckpt: Checkpoint, step: Step, id: int | None = None, *, sampling: 
     id = step.id if id is None else id
     if not 0 <= id < ckpt.config.vocab_size:
         raise ValueError(f"token {id} is not in the vocabulary of {ckpt.config.vocab_size:,}")
-    length = len(step.tokens)
-    decoded = ckpt.model.decode(torch.tensor([[id]], device=ckpt.device), step._context.memory,
-                                past=step._rows.past(length), heads=step._context.heads)
-    rows = step._rows.append(length, torch.stack([*decoded.inputs[:-1], decoded.x])[:, 0, 0], torch.stack(
-        [torch.stack([a.memory.keys[0, :, -1], a.memory.values[0, :, -1]]) for a in decoded.attention]))
+    context, length = step._context, len(step.tokens)
+    decoded = ckpt.model.decode(torch.tensor([[id]], device=ckpt.device),
+                                None if context.memory is None else _keys_values(context.memory),
+                                past=_keys_values(step._rows.looked[..., :length, :]), heads=context.heads)
+    rows = step._rows.append(length, decoded.x[0], _looked(decoded.attention, decoded.cross, 1))
     parent = step if step.id == id else replace(step, id=id)
-    return _decided(Step(step.index + 1, -1, -1, (*step.tokens, id), parent, step._context, rows), sampling)
+    return _decided(Step(step.index + 1, -1, -1, (*step.tokens, id), parent, context, rows), sampling)
 
 
 def _decided(step: Step, sampling: Sampling) -> Step:
@@ -463,7 +470,8 @@ def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200
                     opened += 1
             finished = len(ended[sentence]) >= beam or length == max_steps
             if not finished and ended[sentence]:
-                finished = max(ended[sentence])[0] >= penalised(kept_totals[-opened], length)
+                # its total can only fall, and the longest sentence has the most to gain from the penalty
+                finished = max(ended[sentence])[0] >= penalised(kept_totals[-opened], max_steps)
             if finished:
                 del rows[len(rows) - opened:], new[len(new) - opened:], kept_totals[len(kept_totals) - opened:]
             else:

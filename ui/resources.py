@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import streamlit as st
@@ -30,9 +31,9 @@ def home() -> Path:
 
 def entries() -> list[Entry]:
     """Every checkpoint at hand: those that come with the app, uploaded and imported ones, and the best of each run."""
-    runs = sorted((home() / "runs").glob("*/best"))
+    places = ROOT / "checkpoints", home() / "uploads", home() / "imports"  # pages open with the first
     found = []
-    for folder in [*find(ROOT / "checkpoints", home() / "uploads", home() / "imports"), *runs]:
+    for folder in [*chain.from_iterable(map(find, places)), *sorted((home() / "runs").glob("*/best"))]:
         try:
             found.append(Entry(folder, describe(folder)))
         except CheckpointError as error:

@@ -12,11 +12,12 @@ from streamlit.runtime.pages_manager import PagesManager
 from transformer.checkpoint import Checkpoint, CheckpointError, Description
 from transformer.decoding import Sampling
 from ui import figures
-from ui.resources import entries, opened
-from ui.walk import Link, Walk, begin
+from ui.resources import Entry, entries, opened
+from ui.walk import HOTTEST, LAST_SEED, WIDEST, Link, Walk, begin
 
 HERE = Path(__file__).parent
 CANDIDATES = 10
+FARTHEST = 200  # steps that "last" goes at most
 
 _controls = st.components.v2.component(
     "step_controls", html=(HERE / "controls.html").read_text(), css=(HERE / "controls.css").read_text(),
@@ -56,8 +57,8 @@ def arrive(page: str, *, text: str, temperature: float = 0.0) -> Link | None:
 def leave_address(page: str, ckpt: Checkpoint, walk: Walk) -> None:
     """Put all that decides the picture into the address bar."""
     state, sampling = st.session_state, sampling_of(page)
-    link = Link(ckpt.id, walk.step.text, walk.branch.departures(), sampling.temperature, sampling.top_k, sampling.seed,
-                walk.index, state[f"{page}_kind"], state[f"{page}_layer"], state[f"{page}_head"])
+    link = Link(ckpt.id, walk.step.text, walk.branch.departures(sampling), sampling.temperature, sampling.top_k,
+                sampling.seed, walk.index, state[f"{page}_kind"], state[f"{page}_layer"], state[f"{page}_head"])
     params, whole = link.params()
     if not whole:
         st.caption("This text is too long for a link: the address leaves out the text and the choices made in it.")
@@ -69,7 +70,10 @@ def leave_address(page: str, ckpt: Checkpoint, walk: Walk) -> None:
 def choose_checkpoint(page: str, fits: Callable[[Description], bool]) -> Checkpoint:
     """The picker, and the checkpoint picked; stops the page with a sentence where there is none."""
     found = entries()
-    offered = {entry.about.id: entry for entry in found if entry.about and fits(entry.about)}
+    offered: dict[str, Entry] = {}
+    for entry in found:
+        if entry.about and fits(entry.about):
+            offered.setdefault(entry.about.id, entry)  # a copy does not take the place of what came with the app
     key, broken = f"{page}_checkpoint", [entry for entry in found if entry.error]
     if not offered:
         for entry in broken:
@@ -129,12 +133,12 @@ def follow(page: str, ckpt: Checkpoint, text: str, link: Link | None) -> Walk:
             st.error(str(error))
             st.stop()
     elif asked and asked["number"] != st.session_state.get(f"{page}_answered", 0):
-        walk = walk.to(int(asked["index"]), sampling)
+        walk = walk.to(min(int(asked["index"]), walk.index + FARTHEST), sampling)
     else:
         walk = walk.settled(sampling)
-    if asked:
-        st.session_state[f"{page}_answered"] = asked["number"]
     st.session_state[key] = walk
+    if asked:  # after the walk: a run cut short between the two goes to the same place again
+        st.session_state[f"{page}_answered"] = asked["number"]
     return walk
 
 
@@ -185,13 +189,13 @@ def show_candidates(page: str, walk: Walk, *, source: str, dark: bool) -> None:
                     config=figures.PLOTLY_CONFIG, alt=figures.describe_candidates(candidates, chosen_id=step.id))
     st.caption("Click a bar to say that token and go on from there. The other way stays, as a branch.")
     left, right = st.columns(2)
-    left.slider("Temperature", 0.0, 2.0, step=0.1, key=f"{page}_temperature", persist_state="session",
+    left.slider("Temperature", 0.0, HOTTEST, step=0.1, key=f"{page}_temperature", persist_state="session",
                 help="0 always takes the likeliest token. Above 0 a token is drawn: the higher, the bolder. It changes what "
                      "is chosen from now on; tokens already chosen stay.")
-    right.slider("Top-k", 0, 50, key=f"{page}_top_k", persist_state="session",
+    right.slider("Top-k", 0, WIDEST, key=f"{page}_top_k", persist_state="session",
                  help="Draw only among the k likeliest tokens. 0: among all.")
     if sampling.temperature:
-        st.number_input("Seed", 0, 999_999, step=1, key=f"{page}_seed", persist_state="session",
+        st.number_input("Seed", 0, LAST_SEED, step=1, key=f"{page}_seed", persist_state="session",
                         help="The same seed draws the same tokens again.")
     if walk.others:
         st.markdown(f"**Branches** · {len(walk.others) + 1}")

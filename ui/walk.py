@@ -12,7 +12,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.decoding import GREEDY, Sampling, Step, next_step, start
 
 LONGEST_LINK = 1_500
-FARTHEST = 200  # steps that "last" goes at most
+HOTTEST, WIDEST, LAST_SEED = 2.0, 50, 999_999  # the most that temperature, top-k and seed are set to
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,14 @@ class Branch:
             id = sampling.choose(self.tip.logits, self.tip.index)
         return self if id == self.tip.id else replace(self, tip=replace(self.tip, id=id))
 
-    def departures(self) -> dict[int, int]:
-        """Where this branch does not say the likeliest token: step -> id."""
-        taken = {step.index: step.id for step in self.tip.path() if step.id != step.likeliest}
-        return taken | {index: id for index, id in self.choices.items() if index > self.tip.index}
+    def departures(self, sampling: Sampling) -> dict[int, int]:
+        """Where this branch says another token than this sampling would: step -> id."""
+        taken = {}
+        for step in self.tip.path():
+            expected = sampling.choose(step.logits, step.index) if sampling.temperature else step.likeliest
+            if step.id != expected:
+                taken[step.index] = step.id
+        return taken | {index: id for index, id in self.choices.items() if index >= self.tip.index}
 
 
 @dataclass(frozen=True)
@@ -60,9 +64,9 @@ class Walk:
         return replace(self, branch=self.branch.settled(sampling))
 
     def to(self, index: int, sampling: Sampling = GREEDY) -> Self:
-        """Look at step `index`, decoding up to it where nobody was yet; stops at the first and the last there can be."""
+        """Look at step `index`, decoding up to it where nobody was yet; stops at the first and at the text's last."""
         branch = self.branch.settled(sampling)
-        target = max(0, min(index, self.index + FARTHEST))
+        target = max(0, index)
         while branch.tip.index < target and not branch.tip.ended:
             branch = replace(branch, tip=next_step(branch.tip.ckpt, branch.tip, sampling=sampling)).settled(sampling)
         return replace(self, branch=branch, index=min(target, branch.tip.index))
@@ -73,7 +77,7 @@ class Walk:
         if here.id == id:
             return self.to(self.index + 1, sampling)
         for branch in self.others:
-            if branch.tip.tokens[: len(prefix)] == prefix:
+            if (*branch.tip.tokens, branch.tip.id)[: len(prefix)] == prefix:
                 return self.switch(branch, self.index + 1)
         choices = {index: old for index, old in self.branch.choices.items() if index < self.index} | {self.index: id}
         new = Branch(replace(here, id=id), choices)
@@ -119,16 +123,17 @@ class Link:
             except (KeyError, ValueError):
                 return None
 
-        def whole(name: str) -> int:
-            return int(number(name, 1e6) or 0)
+        def whole(name: str, most: int = 1_000_000) -> int:
+            return int(number(name, most) or 0)
 
         choices = {}
         for pair in params.get("choices", "").split(",")[:2_000]:
             index, _, id = pair.partition(":")
             if index.isascii() and index.isdigit() and id.isascii() and id.isdigit() and len(pair) < 20:
                 choices[int(index)] = int(id)
-        return cls(params.get("checkpoint"), params.get("text"), choices, number("temperature", 2.0),
-                   whole("top_k") or None, whole("seed"), whole("step"), params.get("kind"), whole("layer"), whole("head"))
+        return cls(params.get("checkpoint"), params.get("text"), choices, number("temperature", HOTTEST),
+                   whole("top_k", WIDEST) or None, whole("seed", LAST_SEED), whole("step"), params.get("kind"),
+                   whole("layer"), whole("head"))
 
     def params(self) -> tuple[dict[str, str], bool]:
         """The query parameters, and whether the text fits in: a link too long for that leaves it out."""

@@ -44,9 +44,8 @@ def torchs(ours):
 
 def every(module):
     """All that hangs on a module and on those inside it, by identity."""
-    return [(name, {key: id(value) for key, value in vars(part).items()},
-             [(key, id(value)) for held in (part._parameters, part._buffers, part._modules) for key, value in held.items()])
-            for name, part in module.named_modules()]
+    places = [place for part in module.modules() for place in (vars(part), *vars(part).values())]
+    return [(key, id(value)) for place in places if isinstance(place, dict) for key, value in place.items()]
 
 
 @pytest.mark.parametrize("readable", [False, True])
@@ -101,7 +100,7 @@ def test_the_readable_path_shows_where_its_scores_come_from(attention):
 
 def test_the_fast_path_has_no_weights_to_show(attention):
     found = attention(inputs())
-    assert found.queries is found.scores is found.weights is None
+    assert found.scores is found.weights is None
 
 
 @pytest.mark.parametrize("readable", [False, True])
@@ -111,7 +110,8 @@ def test_rows_of_an_earlier_call_give_what_the_whole_gives(attention, cut, rotar
     x = inputs()
     angles = rotary_angles(torch.arange(TQ), WIDTH) if rotary else None
     whole = attention(x, mask=causal_mask(TQ, TQ), angles=angles, readable=readable)
-    first = attention(x[:, :cut], mask=causal_mask(cut, cut), angles=angles[:cut] if rotary else None, readable=readable)
+    first = attention(x[:, :cut], mask=causal_mask(cut, cut), angles=angles[:cut] if rotary else None,
+                      readable=readable)
     rest = attention(x[:, cut:], past=first.memory, mask=causal_mask(TQ - cut, TQ),
                      angles=angles[cut:] if rotary else None, readable=readable)
     torch.testing.assert_close(torch.cat([first.output, rest.output], 1), whole.output, **CLOSE)
@@ -170,7 +170,8 @@ def test_switch_2_spreads_a_head_evenly_over_what_the_mask_allows(attention, nam
     memory = None if keys == TQ else inputs(keys)
     plain = attention(inputs(), memory, mask=mask, readable=True)
     found = attention(inputs(), memory, mask=mask, heads=torch.tensor([1, 2, 1, 0]), readable=True)
-    allowed = (torch.ones(TQ, keys, dtype=torch.bool) if mask is None else mask).expand(B, HEADS, TQ, keys)[:, 1].float()
+    mask = torch.ones(TQ, keys, dtype=torch.bool) if mask is None else mask
+    allowed = mask.expand(B, HEADS, TQ, keys)[:, 1].float()
     torch.testing.assert_close(found.weights[:, 1], allowed / allowed.sum(-1, keepdim=True), **CLOSE)
     assert (found.weights[:, 1][allowed == 0] == 0).all()
     assert torch.equal(found.weights[:, [0, 2]], plain.weights[:, [0, 2]])
@@ -188,7 +189,7 @@ def test_looking_leaves_nothing_on_the_module(attention):
     assert every(attention) == before
 
 
-@pytest.mark.parametrize("options", [{}, {"readable": True}, {"heads": torch.ones(HEADS)}], ids=["fast", "readable", "heads"])
+@pytest.mark.parametrize("options", [{}, {"readable": True}, {"heads": torch.ones(HEADS)}], ids=list)
 def test_dropout_acts_in_training_only_and_shown_weights_are_free_of_it(attention, options):
     quiet = attention(inputs(), **options)
     attention.dropout = 0.5

@@ -15,7 +15,8 @@ SRC = torch.tensor([[5, 6, 7, 8, 9, 4, 4], [5, 6, 0, 0, 0, 0, 0]])
 
 
 def config(**changes):
-    return ModelConfig(**{"d_model": D_MODEL, "n_heads": HEADS, "d_ff": D_FF, "vocab_size": 30, "dropout": 0.0, **changes})
+    settings = {"d_model": D_MODEL, "n_heads": HEADS, "d_ff": D_FF, "vocab_size": 30, "dropout": 0.0}
+    return ModelConfig(**{**settings, **changes})
 
 
 def inputs(ids):
@@ -111,7 +112,9 @@ def test_with_the_norm_before_each_part_the_stack_ends_with_one_more():
     stack = blur(Stack(config(norm="pre"), 2))
     found = stack(inputs(SRC))
     assert torch.equal(found.x, stack.norm(found.inputs[-1]))
-    torch.testing.assert_close(((found.x - stack.norm.bias) / stack.norm.weight).mean(-1), torch.zeros(SRC.shape), **CLOSE)
+    plain = (found.x - stack.norm.bias) / stack.norm.weight
+    torch.testing.assert_close(plain.mean(-1), torch.zeros(SRC.shape), **CLOSE)
+    torch.testing.assert_close(plain.std(-1, correction=0), torch.ones(SRC.shape), **CLOSE)
 
 
 def test_with_the_norm_after_each_part_the_stack_adds_none():
@@ -134,4 +137,5 @@ def test_a_stack_hands_each_layer_what_is_its_own(norm):
         assert torch.equal(alone.x, found.inputs[i + 1])
         assert torch.equal(alone.attention.weights, found.attention[i].weights)
         assert torch.equal(alone.cross.weights, found.cross[i].weights)
-    torch.testing.assert_close(stack(inputs(TGT), inputs(SRC), heads=heads, cross_heads=cross_heads).x, found.x, **CLOSE)
+    unprojected = stack(inputs(TGT), inputs(SRC), heads=heads, cross_heads=cross_heads)
+    torch.testing.assert_close(unprojected.x, found.x, **CLOSE)

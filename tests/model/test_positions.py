@@ -17,7 +17,7 @@ def formula(position: int, feature: int, d_model: int) -> float:
 @pytest.mark.parametrize("d_model", [1, 2, 7, 16])
 @pytest.mark.parametrize("layout", ["interleaved", "halves"])
 def test_sinusoids_follow_the_papers_formula(layout, d_model):
-    expected = torch.tensor([[formula(position, feature, d_model) for feature in range(d_model)] for position in range(50)])
+    expected = torch.tensor([[formula(place, feature, d_model) for feature in range(d_model)] for place in range(50)])
     if layout == "halves":  # the same numbers, all sines first
         expected = torch.cat([expected[:, 0::2], expected[:, 1::2]], dim=1)
     found = sinusoids(50, d_model, layout=layout)
@@ -63,4 +63,5 @@ def test_each_pair_turns_at_its_own_rate():
 
 
 def test_rotating_keeps_the_precision_it_was_given():
-    assert rotate(torch.ones(1, 1, 3, 4, dtype=torch.bfloat16), rotary_angles(torch.arange(3), 4)).dtype == torch.bfloat16
+    x = torch.ones(1, 1, 3, 4, dtype=torch.bfloat16)
+    assert rotate(x, rotary_angles(torch.arange(3), 4)).dtype == torch.bfloat16

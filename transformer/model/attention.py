@@ -21,11 +21,11 @@ class KeysValues(NamedTuple):
 
 
 class Attended(NamedTuple):
-    """What one attention did. The last three are None on the fast path."""
+    """What one attention did. The last two are None on the fast path."""
 
     output: Tensor  # (B, Tq, d_model)
     memory: KeysValues  # all the rows that were looked up, to pass in again next time
-    queries: Tensor | None = None  # (B, H, Tq, D)
+    queries: Tensor  # (B, H, Tq, D)
     scores: Tensor | None = None  # (B, H, Tq, Tk), scaled and masked: what the softmax saw
     weights: Tensor | None = None  # (B, H, Tq, Tk), rows sum to 1
 
@@ -34,9 +34,9 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, dropo
            heads: Tensor | None = None, readable: bool = False) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """Scaled dot-product attention. Vaswani et al. 2017, equation 1.
 
-    q (B, H, Tq, D), k and v (B, H, Tk, D), mask boolean and True where attending is allowed. heads (H,): 0 switches a
-    head off, 1 leaves it, 2 makes it attend uniformly to all it may attend to. Returns the context (B, H, Tq, D), and
-    scores and weights (B, H, Tq, Tk) where `readable` or `heads` ask for the path that has them.
+    q (B, H, Tq, D), k and v (B, H, Tk, D), mask boolean and True where attending is allowed. heads (H,) or (B, H): 0
+    switches a head off, 1 leaves it, 2 makes it attend uniformly to all it may attend to. Returns the context (B, H,
+    Tq, D), and scores and weights (B, H, Tq, Tk) where `readable` or `heads` ask for the path that has them.
     """
     if not readable and heads is None:
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout), None, None
@@ -46,10 +46,10 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, dropo
     weights = scores.softmax(dim=-1)
     if heads is not None:
         uniform = torch.zeros_like(scores).masked_fill(scores.isneginf(), float("-inf")).softmax(dim=-1)
-        weights = torch.where(heads[:, None, None] == 2, uniform, weights)
+        weights = torch.where(heads[..., None, None] == 2, uniform, weights)
     context = F.dropout(weights, dropout) @ v
     if heads is not None:
-        context = context * (heads != 0)[:, None, None]
+        context = context * (heads != 0)[..., None, None]
     return context, scores, weights
 
 
@@ -92,4 +92,4 @@ class Attention(nn.Module):
         context, scores, weights = attend(q, k, v, mask, dropout=self.dropout if self.training else 0.0,
                                           heads=heads, readable=readable)
         output = self.out_proj(context.transpose(1, 2).flatten(2))  # (B, Tq, d_model)
-        return Attended(output, KeysValues(k, v), q if readable else None, scores, weights)
+        return Attended(output, KeysValues(k, v), q, scores, weights)

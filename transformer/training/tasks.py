@@ -91,7 +91,7 @@ def _language_model(config, found, tokenizer, _) -> Task:
     config = config.set({"vocab_size": tokenizer.vocab_size, **special, "start_id": tokenizer.encode("\n")[0]})
     options = {"batch_tokens": config.train.batch_tokens, "max_len": config.model.max_len, "seed": config.train.seed}
     ids, held_out = tokenizer.encode(text), tokenizer.encode(found.split("validation"))
-    pinned = torch.tensor([tokenizer.encode(PINNED_TEXT)[:33]])
+    pinned = torch.tensor([tokenizer.encode(PINNED_TEXT)[:min(32, config.model.max_len) + 1]])
     about = {"corpus": found.name, "corpus_sha256": found.sha256, "train_tokens": len(ids), "validation": len(held_out),
              "tokenizer_sha256": tokenizer.digest}
     return Task(config, tokenizer, tokenizer, WindowBatches(ids, **options),

@@ -74,6 +74,7 @@ class Trainer:
         self.model = Transformer(config.model, generator=torch.Generator().manual_seed(config.train.seed)).to(device)
         self.optimizers = make_optimizers(self.model, config.train)
         self.step, self.factor, self.stale, self.best, self.seconds = 0, 1.0, 0, float("inf"), 0.0
+        self.loss, self.tokens = 0.0, 0  # since the last row of metrics
         self.stopping = threading.Event()
         half = config.train.precision == "bfloat16" or (
             config.train.precision == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported())
@@ -95,35 +96,39 @@ class Trainer:
 
         watch is called with every row of metrics. Raises TrainingError where the loss is no longer a number.
         """
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, lambda *_: self.stopping.set())
+        main = threading.current_thread() is threading.main_thread()  # no other may handle signals
+        handler = signal.signal(signal.SIGTERM, lambda *_: self.stopping.set()) if main else None
         until = time.monotonic() + 60 * minutes if minutes else float("inf")
         self._status("running")
         try:
             state = self._loop(until, watch)
             self.save("last")
+            self._status(state)
         except BaseException as error:
             self._status("failed", why=str(error) or type(error).__name__)
             raise
-        self._status(state)
+        finally:
+            if main:
+                signal.signal(signal.SIGTERM, handler or signal.SIG_DFL)
         return state
 
     def _loop(self, until: float, watch: Watch) -> str:
         train = self.config.train
         weights_at, attention_at = log_steps(train.steps, WEIGHT_SNAPSHOTS), log_steps(train.steps, ATTENTION_SNAPSHOTS)
-        began, tokens, loss = time.monotonic(), 0, 0.0
+        began, tokens = time.monotonic(), 0
         while not self.finished:
             if self.stopping.is_set() or time.monotonic() > until:
                 return "stopped"
             step_loss, step_tokens, grad_norm, lr = self.train_step()
-            loss, tokens = loss + step_loss, tokens + step_tokens
+            self.loss, self.tokens, tokens = self.loss + step_loss, self.tokens + step_tokens, tokens + step_tokens
             if self.step % LOG_EVERY == 0 or self.finished:
                 elapsed = time.monotonic() - began
                 self.seconds += elapsed
-                row = {"step": self.step, "time": time.time(), "seconds": self.seconds, "loss": loss / tokens, "lr": lr,
-                       "grad_norm": grad_norm, "tokens_per_sec": tokens / elapsed, "epoch": self.epoch}
+                row = {"step": self.step, "time": time.time(), "seconds": self.seconds,
+                       "loss": self.loss / self.tokens, "lr": lr, "grad_norm": grad_norm,
+                       "tokens_per_sec": tokens / elapsed, "epoch": self.epoch}
                 self._log(row, watch)
-                began, tokens, loss = time.monotonic(), 0, 0.0
+                began, tokens, self.loss, self.tokens = time.monotonic(), 0, 0.0, 0
             if self.step in attention_at:
                 self._record_pinned()
             if self.step % train.eval_every == 0 or self.finished:
@@ -219,7 +224,7 @@ class Trainer:
             for parameter, values in optimizer.state_dict()["state"].items():
                 for key, value in values.items():
                     tensors[f"optimizer.{i}.{parameter}.{key}"] = torch.as_tensor(value).detach().cpu().contiguous()
-        plain = {name: getattr(self, name) for name in ("step", "factor", "stale", "seconds")}
+        plain = {name: getattr(self, name) for name in ("step", "factor", "stale", "seconds", "loss", "tokens")}
         return tensors, {**plain, "best": self.best if self.best < float("inf") else None}
 
     def _resume(self, last: Path) -> None:

@@ -1,0 +1,183 @@
+"""Pages run without a browser: `at = visit("translate", text="Go on.", step="3")` has opened that address.
+
+Callbacks of components and of charts do not run here; the tests in tests/browser click them.
+"""
+
+import base64
+import json
+from collections.abc import Callable
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.testing.v1 import AppTest
+
+import transformer
+from transformer.checkpoint import Checkpoint
+from transformer.data.corpora import PairCorpus
+
+ROOT = Path(__file__).resolve().parents[2]
+SENTENCES = {
+    "train": {"Go on.": ["Continue.", "Poursuis !"]},
+    "validation": {},
+    "test": {"I am cold.": [f"J'ai froid {i}." for i in range(10)]},
+}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch) -> Path:
+    """A home of its own for each test, and a corpus of two sentences."""
+    monkeypatch.setenv("HEADSUP_HOME", str(tmp_path / "home"))
+    corpus = PairCorpus("eng-fra", "0" * 64, "made up", "nobody", SENTENCES)
+    monkeypatch.setattr("ui.resources.sentences", lambda name: corpus)
+    return tmp_path / "home"
+
+
+@pytest.fixture(autouse=True)
+def served(monkeypatch) -> None:
+    """As after the first visit: a folder named `pages` has stopped meaning anything to Streamlit."""
+    start = PagesManager.__init__
+
+    def started(self, *args, **kwargs) -> None:
+        start(self, *args, **kwargs)
+        PagesManager.uses_pages_directory = False
+
+    monkeypatch.setattr(PagesManager, "__init__", started)
+
+
+@pytest.fixture(scope="session")
+def shipped() -> Callable[[str], Checkpoint]:
+    """A checkpoint that comes with the app: `shipped("write")`."""
+    opened = {}
+
+    def get(name: str) -> Checkpoint:
+        if name not in opened:
+            opened[name] = transformer.load(ROOT / "checkpoints" / name)
+        return opened[name]
+
+    return get
+
+
+def run(at: AppTest) -> AppTest:
+    """Run the script to its end, which no exception may be."""
+    at.run()
+    assert not at.exception, at.exception[0].message
+    return at
+
+
+@pytest.fixture
+def visit() -> Callable[..., AppTest]:
+    """Opens a page by its address, as somebody new."""
+
+    def visit(page: str, **params: str) -> AppTest:
+        at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).switch_page(f"pages/{page}.py")
+        at.query_params.update(params)
+        return run(at)
+
+    return visit
+
+
+@pytest.fixture
+def move() -> Callable:
+    """What the step controls send: `move(at, "write", 3, number=1)`."""
+
+    def move(at: AppTest, page: str, index: int, *, number: int) -> AppTest:
+        at.session_state[f"{page}_controls"] = {"move": {"index": index, "number": number}}
+        return run(at)
+
+    return move
+
+
+class _Table(HTMLParser):
+    """The cells of an attention table: (kind, layer, head), and (query, key) -> weight."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.heads, self.cells, self.at = set(), {}, None
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.at = (int(found["data-query"]), int(found["data-key"])) if "data-query" in found else None
+        if self.at:
+            self.heads.add((found["data-kind"], int(found["data-layer"]), int(found["data-head"])))
+
+    def handle_data(self, data):
+        if self.at:
+            self.cells[self.at], self.at = np.float32(data), None
+
+
+@pytest.fixture
+def numbers() -> Callable[..., tuple[tuple, np.ndarray]]:
+    """Opens the table under the picture: which head it is of, and its weights (Tq, Tk)."""
+
+    def numbers(at: AppTest, page: str) -> tuple[tuple, np.ndarray]:
+        at.session_state[f"{page}_details"] = "Numbers"
+        run(at)
+        (html,) = [element.value for element in at.get("html") if "attention-table" in element.value]
+        table = _Table(html)
+        (head,) = table.heads
+        rows, columns = (1 + max(place) for place in zip(*table.cells, strict=True))
+        assert len(table.cells) == rows * columns
+        return head, np.array([table.cells[divmod(i, columns)] for i in range(rows * columns)]).reshape(rows, columns)
+
+    return numbers
+
+
+@pytest.fixture
+def drawn() -> Callable[..., dict]:
+    """The plotly figure whose key starts so, its arrays decoded: `drawn(at, "write_heatmap")["data"][0]["z"]`."""
+
+    def decoded(value):
+        if isinstance(value, dict) and "bdata" in value:
+            array = np.frombuffer(base64.b64decode(value["bdata"]), value["dtype"])
+            return array.reshape([int(n) for n in value.get("shape", str(array.size)).split(",")])
+        if isinstance(value, dict):
+            return {key: decoded(inner) for key, inner in value.items()}
+        return [decoded(inner) for inner in value] if isinstance(value, list) else value
+
+    def drawn(at: AppTest, key: str) -> dict:
+        (chart,) = [chart for chart in at.get("plotly_chart") if (chart.key or "").startswith(key)]
+        return decoded(json.loads(chart.proto.spec))
+
+    return drawn
+
+
+@pytest.fixture
+def chips() -> Callable[..., list[str]]:
+    """The tokens of the row of that label: `chips(at, "source tokens")`."""
+
+    class Chips(HTMLParser):
+        def __init__(self, html):
+            super().__init__()
+            self.found, self.inside = [], False
+            self.feed(html)
+
+        def handle_starttag(self, tag, attrs):
+            self.inside = tag == "bdi"
+
+        def handle_data(self, data):
+            if self.inside:
+                self.found.append(data)
+
+        def handle_endtag(self, tag):
+            self.inside = False
+
+    def chips(at: AppTest, label: str) -> list[str]:
+        (html,) = [element.value for element in at.get("html") if f'aria-label="{label}"' in element.value]
+        return Chips(html).found
+
+    return chips
+
+
+@pytest.fixture
+def sent() -> Callable[[AppTest], str]:
+    """All that the page sends to the browser, as one text."""
+
+    def sent(at: AppTest) -> str:
+        return unescape("\n".join(str(element.proto) for element in at if hasattr(element, "proto")))
+
+    return sent

@@ -1,0 +1,410 @@
+"""Translate, without a browser."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import transformer
+from transformer.checkpoint import Checkpoint
+from transformer.decoding import Sampling
+from ui.figures import plain_label
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE, TEXT = "translate", "She is not as tall as her brother."
+HOSTILE = [
+    "😀 👩‍👩‍👧 🇫🇷", "Я не знаю.", "שלום עולם", "我很冷。", "<b>bold</b> &lt;", "$x$ and $$y$$", "the the", "a`b`c <s>",
+    "<img src=x onerror=alert(1)>", ":red[hot] :smile: **no**", "\u202eevil", "tab\there a\u0000b"]
+
+
+@pytest.fixture(scope="session")
+def ckpt(shipped) -> Checkpoint:
+    return shipped(PAGE)
+
+
+@pytest.fixture
+def open_translate(visit) -> Callable[..., AppTest]:
+    return lambda **params: visit(PAGE, **params)
+
+
+def write(at: AppTest, text: str) -> AppTest:
+    at.text_input(key="translate_text").set_value(text).run()
+    assert not at.exception, at.exception[0].message
+    return at
+
+
+def at_step(ckpt: Checkpoint, text: str, index: int, **options) -> transformer.decoding.Step:
+    """The library's step, or the text's last where it ends before."""
+    *_, step = transformer.steps(ckpt, text, max_steps=index + 1, **options)
+    return step
+
+
+def written(step: transformer.decoding.Step) -> list[str]:
+    """The target's chips at a step, as far as the token it predicts."""
+    return [plain_label(step.label(id), longest=None) for id in (*step.tokens, step.id)]
+
+
+# the main interaction
+
+
+def test_it_opens_with_an_example_at_the_first_step(open_translate, ckpt, chips):
+    at = open_translate()
+    first = transformer.start(ckpt, "I am cold.")
+    assert at.text_input(key="translate_text").value == "I am cold."
+    assert at.query_params == {"checkpoint": ckpt.id, "text": "I am cold.", "temperature": "0", "step": "0",
+                               "kind": "cross", "layer": "0", "head": "0"}
+    assert len(chips(at, "source tokens")) == len(first.source) + 1
+    assert len(chips(at, "target tokens")) == 2
+
+
+@pytest.mark.parametrize(("kind", "layer", "head", "index"), [
+    ("cross", 0, 0, 0), ("cross", 1, 3, 4), ("encoder", 0, 1, 2), ("decoder", 1, 2, 5)])
+def test_the_weights_shown_are_the_librarys(open_translate, ckpt, numbers, drawn, kind, layer, head, index):
+    at = open_translate(text=TEXT, kind=kind, layer=str(layer), head=str(head), step=str(index))
+    step = at_step(ckpt, TEXT, index)
+    expected = step.attentions[kind][layer, head].numpy()
+    which, table = numbers(at, PAGE)
+    assert which == (kind, layer, head)
+    assert table.shape == expected.shape
+    assert np.allclose(table, expected, atol=1e-6, rtol=0)
+    assert np.allclose(table.sum(axis=1), 1, atol=1e-5)
+    picture = drawn(at, "translate_heatmap")["data"][0]["z"]
+    assert np.allclose(picture, np.where(step.masks[kind].numpy(), expected, np.nan), atol=1e-6, rtol=0, equal_nan=True)
+
+
+def test_every_figure_says_which_checkpoint_it_is_of(open_translate, ckpt, sent):
+    at = open_translate()
+    for chart in at.get("plotly_chart"):
+        assert ckpt.id in chart.proto.spec
+        assert "training step" in chart.proto.spec
+        assert chart.proto.alt
+    assert len(at.get("plotly_chart")) == 4
+
+
+def test_another_text_starts_another_walk(open_translate, ckpt, move, chips):
+    at = move(open_translate(text=TEXT), PAGE, 3, number=1)
+    write(at, "Go on.")
+    assert at.query_params["text"] == "Go on."
+    assert at.query_params["step"] == "0"
+    assert "choices" not in at.query_params
+    assert chips(at, "target tokens") == written(transformer.start(ckpt, "Go on."))
+
+
+def test_moves_show_the_steps_that_the_library_makes(open_translate, ckpt, move, chips):
+    at, path = open_translate(text=TEXT), list(transformer.steps(ckpt, TEXT))
+    for number, index in enumerate([1, 4, 2, 10**6, 0], start=1):
+        move(at, PAGE, index, number=number)
+        step = path[min(index, len(path) - 1)]
+        assert at.query_params["step"] == str(step.index)
+        shown = chips(at, "target tokens")
+        assert shown[: len(step.tokens) + 1] == written(step)
+        assert at.text[0].value == step.output.strip()
+    assert len(shown) == len(path) + 1  # what comes after is known from having been there
+
+
+def test_a_move_is_answered_once(open_translate, move):
+    at = move(open_translate(text=TEXT), PAGE, 3, number=1)
+    write(at, "Do you know where he lives?")
+    at.run()
+    assert at.query_params["step"] == "0"
+    assert move(at, PAGE, 2, number=2).query_params["step"] == "2"
+
+
+def test_head_layer_and_kind_are_chosen(open_translate, ckpt, numbers):
+    at = open_translate(text=TEXT, step="2")
+    at.button_group(key="translate_kind").set_value("encoder").run()
+    at.button_group(key="translate_layer").set_value(1).run()
+    at.button_group(key="translate_head").set_value(2).run()
+    which, table = numbers(at, PAGE)
+    assert which == ("encoder", 1, 2)
+    assert np.allclose(table, transformer.start(ckpt, TEXT).attentions["encoder"][1, 2], atol=1e-6, rtol=0)
+    assert {"kind": "encoder", "layer": "1", "head": "2", "step": "2"}.items() <= at.query_params.items()
+
+
+def test_temperature_and_top_k_redraw_the_bars_without_running_the_model(open_translate, ckpt, drawn, monkeypatch):
+    at = open_translate(text=TEXT, step="2")
+    step = at_step(ckpt, TEXT, 2)
+
+    def forbidden(*_, **__):
+        raise AssertionError("the model was run")
+
+    monkeypatch.setattr("ui.walk.next_step", forbidden)
+    monkeypatch.setattr("ui.walk.start", forbidden)
+    at.slider(key="translate_temperature").set_value(1.5).run()
+    at.slider(key="translate_top_k").set_value(3).run()
+    assert not at.exception
+    bars, targets = drawn(at, "translate_candidates")["data"]
+    expected = step.top(10, Sampling(1.5, 3))
+    assert np.allclose(bars["x"][:3], [c.probability for c in expected[:3]], atol=1e-6)
+    assert list(targets["customdata"][:3]) == [c.id for c in expected[:3]]
+    assert ["left out" in text for text in bars["text"]] == [False] * 3 + [True] * 7
+
+
+def test_a_change_of_temperature_keeps_the_tokens_already_chosen(open_translate, visit, ckpt, move, chips):
+    at = open_translate(text=TEXT, step="4")
+    before = chips(at, "target tokens")[:-1]
+    at.slider(key="translate_temperature").set_value(2.0).run()
+    assert chips(at, "target tokens")[:-1] == before
+    move(at, PAGE, 6, number=1)
+    assert chips(at, "target tokens")[: len(before)] == before
+    again = visit(PAGE, **at.query_params)
+    assert chips(again, "target tokens") == chips(at, "target tokens")
+
+
+def test_a_seed_draws_the_same_tokens_again(open_translate, ckpt, chips):
+    at = open_translate(text=TEXT, temperature="2", top_k="5", seed="7", step="5")
+    step = at_step(ckpt, TEXT, 5, temperature=2.0, top_k=5, seed=7)
+    assert chips(at, "target tokens") == written(step)
+    assert at.number_input(key="translate_seed").value == 7
+
+
+def test_the_positions_of_this_sentence_are_drawn(open_translate):
+    at = open_translate(text=TEXT)
+    at.session_state["translate_details"] = "Positions"
+    at.run()
+    assert not at.exception
+    assert [chart.proto.alt for chart in at.get("vega_lite_chart")]
+    at.multiselect(key="translate_dimensions").set_value([]).run()
+    assert not at.exception
+    assert at.info[-1].value == "Choose a dimension to see its curve."
+
+
+# reference translations
+
+
+def test_the_references_of_a_known_sentence_stand_beside_it(open_translate):
+    at = open_translate(text="I am cold.")
+    assert at.text[1].value == "\n".join(f"J'ai froid {i}." for i in range(8))
+    assert any("from the test split, never trained on" in text.value for text in at.markdown)
+    assert any(caption.value == "and 2 more" for caption in at.caption)
+    write(at, "Go on.")
+    assert at.text[1].value == "Continue.\nPoursuis !"
+    assert any("train split, so the model has seen this pair" in text.value for text in at.markdown)
+
+
+def test_a_sentence_that_is_not_in_the_corpus_has_none(open_translate):
+    at = open_translate(text="Go on!")
+    assert len(at.text) == 1
+    assert not [button for button in at.button if button.key == "translate_download"]
+
+
+def test_without_the_corpus_a_download_is_offered_and_a_failure_is_said(open_translate, monkeypatch):
+    def offline(name):
+        raise ValueError(f"{name} is not here and cannot be downloaded")
+
+    monkeypatch.setattr("ui.resources.sentences", lambda name: None)
+    monkeypatch.setattr("transformer.data.corpora.corpus", offline)
+    at = open_translate()
+    assert not at.error
+    at.button(key="translate_download").click().run()
+    assert not at.exception
+    assert [error.value for error in at.error] == ["eng-fra is not here and cannot be downloaded"]
+
+
+# what people type
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t"])
+def test_an_empty_text_asks_for_one(open_translate, text):
+    at = write(open_translate(), text)
+    assert [info.value for info in at.info] == ["Type an English sentence above and press Enter, or choose an example."]
+    assert not at.get("plotly_chart")
+    assert write(at, "Go on.").query_params["text"] == "Go on."
+
+
+def test_ten_thousand_characters_say_the_number_and_the_limit(open_translate):
+    at = write(open_translate(), "dog " * 2_500)
+    (error,) = at.error
+    assert error.value.endswith("tokens long and this model reads at most 256; shorten it")
+    assert not at.get("plotly_chart")
+    write(at, "Go on.")
+    assert not at.error
+    assert at.get("plotly_chart")
+
+
+def test_any_text_typed_is_read(open_translate, ckpt, chips):
+    at = open_translate()
+    for text in HOSTILE:
+        write(at, text)
+        assert not at.error
+        assert len(chips(at, "source tokens")) == len(transformer.start(ckpt, text).source) + 1
+        assert at.query_params["text"] == text
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_any_text_in_a_link_is_read(open_translate, ckpt, numbers, text):
+    at = open_translate(text=text)
+    assert at.text_input(key="translate_text").value == at.query_params["text"] == text
+    expected = transformer.start(ckpt, text).attentions["cross"][0, 0]
+    assert np.allclose(numbers(at, PAGE)[1], expected, atol=1e-6, rtol=0)
+
+
+def test_what_was_typed_is_never_markup(open_translate):
+    at = write(open_translate(), "<img src=x onerror=alert(1)> $x$")
+    html = "".join(element.value for element in at.get("html"))
+    assert "&lt;" in html
+    assert "<img" not in html
+    assert not [text for text in at.markdown if "$" in text.value or "onerror" in text.value]
+
+
+def test_unknown_characters_are_marked(open_translate, ckpt):
+    at = write(open_translate(), "I am \u4dbe.")
+    assert any(piece.unknown for piece in transformer.start(ckpt, "I am \u4dbe.").source)
+    assert 'class="unknown"' in "".join(element.value for element in at.get("html"))
+    assert any("not in the vocabulary" in caption.value for caption in at.caption)
+
+
+def test_an_example_is_taken_by_a_click(open_translate):
+    at = open_translate()
+    at.button_group(key="translate_example").set_value(2).run()
+    assert not at.exception
+    assert at.query_params["text"] == TEXT
+    assert at.button_group(key="translate_example").value is None
+
+
+# links
+
+
+def test_hostile_values_in_a_link_are_brought_into_range(open_translate, ckpt):
+    at = open_translate(text="Go on.", kind="<b>", layer="99", head="-4", step="1e300", temperature="nan",
+                        top_k="1000000", seed="9999999999", choices="1:99999999," + "7:x," * 5_000)
+    config = ckpt.config
+    expected = {"kind": config.kinds[-1], "layer": str(config.decoder_layers - 1), "head": "0", "top_k": "50",
+                "step": str(at_step(ckpt, "Go on.", 300).index)}
+    assert expected.items() <= at.query_params.items()
+
+
+def test_values_that_are_too_large_keep_the_widgets_and_the_picture_together(open_translate, visit, chips):
+    at = open_translate(text=TEXT, temperature="99", seed="99999999", step="4")
+    assert at.number_input(key="translate_seed").value == 999_999
+    assert at.slider(key="translate_temperature").value == 2.0
+    assert at.query_params["seed"] == "999999"
+    assert chips(visit(PAGE, **at.query_params), "target tokens") == chips(at, "target tokens")
+
+
+def test_a_link_to_an_unknown_checkpoint_says_so_and_replaces_nothing(open_translate, ckpt):
+    at = open_translate(text=TEXT, checkpoint="nobodys@`<b>`", step="2")
+    (error,) = at.error
+    assert "nobodys@ʼ<b>ʼ" in error.value
+    assert "Ask whoever sent the link" in error.value
+    assert not at.get("plotly_chart")
+    assert at.query_params["checkpoint"] == "nobodys@`<b>`"
+    at.button[0].click().run()
+    assert not at.exception
+    assert not at.error
+    assert at.query_params["checkpoint"] == ckpt.id
+    assert at.query_params["text"] == TEXT
+
+
+def test_a_link_to_other_weights_of_that_name_says_so(open_translate, ckpt):
+    at = open_translate(checkpoint=f"{ckpt.id.partition('@')[0]}@00000000")
+    assert "there is one of that name with other weights" in at.error[0].value
+    assert not at.get("plotly_chart")
+
+
+def test_a_text_too_long_for_a_link_is_left_out_and_that_is_said(open_translate, move):
+    at = write(open_translate(), "the " * 240)
+    assert not at.error
+    assert "text" not in at.query_params
+    assert any(caption.value.startswith("This text is too long for a link") for caption in at.caption)
+    move(at, PAGE, 1, number=1)
+    assert at.text_input(key="translate_text").value == "the " * 240
+
+
+# checkpoints that are not whole
+
+
+def broken_copy(home: Path, name: str, breaking: Callable[[Path], None], place: str = "uploads") -> Path:
+    folder = home / place / name
+    shutil.copytree(ROOT / "checkpoints" / PAGE, folder)
+    breaking(folder)
+    return folder
+
+
+def truncate(folder: Path) -> None:
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:100_000])
+
+
+def flip(folder: Path) -> None:
+    weights = bytearray((folder / "model.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (folder / "model.safetensors").write_bytes(weights)
+
+
+@pytest.mark.parametrize(("breaking", "said"), [
+    (truncate, "broken/model.safetensors is damaged"),
+    (lambda folder: (folder / "model.safetensors").unlink(), "broken has no model.safetensors"),
+    (lambda folder: (folder / "manifest.json").unlink(), "broken has no manifest.json"),
+    (lambda folder: (folder / "manifest.json").write_text("[]"), "broken/manifest.json should hold a JSON object"),
+    (lambda folder: (folder / "config.json").write_text('{"form'), "broken/config.json is not readable JSON"),
+    (lambda folder: (folder / "config.json").write_text("{}"), "broken has format None")])
+def test_a_damaged_checkpoint_is_named_and_the_others_work(open_translate, home, ckpt, breaking, said):
+    broken_copy(home, "broken", breaking)
+    at = open_translate()
+    assert not at.error
+    picker = at.selectbox(key="translate_checkpoint")
+    assert picker.value == ckpt.id
+    assert said in picker.help
+    linked = open_translate(checkpoint="broken@00000000")
+    assert "is not here" in linked.error[0].value
+    assert any(said in caption.value for caption in linked.caption)
+
+
+@pytest.mark.parametrize(("breaking", "said"), [
+    (flip, "broken/model.safetensors is damaged"),
+    (lambda folder: (folder / "tokenizer.model").unlink(), "broken has no tokenizer.model"),
+    (lambda folder: (folder / "tokenizer.model").write_bytes(b""), "broken/tokenizer.model is damaged")])
+def test_a_checkpoint_found_damaged_when_opened_is_said_and_another_can_be_chosen(open_translate, home, ckpt, breaking,
+                                                                                   said):
+    broken_copy(home, "broken", breaking)
+    at = open_translate()
+    (bad,) = (id for id in at.selectbox(key="translate_checkpoint").options if id.startswith("broken@"))
+    at.selectbox(key="translate_checkpoint").set_value(bad).run()
+    assert not at.exception
+    assert said in at.error[0].value
+    assert not at.get("plotly_chart")
+    at.selectbox(key="translate_checkpoint").set_value(ckpt.id).run()
+    assert not at.error
+    assert at.get("plotly_chart")
+
+
+def test_a_damaged_copy_does_not_take_the_place_of_the_one_that_came_with_the_app(open_translate, home, ckpt):
+    broken_copy(home, PAGE, flip)
+    at = open_translate()
+    assert at.selectbox(key="translate_checkpoint").options == [ckpt.id]
+    assert not at.error
+    assert at.get("plotly_chart")
+
+
+def test_an_upload_does_not_become_what_the_page_opens_with(open_translate, home, ckpt):
+    broken_copy(home, "aaa", lambda folder: None)
+    at = open_translate()
+    assert at.selectbox(key="translate_checkpoint").value == ckpt.id
+    assert len(at.selectbox(key="translate_checkpoint").options) == 2
+
+
+def test_without_any_checkpoint_the_page_says_what_to_do(open_translate, tmp_path, monkeypatch):
+    monkeypatch.setattr("ui.resources.ROOT", tmp_path / "nowhere")
+    at = open_translate()
+    assert "python -m transformer train" in at.error[-1].value
+
+
+# several visitors
+
+
+def test_visitors_do_not_see_each_others_text(visit, move, sent):
+    first, second = visit(PAGE, text="My secret garden."), visit(PAGE)
+    move(first, PAGE, 2, number=1)
+    second.run()
+    third = visit("write")
+    assert "secret" in sent(first)
+    for at in (second, third):
+        assert "secret" not in sent(at)
+        assert "secret" not in str(at.query_params)
+    assert second.query_params["step"] == "0"
+    assert move(second, PAGE, 1, number=1).query_params["step"] == "1"
+    assert first.query_params["step"] == "2"

@@ -1,0 +1,36 @@
+"""The step benchmark compares the same numbers on both sides."""
+
+import pytest
+
+pytest.importorskip("transformers", reason="the benchmark's peer: pip install -r requirements/benchmarks.txt")
+
+from benchmarks import step
+
+SHAPE = {"layers": 2, "d_model": 16, "n_heads": 2, "d_ff": 24, "vocab_size": 30}
+
+
+@pytest.fixture(scope="module")
+def task():
+    return step.Task(*step.build(**SHAPE), tokens=5, source=4)
+
+
+def test_logits_and_weights_are_marians(task):
+    assert 0 < task.check() <= step.TOLERANCE
+
+
+def test_weights_that_differ_are_noticed(task):
+    moved = task.theirs.model.decoder.layers[1].encoder_attn.q_proj.bias
+    before = moved.clone()
+    moved += 1.0
+    with pytest.raises(AssertionError, match="differ by"):
+        task.check()
+    moved.copy_(before)
+
+
+def test_every_side_ends_up_with_all_weights(task):
+    source, tokens, (layers, heads) = 4, 5, (2, 2)
+    sizes = {"encoder": (source, source), "decoder": (tokens, tokens), "cross": (tokens, source)}
+    assert {kind: tuple(w.shape) for kind, w in task.ours_at_the_end().items()} == {
+        kind: (layers, heads, *size) for kind, size in sizes.items()}
+    assert [step["decoder"].shape[-2:] for step in task.ours_at_every_step()] == [(n, n) for n in range(1, tokens + 1)]
+    assert len(task.generate().decoder_attentions) == len(task.loop()[1:]) == tokens

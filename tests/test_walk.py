@@ -1,0 +1,362 @@
+"""Walking through a decoding, and the links that lead back: no page, no browser."""
+
+from dataclasses import replace
+from urllib.parse import urlencode
+
+import pytest
+
+from transformer.checkpoint import Checkpoint
+from transformer.decoding import GREEDY, Sampling, start, steps
+from ui.walk import HOTTEST, LAST_SEED, LONGEST_LINK, WIDEST, Link, Walk, begin
+
+TEXT = "I am cold."
+BOLD = Sampling(1.2, top_k=12, seed=5)
+DRAWN = [GREEDY, Sampling(0.8), BOLD]
+
+
+@pytest.fixture(scope="module", params=["encoder-decoder", "decoder"])
+def ckpt(request, translator, writer) -> Checkpoint:
+    return translator if request.param == "encoder-decoder" else writer
+
+
+def other(walk: Walk, rank: int = 1) -> int:
+    """A token that the step looked at does not say, and that does not end the text."""
+    step = walk.step
+    return [c.id for c in step.top(10) if c.id not in (step.id, step.ckpt.config.eos_id)][rank - 1]
+
+
+def written(walk: Walk) -> tuple[int, ...]:
+    """All that has been read at the step looked at, and what it says."""
+    return (*walk.step.tokens, walk.step.id)
+
+
+def reopened(ckpt: Checkpoint, walk: Walk, sampling: Sampling) -> Walk:
+    """The walk that somebody gets who opens this one's link."""
+    link = Link(ckpt.id, walk.step.text, walk.branch.departures(sampling), sampling.temperature, sampling.top_k,
+                sampling.seed, walk.index)
+    params, whole = link.params()
+    assert whole
+    link = Link.read(params)
+    return begin(ckpt, link.text, choices=link.choices, index=link.step,
+                 sampling=Sampling(link.temperature, link.top_k, None, link.seed))
+
+
+# moving
+
+
+@pytest.mark.parametrize("sampling", DRAWN)
+def test_a_walk_is_what_the_library_decodes(ckpt, sampling):
+    walk = begin(ckpt, TEXT, index=100, sampling=sampling)
+    alone = list(steps(ckpt, TEXT, temperature=sampling.temperature, top_k=sampling.top_k, seed=sampling.seed))
+    assert [(step.index, step.tokens, step.id) for step in walk.steps] == [(s.index, s.tokens, s.id) for s in alone]
+    assert walk.index == walk.last == len(alone) - 1
+
+
+def test_moves_stop_at_the_first_step_and_at_the_texts_last(ckpt):
+    walk = begin(ckpt, TEXT)
+    assert walk.index == 0
+    assert walk.last is None
+    assert walk.to(-5).index == 0
+    end = walk.to(10**6)
+    assert end.step.ended
+    assert end.index == end.last > 3
+    assert end.to(end.index + 1).index == end.last
+    assert end.to(0).last == end.last
+
+
+def test_many_moves_at_once_are_the_same_as_one_by_one(ckpt):
+    one_by_one = at_once = begin(ckpt, TEXT, sampling=BOLD)
+    for index in range(1, 6):
+        one_by_one = one_by_one.to(index, BOLD)
+    assert written(one_by_one) == written(at_once.to(5, BOLD))
+
+
+def test_looking_at_an_earlier_step_decodes_nothing_anew(ckpt):
+    walk = begin(ckpt, TEXT, index=6)
+    back = walk.to(2)
+    assert back.step is walk.steps[2]
+    assert back.branch is walk.branch
+    assert back.to(6).step is walk.step
+
+
+def test_a_move_leaves_the_walk_it_was_made_from_alone(ckpt):
+    walk = begin(ckpt, TEXT, index=3)
+    before = written(walk), walk.index, walk.others
+    walk.to(7)
+    walk.to(1).pick(other(walk.to(1)))
+    assert (written(walk), walk.index, walk.others) == before
+
+
+# picking
+
+
+def test_a_pick_at_the_newest_step_says_it_and_goes_on(ckpt):
+    walk = begin(ckpt, TEXT, index=2)
+    id = other(walk)
+    picked = walk.pick(id)
+    assert picked.index == 3
+    assert picked.step.tokens == (*walk.step.tokens, id)
+    assert picked.others == ()
+
+
+def test_a_pick_at_an_earlier_step_keeps_the_old_branch(ckpt):
+    walk = begin(ckpt, TEXT, index=6).to(2)
+    id = other(walk)
+    picked = walk.pick(id)
+    assert picked.step.tokens == (*walk.step.tokens, id)
+    assert picked.others == (walk.branch,)
+    assert picked.branch.departures(GREEDY) == {2: id}
+    assert walk.branch.departures(GREEDY) == {}
+
+
+def test_a_pick_goes_on_as_the_library_does_with_that_token_forced(ckpt):
+    walk = begin(ckpt, TEXT, index=6, sampling=BOLD).to(3, BOLD)
+    id = other(walk)
+    picked = walk.pick(id, BOLD).to(8, BOLD)
+    *_, forced = steps(ckpt, TEXT, temperature=BOLD.temperature, top_k=BOLD.top_k, seed=BOLD.seed, forced={3: id},
+                       max_steps=picked.index + 1)
+    assert written(picked) == (*forced.tokens, forced.id)
+
+
+def test_picking_what_the_step_says_already_steps_on(ckpt):
+    walk = begin(ckpt, TEXT, index=4).to(2)
+    stepped = walk.pick(walk.step.id)
+    assert stepped.index == 3
+    assert stepped.branch is walk.branch
+    assert stepped.others == ()
+
+
+def test_picks_on_a_branch_stay_said_when_another_follows(ckpt):
+    walk = begin(ckpt, TEXT, index=1)
+    first = other(walk)
+    walk = walk.pick(first).to(4)
+    second = other(walk, 2)
+    walk = walk.pick(second).to(6)
+    assert walk.steps[1].id == first
+    assert walk.steps[4].id == second
+    assert walk.to(3).pick(other(walk.to(3))).steps[1].id == first
+
+
+def test_a_branch_is_gone_back_to_whole(ckpt):
+    old = begin(ckpt, TEXT, index=6)
+    new = old.to(2).pick(other(old.to(2))).to(5)
+    back = new.switch(new.others[0])
+    assert back.index == 5
+    assert back.branch is old.branch
+    assert back.others == (new.branch,)
+    again = back.switch(back.others[0])
+    assert written(again) == written(new)
+    assert again.others == (old.branch,)
+
+
+def test_a_shorter_branch_is_looked_at_where_it_stands(ckpt):
+    old = begin(ckpt, TEXT, index=8)
+    new = old.to(1).pick(other(old.to(1)))
+    back = new.switch(old.branch).to(8)
+    assert back.switch(new.branch).index == new.index == 2
+
+
+def test_picking_what_another_branch_says_goes_back_to_that_branch(ckpt):
+    old = begin(ckpt, TEXT, index=6)
+    new = old.to(2).pick(other(old.to(2))).to(5)
+    back = new.to(2).pick(old.steps[2].id)
+    assert back.branch is old.branch
+    assert back.index == 3
+    assert back.others == (new.branch,)
+
+
+def test_three_ways_from_one_step_are_three_branches(ckpt):
+    walk = begin(ckpt, TEXT, index=4).to(1)
+    second = walk.pick(other(walk, 1))
+    third = second.to(1).pick(other(walk, 2))
+    outputs = {branch.tip.tokens[: len(walk.step.tokens) + 1] for branch in (third.branch, *third.others)}
+    assert outputs == {(*walk.step.tokens, id) for id in (walk.step.id, other(walk, 1), other(walk, 2))}
+
+
+def test_picking_the_end_ends_the_text_there(ckpt):
+    eos, walk = ckpt.config.eos_id, begin(ckpt, TEXT, index=5).to(2)
+    ended = walk.pick(eos)
+    assert ended.index == ended.last == 2
+    assert ended.step.id == eos
+    assert ended.to(5).index == 2
+    assert ended.others == (walk.branch,)
+
+
+def test_an_end_picked_once_is_gone_back_to_and_not_made_again(ckpt):
+    eos, walk = ckpt.config.eos_id, begin(ckpt, TEXT, index=5).to(2)
+    ended = walk.pick(eos)
+    again = ended.switch(ended.others[0]).to(2).pick(eos)
+    assert again.branch is ended.branch
+    assert again.others == (walk.branch,)
+    assert again.index == again.last == 2
+
+
+def test_a_pick_where_the_context_is_full_changes_the_last_token_alone(ckpt):
+    full = begin(ckpt, TEXT, choices=dict.fromkeys(range(ckpt.config.max_len), 6), index=10**6)
+    assert full.step.full
+    picked = full.pick(7)
+    assert picked.index == full.index == picked.last
+    assert picked.step.tokens == full.step.tokens
+    assert picked.step.id == 7
+    assert picked.others == ()
+
+
+# temperature
+
+
+def test_a_change_of_temperature_keeps_the_tokens_already_chosen(ckpt):
+    walk = begin(ckpt, TEXT, index=8)
+    changed = walk.settled(Sampling(2.0, seed=1))
+    assert changed.step.tokens == walk.step.tokens
+    assert [step.id for step in changed.steps[:-1]] == [step.id for step in walk.steps[:-1]]
+    assert changed.index == walk.index
+
+
+def test_the_newest_token_is_chosen_anew_with_the_new_sampling(ckpt):
+    walk = begin(ckpt, TEXT, index=4)
+    found = set()
+    for seed in range(20):
+        sampling = Sampling(2.0, seed=seed)
+        settled = walk.settled(sampling)
+        assert settled.step.id == sampling.choose(walk.step.logits, 4)
+        assert settled.settled(GREEDY).step.id == walk.step.id
+        found.add(settled.step.id)
+    assert len(found) > 1
+
+
+def test_a_picked_token_stays_whatever_the_temperature(ckpt):
+    eos, walk = ckpt.config.eos_id, begin(ckpt, TEXT, index=3)
+    ended = walk.pick(eos)
+    for seed in range(10):
+        assert ended.settled(Sampling(2.0, seed=seed)).step.id == eos
+
+
+# links
+
+
+@pytest.mark.parametrize("sampling", DRAWN)
+@pytest.mark.parametrize("index", [0, 3, 100])
+def test_a_link_says_the_same_tokens_again(ckpt, sampling, index):
+    walk = begin(ckpt, TEXT, index=index, sampling=sampling)
+    again = reopened(ckpt, walk, sampling)
+    assert written(again) == written(walk)
+    assert again.index == walk.index
+
+
+@pytest.mark.parametrize("sampling", DRAWN)
+def test_a_link_leads_back_to_a_branch(ckpt, sampling):
+    walk = begin(ckpt, TEXT, index=5, sampling=sampling).to(1, sampling)
+    walk = walk.pick(other(walk), sampling).to(4, sampling)
+    walk = walk.pick(other(walk, 2), sampling).to(7, sampling)
+    for index in (7, 3):  # at its end, and looking back with choices still to come
+        there = walk.to(index, sampling)
+        again = reopened(ckpt, there, sampling)
+        assert written(again) == written(there)
+        assert written(again.to(7, sampling)) == written(walk)
+
+
+def test_a_link_says_the_same_tokens_again_after_the_temperature_was_changed(ckpt):
+    cold = begin(ckpt, TEXT, index=4)
+    mixed = cold.settled(BOLD).to(7, BOLD)
+    back = mixed.settled(GREEDY).to(9)
+    for walk, sampling in ((mixed, BOLD), (back, GREEDY)):
+        assert written(reopened(ckpt, walk, sampling)) == written(walk)
+    assert written(begin(ckpt, TEXT, index=7, sampling=BOLD)) != written(mixed)
+
+
+def test_what_this_sampling_would_say_anyway_is_not_in_the_link(ckpt):
+    assert begin(ckpt, TEXT, index=9, sampling=BOLD).branch.departures(BOLD) == {}
+    assert begin(ckpt, TEXT, index=9, sampling=BOLD).branch.departures(GREEDY) != {}
+
+
+def test_a_link_leads_to_any_step_of_a_long_text(make_checkpoint):
+    long = make_checkpoint(encoder_layers=0, positions="rotary", max_len=300)
+    assert begin(long, "I", choices=dict.fromkeys(range(299), 6), index=250).index == 250
+
+
+def test_ids_outside_the_vocabulary_are_left_out(ckpt):
+    size = ckpt.config.vocab_size
+    walk = begin(ckpt, TEXT, choices={0: size, 1: 10**18, 2: size - 1, 10**9: 5}, index=3)
+    assert [step.id for step in walk.steps[:2]] == [step.likeliest for step in walk.steps[:2]]
+    assert walk.steps[2].id == size - 1
+
+
+def test_a_text_that_cannot_be_read_says_the_number_and_the_limit(ckpt):
+    with pytest.raises(ValueError, match="10,00[01] tokens long and this model reads at most 40"):
+        begin(ckpt, "a" * 10_000)
+
+
+FULL = Link("tiny@01234567", "Où ? «a&b=c» #1 + 100% \n😀", {0: 3, 17: 250}, 0.8, 5, 99, 4, "cross", 1, 3)
+
+
+def test_a_link_round_trips_whatever_the_text():
+    params, whole = FULL.params()
+    assert whole
+    assert all(isinstance(value, str) for value in params.values())
+    assert Link.read(params) == FULL
+
+
+def test_a_link_without_parameters_leaves_everything_to_the_page():
+    assert Link.read({}) == Link()
+    assert Link().temperature is None
+    assert Link().text is None
+
+
+@pytest.mark.parametrize(("value", "temperature", "whole"), [
+    ("nan", 0, 0), ("inf", HOTTEST, "most"), ("-inf", 0, 0), ("-3", 0, 0), ("1e999", HOTTEST, "most"),
+    ("9" * 400, HOTTEST, "most"), ("-0", 0, 0), ("0.5", 0.5, 0)])
+def test_hostile_numbers_are_brought_into_range(value, temperature, whole):
+    link = Link.read(dict.fromkeys(("temperature", "top_k", "seed", "step", "layer", "head"), value))
+    assert link.temperature == temperature
+    assert link.top_k == (WIDEST if whole == "most" else None)
+    assert link.seed == (LAST_SEED if whole == "most" else 0)
+    assert link.step == link.layer == link.head == (1_000_000 if whole == "most" else 0)
+    Sampling(link.temperature, link.top_k, None, link.seed)  # raises nothing
+
+
+@pytest.mark.parametrize("value", ["", "abc", "1;2", "0x10", "1,5", "None", "<b>"])
+def test_text_in_place_of_a_number_falls_back_to_the_default(value):
+    names = ("temperature", "top_k", "seed", "step", "layer", "head")
+    assert Link.read(dict.fromkeys(names, value)) == Link()
+
+
+@pytest.mark.parametrize(("value", "choices"), [
+    ("3:7,5:9", {3: 7, 5: 9}), ("", {}), (",,,", {}), ("3", {}), (":", {}), ("3:", {}), (":7", {}), ("-1:7,3:-7", {}),
+    ("a:b,3:7", {3: 7}), ("3:7:9", {}), ("1.5:2", {}), (" 3:7", {}), ("३:७,³:7", {}), ("1:" + "9" * 40, {}),
+    ("3:7,3:8", {3: 8})])
+def test_choices_are_pairs_of_whole_numbers_and_the_rest_is_skipped(value, choices):
+    assert Link.read({"choices": value}).choices == choices
+
+
+def test_five_thousand_choices_are_read_up_to_a_limit_and_walked(ckpt):
+    link = Link.read({"choices": ",".join(f"{at}:6" for at in range(5_000))})
+    assert len(link.choices) == 2_000
+    walk = begin(ckpt, TEXT, choices=link.choices, index=10**6)
+    assert walk.step.full
+    assert {step.id for step in walk.steps} == {6}
+
+
+def test_a_link_too_long_leaves_out_the_text_and_what_hangs_on_it():
+    fits = Link("tiny@01234567", "", temperature=0.0, step=3, layer=1)
+    room = LONGEST_LINK - sum(len(name) + len(value) + 2 for name, value in fits.params()[0].items())
+    params, whole = replace(fits, text="a" * (room // 2)).params()
+    assert whole
+    assert len(urlencode(params)) <= LONGEST_LINK
+    for text in ("a" * (room + 40), "é" * (room // 6 + 10)):  # é takes six characters in an address
+        params, whole = replace(fits, text=text, choices={1: 2}).params()
+        assert not whole
+        assert params.keys().isdisjoint({"text", "choices", "step"})
+        assert params["checkpoint"] == "tiny@01234567"
+        assert params["layer"] == "1"
+
+
+def test_many_choices_make_a_link_too_long_as_well():
+    params, whole = Link(text=TEXT, choices=dict.fromkeys(range(200), 1_000)).params()
+    assert not whole
+    assert "choices" not in params
+
+
+def test_an_empty_text_is_kept_apart_from_none(writer):
+    walk = begin(writer, "", index=3)
+    assert walk.steps[0].tokens == start(writer, "").tokens
+    assert written(reopened(writer, walk, GREEDY)) == written(walk)

@@ -1,0 +1,85 @@
+"""Optimizers and learning rates: the curves that their names promise, and state that finds its parameter again."""
+
+from math import cos, pi
+
+import pytest
+import torch
+
+from transformer.config import ModelConfig, TrainConfig
+from transformer.model.models import Transformer
+from transformer.training.optim import learning_rate, make_optimizers
+
+
+@pytest.fixture
+def model():
+    return Transformer(ModelConfig(d_model=16, n_heads=2, d_ff=24, vocab_size=30, encoder_layers=2, decoder_layers=2))
+
+
+@pytest.mark.parametrize("schedule", ["cosine", "inverse_sqrt", "linear", "plateau", "constant"])
+def test_every_rate_warms_up_in_a_straight_line(schedule):
+    config = TrainConfig(lr=0.1, warmup=10, steps=100, schedule=schedule)
+    assert [learning_rate(step, config) for step in range(10)] == pytest.approx([0.01 * n for n in range(1, 11)])
+    assert max(learning_rate(step, config) for step in range(100)) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(("schedule", "expected"), [
+    ("cosine", lambda done: 0.01 + 0.09 * (1 + cos(pi * done)) / 2),
+    ("linear", lambda done: 0.1 - 0.09 * done),
+    ("plateau", lambda done: 0.1),
+    ("constant", lambda done: 0.1),
+])
+def test_the_rate_goes_from_its_peak_to_its_end(schedule, expected):
+    config = TrainConfig(lr=0.1, warmup=10, steps=110, schedule=schedule, final_lr=0.1)
+    for step in range(9, 110):
+        assert learning_rate(step, config) == pytest.approx(expected((step - 9) / 100))
+    assert learning_rate(500, config) == pytest.approx(expected(1))  # a run made longer does not climb again
+
+
+def test_the_inverse_square_root_is_the_papers():
+    d_model, warmup = 512, 4000
+    config = TrainConfig(lr=(d_model * warmup) ** -0.5, warmup=warmup, steps=100_000, schedule="inverse_sqrt")
+    for step in (0, 100, 3999, 4000, 50_000):
+        n = step + 1
+        assert learning_rate(step, config) == pytest.approx(d_model**-0.5 * min(n**-0.5, n * warmup**-1.5))
+
+
+@pytest.mark.parametrize("schedule", ["cosine", "inverse_sqrt", "linear", "plateau", "constant"])
+def test_without_warm_up_the_first_rate_is_near_the_peak(schedule):
+    config = TrainConfig(lr=0.1, warmup=0, steps=100, schedule=schedule)
+    assert learning_rate(0, config) == pytest.approx(0.1, rel=0.02)
+
+
+@pytest.mark.parametrize(("name", "kinds"), [
+    ("adam", [torch.optim.Adam]), ("adamw", [torch.optim.AdamW]), ("rmsprop", [torch.optim.RMSprop]),
+    ("muon", [torch.optim.AdamW, torch.optim.Muon]),
+])
+def test_every_parameter_is_in_one_group_and_biases_and_norms_do_not_decay(model, name, kinds):
+    config = TrainConfig(optimizer=name, lr=0.02, betas=(0.8, 0.9), eps=1e-5, weight_decay=0.3)
+    optimizers = make_optimizers(model, config)
+    assert [type(optimizer) for optimizer in optimizers] == kinds
+    groups = [group for optimizer in optimizers for group in optimizer.param_groups]
+    held = [p for group in groups for p in group["params"]]
+    assert len(held) == len({id(p) for p in held}) == len(list(model.parameters()))
+    for group in groups:
+        assert group["lr"] == 0.02
+        assert all((group["weight_decay"] == 0.3) == (p.dim() >= 2) for p in group["params"])
+    adam = optimizers[0].param_groups[0]
+    assert adam["eps"] == 1e-5
+    assert name == "rmsprop" or adam["betas"] == (0.8, 0.9)
+
+
+def test_muon_takes_the_matrices_of_the_layers_and_leaves_embeddings_alone(model):
+    muon = make_optimizers(model, TrainConfig(optimizer="muon"))[1]
+    taken = {id(p) for group in muon.param_groups for p in group["params"]}
+    names = {name for name, p in model.named_parameters() if id(p) in taken}
+    assert names == {name for name, p in model.named_parameters() if p.dim() == 2 and ".layers." in name}
+    assert len(names) == 2 * 6 + 2 * 10
+
+
+@pytest.mark.parametrize("name", ["adam", "adamw", "rmsprop", "muon"])
+def test_parameters_stand_in_the_models_order_by_which_saved_state_finds_them_again(model, name):
+    place = {id(p): i for i, p in enumerate(model.parameters())}
+    for optimizer in make_optimizers(model, TrainConfig(optimizer=name)):
+        for group in optimizer.param_groups:
+            places = [place[id(p)] for p in group["params"]]
+            assert places == sorted(places)

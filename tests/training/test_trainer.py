@@ -1,0 +1,500 @@
+"""Training: exact to resume, honest about how it ended, and all on disk that watching needs."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from itertools import pairwise, product
+from pathlib import Path
+
+import orjson
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file
+
+from transformer import checkpoint
+from transformer.config import ModelConfig, RunConfig, TrainConfig
+from transformer.data.batches import PairBatches
+from transformer.data.corpora import PairCorpus, TextCorpus
+from transformer.evaluate import loss_sum
+from transformer.model.models import Transformer
+from transformer.presets import PRESETS, preset
+from transformer.training import metrics, tasks, trainer
+from transformer.training.trainer import Trainer, TrainingError, choose_device, log_steps
+
+ROOT = Path(__file__).resolve().parents[2]
+CPU = torch.device("cpu")
+
+WORDS = [("a dog", "un chien"), ("the cat", "le chat"), ("my house", "ma maison"), ("some bread", "du pain"),
+         ("you", "toi"), ("the old man", "le vieil homme")]
+PAIRS = [(f"{who} {does} {what}.", [f"{qui} {fait} {quoi}."])
+         for (who, qui), (does, fait), (what, quoi) in product(
+             [("I", "je"), ("we", "nous"), ("she", "elle")], [("see", "vois"), ("like", "aime"), ("want", "veux")], WORDS)]
+TEXT = "".join(f"{english}\n{french[0].capitalize()}\n\n" for english, french in PAIRS)
+PAIR_CORPUS = PairCorpus("made up", "0" * 64, "public domain", "nobody", {
+    "train": dict(PAIRS[:-8]), "validation": dict(PAIRS[-8:-4]), "test": dict(PAIRS[-4:])})
+TEXT_CORPUS = TextCorpus("made up", "1" * 64, "public domain", "nobody", TEXT)
+
+TINY = RunConfig(
+    model=ModelConfig(d_model=16, n_heads=2, encoder_layers=2, decoder_layers=2, d_ff=24, vocab_size=60, max_len=16),
+    train=TrainConfig(tokenizer="word", steps=20, batch_tokens=80, lr=1e-2, warmup=3, eval_every=6, save_every=5))
+WRITES = {"task": "language-model", "corpus": "tiny-shakespeare", "tokenizer": "char", "encoder_layers": 0,
+          "label_smoothing": 0.0, "positions": "rotary"}
+
+
+@pytest.fixture(autouse=True)
+def made_up(monkeypatch):
+    """The made-up corpora in place of the real ones, and no waiting for the disk."""
+    monkeypatch.setattr(tasks, "corpus",
+                        lambda name, data_dir=None: TEXT_CORPUS if name == "tiny-shakespeare" else PAIR_CORPUS)
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
+
+
+def make(folder, **settings):
+    return Trainer(folder, TINY.set(settings), device=CPU)
+
+
+def at(run, step, act):
+    """Have `act` done right before the step after `step`."""
+    real = run.train_step
+
+    def train_step():
+        if run.step == step:
+            act()
+        return real()
+
+    run.train_step = train_step
+    return run
+
+
+def stop_after(run, step):
+    """Have the run stopped as SIGTERM would, once `step` steps are done."""
+    return at(run, step - 1, run.stopping.set)
+
+
+def status(folder):
+    return json.loads((folder / "status.json").read_text())
+
+
+def rows(folder):
+    """The metrics, without what depends on the clock."""
+    clock = ("time", "seconds", "tokens_per_sec")
+    return [{key: value for key, value in row.items() if key not in clock} for row in metrics.read(folder / "metrics.jsonl")]
+
+
+def outcome(folder):
+    """All that a run leaves behind but times: weights, optimizer and random state, metrics, attention."""
+    plain = {k: v for k, v in json.loads((folder / "last" / "state.json").read_text()).items() if k != "seconds"}
+    tensors = {str(path.relative_to(folder)): load_file(path) for path in folder.rglob("*.safetensors")}
+    return rows(folder), plain, tensors
+
+
+def assert_same(one, other):
+    assert one[:2] == other[:2]
+    assert one[2].keys() == other[2].keys()
+    for name, tensors in one[2].items():
+        assert tensors.keys() == other[2][name].keys()
+        for key, tensor in tensors.items():
+            assert torch.equal(tensor, other[2][name][key]), f"{name} {key}"
+
+
+# Learning
+
+
+@pytest.mark.parametrize("settings", [{"steps": 60}, {**WRITES, "steps": 60}, {"steps": 40, "optimizer": "muon"}],
+                         ids=["translation", "text", "muon"])
+def test_the_loss_falls_and_the_run_finishes(tmp_path, settings):
+    run, watched = make(tmp_path, **settings, eval_every=20), []
+    assert run.run(watch=watched.append) == "finished"
+    found = metrics.read(tmp_path / "metrics.jsonl")
+    assert found == watched
+    losses = [row["loss"] for row in found if "loss" in row]
+    held_out = [row["validation_loss"] for row in found if "validation_loss" in row]
+    assert losses[-1] < 0.8 * losses[0]
+    assert held_out == sorted(held_out, reverse=True)
+    steps = settings["steps"]
+    assert [row["step"] for row in found if "loss" in row] == list(range(10, steps + 1, 10))
+    assert status(tmp_path) | {"state": "finished", "why": None, "step": steps, "steps": steps} == status(tmp_path)
+    assert status(tmp_path)["best"] == min(held_out)
+    last = found[-2]
+    assert last["tokens_per_sec"] > 0
+    assert last["epoch"] == pytest.approx(steps / len(run.task.batches))
+    assert last["grad_norm"] > 0
+
+
+def test_the_same_seed_gives_the_same_losses_and_another_seed_others(tmp_path):
+    for name, seed in (("one", 1), ("same", 1), ("other", 2)):
+        make(tmp_path / name, seed=seed).run()
+    assert_same(outcome(tmp_path / "one"), outcome(tmp_path / "same"))
+    assert rows(tmp_path / "one") != rows(tmp_path / "other")
+
+
+def test_looking_on_the_way_changes_nothing(tmp_path):
+    for name, often in (("often", 2), ("rarely", 20)):
+        make(tmp_path / name, eval_every=often, save_every=often).run()
+    some, others = (load_file(tmp_path / name / "last" / "model.safetensors") for name in ("often", "rarely"))
+    assert all(torch.equal(weight, others[name]) for name, weight in some.items())
+
+
+def test_half_precision_on_the_way_keeps_weights_in_full(tmp_path):
+    run = make(tmp_path, precision="bfloat16", steps=2)
+    seen = []
+    hook = run.model.output.register_forward_hook(lambda module, inputs, output: seen.append(output.dtype))
+    run.train_step()
+    hook.remove()
+    assert set(seen) == {torch.bfloat16}
+    assert {p.dtype for p in run.model.parameters()} == {torch.float32}
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_two_halves_accumulated_are_one_large_batch(tmp_path, smoothing):
+    pairs = [([5, 6, 7], [8, 9]), ([9, 8], [7, 6, 5, 4, 9]), ([5], [6]), ([7, 7, 7, 8, 9, 5], [9])]
+    options = {"batch_tokens": 1000, "pad_id": 0, "start_id": 2, "eos_id": 3, "seed": 1}
+    halves = [PairBatches(part, **options)[0] for part in (pairs[:1], pairs[1:])]  # of different sizes
+    whole = PairBatches(pairs, **options)[0]
+    found = []
+    for name, batches in (("halves", halves), ("whole", [whole])):
+        run = make(tmp_path / name, accumulate=len(batches), dropout=0.0, clip=None, label_smoothing=smoothing)
+        run.task = replace(run.task, batches=batches)
+        loss, tokens, norm, _ = run.train_step()
+        found.append((loss / tokens, tokens, norm, [p.grad for p in run.model.parameters()]))
+    (loss, tokens, norm, gradients), (expected, all_tokens, expected_norm, expected_gradients) = found
+    assert tokens == all_tokens == 13
+    assert loss == pytest.approx(expected, rel=1e-5)
+    assert norm == pytest.approx(expected_norm, rel=1e-4)
+    for ours, theirs in zip(gradients, expected_gradients, strict=True):
+        torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=1e-4)
+
+
+def test_a_step_descends_along_the_mean_gradient_of_its_tokens(tmp_path):
+    run = make(tmp_path, dropout=0.0, clip=None, optimizer="adamw")
+    batch = run.task.batches[0]
+    loss = loss_sum(run.model, batch, label_smoothing=0.1) / batch.tokens
+    expected = torch.autograd.grad(loss, list(run.model.parameters()))
+    found = run.train_step()
+    assert found[0] / found[1] == pytest.approx(loss.item())
+    for parameter, gradient in zip(run.model.parameters(), expected, strict=True):
+        torch.testing.assert_close(parameter.grad, gradient)
+    assert found[2] == pytest.approx(torch.cat([g.flatten() for g in expected]).norm().item(), rel=1e-4)
+
+
+def test_gradients_are_clipped(tmp_path):
+    run = make(tmp_path, clip=0.01)
+    _, _, norm, _ = run.train_step()
+    assert norm > 0.1  # what is reported is what it was
+    assert torch.cat([p.grad.flatten() for p in run.model.parameters()]).norm().item() == pytest.approx(0.01, rel=1e-3)
+
+
+# Stopping and going on
+
+
+@pytest.mark.parametrize(("settings", "stops"), [
+    ({}, [7]),
+    ({}, [10]),
+    ({"accumulate": 2}, [3, 14]),
+    ({"optimizer": "muon"}, [13]),
+    ({"optimizer": "rmsprop", "schedule": "plateau", "plateau_patience": 1, "eval_every": 3, "lr": 0.05}, [11]),
+    ({"optimizer": "adam", "schedule": "inverse_sqrt", "output_dropout": 0.3}, [1]),
+    ({**WRITES, "optimizer": "muon", "accumulate": 2}, [9]),
+    ({"src_vocab_size": 50, "tie_embeddings": False, "standardise": True}, [12]),
+], ids=str)
+def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path, settings, stops):
+    assert make(tmp_path / "whole", **settings).run() == "finished"
+    for stop in stops:
+        run = stop_after(make(tmp_path / "parts", **settings), stop)
+        assert run.run() == "stopped"
+        assert run.step == status(tmp_path / "parts")["step"] == stop
+        assert stop % len(run.task.batches)  # in the middle of an epoch
+    assert make(tmp_path / "parts", **settings).run() == "finished"
+    assert_same(outcome(tmp_path / "whole"), outcome(tmp_path / "parts"))
+
+
+@pytest.mark.parametrize("crash", [8, 10, 14])
+def test_a_run_that_crashed_goes_on_from_its_last_save_and_ends_the_same(tmp_path, crash):
+    def fail():
+        raise RuntimeError("out of memory")
+
+    make(tmp_path / "whole").run()
+    with pytest.raises(RuntimeError, match="out of memory"):
+        at(make(tmp_path / "parts"), crash, fail).run()
+    assert status(tmp_path / "parts") | {"state": "failed", "why": "out of memory"} == status(tmp_path / "parts")
+    with open(tmp_path / "parts" / "metrics.jsonl", "ab") as file:
+        file.write(b'{"step": 11, "lo')  # as a process that was killed leaves it
+    run = make(tmp_path / "parts")
+    assert run.step == crash - crash % 5
+    assert all(row["step"] <= run.step for row in rows(tmp_path / "parts"))
+    run.run()
+    assert_same(outcome(tmp_path / "whole"), outcome(tmp_path / "parts"))
+
+
+def test_a_run_killed_between_two_renames_goes_on(tmp_path):
+    stop_after(make(tmp_path), 7).run()
+    (tmp_path / "last").rename(tmp_path / ".last.old")
+    assert make(tmp_path).step == 7
+
+
+def test_a_finished_run_has_nothing_left_to_do(tmp_path):
+    make(tmp_path, steps=3).run()
+    before = outcome(tmp_path)
+    assert make(tmp_path, steps=3).run() == "finished"
+    assert_same(before, outcome(tmp_path))
+
+
+def test_minutes_stop_early_and_leave_the_schedule_alone(tmp_path):
+    assert make(tmp_path).run(minutes=1e-12) == "stopped"
+    assert status(tmp_path)["step"] == 0
+    run = make(tmp_path)
+    assert run.run() == "finished"
+    assert run.step == 20
+    make(tmp_path / "whole").run()
+    assert rows(tmp_path) == rows(tmp_path / "whole")
+
+
+CHILD = """
+import os, signal, sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+spec = spec_from_file_location("made_up", sys.argv[1])
+made_up = module_from_spec(spec)
+spec.loader.exec_module(made_up)
+made_up.tasks.corpus = lambda name, data_dir=None: made_up.PAIR_CORPUS
+run = made_up.make(Path(sys.argv[2]), optimizer="muon")
+made_up.at(run, 6, lambda: os.kill(os.getpid(), signal.SIGTERM))
+print(run.run())
+"""
+
+
+def test_sigterm_saves_and_exits_and_another_process_goes_on_exactly(tmp_path):
+    result = subprocess.run([sys.executable, "-c", CHILD, __file__, str(tmp_path / "parts")], cwd=ROOT, timeout=120,
+                            capture_output=True, text=True)
+    assert (result.returncode, result.stdout) == (0, "stopped\n"), result.stderr
+    about = status(tmp_path / "parts")
+    assert about | {"state": "stopped", "why": None, "step": 7} == about
+    assert about["pid"] not in (os.getpid(), None)
+    assert checkpoint.load(tmp_path / "parts" / "last").description.step == 7
+    make(tmp_path / "parts", optimizer="muon").run()
+    make(tmp_path / "whole", optimizer="muon").run()
+    assert_same(outcome(tmp_path / "parts"), outcome(tmp_path / "whole"))
+
+
+def test_sigterm_is_handled_only_while_training(tmp_path):
+    before, during = signal.getsignal(signal.SIGTERM), []
+    at(make(tmp_path, steps=3), 1, lambda: during.append(signal.getsignal(signal.SIGTERM))).run()
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert during != [before]
+
+
+def test_a_run_works_outside_the_main_thread(tmp_path):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(make(tmp_path, steps=3).run()))
+    thread.start()
+    thread.join()
+    assert found == ["finished"]
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_a_loss_that_is_no_number_fails_the_run_and_keeps_what_was_saved(tmp_path, number):
+    run = make(tmp_path)
+
+    def spoil():
+        with torch.no_grad():
+            run.model.output.weight.fill_(number)
+
+    with pytest.raises(TrainingError, match="the loss at step 8 is nan.*resume with a lower lr"):
+        at(run, 7, spoil).run()
+    about = status(tmp_path)
+    assert about["state"] == "failed"
+    assert "the loss at step 8 is nan" in about["why"]
+    kept = checkpoint.load(tmp_path / "last")
+    assert kept.description.step == 5
+    assert all(p.isfinite().all() for p in kept.model.parameters())
+    assert make(tmp_path).run() == "finished"
+
+
+# What lies in the folder
+
+
+def test_the_status_says_who_is_training_and_how_far(tmp_path):
+    seen = []
+    run = make(tmp_path, steps=12)
+    assert not (tmp_path / "status.json").exists()
+    at(run, 5, lambda: seen.append(status(tmp_path))).run()
+    assert seen[0]["state"] == "running"
+    assert seen[0]["pid"] == status(tmp_path)["pid"] == os.getpid()
+    assert seen[0]["device"] == "cpu"
+    assert {"boot_id", "start_time", "time"} < seen[0].keys()
+    assert seen[0]["start_time"] == status(tmp_path)["start_time"]
+
+
+@pytest.mark.parametrize(("total", "count"), [(1, 8), (2, 8), (7, 8), (100, 8), (4000, 48), (100_000, 48), (60, 48)])
+def test_snapshots_are_spaced_by_the_logarithm_of_the_step(total, count):
+    found = sorted(log_steps(total, count))
+    assert found[0] == 1
+    assert found[-1] == total
+    assert len(found) == count if total > count**2 else len(found) <= count
+    ratios = [later / earlier for earlier, later in pairwise(found) if earlier > count]
+    assert not ratios or max(ratios) / min(ratios) < 1.25
+
+
+@pytest.mark.parametrize("settings", [{}, WRITES], ids=["translation", "text"])
+def test_snapshots_of_weights_and_attention_are_there(tmp_path, settings):
+    run = make(tmp_path, steps=60, save_every=60, eval_every=60, **settings)
+    run.run()
+    weights = sorted(int(path.name) for path in (tmp_path / "snapshots").iterdir())
+    assert weights == sorted(log_steps(60, 8))
+    assert len(weights) == 8
+    for step in weights:
+        assert checkpoint.describe(tmp_path / "snapshots" / str(step)).step == step
+        assert not (tmp_path / "snapshots" / str(step) / "state.safetensors").exists()
+    attention = sorted(int(path.stem) for path in (tmp_path / "attention").glob("*.safetensors"))
+    assert attention == [0, *sorted(log_steps(60, 48))]
+    assert len(attention) <= 49
+    pinned = json.loads((tmp_path / "attention" / "pinned.json").read_text())
+    assert 1 <= len(pinned) <= 4
+    before = None
+    for step in attention:
+        path = tmp_path / "attention" / f"{step}.safetensors"
+        with safe_open(str(path), "pt") as file:
+            assert file.metadata() == {"step": str(step)}
+        found = load_file(path)
+        assert found.keys() == {f"{i}.{kind}" for i in range(len(pinned)) for kind in run.config.model.kinds}
+        for name, bytes_ in found.items():
+            text = pinned[int(name.split(".")[0])]
+            read, source = len(text["target"]), len(text["source"] or ())
+            shapes = {"encoder": (source, source), "decoder": (read, read), "cross": (read, source)}
+            assert bytes_.dtype == torch.uint8
+            assert bytes_.shape == (2, 2, *shapes[name.split(".")[1]])
+            assert max(bytes_.shape[2:]) <= 32
+            sums = (bytes_.double() / 255).square().sum(-1)
+            torch.testing.assert_close(sums, torch.ones_like(sums), atol=0.05, rtol=0)
+        assert before is None or any(not torch.equal(found[name], before[name]) for name in found)
+        before = found
+    assert sum(path.stat().st_size for path in (tmp_path / "attention").iterdir()) < 10_000_000
+
+
+def test_pinned_sentences_that_the_corpus_has_are_preferred(tmp_path, monkeypatch):
+    monkeypatch.setattr(tasks, "PINNED", [PAIRS[0][0], "not there at all", PAIRS[-1][0]])
+    make(tmp_path)
+    pinned = json.loads((tmp_path / "attention" / "pinned.json").read_text())
+    assert ["".join(text["source"]).replace("▁", " ").strip() for text in pinned] == [
+        f"{PAIRS[0][0]}</s>", f"{PAIRS[-1][0]}</s>"]
+    assert [text["target"][0] for text in pinned] == ["<s>", "<s>"]
+
+
+def test_a_checkpoint_of_a_run_says_what_it_was_learned_from(tmp_path):
+    run = make(tmp_path)
+    run.run()
+    for name in ("last", "best", "snapshots/1"):
+        found = checkpoint.load(tmp_path / name)
+        assert found.description.train == run.config.train
+        assert found.meta["corpus"] == "made up"
+        assert found.meta["corpus_sha256"] == "0" * 64
+        assert found.meta["device"] == "cpu"
+        assert found.meta["train_pairs"] == len(PAIRS) - 8
+        assert found.meta["tokenizer_sha256"] == found.tokenizer.digest
+        assert (tmp_path / name / "metrics.jsonl").exists()
+    assert RunConfig.model_validate_json((tmp_path / "config.json").read_bytes()) == run.config
+
+
+def scripted(monkeypatch, losses):
+    """Held-out losses as they are told."""
+    script = iter(losses)
+    monkeypatch.setattr(trainer, "held_out_loss", lambda model, batches: next(script))
+
+
+def test_the_best_weights_by_held_out_loss_are_kept(tmp_path, monkeypatch):
+    scripted(monkeypatch, [3.0, 2.0, 2.5, 1.5, 1.75])
+    make(tmp_path, steps=10, eval_every=2).run()
+    best = checkpoint.load(tmp_path / "best")
+    assert best.description.step == 8
+    assert best.meta["validation_loss"] == 1.5
+    assert checkpoint.load(tmp_path / "last").description.step == 10
+    assert [row["best"] for row in rows(tmp_path) if "best" in row] == [3.0, 2.0, 2.0, 1.5, 1.5]
+    assert status(tmp_path)["best"] == 1.5
+
+
+def test_a_run_stops_early_where_nothing_gets_better(tmp_path, monkeypatch):
+    scripted(monkeypatch, [3.0, 2.0, 2.5, 2.1, 2.0, 1.0])
+    run = make(tmp_path, steps=100, eval_every=2, early_stopping=3)
+    assert run.run() == "finished"
+    assert run.step == 10
+    assert checkpoint.load(tmp_path / "best").description.step == 4
+    assert make(tmp_path, steps=100, eval_every=2, early_stopping=3).run() == "finished"
+
+
+def test_a_plateau_lowers_the_rate_each_time_patience_ends(tmp_path, monkeypatch):
+    scripted(monkeypatch, [2.0, 2.5, 2.5, 2.5, 2.5, 1.0, 1.5, 1.5])
+    run, rates = make(tmp_path, steps=8, eval_every=1, warmup=0, schedule="plateau", plateau_patience=2,
+                      plateau_factor=0.5, lr=0.01), []
+    real = run.train_step
+    run.train_step = lambda: (found := real(), rates.append(found[3]))[0]
+    run.run()
+    assert rates == pytest.approx([0.01, 0.01, 0.01, 0.005, 0.005, 0.0025, 0.0025, 0.0025])
+
+
+def test_a_corpus_of_which_nothing_fits_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="no sentence pairs to learn from; check the corpus and max_len"):
+        make(tmp_path, max_len=3)
+
+
+def test_a_device_that_is_not_there_is_refused():
+    assert choose_device("cpu") == CPU
+    assert choose_device("auto").type in ("cpu", "cuda", "mps")
+    for name in ("abacus", "cuda:99"):
+        with pytest.raises(ValueError, match=f"device '{name}' is not to be had here .*; use --device auto"):
+            choose_device(name)
+
+
+# Presets
+
+
+SIZES = {"paper-base": 48_000_000, "annotated": 48_000_000, "gpt2": 92_000_000, "gpt-lab": 4_850_000, "translate": 2_800_000,
+         "shakespeare": 1_800_000}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_builds_at_its_full_size(name):
+    config = preset(name)
+    assert RunConfig.model_validate_json(config.model_dump_json()) == config
+    with torch.device("meta"):
+        model = Transformer(config.model)
+    if name in SIZES:
+        assert sum(p.numel() for p in model.parameters()) == pytest.approx(SIZES[name], rel=0.05)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_shrunken_copy_of_every_preset_trains(name, tmp_path):
+    config = preset(name)
+    small = {"d_model": 16, "n_heads": 2, "d_ff": 24, "max_len": 16, "vocab_size": 60, "steps": 2, "batch_tokens": 64,
+             "encoder_layers": min(config.model.encoder_layers, 2), "decoder_layers": min(config.model.decoder_layers, 2)}
+    if config.model.src_vocab_size:
+        small["src_vocab_size"] = 50
+    run = Trainer(tmp_path, config.set(small), device=CPU)
+    assert run.run() == "finished"
+    for path in (tmp_path / "last", tmp_path / "best"):
+        found = checkpoint.load(path)
+        kept = ("norm", "positions", "activation", "tie_embeddings", "init", "embedding_scale", "logits_bias")
+        assert all(getattr(found.config, field) == getattr(config.model, field) for field in kept)
+        assert found.tokenizer.kind == config.train.tokenizer
+        assert found.tokenizer.standardise == config.train.standardise
+
+
+def test_an_unknown_preset_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match="no preset 'gpt9'; there are paper-base, annotated"):
+        preset("gpt9")
+
+
+def test_an_unknown_setting_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match="unknown setting colour; known are .*d_model.*lr"):
+        TINY.set({"colour": "red"})
+
+
+def test_state_that_resuming_needs_is_plain_json_and_tensors(tmp_path):
+    make(tmp_path, steps=3, optimizer="muon").run()
+    assert orjson.loads((tmp_path / "last" / "state.json").read_bytes()).keys() >= {"step", "factor", "stale", "best"}
+    assert "random.cpu" in load_file(tmp_path / "last" / "state.safetensors")
