@@ -29,19 +29,20 @@ from transformer.training.trainer import Trainer, TrainingError, choose_device, 
 ROOT = Path(__file__).resolve().parents[2]
 CPU = torch.device("cpu")
 
-WORDS = [("a dog", "un chien"), ("the cat", "le chat"), ("my house", "ma maison"), ("some bread", "du pain"),
-         ("you", "toi"), ("the old man", "le vieil homme")]
-PAIRS = [(f"{who} {does} {what}.", [f"{qui} {fait} {quoi}."])
-         for (who, qui), (does, fait), (what, quoi) in product(
-             [("I", "je"), ("we", "nous"), ("she", "elle")], [("see", "vois"), ("like", "aime"), ("want", "veux")], WORDS)]
+WHO = [("I", "je"), ("we", "nous"), ("she", "elle")]
+DOES = [("see", "vois"), ("like", "aime"), ("want", "veux")]
+WHAT = [("a dog", "un chien"), ("the cat", "le chat"), ("my house", "ma maison"), ("some bread", "du pain"),
+        ("you", "toi"), ("the old man", "le vieil homme")]
+PAIRS = [(" ".join(english) + ".", [" ".join(french) + "."])
+         for english, french in (zip(*words, strict=True) for words in product(WHO, DOES, WHAT))]
 TEXT = "".join(f"{english}\n{french[0].capitalize()}\n\n" for english, french in PAIRS)
 PAIR_CORPUS = PairCorpus("made up", "0" * 64, "public domain", "nobody", {
-    "train": dict(PAIRS[:-8]), "validation": dict(PAIRS[-8:-4]), "test": dict(PAIRS[-4:])})
+    "train": dict(PAIRS[:-4]), "validation": dict(PAIRS[-4:-2]), "test": dict(PAIRS[-2:])})
 TEXT_CORPUS = TextCorpus("made up", "1" * 64, "public domain", "nobody", TEXT)
 
 TINY = RunConfig(
-    model=ModelConfig(d_model=16, n_heads=2, encoder_layers=2, decoder_layers=2, d_ff=24, vocab_size=60, max_len=16),
-    train=TrainConfig(tokenizer="word", steps=20, batch_tokens=80, lr=1e-2, warmup=3, eval_every=6, save_every=5))
+    model=ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=2, d_ff=24, vocab_size=60, max_len=16),
+    train=TrainConfig(tokenizer="word", steps=14, batch_tokens=80, lr=1e-2, warmup=3, eval_every=6, save_every=5))
 WRITES = {"task": "language-model", "corpus": "tiny-shakespeare", "tokenizer": "char", "encoder_layers": 0,
           "label_smoothing": 0.0, "positions": "rotary"}
 
@@ -83,7 +84,8 @@ def status(folder):
 def rows(folder):
     """The metrics, without what depends on the clock."""
     clock = ("time", "seconds", "tokens_per_sec")
-    return [{key: value for key, value in row.items() if key not in clock} for row in metrics.read(folder / "metrics.jsonl")]
+    return [{key: value for key, value in row.items() if key not in clock}
+            for row in metrics.read(folder / "metrics.jsonl")]
 
 
 def outcome(folder):
@@ -91,6 +93,21 @@ def outcome(folder):
     plain = {k: v for k, v in json.loads((folder / "last" / "state.json").read_text()).items() if k != "seconds"}
     tensors = {str(path.relative_to(folder)): load_file(path) for path in folder.rglob("*.safetensors")}
     return rows(folder), plain, tensors
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """whole({"lr": 0.1}): the outcome of such a run that nothing interrupted."""
+    known = {}
+
+    def run(settings):
+        if (key := str(settings)) not in known:
+            folder = tmp_path_factory.mktemp("whole")
+            assert make(folder, **settings).run() == "finished"
+            known[key] = outcome(folder)
+        return known[key]
+
+    return run
 
 
 def assert_same(one, other):
@@ -126,18 +143,16 @@ def test_the_loss_falls_and_the_run_finishes(tmp_path, settings):
     assert last["grad_norm"] > 0
 
 
-def test_the_same_seed_gives_the_same_losses_and_another_seed_others(tmp_path):
-    for name, seed in (("one", 1), ("same", 1), ("other", 2)):
-        make(tmp_path / name, seed=seed).run()
-    assert_same(outcome(tmp_path / "one"), outcome(tmp_path / "same"))
-    assert rows(tmp_path / "one") != rows(tmp_path / "other")
+def test_the_same_seed_gives_the_same_losses_and_another_seed_others(tmp_path, whole):
+    make(tmp_path).run()
+    assert_same(outcome(tmp_path), whole({}))
+    assert rows(tmp_path) != whole({"seed": 2})[0]
 
 
-def test_looking_on_the_way_changes_nothing(tmp_path):
-    for name, often in (("often", 2), ("rarely", 20)):
-        make(tmp_path / name, eval_every=often, save_every=often).run()
-    some, others = (load_file(tmp_path / name / "last" / "model.safetensors") for name in ("often", "rarely"))
-    assert all(torch.equal(weight, others[name]) for name, weight in some.items())
+def test_looking_on_the_way_changes_nothing(tmp_path, whole):
+    make(tmp_path, eval_every=2, save_every=3).run()
+    found, expected = load_file(tmp_path / "last" / "model.safetensors"), whole({})[2]["last/model.safetensors"]
+    assert all(torch.equal(weight, expected[name]) for name, weight in found.items())
 
 
 def test_half_precision_on_the_way_keeps_weights_in_full(tmp_path):
@@ -195,40 +210,38 @@ def test_gradients_are_clipped(tmp_path):
 @pytest.mark.parametrize(("settings", "stops"), [
     ({}, [7]),
     ({}, [10]),
-    ({"accumulate": 2}, [3, 14]),
+    ({"accumulate": 2}, [3, 11]),
     ({"optimizer": "muon"}, [13]),
     ({"optimizer": "rmsprop", "schedule": "plateau", "plateau_patience": 1, "eval_every": 3, "lr": 0.05}, [11]),
     ({"optimizer": "adam", "schedule": "inverse_sqrt", "output_dropout": 0.3}, [1]),
     ({**WRITES, "optimizer": "muon", "accumulate": 2}, [9]),
-    ({"src_vocab_size": 50, "tie_embeddings": False, "standardise": True}, [12]),
+    ({"src_vocab_size": 50, "tie_embeddings": False, "standardise": True}, [7]),
 ], ids=str)
-def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path, settings, stops):
-    assert make(tmp_path / "whole", **settings).run() == "finished"
+def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path, whole, settings, stops):
     for stop in stops:
-        run = stop_after(make(tmp_path / "parts", **settings), stop)
+        run = stop_after(make(tmp_path, **settings), stop)
         assert run.run() == "stopped"
-        assert run.step == status(tmp_path / "parts")["step"] == stop
-        assert stop % len(run.task.batches)  # in the middle of an epoch
-    assert make(tmp_path / "parts", **settings).run() == "finished"
-    assert_same(outcome(tmp_path / "whole"), outcome(tmp_path / "parts"))
+        assert run.step == status(tmp_path)["step"] == stop
+        assert run.epoch % 1  # in the middle of one
+    assert make(tmp_path, **settings).run() == "finished"
+    assert_same(outcome(tmp_path), whole(settings))
 
 
-@pytest.mark.parametrize("crash", [8, 10, 14])
-def test_a_run_that_crashed_goes_on_from_its_last_save_and_ends_the_same(tmp_path, crash):
+@pytest.mark.parametrize("crash", [8, 10])
+def test_a_run_that_crashed_goes_on_from_its_last_save_and_ends_the_same(tmp_path, whole, crash):
     def fail():
         raise RuntimeError("out of memory")
 
-    make(tmp_path / "whole").run()
     with pytest.raises(RuntimeError, match="out of memory"):
-        at(make(tmp_path / "parts"), crash, fail).run()
-    assert status(tmp_path / "parts") | {"state": "failed", "why": "out of memory"} == status(tmp_path / "parts")
-    with open(tmp_path / "parts" / "metrics.jsonl", "ab") as file:
+        at(make(tmp_path), crash, fail).run()
+    assert status(tmp_path) | {"state": "failed", "why": "out of memory"} == status(tmp_path)
+    with open(tmp_path / "metrics.jsonl", "ab") as file:
         file.write(b'{"step": 11, "lo')  # as a process that was killed leaves it
-    run = make(tmp_path / "parts")
+    run = make(tmp_path)
     assert run.step == crash - crash % 5
-    assert all(row["step"] <= run.step for row in rows(tmp_path / "parts"))
+    assert all(row["step"] <= run.step for row in rows(tmp_path))
     run.run()
-    assert_same(outcome(tmp_path / "whole"), outcome(tmp_path / "parts"))
+    assert_same(outcome(tmp_path), whole({}))
 
 
 def test_a_run_killed_between_two_renames_goes_on(tmp_path):
@@ -244,14 +257,11 @@ def test_a_finished_run_has_nothing_left_to_do(tmp_path):
     assert_same(before, outcome(tmp_path))
 
 
-def test_minutes_stop_early_and_leave_the_schedule_alone(tmp_path):
+def test_minutes_stop_early_and_leave_the_schedule_alone(tmp_path, whole):
     assert make(tmp_path).run(minutes=1e-12) == "stopped"
     assert status(tmp_path)["step"] == 0
-    run = make(tmp_path)
-    assert run.run() == "finished"
-    assert run.step == 20
-    make(tmp_path / "whole").run()
-    assert rows(tmp_path) == rows(tmp_path / "whole")
+    assert make(tmp_path).run() == "finished"
+    assert rows(tmp_path) == whole({})[0]
 
 
 CHILD = """
@@ -269,17 +279,16 @@ print(run.run())
 """
 
 
-def test_sigterm_saves_and_exits_and_another_process_goes_on_exactly(tmp_path):
-    result = subprocess.run([sys.executable, "-c", CHILD, __file__, str(tmp_path / "parts")], cwd=ROOT, timeout=120,
+def test_sigterm_saves_and_exits_and_another_process_goes_on_exactly(tmp_path, whole):
+    result = subprocess.run([sys.executable, "-c", CHILD, __file__, str(tmp_path)], cwd=ROOT, timeout=120,
                             capture_output=True, text=True)
     assert (result.returncode, result.stdout) == (0, "stopped\n"), result.stderr
-    about = status(tmp_path / "parts")
+    about = status(tmp_path)
     assert about | {"state": "stopped", "why": None, "step": 7} == about
     assert about["pid"] not in (os.getpid(), None)
-    assert checkpoint.load(tmp_path / "parts" / "last").description.step == 7
-    make(tmp_path / "parts", optimizer="muon").run()
-    make(tmp_path / "whole", optimizer="muon").run()
-    assert_same(outcome(tmp_path / "parts"), outcome(tmp_path / "whole"))
+    assert checkpoint.load(tmp_path / "last").description.step == 7
+    make(tmp_path, optimizer="muon").run()
+    assert_same(outcome(tmp_path), whole({"optimizer": "muon"}))
 
 
 def test_sigterm_is_handled_only_while_training(tmp_path):
@@ -336,9 +345,9 @@ def test_snapshots_are_spaced_by_the_logarithm_of_the_step(total, count):
     found = sorted(log_steps(total, count))
     assert found[0] == 1
     assert found[-1] == total
-    assert len(found) == count if total > count**2 else len(found) <= count
+    assert count / 2 < len(found) <= count or len(found) == total  # the first ones fall together
     ratios = [later / earlier for earlier, later in pairwise(found) if earlier > count]
-    assert not ratios or max(ratios) / min(ratios) < 1.25
+    assert not ratios or max(ratios) / min(ratios) < 1.1
 
 
 @pytest.mark.parametrize("settings", [{}, WRITES], ids=["translation", "text"])
@@ -368,7 +377,8 @@ def test_snapshots_of_weights_and_attention_are_there(tmp_path, settings):
             read, source = len(text["target"]), len(text["source"] or ())
             shapes = {"encoder": (source, source), "decoder": (read, read), "cross": (read, source)}
             assert bytes_.dtype == torch.uint8
-            assert bytes_.shape == (2, 2, *shapes[name.split(".")[1]])
+            layers = 1 if name.endswith("encoder") else 2
+            assert bytes_.shape == (layers, 2, *shapes[name.split(".")[1]])
             assert max(bytes_.shape[2:]) <= 32
             sums = (bytes_.double() / 255).square().sum(-1)
             torch.testing.assert_close(sums, torch.ones_like(sums), atol=0.05, rtol=0)
@@ -395,7 +405,7 @@ def test_a_checkpoint_of_a_run_says_what_it_was_learned_from(tmp_path):
         assert found.meta["corpus"] == "made up"
         assert found.meta["corpus_sha256"] == "0" * 64
         assert found.meta["device"] == "cpu"
-        assert found.meta["train_pairs"] == len(PAIRS) - 8
+        assert found.meta["train_pairs"] == len(PAIRS) - 4
         assert found.meta["tokenizer_sha256"] == found.tokenizer.digest
         assert (tmp_path / name / "metrics.jsonl").exists()
     assert RunConfig.model_validate_json((tmp_path / "config.json").read_bytes()) == run.config
@@ -453,8 +463,7 @@ def test_a_device_that_is_not_there_is_refused():
 # Presets
 
 
-SIZES = {"paper-base": 48_000_000, "annotated": 48_000_000, "gpt2": 92_000_000, "gpt-lab": 4_850_000, "translate": 2_800_000,
-         "shakespeare": 1_800_000}
+SIZES = {"paper-base": 48_000_000, "annotated": 48_000_000, "gpt2": 92_000_000, "shakespeare": 1_800_000}
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -470,8 +479,9 @@ def test_every_preset_builds_at_its_full_size(name):
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_shrunken_copy_of_every_preset_trains(name, tmp_path):
     config = preset(name)
-    small = {"d_model": 16, "n_heads": 2, "d_ff": 24, "max_len": 16, "vocab_size": 60, "steps": 2, "batch_tokens": 64,
-             "encoder_layers": min(config.model.encoder_layers, 2), "decoder_layers": min(config.model.decoder_layers, 2)}
+    layers = {name: min(getattr(config.model, name), 1) for name in ("encoder_layers", "decoder_layers")}
+    small = {"d_model": 16, "n_heads": 2, "d_ff": 24, "max_len": 30, "vocab_size": 45, "steps": 2, "batch_tokens": 64}
+    small |= layers
     if config.model.src_vocab_size:
         small["src_vocab_size"] = 50
     run = Trainer(tmp_path, config.set(small), device=CPU)
