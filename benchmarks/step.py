@@ -129,8 +129,8 @@ class Task:
         encoded = self.theirs.get_encoder()(self.src, output_attentions=True)
         read, past, outputs = self.theirs.config.decoder_start_token_id, None, [encoded]
         for id in self.forced:
-            output = self.theirs(encoder_outputs=encoded, decoder_input_ids=torch.tensor([[read]]), past_key_values=past,
-                                 use_cache=True, output_attentions=True)
+            output = self.theirs(encoder_outputs=encoded, decoder_input_ids=torch.tensor([[read]]),
+                                 past_key_values=past, use_cache=True, output_attentions=True)
             read, past = id, output.past_key_values
             outputs.append(output)
         return outputs
@@ -209,7 +209,8 @@ def main(
         print(f"{'medians in milliseconds':60}{'ours':>10}{'peer':>10}{'peer / ours':>14}")
         taken = measure({"end": task.ours_at_the_end, "generate": task.generate, "every": task.ours_at_every_step,
                          "loop": task.loop}, repeats)
-        for reads, ours in (("weights read after the last step", "end"), ("all weights so far read at every step", "every")):
+        for reads, ours in (("weights read after the last step", "end"),
+                            ("all weights so far read at every step", "every")):
             for against, peer in (("generate", "generate"), ("loop of forward", "loop")):
                 row = {"shape": name, "row": f"{reads}, against {against}", "ours": taken[ours], "peer": taken[peer],
                        "ratio": taken[peer] / taken[ours]}

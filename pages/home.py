@@ -69,8 +69,8 @@ for page, title, what in PAGES:
 with st.expander("How to read an attention picture"):
     st.markdown(
         "A transformer turns each token into a vector. An **attention head** lets one token, the *query*, collect "
-        "information from others, the *keys*: it gives every key a weight, and the weights of one query add up to 1. In "
-        "the pictures each row is a query and each column a key; the scale under a picture says which colour is which "
-        "weight. Several heads work side by side in each layer, and layers follow one another.\n\n"
+        "information from others, the *keys*: it gives every key a weight, and the weights of one query add up to 1. "
+        "In the pictures each row is a query and each column a key; the scale under a picture says which colour is "
+        "which weight. Several heads work side by side in each layer, and layers follow one another.\n\n"
         "Attention shows where a head looks. It does not show by itself why the model decided as it did: what is moved "
         "from there, and what later layers make of it, counts too.")

@@ -50,13 +50,14 @@ with read:
     st.markdown("**English, as the encoder reads it**")
     unknown = [at for at, piece in enumerate(step.source) if piece.unknown]
     shown = [*(piece.text for piece in step.source), source_pieces[-1]]  # the encoder reads an end token after them
-    st.html(figures.token_chips(shown, label="source tokens", unknown=unknown, weights=newest if kind == "cross" else None))
+    st.html(figures.token_chips(shown, label="source tokens", unknown=unknown,
+                                weights=newest if kind == "cross" else None))
     if unknown:
         st.caption("Dashed: not in the vocabulary. The model sees only that something stands there.")
 with written:
     st.markdown("**French, as the decoder writes it**")
-    st.html(figures.token_chips([*tokens, step.piece, *tokens_after(walk)], label="target tokens", predicted=len(tokens),
-                                weights=newest if kind == "decoder" else None))
+    st.html(figures.token_chips([*tokens, step.piece, *tokens_after(walk)], label="target tokens",
+                                predicted=len(tokens), weights=newest if kind == "decoder" else None))
     st.caption("Outlined: the token predicted now. ␣ is a space." + (
         " Shaded: where the chosen head looks from the newest token read." if kind != "encoder" else ""))
 
@@ -75,7 +76,8 @@ with references:
         if len(answers) > 8:
             st.caption(f"and {len(answers) - 8} more")
     elif known is None and trained_on:
-        st.caption(f"For sentences of {trained_on}, reference translations are shown here once the corpus is on this machine.")
+        st.caption(f"For sentences of {trained_on}, reference translations are shown here once the corpus is on this "
+                   "machine.")
         if st.button(f"Download {trained_on}", key=f"{PAGE}_download"):
             try:
                 with st.spinner(f"Downloading {trained_on}…"):

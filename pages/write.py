@@ -39,8 +39,8 @@ show_controls(PAGE, walk)
 read = step.axes(kind)[0]
 unknown = [at for at, piece in enumerate(step.source) if piece.unknown]
 shown = [step.source[at].text if at in unknown else piece for at, piece in enumerate(read)]
-st.markdown("**What the decoder has read, and the token it predicts now** (outlined). Shaded: where the chosen head looks "
-            "from the newest token read.")
+st.markdown("**What the decoder has read, and the token it predicts now** (outlined). Shaded: where the chosen head "
+            "looks from the newest token read.")
 st.html(figures.token_chips([*shown, step.piece, *tokens_after(walk)], label="tokens", unknown=unknown,
                             weights=weights[layer, head, -1], predicted=len(read), small=True))
 if unknown:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-LONGEST = 400  # lines; a file is one idea
+LONGEST = {"tests": 600}  # lines
+ELSEWHERE = 400  # a file is one idea
 
 # What nobody under this name may import.
 NEVER = {
@@ -19,6 +20,7 @@ NEVER = {
     "ui.figures": ("streamlit", "torch", "transformer"),
     "transformer": ("pages", "ui", "app", "streamlit", "plotly", "altair", "transformer.__main__"),
     "transformer.decoding": ("transformer.data", "transformer.evaluate", "transformer.attention_view"),
+    "transformer.search": ("transformer.data", "transformer.evaluate", "transformer.attention_view"),
     "transformer.analysis": ("transformer.data", "transformer.evaluate", "transformer.attention_view"),
     "transformer.training": ("transformer.attention_view",),
 }
@@ -134,10 +136,11 @@ def wrong_files(root: Path) -> list[str]:
     found = []
     for path in paths:
         name = path.relative_to(root)
+        most = LONGEST.get(name.parts[0], ELSEWHERE)
         if path.stem in ("utils", "helpers", "common"):
             found.append(f"{name}: a name that says nothing")
-        if path.suffix in (".py", ".js", ".css") and (length := len(path.read_text("utf-8").splitlines())) > LONGEST:
-            found.append(f"{name}: {length} lines, at most {LONGEST}")
+        if path.suffix in (".py", ".js", ".css") and (length := len(path.read_text("utf-8").splitlines())) > most:
+            found.append(f"{name}: {length} lines, at most {most}")
         if path.suffix == ".py" and name.parts[0] == "pages":
             if len(name.parts) > 2:
                 found.append(f"{name}: pages are flat")
@@ -245,7 +248,7 @@ def test_a_planted_circle_cache_name_and_length_are_found(tmp_path):
             "ui/__init__.py": "",
             "ui/stepper.py": "@st.cache_data\ndef f(): ...",
             "ui/resources.py": "@st.cache_resource\ndef f(): ...",
-            "ui/view.css": "\n" * (LONGEST + 1),
+            "ui/view.css": "\n" * (ELSEWHERE + 1),
             "pages/home.py": "from streamlit import cache_data",
             "pages/code.py": "",
             "tests/helpers.py": "",

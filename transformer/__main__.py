@@ -160,7 +160,7 @@ def translate(
 ) -> None:
     """Translate sentences, one a line."""
     from transformer.checkpoint import load
-    from transformer.decoding import translate as run
+    from transformer.search import translate as run
     from transformer.training.trainer import choose_device
 
     texts = texts or sys.stdin.read().splitlines()

@@ -49,8 +49,8 @@ splits that the training never saw.
 From scratch, on {processor}: {meta["step"]:,} steps, {tokens / 1e6:.1f} million target tokens,
 {meta["seconds"] / 60:.0f} minutes. Optimizer {train.optimizer}, learning rate {train.lr:g} with {train.warmup} steps of
 warm-up, then {train.schedule}; label smoothing {train.label_smoothing:g}, dropout {config.dropout:g},
-batches of {train.batch_tokens:,} tokens, seed {train.seed}. `config.json` holds every setting, `metrics.jsonl` the whole
-curve, and `attention/` what all heads did with a few pinned sentences at steps along the way.
+batches of {train.batch_tokens:,} tokens, seed {train.seed}. `config.json` holds every setting, `metrics.jsonl` the
+whole curve, and `attention/` what all heads did with a few pinned sentences at steps along the way.
 
 {curve}
 

@@ -1,4 +1,4 @@
-"""From a text to tokens, one step at a time to look at, or many sentences at once to measure.
+"""From a text to tokens, one step at a time, with all that every step computed at hand.
 
 B batch, S source length, T target length, H heads, D width of a head, V vocabulary.
 """
@@ -15,7 +15,7 @@ from torch import Tensor
 from transformer.checkpoint import Checkpoint
 from transformer.model import attention
 from transformer.model.attention import Attended, KeysValues
-from transformer.model.masks import causal_mask, padding_mask
+from transformer.model.masks import causal_mask
 from transformer.model.models import Heads
 from transformer.tokenizer import Piece, Tokenizer
 
@@ -267,19 +267,19 @@ def start(ckpt: Checkpoint, text: str, *, sampling: Sampling = GREEDY, heads: He
     config, model = ckpt.config, ckpt.model
     if not config.decoder_layers:
         raise ValueError(f"{ckpt.id} classifies and writes no tokens; choose a checkpoint that translates or writes")
-    pieces = _reader(ckpt).pieces(text)
+    pieces = reader(ckpt).pieces(text)
     ids = [piece.id for piece in pieces]
     src, src_looked, memory, prompt = None, None, None, ids or [config.start_id]
     if config.encoder_layers:
         if not ids:
             raise ValueError("there is nothing to translate; type a sentence")
         src = torch.tensor([[*ids, config.eos_id]], device=ckpt.device)
-        _check_length(src.shape[1], config.max_len)
+        check_length(src.shape[1], config.max_len)
         encoded = model.encode(src, heads=heads)
         src_looked = _looked(encoded.attention, [], src.shape[1])
         memory = torch.stack([torch.cat(layer) for layer in model.project_memory(encoded.x)])
         prompt = [config.start_id]
-    _check_length(len(prompt), config.max_len)
+    check_length(len(prompt), config.max_len)
     decoded = model.decode(torch.tensor([prompt], device=ckpt.device), None if memory is None else _keys_values(memory),
                            heads=heads)
     rows = _Rows(decoded.x[0], _looked(decoded.attention, decoded.cross, len(prompt)))
@@ -288,13 +288,13 @@ def start(ckpt: Checkpoint, text: str, *, sampling: Sampling = GREEDY, heads: He
     return _decided(Step(0, -1, -1, tuple(prompt), None, context, rows), sampling)
 
 
-def _reader(ckpt: Checkpoint) -> Tokenizer:
+def reader(ckpt: Checkpoint) -> Tokenizer:
     if ckpt.source_tokenizer is None:
         raise ValueError(f"{ckpt.id} has no tokenizer, so it cannot read text")
     return ckpt.source_tokenizer
 
 
-def _check_length(tokens: int, limit: int) -> None:
+def check_length(tokens: int, limit: int) -> None:
     if tokens > limit:
         raise ValueError(f"the text is {tokens:,} tokens long and this model reads at most {limit:,}; shorten it")
 
@@ -363,19 +363,19 @@ class Reading:
 def attend(ckpt: Checkpoint, text: str, target: str | None = None, heads: Heads | None = None) -> Reading:
     """Read a text (and a target, teacher-forced) at once. Raises ValueError as `start` does."""
     config, model = ckpt.config, ckpt.model
-    ids = _reader(ckpt).encode(text)
+    ids = reader(ckpt).encode(text)
     layers, masks, memory, src, prompt = {}, {}, None, None, ids or [config.start_id]
     if config.encoder_layers:
         if not ids:
             raise ValueError("there is nothing to read; type a sentence")
         src = torch.tensor([ids if not config.decoder_layers else [*ids, config.eos_id]], device=ckpt.device)
-        _check_length(src.shape[1], config.max_len)
+        check_length(src.shape[1], config.max_len)
         encoded = model.encode(src, heads=heads, readable=True)
         memory, layers["encoder"] = encoded.x, encoded.attention
         masks["encoder"] = torch.ones(src.shape[1], src.shape[1], dtype=torch.bool)
         prompt = [config.start_id, *(ckpt.tokenizer.encode(target) if target else [])]
     if config.decoder_layers:
-        _check_length(len(prompt), config.max_len)
+        check_length(len(prompt), config.max_len)
         decoded = model.decode(torch.tensor([prompt], device=ckpt.device), memory, heads=heads, readable=True)
         layers["decoder"], masks["decoder"] = decoded.attention, causal_mask(len(prompt), len(prompt))[0, 0]
         if decoded.cross:
@@ -386,102 +386,3 @@ def attend(ckpt: Checkpoint, text: str, target: str | None = None, heads: Heads 
         logits = model.classify(memory, src)[0]
     return Reading(logits, {kind: torch.cat([a.weights for a in seen]) for kind, seen in layers.items()},
                    {kind: torch.cat([a.scores for a in seen]) for kind, seen in layers.items()}, masks)
-
-
-def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: int = 200, length_penalty: float = 0.6,
-              batch_tokens: int = 2_048, watch: Callable[[int], None] = lambda done: None) -> list[str]:
-    """Translate many sentences, batched by length and cached; beam 1 is greedy.
-
-    length_penalty is alpha of Wu et al. 2016, equation 14. watch is called with the number of sentences done. A text
-    that is empty translates to "".
-    """
-    config = ckpt.config
-    if not (config.encoder_layers and config.decoder_layers):
-        raise ValueError(f"{ckpt.id} does not translate: it is not an encoder-decoder")
-    if not 1 <= beam <= 64:
-        raise ValueError(f"beam is {beam}; choose 1 (greedy) to 64")
-    rows = [[*ids, config.eos_id] if ids else [] for ids in _reader(ckpt).encode_batch(texts)]
-    for row in rows:
-        _check_length(len(row), config.max_len)
-    order = sorted((i for i, row in enumerate(rows) if row), key=lambda i: len(rows[i]))
-    out, done = [""] * len(texts), 0
-    while done < len(order):
-        chosen, longest = [], 0
-        for i in order[done:]:
-            longest = max(longest, len(rows[i]))
-            if chosen and longest * beam * (len(chosen) + 1) > batch_tokens:
-                break
-            chosen.append(i)
-        src = torch.full((len(chosen), len(rows[chosen[-1]])), config.pad_id)
-        for row, i in enumerate(chosen):
-            src[row, : len(rows[i])] = torch.tensor(rows[i])
-        found = search(ckpt, src.to(ckpt.device), beam=beam, max_steps=max_steps, length_penalty=length_penalty)
-        for i, ids in zip(chosen, found, strict=True):
-            out[i] = ckpt.tokenizer.decode(ids)
-        done += len(chosen)
-        watch(done)
-    return out
-
-
-@torch.no_grad()
-def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200,
-           length_penalty: float = 0.6) -> list[list[int]]:
-    """Beam search over a batch of sources (B, S), keys and values cached -> B lists of ids, without the end token.
-
-    A hypothesis ends with the end token; a sentence is done when `beam` of its hypotheses have ended, or when no open
-    one can still beat the best of them.
-    """
-    config, model, device = ckpt.config, ckpt.model, src.device
-    max_steps = min(max_steps, config.max_len)
-    sentences = src.shape[0]
-    memory_mask = padding_mask(src, config.pad_id).repeat_interleave(beam, dim=0)  # (B * beam, 1, 1, S)
-    memory = [KeysValues(*(x.repeat_interleave(beam, dim=0) for x in kv))
-              for kv in model.project_memory(model.encode(src).x)]
-    tokens = torch.full((sentences * beam, 1), config.start_id, device=device)
-    totals = torch.full((sentences, beam), float("-inf"), device=device)
-    totals[:, 0] = 0.0  # all beams start the same; only one may go on
-    past: list[KeysValues] | None = None
-    live = list(range(sentences))  # which sentence each block of `beam` rows belongs to
-    ended: list[list[tuple[float, list[int]]]] = [[] for _ in range(sentences)]
-
-    def penalised(total: float, length: int) -> float:
-        return total / ((5 + length) / 6) ** length_penalty
-
-    for length in range(1, max_steps + 1):
-        decoded = model.decode(tokens[:, -1:], memory, memory_mask=memory_mask, past=past)
-        past = [a.memory for a in decoded.attention]
-        log_probabilities = model.project(decoded.x[:, -1]).log_softmax(dim=-1).unflatten(0, (len(live), beam))
-        vocab = log_probabilities.shape[-1]
-        # as many again as there are beams, so that enough stay open even if `beam` of them end
-        best, flat = (totals[:, :, None] + log_probabilities).flatten(1).topk(min(2 * beam, beam * vocab), dim=1)
-        rows, new, keep, kept_totals = [], [], [], []
-        for block, sentence in enumerate(live):
-            opened = 0
-            for rank, (total, place) in enumerate(zip(best[block].tolist(), flat[block].tolist(), strict=True)):
-                row, id = block * beam + place // vocab, place % vocab
-                if id == config.eos_id or length == max_steps:
-                    if rank < beam and total > float("-inf"):  # -inf: a beam that was never begun
-                        ids = tokens[row, 1:].tolist() + ([] if id == config.eos_id else [id])
-                        ended[sentence].append((penalised(total, length), ids))
-                elif opened < beam:
-                    rows.append(row)
-                    new.append(id)
-                    kept_totals.append(total)
-                    opened += 1
-            finished = len(ended[sentence]) >= beam or length == max_steps
-            if not finished and ended[sentence]:
-                # its total can only fall, and the longest sentence has the most to gain from the penalty
-                finished = max(ended[sentence])[0] >= penalised(kept_totals[-opened], max_steps)
-            if finished:
-                del rows[len(rows) - opened:], new[len(new) - opened:], kept_totals[len(kept_totals) - opened:]
-            else:
-                keep.append(sentence)
-        if not keep:
-            break
-        index = torch.tensor(rows, device=device)
-        if len(keep) < len(live):
-            memory, memory_mask = [KeysValues(*(x[index] for x in kv)) for kv in memory], memory_mask[index]
-        past = [KeysValues(*(x[index] for x in kv)) for kv in past]
-        tokens = torch.cat([tokens[index], torch.tensor(new, device=device)[:, None]], dim=1)
-        totals, live = torch.tensor(kept_totals, device=device).view(len(keep), beam), keep
-    return [max(found)[1] if found else [] for found in ended]

@@ -12,8 +12,8 @@ from torch.nn import functional as F
 from transformer.checkpoint import Checkpoint
 from transformer.data.batches import Batch, WindowBatches
 from transformer.data.corpora import Pair, TextCorpus, corpus, unseen
-from transformer.decoding import translate
 from transformer.model.models import Transformer
+from transformer.search import translate
 
 Watch = Callable[[int, int], None]  # done, of
 

@@ -30,7 +30,7 @@ def chosen_head(page: str, step: Step) -> tuple[str, int, int]:
 def source_line(step: Step) -> str:
     """What every figure says of where it comes from."""
     trained = step.ckpt.meta.get("step")
-    return f"{step.ckpt.id} · " + (f"training step {trained:,}" if trained is not None else "training step not recorded")
+    return f"{step.ckpt.id} · training step {'not recorded' if trained is None else f'{trained:,}'}"
 
 
 def choose_head(page: str, step: Step) -> None:
@@ -47,20 +47,22 @@ def choose_head(page: str, step: Step) -> None:
 
 
 def show_attention(page: str, step: Step, weights: np.ndarray, *, dark: bool) -> None:
-    """One head large and all heads small; weights (layers, H, Tq, Tk) of the chosen kind. Clicking a small one chooses it."""
+    """One head large, and all heads small to click; weights (layers, H, Tq, Tk) of the chosen kind."""
     kind, layer, head = (st.session_state[f"{page}_{name}"] for name in ("kind", "layer", "head"))
     queries, keys = step.axes(kind)
     mask, source = step.mask(kind).numpy(), source_line(step)
     one = weights[layer, head]
-    figure = figures.attention_heatmap(one, queries, keys, title=f"{kind.capitalize()} attention, {figures.head_label(layer, head)}",
-                                       source=source, mask=mask, newest=kind != "encoder", dark=dark)
+    title = f"{kind.capitalize()} attention, {figures.head_label(layer, head)}"
+    figure = figures.attention_heatmap(one, queries, keys, title=title, source=source, mask=mask,
+                                       newest=kind != "encoder", dark=dark)
     st.plotly_chart(figure, key=f"{page}_heatmap", config=figures.PLOTLY_CONFIG,
                     alt=figures.describe_attention(one, queries, keys, newest=kind != "encoder"))
-    st.caption(f"{MEANING[kind]} Each row adds up to 1; darker is more. Attention shows where a head looks, not why the model "
-               "decides.")
+    st.caption(f"{MEANING[kind]} Each row adds up to 1; the scale says which colour is which weight. Attention shows "
+               "where a head looks, not why the model decides.")
     grid = f"{page}_grid_{kind}_{layer}_{head}"
     st.plotly_chart(figures.head_grid(weights, kind=kind, selected=(layer, head), source=source, mask=mask, dark=dark),
-                    key=grid, on_select=partial(_clicked, page, grid), selection_mode="points", config=figures.PLOTLY_CONFIG,
+                    key=grid, on_select=partial(_clicked, page, grid), selection_mode="points",
+                    config=figures.PLOTLY_CONFIG,
                     alt=figures.describe_grid(weights, kind=kind, selected=(layer, head)))
 
 
@@ -78,11 +80,12 @@ def show_details(page: str, step: Step, weights: np.ndarray, *, dark: bool) -> N
     tabs = st.tabs(["Mask", "Positions", "Numbers"], key=f"{page}_details", on_change="rerun")
     if tabs[0].open:
         with tabs[0]:
-            figure = figures.mask_matrix(mask, queries, keys, title=f"Who may look at whom: {kind}", source=source, dark=dark)
+            figure = figures.mask_matrix(mask, queries, keys, title=f"Who may look at whom: {kind}", source=source,
+                                         dark=dark)
             st.plotly_chart(figure, key=f"{page}_mask", config=figures.PLOTLY_CONFIG,
                             alt=figures.describe_mask(mask, queries, keys))
-            st.caption("The causal mask: no token sees the ones after it, for when it was written they were not there yet "
-                       "(Vaswani et al. 2017, section 3.2.3)." if kind == "decoder" else
+            st.caption("The causal mask: no token sees the ones after it, for when it was written they were not there "
+                       "yet (Vaswani et al. 2017, section 3.2.3)." if kind == "decoder" else
                        "Every query may look at every key: with one sentence there is no padding to hide.")
     if tabs[1].open:
         with tabs[1]:
@@ -90,7 +93,8 @@ def show_details(page: str, step: Step, weights: np.ndarray, *, dark: bool) -> N
     if tabs[2].open:
         with tabs[2]:
             if weights[layer, head].size > 10_000:
-                st.info(f"{len(queries)} x {len(keys)} weights are too many for a table; hover over the picture for each.")
+                st.info(f"{len(queries)} x {len(keys)} weights are too many for a table; hover over the picture for "
+                        "each.")
             else:
                 st.html(figures.attention_table(weights[layer, head], queries, keys, kind=kind, layer=layer, head=head,
                                                 mask=mask, source=source))
@@ -105,11 +109,11 @@ def _show_positions(page: str, step: Step, kind: str, *, dark: bool) -> None:
         st.info("This model has no positional encoding: only the causal mask tells its tokens apart.")
         return
     encoding = table.numpy()
-    what = {"sinusoidal": "Sines and cosines added to the embeddings (Vaswani et al. 2017, section 3.5): low dimensions swing "
-                          "fast and tell neighbours apart, high ones slowly and tell near from far.",
+    what = {"sinusoidal": "Sines and cosines added to the embeddings (Vaswani et al. 2017, section 3.5): low "
+                          "dimensions swing fast and tell neighbours apart, high ones slowly and tell near from far.",
             "learned": "Learned vectors added to the embeddings, one for each position.",
-            "rotary": "Rotary positions turn queries and keys instead of adding to embeddings (Su et al. 2021); the curves "
-                      "are the cosines of the angles that each pair of features is turned by."}[positions]
+            "rotary": "Rotary positions turn queries and keys instead of adding to embeddings (Su et al. 2021); the "
+                      "curves are the cosines of the angles that each pair of features is turned by."}[positions]
     width = encoding.shape[1]
     dims = st.multiselect("Dimensions", range(width), default=sorted({0, 1, width // 8, width // 4, width // 2}),
                           key=f"{page}_dimensions", max_selections=12)

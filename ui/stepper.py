@@ -86,8 +86,9 @@ def choose_checkpoint(page: str, fits: Callable[[Description], bool]) -> Checkpo
         first = next(iter(offered))
         name = wanted.partition("@")[0]
         changed = any(id.partition("@")[0] == name for id in offered)
-        st.error(f"The checkpoint `{_code(wanted)}` is not here" + (": there is one of that name with other weights, so the "
-                 "picture would be another one." if changed else ". Ask whoever sent the link for its folder."))
+        st.error(f"The checkpoint `{_code(wanted)}` is not here" + (
+            ": there is one of that name with other weights, so the picture would be another one." if changed else
+            ". Ask whoever sent the link for its folder."))
         for entry in broken:
             st.caption(f"`{_code(entry.folder.name)}` cannot be opened: {_code(entry.error)}")
         st.button(f"Use {first} instead", on_click=partial(st.session_state.update, {key: first}))
@@ -190,8 +191,8 @@ def show_candidates(page: str, walk: Walk, *, source: str, dark: bool) -> None:
     st.caption("Click a bar to say that token and go on from there. The other way stays, as a branch.")
     left, right = st.columns(2)
     left.slider("Temperature", 0.0, HOTTEST, step=0.1, key=f"{page}_temperature", persist_state="session",
-                help="0 always takes the likeliest token. Above 0 a token is drawn: the higher, the bolder. It changes what "
-                     "is chosen from now on; tokens already chosen stay.")
+                help="0 always takes the likeliest token. Above 0 a token is drawn: the higher, the bolder. It changes "
+                     "what is chosen from now on; tokens already chosen stay.")
     right.slider("Top-k", 0, WIDEST, key=f"{page}_top_k", persist_state="session",
                  help="Draw only among the k likeliest tokens. 0: among all.")
     if sampling.temperature:
@@ -221,7 +222,8 @@ def _switch(page: str, at: int) -> None:
 def _brief(text: str, longest: int = 60) -> str:
     """The end of a text as a button's label, which is markdown: nothing in it may be read as such."""
     text = text if len(text) <= longest else "…" + text[-longest:]
-    return "".join(f"\\{c}" if c in r"\`*_{}[]()#+-.!|<>$:~^" else c for c in text.replace("\n", "↵")) or "(nothing yet)"
+    escaped = "".join(f"\\{c}" if c in r"\`*_{}[]()#+-.!|<>$:~^" else c for c in text.replace("\n", "↵"))
+    return escaped or "(nothing yet)"
 
 
 def example_pills(page: str, examples: list[str], labels: list[str] | None = None) -> None:

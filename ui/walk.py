@@ -140,10 +140,11 @@ class Link:
         values = {
             "checkpoint": self.checkpoint, "text": self.text,
             "choices": ",".join(f"{index}:{id}" for index, id in sorted(self.choices.items())) or None,
-            "temperature": f"{self.temperature:g}" if self.temperature is not None else None, "top_k": self.top_k or None,
-            "seed": self.seed or None, "step": self.step, "kind": self.kind, "layer": self.layer, "head": self.head}
+            "temperature": None if self.temperature is None else f"{self.temperature:g}",
+            "top_k": self.top_k or None, "seed": self.seed or None, "step": self.step,
+            "kind": self.kind, "layer": self.layer, "head": self.head}
         found = {name: str(value) for name, value in values.items() if value is not None}
-        if sum(len(quote(name, safe="")) + len(quote(value, safe="")) + 2 for name, value in found.items()) <= LONGEST_LINK:
+        if sum(len(quote(name + value, safe="")) + 2 for name, value in found.items()) <= LONGEST_LINK:
             return found, True
         return {name: value for name, value in found.items() if name not in ("text", "choices", "step")}, False
 

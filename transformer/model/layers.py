@@ -97,8 +97,9 @@ class Stack(nn.Module):
         self.layers = nn.ModuleList(Layer(config, cross=cross) for _ in range(layers))
         self.norm = nn.LayerNorm(config.d_model, eps=config.norm_eps) if config.norm == "pre" else nn.Identity()
 
-    def forward(self, x: Tensor, memory: Tensor | list[KeysValues] | None = None, *, past: list[KeysValues] | None = None,
-                heads: Tensor | None = None, cross_heads: Tensor | None = None, **options) -> StackOutput:
+    def forward(self, x: Tensor, memory: Tensor | list[KeysValues] | None = None, *,
+                past: list[KeysValues] | None = None, heads: Tensor | None = None, cross_heads: Tensor | None = None,
+                **options) -> StackOutput:
         """x (B, T, d_model). memory: one tensor, or each layer's rows; past: each layer's rows; heads (layers, H)."""
         inputs, attention, cross = [x], [], []
         for i, layer in enumerate(self.layers):

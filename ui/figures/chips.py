@@ -6,9 +6,11 @@ from ui.figures.labels import plain_label
 from ui.figures.palette import ACCENT
 
 STYLE = f"""<style>
-.chips {{ display: flex; flex-wrap: wrap; gap: .3rem; align-items: center; line-height: 1.5; max-height: 14rem; overflow: auto; }}
-.chips span {{ padding: .1rem .5rem; border-radius: .4rem; border: 1px solid rgba(128, 128, 128, .45); font-size: 1.05rem;
-  background: color-mix(in srgb, {ACCENT} calc(var(--weight, 0) * 75%), transparent); white-space: pre; }}
+.chips {{ display: flex; flex-wrap: wrap; gap: .3rem; align-items: center; line-height: 1.5;
+  max-height: 14rem; overflow: auto; }}
+.chips span {{ padding: .1rem .5rem; border-radius: .4rem; border: 1px solid rgba(128, 128, 128, .45);
+  background: color-mix(in srgb, {ACCENT} calc(var(--weight, 0) * 75%), transparent);
+  font-size: 1.05rem; white-space: pre; }}
 .chips.small span {{ padding: 0 .18rem; font-size: .95rem; border-color: rgba(128, 128, 128, .25); }}
 .chips .unknown {{ border: 2px dashed #d62728; }}
 .chips .predicted {{ border: 2px solid {ACCENT}; font-weight: 700; }}
@@ -16,8 +18,8 @@ STYLE = f"""<style>
 </style>"""
 
 
-def token_chips(pieces: Sequence[str], *, label: str, weights: Sequence[float] | None = None, unknown: Sequence[int] = (),
-                predicted: int | None = None, small: bool = False) -> str:
+def token_chips(pieces: Sequence[str], *, label: str, weights: Sequence[float] | None = None,
+                unknown: Sequence[int] = (), predicted: int | None = None, small: bool = False) -> str:
     """HTML for `st.html`: `weights` in [0, 1] shade the chips, positions in `unknown` are marked, and from
     `predicted` on nothing has been read yet: that one comes next, what follows is known only from having been there."""
     chips = []
@@ -32,7 +34,8 @@ def token_chips(pieces: Sequence[str], *, label: str, weights: Sequence[float] |
             hints.append(f"weight {weight:.3f}")
         # the square root, as in the heatmaps, so that small weights can be seen
         shade = f' style="--weight:{weight ** 0.5:.3f}"' if weight is not None else ""
+        text = escape(plain_label(piece, longest=None))
         chips.append(f'<span class="{" ".join(name for name, on in kinds.items() if on)}" data-position="{position}"'
-                     f' title="{escape(", ".join(hints))}"{shade}><bdi>{escape(plain_label(piece, longest=None))}</bdi></span>')
+                     f' title="{escape(", ".join(hints))}"{shade}><bdi>{text}</bdi></span>')
     small_class = " small" if small else ""
     return f'{STYLE}<div class="chips{small_class}" role="group" aria-label="{escape(label)}">{"".join(chips)}</div>'
