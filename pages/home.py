@@ -14,14 +14,17 @@ st.session_state["visited"] = "home"
 
 EXAMPLES = [
     ("Which word is being translated?", "translate",
-     {"text": "She is not as tall as her brother.", "step": "5", "kind": "cross", "layer": "2", "head": "0"},
-     "Step through a translation and watch the cross-attention move along the English sentence."),
+     {"text": "I like red wine.", "step": "4", "kind": "cross", "layer": "1", "head": "3"},
+     "French puts the colour after the noun. Step on: the cross-attention passes over *red* to *wine*, and then goes back "
+     "for it."),
     ("How does it read a question?", "translate",
-     {"text": "Do you know where he lives?", "step": "3", "kind": "encoder", "layer": "0", "head": "1"},
-     "The encoder sees the whole sentence at once: compare its heads, each looks for something else."),
-    ("Who taught it to spell?", "write",
-     {"text": "ROMEO:\nO, she doth teach", "step": "12", "kind": "decoder", "layer": "0", "head": "0"},
-     "Shakespeare, one character at a time: choose another letter than the model would, and see where that leads."),
+     {"text": "Do you know where he lives?", "step": "3", "kind": "encoder", "layer": "1", "head": "0"},
+     "The encoder sees the whole sentence at once. This head mostly looks one token back; click others and find one that "
+     "looks ahead."),
+    ("Where does a word end?", "write",
+     {"text": "ROMEO:\nO, she doth teach", "step": "12", "kind": "decoder", "layer": "2", "head": "1"},
+     "Shakespeare, one character at a time. This head keeps looking at spaces and line ends; choose another letter than "
+     "the model would, and see where that leads."),
 ]
 PAGES = [
     ("translate", "Translate",
@@ -31,7 +34,7 @@ PAGES = [
      "Shakespeare with a decoder alone, character by character: causal attention over all that was read, temperature "
      "and top-k, and links that bring back exactly this text."),
 ]
-HEADLINE, LAYER, HEAD = "I am cold.", 2, 0
+HEADLINE, LAYER, HEAD = "I like red wine.", 1, 3
 
 st.title("See what every attention head does", anchor=False)
 about, picture = st.columns(2, gap="large")
@@ -51,12 +54,13 @@ with picture:
         *_, step = steps(ckpt, HEADLINE)
         weights, (queries, keys) = step.attentions["cross"][LAYER, HEAD].numpy(), step.axes("cross")
         st.plotly_chart(figures.attention_heatmap(
-            weights, queries, keys, title=f"“{HEADLINE}” becomes “{step.output}”", newest=False,
-            source=f"cross-attention, {figures.head_label(LAYER, HEAD)} · {source_line(step)}",
+            weights, queries, keys, title=f"“{HEADLINE}” → “{step.output}”", newest=False,
+            source=f"{figures.head_label(LAYER, HEAD)} · {source_line(step)}",
             dark=st.context.theme.type == "dark"), config=figures.PLOTLY_CONFIG,
             alt=figures.describe_attention(weights, queries, keys, newest=False))
-        st.caption("Each row is a token of the translation, just read by the decoder; the columns are the English "
-                   "tokens it can look at. Every row adds up to 1.")
+        st.caption("Cross-attention: each row is a token of the translation that the decoder has just read; the columns are the English "
+                   "tokens it can look at to say the next one. After *le* this head looks at *wine*, after *vin* back at "
+                   "*red*: French puts the colour after the noun. Every row adds up to 1.")
     except CheckpointError as error:
         st.error(str(error))
 

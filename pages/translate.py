@@ -18,7 +18,7 @@ from ui.stepper import (
 )
 
 PAGE = "translate"
-EXAMPLES = ["I am cold.", "Do you know where he lives?", "She is not as tall as her brother.",
+EXAMPLES = ["I am cold.", "I like red wine.", "Do you know where he lives?", "She is not as tall as her brother.",
             "We have to go home before it gets dark."]
 
 dark = st.context.theme.type == "dark"
