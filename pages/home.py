@@ -15,16 +15,16 @@ st.session_state["visited"] = "home"
 EXAMPLES = [
     ("Which word is being translated?", "translate",
      {"text": "I like red wine.", "step": "4", "kind": "cross", "layer": "1", "head": "3"},
-     "French puts the colour after the noun. Step on: the cross-attention passes over *red* to *wine*, and then goes back "
-     "for it."),
+     "French puts the colour after the noun. Step on: the cross-attention passes over *red* to *wine*, and then goes "
+     "back for it."),
     ("How does it read a question?", "translate",
      {"text": "Do you know where he lives?", "step": "3", "kind": "encoder", "layer": "1", "head": "0"},
-     "The encoder sees the whole sentence at once. This head mostly looks one token back; click others and find one that "
-     "looks ahead."),
+     "The encoder sees the whole sentence at once. This head mostly looks one token back; click others and find one "
+     "that looks ahead."),
     ("Where does a word end?", "write",
      {"text": "ROMEO:\nO, she doth teach", "step": "12", "kind": "decoder", "layer": "2", "head": "1"},
-     "Shakespeare, one character at a time. This head keeps looking at spaces and line ends; choose another letter than "
-     "the model would, and see where that leads."),
+     "Shakespeare, one character at a time. This head keeps looking at spaces and line ends; choose another letter "
+     "than the model would, and see where that leads."),
 ]
 PAGES = [
     ("translate", "Translate",
@@ -58,9 +58,9 @@ with picture:
             source=f"{figures.head_label(LAYER, HEAD)} · {source_line(step)}",
             dark=st.context.theme.type == "dark"), config=figures.PLOTLY_CONFIG,
             alt=figures.describe_attention(weights, queries, keys, newest=False))
-        st.caption("Cross-attention: each row is a token of the translation that the decoder has just read; the columns are the English "
-                   "tokens it can look at to say the next one. After *le* this head looks at *wine*, after *vin* back at "
-                   "*red*: French puts the colour after the noun. Every row adds up to 1.")
+        st.caption("Cross-attention: each row is a token of the translation that the decoder has just read; the "
+                   "columns are the English tokens it can look at to say the next one. After *le* this head looks at "
+                   "*wine*, after *vin* back at *red*: French puts the colour after the noun. Every row adds up to 1.")
     except CheckpointError as error:
         st.error(str(error))
 
