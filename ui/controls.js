@@ -99,7 +99,7 @@ export default function ({ data, parentElement, setStateValue }) {
   document.addEventListener("keydown", onkeydown, { signal: window.headsUpKeys.signal });
   // what a mouse has chosen among does not keep the arrow keys; reached by keyboard (detail is 0) it does
   document.addEventListener("click", (event) => {
-    if (event.detail && event.target.closest?.("[role=radio], [role=tab]")) setTimeout(() => document.activeElement?.blur(), 0);
+    if (event.detail && event.composedPath()[0].closest?.("[role=radio], [role=tab]")) setTimeout(() => document.activeElement?.blur(), 0);
   }, { capture: true, signal: window.headsUpKeys.signal });
   // Python cannot tell the browser's Back from an address that it wrote itself; captured, this goes before Streamlit's rerun
   const here = window.location.pathname;

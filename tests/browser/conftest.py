@@ -218,16 +218,16 @@ def bars() -> Callable:
 
 
 @pytest.fixture
-def click_chart(settle) -> Callable:
-    """Clicks the nth of a chart's see-through targets: `click_chart(page, "candidates", 2)`."""
+def click_bar(settle) -> Callable:
+    """Clicks the nth candidate: `click_bar(page, 2)`."""
 
-    def click_chart(page, chart, nth):
-        target = page.locator(f"[class*=_{chart}_] .js-plotly-plot .trace:last-child .point").nth(nth)
+    def click_bar(page, nth):
+        target = settle(page).locator("[class*=_candidates_] .trace:last-child .point").nth(nth)
         target.evaluate("target => target.scrollIntoView({ block: 'center' })")
-        box = settle(page) and target.bounding_box()
+        box = target.bounding_box()
         page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
 
-    return click_chart
+    return click_bar
 
 
 @pytest.fixture
@@ -253,7 +253,7 @@ def picture(chips, bars, numbers) -> Callable:
     """All that a link should bring back, as one value to compare."""
 
     def picture(page):
-        titles = page.locator(".gtitle").all_text_contents()
+        titles = page.locator(".attention-view h4, .gtitle").all_text_contents()
         which, table = numbers(page)
         return {
             "step": page.get_by_role("toolbar", name="Steps").get_by_role("status").first.text_content(),

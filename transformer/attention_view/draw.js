@@ -1,6 +1,6 @@
 // Painting on a canvas, or on anything that has its few methods (see Vector): colours, the grid, one matrix, bars.
 const RAMP = ["#f1f9f3", "#baecd3", "#78dac3", "#17c3be", "#09abb6", "#008fa9", "#057298", "#03588a", "#144077", "#1e2852", "#16152b"];
-const NEGATIVE = ["#f7f7f7", "#b9a9d4", "#8160b1", "#4a2a82"], POSITIVE = ["#f7f7f7", "#f4b27f", "#e66100", "#8f3b00"];
+const NEGATIVE = ["#b9a9d4", "#8160b1", "#4a2a82"], POSITIVE = ["#f4b27f", "#e66100", "#8f3b00"];  // from zero out
 const FONT = "system-ui, sans-serif";
 
 const channels = (colour) => [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
@@ -14,16 +14,17 @@ const palettes = {};
 function palette(dark) {
   return (palettes[dark] ??= Array.from({ length: 513 }, (_, i) => {
     const at = (i - 256) / 256;
-    return { signed: between((at < 0 ? NEGATIVE : POSITIVE).map((c, j) => (dark && j === 0 ? "#16152b" : c)), Math.abs(at)),
+    const away = at < 0 ? NEGATIVE : POSITIVE;
+    return { signed: between(dark ? ["#16152b", ...[...away].reverse()] : ["#f7f7f7", ...away], Math.abs(at)),
              plain: between(dark ? [...RAMP].reverse() : RAMP, Math.max(at, 0)) };
   }));
 }
 const css = ([r, g, b]) => `rgb(${r}, ${g}, ${b})`;
 const inkOn = ([r, g, b]) => (0.2126 * (r / 255) ** 2.2 + 0.7152 * (g / 255) ** 2.2 + 0.0722 * (b / 255) ** 2.2 > 0.179 ? "#000" : "#fff");
 
-// From a value of a stage to its place in the palette.
+// From a value of a stage to its place in the palette; scores are always drawn in proportion.
 function shade(stage, scale) {
-  const bend = scale === "sqrt" ? Math.sqrt : (x) => x;
+  const bend = scale === "sqrt" && !stage.signed ? Math.sqrt : (x) => x;
   return (value) => 256 + Math.round(256 * Math.sign(value) * bend(Math.min(1, Math.abs(value) / stage.high)));
 }
 
@@ -92,9 +93,9 @@ function paintMatrix(context, box, { info, stage, look, cell: [cw, ch], gutter, 
   context.restore();
   const bold = (axis, at) => (cursor?.[axis] === at || (axis === 0 && newest && at === Q - 1) ? 700 : 400);
   for (const [q, label] of labels(info.queries, ch, q0, q1)) if (y(q) + ch / 2 >= top)
-    text(context, label, left - 6, y(q) + ch / 2, { colour: theme.ink, align: "right", weight: bold(0, q), size: Math.min(13, Math.max(10, ch)) });
+    text(context, label, left - 6, y(q) + ch / 2, { colour: theme.ink, align: "right", weight: bold(0, q), size: Math.min(13, Math.max(10, ch * 0.8)) });
   for (const [k, label] of labels(info.keys, cw, k0, k1)) if (x(k) + cw / 2 >= left) {
-    const weight = bold(1, k), size = gutter.upright ? Math.min(13, Math.max(10, cw)) : 13;
+    const weight = bold(1, k), size = Math.min(13, Math.max(10, cw * 0.8));
     if (gutter.upright) text(context, label, x(k) + cw / 2, top - 6, { colour: theme.ink, weight, size, turn: -Math.PI / 2 });
     else text(context, label, x(k) + cw / 2, top - 10, { colour: theme.ink, align: "center", weight, size });
   }
