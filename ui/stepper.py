@@ -69,7 +69,8 @@ def leave_address(page: str, ckpt: Checkpoint, walk: Walk, look: Look) -> None:
     params, whole = link.params()
     if not whole:
         st.caption("This text is too long for a link: the address leaves out the text and the choices made in it.")
-    if params != st.query_params.to_dict():
+    # the first is what the browser had when it asked for this run; a later address may be on its way to it
+    if params != st.query_params.to_dict() or params != state[f"{page}_addresses"][-1]:
         state[f"{page}_addresses"].append(params)
         st.query_params.from_dict(params)
 
