@@ -5,6 +5,7 @@ import streamlit as st
 from transformer.data.corpora import corpus
 from ui import figures
 from ui.attention_view import choose_head, chosen_head, show_attention, show_details, source_line
+from ui.beam import arrive_beam, beam_address, show_beam
 from ui.resources import sentences
 from ui.stepper import (
     arrive,
@@ -23,6 +24,7 @@ EXAMPLES = ["I am cold.", "I like red wine.", "Do you know where he lives?", "Sh
 
 dark = st.context.theme.type == "dark"
 link = arrive(PAGE, text=EXAMPLES[0])
+arrive_beam(PAGE, link)
 
 st.title("Translate", anchor=False)
 left, right = st.columns([3, 1], vertical_alignment="bottom")
@@ -86,6 +88,7 @@ with references:
             except ValueError as error:
                 st.error(str(error))
 
+show_beam(PAGE, walk, dark=dark)
 main, side = st.columns([3, 2], gap="large")
 with main:
     choose_head(PAGE, step)
@@ -93,4 +96,4 @@ with main:
 with side:
     show_candidates(PAGE, walk, source=source_line(step), dark=dark)
 show_details(PAGE, step, weights, dark=dark)
-leave_address(PAGE, ckpt, walk)
+leave_address(PAGE, ckpt, walk, beam_address(PAGE))
