@@ -6,6 +6,7 @@ from transformer.data.corpora import corpus
 from ui import figures
 from ui.attention_view import choose_head, chosen_head, show_attention, show_details, source_line
 from ui.beam import arrive_beam, beam_address, show_beam
+from ui.compare import arrive_compare, compare_address, show_compare
 from ui.resources import sentences
 from ui.stepper import (
     arrive,
@@ -38,7 +39,7 @@ if not text.strip():
     st.info("Type an English sentence above and press Enter, or choose an example.")
     st.stop()
 
-walk = follow(PAGE, ckpt, text, link)
+walk = arrive_compare(PAGE, follow(PAGE, ckpt, text, link), link)
 step = walk.step
 kind, layer, head = chosen_head(PAGE, step)
 weights = step.attentions[kind].numpy()
@@ -96,4 +97,5 @@ with main:
 with side:
     show_candidates(PAGE, walk, source=source_line(step), dark=dark)
 show_details(PAGE, step, weights, dark=dark)
-leave_address(PAGE, ckpt, walk, beam_address(PAGE))
+show_compare(PAGE, dark=dark)
+leave_address(PAGE, ckpt, walk, {**beam_address(PAGE), **compare_address(PAGE)})

@@ -67,16 +67,19 @@ def show_beam(page: str, walk: Walk, *, dark: bool) -> None:
         chart = f"{page}_beam_tree_{st.session_state.get(f'{page}_beam_clicks', 0)}_{width}_{penalty}"
         figure = figures.beam_figure(tree.nodes, here=place, title=f"Beam search, width {width}", source=source,
                                      dark=dark)
+        # Streamlit makes no chart wider than what it stands in; this one keeps its width and scrolls in its own box
+        st.html(f"<style>.st-key-{page}_beam_box > * {{ max-width: none; }}</style>")
         with st.container(horizontal=True, wrap=False, key=f"{page}_beam_box"):
             st.plotly_chart(figure, key=chart, width=figure.layout.width, on_select=partial(_clicked, page, chart),
                             selection_mode="points", config=figures.PLOTLY_CONFIG,
                             alt=figures.describe_beam(tree.nodes, width=width))
         st.caption(
-            f"Of all ways to go on from the {width} kept, the {2 * width} likeliest are considered at each step: the "
-            f"number in a box is the total of log-probabilities so far, the best on top. The {width} best go on; "
-            "grey ones are pruned, ■ ended. Darker: likelier token. Orange: the best hypothesis. Thick outline: the "
-            "step shown on this page. Click a box to see its attention.".replace("Darker", "Lighter" if dark else
-                                                                               "Darker"))
+            f"At each step the {2 * width} likeliest ways to go on from what was kept are considered. The number in a "
+            "box is the sum of the log-probabilities so far; the best is on top. The best "
+            f"{f'{width} that do not end go' if width > 1 else 'one that does not end goes'} on; "
+            "grey ones are pruned, ■ ended. "
+            f"{'Lighter' if dark else 'Darker'}: a likelier token. Orange: the best "
+            "hypothesis. Ringed: the step shown on this page. Click a box to see its attention.")
         eos = walk.step.ckpt.config.eos_id
         st.html(figures.hypotheses_table(
             [(tree.output(node), node.total, node.depth, node.penalised, node.id == eos) for node in tree.hypotheses()],

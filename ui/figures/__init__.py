@@ -6,6 +6,7 @@ from ui.figures.attention import attention_heatmap, describe_attention, describe
 from ui.figures.beam import beam_figure, describe_beam, hypotheses_table, picked_node
 from ui.figures.candidates import candidate_bars, describe_candidates, picked_candidate
 from ui.figures.chips import token_chips
+from ui.figures.difference import describe_difference, difference_heatmap, measures_table, paired
 from ui.figures.frame import PLOTLY_CONFIG
 from ui.figures.grid import describe_grid, head_grid, picked_head
 from ui.figures.labels import axis_label, head_label, plain_label
@@ -13,6 +14,7 @@ from ui.figures.positions import describe_positions, position_curves
 from ui.figures.table import attention_table
 
 __all__ = ["PLOTLY_CONFIG", "attention_heatmap", "attention_table", "axis_label", "beam_figure", "candidate_bars",
-           "describe_attention", "describe_beam", "describe_candidates", "describe_grid", "describe_mask",
-           "describe_positions", "head_grid", "head_label", "hypotheses_table", "mask_matrix", "picked_candidate",
-           "picked_head", "picked_node", "plain_label", "position_curves", "token_chips"]
+           "describe_attention", "describe_beam", "describe_candidates", "describe_difference", "describe_grid",
+           "describe_mask", "describe_positions", "difference_heatmap", "head_grid", "head_label", "hypotheses_table",
+           "mask_matrix", "measures_table", "paired", "picked_candidate", "picked_head", "picked_node", "plain_label",
+           "position_curves", "token_chips"]

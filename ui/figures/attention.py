@@ -125,12 +125,13 @@ def _runs(flags: np.ndarray) -> tuple[tuple[int, int], ...]:
 
 
 def matrix(traces: list[dict], queries: list[str], keys: list[str], *, newest: bool, legend_at: int,
-           **frame) -> go.Figure:
-    """The traces with keys across the top and queries downwards, a legend `legend_at` pixels below."""
+           upright: bool = False, **frame) -> go.Figure:
+    """The traces with keys across the top and queries downwards, a legend `legend_at` pixels below; `upright` leaves
+    room for keys that stand, as many keys do anyhow."""
     height = min(52 * len(queries), 420 + 6 * len(queries), 740)
     across, down = [axis_label(piece) for piece in keys], [axis_label(piece) for piece in queries]
     letters = [len(plain_label(piece)) for piece in keys]
-    upright = len(keys) <= LABELLED and LETTER * sum(letters) > 250  # on a telephone the labels stand
+    upright = len(keys) <= LABELLED and (upright or LETTER * sum(letters) > 250)  # on a telephone the labels stand
     outline = {"type": "rect", "x0": -0.5, "x1": len(keys) - 0.5, "y0": len(queries) - 1.5, "y1": len(queries) - 0.5,
                "line": {"color": ACCENT, "width": 3}}
     if newest:

@@ -7,12 +7,13 @@ import numpy as np
 import plotly.graph_objects as go
 
 from ui.figures.candidates import percent
-from ui.figures.frame import NOTE, TEXT, axis, framed
+from ui.figures.frame import TEXT, axis, framed
 from ui.figures.labels import axis_label, plain_label, plotly_text
 from ui.figures.palette import ACCENT, CLEAR, INK, MUTED, ink_on, ramp
 
-COLUMN, ROW = 128, 50  # px of the page, a step and a rank
+COLUMN, ROW = 128, 48  # px of the page, a step and a rank
 BOX, TALL = 0.72, 0.8  # of a column, of a row
+FAINT = "rgba(140, 146, 155, 0.55)"  # to what lost
 LONGEST = 9            # characters of a token in its box; the tooltip has it whole
 STATES = {"kept": "kept: it went on", "open": "still open when the search stopped", "ended": "ended",
           "pruned": "pruned: not among the best"}
@@ -32,8 +33,8 @@ def beam_figure(nodes: Sequence, *, here: int | None = None, title: str = "Beam 
         lost, root = node.state == "pruned", node.parent is None
         fills.append(CLEAR if lost or root else f"rgb({red}, {green}, {blue})")
         inks.append(MUTED if lost else ink if root else text)
-        outlines.append(ink if node.place == here else ACCENT if node.best else MUTED)
-        widths.append(5 if node.place == here else 3 if node.best else 1)
+        outlines.append(ACCENT if node.best else MUTED)
+        widths.append(3 if node.best else 1)
     boxes = {"type": "bar", "orientation": "h", "base": [node.depth - BOX / 2 for node in nodes],
              "x": [BOX] * len(nodes), "y": [node.rank for node in nodes], "width": TALL,
              "customdata": [node.place for node in nodes], "text": [_words(node) for node in nodes],
@@ -42,16 +43,18 @@ def beam_figure(nodes: Sequence, *, here: int | None = None, title: str = "Beam 
              "hovertemplate": "%{hovertext}<extra></extra>",
              "marker": {"color": fills, "line": {"color": outlines, "width": widths}},
              "selected": {"marker": {"opacity": 1}}, "unselected": {"marker": {"opacity": 1}}}
-    lines = [_edges(nodes, lambda node: node.state == "pruned", color=MUTED, width=1, dash="dot"),
+    ring = [{"type": "bar", "orientation": "h", "base": [node.depth - BOX / 2 - 0.05], "x": [BOX + 0.1],
+             "y": [node.rank], "width": TALL + 0.16, "hoverinfo": "skip", "name": "here",
+             "marker": {"color": CLEAR, "line": {"color": ink, "width": 3}}} for node in nodes if node.place == here]
+    lines = [_edges(nodes, lambda node: node.state == "pruned", color=FAINT, width=1, dash="dot"),
              _edges(nodes, lambda node: node.state != "pruned" and not node.best, color=MUTED, width=2),
              _edges(nodes, lambda node: node.best, color=ACCENT, width=4)]
-    figure = framed(
-        [*lines, boxes], title=title, source=source, dark=dark, height=ROW * ranks, top=34, bottom=6,
+    return framed(
+        [*lines, *ring, boxes], title=title, source=source, dark=dark, height=ROW * ranks, top=34, bottom=6,
         showlegend=False, yaxis=axis(range=[ranks - 0.5, -0.5], visible=False),
         xaxis=axis(side="top", range=[-0.5, depth + 0.5], tickvals=list(range(depth + 1)),
                    ticktext=["start", *(f"step {step}" for step in range(depth))]),
         width=COLUMN * (depth + 1) + 16)
-    return figure
 
 
 def picked_node(event) -> int | None:
@@ -82,8 +85,8 @@ def _hover(node) -> str:
     if node.parent is None:
         return f"{token}<br>read first<br>click to look at step 0"
     return (f"{token}<br>probability {plotly_text(percent(exp(node.log_probability)))}, log-probability "
-            f"{_number(node.log_probability, 4)}<br>total {_number(node.total, 4)}, penalised {_number(node.penalised, 4)}"
-            f"<br>rank {node.rank} at step {node.depth - 1}<br>{STATES[node.state]}"
+            f"{_number(node.log_probability, 4)}<br>total {_number(node.total, 4)}, penalised "
+            f"{_number(node.penalised, 4)}<br>rank {node.rank} at step {node.depth - 1}<br>{STATES[node.state]}"
             f"{', on the best path' if node.best else ''}<br>click to look at its attention")
 
 
@@ -105,7 +108,7 @@ def _number(value: float, places: int) -> str:
 STYLE = """<style>
 .hypotheses { overflow-x: auto; font-size: 1rem; }
 .hypotheses table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-.hypotheses caption { text-align: left; padding-bottom: .4em; }
+.hypotheses caption { text-align: left; padding-bottom: .4em; white-space: nowrap; }
 .hypotheses th, .hypotheses td { padding: .2em .8em; text-align: right; white-space: nowrap; }
 .hypotheses th { font-weight: 600; }
 .hypotheses .text { text-align: left; }
