@@ -14,6 +14,7 @@ from ui.walk import Link, Walk
 
 WIDTH, MOST = 4, 8
 PENALTY, STRONGEST = 0.6, 2.0
+DRAWN = 40  # steps of the tree at once: a sentence that never ends takes 200, and a browser 5 s to draw them
 
 
 def arrive_beam(page: str, link: Link | None) -> None:
@@ -65,7 +66,9 @@ def show_beam(page: str, walk: Walk, *, dark: bool) -> None:
         here = tree.find([*walk.step.tokens[1:], walk.step.id])
         place = here.place if here else None
         chart = f"{page}_beam_tree_{st.session_state.get(f'{page}_beam_clicks', 0)}_{width}_{penalty}"
-        figure = figures.beam_figure(tree.nodes, here=place, title=f"Beam search, width {width}", source=source,
+        first = max(0, min(walk.index + 1 - DRAWN // 2, tree.depth - DRAWN))
+        nodes = [node for node in tree.nodes if first <= node.depth <= first + DRAWN]
+        figure = figures.beam_figure(nodes, here=place, title=f"Beam search, width {width}", source=source,
                                      dark=dark)
         # Streamlit makes no chart wider than what it stands in; this one keeps its width and scrolls in its own box
         st.html(f"<style>.st-key-{page}_beam_box > * {{ max-width: none; }}</style>")
@@ -73,6 +76,8 @@ def show_beam(page: str, walk: Walk, *, dark: bool) -> None:
             st.plotly_chart(figure, key=chart, width=figure.layout.width, on_select=partial(_clicked, page, chart),
                             selection_mode="points", config=figures.PLOTLY_CONFIG,
                             alt=figures.describe_beam(tree.nodes, width=width))
+        if len(nodes) < len(tree.nodes):
+            st.caption(f"The search took {tree.depth} steps. {DRAWN} of them are drawn, around the one shown.")
         st.caption(
             f"At each step the {2 * width} likeliest ways to go on from what was kept are considered. The number in a "
             "box is the sum of the log-probabilities so far; the best is on top. The best "

@@ -84,6 +84,14 @@ def test_the_picture_grows_with_the_steps_and_the_ranks():
     assert short.layout.height > long.layout.height
 
 
+def test_a_part_of_a_tree_has_no_edges_from_what_is_not_drawn():
+    figure = beam_figure(NODES[1:])
+    assert figure.layout.xaxis.ticktext == ("step 0", "step 1")
+    assert drawn_edges(figure.data[0]) == []
+    assert drawn_edges(figure.data[1]) == [(1, 1, 2, 1)]
+    assert list(boxes(figure).customdata) == [1, 2, 3, 4, 5]
+
+
 def test_a_click_is_a_place_and_no_click_is_none():
     assert picked_node({"selection": {"points": [{"customdata": 0}]}}) == 0
     assert picked_node({"selection": {"points": []}}) is None

@@ -22,9 +22,9 @@ STATES = {"kept": "kept: it went on", "open": "still open when the search stoppe
 def beam_figure(nodes: Sequence, *, here: int | None = None, title: str = "Beam search", source: str = "",
                 dark: bool | None = None) -> go.Figure:
     """Nodes `(place, parent, depth, rank, id, piece, log_probability, total, penalised, state, best)`, depth by depth,
-    as boxes: a column a step, the best total of each on top, shaded by the token's probability. `here` is the place of
-    the one being looked at. Its width in pixels is `layout.width`."""
-    depth, ranks = nodes[-1].depth, 1 + max(node.rank for node in nodes)
+    as boxes: a column a step, the best total of each on top, shaded by the token's probability. They may begin after
+    the root. `here` is the place of the one being looked at. Its width in pixels is `layout.width`."""
+    first, last, ranks = nodes[0].depth, nodes[-1].depth, 1 + max(node.rank for node in nodes)
     ink = INK[bool(dark)]
     shades = ramp(256, dark=dark)[[round(255 * exp(node.log_probability) ** 0.5) for node in nodes]]
     on_shade = ink_on(shades)
@@ -52,9 +52,9 @@ def beam_figure(nodes: Sequence, *, here: int | None = None, title: str = "Beam 
     return framed(
         [*lines, *ring, boxes], title=title, source=source, dark=dark, height=ROW * ranks, top=34, bottom=6,
         showlegend=False, yaxis=axis(range=[ranks - 0.5, -0.5], visible=False),
-        xaxis=axis(side="top", range=[-0.5, depth + 0.5], tickvals=list(range(depth + 1)),
-                   ticktext=["start", *(f"step {step}" for step in range(depth))]),
-        width=COLUMN * (depth + 1) + 16)
+        xaxis=axis(side="top", range=[first - 0.5, last + 0.5], tickvals=list(range(first, last + 1)),
+                   ticktext=[f"step {depth - 1}" if depth else "start" for depth in range(first, last + 1)]),
+        width=COLUMN * (last + 1 - first) + 16)
 
 
 def picked_node(event) -> int | None:
@@ -93,10 +93,11 @@ def _hover(node) -> str:
 def _edges(nodes: Sequence, which, **line) -> dict:
     """From each parent's box to those of its children that are asked for, as one trace."""
     x, y = [], []
+    ranks = {node.place: node.rank for node in nodes}
     for node in nodes:
-        if node.parent is not None and which(node):
+        if node.parent in ranks and which(node):
             x += [node.depth - 1 + BOX / 2, node.depth - BOX / 2, np.nan]
-            y += [nodes[node.parent].rank, node.rank, np.nan]
+            y += [ranks[node.parent], node.rank, np.nan]
     return {"type": "scatter", "mode": "lines", "x": x, "y": y, "hoverinfo": "skip", "line": line}
 
 
