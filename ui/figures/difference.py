@@ -32,7 +32,7 @@ def difference_heatmap(first: np.ndarray, second: np.ndarray, queries: Sequence[
         "hovertemplate": f"<b>%{{y}}</b> looks at <b>%{{x}}</b><br>{names[0]} %{{customdata[0]:.6~g}}, {names[1]} "
                          "%{customdata[1]:.6~g}<br>difference <b>%{z:+.6~g}</b>" + WHERE,
         "colorbar": {"orientation": "h", "x": 0, "xanchor": "left", "xpad": 0, "y": 0, "yanchor": "top", "ypad": 8,
-                     "lenmode": "pixels", "len": 230, "thickness": 12, "outlinewidth": 0, "tickfont": {"size": NOTE},
+                     "lenmode": "pixels", "len": 180, "thickness": 12, "outlinewidth": 0, "tickfont": {"size": NOTE},
                      "tickvals": [-limit, 0, limit], "ticktext": [f"−{limit:.2g}", "0", f"+{limit:.2g}"],
                      "title": {"text": f"{names[0]} minus {names[1]}", "side": "top", "font": {"size": NOTE}}}}
     traces = [heatmap, *_numbers(difference, allowed, limit, dark), *stripes(allowed)]
