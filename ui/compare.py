@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
+from transformer.attention_view.message import Look
 from transformer.decoding import Step
 from ui import figures
 from ui.attention_view import source_line
@@ -51,7 +52,7 @@ def compare_address(page: str) -> Mapping[str, str]:
     return said
 
 
-def show_compare(page: str, *, dark: bool) -> None:
+def show_compare(page: str, look: Look, *, dark: bool) -> None:
     """The chosen head of the walk's step and of another's, the same step of another sentence or branch."""
     panel = st.expander("Compare", key=f"{page}_compare", on_change="rerun", icon=":material/compare:")
     if not panel.open:
@@ -63,7 +64,7 @@ def show_compare(page: str, *, dark: bool) -> None:
                                     format_func=WITH.get, persist_state="session")
         other = _other_sentence(page, walk) if what == "sentence" else _other_branch(page, walk)
         if other is not None:
-            _show_both(page, walk.step, other, dark=dark)
+            _show_both(page, walk.step, other, look, dark=dark)
 
 
 def _other_sentence(page: str, walk: Walk) -> Step | None:
@@ -104,8 +105,8 @@ def _other_branch(page: str, walk: Walk) -> Step | None:
     return other.step
 
 
-def _show_both(page: str, step: Step, other: Step, *, dark: bool) -> None:
-    kind, layer, head = (st.session_state[f"{page}_{name}"] for name in ("kind", "layer", "head"))
+def _show_both(page: str, step: Step, other: Step, look: Look, *, dark: bool) -> None:
+    kind, layer, head = look.kind, look.layer, look.head
     source, axes = source_line(step), (step.axes(kind), other.axes(kind))
     weights = [of.attentions[kind][layer].numpy() for of in (step, other)]
     masks = [of.mask(kind).numpy() for of in (step, other)]

@@ -37,7 +37,7 @@ def test_nothing_is_searched_before_it_is_opened(visit, monkeypatch):
     monkeypatch.setattr("ui.beam.beam_tree", forbidden)
     at = visit(PAGE, text=TEXT)
     assert "beam" not in at.query_params
-    assert len(at.get("plotly_chart")) == 4
+    assert not [chart for chart in at.get("plotly_chart") if "beam" in (chart.key or "")]
 
 
 @pytest.mark.parametrize("width", [1, 4, 8])
@@ -85,7 +85,9 @@ def test_a_search_is_not_done_again_for_another_head(visit, monkeypatch):
         raise AssertionError("searched")
 
     monkeypatch.setattr("ui.beam.beam_tree", forbidden)
-    at.button_group(key="translate_head").set_value(2).run()
+    at.session_state["translate_head"] = 2
+    at.run()
+    assert at.query_params["head"] == "2"
     assert not at.exception
     assert hypotheses(at) == before
 
