@@ -3,15 +3,18 @@
 Each figure has a sentence for `alt=` beside it, `describe_...`, and the plotly ones are shown with `PLOTLY_CONFIG`.
 """
 from ui.figures.attention import attention_heatmap, describe_attention, describe_mask, mask_matrix
+from ui.figures.beam import beam_figure, describe_beam, hypotheses_table, picked_node
 from ui.figures.candidates import candidate_bars, describe_candidates, picked_candidate
 from ui.figures.chips import token_chips
+from ui.figures.difference import describe_difference, difference_heatmap, measures_table, paired
 from ui.figures.frame import PLOTLY_CONFIG
 from ui.figures.grid import describe_grid, head_grid, picked_head
 from ui.figures.labels import axis_label, head_label, plain_label
 from ui.figures.positions import describe_positions, position_curves
 from ui.figures.table import attention_table
 
-__all__ = ["PLOTLY_CONFIG", "attention_heatmap", "attention_table", "axis_label", "candidate_bars",
-           "describe_attention", "describe_candidates", "describe_grid", "describe_mask", "describe_positions",
-           "head_grid", "head_label", "mask_matrix", "picked_candidate", "picked_head", "plain_label",
+__all__ = ["PLOTLY_CONFIG", "attention_heatmap", "attention_table", "axis_label", "beam_figure", "candidate_bars",
+           "describe_attention", "describe_beam", "describe_candidates", "describe_difference", "describe_grid",
+           "describe_mask", "describe_positions", "difference_heatmap", "head_grid", "head_label", "hypotheses_table",
+           "mask_matrix", "measures_table", "paired", "picked_candidate", "picked_head", "picked_node", "plain_label",
            "position_curves", "token_chips"]
