@@ -27,43 +27,47 @@ arrive()
 st.title("By hand", anchor=False)
 st.markdown("Attention on one sentence with every number in sight. The weights are random, drawn from the seed: what "
             "counts here is how the numbers come about. Change anything, and all that follows from it is drawn anew.")
-st.text_input("A sentence", key=f"{PAGE}_text", persist_state="session",
-              placeholder=f"Type up to {WORDS} words and press Enter")
-boxes = st.columns([1, 1, 1, 1, 1, 1.4, 1.6], vertical_alignment="bottom")
-for box, (name, (least, most)) in zip(boxes, BOUNDS.items(), strict=False):
-    box.number_input(LABELS[name], least, most, step=1, key=f"{PAGE}_{name}", persist_state="session", help=HELP[name])
-boxes[5].selectbox("Divide q · k by", SCALES, key=f"{PAGE}_scale", persist_state="session", format_func=SCALE.get,
-                   help="√d_k is the paper's choice. See what the others do.")
-with boxes[6]:
-    st.segmented_control("Mask", MASKS, key=f"{PAGE}_mask", required=True, persist_state="session",
-                         format_func=str.capitalize, help="Causal: no word may look at those after it.")
-
+part = st.segmented_control("Part", PARTS, key=f"{PAGE}_part", required=True, format_func=PARTS.get,
+                            persist_state="session", label_visibility="collapsed")
+text = st.text_input("A sentence", key=f"{PAGE}_text", persist_state="session",
+                     placeholder=f"Type up to {WORDS} words and press Enter")
+if not text.strip():
+    st.info("Type a sentence above and press Enter.")
+    st.stop()
+if part != "trained":  # which brings its own numbers
+    with st.container(horizontal=True, gap="small"):
+        for name, (least, most) in BOUNDS.items():
+            st.number_input(LABELS[name], least, most, step=1, key=f"{PAGE}_{name}", persist_state="session",
+                            help=HELP[name], width=112 if name != "seed" else 150)
+        st.selectbox("Divide q · k by", SCALES, key=f"{PAGE}_scale", persist_state="session", format_func=SCALE.get,
+                     width=160, help="√d_k is the paper's choice. See what the others do.")
+        st.segmented_control("Mask", MASKS, key=f"{PAGE}_mask", required=True, persist_state="session",
+                             format_func=str.capitalize, help="Causal: no word may look at those after it.")
+        st.segmented_control("Positions", (False, True), key=f"{PAGE}_positions", required=True,
+                             persist_state="session", format_func={False: "None", True: "Added"}.get,
+                             help="Added: the paper's sines and cosines (section 3.5), to the embeddings.")
 try:
     hand = ByHand(settings())
 except ValueError as error:
-    (st.error if st.session_state[f"{PAGE}_text"].strip() else st.info)(
-        str(error) if st.session_state[f"{PAGE}_text"].strip() else "Type a sentence above and press Enter.")
+    st.error(str(error))
     st.stop()
 
 words = hand.settings.words
 query, key = place("query", len(words)), place("key", len(words))
 names = [figures.markdown_text(figures.plain_label(word)) for word in words]
-with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-    st.segmented_control("Query: the word that looks", range(len(words)), key=f"{PAGE}_query", required=True,
-                         format_func=names.__getitem__, persist_state="session")
-    st.button("Move it left", icon=":material/arrow_back:", key=f"{PAGE}_left", disabled=query == 0,
-              on_click=partial(move_word, -1))
-    st.button("Move it right", icon=":material/arrow_forward:", key=f"{PAGE}_right", disabled=query == len(words) - 1,
-              on_click=partial(move_word, 1))
-    st.segmented_control("Key: the word looked at", range(len(words)), key=f"{PAGE}_key", required=True,
-                         format_func=names.__getitem__, persist_state="session")
-    st.toggle("Add positions", key=f"{PAGE}_positions", persist_state="session",
-              help="Adds the paper's sines and cosines (section 3.5) to the embeddings.")
+if part != "trained":
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.segmented_control("Query: the word that looks", range(len(words)), key=f"{PAGE}_query", required=True,
+                             format_func=names.__getitem__, persist_state="session")
+        st.button("Move it left", icon=":material/arrow_back:", key=f"{PAGE}_left", disabled=query == 0,
+                  on_click=partial(move_word, -1))
+        st.button("Move it right", icon=":material/arrow_forward:", key=f"{PAGE}_right",
+                  disabled=query == len(words) - 1, on_click=partial(move_word, 1))
+        if part == "steps":
+            st.segmented_control("Key: the word looked at", range(len(words)), key=f"{PAGE}_key", required=True,
+                                 format_func=names.__getitem__, persist_state="session")
 
 st.html(figures.matrix_style(dark=dark))
-part = st.segmented_control("Part", PARTS, key=f"{PAGE}_part", required=True, format_func=PARTS.get,
-                            persist_state="session", label_visibility="collapsed")
-st.divider()
 if part == "steps":
     show_steps(hand, query=query, key=key)
 elif part == "scale":

@@ -16,6 +16,7 @@ from transformer.by_hand_lessons import (
 )
 from transformer.model.masks import causal_mask
 from ui import figures
+from ui.by_hand.steps import difference
 
 WIDTHS = [2**power for power in range(11)]
 NAMES = {"sqrt(d_k)": "√d_k", "1": "1 (not at all)", "sqrt(d_model)": "√d_model", "d_k": "d_k"}
@@ -29,9 +30,9 @@ def show_scale(hand: ByHand, *, dark: bool) -> None:
     st.subheader("Why divide by √d_k?", anchor=False)
     st.markdown(
         "A product q · k of two vectors of d_k independent numbers, each of mean 0 and variance 1, is a sum of d_k "
-        "terms of variance 1: its variance is d_k, its spread √d_k. The softmax of numbers so far apart puts all weight "
-        "on the largest, and its gradient is close to 0, so nothing is learned. Divided by √d_k the spread is 1 at any "
-        "width. :gray[Vaswani et al. 2017, section 3.2.1 and its footnote 4.]")
+        "terms of variance 1: its variance is d_k, its spread √d_k. The softmax of numbers so far apart puts nearly "
+        "all weight on the largest, where its gradient is close to 0 and little is learned. Divided by √d_k the spread "
+        "is 1 at any width. :gray[Vaswani et al. 2017, section 3.2.1 and its footnote 4.]")
     left, right = st.columns(2, gap="large")
     with left:
         series = {"q · k, measured": [row.unscaled_deviation for row in found],
@@ -61,7 +62,7 @@ def show_scale(hand: ByHand, *, dark: bool) -> None:
     st.markdown(
         f"On your sentence the {head.products.numel()} products have a spread of "
         f"**{float(head.products.std(correction=0)):.2f}**, where theory says √{s.d_k} = {sqrt(s.d_k):.2f} for "
-        "independent numbers. Its few words share a few random vectors, so it can miss by some.")
+        "independent numbers. These are not: all words share one W_q and one W_k, so it can be some way off.")
 
 
 def show_folding(hand: ByHand) -> None:
@@ -69,46 +70,40 @@ def show_folding(hand: ByHand) -> None:
     s, found = hand.settings, folding(hand)
     st.subheader("Folding the heads into the batch", anchor=False)
     st.markdown(
-        "No program loops over heads. All heads are projected by one wide matrix, and then each head is treated as if "
-        "it were a sentence of its own: h heads of B sentences are B · h sentences for the product, which a processor "
-        "does at once. Nothing is computed differently, numbers only change places. "
+        "Programs seldom loop over heads. One wide matrix projects for all heads, and then each head is treated as if "
+        "it were a sentence of its own: h heads of B sentences are B · h sentences, multiplied in one batched product. "
+        "The same numbers are multiplied as in a loop; they only change places. "
         ":gray[Vaswani et al. 2017, section 3.2.2.]")
     st.markdown(f"Here B = 2 sentences (yours, and yours backwards), T = {len(s.words)} words, h = {s.heads} heads, "
                 f"d = {s.d}, d_k = {s.d_k}, d_v = {s.d_v}.")
     shapes = "\n".join(f"| {what} | `{how}` | `{shape}` |" for what, how, shape in found.shapes)
     st.markdown(f"| what | written | shape |\n| --- | --- | --- |\n{shapes}")
-    difference, wrong = (float((other - found.looped).abs().max()) for other in (found.folded, found.unturned))
-    st.markdown(f"**Checked just now:** folded, and in a loop over sentences and heads: largest difference "
-                f"**{difference:.1e}**.")
+    st.markdown("**Checked just now:** folded, and in a loop over sentences and heads: largest difference "
+                f"**{difference(found.folded, found.looped)}**.")
 
     st.subheader("Why the transpose is needed", anchor=False)
     st.markdown(
         "Each block below is one word's query of one head, d_k numbers side by side in memory; the small number and "
         "the colour say which head. Before the fold a row is a word with all its heads. After it a row must be a head "
-        "with all its words. A `view` straight to `(B * h, T, d_k)` has the right shape and mixes the heads up: no error, "
-        "and no sense.")
+        "with all its words. A `view` straight to `(B * h, T, d_k)` has the right shape and mixes the heads up: no "
+        "error, and no sense.")
     blocks = [[(word, head) for head in range(s.heads)] for word in s.words]
     flat = [block for row in blocks for block in row]
     length = len(s.words)
-    boards = st.columns(3, gap="medium")
-    with boards[0]:
-        st.html(figures.head_blocks([(f"row {at}", row) for at, row in enumerate(blocks)],
-                                    title="q[0]: a row is a word"))
-    with boards[1]:
-        st.html(figures.head_blocks(_turned([(f"batch {head}", [row[head] for row in blocks])
-                                             for head in range(s.heads)]), title="with the transpose"))
-    with boards[2]:
-        st.html(figures.head_blocks(_turned([(f"batch {at}", flat[at * length:(at + 1) * length])
-                                             for at in range(s.heads)]), title="view alone: wrong"))
+    before, after = st.columns([2, 5], gap="large")
+    before.html(figures.head_blocks([(f"row {at}", row) for at, row in enumerate(blocks)],
+                                    title="q of one sentence: a row is a word"))
+    with after:
+        st.html(figures.head_blocks([(f"batch {head}", [row[head] for row in blocks]) for head in range(s.heads)],
+                                    title="✓ with the transpose: a head with all its words"))
+        st.html(figures.head_blocks([(f"batch {at}", flat[at * length:(at + 1) * length]) for at in range(s.heads)],
+                                    title="✗ view alone: words and heads mixed"))
     if s.heads == 1:
         st.info("With one head there is nothing to mix up. Choose two or more.")
     else:
-        st.markdown(f"**Measured just now:** with the view alone the outputs are off by up to **{wrong:.2f}**.")
-
-
-def _turned(columns: list[tuple[str, list]]) -> list[tuple[str, list]]:
-    """Columns of blocks as rows, so that the three pictures stand at one height."""
-    return [(f"row {at}", [blocks[at] for _, blocks in columns]) for at in range(len(columns[0][1]))]
+        off = float((found.unturned - found.looped).abs().max())
+        st.markdown(f"**Measured just now:** with the view alone, numbers of the concatenation are off by up to "
+                    f"**{off:.2f}**.")
 
 
 def show_slips(hand: ByHand, *, query: int) -> None:
@@ -160,9 +155,9 @@ def show_slips(hand: ByHand, *, query: int) -> None:
 
 
 def _beside(slip: Slip, words: list[str], query: int, allowed, right: str, wrong: str) -> None:
-    left_box, right_box = st.columns(2, gap="large")
-    for box, weights, name, note in ((left_box, slip.right, right, "right"), (right_box, slip.wrong, wrong, "wrong")):
+    sides = (slip.right, right, "✓ right"), (slip.wrong, wrong, "✗ wrong")
+    for box, (weights, name, note) in zip(st.columns(2, gap="large"), sides, strict=True):
         with box:
             st.html(figures.number_matrix(weights.numpy(), name=name, note=note, rows=words, columns=words, row=query,
-                                          weights=True, allowed=allowed, sums="rows"))
+                                          kind="weights", allowed=allowed, sums="rows"))
 

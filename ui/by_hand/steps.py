@@ -1,5 +1,7 @@
 """The steps, in order: one head, several heads, a whole block."""
 
+from math import sqrt
+
 import streamlit as st
 import torch
 
@@ -40,7 +42,7 @@ def _show_words(hand: ByHand, query: int) -> None:
     title("ids", f"A model reads numbers. The vocabulary is here the sentence's {len(s.vocabulary)} different words in "
           "alphabetical order (capitals first), and a word's id is its place in it, counted from 0.", "section 3.4")
     st.html(figures.number_matrix(torch.tensor([hand.ids]).numpy(), name="ids", rows=["id"], columns=s.words,
-                                  shape=(len(hand.ids),), decimals=0, cell=(0, query)))
+                                  shape=(len(hand.ids),), decimals=0, kind="plain", cell=(0, query)))
     title("embeddings", f"The embedding table has one row of d = {s.d} numbers for each word of the vocabulary; an id "
           "picks a row. A trained model has learned these numbers, here they are drawn from a normal distribution of "
           "spread 1. The paper multiplies them by √d_model, which is left out here.", "section 3.4")
@@ -60,7 +62,8 @@ def _show_words(hand: ByHand, query: int) -> None:
         right.html(figures.number_matrix(hand.x.numpy(), name="x = embeddings + positions", rows=s.words, row=query))
     else:
         st.caption("No positions are added: move a word, and its row moves, but no word can know where it stands. "
-                   "Without a mask, even its context vector stays the same. Switch on *Add positions* to change that.")
+                   "Without a mask, even its context vector stays the same. Choose *Added* under *Positions* to change "
+                   "that.")
 
 
 def _show_head(hand: ByHand, query: int, key: int) -> None:
@@ -88,9 +91,10 @@ def _show_head(hand: ByHand, query: int, key: int) -> None:
                                       cell=(query, key)))
     with right:
         by = DIVIDED_BY[s.scale]
-        title("scaled", f"Divided by {by} = {s.divisor:.2f}. A product of vectors of {s.d_k} numbers is a sum of "
-              f"{s.d_k} terms and grows with them; √d_k undoes that, so that the softmax neither freezes on one word "
-              "nor blurs over all.", "section 3.2.1, footnote 4")
+        paper = "" if s.scale == "sqrt(d_k)" else f" here; the paper divides by √d_k = {sqrt(s.d_k):.2f}"
+        title("scaled", f"Divided by {by} = {s.divisor:.2f}{paper}. A product of vectors of {s.d_k} numbers is a sum "
+              f"of {s.d_k} terms and grows with them; √d_k undoes that, so that the softmax neither freezes on one "
+              "word nor blurs over all.", "section 3.2.1, footnote 4")
         st.html(figures.number_matrix(head.scaled.numpy(), name=f"q kᵀ / {by}", rows=words, columns=words, row=query,
                                       cell=(query, key)))
     left, right = st.columns(2, gap="large")
@@ -110,7 +114,7 @@ def _show_head(hand: ByHand, query: int, key: int) -> None:
               "between 0 and 1, every row adds up to 1, and e to the power of −∞ is exactly 0. These are the attention "
               "weights.",
               "section 3.2.1, equation 1")
-        st.html(figures.number_matrix(head.weights.numpy(), name="weights", rows=words, columns=words, weights=True,
+        st.html(figures.number_matrix(head.weights.numpy(), name="weights", rows=words, columns=words, kind="weights",
                                       allowed=allowed, row=query, cell=(query, key), sums="rows"))
     st.markdown(f"**One weight, spelled out: how *{asks}* comes to look at *{looked_at}***")
     st.html(spelled(hand.heads[0], words, words, query, key, divisor=s.divisor, divided_by=by, allowed=allowed))
@@ -121,6 +125,12 @@ def _show_head(hand: ByHand, query: int, key: int) -> None:
     st.html(figures.number_matrix(head.context.numpy(), name="context = weights v", rows=words, row=query))
     st.html(figures.spelled_sum(words[query], words, weights=head.weights[query].numpy(), v=head.v[:, 0].numpy(),
                                 total=float(head.context[query, 0])))
+
+
+def difference(one: torch.Tensor, other: torch.Tensor) -> str:
+    """The largest difference between two tensors, as text."""
+    largest = float((one - other).abs().max())
+    return f"{largest:.1e}" if largest else "0"
 
 
 def spelled(head, queries: list[str], keys: list[str], query: int, key: int, *, divisor: float, divided_by: str,
@@ -143,10 +153,11 @@ def _show_heads(hand: ByHand, query: int) -> None:
     for at, head in enumerate(hand.heads):
         with columns[at % 2]:
             st.html(figures.number_matrix(head.weights.numpy(), name=f"weights of head {at}", rows=words,
-                                          columns=words, weights=True, allowed=allowed, row=query, sums="rows"))
+                                          columns=words, kind="weights", allowed=allowed, row=query, sums="rows"))
     title("concatenation", f"The context vectors of the heads are put side by side: h · d_v = {s.heads} · {s.d_v} = "
           f"{s.heads * s.d_v} numbers for each word, head after head.", "section 3.2.2")
-    st.html(figures.number_matrix(hand.block.concatenated.numpy(), name="concatenation", rows=words, row=query))
+    st.html(figures.number_matrix(hand.block.concatenated.numpy(), name="concatenation", rows=words, row=query,
+                                  groups=[(f"head {at}", s.d_v) for at in range(s.heads)]))
     title("projection", f"One more matrix mixes what the heads have found and brings it back to d = {s.d}, the width "
           "the word came in with, so that it can be added to it.", "section 3.2.2")
     st.html(figures.number_matrix(hand.block.attended.numpy(), name="attended = concatenation W_o", rows=words,
@@ -180,4 +191,4 @@ def _show_block(hand: ByHand, query: int) -> None:
     with torch.no_grad():
         ours = hand.layer()(hand.x[None], mask=s.mask).x[0]
     st.caption("Checked just now: the layer that the models of this app are made of, given these weights, puts out the "
-               f"same matrix; the largest difference is {float((ours - block.output).abs().max()):.1e}.")
+               f"same matrix; the largest difference is {difference(ours, block.output)}.")

@@ -12,7 +12,7 @@ from transformer.model.masks import additive
 from ui import figures
 from ui.attention_view import MEANING, choose_head, chosen_head, source_line
 from ui.by_hand.address import PAGE, place
-from ui.by_hand.steps import spelled
+from ui.by_hand.steps import difference, spelled
 from ui.stepper import choose_checkpoint
 
 SHOWN = 32  # tokens a side that are written out
@@ -21,10 +21,9 @@ LONG = 10  # tokens; from here on matrices get the whole width
 
 def show_trained(text: str) -> None:
     """One head of a checkpoint on the sentence, from q, k and v to the context."""
-    st.markdown("The steps are the same in a trained model; only the numbers have been learned. Its matrices are wider "
-                "than a screen, so scroll inside them. Queries, keys and values are those that the model computed on "
-                "your sentence, after its embeddings and all layers before this one; the settings above that make up "
-                "numbers (seed, widths, scale, mask) do not apply. What it was trained with does.")
+    st.markdown("The steps are the same in a trained model, only the numbers have been learned. Queries, keys and "
+                "values are those that the model computed on your sentence, after its embeddings, its positions and "
+                "all layers before this one. Its matrices are wide: scroll inside them.")
     ckpt = choose_checkpoint(PAGE, lambda about: bool(about.config.decoder_layers))
     try:
         step = read(ckpt, text)
@@ -77,7 +76,7 @@ def show_trained(text: str) -> None:
     else:
         pictures += [figures.number_matrix(additive(mask).numpy(), name="mask", allowed=allowed, decimals=0, **square),
                      figures.number_matrix(head.scores.numpy(), name="scores + mask", allowed=allowed, **square)]
-    pictures.append(figures.number_matrix(head.weights.numpy(), name="weights", weights=True, allowed=allowed,
+    pictures.append(figures.number_matrix(head.weights.numpy(), name="weights", kind="weights", allowed=allowed,
                                           sums="rows", **square))
     columns = st.columns(2, gap="large") if len(keys) < LONG else [st.container()] * 2
     for spot, picture in enumerate(pictures):
@@ -87,7 +86,7 @@ def show_trained(text: str) -> None:
     st.html(figures.number_matrix(head.context.numpy(), name="context = weights v", rows=queries, row=query))
     theirs = step.attentions[kind][layer, at, : len(queries), : len(keys)]
     st.caption("Checked just now against the weights that the model's own pass has for this head: the largest "
-               f"difference is {float((theirs - head.weights).abs().max()):.1e}.")
+               f"difference is {difference(theirs, head.weights)}.")
 
 
 @torch.no_grad()

@@ -52,6 +52,8 @@ def spelled_sum(query: str, keys: Sequence[str], *, weights: np.ndarray, v: np.n
 
 def _signed(value: float) -> str:
     text = f"{value:.2f}"
+    if float(text) == 0:
+        return "0.00"
     return f"({text})" if value < 0 else text
 
 

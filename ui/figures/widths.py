@@ -31,15 +31,16 @@ def width_curves(series: Mapping[str, Sequence[float]], widths: Sequence[int], *
         "tooltip": [{"field": "what", "type": "nominal", "title": "curve"}, {"field": "d_k", "type": "quantitative"},
                     {"field": "value", "type": "quantitative", "format": ".4f", "title": quantity}],
     }
+    line = {"field": "what", "type": "nominal", "sort": None,
+            "scale": {"domain": names, "range": [[6, 4] if name in theory else [1, 0] for name in names]}}
     return {
         "data": {"values": values},
         "title": {"text": title, "anchor": "start", "fontSize": 17, "subtitleFontSize": NOTE},
-        "height": 380, "padding": {"left": 4, "right": 16, "top": 8, "bottom": 4}, "encoding": encoding,
+        "height": 470, "padding": {"left": 4, "right": 16, "top": 8, "bottom": 4}, "encoding": encoding,
         "layer": [
+            {"mark": {"type": "line", "strokeWidth": 2.5}, "encoding": {"strokeDash": line}},
             {"transform": [{"filter": {"field": "what", "oneOf": measured}}],
-             "mark": {"type": "line", "point": {"size": 60}, "strokeWidth": 2.5}},
-            {"transform": [{"filter": {"field": "what", "oneOf": list(theory)}}],
-             "mark": {"type": "line", "strokeDash": [6, 4], "strokeWidth": 2}},
+             "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1}},
         ],
     }
 
