@@ -55,7 +55,7 @@ except ValueError as error:
 words = hand.settings.words
 query, key = place("query", len(words)), place("key", len(words))
 names = [figures.markdown_text(figures.plain_label(word)) for word in words]
-if part != "trained":
+if part not in ("trained", "scale"):
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.segmented_control("Query: the word that looks", range(len(words)), key=f"{PAGE}_query", required=True,
                              format_func=names.__getitem__, persist_state="session")

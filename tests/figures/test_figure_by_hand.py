@@ -6,7 +6,7 @@ from html import unescape
 import numpy as np
 import pytest
 
-from ui.figures import describe_widths, head_blocks, markdown_text, spelled_cell, spelled_sum, width_curves
+from ui.figures import describe_widths, head_blocks, markdown_text, plain_table, spelled_cell, spelled_sum, width_curves
 
 Q, K = np.array([0.5, -1.25, 2.0]), np.array([1.0, 2.0, 0.0])
 SCALED = [-1.0, 0.5, 0.0]
@@ -63,6 +63,13 @@ def test_blocks_say_word_and_head_and_are_coloured_by_head():
     html = head_blocks([("row 0", [("a", 0), ("<i>", 1)])], title="q")
     assert re.findall(r'class="(head\d)"><bdi>(.*?)</bdi><sub>(\d)', html) == [
         ("head0", "a", "0"), ("head1", "&lt;i&gt;", "1")]
+
+
+def test_a_plain_table_sets_code_as_code_and_numbers_to_the_right():
+    html = plain_table(["what", "how", "<n>"], [("a<b>", "x @ w", "1.0")], code=[1], numbers=[2], label="t")
+    assert re.findall(r'<td class="(.*?)">(.*?)</td>', html) == [
+        ("text", "a&lt;b&gt;"), ("code", "x @ w"), ("number", "1.0")]
+    assert '<th scope="col" class="number">&lt;n&gt;</th>' in html
 
 
 SERIES = {"measured": [1.0, 2.5], "theory": [1.0, 2.0]}

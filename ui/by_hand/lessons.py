@@ -76,8 +76,8 @@ def show_folding(hand: ByHand) -> None:
         ":gray[Vaswani et al. 2017, section 3.2.2.]")
     st.markdown(f"Here B = 2 sentences (yours, and yours backwards), T = {len(s.words)} words, h = {s.heads} heads, "
                 f"d = {s.d}, d_k = {s.d_k}, d_v = {s.d_v}.")
-    shapes = "\n".join(f"| {what} | `{how}` | `{shape}` |" for what, how, shape in found.shapes)
-    st.markdown(f"| what | written | shape |\n| --- | --- | --- |\n{shapes}")
+    st.html(figures.plain_table(["what", "written", "shape"], [(what, how, str(shape)) for what, how, shape in
+                                                               found.shapes], code=(1, 2), label="shapes"))
     st.markdown("**Checked just now:** folded, and in a loop over sentences and heads: largest difference "
                 f"**{difference(found.folded, found.looped)}**.")
 
@@ -140,10 +140,12 @@ def show_slips(hand: ByHand, *, query: int) -> None:
                 ":gray[Vaswani et al. 2017, section 3.2.1.]")
     right, wrong = (next(row for row in measured if row.scale == scale) for scale in ("sqrt(d_k)", "sqrt(d_model)"))
     _beside(Slip(right.weights, wrong.weights), words, query, allowed, "divided by √d_k", "divided by √d_model")
-    rows = "\n".join(f"| {NAMES[row.scale]} | {row.divisor:.2f} | {row.deviation:.2f} | {row.entropy:.3f} | "
-                     f"{exp(row.entropy):.1f} | {row.largest:.2f} |" for row in measured)
-    st.markdown("| divided by | which is | spread of the scores | entropy, nats | as if looking at … words | "
-                f"largest weight |\n| --- | ---: | ---: | ---: | ---: | ---: |\n{rows}")
+    st.html(figures.plain_table(
+        ["divided by", "which is", "spread of the scores", "entropy, nats", "as if looking at … words",
+         "largest weight"],
+        [(NAMES[row.scale], f"{row.divisor:.2f}", f"{row.deviation:.2f}", f"{row.entropy:.3f}",
+          f"{exp(row.entropy):.1f}", f"{row.largest:.2f}") for row in measured],
+        numbers=range(1, 6), label="ways to scale"))
     if s.d == s.d_k:
         st.markdown("**Nothing gives it away here:** d and d_k are the same. Change one of them.")
     else:

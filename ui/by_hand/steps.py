@@ -127,6 +127,14 @@ def _show_head(hand: ByHand, query: int, key: int) -> None:
                                 total=float(head.context[query, 0])))
 
 
+def in_pairs(pictures: list[str], *, wide: bool = False) -> None:
+    """HTML two by two, which on a narrow screen stays in order; one by one where each needs the whole width."""
+    for at in range(0, len(pictures), 2):
+        boxes = [st.container()] * 2 if wide else st.columns(2, gap="large")
+        for box, picture in zip(boxes, pictures[at:at + 2], strict=False):
+            box.html(picture)
+
+
 def difference(one: torch.Tensor, other: torch.Tensor) -> str:
     """The largest difference between two tensors, as text."""
     largest = float((one - other).abs().max())
@@ -149,11 +157,9 @@ def _show_heads(hand: ByHand, query: int) -> None:
     title("heads", f"The same is done {s.heads} times side by side, each head with its own W_q, W_k and W_v, so that "
           "each can look for something else. Head 0 is the one above." if s.heads > 1 else
           "There is one head, the one above. Choose more to see them look at different words.", "section 3.2.2")
-    columns = st.columns(2, gap="large")
-    for at, head in enumerate(hand.heads):
-        with columns[at % 2]:
-            st.html(figures.number_matrix(head.weights.numpy(), name=f"weights of head {at}", rows=words,
-                                          columns=words, kind="weights", allowed=allowed, row=query, sums="rows"))
+    in_pairs([figures.number_matrix(head.weights.numpy(), name=f"weights of head {at}", rows=words, columns=words,
+                                    kind="weights", allowed=allowed, row=query, sums="rows")
+              for at, head in enumerate(hand.heads)])
     title("concatenation", f"The context vectors of the heads are put side by side: h · d_v = {s.heads} · {s.d_v} = "
           f"{s.heads * s.d_v} numbers for each word, head after head.", "section 3.2.2")
     st.html(figures.number_matrix(hand.block.concatenated.numpy(), name="concatenation", rows=words, row=query,

@@ -12,7 +12,7 @@ from transformer.model.masks import additive
 from ui import figures
 from ui.attention_view import MEANING, choose_head, chosen_head, source_line
 from ui.by_hand.address import PAGE, place
-from ui.by_hand.steps import difference, spelled
+from ui.by_hand.steps import difference, in_pairs, spelled
 from ui.stepper import choose_checkpoint
 
 SHOWN = 32  # tokens a side that are written out
@@ -78,9 +78,7 @@ def show_trained(text: str) -> None:
                      figures.number_matrix(head.scores.numpy(), name="scores + mask", allowed=allowed, **square)]
     pictures.append(figures.number_matrix(head.weights.numpy(), name="weights", kind="weights", allowed=allowed,
                                           sums="rows", **square))
-    columns = st.columns(2, gap="large") if len(keys) < LONG else [st.container()] * 2
-    for spot, picture in enumerate(pictures):
-        columns[spot % 2].html(picture)
+    in_pairs(pictures, wide=len(keys) >= LONG)
     st.markdown("**One weight, spelled out**")
     st.html(spelled(head, queries, keys, query, key, divisor=sqrt(d_k), divided_by=by, allowed=allowed))
     st.html(figures.number_matrix(head.context.numpy(), name="context = weights v", rows=queries, row=query))

@@ -10,6 +10,7 @@ from ui.figures.frame import PLOTLY_CONFIG
 from ui.figures.grid import describe_grid, head_grid, picked_head
 from ui.figures.labels import axis_label, head_label, markdown_text, plain_label
 from ui.figures.matrix import matrix_style, number_matrix
+from ui.figures.plain_table import plain_table
 from ui.figures.positions import describe_positions, position_curves
 from ui.figures.spelled import spelled_cell, spelled_sum
 from ui.figures.table import attention_table
@@ -18,5 +19,6 @@ from ui.figures.widths import describe_widths, width_curves
 __all__ = ["PLOTLY_CONFIG", "attention_heatmap", "attention_table", "axis_label", "candidate_bars",
            "describe_attention", "describe_candidates", "describe_grid", "describe_mask", "describe_positions",
            "describe_widths", "head_blocks", "head_grid", "head_label", "markdown_text", "mask_matrix",
-           "matrix_style", "number_matrix", "picked_candidate", "picked_head", "plain_label", "position_curves",
+           "matrix_style", "number_matrix", "picked_candidate", "picked_head", "plain_label", "plain_table",
+           "position_curves",
            "spelled_cell", "spelled_sum", "token_chips", "width_curves"]
