@@ -25,6 +25,12 @@ page = st.navigation(
             icon=":material/edit:",
             help="Shakespeare, one character at a time, with every head of a decoder.",
         ),
+        st.Page(
+            "pages/by_hand.py",
+            title="By hand",
+            icon=":material/calculate:",
+            help="Attention on one sentence, number by number, from the ids to a whole block.",
+        ),
     ],
     position="top",
 )

@@ -33,6 +33,9 @@ PAGES = [
     ("write", "Write",
      "Shakespeare with a decoder alone, character by character: causal attention over all that was read, temperature "
      "and top-k, and links that bring back exactly this text."),
+    ("by_hand", "By hand",
+     "Attention on one sentence with every number in sight, from the ids to a whole block; why the scores are divided "
+     "by √d_k, how heads fold into the batch, three well-known slips, and the same steps in a trained head."),
 ]
 HEADLINE, LAYER, HEAD = "I like red wine.", 1, 3
 

@@ -239,8 +239,7 @@ def _switch(page: str, at: int) -> None:
 def _brief(text: str, longest: int = 60) -> str:
     """The end of a text as a button's label, which is markdown: nothing in it may be read as such."""
     text = text if len(text) <= longest else "…" + text[-longest:]
-    escaped = "".join(f"\\{c}" if c in r"\`*_{}[]()#+-.!|<>$:~^" else c for c in text.replace("\n", "↵"))
-    return escaped or "(nothing yet)"
+    return figures.markdown_text(text.replace("\n", "↵")) or "(nothing yet)"
 
 
 def example_pills(page: str, examples: list[str], labels: list[str] | None = None) -> None:

@@ -4,17 +4,24 @@ Each figure has a sentence for `alt=` beside it, `describe_...`, and the plotly 
 """
 from ui.figures.attention import attention_heatmap, describe_attention, describe_mask, mask_matrix
 from ui.figures.beam import beam_figure, describe_beam, hypotheses_table, picked_node
+from ui.figures.blocks import head_blocks
 from ui.figures.candidates import candidate_bars, describe_candidates, picked_candidate
 from ui.figures.chips import token_chips
 from ui.figures.difference import describe_difference, difference_heatmap, measures_table, paired
 from ui.figures.frame import PLOTLY_CONFIG
 from ui.figures.grid import describe_grid, head_grid, picked_head
-from ui.figures.labels import axis_label, head_label, plain_label
+from ui.figures.labels import axis_label, head_label, markdown_text, plain_label
+from ui.figures.matrix import matrix_style, number_matrix
+from ui.figures.plain_table import plain_table
 from ui.figures.positions import describe_positions, position_curves
+from ui.figures.spelled import spelled_cell, spelled_sum
 from ui.figures.table import attention_table
+from ui.figures.widths import describe_widths, width_curves
 
 __all__ = ["PLOTLY_CONFIG", "attention_heatmap", "attention_table", "axis_label", "beam_figure", "candidate_bars",
-           "describe_attention", "describe_beam", "describe_candidates", "describe_difference", "describe_grid",
-           "describe_mask", "describe_positions", "difference_heatmap", "head_grid", "head_label", "hypotheses_table",
-           "mask_matrix", "measures_table", "paired", "picked_candidate", "picked_head", "picked_node", "plain_label",
-           "position_curves", "token_chips"]
+           "describe_attention", "describe_beam", "describe_candidates", "describe_difference",
+           "describe_grid", "describe_mask", "describe_positions", "describe_widths", "difference_heatmap",
+           "head_blocks", "head_grid", "head_label", "hypotheses_table", "markdown_text", "mask_matrix",
+           "matrix_style", "measures_table", "number_matrix", "paired", "picked_candidate", "picked_head",
+           "picked_node", "plain_label", "plain_table", "position_curves", "spelled_cell", "spelled_sum",
+           "token_chips", "width_curves"]

@@ -14,6 +14,9 @@ MUTED = "#8c929b"        # left out, or not allowed; readable on white and on bl
 ALLOWED = "#03588a"      # a mask that says yes, under white ticks
 FORBIDDEN = "rgba(140, 146, 155, 0.22)"
 CLEAR = "rgba(0, 0, 0, 0)"
+NEGATIVE = {True: "#d9605f", False: "#b2182b"}  # by dark: the ends of what has a sign, red and blue from the page's own
+ZERO = {True: "#0b1016", False: "#ffffff"}
+POSITIVE = {True: "#4a97e6", False: "#1c64ab"}
 INK = {True: "#f0f2f6", False: "#262730", None: None}  # by dark: labels at full contrast; None is the theme's own grey
 CATEGORICAL = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito
 
@@ -21,6 +24,14 @@ CATEGORICAL = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 def ramp(samples: int, *, dark: bool | None = None) -> np.ndarray:
     """The sequential colours as (samples, 3) uint8; zero is the end nearest the page, so a dark page turns it round."""
     return _between(SEQUENTIAL[::-1 if dark else 1], samples)
+
+
+def diverging(samples: int, *, dark: bool | None = None) -> np.ndarray:
+    """Colours from -1 through 0 to 1 as (2 * samples + 1, 3) uint8; 0 is the colour of the page."""
+    ends = [[int(colour[bool(dark)][i:i + 2], 16) for i in (1, 3, 5)] for colour in (NEGATIVE, ZERO, POSITIVE)]
+    at = np.linspace(-1, 1, 2 * samples + 1)
+    return np.stack([np.interp(at, (-1, 0, 1), channel) for channel in zip(*ends, strict=True)],
+                    axis=1).round().astype(np.uint8)
 
 
 def colorscale(scale: str, *, dark: bool | None = None) -> list[list]:
