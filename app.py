@@ -25,6 +25,18 @@ page = st.navigation(
             icon=":material/edit:",
             help="Shakespeare, one character at a time, with every head of a decoder.",
         ),
+        st.Page(
+            "pages/masks.py",
+            title="Masks",
+            icon=":material/grid_on:",
+            help="Every mask on your own sentences, as numbers in the softmax, and what leaks without it.",
+        ),
+        st.Page(
+            "pages/positions.py",
+            title="Positions",
+            icon=":material/waves:",
+            help="Sinusoidal, learned and rotary positions, and a head without them.",
+        ),
     ],
     position="top",
 )

@@ -33,6 +33,12 @@ PAGES = [
     ("write", "Write",
      "Shakespeare with a decoder alone, character by character: causal attention over all that was read, temperature "
      "and top-k, and links that bring back exactly this text."),
+    ("masks", "Masks",
+     "Who may look at whom in a small batch of your own sentences: padding, causal and cross masks, what the softmax "
+     "makes of them in float32 and float16, and what leaks when one is switched off."),
+    ("positions", "Positions",
+     "How a model knows the order of its tokens: sinusoidal curves and their wavelengths, learned and rotary "
+     "positions, and what a head does when they are left out."),
 ]
 HEADLINE, LAYER, HEAD = "I like red wine.", 1, 3
 

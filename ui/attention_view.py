@@ -5,6 +5,8 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from transformer.checkpoint import Checkpoint
+from transformer.config import ModelConfig
 from transformer.decoding import Step
 from ui import figures
 
@@ -17,7 +19,12 @@ MEANING = {
 
 def chosen_head(page: str, step: Step) -> tuple[str, int, int]:
     """Kind, layer and head as chosen, brought into the range that this checkpoint has."""
-    config, state = step.ckpt.config, st.session_state
+    return head_in_range(page, step.ckpt.config)
+
+
+def head_in_range(page: str, config: ModelConfig) -> tuple[str, int, int]:
+    """The same, where there is no step."""
+    state = st.session_state
     if state.get(f"{page}_kind") not in config.kinds:
         state[f"{page}_kind"] = config.kinds[-1]
     kind = state[f"{page}_kind"]
@@ -29,13 +36,23 @@ def chosen_head(page: str, step: Step) -> tuple[str, int, int]:
 
 def source_line(step: Step) -> str:
     """What every figure says of where it comes from."""
-    trained = step.ckpt.meta.get("step")
-    return f"{step.ckpt.id} · training step {'not recorded' if trained is None else f'{trained:,}'}"
+    return origin(step.ckpt)
+
+
+def origin(ckpt: Checkpoint) -> str:
+    """The same, where there is no step."""
+    trained = ckpt.meta.get("step")
+    return f"{ckpt.id} · training step {'not recorded' if trained is None else f'{trained:,}'}"
 
 
 def choose_head(page: str, step: Step) -> None:
     """The choosers of kind, layer and head."""
-    config, kind = step.ckpt.config, st.session_state[f"{page}_kind"]
+    head_controls(page, step.ckpt.config)
+
+
+def head_controls(page: str, config: ModelConfig) -> None:
+    """The same, where there is no step; after `head_in_range`."""
+    kind = st.session_state[f"{page}_kind"]
     layers = config.encoder_layers if kind == "encoder" else config.decoder_layers
     row = st.container(horizontal=True, gap="medium")
     with row:
