@@ -194,11 +194,13 @@ def show_checkpoint(ckpt: Checkpoint) -> None:
         if kind == "sinusoidal":
             curves(shown, "checkpoint")
         elif kind == "rotary":
-            matrix(rotary_angles(torch.arange(count), config.width), "beside", across="pair of features", down="position",
-                   value="angle in radians", angle=True, title="The angles themselves", source=shown.source)
+            matrix(rotary_angles(torch.arange(count), config.width), "beside", across="pair of features",
+                   down="position", value="angle in radians", angle=True, title="The angles themselves",
+                   source=shown.source)
         else:
             matrix(sinusoids(count, config.d_model), "beside", across="dimension", down="position", value="value",
-                   title="Sinusoids of the same size", source=f"formula · {count} positions, d_model {config.d_model}")
+                   title="Sinusoids of the same size",
+                   source=f"formula · {count} positions, d_model {config.d_model}")
     if kind != "sinusoidal":
         curves(shown, "checkpoint")
     similarities(shown)
