@@ -236,12 +236,13 @@ def show_left_out(ckpt: Checkpoint) -> None:
               [*ckpt.source_tokenizer.encode(typed), *([config.eos_id] if config.decoder_layers else [])]]
     axes = {"encoder": (source, source), "decoder": (read, read), "cross": (read, source)}[kind]
     mask = with_them.masks[kind].numpy()
-    for place, reading, name in zip(st.columns(2), (with_them, without), ("with", "without"), strict=True):
+    for place, reading, name, key in zip(st.columns(2), (with_them, without), ("with", "without"), ("trained", "bare"),
+                                         strict=True):
         weights = reading.attentions[kind][layer, head].numpy()
         with place:
             st.plotly_chart(figures.attention_heatmap(
                 weights, *axes, title=f"{kind.capitalize()}, {figures.head_label(layer, head)}, {name} positions",
-                source=origin(ckpt), mask=mask, newest=False, dark=dark), key=f"{PAGE}_{name}",
+                source=origin(ckpt), mask=mask, newest=False, dark=dark), key=f"{PAGE}_attention_{key}",
                 config=figures.PLOTLY_CONFIG, alt=figures.describe_attention(weights, *axes, newest=False))
     shares = moved(with_them.attentions[kind], without.attentions[kind])
     st.markdown(f"**{float(shares[layer, head]):.1%}** of this head's attention goes elsewhere without positions.")
