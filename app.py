@@ -31,6 +31,18 @@ page = st.navigation(
             icon=":material/calculate:",
             help="Attention on one sentence, number by number, from the ids to a whole block.",
         ),
+        st.Page(
+            "pages/masks.py",
+            title="Masks",
+            icon=":material/grid_on:",
+            help="Every mask on your own sentences, as numbers in the softmax, and what leaks without it.",
+        ),
+        st.Page(
+            "pages/positions.py",
+            title="Positions",
+            icon=":material/waves:",
+            help="Sinusoidal, learned and rotary positions, and a head without them.",
+        ),
     ],
     position="top",
 )

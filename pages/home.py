@@ -36,6 +36,12 @@ PAGES = [
     ("by_hand", "By hand",
      "Attention on one sentence with every number in sight, from the ids to a whole block; why the scores are divided "
      "by √d_k, how heads fold into the batch, three well-known slips, and the same steps in a trained head."),
+    ("masks", "Masks",
+     "Who may look at whom in a small batch of your own sentences: padding, causal and cross masks, what the softmax "
+     "makes of them in float32 and float16, and what leaks when one is switched off."),
+    ("positions", "Positions",
+     "How a model knows the order of its tokens: sinusoidal curves and their wavelengths, learned and rotary "
+     "positions, and what a head does when they are left out."),
 ]
 HEADLINE, LAYER, HEAD = "I like red wine.", 1, 3
 

@@ -12,6 +12,7 @@ from transformer.attention_view.heads import COMBINED, Head, Pooled, Shown, shap
 from transformer.attention_view.html import page as offline_page
 from transformer.attention_view.message import SCRIPT, STYLE, Look, about, head_of, live
 from ui import figures
+from ui.head_choice import origin
 from ui.walk import LOOK
 
 MEANING = {
@@ -83,8 +84,7 @@ def take_look(page: str, params: Mapping[str, str]) -> None:
 
 def source_line(shown: Shown) -> str:
     """What every figure says of where it comes from."""
-    trained = shown.ckpt.meta.get("step")
-    return f"{shown.ckpt.id} · training step {'not recorded' if trained is None else f'{trained:,}'}"
+    return origin(shown.ckpt)
 
 
 def look_at(page: str, shown: Shown) -> tuple[Look, Head]:

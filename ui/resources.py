@@ -8,6 +8,7 @@ from pathlib import Path
 import streamlit as st
 import torch
 
+from transformer.analysis.masks import Learned, learn_digits
 from transformer.checkpoint import Checkpoint, CheckpointError, Description, describe, find, load
 from transformer.data.corpora import PairCorpus, at_hand, corpus
 
@@ -55,3 +56,9 @@ def _sentences(name: str) -> PairCorpus:
 def sentences(name: str) -> PairCorpus | None:
     """A corpus of sentence pairs if it is on this machine; a page never starts a download by itself."""
     return _sentences(name) if at_hand(name) else None
+
+
+@st.cache_resource(show_spinner="Training two tiny decoders on random digits…")
+def digit_runs() -> tuple[Learned, Learned]:
+    """A decoder trained with the causal mask, and one trained without; made once, a second or two."""
+    return learn_digits(causal=True), learn_digits(causal=False)

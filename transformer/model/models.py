@@ -110,10 +110,14 @@ class Transformer(nn.Module):
             return self.angles(0, length).cos()
         return getattr(self, f"{side}_embedding").encoding(0, length)
 
-    def encode(self, src: Tensor, *, types: Tensor | None = None, heads: Heads | None = None,
-               readable: bool = False) -> StackOutput:
-        """src ids (B, S) -> x (B, S, d_model), the memory that the decoder looks at."""
-        return self.encoder(self.src_embedding(src, types=types), mask=padding_mask(src, self.config.pad_id),
+    def encode(self, src: Tensor, *, types: Tensor | None = None, mask: Tensor | None = None,
+               heads: Heads | None = None, readable: bool = False) -> StackOutput:
+        """src ids (B, S) -> x (B, S, d_model), the memory that the decoder looks at.
+
+        mask (B, 1, S, S) says which tokens may be attended to; without it, all but padding.
+        """
+        mask = padding_mask(src, self.config.pad_id) if mask is None else mask
+        return self.encoder(self.src_embedding(src, types=types), mask=mask,
                             angles=self.angles(0, src.shape[1]), heads=(heads or {}).get("encoder"), readable=readable)
 
     def attention(self, kind: str, layer: int) -> Attention:

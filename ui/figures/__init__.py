@@ -11,17 +11,22 @@ from ui.figures.difference import describe_difference, difference_heatmap, measu
 from ui.figures.frame import PLOTLY_CONFIG
 from ui.figures.grid import describe_grid, head_grid, picked_head
 from ui.figures.labels import axis_label, head_label, markdown_text, plain_label
+from ui.figures.lines import describe_lines, lines
+from ui.figures.mask_grid import describe_mask_grid, mask_grid
 from ui.figures.matrix import matrix_style, number_matrix
+from ui.figures.number_heatmap import describe_numbers, number_heatmap
+from ui.figures.number_table import batch_table, number_table
 from ui.figures.plain_table import plain_table
 from ui.figures.positions import describe_positions, position_curves
 from ui.figures.spelled import spelled_cell, spelled_sum
 from ui.figures.table import attention_table
 from ui.figures.widths import describe_widths, width_curves
 
-__all__ = ["PLOTLY_CONFIG", "attention_heatmap", "attention_table", "axis_label", "beam_figure", "candidate_bars",
-           "describe_attention", "describe_beam", "describe_candidates", "describe_difference",
-           "describe_grid", "describe_mask", "describe_positions", "describe_widths", "difference_heatmap",
-           "head_blocks", "head_grid", "head_label", "hypotheses_table", "markdown_text", "mask_matrix",
-           "matrix_style", "measures_table", "number_matrix", "paired", "picked_candidate", "picked_head",
-           "picked_node", "plain_label", "plain_table", "position_curves", "spelled_cell", "spelled_sum",
-           "token_chips", "width_curves"]
+__all__ = ["PLOTLY_CONFIG", "attention_heatmap", "attention_table", "axis_label", "batch_table", "beam_figure",
+           "candidate_bars", "describe_attention", "describe_beam", "describe_candidates",
+           "describe_difference", "describe_grid", "describe_lines", "describe_mask", "describe_mask_grid",
+           "describe_numbers", "describe_positions", "describe_widths", "difference_heatmap", "head_blocks",
+           "head_grid", "head_label", "hypotheses_table", "lines", "markdown_text", "mask_grid",
+           "mask_matrix", "matrix_style", "measures_table", "number_heatmap", "number_matrix",
+           "number_table", "paired", "picked_candidate", "picked_head", "picked_node", "plain_label",
+           "plain_table", "position_curves", "spelled_cell", "spelled_sum", "token_chips", "width_curves"]

@@ -26,7 +26,7 @@ def head_grid(weights: np.ndarray, *, kind: str, selected: tuple[int, int], sour
     layers, heads = weights.shape[:2]
     shades, rows, columns = tile(weights, mask=mask)
     # A picture and not a heatmap: 12 x 12 heads are one image element where a heatmap has 300,000 cells to draw.
-    png = base64.b64encode(_png(shades, ramp(SHADES - MASKED, dark=dark))).decode()
+    png = base64.b64encode(palette_png(shades, ramp(SHADES - MASKED, dark=dark))).decode()
     picture = {"type": "image", "source": f"data:image/png;base64,{png}", "x0": 0.5, "y0": 0.5, "hoverinfo": "skip"}
     # Pictures send no clicks, bars do: a see-through one over each head, in data units so that it fits at any width.
     at = [(layer, head) for layer in range(layers) for head in range(heads)]
@@ -79,7 +79,7 @@ def describe_grid(weights: np.ndarray, *, kind: str, selected: tuple[int, int]) 
     return f"Small pictures of all {kind} heads: {layers} layers of {heads} heads, {head_label(*selected)} is chosen."
 
 
-def _png(shades: np.ndarray, colours: np.ndarray) -> bytes:
+def palette_png(shades: np.ndarray, colours: np.ndarray) -> bytes:
     """A palette PNG: shade 0 see-through, MASKED half so, the ones after it the colours (n, 3)."""
     def chunk(kind: bytes, body: bytes) -> bytes:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))

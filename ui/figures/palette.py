@@ -18,6 +18,11 @@ NEGATIVE = {True: "#d9605f", False: "#b2182b"}  # by dark: the ends of what has 
 ZERO = {True: "#0b1016", False: "#ffffff"}
 POSITIVE = {True: "#4a97e6", False: "#1c64ab"}
 INK = {True: "#f0f2f6", False: "#262730", None: None}  # by dark: labels at full contrast; None is the theme's own grey
+# From below zero to above, through the page's own end of lightness; apart for every kind of colour blindness.
+DIVERGING = {True: ("#ffad5c", "#20232b", "#5cc1ee"), False: ("#b35806", "#f7f7f7", "#03588a")}
+# Round the clock and back to the same colour (matplotlib's twilight), for angles.
+CYCLIC = ("#e2d9e2", "#9ebbc9", "#6785be", "#5e43a5", "#421257", "#301437", "#59184b", "#8e2c50", "#b25652", "#c6896c",
+          "#e2d9e2")
 CATEGORICAL = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito
 
 
