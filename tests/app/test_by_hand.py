@@ -286,7 +286,7 @@ def test_the_shapes_of_the_fold_and_its_check_are_shown(open_page):
     text = said(open_page(part="batch", heads="3"))
     found = folding(ByHand(Settings(heads=3)))
     for what, how, shape in found.shapes:
-        assert f'<td class="text">{what}</td><td class="code">{how}</td><td class="code">{shape}</td>' in text
+        assert f'<td class="text">{what}</td><td class="code">{shape}</td><td class="code">{how}</td>' in text
     assert ">(6, 7, 24)<" in text
     difference = float(re.search(r"largest difference \*\*(\S+)\*\*", text)[1])
     assert difference == pytest.approx(float((found.folded - found.looped).abs().max()), rel=0.06)

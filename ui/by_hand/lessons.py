@@ -76,8 +76,9 @@ def show_folding(hand: ByHand) -> None:
         ":gray[Vaswani et al. 2017, section 3.2.2.]")
     st.markdown(f"Here B = 2 sentences (yours, and yours backwards), T = {len(s.words)} words, h = {s.heads} heads, "
                 f"d = {s.d}, d_k = {s.d_k}, d_v = {s.d_v}.")
-    st.html(figures.plain_table(["what", "written", "shape"], [(what, how, str(shape)) for what, how, shape in
-                                                               found.shapes], code=(1, 2), label="shapes"))
+    st.html(figures.plain_table(["what", "shape", "written"],
+                                [(what, str(shape), how) for what, how, shape in found.shapes],
+                                code=(1, 2), label="shapes"))
     st.markdown("**Checked just now:** folded, and in a loop over sentences and heads: largest difference "
                 f"**{difference(found.folded, found.looped)}**.")
 
