@@ -53,11 +53,10 @@ config, source = ckpt.config, origin(ckpt)
 st.subheader("A batch of your sentences", anchor=False)
 for row in range(1, ROWS + 1):
     left, right = st.columns(2)
-    shown = "visible" if row == 1 else "collapsed"
-    left.text_input(f"English {row}", key=f"{PAGE}_english{row}", max_chars=LONGEST, label_visibility=shown,
-                    placeholder=f"English sentence {row}")
-    right.text_input(f"French {row}", key=f"{PAGE}_french{row}", max_chars=LONGEST, label_visibility=shown,
-                     placeholder=f"French translation {row}")
+    names = ("English", "French") if row == 1 else (f"English {row}", f"French {row}")
+    options = {"max_chars": LONGEST, "label_visibility": "visible" if row == 1 else "collapsed"}
+    left.text_input(names[0], key=f"{PAGE}_english{row}", placeholder=f"English sentence {row}", **options)
+    right.text_input(names[1], key=f"{PAGE}_french{row}", placeholder=f"French translation {row}", **options)
 sentences = [(state[f"{PAGE}_english{row}"] or "", state[f"{PAGE}_french{row}"] or "") for row in range(1, ROWS + 1)]
 try:
     read = [(reader(ckpt).encode(english), ckpt.tokenizer.encode(french)) for english, french in sentences]
@@ -268,8 +267,9 @@ if broken:
         "A score above 65,504 is more than float16 holds and becomes inf."))
 if leaks:
     st.markdown(f"**Attention to masked keys**: {', '.join(leaks)}." + (
-        " Where every key is masked, a finite number leaves a softmax over rounded scores, and the large one leaves "
-        "nothing but the rounding: a uniform row." if hidden.all() else
+        " Where every key is masked, every score gets the same number added, so the softmax is what it is without a "
+        "mask but for rounding; a number so large that rounding swallows the scores leaves a uniform row."
+        if hidden.all() else
         " The masked scores are lower by a finite number only, and these scores are further apart than that."))
 if not broken and not leaks and hidden.any():
     st.markdown("Here every form gives masked keys exactly 0. Mask every key, or multiply the scores, until they "

@@ -17,7 +17,7 @@ from ui.address import arrive_at, choice, leave_at, text, whole, wholes
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.stepper import choose_checkpoint
 
-PAGE, MOST, WIDEST, LONGEST, CURVES = "positions", 512, 1_024, 300, 12
+PAGE, MOST, WIDEST, LONGEST, CURVES = "positions", 512, 512, 300, 12
 VIEWS = ["Sinusoidal", "Rotary", "Trained", "Left out"]
 BASES = [10, 100, 1_000, 10_000, 100_000, 1_000_000]
 LAYOUTS = ["interleaved", "halves"]

@@ -192,7 +192,7 @@ def test_a_text_the_model_cannot_read_is_refused_with_the_limit(open_positions, 
 def test_hostile_values_in_a_link_are_brought_into_range(open_positions):
     at = open_positions(view="Up", count="-5", d_model="1e9", base="3", layout="x", dims="7,7,-2,99999,abc",
                         place="nan", measure="?", width="inf", seed="-1", checkpoint="nobody@0")
-    expected = {"view": "Sinusoidal", "count": "2", "d_model": "1024", "base": "10000", "layout": "interleaved",
+    expected = {"view": "Sinusoidal", "count": "2", "d_model": "512", "base": "10000", "layout": "interleaved",
                 "place": "1", "measure": "product"}
     assert not at.error
     assert expected.items() <= at.query_params.items()

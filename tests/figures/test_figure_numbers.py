@@ -42,8 +42,8 @@ def test_lines_have_every_point_where_it_stands():
     assert [(v["at"], v["name"], v["value"]) for v in spec["data"]["values"]] == [
         (1, "a", 1.0), (2, "a", 2.0), (1, "b", 3.0), (2, "b", 4.0)]
     assert spec["layer"][1]["data"]["values"] == [{"value": 0.5, "name": "best"}]
-    assert "loss over step: a from 1 to 2; b from 3 to 4." == describe_lines({"a": [1.0, 2.0], "b": [3.0, 4.0]},
-                                                                               across="step", up="loss")
+    described = describe_lines({"a": [1.0, 2.0], "b": [3.0, 4.0]}, across="step", up="loss")
+    assert described == "loss over step: a from 1 to 2; b from 3 to 4."
 
 
 def test_a_table_says_numbers_exactly_and_marks_the_ones_meant():
