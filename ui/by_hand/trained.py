@@ -10,9 +10,10 @@ from transformer.checkpoint import Checkpoint
 from transformer.decoding import Step, start, steps
 from transformer.model.masks import additive
 from ui import figures
-from ui.attention_view import MEANING, choose_head, chosen_head, source_line
+from ui.attention_view import MEANING, source_line
 from ui.by_hand.address import PAGE, place
 from ui.by_hand.steps import difference, in_pairs, spelled
+from ui.head_choice import head_controls, head_in_range
 from ui.stepper import choose_checkpoint
 
 SHOWN = 32  # tokens a side that are written out
@@ -30,8 +31,8 @@ def show_trained(text: str) -> None:
     except ValueError as error:
         st.error(str(error))
         return
-    kind, layer, at = chosen_head(PAGE, step)
-    choose_head(PAGE, step)
+    kind, layer, at = head_in_range(PAGE, step.ckpt.config)
+    head_controls(PAGE, step.ckpt.config)
     queries, keys = step.axes(kind)
     if "encoder" in ckpt.config.kinds and max(len(queries), len(keys)) > SHOWN:
         st.error(f"The sentence is {max(len(queries), len(keys)):,} tokens long for this model and at most {SHOWN} are "
