@@ -9,8 +9,8 @@ import torch
 
 from transformer.analysis.positions import along_diagonals, moved, rotary_products, similarity, without_positions
 from transformer.checkpoint import Checkpoint
-from transformer.decoding import attend
 from transformer.model.positions import rotary_angles, sinusoids
+from transformer.reading import attend
 from transformer.search import translate
 from ui import figures
 from ui.address import arrive_at, choice, leave_at, text, whole, wholes

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from transformer.analysis.masks import batch_masks, learn_digits, masked_softmax, read_forced
 from transformer.data.batches import PairBatches
-from transformer.decoding import attend
+from transformer.reading import attend
 
 PAIRS = [("I am cold.", "He is tall."), ("Go on.", "I see a dog."), ("We can go home.", "Go on.")]
 INF = float("inf")

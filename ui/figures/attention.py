@@ -131,7 +131,8 @@ def matrix(traces: list[dict], queries: list[str], keys: list[str], *, newest: b
     height = min(52 * len(queries), 420 + 6 * len(queries), 740)
     across, down = [axis_label(piece) for piece in keys], [axis_label(piece) for piece in queries]
     letters = [len(plain_label(piece)) for piece in keys]
-    upright = len(keys) <= LABELLED and (upright or LETTER * len(keys) * max(letters) > 250)  # on a telephone the labels stand
+    # on a telephone the labels stand
+    upright = len(keys) <= LABELLED and (upright or LETTER * len(keys) * max(letters) > 250)
     outline = {"type": "rect", "x0": -0.5, "x1": len(keys) - 0.5, "y0": len(queries) - 1.5, "y1": len(queries) - 0.5,
                "line": {"color": ACCENT, "width": 3}}
     if newest:

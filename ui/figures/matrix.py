@@ -46,7 +46,7 @@ def matrix_style(*, dark: bool | None = None) -> str:
     """The style that every `number_matrix` of a page is drawn with."""
     rules = [LAYOUT, f".matrix tbody th {{ background: {ZERO[bool(dark)]}; }}",
              ".matrix td.off { color: #ff8a80; }" if dark else ""]
-    for prefix, shades in (("s", diverging(SHADES, dark=dark)), ("w", ramp(SHADES + 1, dark=dark))):
+    for prefix, shades in (("s", diverging(2 * SHADES + 1, dark=dark)), ("w", ramp(SHADES + 1, dark=dark))):
         rules += [f".{prefix}{at}{{background:rgb({r},{g},{b});color:{ink}}}"
                   for at, ((r, g, b), ink) in enumerate(zip(shades, ink_on(shades), strict=True))]
     return f"<style>{''.join(rules)}</style>"

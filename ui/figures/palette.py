@@ -31,14 +31,6 @@ def ramp(samples: int, *, dark: bool | None = None) -> np.ndarray:
     return _between(SEQUENTIAL[::-1 if dark else 1], samples)
 
 
-def diverging(samples: int, *, dark: bool | None = None) -> np.ndarray:
-    """Colours from -1 through 0 to 1 as (2 * samples + 1, 3) uint8; 0 is the colour of the page."""
-    ends = [[int(colour[bool(dark)][i:i + 2], 16) for i in (1, 3, 5)] for colour in (NEGATIVE, ZERO, POSITIVE)]
-    at = np.linspace(-1, 1, 2 * samples + 1)
-    return np.stack([np.interp(at, (-1, 0, 1), channel) for channel in zip(*ends, strict=True)],
-                    axis=1).round().astype(np.uint8)
-
-
 def colorscale(scale: str, *, dark: bool | None = None) -> list[list]:
     """A plotly colour scale over [0, 1]; `"sqrt"` bends it and not the data, so hover and colour bar stay exact."""
     at = np.linspace(0, 1, 33)
