@@ -7,10 +7,11 @@ import torch
 
 from transformer.by_hand import look
 from transformer.checkpoint import Checkpoint
+from transformer.config import ModelConfig
 from transformer.decoding import Step, start, steps
 from transformer.model.masks import additive
 from ui import figures
-from ui.attention_view import MEANING, choose_head, chosen_head, source_line
+from ui.attention_view import MEANING, source_line
 from ui.by_hand.address import PAGE, place
 from ui.by_hand.steps import difference, in_pairs, spelled
 from ui.stepper import choose_checkpoint
@@ -30,8 +31,7 @@ def show_trained(text: str) -> None:
     except ValueError as error:
         st.error(str(error))
         return
-    kind, layer, at = chosen_head(PAGE, step)
-    choose_head(PAGE, step)
+    kind, layer, at = choose_head(ckpt.config)
     queries, keys = step.axes(kind)
     if "encoder" in ckpt.config.kinds and max(len(queries), len(keys)) > SHOWN:
         st.error(f"The sentence is {max(len(queries), len(keys)):,} tokens long for this model and at most {SHOWN} are "
@@ -85,6 +85,25 @@ def show_trained(text: str) -> None:
     theirs = step.attentions[kind][layer, at, : len(queries), : len(keys)]
     st.caption("Checked just now against the weights that the model's own pass has for this head: the largest "
                f"difference is {difference(theirs, head.weights)}.")
+
+
+def choose_head(config: ModelConfig) -> tuple[str, int, int]:
+    """The choosers of kind, layer and head, brought into the range that this checkpoint has."""
+    key = f"{PAGE}_kind"
+    if st.session_state.get(key) not in config.kinds:
+        st.session_state[key] = config.kinds[-1]
+    with st.container(horizontal=True, gap="medium"):
+        kind = config.kinds[0]
+        if len(config.kinds) > 1:
+            kind = st.segmented_control("Attention", config.kinds, key=key, required=True, persist_state="session",
+                                        format_func=str.capitalize)
+        layers = config.encoder_layers if kind == "encoder" else config.decoder_layers
+        chosen = []
+        for name, count in (("layer", layers), ("head", config.n_heads)):
+            place(name, count)
+            chosen.append(st.segmented_control(name.capitalize(), range(count), key=f"{PAGE}_{name}", required=True,
+                                               persist_state="session"))
+    return kind, *chosen
 
 
 @torch.no_grad()
