@@ -4,7 +4,7 @@ import streamlit as st
 
 from transformer.data.corpora import corpus
 from ui import figures
-from ui.attention_view import choose_head, chosen_head, show_attention, show_details, source_line
+from ui.attention_view import look_at, show_attention, show_details, source_line
 from ui.resources import sentences
 from ui.stepper import (
     arrive,
@@ -38,59 +38,53 @@ if not text.strip():
 
 walk = follow(PAGE, ckpt, text, link)
 step = walk.step
-kind, layer, head = chosen_head(PAGE, step)
-weights = step.attentions[kind].numpy()
+look, head = look_at(PAGE, step)
 show_controls(PAGE, walk)
 
 # the tokens: what is read, and what is written
-newest = weights[layer, head, -1]
+newest = head.weights[-1]
 source_pieces, tokens = step.axes("cross")[1], step.axes("decoder")[0]
-read, written = st.columns(2)
-with read:
+words, chances = st.columns([3, 2], gap="large")
+with words:
     st.markdown("**English, as the encoder reads it**")
     unknown = [at for at, piece in enumerate(step.source) if piece.unknown]
     shown = [*(piece.text for piece in step.source), source_pieces[-1]]  # the encoder reads an end token after them
     st.html(figures.token_chips(shown, label="source tokens", unknown=unknown,
-                                weights=newest if kind == "cross" else None))
+                                weights=newest if look.kind == "cross" else None))
     if unknown:
         st.caption("Dashed: not in the vocabulary. The model sees only that something stands there.")
-with written:
     st.markdown("**French, as the decoder writes it**")
     st.html(figures.token_chips([*tokens, step.piece, *tokens_after(walk)], label="target tokens",
-                                predicted=len(tokens), weights=newest if kind == "decoder" else None))
+                                predicted=len(tokens), weights=newest if look.kind == "decoder" else None))
     st.caption("Outlined: the token predicted now. ␣ is a space." + (
-        " Shaded: where the chosen head looks from the newest token read." if kind != "encoder" else ""))
+        " Shaded: where the chosen head looks from the newest token read." if look.kind != "encoder" else ""))
 
-translation, references = st.columns(2)
-with translation:
-    st.markdown("**Translation so far**")
-    st.text(step.output)
-with references:
-    trained_on = ckpt.description.train and ckpt.description.train.corpus
-    known = sentences(trained_on) if trained_on else None
-    if known is not None and (found := known.find(text)):
-        split, answers = found
-        st.markdown(f"**Reference translations** · from the {split} split"
-                    + (", so the model has seen this pair" if split == "train" else ", never trained on"))
-        st.text("\n".join(answers[:8]))
-        if len(answers) > 8:
-            st.caption(f"and {len(answers) - 8} more")
-    elif known is None and trained_on:
-        st.caption(f"For sentences of {trained_on}, reference translations are shown here once the corpus is on this "
-                   "machine.")
-        if st.button(f"Download {trained_on}", key=f"{PAGE}_download"):
-            try:
-                with st.spinner(f"Downloading {trained_on}…"):
-                    corpus(trained_on)
-                st.rerun()
-            except ValueError as error:
-                st.error(str(error))
-
-main, side = st.columns([3, 2], gap="large")
-with main:
-    choose_head(PAGE, step)
-    show_attention(PAGE, step, weights, dark=dark)
-with side:
+    translation, references = st.columns(2)
+    with translation:
+        st.markdown("**Translation so far**")
+        st.text(step.output)
+    with references:
+        trained_on = ckpt.description.train and ckpt.description.train.corpus
+        known = sentences(trained_on) if trained_on else None
+        if known is not None and (found := known.find(text)):
+            split, answers = found
+            st.markdown(f"**Reference translations** · from the {split} split"
+                        + (", so the model has seen this pair" if split == "train" else ", never trained on"))
+            st.text("\n".join(answers[:8]))
+            if len(answers) > 8:
+                st.caption(f"and {len(answers) - 8} more")
+        elif known is None and trained_on:
+            st.caption(f"For sentences of {trained_on}, reference translations are shown here once the corpus is on "
+                       "this machine.")
+            if st.button(f"Download {trained_on}", key=f"{PAGE}_download"):
+                try:
+                    with st.spinner(f"Downloading {trained_on}…"):
+                        corpus(trained_on)
+                    st.rerun()
+                except ValueError as error:
+                    st.error(str(error))
+with chances:
     show_candidates(PAGE, walk, source=source_line(step), dark=dark)
-show_details(PAGE, step, weights, dark=dark)
-leave_address(PAGE, ckpt, walk)
+show_attention(PAGE, step, look, head, dark=dark)
+show_details(PAGE, step, look, head, dark=dark)
+leave_address(PAGE, ckpt, walk, look)

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from ui import figures
-from ui.attention_view import choose_head, chosen_head, show_attention, show_details, source_line
+from ui.attention_view import look_at, show_attention, show_details, source_line
 from ui.stepper import (
     arrive,
     choose_checkpoint,
@@ -32,27 +32,24 @@ with left:
 
 walk = follow(PAGE, ckpt, text, link)
 step = walk.step
-kind, layer, head = chosen_head(PAGE, step)
-weights = step.attentions[kind].numpy()
+look, head = look_at(PAGE, step)
 show_controls(PAGE, walk)
 
-read = step.axes(kind)[0]
+read = step.axes("decoder")[0]
 unknown = [at for at, piece in enumerate(step.source) if piece.unknown]
 shown = [step.source[at].text if at in unknown else piece for at, piece in enumerate(read)]
-st.markdown("**What the decoder has read, and the token it predicts now** (outlined). Shaded: where the chosen head "
-            "looks from the newest token read.")
-st.html(figures.token_chips([*shown, step.piece, *tokens_after(walk)], label="tokens", unknown=unknown,
-                            weights=weights[layer, head, -1], predicted=len(read), small=True))
-if unknown:
-    st.caption("Dashed: not in the vocabulary. The model sees only that something stands there.")
-st.markdown("**The text so far**")
-st.code(text + step.output, language=None, wrap_lines=True, height=170)
-
-main, side = st.columns([3, 2], gap="large")
-with main:
-    choose_head(PAGE, step)
-    show_attention(PAGE, step, weights, dark=dark)
-with side:
+words, chances = st.columns([3, 2], gap="large")
+with words:
+    st.markdown("**What the decoder has read, and the token it predicts now** (outlined). Shaded: where the chosen "
+                "head looks from the newest token read.")
+    st.html(figures.token_chips([*shown, step.piece, *tokens_after(walk)], label="tokens", unknown=unknown,
+                                weights=head.weights[-1], predicted=len(read), small=True))
+    if unknown:
+        st.caption("Dashed: not in the vocabulary. The model sees only that something stands there.")
+    st.markdown("**The text so far**")
+    st.code(text + step.output, language=None, wrap_lines=True, height=170)
+with chances:
     show_candidates(PAGE, walk, source=source_line(step), dark=dark)
-show_details(PAGE, step, weights, dark=dark)
-leave_address(PAGE, ckpt, walk)
+show_attention(PAGE, step, look, head, dark=dark)
+show_details(PAGE, step, look, head, dark=dark)
+leave_address(PAGE, ckpt, walk, look)

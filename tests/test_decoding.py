@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from transformer.checkpoint import Checkpoint, Description
-from transformer.decoding import GREEDY, RECENT_LOGITS, Sampling, attend, next_step, start, steps
+from transformer.decoding import GREEDY, RECENT_LOGITS, Sampling, next_step, start, steps
+from transformer.reading import attend
 from transformer.search import translate
 
 TEXT, TARGET = "I am cold.", "Go on. He is tall"

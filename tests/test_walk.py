@@ -286,7 +286,8 @@ def test_a_text_that_cannot_be_read_says_the_number_and_the_limit(ckpt):
         begin(ckpt, "a" * 10_000)
 
 
-FULL = Link("tiny@01234567", "Où ? «a&b=c» #1 + 100% \n😀", {0: 3, 17: 250}, 0.8, 5, 99, 4, "cross", 1, 3)
+FULL = Link("tiny@01234567", "Où ? «a&b=c» #1 + 100% \n😀", {0: 3, 17: 250}, 0.8, 5, 99, 4,
+            {"kind": "cross", "layer": "1", "head": "3", "pair": "2:1"})
 
 
 def test_a_link_round_trips_whatever_the_text():
@@ -306,17 +307,17 @@ def test_a_link_without_parameters_leaves_everything_to_the_page():
     ("nan", 0, 0), ("inf", HOTTEST, "most"), ("-inf", 0, 0), ("-3", 0, 0), ("1e999", HOTTEST, "most"),
     ("9" * 400, HOTTEST, "most"), ("-0", 0, 0), ("0.5", 0.5, 0)])
 def test_hostile_numbers_are_brought_into_range(value, temperature, whole):
-    link = Link.read(dict.fromkeys(("temperature", "top_k", "seed", "step", "layer", "head"), value))
+    link = Link.read(dict.fromkeys(("temperature", "top_k", "seed", "step"), value))
     assert link.temperature == temperature
     assert link.top_k == (WIDEST if whole == "most" else None)
     assert link.seed == (LAST_SEED if whole == "most" else 0)
-    assert link.step == link.layer == link.head == (1_000_000 if whole == "most" else 0)
+    assert link.step == (1_000_000 if whole == "most" else 0)
     Sampling(link.temperature, link.top_k, None, link.seed)  # raises nothing
 
 
 @pytest.mark.parametrize("value", ["", "abc", "1;2", "0x10", "1,5", "None", "<b>"])
 def test_text_in_place_of_a_number_falls_back_to_the_default(value):
-    names = ("temperature", "top_k", "seed", "step", "layer", "head")
+    names = ("temperature", "top_k", "seed", "step")
     assert Link.read(dict.fromkeys(names, value)) == Link()
 
 
@@ -337,7 +338,7 @@ def test_five_thousand_choices_are_read_up_to_a_limit_and_walked(ckpt):
 
 
 def test_a_link_too_long_leaves_out_the_text_and_what_hangs_on_it():
-    fits = Link("tiny@01234567", "", temperature=0.0, step=3, layer=1)
+    fits = Link("tiny@01234567", "", temperature=0.0, step=3, look={"layer": "1"})
     room = LONGEST_LINK - sum(len(name) + len(value) + 2 for name, value in fits.params()[0].items())
     params, whole = replace(fits, text="a" * (room // 2)).params()
     assert whole

@@ -164,6 +164,20 @@ class Step:
         return self._context.text
 
     @property
+    def kinds(self) -> tuple[str, ...]:
+        return self.ckpt.config.kinds
+
+    @property
+    def heads(self) -> Heads:
+        """The head switches that this path was decoded with."""
+        return self._context.heads or {}
+
+    def follows(self, other: object) -> bool:
+        """`other` is this step or an earlier one of its path."""
+        return (isinstance(other, Step) and other._context is self._context
+                and self.tokens[: len(other.tokens)] == other.tokens)
+
+    @property
     def piece(self) -> str:
         """`id` as text to show."""
         return self.label(self.id)
@@ -255,7 +269,7 @@ class Step:
     def _attend(self, kind: str) -> tuple[Tensor, Tensor, Tensor]:
         q, k, v = self.looked(kind)
         mask = causal_mask(q.shape[2], k.shape[2], device=q.device) if kind == "decoder" else None
-        return attention.attend(q, k, v, mask, heads=(self._context.heads or {}).get(kind), readable=True)
+        return attention.attend(q, k, v, mask, heads=self.heads.get(kind), readable=True)
 
 
 @torch.no_grad()
@@ -347,42 +361,3 @@ def steps(ckpt: Checkpoint, text: str, *, max_steps: int = 200, temperature: flo
         if step.ended or index + 1 == max_steps:
             return
         step = next_step(ckpt, step, sampling=sampling)
-
-
-@dataclass(frozen=True)
-class Reading:
-    """One forward pass over a whole text, everything captured on the way."""
-
-    logits: Tensor  # (T, V), or (classes,) log-probabilities
-    attentions: dict[str, Tensor]  # kind -> (layers, H, Tq, Tk)
-    scores: dict[str, Tensor]
-    masks: dict[str, Tensor]  # kind -> (Tq, Tk)
-
-
-@torch.no_grad()
-def attend(ckpt: Checkpoint, text: str, target: str | None = None, heads: Heads | None = None) -> Reading:
-    """Read a text (and a target, teacher-forced) at once. Raises ValueError as `start` does."""
-    config, model = ckpt.config, ckpt.model
-    ids = reader(ckpt).encode(text)
-    layers, masks, memory, src, prompt = {}, {}, None, None, ids or [config.start_id]
-    if config.encoder_layers:
-        if not ids:
-            raise ValueError("there is nothing to read; type a sentence")
-        src = torch.tensor([ids if not config.decoder_layers else [*ids, config.eos_id]], device=ckpt.device)
-        check_length(src.shape[1], config.max_len)
-        encoded = model.encode(src, heads=heads, readable=True)
-        memory, layers["encoder"] = encoded.x, encoded.attention
-        masks["encoder"] = torch.ones(src.shape[1], src.shape[1], dtype=torch.bool)
-        prompt = [config.start_id, *(ckpt.tokenizer.encode(target) if target else [])]
-    if config.decoder_layers:
-        check_length(len(prompt), config.max_len)
-        decoded = model.decode(torch.tensor([prompt], device=ckpt.device), memory, heads=heads, readable=True)
-        layers["decoder"], masks["decoder"] = decoded.attention, causal_mask(len(prompt), len(prompt))[0, 0]
-        if decoded.cross:
-            layers["cross"] = decoded.cross
-            masks["cross"] = torch.ones(len(prompt), src.shape[1], dtype=torch.bool)
-        logits = model.project(decoded.x[0])
-    else:
-        logits = model.classify(memory, src)[0]
-    return Reading(logits, {kind: torch.cat([a.weights for a in seen]) for kind, seen in layers.items()},
-                   {kind: torch.cat([a.scores for a in seen]) for kind, seen in layers.items()}, masks)

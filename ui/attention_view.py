@@ -1,82 +1,156 @@
-"""The attention of the step looked at: all heads of a kind to choose from, one of them large, and what explains it."""
+"""The attention of what is looked at: all heads of a kind to choose from, one of them large, and what explains it."""
 
+import io
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
+import orjson
 import streamlit as st
 
-from transformer.decoding import Step
+from transformer.attention_view.heads import COMBINED, Head, Pooled, Shown, shape, weights
+from transformer.attention_view.html import page as offline_page
+from transformer.attention_view.message import SCRIPT, STYLE, Look, about, head_of, live
 from ui import figures
+from ui.walk import LOOK
 
 MEANING = {
     "encoder": "Encoder: each source token looks at all source tokens.",
     "decoder": "Decoder: each token written looks at itself and at those before it.",
     "cross": "Cross: each token written looks at the source tokens.",
 }
+WORDS = {"view": ("matrix", "lines"), "of": COMBINED, "stage": ("weights", "scores", "masked", "moved"),
+         "scale": ("sqrt", "linear")}
+MOST_CELLS = 10_000      # weights in a table
+MOST_SAVED = 50_000_000  # weights in an npz
+WHOLE_PAGE = 3_000_000   # weights that an offline page holds in full
+
+_view = st.components.v2.component("attention_view", html='<div class="attention-view"></div>', css=STYLE, js=SCRIPT)
 
 
-def chosen_head(page: str, step: Step) -> tuple[str, int, int]:
-    """Kind, layer and head as chosen, brought into the range that this checkpoint has."""
-    config, state = step.ckpt.config, st.session_state
-    if state.get(f"{page}_kind") not in config.kinds:
-        state[f"{page}_kind"] = config.kinds[-1]
-    kind = state[f"{page}_kind"]
-    layers = config.encoder_layers if kind == "encoder" else config.decoder_layers
-    for name, count in (("layer", layers), ("head", config.n_heads)):
-        state[f"{page}_{name}"] = min(int(state.get(f"{page}_{name}") or 0), count - 1)
-    return kind, state[f"{page}_layer"], state[f"{page}_head"]
+def chosen_look(page: str, shown: Shown) -> Look:
+    """What is chosen to be seen, brought into the range of what there is."""
+    state = st.session_state
+    found = {name: state.get(f"{page}_{name}") for name in LOOK}
+    kind = found["kind"] if found["kind"] in shown.kinds else shown.kinds[-1]
+    layers, heads = shape(shown, kind)
+    words = {name: found[name] if found[name] in allowed else allowed[0] for name, allowed in WORDS.items()}
+    if kind == "cross" and words["of"] == "rollout":
+        words["of"] = "head"
+    look = Look(kind, min(_number(found["layer"]), layers - 1), min(_number(found["head"]), heads - 1), **words,
+                pair=_pair(found["pair"], tuple(map(len, shown.axes(kind)))), lit=_lit(found["lit"], heads))
+    for name in LOOK:
+        state[f"{page}_{name}"] = getattr(look, name)
+    return look
 
 
-def source_line(step: Step) -> str:
+def _number(value: object) -> int:
+    text = str(value if value is not None else 0)
+    return int(text[:6]) if text.isascii() and text.isdigit() else 0
+
+
+def _numbers(value: object, separator: str) -> list[int]:
+    parts = value.split(separator) if isinstance(value, str) else value or ()
+    return [_number(part) for part in list(parts)[:100]]
+
+
+def _pair(value: object, sizes: tuple[int, int]) -> tuple[int, int] | None:
+    pair = tuple(_numbers(value, ":"))
+    return pair if len(pair) == 2 and pair[0] < sizes[0] and pair[1] < sizes[1] else None
+
+
+def _lit(value: object, heads: int) -> tuple[int, ...] | None:
+    lit = tuple(sorted({at for at in _numbers(value, ",") if at < heads}))
+    return None if value is None or len(lit) == heads else lit
+
+
+def look_params(look: Look) -> dict[str, str]:
+    """What of the look goes into the link: all that is not as it is to begin with."""
+    found = {"kind": look.kind, "layer": str(look.layer), "head": str(look.head)}
+    found |= {name: getattr(look, name) for name, allowed in WORDS.items() if getattr(look, name) != allowed[0]}
+    if look.pair is not None:
+        found["pair"] = ":".join(map(str, look.pair))
+    if look.lit is not None:
+        found["lit"] = ",".join(map(str, look.lit))
+    return found
+
+
+def take_look(page: str, params: Mapping[str, str]) -> None:
+    """Choose what a link says; `chosen_look` brings it into range once there is something to look at."""
+    for name in LOOK:
+        st.session_state[f"{page}_{name}"] = params.get(name)
+
+
+def source_line(shown: Shown) -> str:
     """What every figure says of where it comes from."""
-    trained = step.ckpt.meta.get("step")
-    return f"{step.ckpt.id} · training step {'not recorded' if trained is None else f'{trained:,}'}"
+    trained = shown.ckpt.meta.get("step")
+    return f"{shown.ckpt.id} · training step {'not recorded' if trained is None else f'{trained:,}'}"
 
 
-def choose_head(page: str, step: Step) -> None:
-    """The choosers of kind, layer and head."""
-    config, kind = step.ckpt.config, st.session_state[f"{page}_kind"]
-    layers = config.encoder_layers if kind == "encoder" else config.decoder_layers
-    row = st.container(horizontal=True, gap="medium")
-    with row:
-        if len(config.kinds) > 1:
-            st.segmented_control("Attention", config.kinds, key=f"{page}_kind", required=True, persist_state="session",
-                                 format_func=str.capitalize)
-        st.segmented_control("Layer", range(layers), key=f"{page}_layer", required=True, persist_state="session")
-        st.segmented_control("Head", range(config.n_heads), key=f"{page}_head", required=True, persist_state="session")
+def look_at(page: str, shown: Shown) -> tuple[Look, Head]:
+    """What is chosen to be seen, and its numbers."""
+    look = chosen_look(page, shown)
+    return look, head_of(shown, look)
 
 
-def show_attention(page: str, step: Step, weights: np.ndarray, *, dark: bool) -> None:
-    """One head large, and all heads small to click; weights (layers, H, Tq, Tk) of the chosen kind."""
-    kind, layer, head = (st.session_state[f"{page}_{name}"] for name in ("kind", "layer", "head"))
-    queries, keys = step.axes(kind)
-    mask, source = step.mask(kind).numpy(), source_line(step)
-    one = weights[layer, head]
-    title = f"{kind.capitalize()} attention, {figures.head_label(layer, head)}"
-    figure = figures.attention_heatmap(one, queries, keys, title=title, source=source, mask=mask,
-                                       newest=kind != "encoder", dark=dark)
-    st.plotly_chart(figure, key=f"{page}_heatmap", config=figures.PLOTLY_CONFIG,
-                    alt=figures.describe_attention(one, queries, keys, newest=kind != "encoder"))
-    st.caption(f"{MEANING[kind]} Each row adds up to 1; the scale says which colour is which weight. Attention shows "
-               "where a head looks, not why the model decides.")
-    grid = f"{page}_grid_{kind}_{layer}_{head}"
-    st.plotly_chart(figures.head_grid(weights, kind=kind, selected=(layer, head), source=source, mask=mask, dark=dark),
-                    key=grid, on_select=partial(_clicked, page, grid), selection_mode="points",
-                    config=figures.PLOTLY_CONFIG,
-                    alt=figures.describe_grid(weights, kind=kind, selected=(layer, head)))
+def show_attention(page: str, shown: Shown, look: Look, head: Head, *, dark: bool, newest: bool = True) -> None:
+    """The attention view, and what to take away from it; newest outlines the last query."""
+    state = st.session_state
+    before: dict[str, Pooled] = state.setdefault(f"{page}_pooled", {})
+    pooled = before[look.kind] = Pooled.of(shown, look.kind, before.get(look.kind))
+    _view(key=f"{page}_attention", on_look_change=partial(_looked, page),
+          data=live(shown, look, pooled, head=head, dark=dark, newest=newest,
+                    answered=state.get(f"{page}_look_answered", 0)))
+    st.caption(f"{MEANING[look.kind]} Each row of weights adds up to 1; the scale says which colour is which number. "
+               "Click a cell to compare its two tokens. Attention shows where a head looks, not why the model decides.")
+    _offer_files(page, shown, look)
 
 
-def _clicked(page: str, grid: str) -> None:
-    picked = figures.picked_head(st.session_state.get(grid))
-    if picked is not None:
-        st.session_state[f"{page}_layer"], st.session_state[f"{page}_head"] = picked
+def _looked(page: str) -> None:
+    state, asked = st.session_state, st.session_state[f"{page}_attention"].look
+    if asked is None:
+        return
+    for name in LOOK:
+        state[f"{page}_{name}"] = asked.get(name)
+    state[f"{page}_look_answered"] = asked["number"]
 
 
-def show_details(page: str, step: Step, weights: np.ndarray, *, dark: bool) -> None:
+def _offer_files(page: str, shown: Shown, look: Look) -> None:
+    sizes = [shape(shown, kind) + tuple(map(len, shown.axes(kind))) for kind in shown.kinds]
+    cells = sum(int(np.prod(size)) for size in sizes)
+    name = f"{shown.ckpt.id}-{look.kind}-layer{look.layer}-head{look.head}"
+    with st.container(horizontal=True):
+        st.download_button("Save as a page", partial(_page, shown, look, cells), f"{name}.html", "text/html",
+                           key=f"{page}_save_page", icon=":material/html:", on_click="ignore",
+                           help="One HTML file with every head of every kind, for a browser without a network.")
+        st.download_button("Save the numbers", partial(_npz, shown), f"{name}.npz", key=f"{page}_save_npz",
+                           icon=":material/data_array:", on_click="ignore", disabled=cells > MOST_SAVED,
+                           help=f"All {cells:,} weights and scores as npz, for numpy." if cells <= MOST_SAVED else
+                           f"{cells:,} weights are more than the {MOST_SAVED:,} that a file is made of here: use the "
+                           "library, `step.attentions`.")
+
+
+def _page(shown: Shown, look: Look, cells: int) -> bytes:
+    return offline_page(shown, look, exact=cells <= WHOLE_PAGE).encode()
+
+
+def _npz(shown: Shown) -> bytes:
+    arrays = {"about": np.array(orjson.dumps(about(shown)).decode())}
+    for kind in shown.kinds:
+        queries, keys = shown.axes(kind)
+        arrays |= {f"{kind}_weights": weights(shown, kind).numpy(), f"{kind}_scores": shown.scores[kind].numpy(),
+                   f"{kind}_mask": shown.mask(kind).numpy(), f"{kind}_queries": np.array(queries),
+                   f"{kind}_keys": np.array(keys)}
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def show_details(page: str, shown: Shown, look: Look, head: Head, *, dark: bool) -> None:
     """The mask on these tokens, the positional encoding of these positions, and the chosen head's numbers."""
-    kind, layer, head = (st.session_state[f"{page}_{name}"] for name in ("kind", "layer", "head"))
-    queries, keys = step.axes(kind)
-    mask, source = step.mask(kind).numpy(), source_line(step)
+    kind = look.kind
+    queries, keys = shown.axes(kind)
+    mask, source = shown.mask(kind).numpy(), source_line(shown)
     tabs = st.tabs(["Mask", "Positions", "Numbers"], key=f"{page}_details", on_change="rerun")
     if tabs[0].open:
         with tabs[0]:
@@ -89,22 +163,24 @@ def show_details(page: str, step: Step, weights: np.ndarray, *, dark: bool) -> N
                        "Every query may look at every key: with one sentence there is no padding to hide.")
     if tabs[1].open:
         with tabs[1]:
-            _show_positions(page, step, kind, dark=dark)
+            _show_positions(page, shown, kind, dark=dark)
     if tabs[2].open:
         with tabs[2]:
-            if weights[layer, head].size > 10_000:
+            if head.weights.size > MOST_CELLS:
                 st.info(f"{len(queries)} x {len(keys)} weights are too many for a table; hover over the picture for "
-                        "each.")
+                        "each, or save the numbers.")
+            elif look.of != "head":
+                st.info("The table is of single heads; what is shown above is a mean.")
             else:
-                st.html(figures.attention_table(weights[layer, head], queries, keys, kind=kind, layer=layer, head=head,
-                                                mask=mask, source=source))
+                st.html(figures.attention_table(head.weights, queries, keys, kind=kind, layer=look.layer,
+                                                head=look.head, mask=mask, source=source))
 
 
-def _show_positions(page: str, step: Step, kind: str, *, dark: bool) -> None:
+def _show_positions(page: str, shown: Shown, kind: str, *, dark: bool) -> None:
     side = "src" if kind in ("encoder", "cross") else "tgt"
-    tokens = step.axes(kind)[1]
-    table = step.ckpt.model.position_table(len(tokens), side=side)
-    positions = step.ckpt.config.positions
+    tokens = shown.axes(kind)[1]
+    table = shown.ckpt.model.position_table(len(tokens), side=side)
+    positions = shown.ckpt.config.positions
     if table is None:
         st.info("This model has no positional encoding: only the causal mask tells its tokens apart.")
         return
@@ -120,7 +196,7 @@ def _show_positions(page: str, step: Step, kind: str, *, dark: bool) -> None:
     if not dims:
         st.info("Choose a dimension to see its curve.")
         return
-    st.vega_lite_chart(figures.position_curves(encoding, dims, tokens=tokens, source=source_line(step), dark=dark,
+    st.vega_lite_chart(figures.position_curves(encoding, dims, tokens=tokens, source=source_line(shown), dark=dark,
                                                title=f"Positional encoding: {positions}"),
                        key=f"{page}_positions", alt=figures.describe_positions(encoding, dims))
     st.caption(what)

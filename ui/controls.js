@@ -1,12 +1,22 @@
-// The step controls. Presses are counted here and only the place they add up to is sent, so however fast they come,
-// none is lost: Python answers with where it got to and the number of the request it answers.
-export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
+// The step controls. Presses are counted here, and what is sent is the place they add up to and the candidates said on
+// the way, so however fast they come, none is lost: Python answers with where it got to and the number of the request
+// it answers.
+export default function ({ data, parentElement, setStateValue }) {
   const bar = parentElement.querySelector(".controls");
-  const state = (bar.state ??= { sent: data.answered, target: data.index, playing: false, timer: 0 });
+  const state = (bar.state ??= {
+    sent: data.answered, target: data.index, walk: data.walk, from: data.index, choices: [], playing: false, timer: 0,
+  });
   const find = (name) => bar.querySelector(`[data-action="${name}"]`);
   const speed = bar.querySelector("input");
-  const { last } = data; // null until the end of the text has been found
+  let { last } = data; // null until the end of the text has been found
 
+  if (state.walk !== data.walk) { // another text: what is still under way counts from its start
+    state.target -= state.from;
+    for (const choice of state.choices) choice.at -= state.from;
+    Object.assign(state, { walk: data.walk, from: 0 });
+  } else state.from = data.index;
+  state.choices = state.choices.filter((choice) => choice.number > data.answered);
+  if (state.choices.length) last = null;
   if (data.answered >= state.sent) state.target = data.index; // nothing is under way: where Python says we are
 
   const show = () => {
@@ -18,13 +28,24 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     find("play").setAttribute("aria-label", state.playing ? "Pause (P)" : "Play (P)");
     find("play").title = state.playing ? "Pause (P)" : "Play (P)";
   };
+  const send = () => {
+    state.sent += 1;
+    setStateValue("move", {
+      index: state.target, number: state.sent, walk: state.walk, from: state.from, choices: [...state.choices],
+    });
+    show();
+  };
   const go = (target) => {
     target = Math.max(0, last === null ? target : Math.min(target, last));
     if (target === state.target) return;
     state.target = target;
-    state.sent += 1;
-    setStateValue("move", { index: target, number: state.sent });
-    show();
+    send();
+  };
+  const choose = (nth) => {
+    state.choices.push({ number: state.sent + 1, at: state.target, nth });
+    state.target += 1;
+    last = null; // the text may now go on
+    send();
   };
   const play = (on) => {
     clearTimeout(state.timer);
@@ -60,23 +81,31 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const keys = { ArrowLeft: "back", ArrowRight: "step", Home: "first", End: "last", p: "play", P: "play" };
   const native = "input, textarea, select, canvas, [contenteditable], [role=slider], [role=tab], [role=radio], [role=option], [role=combobox], [role=listbox], [role=menu]";
   const onkeydown = (event) => {
-    if (!bar.isConnected) return window.headsUpKeys?.abort();
     const at = event.composedPath()[0];
     if (event.key === "Enter" && (at.matches?.("input[type=text]") || (at.matches?.("textarea") && (event.ctrlKey || event.metaKey))))
       setTimeout(() => at.blur(), 0); // the text is sent, and the arrows step again
-    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || at.closest?.(native)) return;
+    if (!bar.isConnected || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || at.closest?.(native)) return;
     if (event.key in keys) {
       event.preventDefault();
       if (keys[event.key] !== "play") play(false);
       actions[keys[event.key]]();
     } else if (/^[0-9]$/.test(event.key)) {
       play(false);
-      setTriggerValue("choose", (Number(event.key) + 9) % 10); // 1 is the likeliest, 0 the tenth
+      choose((Number(event.key) + 9) % 10); // 1 is the likeliest, 0 the tenth
     }
   };
   window.headsUpKeys?.abort(); // one listener, whatever was mounted before
   window.headsUpKeys = new AbortController();
   document.addEventListener("keydown", onkeydown, { signal: window.headsUpKeys.signal });
+  // what a mouse has chosen among does not keep the arrow keys; reached by keyboard (detail is 0) it does
+  document.addEventListener("click", (event) => {
+    if (event.detail && event.composedPath()[0].closest?.("[role=radio], [role=tab]")) setTimeout(() => document.activeElement?.blur(), 0);
+  }, { capture: true, signal: window.headsUpKeys.signal });
+  // Python cannot tell the browser's Back from an address that it wrote itself; captured, this goes before Streamlit's rerun
+  const here = window.location.pathname;
+  window.addEventListener("popstate", () => {
+    if (bar.isConnected && window.location.pathname === here) { play(false); setStateValue("went", Date.now()); }
+  }, { capture: true, signal: window.headsUpKeys.signal });
   if (last !== null && state.target >= last && state.playing) play(false);
   show();
 }

@@ -9,9 +9,11 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
+from transformer.attention_view.message import Look
 from transformer.checkpoint import Checkpoint, CheckpointError, Description
 from transformer.decoding import Sampling
 from ui import figures
+from ui.attention_view import look_params, take_look
 from ui.resources import Entry, entries, opened
 from ui.walk import HOTTEST, LAST_SEED, WIDEST, Link, Walk, begin
 
@@ -34,31 +36,36 @@ def through_the_router() -> None:
 def arrive(page: str, *, text: str, temperature: float = 0.0) -> Link | None:
     """The link by which somebody has just come to this page, its values put into the page's widgets; else None.
 
-    A rerun under way can still carry an address that this page wrote a moment ago: those are not arrivals.
+    A rerun under way can still carry an address that this page wrote a moment ago: those are not arrivals, unless the
+    browser says that it went Back or Forward.
     """
     through_the_router()
     params = st.query_params.to_dict()
     seen: deque = st.session_state.setdefault(f"{page}_addresses", deque(maxlen=200))
     entered, st.session_state["visited"] = st.session_state.get("visited") != page, page
     known = f"{page}_text" in st.session_state
-    if known and (not params or (params in seen and not entered)):
+    went = (st.session_state.get(f"{page}_controls") or {}).get("went")
+    back = went is not None and went != st.session_state.get(f"{page}_went")
+    st.session_state[f"{page}_went"] = went
+    if known and (not params or (params in seen and not entered and not back)):
         return None
     seen.append(params)
     link = Link.read(params)
     link = replace(link, text=text if link.text is None else link.text,
                    temperature=temperature if link.temperature is None else link.temperature)
-    for name in ("text", "checkpoint", "temperature", "seed", "kind", "layer", "head"):
+    for name in ("text", "checkpoint", "temperature", "seed"):
         st.session_state[f"{page}_{name}"] = getattr(link, name)
+    take_look(page, link.look)
     st.session_state[f"{page}_top_k"] = link.top_k or 0
     st.session_state.pop(f"{page}_walk", None)
     return link
 
 
-def leave_address(page: str, ckpt: Checkpoint, walk: Walk) -> None:
+def leave_address(page: str, ckpt: Checkpoint, walk: Walk, look: Look) -> None:
     """Put all that decides the picture into the address bar."""
     state, sampling = st.session_state, sampling_of(page)
     link = Link(ckpt.id, walk.step.text, walk.branch.departures(sampling), sampling.temperature, sampling.top_k,
-                sampling.seed, walk.index, state[f"{page}_kind"], state[f"{page}_layer"], state[f"{page}_head"])
+                sampling.seed, walk.index, look_params(look))
     params, whole = link.params()
     if not whole:
         st.caption("This text is too long for a link: the address leaves out the text and the choices made in it.")
@@ -125,7 +132,8 @@ def follow(page: str, ckpt: Checkpoint, text: str, link: Link | None) -> Walk:
     key, sampling = f"{page}_walk", sampling_of(page)
     walk: Walk | None = st.session_state.get(key)
     asked = (st.session_state.get(f"{page}_controls") or {}).get("move")
-    if walk is None or walk.step.ckpt is not ckpt or walk.step.text != text:
+    new = walk is None or walk.step.ckpt is not ckpt or walk.step.text != text
+    if new:
         try:
             walk = begin(ckpt, text, choices=link.choices if link else None, index=link.step if link else 0,
                          sampling=sampling)
@@ -133,9 +141,10 @@ def follow(page: str, ckpt: Checkpoint, text: str, link: Link | None) -> Walk:
             st.session_state.pop(key, None)
             st.error(str(error))
             st.stop()
-    elif asked and asked["number"] != st.session_state.get(f"{page}_answered", 0):
-        walk = walk.to(min(int(asked["index"]), walk.index + FARTHEST), sampling)
-    else:
+        st.session_state[f"{page}_walks"] = st.session_state.get(f"{page}_walks", 0) + 1
+    if asked and not link and asked["number"] != st.session_state.get(f"{page}_answered", 0):
+        walk = _moved(page, walk, asked, sampling)
+    elif not new:
         walk = walk.settled(sampling)
     st.session_state[key] = walk
     if asked:  # after the walk: a run cut short between the two goes to the same place again
@@ -143,12 +152,27 @@ def follow(page: str, ckpt: Checkpoint, text: str, link: Link | None) -> Walk:
     return walk
 
 
+def _moved(page: str, walk: Walk, asked: dict, sampling: Sampling) -> Walk:
+    """Candidates said at their steps, in the order they were, then the place to look at."""
+    state = st.session_state
+    # pressed while another text was on the screen: counts from the start of this one
+    origin = int(asked["from"]) if asked.get("walk", state[f"{page}_walks"]) != state[f"{page}_walks"] else 0
+    for choice in asked.get("choices", ()):
+        if choice["number"] > state.get(f"{page}_answered", 0):
+            walk = walk.to(min(int(choice["at"]) - origin, walk.index + FARTHEST), sampling)
+            candidates = ranked(walk, sampling)[0]
+            if choice["nth"] < len(candidates):
+                walk = walk.pick(candidates[choice["nth"]].id, sampling)
+                state[f"{page}_picks"] = state.get(f"{page}_picks", 0) + 1
+    return walk.to(min(int(asked["index"]) - origin, walk.index + FARTHEST), sampling)
+
+
 def show_controls(page: str, walk: Walk) -> None:
     """First, back, step, play, last; keys; speed; copy the link."""
     step = walk.step
     end = "the context is full" if step.full and step.id != step.ckpt.config.eos_id else "the end"
-    _controls(key=f"{page}_controls", on_move_change=lambda: None, on_choose_change=partial(_choose_nth, page),
-              data={"index": walk.index, "last": walk.last, "end": end,
+    _controls(key=f"{page}_controls", on_move_change=lambda: None, on_went_change=lambda: None,
+              data={"index": walk.index, "last": walk.last, "end": end, "walk": st.session_state[f"{page}_walks"],
                     "answered": st.session_state.get(f"{page}_answered", 0)})
 
 
@@ -156,13 +180,6 @@ def _pick(page: str, id: int) -> None:
     state = st.session_state
     state[f"{page}_walk"] = state[f"{page}_walk"].pick(id, sampling_of(page))
     state[f"{page}_picks"] = state.get(f"{page}_picks", 0) + 1
-
-
-def _choose_nth(page: str) -> None:
-    nth = st.session_state[f"{page}_controls"].choose
-    candidates = ranked(st.session_state[f"{page}_walk"], sampling_of(page))[0]
-    if nth is not None and 0 <= nth < len(candidates):
-        _pick(page, candidates[nth].id)
 
 
 def _clicked(page: str, chart: str) -> None:

@@ -12,6 +12,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.decoding import GREEDY, Sampling, Step, next_step, start
 
 LONGEST_LINK = 1_500
+LOOK = ("kind", "layer", "head", "view", "of", "stage", "scale", "pair", "lit")
 HOTTEST, WIDEST, LAST_SEED = 2.0, 50, 999_999  # the most that temperature, top-k and seed are set to
 
 
@@ -111,9 +112,7 @@ class Link:
     top_k: int | None = None
     seed: int = 0
     step: int = 0
-    kind: str | None = None
-    layer: int = 0
-    head: int = 0
+    look: Mapping[str, str] = field(default_factory=dict)  # what of the attention is looked at, as words
 
     @classmethod
     def read(cls, params: Mapping[str, str]) -> Self:
@@ -132,8 +131,8 @@ class Link:
             if index.isascii() and index.isdigit() and id.isascii() and id.isdigit() and len(pair) < 20:
                 choices[int(index)] = int(id)
         return cls(params.get("checkpoint"), params.get("text"), choices, number("temperature", HOTTEST),
-                   whole("top_k", WIDEST) or None, whole("seed", LAST_SEED), whole("step"), params.get("kind"),
-                   whole("layer"), whole("head"))
+                   whole("top_k", WIDEST) or None, whole("seed", LAST_SEED), whole("step"),
+                   {name: params[name][:100] for name in LOOK if name in params})
 
     def params(self) -> tuple[dict[str, str], bool]:
         """The query parameters, and whether the text fits in: a link too long for that leaves it out."""
@@ -142,7 +141,7 @@ class Link:
             "choices": ",".join(f"{index}:{id}" for index, id in sorted(self.choices.items())) or None,
             "temperature": None if self.temperature is None else f"{self.temperature:g}",
             "top_k": self.top_k or None, "seed": self.seed or None, "step": self.step,
-            "kind": self.kind, "layer": self.layer, "head": self.head}
+            **self.look}
         found = {name: str(value) for name, value in values.items() if value is not None}
         if sum(len(quote(name + value, safe="")) + 2 for name, value in found.items()) <= LONGEST_LINK:
             return found, True

@@ -147,6 +147,21 @@ def drawn() -> Callable[..., dict]:
 
 
 @pytest.fixture
+def pictured() -> Callable[..., tuple[dict, dict[str, np.ndarray]]]:
+    """What the attention view of a page is sent: the header, and the arrays by name."""
+
+    def pictured(at: AppTest) -> tuple[dict, dict[str, np.ndarray]]:
+        (view,) = [view.proto for view in at.get("bidi_component") if view.proto.component_name == "attention_view"]
+        start = 4 + int.from_bytes(view.bytes[:4], "little")
+        header = json.loads(view.bytes[4:start])
+        arrays = {name: np.frombuffer(view.bytes, f"<{part['type']}", int(np.prod(part["shape"])), start + part["at"])
+                  .reshape(part["shape"]) for name, part in header["arrays"].items()}
+        return header, arrays
+
+    return pictured
+
+
+@pytest.fixture
 def chips() -> Callable[..., list[str]]:
     """The tokens of the row of that label: `chips(at, "source tokens")`."""
 

@@ -62,7 +62,7 @@ def test_it_opens_with_an_example_at_the_first_step(open_translate, ckpt, chips)
 
 @pytest.mark.parametrize(("kind", "layer", "head", "index"), [
     ("cross", 0, 0, 0), ("cross", 1, 3, 4), ("encoder", 0, 1, 2), ("decoder", 1, 2, 5)])
-def test_the_weights_shown_are_the_librarys(open_translate, ckpt, numbers, drawn, kind, layer, head, index):
+def test_the_weights_shown_are_the_librarys(open_translate, ckpt, numbers, pictured, kind, layer, head, index):
     at = open_translate(text=TEXT, kind=kind, layer=str(layer), head=str(head), step=str(index))
     step = at_step(ckpt, TEXT, index)
     expected = step.attentions[kind][layer, head].numpy()
@@ -71,17 +71,47 @@ def test_the_weights_shown_are_the_librarys(open_translate, ckpt, numbers, drawn
     assert table.shape == expected.shape
     assert np.allclose(table, expected, atol=1e-6, rtol=0)
     assert np.allclose(table.sum(axis=1), 1, atol=1e-5)
-    picture = drawn(at, "translate_heatmap")["data"][0]["z"]
-    assert np.allclose(picture, np.where(step.masks[kind].numpy(), expected, np.nan), atol=1e-6, rtol=0, equal_nan=True)
+    header, arrays = pictured(at)
+    assert np.allclose(arrays["weights"], expected, atol=1e-6, rtol=0)
+    assert (header["look"]["kind"], header["look"]["layer"], header["look"]["head"]) == (kind, layer, head)
+    assert (header["kinds"][kind]["queries"], header["kinds"][kind]["keys"]) == step.axes(kind)
 
 
-def test_every_figure_says_which_checkpoint_it_is_of(open_translate, ckpt, sent):
+def test_every_figure_says_which_checkpoint_it_is_of(open_translate, ckpt, pictured):
     at = open_translate()
     for chart in at.get("plotly_chart"):
         assert ckpt.id in chart.proto.spec
         assert "training step" in chart.proto.spec
         assert chart.proto.alt
-    assert len(at.get("plotly_chart")) == 4
+    assert len(at.get("plotly_chart")) == 2
+    assert pictured(at)[0]["about"] == {"checkpoint": ckpt.id, "step": ckpt.meta["step"], "text": "I am cold.",
+                                        "output": "J"}
+
+
+@pytest.mark.parametrize("params", [
+    {"of": "mean_heads"}, {"of": "mean_all"}, {"of": "rollout", "kind": "encoder"}, {"of": "rollout", "kind": "cross"},
+    {"stage": "moved", "pair": "1:2"}, {"stage": "scores", "scale": "linear"}, {"view": "lines", "lit": "0,2"}])
+def test_what_of_the_attention_is_looked_at_is_in_the_link(open_translate, ckpt, pictured, params):
+    at = open_translate(text=TEXT, step="3", **params)
+    look = pictured(at)[0]["look"]
+    if params == {"of": "rollout", "kind": "cross"}:  # there is none: queries and keys are different tokens
+        assert look["of"] == "head"
+        return
+    assert params.items() <= at.query_params.items()
+    shown = {"pair": look["pair"] and ":".join(map(str, look["pair"])), "lit": look["lit"] and "0,2"}
+    assert params.items() <= (look | shown).items()
+
+
+@pytest.mark.parametrize("wrong", [
+    {"view": "<b>", "of": "nobody", "stage": "", "scale": "log"}, {"pair": "9:999"}, {"pair": "1"}, {"pair": "a:b:c"},
+    {"lit": "77"}, {"lit": ",,,,"}, {"layer": "²", "head": "9" * 50}])
+def test_what_a_link_cannot_mean_is_brought_into_range(open_translate, pictured, wrong):
+    at = open_translate(text=TEXT, step="1", **wrong)
+    look = pictured(at)[0]["look"]
+    assert (look["view"], look["of"], look["stage"], look["scale"]) == ("matrix", "head", "weights", "sqrt")
+    assert look["pair"] is None or max(look["pair"]) <= 8
+    assert look["layer"] == 0
+    assert look["head"] in (0, 3)
 
 
 def test_another_text_starts_another_walk(open_translate, ckpt, move, chips):
@@ -115,9 +145,9 @@ def test_a_move_is_answered_once(open_translate, move):
 
 def test_head_layer_and_kind_are_chosen(open_translate, ckpt, numbers):
     at = open_translate(text=TEXT, step="2")
-    at.button_group(key="translate_kind").set_value("encoder").run()
-    at.button_group(key="translate_layer").set_value(1).run()
-    at.button_group(key="translate_head").set_value(2).run()
+    for name, value in (("kind", "encoder"), ("layer", 1), ("head", 2)):
+        at.session_state[f"translate_{name}"] = value
+    at.run()
     which, table = numbers(at, PAGE)
     assert which == ("encoder", 1, 2)
     assert np.allclose(table, transformer.start(ckpt, TEXT).attentions["encoder"][1, 2], atol=1e-6, rtol=0)
@@ -259,7 +289,7 @@ def test_unknown_characters_are_marked(open_translate, ckpt):
 
 def test_an_example_is_taken_by_a_click(open_translate):
     at = open_translate()
-    at.button_group(key="translate_example").set_value(2).run()
+    at.button_group(key="translate_example").set_value(3).run()
     assert not at.exception
     assert at.query_params["text"] == TEXT
     assert at.button_group(key="translate_example").value is None

@@ -123,7 +123,7 @@ def test_characters_it_never_saw_are_marked(open_write):
 
 
 def test_hostile_values_in_a_link_are_brought_into_range(open_write, ckpt):
-    at = open_write(text="KING ", kind="cross", layer="nan", head="1e9", step="-3", top_k="77", seed="x",
+    at = open_write(text="KING ", kind="cross", layer="nan", head="999", step="-3", top_k="77", seed="x",
                     temperature="9")
     expected = {"kind": "decoder", "layer": "0", "head": str(ckpt.config.n_heads - 1), "step": "0", "top_k": "50",
                 "temperature": "2"}

@@ -10,9 +10,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
+import numpy as np
 import pytest
+
+import transformer
+from transformer.checkpoint import Checkpoint
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
@@ -114,14 +120,25 @@ def settle() -> Callable:
 
 
 @pytest.fixture
-def context(chromium):
-    """A visitor of its own: 1440 pixels wide, without cookies, with the clipboard."""
-    context = chromium.new_context(
-        viewport={"width": 1440, "height": 900}, permissions=["clipboard-read", "clipboard-write"]
-    )
-    context.set_default_timeout(IDLE_MS)
-    yield context
-    context.close()
+def visitor(chromium) -> Iterator[Callable]:
+    """Makes visitors, each without cookies and with the clipboard: `visitor(width=390, height=844).new_page()`."""
+    contexts = []
+
+    def visitor(width=1440, height=900):
+        contexts.append(chromium.new_context(
+            viewport={"width": width, "height": height}, permissions=["clipboard-read", "clipboard-write"]))
+        contexts[-1].set_default_timeout(IDLE_MS)
+        return contexts[-1]
+
+    yield visitor
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def context(visitor):
+    """A visitor of its own, 1440 pixels wide."""
+    return visitor()
 
 
 @pytest.fixture
@@ -139,3 +156,135 @@ def visit(app_url, page, settle) -> Callable:
         return settle(page)
 
     return visit
+
+
+@pytest.fixture
+def visit_anew(app_url, visitor, settle) -> Callable:
+    """As `visit`, but by somebody who was never here: `page = visit_anew(link, width=390, height=844)`."""
+
+    def visit_anew(address, **size):
+        page = visitor(**size).new_page()
+        page.goto(app_url + address.removeprefix(app_url), wait_until="domcontentloaded")
+        return settle(page)
+
+    return visit_anew
+
+
+@pytest.fixture(scope="session")
+def shipped() -> Callable[[str], Checkpoint]:
+    """A checkpoint that comes with the app: `shipped("write")`."""
+    return cache(lambda name: transformer.load(ROOT / "checkpoints" / name))
+
+
+@pytest.fixture
+def address() -> Callable:
+    """What the address bar holds: `address(page)["step"]`."""
+    return lambda page: dict(parse_qsl(urlsplit(page.url).query, keep_blank_values=True))
+
+
+@pytest.fixture
+def reached(settle) -> Callable:
+    """Waits until the address has these values, which a page writes last: `reached(page, step=3)`."""
+
+    def reached(page, **values):
+        page.wait_for_function(
+            """wanted => {
+              const there = new URLSearchParams(location.search);
+              return Object.entries(wanted).every(([name, value]) => there.get(name) === value);
+            }""", arg={name: str(value) for name, value in values.items()})
+        return settle(page)
+
+    return reached
+
+
+@pytest.fixture
+def chips() -> Callable:
+    """The tokens of the row of that label: `chips(page, "source tokens")`."""
+    return lambda page, label: page.get_by_role("group", name=label, exact=True).locator("bdi").all_text_contents()
+
+
+@pytest.fixture
+def bars() -> Callable:
+    """The tokens offered and what is written beside them, likeliest first: `bars(page)[0] == ("␣He", "54.1%")`."""
+
+    def bars(page):
+        return [tuple(row) for row in page.locator("[class*=_candidates_]").evaluate("""chart => {
+          const texts = (kind) => [...chart.querySelectorAll(kind)].map((text) => text.textContent);
+          const notes = texts(".bartext");
+          return texts(".ytick").map((token, row) => [token, notes[row]]);
+        }""")]
+
+    return bars
+
+
+@pytest.fixture
+def click_bar(settle) -> Callable:
+    """Clicks the nth candidate: `click_bar(page, 2)`."""
+
+    def click_bar(page, nth):
+        target = settle(page).locator("[class*=_candidates_] .trace:last-child .point").nth(nth)
+        target.evaluate("target => target.scrollIntoView({ block: 'center' })")
+        box = target.bounding_box()
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+
+    return click_bar
+
+
+@pytest.fixture
+def numbers(settle) -> Callable:
+    """The table under the picture, opened if it is not: (kind, layer, head) and the weights (Tq, Tk)."""
+
+    def numbers(page):
+        page.get_by_role("tab", name="Numbers").click()
+        page.locator("td[data-kind]").first.wait_for()
+        cells = settle(page).locator("td[data-kind]").evaluate_all(
+            "cells => cells.map(({ dataset: d, textContent: t }) => [d.kind, +d.layer, +d.head, +d.query, +d.key, +t])")
+        (head,) = {tuple(cell[:3]) for cell in cells}
+        table = np.full((1 + max(cell[3] for cell in cells), 1 + max(cell[4] for cell in cells)), np.nan)
+        for *_, query, key, weight in cells:
+            table[query, key] = weight
+        return head, table
+
+    return numbers
+
+
+@pytest.fixture
+def picture(chips, bars, numbers) -> Callable:
+    """All that a link should bring back, as one value to compare."""
+
+    def picture(page):
+        titles = page.locator(".attention-view h4, .gtitle").all_text_contents()
+        which, table = numbers(page)
+        return {
+            "step": page.get_by_role("toolbar", name="Steps").get_by_role("status").first.text_content(),
+            "chips": page.locator(".chips span").evaluate_all(
+                "all => all.map((chip) => [chip.textContent, chip.className, chip.title])"),
+            "titles": titles, "bars": bars(page), "head": which, "table": table.tolist()}
+
+    return picture
+
+
+@pytest.fixture
+def complaints(context) -> list[str]:
+    """What no page of the visitor may do: ask another host, open a dialog, fail, or say so in the console."""
+    found = []
+
+    def request(request):
+        url = urlsplit(request.url)
+        if url.scheme not in ("data", "blob", "about") and url.hostname != "127.0.0.1":
+            found.append(f"request: {request.url}")
+
+    def dialog(dialog):
+        found.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def console(message):
+        # on a link to a page, Streamlit first looks for its server below that page
+        if message.type == "error" and "/_stcore/" not in message.location["url"]:
+            found.append(f"console: {message.text}")
+
+    context.on("request", request)
+    context.on("dialog", dialog)
+    context.on("console", console)
+    context.on("weberror", lambda error: found.append(f"page error: {error.error}"))
+    return found

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer.config import ModelConfig
-from transformer.model.attention import KeysValues
+from transformer.model.attention import Attention, KeysValues
 from transformer.model.layers import Stack, StackOutput
 from transformer.model.masks import padding_mask, target_mask
 from transformer.model.positions import rotary_angles, sinusoids
@@ -115,6 +115,11 @@ class Transformer(nn.Module):
         """src ids (B, S) -> x (B, S, d_model), the memory that the decoder looks at."""
         return self.encoder(self.src_embedding(src, types=types), mask=padding_mask(src, self.config.pad_id),
                             angles=self.angles(0, src.shape[1]), heads=(heads or {}).get("encoder"), readable=readable)
+
+    def attention(self, kind: str, layer: int) -> Attention:
+        """The "encoder", "decoder" or "cross" attention of a layer."""
+        stack = self.encoder if kind == "encoder" else self.decoder
+        return stack.layers[layer].cross if kind == "cross" else stack.layers[layer].attention
 
     def project_memory(self, memory: Tensor) -> list[KeysValues]:
         """Each decoder layer's cross-attention keys and values of memory (B, S, d_model), made once for all steps."""

@@ -1,0 +1,324 @@
+"""Translate, as somebody with a keyboard and a mouse meets it."""
+
+import re
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+import transformer
+from transformer.checkpoint import Checkpoint
+from transformer.decoding import Sampling, Step
+from ui.figures import head_label, plain_label
+
+PAGE, TEXT = "translate", "She is not as tall as her brother."
+HOSTILE = ["<img src=x onerror=alert(1)>", "$x$ :red[hi] ![](http://x)", "👩‍👩‍👧 🇫🇷", "שלום עולם"]
+KINDS = ["encoder", "decoder", "cross"]
+
+
+@pytest.fixture(scope="session")
+def ckpt(shipped) -> Checkpoint:
+    return shipped(PAGE)
+
+
+@pytest.fixture(scope="session")
+def path(ckpt) -> list[Step]:
+    """What the library does with TEXT."""
+    return list(transformer.steps(ckpt, TEXT))
+
+
+@pytest.fixture
+def open_translate(visit):
+    return lambda **params: visit(f"/{PAGE}?{urlencode({'text': TEXT} | params)}")
+
+
+@pytest.fixture
+def shows(chips, reached):
+    """Waits for a step of the library: its place, its tokens and the text so far."""
+
+    def shows(page, step: Step):
+        reached(page, text=step.text, step=step.index)
+        expect(page.locator(".controls > output")).to_have_text(re.compile(rf"^step {step.index}( of .*)?$"))
+        tokens = [plain_label(step.label(id), longest=None) for id in (*step.tokens, step.id)]
+        assert chips(page, "target tokens")[: len(tokens)] == tokens
+        assert page.get_by_test_id("stText").first.text_content().strip() == step.output.strip()
+
+    return shows
+
+
+def box(page):
+    return page.get_by_label("An English sentence")
+
+
+def write(page, text):
+    box(page).fill(text)
+    box(page).press("Enter")
+
+
+def control(page, action):
+    return page.locator(f'[data-action="{action}"]')
+
+
+# stepping
+
+
+def test_a_sentence_typed_is_stepped_with_the_arrow_keys_as_the_library_does(visit, ckpt, path, shows, chips):
+    page = visit(f"/{PAGE}")
+    write(page, TEXT)
+    shows(page, path[0])
+    source = [plain_label(piece.text, longest=None) for piece in path[0].source]
+    assert chips(page, "source tokens") == [*source, ckpt.tokenizer.piece(ckpt.config.eos_id)]
+    for step in path[1:]:
+        page.keyboard.press("ArrowRight")
+        shows(page, step)
+    expect(page.locator(".controls > output")).to_have_text(f"step {len(path) - 1} of {len(path) - 1} · the end")
+    expect(control(page, "step")).to_be_disabled()
+
+
+def test_arrow_keys_right_after_enter_step_the_new_sentence(open_translate, ckpt, shows):
+    page, other = open_translate(step=5), list(transformer.steps(ckpt, "Do you know where he lives?"))
+    write(page, other[0].text)
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    shows(page, other[3])
+
+
+def test_keys_and_buttons_do_the_same(open_translate, path, shows):
+    page, last = open_translate(), len(path) - 1
+    names = {"Home": "first", "ArrowLeft": "back", "ArrowRight": "step", "End": "last", "p": "play"}
+    for press in (page.keyboard.press, lambda key: control(page, names[key]).click()):
+        for key, index in (("End", last), ("ArrowLeft", last - 1), ("Home", 0), ("ArrowRight", 1), ("ArrowLeft", 0)):
+            press(key)
+            shows(page, path[index])
+        press("p")
+        expect(control(page, "play")).to_have_attribute("aria-pressed", "true")
+        shows(page, path[-1])
+        expect(control(page, "play")).to_have_attribute("aria-pressed", "false")
+        press("Home")
+        shows(page, path[0])
+
+
+@pytest.mark.parametrize("pause", ["p", "button"])
+def test_play_pauses_and_goes_on(open_translate, settle, shows, path, pause):
+    page = open_translate()
+    page.get_by_label("Steps a second").fill("8")
+    press = control(page, "play").click if pause == "button" else lambda: page.keyboard.press("p")
+    page.locator(".controls > output").click()
+    press()
+    expect(page.locator(".controls > output")).not_to_have_text("step 0")
+    press()
+    expect(control(page, "play")).to_have_attribute("aria-pressed", "false")
+    at = int(page.locator(".controls > output").text_content().split()[1])
+    shows(settle(page), path[at])  # which takes longer than a step at this speed
+    assert at < len(path) - 1
+    press()
+    shows(page, path[-1])
+
+
+def test_keys_in_the_text_box_move_the_caret_and_type(open_translate, address, path, shows):
+    page = open_translate(step=3)
+    box(page).click()
+    for key in ("End", "ArrowLeft", "Home", "ArrowRight", "2", "p", "ArrowLeft", "0"):
+        page.keyboard.press(key)
+    expect(box(page)).to_have_value(TEXT[0] + "20p" + TEXT[1:])
+    assert box(page).evaluate("box => box.selectionStart") == 3
+    box(page).fill(TEXT)
+    box(page).press("Enter")
+    shows(page, path[3])
+
+
+def test_arrow_keys_step_after_a_click_on_an_example_a_head_and_a_tab(open_translate, ckpt, reached, address):
+    page = open_translate()
+    page.get_by_role("radio", name="I am cold.").click()
+    reached(page, text="I am cold.")
+    page.keyboard.press("ArrowRight")
+    reached(page, step=1)
+    page.get_by_role("radiogroup", name="Head").get_by_role("radio", name="2").click()
+    reached(page, head=2)
+    page.keyboard.press("ArrowRight")
+    reached(page, step=2)
+    page.get_by_role("tab", name="Numbers").click()
+    page.keyboard.press("ArrowLeft")
+    reached(page, step=1)
+    assert address(page)["head"] == "2"
+    expect(page.get_by_role("tab", name="Numbers")).to_have_attribute("aria-selected", "true")
+
+
+# candidates and branches
+
+
+def test_digits_say_the_nth_candidate(open_translate, ckpt, path, shows):
+    page, step = open_translate(), path[0]
+    for digit in "2140":
+        step = transformer.next_step(ckpt, step, step.top(10)[int(digit) - 1].id)
+        page.keyboard.press(digit)
+        shows(page, step)
+
+
+def test_digits_and_arrows_pressed_at_once_count_in_their_order(open_translate, ckpt, path, shows):
+    page = open_translate()
+    step = transformer.next_step(ckpt, path[2], path[2].top(2)[1].id)
+    step = transformer.next_step(ckpt, step, step.top(3)[2].id)
+    for key in ("ArrowRight", "ArrowRight", "2", "3", "ArrowRight", "ArrowRight", "ArrowLeft"):
+        page.keyboard.press(key)
+    shows(page, transformer.next_step(ckpt, step))
+
+
+def test_a_bar_clicked_makes_a_branch_and_the_other_way_stays(open_translate, ckpt, path, shows, bars, click_chart):
+    page = open_translate(step=2)
+    page.keyboard.press("End")
+    shows(page, path[-1])
+    page.keyboard.press("Home")
+    shows(page, path[0])
+    said = path[0].top(10)[3]
+    assert bars(page)[3][0] == plain_label(said.piece)
+    click_chart(page, "candidates", 3)
+    step = transformer.next_step(ckpt, path[0], said.id)
+    shows(page, step)
+    for _ in range(2):
+        step = transformer.next_step(ckpt, step)
+        page.keyboard.press("ArrowRight")
+        shows(page, step)
+    expect(page.get_by_text("Branches · 2")).to_be_visible()
+    expect(page.get_by_role("button", name="● ")).to_have_text(f"● {step.output}")
+    page.get_by_role("button", name="○ ").click()
+    shows(page, path[3])
+    expect(page.get_by_role("button", name="○ ")).to_have_text(f"○ {step.output}")
+    page.get_by_role("button", name="○ ").click()
+    shows(page, step)
+
+
+def test_temperature_and_top_k_redraw_the_bars(open_translate, path, bars, reached):
+    page = open_translate(step=2)
+    before = bars(page)
+    page.get_by_role("slider", name="Temperature").press("End")
+    reached(page, temperature=2, step=2)
+    hot = bars(page)
+    assert [token for token, _ in hot] == [token for token, _ in before]
+    for (_, note), candidate in zip(hot, path[2].top(10, Sampling(2.0)), strict=True):
+        assert float(note.split("%")[0]) == pytest.approx(100 * candidate.probability, rel=0.01)
+    for _ in range(3):
+        page.get_by_role("slider", name="Top-k").press("ArrowRight")
+    reached(page, top_k=3, step=2)
+    assert ["left out" in note for _, note in bars(page)] == [False] * 3 + [True] * 7
+
+
+# attention
+
+
+def test_the_numbers_are_the_weights_of_the_library(open_translate, path, numbers, reached):
+    page, step = open_translate(step=4), path[4]
+    for kind, layer, head in zip(KINDS, (0, 1, 2), (3, 2, 1), strict=True):
+        for group, choice in (("Attention", kind.capitalize()), ("Layer", layer), ("Head", head)):
+            page.get_by_role("radiogroup", name=group).get_by_role("radio", name=str(choice)).click()
+        which, table = numbers(reached(page, kind=kind, layer=layer, head=head))
+        expected = step.attentions[kind][layer, head].numpy()
+        assert which == (kind, layer, head)
+        assert table.shape == expected.shape
+        assert np.abs(table - expected).max() <= 1e-6
+
+
+def test_a_small_head_clicked_becomes_the_large_one(open_translate, path, numbers, reached, click_chart, ckpt):
+    page = open_translate(step=4)
+    for layer, head in ((1, 2), (2, 0), (0, 3)):
+        click_chart(page, "grid_cross", layer * ckpt.config.n_heads + head)
+        reached(page, layer=layer, head=head, step=4)
+        expect(page.locator(".st-key-translate_heatmap .gtitle")).to_have_text(
+            f"Cross attention, {head_label(layer, head)}")
+        which, table = numbers(page)
+        assert which == ("cross", layer, head)
+        assert np.abs(table - path[4].attentions["cross"][layer, head].numpy()).max() <= 1e-6
+
+
+# links
+
+
+def test_a_link_brings_back_the_picture_and_its_branch(open_translate, visit_anew, reached, picture, click_chart):
+    page = open_translate(step=3, kind="decoder", layer=1, head=2)
+    click_chart(page, "candidates", 4)
+    reached(page, step=4)
+    page.keyboard.press("ArrowRight")
+    reached(page, step=5)
+    before = picture(page)
+    assert before["head"] == ("decoder", 1, 2)
+    assert "choices" in page.url
+    again = visit_anew(page.url)
+    assert picture(again) == before
+    again.reload()
+    assert picture(reached(again, step=5)) == before
+
+
+def test_copy_link_copies_the_address(open_translate, reached):
+    page = open_translate()
+    page.keyboard.press("ArrowRight")
+    reached(page, step=1)
+    control(page, "copy").click()
+    expect(control(page, "copy")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == page.url
+    expect(control(page, "copy")).to_have_text("Copy link")
+
+
+def test_the_browsers_back_button_goes_back(visit, app_url, reached, path, shows):
+    page = visit("/")
+    page.get_by_test_id("stTopNavLink").filter(has_text="Translate").click()
+    reached(page, step=0)
+    write(page, TEXT)
+    shows(page, path[0])
+    for step in path[1:3]:
+        page.keyboard.press("ArrowRight")
+        shows(page, step)
+    page.go_back()
+    shows(page, path[1])
+    page.go_back()
+    shows(page, path[0])
+    page.go_forward()
+    shows(page, path[1])
+    page.keyboard.press("ArrowRight")
+    shows(page, path[2])
+
+
+# what people type
+
+
+def test_hostile_text_is_shown_as_it_is(visit, complaints, ckpt, chips, reached):
+    page = visit(f"/{PAGE}")
+    for text in HOSTILE:
+        write(page, text)
+        reached(page, text=text, step=0)
+        shown = chips(page, "source tokens")[:-1]
+        assert shown == [plain_label(piece.text, longest=None) for piece in transformer.start(ckpt, text).source]
+        assert re.sub("[\u2068\u2069]", "", "".join(shown)).replace("␣", " ").strip() == text
+        page.keyboard.press("2")
+        reached(page, step=1)
+    assert page.locator("img[src=x], img[src^='http://x']").count() == 0
+    assert complaints == []
+
+
+def test_a_text_too_long_is_one_sentence_and_an_empty_one_a_question(open_translate, complaints, path, shows):
+    page = open_translate()
+    write(page, "dog " * 2_500)
+    alert = page.get_by_test_id("stAlert")
+    expect(alert).to_have_text("the text is 2,501 tokens long and this model reads at most 256; shorten it")
+    expect(page.get_by_test_id("stPlotlyChart")).to_have_count(0)
+    write(page, "")
+    expect(alert).to_have_text("Type an English sentence above and press Enter, or choose an example.")
+    expect(page.get_by_test_id("stPlotlyChart")).to_have_count(0)
+    write(page, TEXT)
+    shows(page, path[0])
+    expect(alert).to_have_count(0)
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+    page.keyboard.press("ArrowRight")
+    shows(page, path[1])
+    assert complaints == []
+
+
+def test_an_example_clicked_is_translated(open_translate, ckpt, shows):
+    page = open_translate(step=2)
+    pills = page.get_by_role("radiogroup", name="Examples").get_by_role("radio")
+    texts = pills.all_text_contents()
+    assert len(texts) > 2
+    for at in (len(texts) - 1, 0):
+        pills.nth(at).click()
+        shows(page, transformer.start(ckpt, texts[at]))
+        expect(box(page)).to_have_value(texts[at])

@@ -1,0 +1,1 @@
+"""What heads do, measured: nothing here draws."""

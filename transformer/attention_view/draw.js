@@ -1,0 +1,191 @@
+// Painting on a canvas, or on anything that has its few methods (see Vector): colours, the grid, one matrix, bars.
+const RAMP = ["#f1f9f3", "#baecd3", "#78dac3", "#17c3be", "#09abb6", "#008fa9", "#057298", "#03588a", "#144077", "#1e2852", "#16152b"];
+const NEGATIVE = ["#b9a9d4", "#8160b1", "#4a2a82"], POSITIVE = ["#f4b27f", "#e66100", "#8f3b00"];  // from zero out
+const FONT = "system-ui, sans-serif";
+
+const channels = (colour) => [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
+function between(stops, at) {
+  const place = Math.min(Math.max(at, 0), 1) * (stops.length - 1), low = Math.min(Math.floor(place), stops.length - 2);
+  return channels(stops[low]).map((c, i) => Math.round(c + (channels(stops[low + 1])[i] - c) * (place - low)));
+}
+
+// 513 colours: the upper half for 0..1, the lower for -1..0. Zero is the end nearest the page.
+const palettes = {};
+function palette(dark) {
+  return (palettes[dark] ??= Array.from({ length: 513 }, (_, i) => {
+    const at = (i - 256) / 256;
+    const away = at < 0 ? NEGATIVE : POSITIVE;
+    return { signed: between(dark ? ["#16152b", ...[...away].reverse()] : ["#f7f7f7", ...away], Math.abs(at)),
+             plain: between(dark ? [...RAMP].reverse() : RAMP, Math.max(at, 0)) };
+  }));
+}
+const css = ([r, g, b]) => `rgb(${r}, ${g}, ${b})`;
+const inkOn = ([r, g, b]) => (0.2126 * (r / 255) ** 2.2 + 0.7152 * (g / 255) ** 2.2 + 0.0722 * (b / 255) ** 2.2 > 0.179 ? "#000" : "#fff");
+
+// From a value of a stage to its place in the palette; scores are always drawn in proportion.
+function shade(stage, scale) {
+  const bend = scale === "sqrt" && !stage.signed ? Math.sqrt : (x) => x;
+  return (value) => 256 + Math.round(256 * Math.sign(value) * bend(Math.min(1, Math.abs(value) / stage.high)));
+}
+
+function bitmap(width, height, pixel) {
+  const canvas = document.createElement("canvas");
+  canvas.width = width; canvas.height = height;
+  const context = canvas.getContext("2d"), image = context.createImageData(width, height);
+  for (let y = 0, at = 0; y < height; y++) for (let x = 0; x < width; x++, at += 4) image.data.set(pixel(y, x), at);
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+function text(context, string, x, y, { size = 12, weight = 400, colour, align = "left", baseline = "middle", turn = 0 } = {}) {
+  context.font = `${weight} ${size}px ${FONT}`;
+  context.fillStyle = colour; context.textAlign = align; context.textBaseline = baseline;
+  if (!turn) return context.fillText(string, x, y);
+  context.save(); context.translate(x, y); context.rotate(turn); context.fillText(string, 0, 0); context.restore();
+}
+
+// Which of many tokens get their label at `size` pixels each: all of them, or a position number now and then.
+function labels(tokens, size, first, last) {
+  if (size >= 11) return Array.from({ length: last - first }, (_, i) => [first + i, visible(tokens[first + i])]);
+  const every = [5, 10, 20, 25, 50, 100, 200, 250, 500, 1000].find((n) => n * size >= 26) ?? 5000;
+  return Array.from({ length: last - first }, (_, i) => first + i).filter((i) => i % every === 0).map((i) => [i, String(i)]);
+}
+
+// One matrix. box: {x, y, width, height} with labels; cell: [width, height]; scroll: [x, y] in pixels of the matrix.
+function paintMatrix(context, box, { info, stage, look, cell: [cw, ch], gutter, scroll: [sx, sy], cursor, newest, theme }) {
+  const Q = info.queries.length, K = info.keys.length, { values } = stage, colours = palette(theme.dark);
+  const left = box.x + gutter.left, top = box.y + gutter.top;
+  const width = Math.min(box.width - gutter.left, K * cw - sx), height = Math.min(box.height - gutter.top, Q * ch - sy);
+  const q0 = Math.floor(sy / ch), q1 = Math.min(Q, Math.ceil((sy + height) / ch));
+  const k0 = Math.floor(sx / cw), k1 = Math.min(K, Math.ceil((sx + width) / cw));
+  const place = shade(stage, look.scale), hidden = (q, k) => !mayLook(info, q, k) && look.stage !== "scores";
+  const colour = (q, k) => colours[place(values[q * K + k])][stage.signed ? "signed" : "plain"];
+  const x = (k) => left + k * cw - sx, y = (q) => top + q * ch - sy;
+  context.save();
+  context.beginPath(); context.rect(left, top, width, height); context.clip();
+  if (context.vector && (q1 - q0) * (k1 - k0) <= 4096) {
+    for (let q = q0; q < q1; q++) for (let k = k0; k < k1; k++) {
+      context.fillStyle = hidden(q, k) ? theme.forbidden : css(colour(q, k));
+      context.fillRect(x(k), y(q), cw, ch);
+    }
+  } else {
+    context.imageSmoothingEnabled = false;
+    const forbidden = theme.forbiddenPixel;
+    context.drawImage(bitmap(k1 - k0, q1 - q0, (row, column) => (hidden(q0 + row, k0 + column) ? forbidden : [...colour(q0 + row, k0 + column), 255])),
+      x(k0), y(q0), (k1 - k0) * cw, (q1 - q0) * ch);
+  }
+  if (cw >= 7 && ch >= 7 && info.causal && look.stage !== "scores") {  // stripes: forbidden is not the same as zero
+    context.strokeStyle = theme.stripe; context.lineWidth = 1;
+    for (let q = q0; q < q1; q++) for (let k = k0; k < k1; k++) if (hidden(q, k)) {
+      context.beginPath(); context.moveTo(x(k), y(q) + ch); context.lineTo(x(k) + cw, y(q)); context.stroke();
+    }
+  }
+  if (cw >= 30 && ch >= 17) for (let q = q0; q < q1; q++) for (let k = k0; k < k1; k++) {
+    const value = values[q * K + k];
+    if (!hidden(q, k) && Math.abs(value) >= 0.005) text(context, short(value), x(k) + cw / 2, y(q) + ch / 2, { colour: inkOn(colour(q, k)), align: "center" });
+  }
+  if (newest) { context.strokeStyle = theme.accent; context.lineWidth = 3; context.strokeRect(left + 1.5, y(Q - 1) + 1.5, Math.min(width, K * cw) - 3, Math.max(3, ch - 3)); }
+  if (look.pair) { context.strokeStyle = theme.accent; context.lineWidth = 2; context.strokeRect(x(look.pair[1]), y(look.pair[0]), Math.max(cw, 3), Math.max(ch, 3)); }
+  if (cursor) {
+    context.fillStyle = theme.cross;
+    context.fillRect(left, y(cursor[0]), width, ch); context.fillRect(x(cursor[1]), top, cw, height);
+  }
+  context.restore();
+  const bold = (axis, at) => (cursor?.[axis] === at || (axis === 0 && newest && at === Q - 1) ? 700 : 400);
+  for (const [q, label] of labels(info.queries, ch, q0, q1)) if (y(q) + ch / 2 >= top)
+    text(context, label, left - 6, y(q) + ch / 2, { colour: theme.ink, align: "right", weight: bold(0, q), size: Math.min(13, Math.max(10, ch * 0.8)) });
+  for (const [k, label] of labels(info.keys, cw, k0, k1)) if (x(k) + cw / 2 >= left) {
+    const weight = bold(1, k), size = Math.min(13, Math.max(10, cw * 0.8));
+    if (gutter.upright) text(context, label, x(k) + cw / 2, top - 6, { colour: theme.ink, weight, size, turn: -Math.PI / 2 });
+    else text(context, label, x(k) + cw / 2, top - 10, { colour: theme.ink, align: "center", weight, size });
+  }
+  text(context, "key: the token looked at", left, box.y + 8, { colour: theme.muted, size: 12 });
+  text(context, "query: the token that looks", box.x + 8, top + 2, { colour: theme.muted, size: 12, turn: -Math.PI / 2, align: "right" });
+}
+
+// All heads of a kind, small. Returns where they are, for the pointer: {left, top, width, height, gap}.
+function paintGrid(context, box, { info, cells, shape: [L, H, R, C], look, at, theme, scale }) {
+  const gap = 4, left = box.x + 30, top = box.y + 34;
+  const width = Math.max(4, Math.floor((box.width - 32) / H) - gap);
+  const height = Math.max(4, Math.min(Math.floor((box.height - 36) / L) - gap, Math.max(14, Math.round(width * Math.max(0.45, Math.min(1.2, R / C))))));
+  const dots = Math.min(C, Math.floor(width * 2)), rows = Math.min(R, Math.floor(height * 2)), colours = palette(theme.dark);
+  context.imageSmoothingEnabled = false;
+  for (let layer = 0; layer < L; layer++) for (let head = 0; head < H; head++) {
+    const start = (layer * H + head) * R * C, most = new Uint8Array(rows * dots);
+    for (let r = 0; r < R; r++) for (let c = 0; c < C; c++) {
+      const to = Math.floor(r * rows / R) * dots + Math.floor(c * dots / C);
+      most[to] = Math.max(most[to], cells[start + r * C + c]);
+    }
+    const open = (r, c) => mayLook(info, Math.ceil((r + 1) * info.queries.length / rows) - 1, Math.floor(c * info.keys.length / dots));
+    const x = left + head * (width + gap), y = top + layer * (height + gap);
+    context.drawImage(bitmap(dots, rows, (r, c) => {
+      const root = most[r * dots + c] / 255;
+      return open(r, c) ? [...colours[256 + Math.round(256 * (scale === "sqrt" ? root : root * root))].plain, 255] : theme.forbiddenPixel;
+    }), x, y, width, height);
+    const chosen = layer === look.layer && (head === look.head || look.of !== "head") && look.of !== "mean_all";
+    if (chosen || (at && at[0] === layer && at[1] === head)) {
+      context.strokeStyle = chosen ? theme.accent : theme.ink; context.lineWidth = chosen ? 3 : 2;
+      context.strokeRect(x - 1.5, y - 1.5, width + 3, height + 3);
+    }
+  }
+  for (let head = 0; head < H; head++) text(context, String(head), left + head * (width + gap) + width / 2, top - 9, { colour: theme.ink, align: "center", weight: head === look.head && look.of === "head" ? 700 : 400 });
+  for (let layer = 0; layer < L; layer++) text(context, String(layer), left - 8, top + layer * (height + gap) + height / 2, { colour: theme.ink, align: "right", weight: layer === look.layer ? 700 : 400 });
+  text(context, "head", left, box.y + 8, { colour: theme.muted });
+  text(context, "layer", box.x + 8, top, { colour: theme.muted, turn: -Math.PI / 2, align: "right" });
+  return { left, top, width, height, gap, bottom: top + L * (height + gap) };
+}
+
+function paintLegend(context, x, y, { stage, scale, theme, width = 230 }) {
+  const colours = palette(theme.dark), place = shade(stage, scale), from = stage.signed ? -stage.high : 0;
+  context.drawImage(bitmap(width, 1, (_, i) => [...colours[place(from + (stage.high - from) * i / (width - 1))][stage.signed ? "signed" : "plain"], 255]), x, y, width, 10);
+  const ticks = stage.signed ? [-1, -0.5, 0, 0.5, 1] : [0, 0.1, 0.25, 0.5, 1];
+  for (const tick of ticks) text(context, stage.high === 1 ? String(tick) : plain(Number((tick * stage.high).toPrecision(2))),
+    x + width * (stage.signed ? (tick + 1) / 2 : tick), y + 18, { colour: theme.ink, size: 11, align: tick === ticks[0] ? "left" : tick === 1 ? "right" : "center" });
+}
+
+// The products q·k one by one, in the order of head_dim.
+function paintProducts(context, box, { rows, pair: [query, key], theme }) {
+  const products = Array.from({ length: rows.width }, (_, i) => rows.q[query * rows.width + i] * rows.k[key * rows.width + i]);
+  const most = Math.max(1e-9, ...products.map(Math.abs)), step = box.width / rows.width, middle = box.y + box.height / 2;
+  context.fillStyle = theme.muted; context.fillRect(box.x, middle - 0.5, box.width, 1);
+  products.forEach((value, i) => {
+    const height = Math.abs(value) / most * (box.height / 2 - 2);
+    context.fillStyle = css(palette(theme.dark)[value < 0 ? 85 : 427].signed);
+    context.fillRect(box.x + i * step, value < 0 ? middle : middle - height, Math.max(1, step - 1), height);
+  });
+  return products;
+}
+
+// The same few methods, written down as SVG.
+class Vector {
+  constructor(width, height, background) {
+    this.vector = true; this.parts = []; this.stack = []; this.clips = 0; this.open = 0; this.path = [];
+    this.size = [width, height];
+    this.fillStyle = background; this.fillRect(0, 0, width, height);
+  }
+  add(string) { this.parts.push(string); }
+  fillRect(x, y, width, height) { this.add(`<rect x="${x}" y="${y}" width="${width}" height="${height}" fill="${this.fillStyle}"/>`); }
+  strokeRect(x, y, width, height) { this.add(`<rect x="${x}" y="${y}" width="${width}" height="${height}" fill="none" stroke="${this.strokeStyle}" stroke-width="${this.lineWidth}"/>`); }
+  fillText(string, x, y) {
+    const [, weight, size] = this.font.match(/(\d+) ([\d.]+)px/), anchor = { left: "start", center: "middle", right: "end" }[this.textAlign];
+    const safe = string.replace(/[&<>]/g, (c) => `&#${c.charCodeAt(0)};`);
+    this.add(`<text x="${x}" y="${y}" font-family="${FONT}" font-size="${size}" font-weight="${weight}" text-anchor="${anchor}" dominant-baseline="central" fill="${this.fillStyle}" transform="${this.turn ?? ""}">${safe}</text>`);
+  }
+  drawImage(canvas, x, y, width, height) { this.add(`<image href="${canvas.toDataURL()}" x="${x}" y="${y}" width="${width}" height="${height}" preserveAspectRatio="none" style="image-rendering: pixelated"/>`); }
+  beginPath() { this.path = []; }
+  moveTo(x, y) { this.path.push(`M${x} ${y}`); }
+  lineTo(x, y) { this.path.push(`L${x} ${y}`); }
+  bezierCurveTo(...points) { this.path.push(`C${points.join(" ")}`); }
+  stroke() { this.add(`<path d="${this.path.join("")}" fill="none" stroke="${this.strokeStyle}" stroke-width="${this.lineWidth}" stroke-opacity="${this.globalAlpha ?? 1}"/>`); }
+  rect(...box) { this.box = box; }
+  clip() {
+    const [x, y, width, height] = this.box;
+    this.add(`<clipPath id="c${++this.clips}"><rect x="${x}" y="${y}" width="${width}" height="${height}"/></clipPath><g clip-path="url(#c${this.clips})">`);
+    this.open += 1;
+  }
+  save() { this.stack.push([this.turn, this.open]); }
+  restore() { const [turn, open] = this.stack.pop(); while (this.open > open) { this.add("</g>"); this.open -= 1; } this.turn = turn; }
+  translate(x, y) { this.turn = `translate(${x} ${y})`; }
+  rotate(angle) { this.turn += ` rotate(${angle * 180 / Math.PI})`; }
+  toString() { return `<svg xmlns="http://www.w3.org/2000/svg" width="${this.size[0]}" height="${this.size[1]}" viewBox="0 0 ${this.size.join(" ")}">${this.parts.join("\n")}</svg>`; }
+}

@@ -1,0 +1,152 @@
+"""What the attention view draws, computed a part at a time: one head in full, one layer, or all heads pooled.
+
+L layers, H heads, Tq queries, Tk keys, D width of one head.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from transformer.analysis.rollout import rollout
+from transformer.checkpoint import Checkpoint
+from transformer.decoding import Step
+from transformer.model.attention import attend
+
+POOLED = 64  # cells of a pooled head, along each side
+ROWS = 64    # queries computed at once
+
+
+class Shown(Protocol):
+    """What can be drawn: a `Step`, a `Reading`, or weights that came from elsewhere (`html.Tensors`)."""
+
+    kinds: tuple[str, ...]
+    text: str
+    ckpt: Checkpoint | None
+    heads: Mapping[str, Tensor]  # switches, where some are set
+
+    def axes(self, kind: str) -> tuple[list[str], list[str]]: ...
+    def mask(self, kind: str) -> Tensor: ...
+    def looked(self, kind: str) -> tuple[Tensor, Tensor, Tensor] | None: ...
+
+
+def shape(shown: Shown, kind: str) -> tuple[int, int]:
+    """Layers and heads of an attention kind."""
+    looked = shown.looked(kind)
+    return tuple((shown.attentions[kind] if looked is None else looked[0]).shape[:2])
+
+
+@torch.no_grad()
+def weights(shown: Shown, kind: str, *, layers: slice = slice(None), heads: slice = slice(None),
+            queries: slice = slice(None)) -> Tensor:
+    """Attention weights of some layers, heads and queries, (L, H, Tq, Tk)."""
+    looked = shown.looked(kind)
+    if looked is None:
+        return shown.attentions[kind][layers, heads, queries]
+    q, k, v = (rows[layers, heads] for rows in looked)
+    switches = shown.heads.get(kind)
+    return attend(q[:, :, queries], k, v, shown.mask(kind)[queries].to(q.device),
+                  heads=None if switches is None else switches[layers, heads], readable=True)[2]
+
+
+class Head(NamedTuple):
+    """One head of one layer, or a mean of several; what is None was not captured or has no meaning there."""
+
+    weights: np.ndarray  # (Tq, Tk), rows sum to 1
+    q: np.ndarray | None = None  # (Tq, D), as they met: after rotation where positions are rotary
+    k: np.ndarray | None = None  # (Tk, D)
+    moved: np.ndarray | None = None  # (Tk,), the norm of each value after the output projection
+
+
+@torch.no_grad()
+def one_head(shown: Shown, kind: str, layer: int, head: int) -> Head:
+    """A head with all that its stages need.
+
+    `weights * moved` is what the head moves, the norm of weight times transformed value: Kobayashi et al. 2020,
+    equation 4.
+    """
+    layers, heads = slice(layer, layer + 1), slice(head, head + 1)
+    found = _array(weights(shown, kind, layers=layers, heads=heads)[0, 0])
+    looked = shown.looked(kind)
+    if looked is None:
+        return Head(found)
+    q, k, v = (rows[layer, head] for rows in looked)
+    moved = None
+    if shown.ckpt is not None:
+        width = v.shape[-1]
+        project = shown.ckpt.model.attention(kind, layer).out_proj.weight[:, head * width : (head + 1) * width]
+        moved = _array((v @ project.T).norm(dim=-1))
+    return Head(found, _array(q), _array(k), moved)
+
+
+COMBINED = ("head", "mean_heads", "mean_all", "rollout")
+
+
+@torch.no_grad()
+def combined(shown: Shown, kind: str, of: str, layer: int) -> Head:
+    """The mean over the heads of a layer, over all heads of all layers, or rollout up to a layer, each (Tq, Tk)."""
+    count = shape(shown, kind)[0]
+    if of == "mean_heads":
+        return Head(_array(weights(shown, kind, layers=slice(layer, layer + 1))[0].mean(dim=0)))
+    means = torch.stack([weights(shown, kind, layers=slice(at, at + 1))[0].mean(dim=0)
+                         for at in range(count if of == "mean_all" else layer + 1)])  # (L, Tq, Tk)
+    return Head(_array(means.mean(dim=0) if of == "mean_all" else rollout(means[:, None])[-1]))
+
+
+def _array(x: Tensor) -> np.ndarray:
+    return x.float().cpu().numpy()
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """All heads of a kind, small: (L, H, rows, columns) of the square roots of weights in 0..255.
+
+    A cell stands for `block` queries by keys and holds the largest of their weights, so none disappears.
+    """
+
+    cells: np.ndarray
+    block: tuple[int, int]
+    tokens: tuple[int, int]
+    shown: Shown
+
+    @classmethod
+    def of(cls, shown: Shown, kind: str, before: "Pooled | None" = None, *, most: int = POOLED) -> "Pooled":
+        """All heads of `kind`; where `before` shows an earlier step of the same path only the new rows are computed."""
+        queries, keys = map(len, shown.axes(kind))
+        layers, heads = shape(shown, kind)
+        down, across = _block(queries, most), _block(keys, most)
+        cells = np.zeros((layers, heads, -(-queries // down), -(-keys // across)), np.uint8)
+        done = 0
+        if before is not None and isinstance(shown, Step) and shown.follows(before.shown):
+            old = _repool(before.cells, down // before.block[0], across // before.block[1])
+            cells[:, :, : old.shape[2], : old.shape[3]] = old
+            done = before.tokens[0]
+        starts = np.arange(0, keys, across)
+        for start in range(done, queries, ROWS):
+            new = quantise(_array(weights(shown, kind, queries=slice(start, start + ROWS))))  # (L, H, rows, Tk)
+            new = np.maximum.reduceat(new, starts, axis=3)
+            for at in range(new.shape[2]):
+                row = cells[:, :, (start + at) // down]
+                np.maximum(row, new[:, :, at], out=row)
+        return cls(cells, (down, across), (queries, keys), shown)
+
+
+def quantise(weights: np.ndarray, most: int = 255) -> np.ndarray:
+    """Weights in [0, 1] as square roots in 0..most: small ones stay visible."""
+    return np.rint(np.sqrt(weights.clip(0, 1)) * most).astype(np.uint8 if most < 256 else np.uint16)
+
+
+def _block(tokens: int, most: int) -> int:
+    """Tokens to a cell: a power of two, so that cells of one size merge into cells of the next."""
+    block = 1
+    while -(-tokens // block) > most:
+        block *= 2
+    return block
+
+
+def _repool(cells: np.ndarray, down: int, across: int) -> np.ndarray:
+    cells = np.maximum.reduceat(cells, np.arange(0, cells.shape[2], down), axis=2)
+    return np.maximum.reduceat(cells, np.arange(0, cells.shape[3], across), axis=3)

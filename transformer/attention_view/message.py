@@ -1,0 +1,122 @@
+"""What the attention view is sent: a JSON header, then the numbers as they lie in memory.
+
+L layers, H heads, Tq queries, Tk keys.
+"""
+
+import struct
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import orjson
+
+from transformer.attention_view.heads import Head, Pooled, Shown, combined, one_head, quantise, shape, weights
+
+HERE = Path(__file__).parent
+SCRIPT = "\n".join((HERE / name).read_text("utf-8") for name in ("data.js", "draw.js", "lines.js", "view.js"))
+STYLE = (HERE / "view.css").read_text("utf-8")
+TYPES = {"float32": "f4", "uint8": "u1", "uint16": "u2"}
+MOST_LINES = 1_000_000  # weights of a layer that are sent to be drawn as lines
+FINEST = 65_535
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is chosen to be seen; every field is a word or a number of the link."""
+
+    kind: str
+    layer: int = 0
+    head: int = 0
+    view: str = "matrix"  # or "lines"
+    of: str = "head"      # or one of the means: see heads.COMBINED
+    stage: str = "weights"  # or "scores", "masked", "moved"
+    scale: str = "sqrt"   # or "linear"
+    pair: tuple[int, int] | None = None  # the query and the key compared
+    lit: tuple[int, ...] | None = None   # the heads drawn as lines; None: all
+
+
+def about(shown: Shown) -> dict[str, object]:
+    """What every picture and every file says of where it comes from."""
+    meta = shown.ckpt.meta if shown.ckpt is not None else {}
+    return {"checkpoint": shown.ckpt.id if shown.ckpt is not None else None, "step": meta.get("step"),
+            "text": shown.text, "output": getattr(shown, "output", None)}
+
+
+def head_of(shown: Shown, look: Look) -> Head:
+    """The head, or the mean, that is looked at."""
+    if look.of == "head":
+        return one_head(shown, look.kind, look.layer, look.head)
+    return combined(shown, look.kind, look.of, look.layer)
+
+
+def _kind(shown: Shown, kind: str) -> dict[str, object]:
+    layers, heads = shape(shown, kind)
+    queries, keys = shown.axes(kind)
+    causal = not bool(shown.mask(kind).all())
+    return {"layers": layers, "heads": heads, "queries": queries, "keys": keys, "causal": causal}
+
+
+def live(shown: Shown, look: Look, pooled: Pooled, *, head: Head | None = None, **header: object) -> bytes:
+    """The message for one picture: all heads of a kind pooled, the chosen one in full, and what its lines need.
+
+    The header's own fields (`answered`, `dark`, `newest`) go to the script as they are.
+    """
+    head = head or head_of(shown, look)
+    arrays = {f"grid/{look.kind}": pooled.cells}
+    arrays |= {name: array for name, array in head._asdict().items() if array is not None}
+    window = None
+    if look.view == "lines":
+        queries, keys = pooled.tokens
+        heads = pooled.cells.shape[1]
+        most = max(32, int((MOST_LINES / heads) ** 0.5))
+        window = [max(0, queries - most), max(0, keys - most)]
+        layer = weights(shown, look.kind, layers=slice(look.layer, look.layer + 1),
+                        queries=slice(window[0], None))[0, :, :, window[1]:]
+        arrays["layer"] = layer.float().cpu().numpy()
+    kinds = {kind: _kind(shown, kind) for kind in shown.kinds}
+    return pack({"about": about(shown), "look": asdict(look), "kinds": kinds, "window": window,
+                 "block": {look.kind: pooled.block}, **header}, arrays)
+
+
+def whole(shown: Shown, look: Look, *, exact: bool = True, stages_below: int = 4_000_000, **header: object) -> bytes:
+    """The message with every head of every kind, for a page that has nobody to ask.
+
+    exact=False leaves out the cells of all heads but the chosen one: the others are then seen pooled. Queries, keys and
+    moved norms go along, for the stages before and after the softmax, where all of them take less than `stages_below`
+    bytes.
+    """
+    arrays: dict[str, np.ndarray] = {}
+    kinds, blocks = {}, {}
+    small = sum(4 * rows.numel() for kind in shown.kinds for rows in (shown.looked(kind) or ())[:2]) < stages_below
+    for kind in shown.kinds:
+        kinds[kind] = _kind(shown, kind)
+        pooled = Pooled.of(shown, kind)
+        arrays[f"grid/{kind}"], blocks[kind] = pooled.cells, pooled.block
+        layers, heads = pooled.cells.shape[:2]
+        if exact:
+            arrays[f"cells/{kind}"] = np.stack([
+                quantise(weights(shown, kind, layers=slice(at, at + 1))[0].float().cpu().numpy(), FINEST)
+                for at in range(layers)])
+        if small and shown.looked(kind) is not None:
+            every = [[one_head(shown, kind, layer, head) for head in range(heads)] for layer in range(layers)]
+            for name in ("q", "k", "moved"):
+                if getattr(every[0][0], name) is not None:
+                    arrays[f"{name}/{kind}"] = np.array([[getattr(one, name) for one in row] for row in every])
+    if not exact:
+        arrays |= {name: array for name, array in head_of(shown, look)._asdict().items() if array is not None}
+    return pack({"about": about(shown), "look": asdict(look), "kinds": kinds, "window": None, "block": blocks,
+                 "standalone": True, **header}, arrays)
+
+
+def pack(header: dict[str, object], arrays: Mapping[str, np.ndarray]) -> bytes:
+    """u32 length of the JSON, the JSON, then each array where the JSON says, all on multiples of four bytes."""
+    places, parts, at = {}, [], 0
+    for name, array in arrays.items():
+        data = np.ascontiguousarray(array).tobytes()
+        places[name] = {"type": TYPES[str(array.dtype)], "shape": array.shape, "at": at}
+        parts.append(data + b"\0" * (-len(data) % 4))
+        at += len(parts[-1])
+    text = orjson.dumps({**header, "arrays": places})
+    text += b" " * (-len(text) % 4)
+    return b"".join([struct.pack("<I", len(text)), text, *parts])

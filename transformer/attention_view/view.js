@@ -1,0 +1,349 @@
+// The view itself: what is chosen, the pointer and the keyboard, and files to keep. `send` tells Python, where there is one.
+const part = (tag, properties = {}, ...children) => {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children);
+  return element;
+};
+
+function build(root) {
+  const parts = {
+    bar: part("div", { className: "bar" }), title: part("h4"), source: part("p", { className: "source" }),
+    canvas: part("canvas", { tabIndex: 0, className: "matrix" }), grid: part("canvas", { tabIndex: 0, className: "grid" }),
+    spacer: part("div", { className: "spacer" }), scroller: part("div", { className: "scroller" }), legend: part("canvas", { className: "legend" }),
+    chips: part("div", { className: "heads" }), why: part("p", { className: "why" }), side: part("div", { className: "side" }),
+    readout: part("output", { className: "readout" }), between: part("div", { className: "between" }),
+    products: part("canvas"), sum: part("p"), sideTitle: part("h4"),
+  };
+  parts.readout.setAttribute("aria-live", "polite");
+  parts.canvas.setAttribute("role", "application");
+  parts.grid.setAttribute("role", "application");
+  parts.spacer.append(parts.canvas);
+  parts.scroller.append(parts.spacer);
+  parts.between.append(parts.sum, parts.products);
+  parts.side.append(parts.sideTitle, parts.grid);
+  root.replaceChildren(parts.bar, part("div", { className: "panes" },
+    part("div", { className: "main" }, parts.title, parts.source, parts.chips, parts.why, parts.scroller, parts.legend, parts.readout, parts.between), parts.side));
+  return parts;
+}
+
+function mount(root, data, send) {
+  const message = unpack(data);
+  const state = (root.state ??= { parts: build(root), sent: message.answered ?? 0, cursor: null, at: null, hover: null, zoom: 1 });
+  if (state.message === undefined || (message.answered ?? 0) >= state.sent) state.look = { ...message.look };
+  state.message = message;
+  const { parts } = state, look = state.look;
+
+  const info = () => message.kinds[look.kind];
+  const dark = message.dark ?? matchMedia("(prefers-color-scheme: dark)").matches;
+  const theme = dark
+    ? { dark, ink: "#f0f2f6", muted: "#a9aeb8", accent: "#ff8a3d", forbidden: "#31343b", forbiddenPixel: [49, 52, 59, 255], stripe: "#5d626c", cross: "rgba(255, 138, 61, 0.22)", page: "#0b0e14" }
+    : { dark, ink: "#262730", muted: "#5d626c", accent: "#e66100", forbidden: "#e4e6ea", forbiddenPixel: [228, 230, 234, 255], stripe: "#b4b9c1", cross: "rgba(230, 97, 0, 0.18)", page: "#ffffff" };
+
+  const change = (fields) => {
+    Object.assign(look, fields);
+    if ("kind" in fields) Object.assign(look, { layer: Math.min(look.layer, info().layers - 1), pair: null, of: look.kind === "cross" && look.of === "rollout" ? "head" : look.of });
+    if (look.pair && (look.pair[0] >= info().queries.length || look.pair[1] >= info().keys.length)) look.pair = null;
+    state.sent += 1;
+    send({ number: state.sent, ...look });
+    draw();
+  };
+  const named = () => look.of === "head" ? `layer ${look.layer} · head ${look.head}` : OF[look.of](info(), look);
+  const kindName = () => look.kind[0].toUpperCase() + look.kind.slice(1);
+  const source = () => {
+    const { checkpoint, step } = message.about;
+    return `${checkpoint ?? "weights given"}${checkpoint ? ` · training step ${step === undefined || step === null ? "not recorded" : step.toLocaleString("en")}` : ""}`;
+  };
+
+  // the choosers
+  const segments = (label, entries, value, pick) => part("div", { className: "segments", role: "radiogroup", ariaLabel: label }, ...entries.map(([name, shown]) => {
+    const button = part("button", { textContent: shown, onclick: () => pick(name) });
+    button.setAttribute("role", "radio"); button.setAttribute("aria-checked", name === value);
+    return button;
+  }));
+  const chooser = (label, entries, value, pick) => {
+    const select = part("select", { ariaLabel: label }, ...entries.map(([name, shown]) => part("option", { value: name, textContent: shown, selected: String(name) === String(value) })));
+    let pointer = false;
+    select.onpointerdown = () => { pointer = true; };
+    select.onkeydown = () => { pointer = false; };
+    select.onchange = () => { const chosen = select.value; if (pointer) select.blur(); pick(chosen); };
+    return part("label", {}, part("span", { textContent: label }), select);
+  };
+  const counted = (n) => Array.from({ length: n }, (_, i) => [i, String(i)]);
+  const toolbar = () => {
+    const kinds = Object.keys(message.kinds), focused = root.getRootNode().activeElement?.closest?.("label")?.textContent;
+    parts.bar.replaceChildren(...[
+      kinds.length > 1 && segments("Attention", kinds.map((kind) => [kind, kind[0].toUpperCase() + kind.slice(1)]), look.kind, (kind) => change({ kind })),
+      segments("View", [["matrix", "Matrix"], ["lines", "Lines"]], look.view, (view) => change({ view })),
+      chooser("Layer", counted(info().layers), look.layer, (layer) => change({ layer: Number(layer) })),
+      look.view === "matrix" && chooser("Head", counted(info().heads), look.head, (head) => change({ head: Number(head), of: "head" })),
+      look.view === "matrix" && chooser("Of", [["head", "this head"], ["mean_heads", "mean over heads"], ["mean_all", "mean over layers"], look.kind !== "cross" && ["rollout", "rollout"]].filter(Boolean), look.of, (of) => change({ of })),
+      look.view === "matrix" && chooser("Stage", Object.entries(STAGES), look.stage, (stage) => change({ stage })),
+      look.view === "matrix" && !["scores", "masked"].includes(look.stage) && chooser("Colours", [["sqrt", "square root"], ["linear", "linear"]], look.scale, (scale) => change({ scale })),
+      look.view === "matrix" && part("span", { className: "zoom" }, part("button", { textContent: "−", ariaLabel: "smaller cells", onclick: () => zoom(1 / 1.5) }), part("button", { textContent: "+", ariaLabel: "larger cells", onclick: () => zoom(1.5) })),
+      chooser("Save", [["", "as …"], ["png", "PNG"], ["svg", "SVG"], ["csv", "CSV"]], "", (as) => as && save(as)),
+    ].filter(Boolean));
+    if (focused) [...parts.bar.querySelectorAll("label")].find((label) => label.textContent === focused)?.querySelector("select").focus();
+  };
+  const zoom = (by) => { state.zoom = Math.min(40, Math.max(1, state.zoom * by)); draw(); };
+
+  // sizes
+  const measure = (tokens, weight = 400) => {
+    const context = parts.canvas.getContext("2d");
+    context.font = `${weight} 13px ${FONT}`;
+    return tokens.reduce((most, token) => Math.max(most, context.measureText(visible(token)).width), 0);
+  };
+  const layout = (width, zoomed) => {
+    const Q = info().queries.length, K = info().keys.length, longest = measure(info().keys, 700);
+    const gutter = { left: Math.min(150, measure(info().queries, 700)) + 28 };
+    const cw = Math.max(1, Math.min(84, (width - gutter.left - 2) / K) * zoomed);
+    const ch = Math.max(1, Math.min(Math.max(cw, 12), 38, 460 / Q) * zoomed);
+    gutter.upright = cw >= 11 && longest > cw - 4;
+    gutter.top = gutter.upright ? Math.min(130, longest) + 26 : 36;
+    return { cell: [cw, ch], gutter, width: gutter.left + K * cw + 2, height: gutter.top + Q * ch + 2 };
+  };
+  const sized = (canvas, width, height) => {
+    const ratio = window.devicePixelRatio || 1;
+    canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio);
+    canvas.style.width = `${width}px`; canvas.style.height = `${height}px`;
+    const context = canvas.getContext("2d");
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    return context;
+  };
+  const stage = () => stageOf(message, look);
+  const lit = () => look.lit ?? Array.from({ length: info().heads }, (_, i) => i);
+
+  const drawMain = () => {
+    const width = parts.scroller.clientWidth;
+    if (look.view === "lines") {
+      const layer = layerOf(message, look);
+      root.classList.toggle("waiting", layer === null);
+      if (!layer) return;
+      const gutter = { left: Math.min(170, 46 + measure(info().queries)), right: Math.min(190, 62 + measure(info().keys)) };
+      const height = 34 + Math.max(layer.q, layer.k) * ROW, tall = Math.min(height, 620);
+      parts.spacer.style.cssText = `width: ${width}px; height: ${height}px`;
+      parts.scroller.style.height = `${tall}px`;
+      Object.assign(state, { gutter, layer });
+      parts.why.textContent = layer.first.some(Boolean) ? `Lines show the last ${layer.q} queries and ${layer.k} keys: more are not sent at once. The matrix shows all.` : "";
+      paintLines(sized(parts.canvas, width, tall), { x: 0, y: 0, width, height: tall }, { info: info(), layer, lit: lit(), hover: state.hover, scroll: parts.scroller.scrollTop, theme, gutter });
+      return;
+    }
+    const found = stage();
+    root.classList.toggle("waiting", found.why === "…");
+    if (found.why === "…") return;
+    parts.why.textContent = found.why ?? "";
+    parts.scroller.hidden = parts.legend.hidden = !found.values;
+    if (!found.values) return;
+    const made = layout(width, state.zoom), tall = Math.min(made.height, 620);
+    parts.spacer.style.cssText = `width: ${made.width}px; height: ${made.height}px`;
+    parts.scroller.style.height = `${tall + (made.width > width ? 14 : 0)}px`;
+    Object.assign(state, { made });
+    paintMatrix(sized(parts.canvas, Math.min(width, made.width), tall), { x: 0, y: 0, width, height: tall }, matrixOf(found, made, [parts.scroller.scrollLeft, parts.scroller.scrollTop]));
+    paintLegend(sized(parts.legend, 260, 30), 4, 2, { stage: found, scale: look.scale, theme });
+  };
+  const matrixOf = (found, made, scroll) => ({ info: info(), stage: found, look, ...made, scroll, cursor: state.cursor, newest: message.newest && look.kind !== "encoder", theme });
+
+  const drawGrid = () => {
+    const cells = message.arrays[`grid/${look.kind}`], shape = message.shapes[`grid/${look.kind}`];
+    if (!cells) return;
+    const width = parts.side.clientWidth, height = Math.min(560, 40 + shape[0] * (14 + Math.min(110, width / shape[1])));
+    const context = sized(parts.grid, width, height);
+    state.tiles = paintGrid(context, { x: 0, y: 0, width, height }, { info: info(), cells, shape, look, at: state.at, theme, scale: look.scale });
+    parts.sideTitle.textContent = `All ${look.kind} heads`;
+  };
+
+  const drawBetween = () => {
+    const found = look.view === "matrix" && look.pair ? stage() : null, rows = found && rowsOf(message, look);
+    parts.between.hidden = !rows;
+    if (!rows) return;
+    const [query, key] = look.pair, width = parts.scroller.clientWidth || 300, score = dot(rows, query, key), open = mayLook(info(), query, key);
+    const weight = found.weights[query * info().keys.length + key];
+    parts.sum.textContent = `Between ${visible(info().queries[query])} (query ${query}) and ${visible(info().keys[key])} (key ${key}): the ${rows.width} products q·k add up to ${plain(score)}; divided by √${rows.width} that is the score ${plain(score / Math.sqrt(rows.width))}; `
+      + (open ? `the softmax over the row makes it the weight ${plain(weight)}.` : "the mask turns it into −∞, so the weight is 0.");
+    Object.assign(parts.between.dataset, { score: score / Math.sqrt(rows.width), weight, products: rows.width });
+    paintProducts(sized(parts.products, width, 90), { x: 0, y: 0, width, height: 90 }, { rows, pair: look.pair, theme });
+    parts.products.setAttribute("role", "img");
+    parts.products.setAttribute("aria-label", "the products of query and key, in the order of head_dim");
+  };
+
+  const drawChips = () => {
+    parts.chips.hidden = look.view !== "lines";
+    if (parts.chips.hidden) return;
+    const on = new Set(lit());
+    parts.chips.replaceChildren(...Array.from({ length: info().heads }, (_, head) => {
+      const chip = part("button", { textContent: `head ${head}`, title: "click: on or off; double click: only this one" });
+      chip.setAttribute("aria-pressed", on.has(head));
+      chip.style.setProperty("--head", headColour(head, info().heads, dark));
+      chip.onclick = (event) => {
+        if (event.detail > 1) return change({ lit: [head] });
+        const next = new Set(lit());
+        if (!next.delete(head)) next.add(head);
+        change({ lit: next.size === info().heads ? null : [...next].sort((a, b) => a - b) });
+      };
+      return chip;
+    }), part("button", { textContent: "all", className: "all", onclick: () => change({ lit: null }) }));
+  };
+
+  const describe = () => {
+    const where = `${kindName()} attention, ${look.view === "lines" ? `layer ${look.layer}` : named()}`;
+    parts.title.textContent = look.view === "lines" ? where : `${where}: ${STAGES[look.stage]}`;
+    parts.source.textContent = message.standalone ? caption()[1] : source();
+    parts.canvas.setAttribute("aria-label", `${where}. Arrow keys move between tokens, Enter compares two, Escape leaves.`);
+    parts.grid.setAttribute("aria-label", `All ${look.kind} heads, ${info().layers} layers of ${info().heads}. Arrow keys move between heads, Enter chooses, Escape leaves.`);
+  };
+  const draw = () => { toolbar(); describe(); drawChips(); drawGrid(); drawMain(); drawBetween(); };
+
+  // what the pointer or the keyboard is on
+  const say = (words, marks = {}) => {
+    parts.readout.textContent = words;
+    for (const name in parts.readout.dataset) delete parts.readout.dataset[name];
+    Object.assign(parts.readout.dataset, marks);
+  };
+  const token = (tokens, at) => `${visible(tokens[at], 40)} (${at})`;
+  const tell = () => {
+    if (!state.cursor) return say("");
+    const [query, key] = state.cursor, found = stage(), at = query * info().keys.length + key;
+    if (!found.values) return say("");
+    const words = [`${token(info().queries, query)} looks at ${token(info().keys, key)}:`, mayLook(info(), query, key) ? `weight ${plain(found.weights[at])}` : "masked, weight 0"];
+    if (found.rows) words.push(`· score ${plain(dot(found.rows, query, key) / Math.sqrt(found.rows.width))}`);
+    if (found.rows?.moved) words.push(`· moves ${plain(found.weights[at] * found.rows.moved[key])}`);
+    say(words.join(" "), { query, key, weight: found.weights[at], layer: look.layer, head: look.head, kind: look.kind });
+  };
+  const cellAt = (event) => {
+    const { gutter, cell } = state.made, box = parts.canvas.getBoundingClientRect();
+    const k = Math.floor((event.clientX - box.left - gutter.left + parts.scroller.scrollLeft) / cell[0]);
+    const q = Math.floor((event.clientY - box.top - gutter.top + parts.scroller.scrollTop) / cell[1]);
+    return event.clientX - box.left < gutter.left || event.clientY - box.top < gutter.top || k < 0 || q < 0 || k >= info().keys.length || q >= info().queries.length ? null : [q, k];
+  };
+  const tokenAt = (event) => {
+    const box = parts.canvas.getBoundingClientRect(), x = event.clientX - box.left;
+    const at = Math.floor((event.clientY - box.top - 30 + parts.scroller.scrollTop) / ROW), right = x > box.width - state.gutter.right;
+    return (x > state.gutter.left && !right) || at < 0 || at >= (right ? state.layer.k : state.layer.q) ? null : [right ? 1 : 0, at];
+  };
+  const same = (a, b) => a === b || (a && b && a[0] === b[0] && a[1] === b[1]);
+  const hover = (to) => {
+    if (same(to, state.hover)) return;
+    state.hover = to;
+    const tokens = to && (to[0] ? info().keys : info().queries);
+    say(to ? `${to[0] ? "who looks at" : "where looks"} ${token(tokens, state.layer.first[to[0]] + to[1])}; the numbers are weights${lit().length > 1 ? ", the largest of the heads that are on, and that head" : ""}` : "");
+    drawMain();
+  };
+  const put = (to) => { if (!same(to, state.cursor)) { state.cursor = to; drawMain(); tell(); } };
+  const matrix = () => look.view === "matrix" && state.made && stage().values;
+  parts.canvas.onpointermove = (event) => { if (look.view === "lines") { if (state.layer) hover(tokenAt(event)); } else if (matrix()) put(cellAt(event)); };
+  parts.canvas.onpointerleave = () => { if (look.view === "lines") hover(null); else put(null); };
+  parts.canvas.onclick = (event) => { if (matrix()) { const pair = cellAt(event); if (pair) change({ pair: same(pair, look.pair) ? null : pair }); } };
+  const headAt = (event) => {
+    const box = parts.grid.getBoundingClientRect(), { left, top, width, height, gap } = state.tiles;
+    const x = (event.clientX - box.left - left) / (width + gap), y = (event.clientY - box.top - top) / (height + gap);
+    return x < 0 || y < 0 || x >= info().heads || y >= info().layers ? null : { at: [Math.floor(y), Math.floor(x)], inside: [Math.min(0.999, (y % 1) * (height + gap) / height), Math.min(0.999, (x % 1) * (width + gap) / width)] };
+  };
+  const tellHead = (at, inside) => {
+    const cells = message.arrays[`grid/${look.kind}`], [, H, R, C] = message.shapes[`grid/${look.kind}`], block = message.block[look.kind];
+    const start = (at[0] * H + at[1]) * R * C;
+    if (!inside) return say(`layer ${at[0]} · head ${at[1]}`);
+    const [r, c] = [Math.floor(inside[0] * R), Math.floor(inside[1] * C)];
+    const span = (tokens, from, size) => size === 1 ? token(tokens, from) : `${token(tokens, from)} … ${token(tokens, Math.min(tokens.length, from + size) - 1)}`;
+    say(`layer ${at[0]} · head ${at[1]}: ${span(info().queries, r * block[0], block[0])} looks at ${span(info().keys, c * block[1], block[1])}, ${block[0] * block[1] > 1 ? "at most " : ""}about ${((cells[start + r * C + c] / 255) ** 2).toFixed(2)}`);
+  };
+  parts.grid.onpointermove = (event) => {
+    const found = state.tiles && headAt(event);
+    if (!same(found?.at, state.at)) { state.at = found?.at ?? null; drawGrid(); }
+    if (found) tellHead(found.at, found.inside);
+  };
+  parts.grid.onpointerleave = () => { state.at = null; say(""); drawGrid(); };
+  parts.grid.onclick = (event) => { const found = state.tiles && headAt(event); if (found) change({ layer: found.at[0], head: found.at[1], of: "head" }); };
+
+  // the keyboard: keys used here go no further, or the page would step
+  const arrows = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+  const within = ([y, x], [rows, columns]) => [Math.min(Math.max(y, 0), rows - 1), Math.min(Math.max(x, 0), columns - 1)];
+  const keyboard = (canvas, move, enter, leave) => {
+    canvas.onkeydown = (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in arrows || ["Enter", "Escape"].includes(event.key))) return;
+      event.preventDefault(); event.stopPropagation();
+      if (event.key in arrows) move(arrows[event.key]);
+      else if (event.key === "Enter") enter();
+      else { leave(); canvas.blur(); }
+    };
+  };
+  const intoView = () => {
+    const { cell, gutter } = state.made, box = parts.scroller;
+    const reach = (size, at, room, now) => Math.min(Math.max(now, (at + 1) * size - room), at * size);
+    box.scrollTop = reach(cell[1], state.cursor[0], box.clientHeight - gutter.top, box.scrollTop);
+    box.scrollLeft = reach(cell[0], state.cursor[1], box.clientWidth - gutter.left, box.scrollLeft);
+  };
+  keyboard(parts.canvas, ([down, across]) => {
+    if (look.view === "lines") {
+      const [side, at] = state.hover ?? [0, -down];
+      const to = across ? Math.max(0, Math.min(1, side + across)) : side;
+      return hover([to, Math.max(0, Math.min((to ? state.layer.k : state.layer.q) - 1, at + down))]);
+    }
+    if (!matrix()) return;
+    put(state.cursor ? within([state.cursor[0] + down, state.cursor[1] + across], [info().queries.length, info().keys.length]) : [info().queries.length - 1, 0]);
+    intoView();
+  }, () => { if (matrix() && state.cursor) change({ pair: same(state.cursor, look.pair) ? null : state.cursor }); },
+  () => { if (look.view === "lines") hover(null); else put(null); });
+  keyboard(parts.grid, ([down, across]) => {
+    state.at = state.at ? within([state.at[0] + down, state.at[1] + across], [info().layers, info().heads]) : [look.layer, look.head];
+    drawGrid(); tellHead(state.at);
+  }, () => { if (state.at) change({ layer: state.at[0], head: state.at[1], of: "head" }); }, () => { state.at = null; say(""); drawGrid(); });
+  parts.scroller.onscroll = () => drawMain();
+
+  // files
+  const caption = () => [`${kindName()} attention, ${look.view === "lines" ? `layer ${look.layer}` : `${named()}: ${STAGES[look.stage]}`}`,
+    `${source()} · text: ${message.about.text.slice(0, 200)}${message.about.output ? ` → ${message.about.output.slice(0, 200)}` : ""}`];
+  const compose = (make) => {
+    const shape = message.shapes[`grid/${look.kind}`], gridWidth = Math.max(220, Math.min(620, shape[1] * 70));
+    const found = look.view === "lines" ? null : stage(), width = 720;
+    const made = found ? layout(width, 1) : { width, height: 34 + Math.max(state.layer.q, state.layer.k) * ROW };
+    const height = Math.max(made.height, Math.min(560, 40 + shape[0] * 84)) + 110;
+    const context = make(made.width + gridWidth + 60, height);
+    caption().forEach((line, i) => text(context, line, 12, 18 + i * 20, { colour: i ? theme.muted : theme.ink, weight: i ? 400 : 700, size: i ? 12 : 15 }));
+    const box = { x: 12, y: 60, width: made.width, height: made.height };
+    if (found) {
+      paintMatrix(context, box, { ...matrixOf(found, made, [0, 0]), cursor: null });
+      paintLegend(context, 16, height - 40, { stage: found, scale: look.scale, theme });
+    } else paintLines(context, box, { info: info(), layer: state.layer, lit: lit(), hover: null, scroll: 0, theme, gutter: state.gutter });
+    paintGrid(context, { x: made.width + 40, y: 60, width: gridWidth, height: height - 110 }, { info: info(), cells: message.arrays[`grid/${look.kind}`], shape, look, theme, scale: look.scale });
+    return context;
+  };
+  const save = (as) => {
+    const name = [message.about.checkpoint ?? "attention", look.kind, `layer${look.layer}`, look.of === "head" ? `head${look.head}` : look.of, look.stage].join("-").replace(/[^\w@.-]+/g, "_");
+    const keep = (blob) => {
+      const link = part("a", { href: URL.createObjectURL(blob), download: `${name}.${as}` });
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+    };
+    if (as === "svg") keep(new Blob([String(compose((width, height) => new Vector(width, height, theme.page)))], { type: "image/svg+xml" }));
+    if (as === "csv") keep(new Blob([table()], { type: "text/csv" }));
+    if (as === "png") {
+      const canvas = part("canvas");
+      compose((width, height) => {
+        const context = sized(canvas, width, height);
+        context.fillStyle = theme.page; context.fillRect(0, 0, width, height);
+        return context;
+      });
+      canvas.toBlob(keep);
+    }
+    toolbar();
+  };
+  const table = () => {
+    const cell = (value) => `"${String(value).replace(/"/g, '""')}"`, found = stage(), K = info().keys.length;
+    const values = found.values ?? found.weights;
+    return [...caption().map((line) => `# ${line.replace(/\s+/g, " ")}`), ["query \\ key", ...info().keys].map(cell).join(","),
+      ...info().queries.map((query, q) => [cell(query), ...Array.from(values.subarray(q * K, (q + 1) * K), String)].join(","))].join("\n") + "\n";
+  };
+
+  root.redraw = draw;
+  root.observer ??= (() => {
+    const observer = new ResizeObserver(() => { if (root.clientWidth !== root.drawn) { root.drawn = root.clientWidth; root.redraw(); } });
+    observer.observe(root);
+    return observer;
+  })();
+  root.drawn = root.clientWidth;
+  state.cursor = state.cursor && state.cursor[0] < info().queries.length && state.cursor[1] < info().keys.length ? state.cursor : null;
+  draw();
+}
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  mount(parentElement.querySelector(".attention-view"), data, (look) => setTriggerValue("look", look));
+}

@@ -1,0 +1,82 @@
+"""A whole text read in one forward pass, with everything the attention did.
+
+T target length, V vocabulary, H heads, D width of a head, Tq queries, Tk keys.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.checkpoint import Checkpoint
+from transformer.decoding import check_length, reader
+from transformer.model.attention import Attended
+from transformer.model.masks import causal_mask
+from transformer.model.models import Heads
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One forward pass over a whole text, everything captured on the way."""
+
+    ckpt: Checkpoint
+    text: str
+    logits: Tensor  # (T, V), or (classes,) log-probabilities
+    attentions: dict[str, Tensor]  # kind -> (layers, H, Tq, Tk)
+    scores: dict[str, Tensor]
+    masks: dict[str, Tensor]  # kind -> (Tq, Tk)
+    heads: Heads  # the switches that it was read with
+    tokens: dict[str, list[str]]  # "src" and "tgt" -> as text to show
+    rows: dict[str, tuple[Tensor, Tensor, Tensor]]  # kind -> queries, keys and values, each (layers, H, T, D)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return tuple(self.attentions)
+
+    def axes(self, kind: str) -> tuple[list[str], list[str]]:
+        """The query and the key tokens of an attention kind, as text to show."""
+        return self.tokens["src" if kind == "encoder" else "tgt"], self.tokens["tgt" if kind == "decoder" else "src"]
+
+    def mask(self, kind: str) -> Tensor:
+        return self.masks[kind]
+
+    def looked(self, kind: str) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values of all layers, each (layers, H, T, D), as the model computed them."""
+        return self.rows[kind]
+
+
+@torch.no_grad()
+def attend(ckpt: Checkpoint, text: str, target: str | None = None, heads: Heads | None = None) -> Reading:
+    """Read a text (and a target, teacher-forced) at once. Raises ValueError as `start` does."""
+    config, model = ckpt.config, ckpt.model
+    ids = reader(ckpt).encode(text)
+    layers, masks, memory, src, prompt = {}, {}, None, None, ids or [config.start_id]
+    if config.encoder_layers:
+        if not ids:
+            raise ValueError("there is nothing to read; type a sentence")
+        src = torch.tensor([ids if not config.decoder_layers else [*ids, config.eos_id]], device=ckpt.device)
+        check_length(src.shape[1], config.max_len)
+        encoded = model.encode(src, heads=heads, readable=True)
+        memory, layers["encoder"] = encoded.x, encoded.attention
+        masks["encoder"] = torch.ones(src.shape[1], src.shape[1], dtype=torch.bool)
+        prompt = [config.start_id, *(ckpt.tokenizer.encode(target) if target else [])]
+    if config.decoder_layers:
+        check_length(len(prompt), config.max_len)
+        decoded = model.decode(torch.tensor([prompt], device=ckpt.device), memory, heads=heads, readable=True)
+        layers["decoder"], masks["decoder"] = decoded.attention, causal_mask(len(prompt), len(prompt))[0, 0]
+        if decoded.cross:
+            layers["cross"] = decoded.cross
+            masks["cross"] = torch.ones(len(prompt), src.shape[1], dtype=torch.bool)
+        logits = model.project(decoded.x[0])
+    else:
+        logits = model.classify(memory, src)[0]
+    labels = {"src": [] if src is None else [ckpt.source_tokenizer.piece(id) for id in src[0].tolist()],
+              "tgt": [ckpt.tokenizer.piece(id) for id in prompt] if config.decoder_layers else []}
+    return Reading(ckpt, text, logits, {kind: torch.cat([a.weights for a in seen]) for kind, seen in layers.items()},
+                   {kind: torch.cat([a.scores for a in seen]) for kind, seen in layers.items()}, masks, heads or {},
+                   labels, {kind: _rows(seen) for kind, seen in layers.items()})
+
+
+def _rows(layers: list[Attended]) -> tuple[Tensor, Tensor, Tensor]:
+    return (torch.cat([a.queries for a in layers]), torch.cat([a.memory.keys for a in layers]),
+            torch.cat([a.memory.values for a in layers]))
