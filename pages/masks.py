@@ -53,10 +53,10 @@ config, source = ckpt.config, origin(ckpt)
 st.subheader("A batch of your sentences", anchor=False)
 for row in range(1, ROWS + 1):
     left, right = st.columns(2)
-    names = ("English", "French") if row == 1 else (f"English {row}", f"French {row}")
+    called = ("English", "French") if row == 1 else (f"English {row}", f"French {row}")
     options = {"max_chars": LONGEST, "label_visibility": "visible" if row == 1 else "collapsed"}
-    left.text_input(names[0], key=f"{PAGE}_english{row}", placeholder=f"English sentence {row}", **options)
-    right.text_input(names[1], key=f"{PAGE}_french{row}", placeholder=f"French translation {row}", **options)
+    left.text_input(called[0], key=f"{PAGE}_english{row}", placeholder=f"English sentence {row}", **options)
+    right.text_input(called[1], key=f"{PAGE}_french{row}", placeholder=f"French translation {row}", **options)
 sentences = [(state[f"{PAGE}_english{row}"] or "", state[f"{PAGE}_french{row}"] or "") for row in range(1, ROWS + 1)]
 try:
     read = [(reader(ckpt).encode(english), ckpt.tokenizer.encode(french)) for english, french in sentences]
@@ -158,8 +158,8 @@ else:
 
 st.markdown("**What it costs**, in nats a token: −log of the probability of the token that comes next, the translation "
             "above given to the decoder token by token")
-rows = [(f"{number} · {name}", [f"{float(readings[v].nats[at].nanmean()):.4f}" for v in VARIANTS])
-        for at, (number, name) in enumerate(zip(numbers, names, strict=True))]
+rows = [(number, [f"{float(readings[variant].nats[at].nanmean()):.4f}" for variant in VARIANTS])
+        for at, number in enumerate(numbers)]
 rows.append(("all tokens", [f"{readings[variant].loss:.4f}" for variant in VARIANTS]))
 st.html(figures.number_table(list(VARIANTS), rows, label="loss with and without masks", corner="pair", totals=1,
                              caption=source, marked={(len(rows) - 1, list(VARIANTS).index(changed))}))
