@@ -357,6 +357,7 @@ class Reading:
     attentions: dict[str, Tensor]  # kind -> (layers, H, Tq, Tk)
     scores: dict[str, Tensor]
     masks: dict[str, Tensor]  # kind -> (Tq, Tk)
+    hidden: Tensor | None = None  # (T, d_model), the rows that a classifier pools
 
 
 @torch.no_grad()
@@ -385,4 +386,5 @@ def attend(ckpt: Checkpoint, text: str, target: str | None = None, heads: Heads 
     else:
         logits = model.classify(memory, src)[0]
     return Reading(logits, {kind: torch.cat([a.weights for a in seen]) for kind, seen in layers.items()},
-                   {kind: torch.cat([a.scores for a in seen]) for kind, seen in layers.items()}, masks)
+                   {kind: torch.cat([a.scores for a in seen]) for kind, seen in layers.items()}, masks,
+                   None if config.decoder_layers else memory[0])

@@ -202,7 +202,8 @@ class Trainer:
             target, source = self.task.tokenizer, self.task.source_tokenizer
             metrics.write_json(folder / "pinned.json", [
                 {"source": None if b.src is None else [source.piece(i) for i in b.src[0].tolist()],
-                 "target": [target.piece(i) for i in b.tgt[0].tolist()]} for b in self.task.pinned])
+                 "target": None if b.tgt is None else [target.piece(i) for i in b.tgt[0].tolist()]}
+                for b in self.task.pinned])
 
     def save(self, name: str, *, state: bool = True) -> None:
         """Write a checkpoint into the run folder; with state, all that resuming needs."""
