@@ -25,6 +25,12 @@ page = st.navigation(
             icon=":material/edit:",
             help="Shakespeare, one character at a time, with every head of a decoder.",
         ),
+        st.Page(
+            "pages/classify.py",
+            title="Classify",
+            icon=":material/label:",
+            help="Who is speaking? An encoder with pooling, and which token won each feature.",
+        ),
     ],
     position="top",
 )

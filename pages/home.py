@@ -33,6 +33,9 @@ PAGES = [
     ("write", "Write",
      "Shakespeare with a decoder alone, character by character: causal attention over all that was read, temperature "
      "and top-k, and links that bring back exactly this text."),
+    ("classify", "Classify",
+     "Who is speaking? An encoder with max pooling on a passage of Shakespeare: the probabilities, which token won "
+     "each feature, what it adds; and the smallest training run there is, two sentences, to watch from start to end."),
 ]
 HEADLINE, LAYER, HEAD = "I like red wine.", 1, 3
 

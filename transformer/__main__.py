@@ -138,7 +138,7 @@ def evaluate(
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Measure a checkpoint: BLEU and chrF of a translation, nats and bits per character of text, accuracy of classes."""
+    """Measure a checkpoint: BLEU and chrF of a translation, nats and bits a character of text, accuracy of classes."""
     from transformer.checkpoint import load
     from transformer.evaluate import evaluate as measure
     from transformer.training.trainer import choose_device

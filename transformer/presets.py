@@ -58,16 +58,16 @@ PRESETS: dict[str, RunConfig] = {
                           max_len=1_024, dropout=0.3, attention_dropout=0.1, norm="pre", positions="learned",
                           pooling="max", n_classes=10, tie_embeddings=False, output_dropout=0.3,
                           embedding_scale=False),
-        train=TrainConfig(task="classification", corpus="speakers", tokenizer="word", standardise=True, steps=1_500,
+        train=TrainConfig(task="classification", corpus="speakers", tokenizer="word", standardise=True, steps=900,
                           batch_tokens=1_500, lr=1e-3, warmup=50, weight_decay=0.1, word_dropout=0.2,
-                          label_smoothing=0.1, eval_every=25, save_every=100, early_stopping=16)),
+                          label_smoothing=0.1, eval_every=20, save_every=100, early_stopping=16)),
     # the smallest run there is: two sentences, seconds
     "sentiment": RunConfig(
         model=ModelConfig(d_model=32, n_heads=2, encoder_layers=1, decoder_layers=0, d_ff=64, vocab_size=200,
                           max_len=64, dropout=0.0, norm="pre", positions="learned", pooling="max", n_classes=2,
                           tie_embeddings=False),
         train=TrainConfig(task="classification", corpus="sentiment.tsv", tokenizer="word", standardise=True, steps=200,
-                          batch_tokens=200, lr=1e-3, warmup=10, label_smoothing=0.0, eval_every=20, save_every=200)),
+                          batch_tokens=200, lr=1e-4, warmup=20, label_smoothing=0.0, eval_every=20, save_every=200)),
 }
 
 
