@@ -15,7 +15,7 @@ import orjson
 from transformer.training import metrics
 
 ROOT = Path(__file__).resolve().parents[2]
-RECORD, LOG = "launch.json", "log.txt"
+RECORD, LOG, ASKED_TO_STOP = "launch.json", "log.txt", "stop"
 
 
 def identify(pid: int) -> dict[str, object] | None:
@@ -86,6 +86,7 @@ def stop(folder: Path) -> bool:
     found = _recorded(folder)
     if found is None:
         return False
+    (folder / ASKED_TO_STOP).touch()  # one that is only starting ends at once and says nothing
     with contextlib.suppress(ProcessLookupError):
         os.kill(found["pid"], signal.SIGTERM)
     return True
@@ -94,13 +95,14 @@ def stop(folder: Path) -> bool:
 def progress(folder: Path) -> Progress:
     """How the run stands, by its status file and by whether its process is there."""
     running = alive(folder)  # before the file: a run that ends between the two has then said how
+    ended = "stopped" if (folder / ASKED_TO_STOP).exists() else "died"
     try:
         status = orjson.loads((folder / "status.json").read_bytes())
         state, step, steps, why = (status.get(name) for name in ("state", "step", "steps", "why"))
     except (OSError, ValueError, AttributeError):
-        return Progress("starting" if running else "died", 0, None)
+        return Progress("starting" if running else ended, 0, None)
     if state not in ("finished", "stopped", "failed"):
-        state = "running" if running else "died"
+        state = "running" if running else ended
     rows = metrics.read(folder / "metrics.jsonl")
     return Progress(state, max([step or 0, *(row.get("step", 0) for row in rows[-1:])]), steps, why)
 

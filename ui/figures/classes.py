@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from ui.figures.candidates import percent
 from ui.figures.frame import TEXT, axis, framed
-from ui.figures.labels import axis_label, plain_label
+from ui.figures.labels import plain_label, plotly_text
 from ui.figures.palette import ACCENT, BAR, CATEGORICAL, CLEAR, INK
 
 ROW = 34        # px
@@ -40,7 +40,7 @@ def class_bars(names: Sequence[str], probabilities: Sequence[float], *, chosen: 
             "marker": {"color": [ACCENT if at == chosen else BAR for at in order]}}
     # One see-through bar across each row takes the click: the bar of an unlikely class is a hair wide.
     targets = {"type": "bar", "orientation": "h", "y": rows, "x": [across] * len(rows), "width": 1, "customdata": order,
-               "hovertext": [f"<b>{axis_label(names[at], longest=60)}</b><br>probability {value:.6g}"
+               "hovertext": [f"<b>{plotly_text(_name(names[at], longest=60))}</b><br>probability {value:.6g}"
                              for at, value in zip(order, values, strict=True)],
                "hovertemplate": "%{hovertext}<br>click to see what speaks for it<extra></extra>",
                "marker": {"color": CLEAR}, "selected": {"marker": {"opacity": 1}},
@@ -48,7 +48,7 @@ def class_bars(names: Sequence[str], probabilities: Sequence[float], *, chosen: 
     return framed([bars, targets], title=title, source=source, dark=dark, height=ROW * len(rows), showlegend=False,
                   xaxis=axis(range=[0, across], visible=False),
                   yaxis=axis(range=[len(rows) - 0.5, -0.5], tickvals=rows, automargin=True,
-                             ticktext=[_strong(axis_label(names[at], longest=LONGEST), at == chosen)
+                             ticktext=[_strong(plotly_text(_name(names[at])), at == chosen)
                                        for at in order]))
 
 
@@ -62,7 +62,7 @@ def describe_classes(names: Sequence[str], probabilities: Sequence[float]) -> st
     """A sentence for `alt=`: the three likeliest classes."""
     order = sorted(range(len(names)), key=lambda at: -probabilities[at])[:3]
     return "Likeliest classes: " + ", ".join(
-        f"{plain_label(names[at], longest=None)} {percent(float(probabilities[at]))}" for at in order) + "."
+        f"{_name(names[at], longest=60)} {percent(float(probabilities[at]))}" for at in order) + "."
 
 
 def won_chips(pieces: Sequence[str], won: Sequence[int], *, features: int, label: str,
@@ -79,7 +79,7 @@ def contribution_chips(pieces: Sequence[str], added: Sequence[float], *, to: str
     """HTML for `st.html`: under each of T tokens what it adds to a class's score, orange for and blue against."""
     most = max((abs(value) for value in added), default=0) or 1
     shown = [f"{value:+.2f}".replace("-", "−") for value in added]
-    hints = [f"adds {value:+.4f} to the score of {plain_label(to, longest=None)}" for value in added]
+    hints = [f"adds {value:+.4f} to the score of {_name(to, longest=60)}" for value in added]
     return _chips(pieces, shown, [abs(value) / most for value in added], hints, label=label, unknown=unknown,
                   tints=[ACCENT if value >= 0 else AGAINST for value in added])
 
@@ -96,6 +96,11 @@ def _chips(pieces: Sequence[str], numbers: Sequence[str], shades: Sequence[float
                      f"<bdi>{escape(plain_label(piece, longest=None))}</bdi><small>{number}</small></span>")
     return (f'{STYLE}<div class="pooled" role="group" tabindex="0" aria-label="{escape(label)}">{"".join(chips)}'
             "</div>")
+
+
+def _name(text: str, *, longest: int = LONGEST) -> str:
+    """A class's name as it reads: unlike in a token, a space in it is just a space."""
+    return " ".join(plain_label(word, longest=longest) for word in text.split())[:2 * longest]
 
 
 def _strong(label: str, chosen: bool) -> str:

@@ -17,7 +17,7 @@ def loss_curve(steps: Sequence[int], losses: Sequence[float], *, last: int | Non
     text |= {"labelColor": INK[dark], "titleColor": INK[dark]} if INK[dark] else {}
     most = max([*losses, chance or 0.0, 0.0]) or 1.0
     across = {"field": "step", "type": "quantitative", "title": "step",
-              "scale": {"domain": [0, max([last or 1, *steps])], "nice": False}, "axis": {"grid": False, **text}}
+              "scale": {"domain": [0, max([last or 1, *steps])], "nice": False}, "axis": {"grid": False, "tickCount": 10, **text}}
     up = {"field": "loss", "type": "quantitative", "title": "loss, nats a text",
           "scale": {"domain": [0, 1.05 * most], "nice": False}, "axis": {"tickCount": 5, **text}}
     curve = {
@@ -32,7 +32,7 @@ def loss_curve(steps: Sequence[int], losses: Sequence[float], *, last: int | Non
                        "encoding": {"y": {"field": "loss", "type": "quantitative"}}})
     return {"title": {"text": title, "subtitle": source, "anchor": "start", "fontSize": 17, "subtitleFontSize": NOTE,
                       "subtitleColor": INK[dark] or MUTED},
-            "height": 260, "padding": {"left": 4, "right": 16, "top": 32, "bottom": 4}, "layer": layers}
+            "height": 380, "padding": {"left": 4, "right": 16, "top": 32, "bottom": 4}, "layer": layers}
 
 
 def describe_loss(steps: Sequence[int], losses: Sequence[float]) -> str:
