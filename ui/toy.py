@@ -4,6 +4,7 @@ import re
 import secrets
 import shutil
 import time
+from functools import partial
 from math import log
 from pathlib import Path
 
@@ -140,7 +141,8 @@ def _show_outcome(prefix: str, folder: Path, now: Progress, *, dark: bool) -> No
         return
     st.subheader("Try it", anchor=False)
     text = st.text_input("A sentence", key=f"{prefix}_text", max_chars=4 * LONGEST,
-                         placeholder="Type a sentence and press Enter")
+                         placeholder="Type a sentence and press Enter",
+                         on_change=partial(st.session_state.update, {f"{prefix}_class": None}))
     known = [ckpt.tokenizer.piece(id).lstrip("▁") for id in range(4, ckpt.config.vocab_size)]
     st.caption("It knows these words and no others:")
     st.text(" · ".join(sorted(known)))

@@ -173,6 +173,7 @@ def test_two_sentences_train_in_a_process_of_their_own_and_can_be_tried(visit, h
         said = transformer.attend(ckpt, text).logits
         assert ckpt.classes[int(said.argmax())] == label
         assert said.max().exp() > 0.9
+        assert at.selectbox(key="classify_toy_class").value == label
         assert len(shown(at, "features won")) == 3
 
 

@@ -16,7 +16,8 @@ def loss_curve(steps: Sequence[int], losses: Sequence[float], *, last: int | Non
     text = {"labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": "normal"}
     text |= {"labelColor": INK[dark], "titleColor": INK[dark]} if INK[dark] else {}
     most = max([*losses, chance or 0.0, 0.0]) or 1.0
-    across = {"field": "step", "type": "quantitative", "title": "step", "scale": {"domain": [0, max([last or 1, *steps])], "nice": False},
+    across = {"field": "step", "type": "quantitative", "title": "step",
+              "scale": {"domain": [0, max([last or 1, *steps])], "nice": False},
               "axis": {"grid": False, "tickCount": 10, **text}}
     up = {"field": "loss", "type": "quantitative", "title": "loss, nats a text",
           "scale": {"domain": [0, 1.05 * most], "nice": False}, "axis": {"tickCount": 5, **text}}
