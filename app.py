@@ -43,6 +43,12 @@ page = st.navigation(
             icon=":material/waves:",
             help="Sinusoidal, learned and rotary positions, and a head without them.",
         ),
+        st.Page(
+            "pages/classify.py",
+            title="Classify",
+            icon=":material/label:",
+            help="Who is speaking? An encoder with pooling, and which token won each feature.",
+        ),
     ],
     position="top",
 )

@@ -42,6 +42,9 @@ PAGES = [
     ("positions", "Positions",
      "How a model knows the order of its tokens: sinusoidal curves and their wavelengths, learned and rotary "
      "positions, and what a head does when they are left out."),
+    ("classify", "Classify",
+     "Who is speaking? An encoder with max pooling on a passage of Shakespeare: the probabilities, which token won "
+     "each feature, what it adds; and the smallest training run there is, two sentences, to watch from start to end."),
 ]
 HEADLINE, LAYER, HEAD = "I like red wine.", 1, 3
 

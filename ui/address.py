@@ -9,8 +9,9 @@ from urllib.parse import quote
 
 import streamlit as st
 
+from ui.attention_view import look_param
 from ui.stepper import through_the_router
-from ui.walk import LONGEST_LINK
+from ui.walk import LONGEST_LINK, LOOK
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Field:
 
     default: object
     read: Callable[[str], object] = str
-    write: Callable[[object], str] = str
+    write: Callable[[object], str | None] = str  # None: not in the address
     long: bool = False  # left out of an address that would be too long
 
 
@@ -52,6 +53,11 @@ def wholes(default: list[int], most: int, *, count: int) -> Field:
         return list(dict.fromkeys(found))[:count]
 
     return Field(default, read, lambda value: ",".join(map(str, value)))
+
+
+def looks(prefix: str = "") -> dict[str, Field]:
+    """What of the attention is looked at, as `ui.attention_view` keeps it."""
+    return {f"{prefix}{name}": Field(None, lambda value: value[:100], partial(look_param, name)) for name in LOOK}
 
 
 def switch(default: bool) -> Field:
@@ -96,7 +102,8 @@ def leave_at(page: str, fields: Mapping[str, Field], *, checkpoint: str | None =
     state = st.session_state
     state[f"{page}_arrived"] = {name: state[f"{page}_{name}"] for name in fields}
     params = {"checkpoint": checkpoint} if checkpoint else {}
-    params |= {name: field.write(state[f"{page}_{name}"]) for name, field in fields.items()}
+    written = {name: field.write(state[f"{page}_{name}"]) for name, field in fields.items()}
+    params |= {name: value for name, value in written.items() if value is not None}
     if sum(len(quote(name + value, safe="")) + 2 for name, value in params.items()) > LONGEST_LINK:
         st.caption("These sentences are too long for a link: the address leaves them out.")
         params = {name: value for name, value in params.items() if not (name in fields and fields[name].long)}

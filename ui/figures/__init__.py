@@ -7,11 +7,12 @@ from ui.figures.beam import beam_figure, describe_beam, hypotheses_table, picked
 from ui.figures.blocks import head_blocks
 from ui.figures.candidates import candidate_bars, describe_candidates, picked_candidate
 from ui.figures.chips import token_chips
+from ui.figures.classes import class_bars, contribution_chips, describe_classes, picked_class, won_chips
 from ui.figures.difference import describe_difference, difference_heatmap, measures_table, paired
 from ui.figures.frame import PLOTLY_CONFIG
-from ui.figures.grid import describe_grid, head_grid, picked_head
 from ui.figures.labels import axis_label, head_label, markdown_text, plain_label
 from ui.figures.lines import describe_lines, lines
+from ui.figures.loss import describe_loss, loss_curve
 from ui.figures.mask_grid import describe_mask_grid, mask_grid
 from ui.figures.matrix import matrix_style, number_matrix
 from ui.figures.number_heatmap import describe_numbers, number_heatmap
@@ -23,10 +24,11 @@ from ui.figures.table import attention_table
 from ui.figures.widths import describe_widths, width_curves
 
 __all__ = ["PLOTLY_CONFIG", "attention_heatmap", "attention_table", "axis_label", "batch_table", "beam_figure",
-           "candidate_bars", "describe_attention", "describe_beam", "describe_candidates",
-           "describe_difference", "describe_grid", "describe_lines", "describe_mask", "describe_mask_grid",
-           "describe_numbers", "describe_positions", "describe_widths", "difference_heatmap", "head_blocks",
-           "head_grid", "head_label", "hypotheses_table", "lines", "markdown_text", "mask_grid",
-           "mask_matrix", "matrix_style", "measures_table", "number_heatmap", "number_matrix",
-           "number_table", "paired", "picked_candidate", "picked_head", "picked_node", "plain_label",
-           "plain_table", "position_curves", "spelled_cell", "spelled_sum", "token_chips", "width_curves"]
+           "candidate_bars", "class_bars", "contribution_chips", "describe_attention", "describe_beam",
+           "describe_candidates", "describe_classes", "describe_difference", "describe_lines",
+           "describe_loss", "describe_mask", "describe_mask_grid", "describe_numbers", "describe_positions",
+           "describe_widths", "difference_heatmap", "head_blocks", "head_label", "hypotheses_table",
+           "lines", "loss_curve", "markdown_text", "mask_grid", "mask_matrix", "matrix_style",
+           "measures_table", "number_heatmap", "number_matrix", "number_table", "paired",
+           "picked_candidate", "picked_class", "picked_node", "plain_label", "plain_table",
+           "position_curves", "spelled_cell", "spelled_sum", "token_chips", "width_curves", "won_chips"]

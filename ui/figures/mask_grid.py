@@ -1,14 +1,15 @@
 """The masks of a whole batch, small: a row for each pair, a column for each mask."""
 import base64
+import io
 from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
+from PIL import Image
 
 from ui.figures.frame import axis, framed
-from ui.figures.grid import MASKED, SHADES, palette_png
 from ui.figures.labels import axis_label, plain_label
-from ui.figures.palette import ACCENT, ALLOWED, CLEAR
+from ui.figures.palette import ACCENT, ALLOWED, CLEAR, MUTED
 
 TILE = 48   # px of the picture, the side of one mask
 GAP = 6     # px of the picture, between masks
@@ -19,8 +20,7 @@ def mask_grid(masks: dict[str, np.ndarray], pairs: Sequence[str], *, selected: i
               dark: bool | None = None) -> go.Figure:
     """Masks by name, each boolean (pairs, Tq, Tk), the selected pair's row outlined. Filled: may be attended to."""
     shades = _tiled(list(masks.values()))
-    allowed = np.array([[int(ALLOWED[i:i + 2], 16) for i in (1, 3, 5)]], dtype=np.uint8)
-    png = base64.b64encode(palette_png(shades, allowed.repeat(SHADES - MASKED, axis=0))).decode()
+    png = base64.b64encode(_png(shades)).decode()
     picture = {"type": "image", "source": f"data:image/png;base64,{png}", "x0": 0.5, "y0": 0.5, "hoverinfo": "skip"}
     step, (height, width) = TILE + GAP, shades.shape
     counts = [[f"<b>{axis_label(pair, longest=40)}</b><br>{name}: {mask[row].sum()} of {mask[row].size} may be "
@@ -48,10 +48,18 @@ def describe_mask_grid(masks: dict[str, np.ndarray], pairs: Sequence[str], *, se
 
 
 def _tiled(masks: list[np.ndarray]) -> np.ndarray:
-    """Masks (pairs, Tq, Tk) stretched to squares and set side by side: 0 between them, then forbidden, then allowed."""
+    """Masks (pairs, Tq, Tk) stretched to squares and set side by side: 0 between them, 1 forbidden, 2 allowed."""
     columns = []
     for mask in masks:
         rows, keys = (np.arange(TILE) * size // TILE for size in mask.shape[1:])
-        tiles = np.where(mask[:, rows][:, :, keys], SHADES, MASKED).astype(np.uint8)  # (pairs, TILE, TILE)
+        tiles = np.where(mask[:, rows][:, :, keys], 2, 1).astype(np.uint8)  # (pairs, TILE, TILE)
         columns.append(np.pad(tiles, ((0, 0), (0, GAP), (0, GAP))).reshape(-1, TILE + GAP))
     return np.hstack(columns)[:-GAP, :-GAP]
+
+
+def _png(shades: np.ndarray) -> bytes:
+    image = Image.fromarray(shades)
+    image.putpalette(bytes(3) + bytes.fromhex(MUTED[1:] + ALLOWED[1:]))
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG", transparency=bytes([0, 70, 255]))
+    return buffer.getvalue()
