@@ -34,7 +34,8 @@ def entries() -> list[Entry]:
     """Every checkpoint at hand: those that come with the app, uploaded and imported ones, and the best of each run."""
     places = ROOT / "checkpoints", home() / "uploads", home() / "imports"  # pages open with the first
     found = []
-    for folder in [*chain.from_iterable(map(find, places)), *sorted((home() / "runs").glob("*/best"))]:
+    shipped = sorted(find(places[0]), key=lambda folder: folder.name != "translate")  # what a page that takes any shows
+    for folder in [*shipped, *chain.from_iterable(map(find, places[1:])), *sorted((home() / "runs").glob("*/best"))]:
         try:
             found.append(Entry(folder, describe(folder)))
         except CheckpointError as error:
