@@ -44,7 +44,9 @@ def params(page):
 def cell(page, query, key):
     """Where a cell of the matrix is, as the view laid it out."""
     return page.evaluate("""([query, key]) => {
-      const root = document.querySelector(".attention-view") ?? [...document.querySelectorAll("*")].map((e) => e.shadowRoot?.querySelector(".attention-view")).find(Boolean);
+      const inside = (e) => e.shadowRoot?.querySelector(".attention-view");
+      const root = document.querySelector(".attention-view")
+        ?? [...document.querySelectorAll("*")].map(inside).find(Boolean);
       const { made, parts } = root.state, { gutter, cell } = made;
       parts.canvas.scrollIntoView({ block: "center" });
       const box = parts.canvas.getBoundingClientRect();

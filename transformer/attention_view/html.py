@@ -25,7 +25,8 @@ body {{ margin: 1rem; background: Canvas; color: CanvasText; }}
 <script type="module">
 {script}
 const packed = atob(document.getElementById("message").textContent);
-const stream = new Blob([Uint8Array.from(packed, (c) => c.charCodeAt(0))]).stream().pipeThrough(new DecompressionStream("gzip"));
+const bytes = new Blob([Uint8Array.from(packed, (c) => c.charCodeAt(0))]);
+const stream = bytes.stream().pipeThrough(new DecompressionStream("gzip"));
 const data = new Uint8Array(await new Response(stream).arrayBuffer());
 mount(document.querySelector(".attention-view"), data, () => {{}});
 </script></body></html>
