@@ -101,14 +101,6 @@ export default function ({ data, parentElement, setStateValue }) {
   document.addEventListener("click", (event) => {
     if (event.detail && event.composedPath()[0].closest?.("[role=radio], [role=tab], canvas")) setTimeout(() => document.activeElement?.blur(), 0);
   }, { capture: true, signal: window.headsUpKeys.signal });
-  // Python cannot tell the browser's Back from an address that it wrote itself, so this asks for the run, not Streamlit
-  const here = window.location.pathname;
-  window.addEventListener("popstate", (event) => {
-    if (!bar.isConnected || window.location.pathname !== here) return;
-    event.stopImmediatePropagation();
-    play(false);
-    setStateValue("went", Date.now());
-  }, { capture: true, signal: window.headsUpKeys.signal });
   if (last !== null && state.target >= last && state.playing) play(false);
   show();
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from transformer.attention_view.message import Look
 from transformer.checkpoint import Checkpoint, CheckpointError, Description
@@ -36,17 +37,15 @@ def through_the_router() -> None:
 def arrive(page: str, *, text: str, temperature: float = 0.0) -> Link | None:
     """The link by which somebody has just come to this page, its values put into the page's widgets; else None.
 
-    A rerun under way can still carry an address that this page wrote a moment ago: those are not arrivals, unless the
-    browser says that it went Back or Forward.
+    A rerun under way can still carry an address that this page wrote a moment ago: those are not arrivals. The
+    browser's Back and Forward are.
     """
     through_the_router()
     params = st.query_params.to_dict()
     seen: deque = st.session_state.setdefault(f"{page}_addresses", deque(maxlen=200))
     entered, st.session_state["visited"] = st.session_state.get("visited") != page, page
     known = f"{page}_text" in st.session_state
-    went = (st.session_state.get(f"{page}_controls") or {}).get("went")
-    back = went is not None and went != st.session_state.get(f"{page}_went")
-    st.session_state[f"{page}_went"] = went
+    back = get_script_run_ctx().is_history_navigation
     if known and (not params or (params in seen and not entered and not back)):
         return None
     seen.append(params)
@@ -172,7 +171,7 @@ def show_controls(page: str, walk: Walk) -> None:
     """First, back, step, play, last; keys; speed; copy the link."""
     step = walk.step
     end = "the context is full" if step.full and step.id != step.ckpt.config.eos_id else "the end"
-    _controls(key=f"{page}_controls", on_move_change=lambda: None, on_went_change=lambda: None,
+    _controls(key=f"{page}_controls", on_move_change=lambda: None,
               data={"index": walk.index, "last": walk.last, "end": end, "walk": st.session_state[f"{page}_walks"],
                     "answered": st.session_state.get(f"{page}_answered", 0)})
 

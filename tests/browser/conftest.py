@@ -35,10 +35,14 @@ FLAGS = (
 )
 START_S = 120  # importing torch and streamlit on two busy cores
 IDLE_MS = 30_000
-# The script has ended and nothing still loads, for 300 ms in a row: a key press takes a moment to reach the server.
+# The script has ended, nothing still loads and components have drawn themselves, for 300 ms in a row: a key press takes a
+# moment to reach the server.
 IDLE = """() => {
   const app = document.querySelector('[data-testid="stApp"]');
-  const busy = !app || ["running", "initial", "rerunRequested"].includes(app.getAttribute("data-test-script-state"))
+  const drawn = ({ shadowRoot }) => shadowRoot?.querySelector("div > div > *")
+    && !shadowRoot.querySelector(".controls > output:empty, .attention-view:empty");
+  const components = [...document.querySelectorAll('[data-testid="stBidiComponentIsolated"]')];
+  const busy = !app || !components.every(drawn) || ["running", "initial", "rerunRequested"].includes(app.getAttribute("data-test-script-state"))
     || document.querySelector('[data-testid="stSkeleton"], [data-testid="stSpinner"]');
   if (busy) { window.idleSince = undefined; return false; }
   window.idleSince ??= performance.now();
@@ -253,7 +257,6 @@ def picture(chips, bars, numbers) -> Callable:
     """All that a link should bring back, as one value to compare."""
 
     def picture(page):
-        page.locator(".attention-view h4").first.wait_for()
         titles = page.locator(".attention-view h4, .gtitle").all_text_contents()
         which, table = numbers(page)
         return {
