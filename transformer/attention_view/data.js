@@ -27,6 +27,12 @@ function unpack(bytes) {
   return { ...header, arrays, shapes: Object.fromEntries(Object.entries(header.arrays).map(([k, v]) => [k, v.shape])), made: new Map() };
 }
 
+function sameBytes(a, b) {
+  if (a.length !== b?.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
 const sameHead = (a, b) => a.kind === b.kind && a.of === b.of && (a.layer === b.layer || a.of === "mean_all")
   && (a.head === b.head || a.of !== "head");
 
@@ -119,13 +125,19 @@ function computed(message, look) {
 
 // Every character of a token made visible, none of them acting on the text around it.
 const SIGNS = { " ": "␣", "▁": "␣", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽", "\u202f": "⍽", "\u00ad": "‧" };
+const SEGMENTS = new Intl.Segmenter(), seen = new Map();  // asked for every token at every draw
 function visible(piece, longest = 16) {
+  const id = `${longest} ${piece}`;
+  if (!seen.has(id)) seen.set(id, spelled(piece, longest));
+  return seen.get(id);
+}
+function spelled(piece, longest) {
   let text = [...(piece || "∅")].map((c) => SIGNS[c]
     ?? (c < " " ? String.fromCharCode(0x2400 + c.charCodeAt(0))
       : /\p{Zs}/u.test(c) ? "␣"
       : !"\u200c\u200d".includes(c) && /[\p{Cc}\p{Cs}\p{Cn}\p{Zl}\p{Zp}\p{Cf}]/u.test(c) ? `⟨${c.codePointAt(0).toString(16).toUpperCase()}⟩` : c)).join("");
   if (/^\p{M}/u.test(text)) text = "◌" + text;
-  const parts = [...new Intl.Segmenter().segment(text)].map((s) => s.segment);
+  const parts = [...SEGMENTS.segment(text)].map((s) => s.segment);
   if (parts.length > longest) text = parts.slice(0, longest - 1).join("") + "…";
   return `\u2068${text}\u2069`;
 }
