@@ -34,8 +34,7 @@ import typer
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 from torch import Tensor
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import transformer
 from transformer.attention_view.html import Tensors, page
@@ -43,6 +42,7 @@ from transformer.checkpoint import save
 from transformer.config import ModelConfig
 from transformer.model.models import Transformer
 
+ROOT = Path(__file__).resolve().parents[1]
 LAYERS = HEADS = 12
 LIVE_GOALS = {128: 4.0, 1024: 10.0}  # times the empty rerun, at most
 PAGE_GOALS = {"pooled": (30.0, 50.0), "exact": (30.0, 25.0)}  # at 128 tokens: times faster, times fewer bytes
@@ -83,7 +83,8 @@ WATCH = """(root, [name, wanted]) => {
 }"""
 # Milliseconds from navigation to the animation frame after the one that has the picture.
 PAINTED = """(done) => {
-  window.painted = new Promise((resolve) => {
+  window.painted = new Promise((resolve, reject) => {
+    setTimeout(() => reject(new Error(`no ${done} after five minutes`)), 300_000);
     const seen = () => requestAnimationFrame(() => resolve(performance.now()));
     const look = () => (document.querySelector(done) ? seen() : requestAnimationFrame(look));
     look();
@@ -182,7 +183,8 @@ def settled(tab: Page) -> None:
     tab.wait_for_function(IDLE)
 
 
-def clicked(tab: Page, root: Locator, name: str | None, wanted: str, target: Locator, place: dict | None = None) -> float:
+def clicked(tab: Page, root: Locator, name: str | None, wanted: str, target: Locator,
+            place: dict | None = None) -> float:
     """Milliseconds from a click on `target` until `root` has been drawn as wanted."""
     tab.bring_to_front()
     target.hover(position=place)
@@ -317,7 +319,7 @@ def main(
     page_tokens: Annotated[list[int], typer.Option(help="Tokens of the offline pages.")] = (32, 64, 128),
     repeats: Annotated[int, typer.Option(min=1, help="How often each live change is timed.")] = 9,
     page_repeats: Annotated[int, typer.Option(min=1, help="How often each offline page is built and painted.")] = 3,
-    libraries: Annotated[Path | None, typer.Option(help="Folder with require.min.js, d3.min.js, jquery.min.js.")] = None,
+    libraries: Annotated[Path | None, typer.Option(help="Folder with BertViz's three libraries.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON line, last.")] = False,
 ) -> None:
     """Time what is drawn, in Chromium; the goals stand beside the figures."""

@@ -27,6 +27,32 @@ function unpack(bytes) {
   return { ...header, arrays, shapes: Object.fromEntries(Object.entries(header.arrays).map(([k, v]) => [k, v.shape])), made: new Map() };
 }
 
+// Text of seven bits a character as bytes; see `written` in html.py.
+function readBytes(text) {
+  const out = new Uint8Array(Math.floor(text.length * 7 / 8));
+  for (let i = 0, at = 0, bits = 0, count = 0; i < text.length; i++) {
+    bits = (bits & 127) << 7 | text.charCodeAt(i) & 127;
+    count += 7;
+    if (count >= 8) { count -= 8; out[at++] = bits >> count; }
+  }
+  return out;
+}
+
+// All heads small, out of a file's cells: as Pooled makes them in Python.
+function pooled({ arrays, shapes, block, kinds }) {
+  for (const kind in kinds) {
+    if (arrays[`grid/${kind}`] || !arrays[`cells/${kind}`]) continue;
+    const cells = arrays[`cells/${kind}`], [, L, H, Q, K] = shapes[`cells/${kind}`], [down, across] = block[kind];
+    const R = Math.ceil(Q / down), C = Math.ceil(K / across), out = new Uint8Array(L * H * R * C), size = L * H * Q * K;
+    for (let head = 0, from = 0; head < L * H; head++) for (let q = 0; q < Q; q++) for (let k = 0; k < K; k++, from++) {
+      const to = (head * R + Math.floor(q / down)) * C + Math.floor(k / across);
+      out[to] = Math.max(out[to], Math.round((cells[from] * 256 + cells[size + from]) / 257));
+    }
+    arrays[`grid/${kind}`] = out;
+    shapes[`grid/${kind}`] = [L, H, R, C];
+  }
+}
+
 function sameBytes(a, b) {
   if (a.length !== b?.length) return false;
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
@@ -38,9 +64,9 @@ const sameHead = (a, b) => a.kind === b.kind && a.of === b.of && (a.layer === b.
 
 // One head's cells out of those of all heads, as weights.
 function unquantised(message, kind, layer, head) {
-  const cells = message.arrays[`cells/${kind}`], [, heads, queries, keys] = message.shapes[`cells/${kind}`];
-  const size = queries * keys, start = (layer * heads + head) * size, out = new Float32Array(size);
-  for (let i = 0; i < size; i++) out[i] = (cells[start + i] / 65535) ** 2;
+  const cells = message.arrays[`cells/${kind}`], [, layers, heads, queries, keys] = message.shapes[`cells/${kind}`];
+  const size = queries * keys, start = (layer * heads + head) * size, low = start + layers * heads * size, out = new Float32Array(size);
+  for (let i = 0; i < size; i++) out[i] = ((cells[start + i] * 256 + cells[low + i]) / 65535) ** 2;
   return out;
 }
 

@@ -120,7 +120,7 @@ class Pooled:
         """All heads of `kind`; where `before` shows an earlier step of the same path only the new rows are computed."""
         queries, keys = map(len, shown.axes(kind))
         layers, heads = shape(shown, kind)
-        down, across = _block(queries, most), _block(keys, most)
+        down, across = block_of(shown, kind, most)
         if before is not None and before.shown is shown and before.block == (down, across):
             return before
         cells = np.zeros((layers, heads, -(-queries // down), -(-keys // across)), np.uint8)
@@ -142,6 +142,12 @@ class Pooled:
 def quantise(weights: np.ndarray, most: int = 255) -> np.ndarray:
     """Weights in [0, 1] as square roots in 0..most: small ones stay visible."""
     return np.rint(np.sqrt(weights.clip(0, 1)) * most).astype(np.uint8 if most < 256 else np.uint16)
+
+
+def block_of(shown: Shown, kind: str, most: int = POOLED) -> tuple[int, int]:
+    """Queries and keys to a cell of a pooled head."""
+    queries, keys = map(len, shown.axes(kind))
+    return _block(queries, most), _block(keys, most)
 
 
 def _block(tokens: int, most: int) -> int:

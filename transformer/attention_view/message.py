@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import orjson
 
-from transformer.attention_view.heads import Head, Pooled, Shown, combined, one_head, quantise, shape, weights
+from transformer.attention_view.heads import Head, Pooled, Shown, block_of, combined, one_head, quantise, shape, weights
 
 HERE = Path(__file__).parent
 SCRIPT = "\n".join((HERE / name).read_text("utf-8") for name in ("data.js", "draw.js", "lines.js", "view.js"))
@@ -91,13 +91,15 @@ def whole(shown: Shown, look: Look, *, exact: bool = True, stages_below: int = 4
     small = sum(4 * rows.numel() for kind in shown.kinds for rows in (shown.looked(kind) or ())[:2]) < stages_below
     for kind in shown.kinds:
         kinds[kind] = _kind(shown, kind)
-        pooled = Pooled.of(shown, kind)
-        arrays[f"grid/{kind}"], blocks[kind] = pooled.cells, pooled.block
-        layers, heads = pooled.cells.shape[:2]
-        if exact:
-            arrays[f"cells/{kind}"] = np.stack([
-                quantise(weights(shown, kind, layers=slice(at, at + 1))[0].float().cpu().numpy(), FINEST)
-                for at in range(layers)])
+        layers, heads = shape(shown, kind)
+        if exact:  # the picture of all heads is made from these
+            blocks[kind] = block_of(shown, kind)
+            cells = np.stack([quantise(weights(shown, kind, layers=slice(at, at + 1))[0].float().cpu().numpy(), FINEST)
+                              for at in range(layers)])
+            arrays[f"cells/{kind}"] = np.stack([cells >> 8, cells & 255]).astype(np.uint8)  # apart they pack smaller
+        else:
+            pooled = Pooled.of(shown, kind)
+            arrays[f"grid/{kind}"], blocks[kind] = pooled.cells, pooled.block
         if small and shown.looked(kind) is not None:
             every = [[one_head(shown, kind, layer, head) for head in range(heads)] for layer in range(layers)]
             for name in ("q", "k", "moved"):

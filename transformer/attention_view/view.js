@@ -28,6 +28,7 @@ function build(root) {
 
 function mount(root, data, send) {
   const message = unpack(data);
+  pooled(message);
   const state = (root.state ??= { parts: build(root), sent: message.answered ?? 0, cursor: null, at: null, hover: null, zoom: 1 });
   if (state.message === undefined || (message.answered ?? 0) >= state.sent) state.look = { ...message.look };
   for (const [name, array] of Object.entries(message.arrays))  // what has not changed need not be painted again
