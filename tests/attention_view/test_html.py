@@ -20,8 +20,14 @@ NUMPY = {"f4": "<f4", "u1": "u1", "u2": "<u2"}
 def unpack(message):
     start = 4 + int.from_bytes(message[:4], "little")
     header = json.loads(message[4:start])
-    return header, {name: np.frombuffer(message, NUMPY[part["type"]], int(np.prod(part["shape"])), start + part["at"])
-                    .reshape(part["shape"]) for name, part in header["arrays"].items()}
+    found = {}
+    for name, part in header["arrays"].items():
+        array = np.zeros(part["shape"], NUMPY[part["type"]])
+        sent = (..., np.tri(*array.shape[-2:], dtype=bool)) if part["lower"] else ...
+        count = array[sent].size
+        array[sent] = np.frombuffer(message, array.dtype, count, start + part["at"]).reshape(array[sent].shape)
+        found[name] = array
+    return header, found
 
 
 def held(text):
@@ -50,6 +56,14 @@ def test_arrays_come_back_as_they_went():
     for name, array in arrays.items():
         assert np.array_equal(found[name], array)
     assert all(part["at"] % 4 == 0 for part in header["arrays"].values())
+
+
+def test_what_the_mask_hides_is_not_sent():
+    array = np.tril(np.arange(1, 19, dtype=np.float32).reshape(2, 3, 3))
+    message = pack({}, {"a": array, "b": np.ones(2, np.uint8)}, lower={"a"})
+    header, found = unpack(message)
+    np.testing.assert_array_equal(found["a"], array)
+    assert header["arrays"]["b"]["at"] == 2 * 6 * 4
 
 
 def test_a_page_holds_every_head_of_every_kind(step):

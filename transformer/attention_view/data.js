@@ -22,9 +22,18 @@ function unpack(bytes) {
     start = 0;
   }
   const arrays = {};
-  for (const [name, { type, shape, at }] of Object.entries(header.arrays))
-    arrays[name] = new ARRAYS[type](buffer, start + at, shape.reduce((a, b) => a * b, 1));
+  for (const [name, { type, shape, at, lower }] of Object.entries(header.arrays)) {
+    const size = shape.reduce((a, b) => a * b, 1), n = shape.at(-1), half = n * (n + 1) / 2;
+    arrays[name] = lower ? squared(new ARRAYS[type](buffer, start + at, size / (n * n) * half), n, new ARRAYS[type](size))
+      : new ARRAYS[type](buffer, start + at, size);
+  }
   return { ...header, arrays, shapes: Object.fromEntries(Object.entries(header.arrays).map(([k, v]) => [k, v.shape])), made: new Map() };
+}
+
+// Matrices of n rows that came without what is above the diagonal.
+function squared(found, n, out) {
+  for (let row = 0, from = 0; from < found.length; from += row % n + 1, row++) out.set(found.subarray(from, from + row % n + 1), row * n);
+  return out;
 }
 
 // Text of seven bits a character as bytes; see `written` in html.py.

@@ -4,7 +4,7 @@ L layers, H heads, Tq queries, Tk keys.
 """
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -75,8 +75,9 @@ def live(shown: Shown, look: Look, pooled: Pooled, *, head: Head | None = None, 
                         queries=slice(window[0], None))[0, :, :, window[1]:]
         arrays["layer"] = layer.float().cpu().numpy()
     kinds = {kind: _kind(shown, kind) for kind in shown.kinds}
+    lower = {f"grid/{look.kind}", "weights"} if kinds[look.kind]["causal"] else set()
     return pack({"about": about(shown), "look": asdict(look), "kinds": kinds, "window": window,
-                 "block": {look.kind: pooled.block}, **header}, arrays)
+                 "block": {look.kind: pooled.block}, **header}, arrays, lower=lower)
 
 
 def whole(shown: Shown, look: Look, *, exact: bool = True, stages_below: int = 4_000_000, **header: object) -> bytes:
@@ -111,12 +112,17 @@ def whole(shown: Shown, look: Look, *, exact: bool = True, stages_below: int = 4
                  "standalone": True, **header}, arrays)
 
 
-def pack(header: dict[str, object], arrays: Mapping[str, np.ndarray]) -> bytes:
-    """u32 length of the JSON, the JSON, then each array where the JSON says, all on multiples of four bytes."""
+def pack(header: dict[str, object], arrays: Mapping[str, np.ndarray], *, lower: Collection[str] = ()) -> bytes:
+    """u32 length of the JSON, the JSON, then each array where the JSON says, all on multiples of four bytes.
+
+    lower: what is 0 above the diagonal of its last two axes and is sent without that.
+    """
     places, parts, at = {}, [], 0
     for name, array in arrays.items():
+        places[name] = {"type": TYPES[str(array.dtype)], "shape": array.shape, "at": at, "lower": name in lower}
+        if name in lower:
+            array = np.concatenate([array[..., row, : row + 1] for row in range(array.shape[-2])], axis=-1)
         data = np.ascontiguousarray(array).tobytes()
-        places[name] = {"type": TYPES[str(array.dtype)], "shape": array.shape, "at": at}
         parts.append(data + b"\0" * (-len(data) % 4))
         at += len(parts[-1])
     text = orjson.dumps({**header, "arrays": places})
