@@ -48,6 +48,7 @@ show_controls(PAGE, walk)
 newest = head.weights[-1]
 source_pieces, tokens = step.axes("cross")[1], step.axes("decoder")[0]
 words, chances = st.columns([3, 2], gap="large")
+show_attention(PAGE, step, look, head, dark=dark)  # it stands below these two and is sent before they are filled
 with words:
     st.markdown("**English, as the encoder reads it**")
     unknown = [at for at, piece in enumerate(step.source) if piece.unknown]
@@ -89,7 +90,6 @@ with words:
 with chances:
     show_candidates(PAGE, walk, source=source_line(step), dark=dark)
 show_beam(PAGE, walk, dark=dark)
-show_attention(PAGE, step, look, head, dark=dark)
 show_details(PAGE, step, look, head, dark=dark)
 show_compare(PAGE, look, dark=dark)
 leave_address(PAGE, ckpt, walk, look, {**beam_address(PAGE), **compare_address(PAGE)})

@@ -39,6 +39,7 @@ read = step.axes("decoder")[0]
 unknown = [at for at, piece in enumerate(step.source) if piece.unknown]
 shown = [step.source[at].text if at in unknown else piece for at, piece in enumerate(read)]
 words, chances = st.columns([3, 2], gap="large")
+show_attention(PAGE, step, look, head, dark=dark)  # it stands below these two and is sent before they are filled
 with words:
     st.markdown("**What the decoder has read, and the token it predicts now** (outlined). Shaded: where the chosen "
                 "head looks from the newest token read.")
@@ -50,6 +51,5 @@ with words:
     st.code(text + step.output, language=None, wrap_lines=True, height=170)
 with chances:
     show_candidates(PAGE, walk, source=source_line(step), dark=dark)
-show_attention(PAGE, step, look, head, dark=dark)
 show_details(PAGE, step, look, head, dark=dark)
 leave_address(PAGE, ckpt, walk, look)

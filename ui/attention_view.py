@@ -23,6 +23,7 @@ MEANING = {
 WORDS = {"view": ("matrix", "lines"), "of": COMBINED, "stage": ("weights", "scores", "masked", "moved"),
          "scale": ("sqrt", "linear")}
 MOST_CELLS = 10_000      # weights in a table
+MOST_MASK = 64           # tokens along each side of the mask's figure
 MOST_SAVED = 50_000_000  # weights in an npz
 WHOLE_PAGE = 3_000_000   # weights that an offline page holds in full
 
@@ -158,10 +159,11 @@ def show_details(page: str, shown: Shown, look: Look, head: Head, *, dark: bool)
     tabs = st.tabs(["Mask", "Positions", "Numbers"], key=f"{page}_details", on_change="rerun")
     if tabs[0].open:
         with tabs[0]:
-            figure = figures.mask_matrix(mask, queries, keys, title=f"Who may look at whom: {kind}", source=source,
-                                         dark=dark)
+            part, rows, columns = mask[-MOST_MASK:, -MOST_MASK:], queries[-MOST_MASK:], keys[-MOST_MASK:]
+            title = f"Who may look at whom: {kind}" + (f", last {MOST_MASK} tokens" if part.size < mask.size else "")
+            figure = figures.mask_matrix(part, rows, columns, title=title, source=source, dark=dark)
             st.plotly_chart(figure, key=f"{page}_mask", config=figures.PLOTLY_CONFIG,
-                            alt=figures.describe_mask(mask, queries, keys))
+                            alt=figures.describe_mask(part, rows, columns))
             st.caption("The causal mask: no token sees the ones after it, for when it was written they were not there "
                        "yet (Vaswani et al. 2017, section 3.2.3)." if kind == "decoder" else
                        "Every query may look at every key: with one sentence there is no padding to hide.")

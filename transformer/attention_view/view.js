@@ -28,16 +28,19 @@ function build(root) {
 
 function mount(root, data, send) {
   const message = unpack(data);
+  pooled(message);
   const state = (root.state ??= { parts: build(root), sent: message.answered ?? 0, cursor: null, at: null, hover: null, zoom: 1 });
   if (state.message === undefined || (message.answered ?? 0) >= state.sent) state.look = { ...message.look };
+  for (const [name, array] of Object.entries(message.arrays))  // what has not changed need not be painted again
+    if (name.startsWith("grid/") && sameBytes(array, state.message?.arrays[name])) message.arrays[name] = state.message.arrays[name];
   state.message = message;
   const { parts } = state, look = state.look;
 
   const info = () => message.kinds[look.kind];
   const dark = message.dark ?? matchMedia("(prefers-color-scheme: dark)").matches;
   const theme = dark
-    ? { dark, ink: "#f0f2f6", muted: "#a9aeb8", accent: "#ff8a3d", forbidden: "#31343b", forbiddenPixel: [49, 52, 59, 255], stripe: "#5d626c", cross: "rgba(255, 138, 61, 0.22)", page: "#0b0e14" }
-    : { dark, ink: "#262730", muted: "#5d626c", accent: "#e66100", forbidden: "#e4e6ea", forbiddenPixel: [228, 230, 234, 255], stripe: "#b4b9c1", cross: "rgba(230, 97, 0, 0.18)", page: "#ffffff" };
+    ? { dark, ink: "#f0f2f6", muted: "#a9aeb8", accent: "#ff8a3d", forbidden: "#31343b", stripe: "#5d626c", cross: "rgba(255, 138, 61, 0.22)", page: "#0b0e14" }
+    : { dark, ink: "#262730", muted: "#5d626c", accent: "#e66100", forbidden: "#e4e6ea", stripe: "#b4b9c1", cross: "rgba(230, 97, 0, 0.18)", page: "#ffffff" };
 
   const change = (fields) => {
     Object.assign(look, fields);
@@ -90,7 +93,7 @@ function mount(root, data, send) {
   const measure = (tokens, weight = 400) => {
     const context = parts.canvas.getContext("2d");
     context.font = `${weight} 13px ${FONT}`;
-    return tokens.reduce((most, token) => Math.max(most, context.measureText(visible(token)).width), 0);
+    return [...new Set(tokens)].reduce((most, token) => Math.max(most, context.measureText(visible(token)).width), 0);
   };
   const layout = (width, zoomed) => {
     const Q = info().queries.length, K = info().keys.length, longest = measure(info().keys, 700);
@@ -190,7 +193,10 @@ function mount(root, data, send) {
     parts.canvas.setAttribute("aria-label", `${where}. Arrow keys move between tokens, Enter compares two, Escape leaves.`);
     parts.grid.setAttribute("aria-label", `All ${look.kind} heads, ${info().layers} layers of ${info().heads}. Arrow keys move between heads, Enter chooses, Escape leaves.`);
   };
-  const draw = () => { toolbar(); describe(); drawChips(); drawGrid(); drawMain(); drawBetween(); };
+  const draw = () => {
+    toolbar(); describe(); drawChips(); drawGrid(); drawMain(); drawBetween();
+    if (!root.classList.contains("waiting")) root.dataset.drawn = [look.kind, look.layer, look.head, info().queries.length];
+  };
 
   // what the pointer or the keyboard is on
   const say = (words, marks = {}) => {
