@@ -5,6 +5,8 @@ import streamlit as st
 from transformer.data.corpora import corpus
 from ui import figures
 from ui.attention_view import look_at, show_attention, show_details, source_line
+from ui.diagram import show_model
+from ui.present import places, show_title
 from ui.resources import sentences
 from ui.stepper import (
     arrive,
@@ -24,7 +26,7 @@ EXAMPLES = ["I am cold.", "I like red wine.", "Do you know where he lives?", "Sh
 dark = st.context.theme.type == "dark"
 link = arrive(PAGE, text=EXAMPLES[0])
 
-st.title("Translate", anchor=False)
+show_title(PAGE, "Translate")
 left, right = st.columns([3, 1], vertical_alignment="bottom")
 with right:
     ckpt = choose_checkpoint(PAGE, lambda about: set(about.config.kinds) == {"encoder", "decoder", "cross"})
@@ -44,7 +46,7 @@ show_controls(PAGE, walk)
 # the tokens: what is read, and what is written
 newest = head.weights[-1]
 source_pieces, tokens = step.axes("cross")[1], step.axes("decoder")[0]
-words, chances = st.columns([3, 2], gap="large")
+words, chances, picture = places(PAGE)
 with words:
     st.markdown("**English, as the encoder reads it**")
     unknown = [at for at, piece in enumerate(step.source) if piece.unknown]
@@ -63,7 +65,7 @@ with words:
     with translation:
         st.markdown("**Translation so far**")
         st.text(step.output)
-    with references:
+    with references.container(key=f"{PAGE}_references"):
         trained_on = ckpt.description.train and ckpt.description.train.corpus
         known = sentences(trained_on) if trained_on else None
         if known is not None and (found := known.find(text)):
@@ -85,6 +87,8 @@ with words:
                     st.error(str(error))
 with chances:
     show_candidates(PAGE, walk, source=source_line(step), dark=dark)
-show_attention(PAGE, step, look, head, dark=dark)
+with picture:
+    show_model(PAGE, step, look)
+    show_attention(PAGE, step, look, head, dark=dark)
 show_details(PAGE, step, look, head, dark=dark)
 leave_address(PAGE, ckpt, walk, look)
