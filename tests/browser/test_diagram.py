@@ -70,7 +70,7 @@ def test_presenting_hides_the_rest_and_the_keys_still_step(visit, reached, settl
 def test_the_pointer_finds_cells_and_heads_in_large_type(visit, reached):
     page = visit(f"/translate?text={TEXT}&step=4&kind=cross&layer=1&head=3&present=1")
     grid = page.locator("canvas.grid").bounding_box()
-    page.mouse.click(grid["x"] + 60 + 1.5 * (grid["width"] - 64) / 4, grid["y"] + 68 + 12)  # 30 and 34 px, twice as large
+    page.mouse.click(grid["x"] + 60 + 1.5 * (grid["width"] - 64) / 4, grid["y"] + 68 + 12)  # 30, 34: in paintGrid
     reached(page, layer=0, head=1)
     box = page.locator("canvas.matrix").bounding_box()
     page.mouse.click(box["x"] + box["width"] - 12, box["y"] + box["height"] - 12)
