@@ -25,6 +25,30 @@ page = st.navigation(
             icon=":material/edit:",
             help="Shakespeare, one character at a time, with every head of a decoder.",
         ),
+        st.Page(
+            "pages/by_hand.py",
+            title="By hand",
+            icon=":material/calculate:",
+            help="Attention on one sentence, number by number, from the ids to a whole block.",
+        ),
+        st.Page(
+            "pages/masks.py",
+            title="Masks",
+            icon=":material/grid_on:",
+            help="Every mask on your own sentences, as numbers in the softmax, and what leaks without it.",
+        ),
+        st.Page(
+            "pages/positions.py",
+            title="Positions",
+            icon=":material/waves:",
+            help="Sinusoidal, learned and rotary positions, and a head without them.",
+        ),
+        st.Page(
+            "pages/classify.py",
+            title="Classify",
+            icon=":material/label:",
+            help="Who is speaking? An encoder with pooling, and which token won each feature.",
+        ),
     ],
     position="top",
 )

@@ -5,6 +5,8 @@ import streamlit as st
 from transformer.data.corpora import corpus
 from ui import figures
 from ui.attention_view import look_at, show_attention, show_details, source_line
+from ui.beam import arrive_beam, beam_address, show_beam
+from ui.compare import arrive_compare, compare_address, show_compare
 from ui.diagram import show_model
 from ui.present import places, show_title
 from ui.resources import sentences
@@ -25,6 +27,7 @@ EXAMPLES = ["I am cold.", "I like red wine.", "Do you know where he lives?", "Sh
 
 dark = st.context.theme.type == "dark"
 link = arrive(PAGE, text=EXAMPLES[0])
+arrive_beam(PAGE, link)
 
 show_title(PAGE, "Translate")
 left, right = st.columns([3, 1], vertical_alignment="bottom")
@@ -38,7 +41,7 @@ if not text.strip():
     st.info("Type an English sentence above and press Enter, or choose an example.")
     st.stop()
 
-walk = follow(PAGE, ckpt, text, link)
+walk = arrive_compare(PAGE, follow(PAGE, ckpt, text, link), link)
 step = walk.step
 look, head = look_at(PAGE, step)
 show_controls(PAGE, walk)
@@ -87,8 +90,10 @@ with words:
                     st.error(str(error))
 with chances:
     show_candidates(PAGE, walk, source=source_line(step), dark=dark)
+show_beam(PAGE, walk, dark=dark)
 with picture:
     show_model(PAGE, step, look)
     show_attention(PAGE, step, look, head, dark=dark)
 show_details(PAGE, step, look, head, dark=dark)
-leave_address(PAGE, ckpt, walk, look)
+show_compare(PAGE, look, dark=dark)
+leave_address(PAGE, ckpt, walk, look, {**beam_address(PAGE), **compare_address(PAGE)})

@@ -366,3 +366,55 @@ def test_an_empty_text_is_kept_apart_from_none(writer):
     walk = begin(writer, "", index=3)
     assert walk.steps[0].tokens == start(writer, "").tokens
     assert written(reopened(writer, walk, GREEDY)) == written(walk)
+
+
+# steps made elsewhere
+
+
+def elsewhere(ckpt: Checkpoint, ids: list[int]):
+    *_, step = steps(ckpt, TEXT, forced=dict(enumerate(ids)), max_steps=len(ids))
+    return step
+
+
+def test_a_step_made_elsewhere_becomes_a_branch_and_the_one_before_stays(ckpt):
+    walk = begin(ckpt, TEXT, index=3)
+    step = elsewhere(ckpt, [other(walk.to(0)), 7, 8])
+    moved = walk.visit(step)
+    assert moved.step is step
+    assert moved.index == 2
+    assert [branch is walk.branch for branch in moved.others] == [True]
+    assert written(moved.settled(BOLD)) == written(moved)  # no sampling takes it back
+    assert written(moved.switch(moved.others[0], 3)) == written(walk)
+    assert written(reopened(ckpt, moved, GREEDY)) == written(moved)
+    assert moved.to(4).steps[:3] == moved.steps
+
+
+def test_a_step_on_a_way_already_gone_makes_no_branch(ckpt):
+    walk = begin(ckpt, TEXT, index=5)
+    before = elsewhere(ckpt, [step.id for step in walk.steps[:3]])
+    back = walk.visit(before)
+    assert back.branch is walk.branch
+    assert back.step is walk.steps[2]
+    assert back.others == ()
+    apart = walk.visit(elsewhere(ckpt, [other(walk.to(0)), 7]))
+    assert apart.visit(before).branch is walk.branch
+    assert len(apart.visit(before).others) == 1
+
+
+def test_a_step_further_on_makes_the_branch_longer(ckpt):
+    walk = begin(ckpt, TEXT, index=1)
+    ids = [step.id for step in walk.steps]
+    longer = walk.visit(elsewhere(ckpt, [*ids, 7, 8]))
+    assert longer.index == 3
+    assert longer.others == ()
+    apart = longer.visit(elsewhere(ckpt, [*ids, 9]))
+    assert [branch.written for branch in apart.others] == [longer.branch.written]
+
+
+def test_what_only_a_page_knows_is_in_the_link_and_goes_with_a_text_too_long():
+    params, whole = Link(text="Go.", more={"beam": "4"}).params()
+    assert whole
+    assert params["beam"] == "4"
+    params, whole = Link(text="Go.", more={"compare_text": "x" * LONGEST_LINK}).params()
+    assert not whole
+    assert "compare_text" not in params

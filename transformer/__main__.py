@@ -68,12 +68,13 @@ def train(
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
                TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.fields[numbers]}")]
     seen: dict[str, object] = {}
+    counted = "texts" if config.train.task == "classification" else "tokens"  # labels, that is
     with Progress(*columns, console=console) as progress:
         bar = progress.add_task("step", total=config.train.steps, completed=trainer.step, numbers="")
 
         def watch(row: dict[str, object]) -> None:
             seen.update(row)
-            named = ("loss", "loss", 3), ("held-out", "validation_loss", 3), ("tokens/s", "tokens_per_sec", 0)
+            named = ("loss", "loss", 3), ("held-out", "validation_loss", 3), (f"{counted}/s", "tokens_per_sec", 0)
             numbers = " ".join(f"{name} {seen[key]:,.{digits}f}" for name, key, digits in named if key in seen)
             progress.update(bar, completed=trainer.step, numbers=numbers)
             if "validation_loss" in row:
@@ -137,7 +138,7 @@ def evaluate(
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Measure a checkpoint: BLEU and chrF of a translation, nats and bits per character of text."""
+    """Measure a checkpoint: BLEU and chrF of a translation, nats and bits a character of text, accuracy of classes."""
     from transformer.checkpoint import load
     from transformer.evaluate import evaluate as measure
     from transformer.training.trainer import choose_device

@@ -6,9 +6,14 @@ from transformer.data.corpora import corpus
 FIGURES = {  # key of evaluate -> what it is, and how many digits of it mean something
     "bleu": ("BLEU, greedy, first reference", 2), "bleu_all_references": ("BLEU, all references", 2),
     "bleu_unseen": ("BLEU without near-duplicates of training sentences", 2), "chrf": ("chrF", 2),
-    "loss": ("cross-entropy, nats a token", 4), "bits_per_char": ("bits a character", 4)}
+    "loss": ("cross-entropy, nats a token", 4), "bits_per_char": ("bits a character", 4),
+    "accuracy": ("accuracy: share of texts whose class is the likeliest", 3),
+    "majority": ("accuracy of always saying the class most frequent in training", 3),
+    "baseline": ("accuracy of logistic regression on word counts (scikit-learn)", 3), "n": ("texts", 0)}
 WHAT = {"translation": "An encoder-decoder transformer that translates English to French.",
-        "language-model": "A decoder-only transformer that writes in Shakespeare's manner, character by character."}
+        "language-model": "A decoder-only transformer that writes in Shakespeare's manner, character by character.",
+        "classification": "An encoder that says which of a few classes a text belongs to."}
+UNIT = {"classification": ("text", "texts read")}  # what the loss and the speed count, where it is not tokens
 
 
 def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: list[dict[str, object]], *,
@@ -19,18 +24,23 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
     layers = " and ".join(f"{count} {stack} layers" for stack, count in (
         ("encoder", config.encoder_layers), ("decoder", config.decoder_layers)) if count)
     measured = "\n".join(f"| {what} | {quality[key]:.{digits}f} |" for key, (what, digits) in FIGURES.items()
-                         if quality.get(key) is not None)
+                         if quality.get(key) is not None and (key != "n" or "accuracy" in quality))
     seen = [row for row in rows if "validation_loss" in row]
-    learned = [row for row in rows if "loss" in row]
+    learned = [row for row in rows if "loss" in row and row["step"] <= meta["step"]]
     tokens = sum(row["tokens_per_sec"] * (row["seconds"] - before) for row, before in zip(
         learned, [0.0, *(row["seconds"] for row in learned)], strict=False))
-    curve = ("```mermaid\nxychart-beta\n  title \"Held-out loss, nats a token\"\n"
+    unit, counted = UNIT.get(train.task, ("token", "target tokens"))
+    amount = f"{tokens / 1e6:.1f} million" if tokens >= 1e5 else f"{tokens:,.0f}"
+    curve = (f"```mermaid\nxychart-beta\n  title \"Held-out loss, nats a {unit}\"\n"
              f"  x-axis \"step\" [{', '.join(str(row['step']) for row in seen)}]\n  y-axis \"loss\"\n"
              f"  line [{', '.join(format(row['validation_loss'], '.3f') for row in seen)}]\n```")
+    took = f"{meta['seconds'] / 60:.0f} minutes" if meta["seconds"] >= 100 else f"{meta['seconds']:.0f} seconds"
+    best = f" (the best of {rows[-1]['step']:,} by held-out loss)" if rows and rows[-1]["step"] > meta["step"] else ""
+    classes = f"\n\nThe classes: {', '.join(ckpt.classes)}." if ckpt.classes else ""
     signature = f"\n\nsacrebleu's signature: `{quality['signature']}`" if "signature" in quality else ""
     return f"""# {name}
 
-{WHAT[train.task]} It comes with [Heads Up](../../README.md), which shows what every attention head of it does.
+{WHAT[train.task]} It comes with [Heads Up](../../README.md), which shows what every attention head of it does.{classes}
 
 ## What it is
 
@@ -46,8 +56,8 @@ splits that the training never saw.
 
 ## How it was trained
 
-From scratch, on {processor}: {meta["step"]:,} steps, {tokens / 1e6:.1f} million target tokens,
-{meta["seconds"] / 60:.0f} minutes. Optimizer {train.optimizer}, learning rate {train.lr:g} with {train.warmup} steps of
+From scratch, on {processor}: {meta["step"]:,} steps{best}, {amount} {counted},
+{took}. Optimizer {train.optimizer}, learning rate {train.lr:g} with {train.warmup} steps of
 warm-up, then {train.schedule}; label smoothing {train.label_smoothing:g}, dropout {config.dropout:g},
 batches of {train.batch_tokens:,} tokens, seed {train.seed}. `config.json` holds every setting, `metrics.jsonl` the
 whole curve, and `attention/` what all heads did with a few pinned sentences at steps along the way.
@@ -67,5 +77,6 @@ On the {quality["split"]} split, with the weights as they are in this folder:
 ## What it is not
 
 A small model made to be looked at. It knows only what its corpus shows: short everyday sentences, or one author's
-plays. It repeats what that text says of people, and it is wrong often. Do not rely on what it writes.
+plays. It repeats what that text says of people, and it is wrong often. Do not rely on what it
+{"says" if ckpt.classes else "writes"}.
 """

@@ -37,7 +37,7 @@ class Description:
     config: ModelConfig
     train: TrainConfig | None
     tokenizer: dict[str, object] | None
-    meta: dict[str, object] = field(default_factory=dict)  # step, metrics, corpus, device, parameters
+    meta: dict[str, object] = field(default_factory=dict)  # step, metrics, corpus, classes, device, parameters
 
     @property
     def step(self) -> int | None:
@@ -64,6 +64,13 @@ class Checkpoint:
     @property
     def meta(self) -> dict[str, object]:
         return self.description.meta
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of what a classifier tells apart, by number where the checkpoint does not say; else none."""
+        count, names = self.config.n_classes or 0, self.meta.get("classes")
+        known = isinstance(names, list) and len(names) == count and all(isinstance(name, str) for name in names)
+        return tuple(names) if known else tuple(f"class {i}" for i in range(count))
 
     @cached_property
     def device(self) -> torch.device:

@@ -91,14 +91,15 @@ class ModelConfig(Config):
 class TrainConfig(Config):
     """What is learned, from what, and how."""
 
-    task: Literal["translation", "language-model"] = "translation"
+    task: Literal["translation", "language-model", "classification"] = "translation"
     corpus: str = "eng-fra"
     tokenizer: Literal["unigram", "bpe", "char", "word"] = "unigram"
+    word_dropout: Fraction = 0.0  # share of a text's pieces read as unknown while a classifier trains
     standardise: bool = False  # lower-case and strip punctuation before the tokenizer
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
 
     steps: Annotated[int, Field(ge=1, le=100_000_000)] = 10_000
-    batch_tokens: Annotated[int, Field(ge=1, le=4_000_000)] = 3_000  # target positions, padding included
+    batch_tokens: Annotated[int, Field(ge=1, le=4_000_000)] = 3_000  # positions read at once, padding included
     accumulate: Annotated[int, Field(ge=1, le=1_024)] = 1  # batches a step
     optimizer: Literal["adam", "adamw", "muon", "rmsprop"] = "adamw"
     lr: Annotated[float, Field(gt=0.0, le=10.0)] = 2e-3

@@ -1,5 +1,6 @@
 """How good a checkpoint is on held-out text, as one dictionary of figures."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import log
@@ -10,8 +11,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer.checkpoint import Checkpoint
-from transformer.data.batches import Batch, WindowBatches
-from transformer.data.corpora import Pair, TextCorpus, corpus, unseen
+from transformer.data.batches import Batch, WindowBatches, pad
+from transformer.data.corpora import LabelledCorpus, Pair, TextCorpus, corpus, unseen
 from transformer.model.models import Transformer
 from transformer.search import translate
 
@@ -24,7 +25,8 @@ def evaluate(ckpt: Checkpoint, *, split: str | None = None, beam: int = 1, limit
 
     Translation, on the test split unless told: `bleu` (first reference), `bleu_all_references`, `bleu_unseen` (without
     near-duplicates of training sentences), `chrf`, sacrebleu's `signature`, `n`. Text, on the validation split: `loss`
-    in nats a token and `bits_per_char`. limit takes only the first so many sentences. Raises ValueError where the
+    in nats a token and `bits_per_char`. Classes, on the test split: `accuracy`, and beside it `majority` and `baseline`
+    (see `class_quality`), `n`. limit takes only the first so many sentences. Raises ValueError where the
     checkpoint does not say what it was trained on.
     """
     if ckpt.description.train is None:
@@ -34,6 +36,9 @@ def evaluate(ckpt: Checkpoint, *, split: str | None = None, beam: int = 1, limit
     if isinstance(found, TextCorpus):
         split = split or "validation"
         return about | {"split": split} | text_quality(ckpt, found.split(split), watch=watch)
+    if isinstance(found, LabelledCorpus):
+        split = split or ("test" if "test" in found.splits else "train")  # of few texts none is held out
+        return about | {"split": split} | class_quality(ckpt, found, split, limit=limit, watch=watch)
     split = split or "test"
     pairs = found.split(split)[:limit]
     quality = translation_quality(ckpt, pairs, train=found.split("train"), beam=beam, watch=watch)
@@ -72,6 +77,54 @@ def text_quality(ckpt: Checkpoint, text: str, *, watch: Watch = lambda done, of:
     return {"loss": total / tokens, "bits_per_char": total / len(text[1:]) / log(2), "n": tokens}
 
 
+def class_quality(ckpt: Checkpoint, found: LabelledCorpus, split: str, *, limit: int | None = None,
+                  watch: Watch = lambda done, of: None) -> dict[str, object]:
+    """The share of texts whose class is the likeliest one, and what the same split gives without a transformer.
+
+    `majority` always says the class that is most frequent in training. `baseline` is logistic regression on counts of
+    words, by scikit-learn; where that is not installed it is None and `baseline_note` says so. A text without a piece
+    (nothing but characters the tokenizer drops) counts as the majority class, one over max_len is cut there.
+    """
+    if set(ckpt.classes) != set(found.classes):
+        raise ValueError(f"{ckpt.id} tells {', '.join(ckpt.classes[:3])}... apart, and {found.name} has "
+                         f"{', '.join(found.classes[:3])}...; measure it on what it was trained for")
+    items = found.split(split)[:limit]
+    most = Counter(label for _, label in found.split("train")).most_common(1)[0][0]
+    right = 0
+    for done, (text, label) in enumerate(items):
+        right += (likeliest_class(ckpt, text) or most) == label
+        watch(done + 1, len(items))
+    baseline, note = bag_of_words(found, items)
+    return {"accuracy": right / len(items), "majority": sum(label == most for _, label in items) / len(items),
+            "baseline": baseline, "n": len(items), **({"baseline_note": note} if note else {})}
+
+
+@torch.no_grad()
+def likeliest_class(ckpt: Checkpoint, text: str) -> str | None:
+    """The class a text most likely has, by as much of it as the model reads; None for a text without a piece."""
+    ids = ckpt.tokenizer.encode(text)[:ckpt.config.max_len]
+    return ckpt.classes[int(ckpt.model(pad([ids], ckpt.config.pad_id).to(ckpt.device)).argmax())] if ids else None
+
+
+def bag_of_words(found: LabelledCorpus, items: list[tuple[str, str]]) -> tuple[float | None, str | None]:
+    """The accuracy of logistic regression on word counts, trained on the train split, and a note where there is none.
+
+    How strongly it is regularised is chosen on the validation split, as the transformer's settings were.
+    """
+    try:
+        from sklearn.feature_extraction.text import CountVectorizer
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.pipeline import make_pipeline
+    except ImportError:
+        return None, "scikit-learn is not installed; pip install -r requirements/test.txt brings it"
+    texts, labels = zip(*found.split("train"), strict=True)
+    models = [make_pipeline(CountVectorizer(), LogisticRegression(C=c, max_iter=2_000))
+              for c in (0.1, 0.3, 1.0, 3.0, 10.0)]
+    chosen_on = list(zip(*(found.splits.get("validation") or found.split("train")), strict=True))
+    best = max(models, key=lambda model: model.fit(texts, labels).score(*chosen_on))
+    return float(best.score(*zip(*items, strict=True))), None
+
+
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
     """Dropout off inside, and back to what it was after."""
@@ -85,6 +138,8 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
 def loss_sum(model: Transformer, batch: Batch, *, label_smoothing: float = 0.0) -> Tensor:
     """Cross-entropy in nats, summed over the labels that count."""
+    if batch.tgt is None:  # log-softmax of log-probabilities changes nothing
+        return F.cross_entropy(model(batch.src).float(), batch.labels, label_smoothing=label_smoothing, reduction="sum")
     counts = batch.labels != model.config.pad_id
     logits = model.project(model.hidden(batch.src, batch.tgt)[counts])  # (labels that count, V)
     return F.cross_entropy(logits.float(), batch.labels[counts], label_smoothing=label_smoothing, reduction="sum")
@@ -92,7 +147,7 @@ def loss_sum(model: Transformer, batch: Batch, *, label_smoothing: float = 0.0) 
 
 @torch.no_grad()
 def held_out_loss(model: Transformer, batches: list[Batch]) -> float:
-    """Nats a token over all of them, without label smoothing and dropout."""
+    """Nats a token (or a text, where texts have a class) over all of them, without label smoothing and dropout."""
     with evaluating(model):
         device = next(model.parameters()).device
         total = sum(loss_sum(model, batch.to(device)).item() for batch in batches)

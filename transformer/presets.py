@@ -52,6 +52,22 @@ PRESETS: dict[str, RunConfig] = {
                           max_len=256, dropout=0.1, attention_dropout=0.0, norm="pre", positions="sinusoidal"),
         train=TrainConfig(optimizer="muon", steps=4_000, batch_tokens=3_000, lr=5e-3, warmup=150, eval_every=200,
                           save_every=100)),
+    # log-softmax over the classes, after max pooling over time (Collobert et al. 2011, section 3.3.2)
+    "pooled-classifier": RunConfig(
+        model=ModelConfig(d_model=128, n_heads=4, encoder_layers=2, decoder_layers=0, d_ff=256, vocab_size=4_000,
+                          max_len=1_024, dropout=0.3, attention_dropout=0.1, norm="pre", positions="learned",
+                          pooling="max", n_classes=10, tie_embeddings=False, output_dropout=0.3,
+                          embedding_scale=False),
+        train=TrainConfig(task="classification", corpus="speakers", tokenizer="word", standardise=True, steps=900,
+                          batch_tokens=1_500, lr=1e-3, warmup=50, weight_decay=0.1, word_dropout=0.2,
+                          label_smoothing=0.1, eval_every=20, save_every=100, early_stopping=16)),
+    # the smallest run there is: two sentences, seconds
+    "sentiment": RunConfig(
+        model=ModelConfig(d_model=32, n_heads=2, encoder_layers=1, decoder_layers=0, d_ff=64, vocab_size=200,
+                          max_len=64, dropout=0.0, norm="pre", positions="learned", pooling="max", n_classes=2,
+                          tie_embeddings=False),
+        train=TrainConfig(task="classification", corpus="sentiment.tsv", tokenizer="word", standardise=True, steps=200,
+                          batch_tokens=200, lr=1e-4, warmup=20, label_smoothing=0.0, eval_every=20, save_every=200)),
 }
 
 

@@ -28,6 +28,7 @@ class Reading:
     heads: Heads  # the switches that it was read with
     tokens: dict[str, list[str]]  # "src" and "tgt" -> as text to show
     rows: dict[str, tuple[Tensor, Tensor, Tensor]]  # kind -> queries, keys and values, each (layers, H, T, D)
+    hidden: Tensor | None = None  # (T, d_model), the rows that a classifier pools
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -74,7 +75,8 @@ def attend(ckpt: Checkpoint, text: str, target: str | None = None, heads: Heads 
               "tgt": [ckpt.tokenizer.piece(id) for id in prompt] if config.decoder_layers else []}
     return Reading(ckpt, text, logits, {kind: torch.cat([a.weights for a in seen]) for kind, seen in layers.items()},
                    {kind: torch.cat([a.scores for a in seen]) for kind, seen in layers.items()}, masks, heads or {},
-                   labels, {kind: _rows(seen) for kind, seen in layers.items()})
+                   labels, {kind: _rows(seen) for kind, seen in layers.items()},
+                   None if config.decoder_layers else memory[0])
 
 
 def _rows(layers: list[Attended]) -> tuple[Tensor, Tensor, Tensor]:

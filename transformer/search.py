@@ -4,6 +4,7 @@ B batch, S source length.
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -49,13 +50,29 @@ def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: i
     return out
 
 
+class Considered(NamedTuple):
+    """One of the 2 * beam likeliest ways on at a step, likeliest first."""
+
+    beam: int  # which of those kept at the step before it goes on from
+    id: int
+    log_probability: float
+    total: float  # -inf where it goes on from a beam that was never begun
+    state: str  # "kept", "ended" or "pruned"
+
+
+def penalised(total: float, length: int, alpha: float) -> float:
+    """A total of log-probabilities, made comparable between lengths: Wu et al. 2016, equation 14, without coverage."""
+    return total / ((5 + length) / 6) ** alpha
+
+
 @torch.no_grad()
-def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200,
-           length_penalty: float = 0.6) -> list[list[int]]:
+def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200, length_penalty: float = 0.6,
+           trace: Callable[[int, list[Considered]], None] | None = None) -> list[list[int]]:
     """Beam search over a batch of sources (B, S), keys and values cached -> B lists of ids, without the end token.
 
     A hypothesis ends with the end token; a sentence is done when `beam` of its hypotheses have ended, or when no open
-    one can still beat the best of them.
+    one can still beat the best of them. trace is called with a sentence's place in the batch and what was considered,
+    step by step.
     """
     config, model, device = ckpt.config, ckpt.model, src.device
     max_steps = min(max_steps, config.max_len)
@@ -70,9 +87,6 @@ def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200
     live = list(range(sentences))  # which sentence each block of `beam` rows belongs to
     ended: list[list[tuple[float, list[int]]]] = [[] for _ in range(sentences)]
 
-    def penalised(total: float, length: int) -> float:
-        return total / ((5 + length) / 6) ** length_penalty
-
     for length in range(1, max_steps + 1):
         decoded = model.decode(tokens[:, -1:], memory, memory_mask=memory_mask, past=past)
         past = [a.memory for a in decoded.attention]
@@ -81,23 +95,30 @@ def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200
         # as many again as there are beams, so that enough stay open even if `beam` of them end
         best, flat = (totals[:, :, None] + log_probabilities).flatten(1).topk(min(2 * beam, beam * vocab), dim=1)
         rows, new, keep, kept_totals = [], [], [], []
+        steps = log_probabilities.flatten(1).gather(1, flat).tolist() if trace else None
         for block, sentence in enumerate(live):
-            opened = 0
+            opened, considered = 0, []
             for rank, (total, place) in enumerate(zip(best[block].tolist(), flat[block].tolist(), strict=True)):
-                row, id = block * beam + place // vocab, place % vocab
+                row, id, state = block * beam + place // vocab, place % vocab, "pruned"
                 if id == config.eos_id or length == max_steps:
                     if rank < beam and total > float("-inf"):  # -inf: a beam that was never begun
                         ids = tokens[row, 1:].tolist() + ([] if id == config.eos_id else [id])
-                        ended[sentence].append((penalised(total, length), ids))
+                        ended[sentence].append((penalised(total, length, length_penalty), ids))
+                        state = "ended"
                 elif opened < beam:
                     rows.append(row)
                     new.append(id)
                     kept_totals.append(total)
                     opened += 1
+                    state = "kept"
+                if trace:
+                    considered.append(Considered(place // vocab, id, steps[block][rank], total, state))
+            if trace:
+                trace(sentence, considered)
             finished = len(ended[sentence]) >= beam or length == max_steps
             if not finished and ended[sentence]:
                 # its total can only fall, and the longest sentence has the most to gain from the penalty
-                finished = max(ended[sentence])[0] >= penalised(kept_totals[-opened], max_steps)
+                finished = max(ended[sentence])[0] >= penalised(kept_totals[-opened], max_steps, length_penalty)
             if finished:
                 del rows[len(rows) - opened:], new[len(new) - opened:], kept_totals[len(kept_totals) - opened:]
             else:

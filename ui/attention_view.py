@@ -12,6 +12,7 @@ from transformer.attention_view.heads import COMBINED, Head, Pooled, Shown, shap
 from transformer.attention_view.html import page as offline_page
 from transformer.attention_view.message import SCRIPT, STYLE, Look, about, head_of, live
 from ui import figures
+from ui.head_choice import origin
 from ui.present import presenting
 from ui.walk import LOOK
 
@@ -67,13 +68,17 @@ def _lit(value: object, heads: int) -> tuple[int, ...] | None:
 
 def look_params(look: Look) -> dict[str, str]:
     """What of the look goes into the link: all that is not as it is to begin with."""
-    found = {"kind": look.kind, "layer": str(look.layer), "head": str(look.head)}
-    found |= {name: getattr(look, name) for name, allowed in WORDS.items() if getattr(look, name) != allowed[0]}
-    if look.pair is not None:
-        found["pair"] = ":".join(map(str, look.pair))
-    if look.lit is not None:
-        found["lit"] = ",".join(map(str, look.lit))
-    return found
+    found = {name: look_param(name, getattr(look, name)) for name in LOOK}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def look_param(name: str, value: object) -> str | None:
+    """One part of the look as the link says it; None where it is as it is to begin with."""
+    if value is None or (name in WORDS and value == WORDS[name][0]):
+        return None
+    if name in ("pair", "lit") and not isinstance(value, str):
+        return (":" if name == "pair" else ",").join(map(str, value))
+    return str(value)
 
 
 def take_look(page: str, params: Mapping[str, str]) -> None:
@@ -84,8 +89,7 @@ def take_look(page: str, params: Mapping[str, str]) -> None:
 
 def source_line(shown: Shown) -> str:
     """What every figure says of where it comes from."""
-    trained = shown.ckpt.meta.get("step")
-    return f"{shown.ckpt.id} · training step {'not recorded' if trained is None else f'{trained:,}'}"
+    return origin(shown.ckpt)
 
 
 def look_at(page: str, shown: Shown) -> tuple[Look, Head]:

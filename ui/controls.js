@@ -84,7 +84,7 @@ export default function ({ data, parentElement, setStateValue }) {
   const onkeydown = (event) => {
     const at = event.composedPath()[0];
     if (event.key === "Enter" && (at.matches?.("input[type=text]") || (at.matches?.("textarea") && (event.ctrlKey || event.metaKey))))
-      setTimeout(() => at.blur(), 0); // the text is sent, and the arrows step again
+      queueMicrotask(() => at.blur()); // the text is sent, and the next key already steps
     if (!bar.isConnected || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || at.closest?.(native)) return;
     if (event.key in keys) {
       event.preventDefault();
@@ -100,12 +100,15 @@ export default function ({ data, parentElement, setStateValue }) {
   document.addEventListener("keydown", onkeydown, { signal: window.headsUpKeys.signal });
   // what a mouse has chosen among does not keep the arrow keys; reached by keyboard (detail is 0) it does
   document.addEventListener("click", (event) => {
-    if (event.detail && event.composedPath()[0].closest?.("[role=radio], [role=tab]")) setTimeout(() => document.activeElement?.blur(), 0);
+    if (event.detail && event.composedPath()[0].closest?.("[role=radio], [role=tab], canvas")) setTimeout(() => document.activeElement?.blur(), 0);
   }, { capture: true, signal: window.headsUpKeys.signal });
-  // Python cannot tell the browser's Back from an address that it wrote itself; captured, this goes before Streamlit's rerun
+  // Python cannot tell the browser's Back from an address that it wrote itself, so this asks for the run, not Streamlit
   const here = window.location.pathname;
-  window.addEventListener("popstate", () => {
-    if (bar.isConnected && window.location.pathname === here) { play(false); setStateValue("went", Date.now()); }
+  window.addEventListener("popstate", (event) => {
+    if (!bar.isConnected || window.location.pathname !== here) return;
+    event.stopImmediatePropagation();
+    play(false);
+    setStateValue("went", Date.now());
   }, { capture: true, signal: window.headsUpKeys.signal });
   if (last !== null && state.target >= last && state.playing) play(false);
   show();

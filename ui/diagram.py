@@ -22,7 +22,7 @@ def show_model(page: str, shown: Shown, look: Look) -> None:
     if presenting(page):
         return
     key = f"{page}_model"
-    box = st.expander("The model", key=key, icon=":material/account_tree:", on_change="rerun",
+    box = st.expander("The model", key=key, icon=":material/schema:", on_change="rerun",
                       expanded=bool(st.session_state.get(key)))
     if not box.open:
         return

@@ -8,8 +8,9 @@ from pathlib import Path
 import streamlit as st
 import torch
 
+from transformer.analysis.masks import Learned, learn_digits
 from transformer.checkpoint import Checkpoint, CheckpointError, Description, describe, find, load
-from transformer.data.corpora import PairCorpus, at_hand, corpus
+from transformer.data.corpora import LabelledCorpus, PairCorpus, at_hand, corpus
 
 torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,7 +34,8 @@ def entries() -> list[Entry]:
     """Every checkpoint at hand: those that come with the app, uploaded and imported ones, and the best of each run."""
     places = ROOT / "checkpoints", home() / "uploads", home() / "imports"  # pages open with the first
     found = []
-    for folder in [*chain.from_iterable(map(find, places)), *sorted((home() / "runs").glob("*/best"))]:
+    shipped = sorted(find(places[0]), key=lambda folder: folder.name != "translate")  # what a page that takes any shows
+    for folder in [*shipped, *chain.from_iterable(map(find, places[1:])), *sorted((home() / "runs").glob("*/best"))]:
         try:
             found.append(Entry(folder, describe(folder)))
         except CheckpointError as error:
@@ -47,11 +49,22 @@ def opened(folder: Path, id: str) -> Checkpoint:
     return load(folder)
 
 
-@st.cache_resource(max_entries=1, show_spinner="Reading the corpus…")
-def _sentences(name: str) -> PairCorpus:
+@st.cache_resource(max_entries=2, show_spinner="Reading the corpus…")
+def _corpus(name: str) -> PairCorpus | LabelledCorpus:
     return corpus(name)
 
 
 def sentences(name: str) -> PairCorpus | None:
     """A corpus of sentence pairs if it is on this machine; a page never starts a download by itself."""
-    return _sentences(name) if at_hand(name) else None
+    return _corpus(name) if at_hand(name) else None
+
+
+@st.cache_resource(show_spinner="Training two tiny decoders on random digits…")
+def digit_runs() -> tuple[Learned, Learned]:
+    """A decoder trained with the causal mask, and one trained without; made once, a second or two."""
+    return learn_digits(causal=True), learn_digits(causal=False)
+
+
+def speakers() -> LabelledCorpus | None:
+    """Who says which passage of Tiny Shakespeare, if that is on this machine."""
+    return _corpus("speakers") if at_hand("speakers") else None

@@ -1,7 +1,7 @@
 """What Translate and Write share: the checkpoint, the walk through the text, its controls, candidates and branches."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -64,15 +64,17 @@ def arrive(page: str, *, text: str, temperature: float = 0.0) -> Link | None:
     return link
 
 
-def leave_address(page: str, ckpt: Checkpoint, walk: Walk, look: Look) -> None:
-    """Put all that decides the picture into the address bar."""
+def leave_address(page: str, ckpt: Checkpoint, walk: Walk, look: Look, more: Mapping[str, str] | None = None) -> None:
+    """Put all that decides the picture into the address bar, and `more` that only this page knows."""
     state, sampling = st.session_state, sampling_of(page)
     link = Link(ckpt.id, walk.step.text, walk.branch.departures(sampling), sampling.temperature, sampling.top_k,
-                sampling.seed, walk.index, look_params(look), bool(state.get(f"{page}_model")), presenting(page))
+                sampling.seed, walk.index, look_params(look), more or {}, bool(state.get(f"{page}_model")),
+                presenting(page))
     params, whole = link.params()
     if not whole:
         st.caption("This text is too long for a link: the address leaves out the text and the choices made in it.")
-    if params != st.query_params.to_dict():
+    # the first is what the browser had when it asked for this run; a later address may be on its way to it
+    if params != st.query_params.to_dict() or params != state[f"{page}_addresses"][-1]:
         state[f"{page}_addresses"].append(params)
         st.query_params.from_dict(params)
 
@@ -247,8 +249,7 @@ def _switch(page: str, at: int) -> None:
 def _brief(text: str, longest: int = 60) -> str:
     """The end of a text as a button's label, which is markdown: nothing in it may be read as such."""
     text = text if len(text) <= longest else "…" + text[-longest:]
-    escaped = "".join(f"\\{c}" if c in r"\`*_{}[]()#+-.!|<>$:~^" else c for c in text.replace("\n", "↵"))
-    return escaped or "(nothing yet)"
+    return figures.markdown_text(text.replace("\n", "↵")) or "(nothing yet)"
 
 
 def example_pills(page: str, examples: list[str], labels: list[str] | None = None) -> None:

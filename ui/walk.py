@@ -23,6 +23,11 @@ class Branch:
     tip: Step
     choices: Mapping[int, int] = field(default_factory=dict)
 
+    @property
+    def written(self) -> tuple[int, ...]:
+        """All ids as far as the tip has read, and what it says."""
+        return (*self.tip.tokens, self.tip.id)
+
     def settled(self, sampling: Sampling) -> Self:
         """The tip's choice made anew with this sampling; what the tip's forebears chose stays."""
         id = self.choices.get(self.tip.index)
@@ -78,13 +83,25 @@ class Walk:
         if here.id == id:
             return self.to(self.index + 1, sampling)
         for branch in self.others:
-            if (*branch.tip.tokens, branch.tip.id)[: len(prefix)] == prefix:
+            if branch.written[: len(prefix)] == prefix:
                 return self.switch(branch, self.index + 1)
         choices = {index: old for index, old in self.branch.choices.items() if index < self.index} | {self.index: id}
         new = Branch(replace(here, id=id), choices)
         # a tip that has only changed its mind leaves nothing behind
         left = (self.branch,) if self.branch.tip.index > self.index else ()
         return replace(self, branch=new, others=(*left, *self.others)).to(self.index + 1, sampling)
+
+    def visit(self, step: Step) -> Self:
+        """Look at a step that was made elsewhere, on the path that leads to it.
+
+        A branch that has been that way is gone back to, and one that ends on the way is made longer.
+        """
+        way = (*step.tokens, step.id)
+        for branch in (self.branch, *self.others):
+            if branch.written[: len(way)] == way:
+                return replace(self if branch is self.branch else self.switch(branch), index=step.index)
+        left = [branch for branch in (self.branch, *self.others) if branch.written != way[: len(branch.written)]]
+        return replace(self, branch=Branch(step, {step.index: step.id}), others=tuple(left), index=step.index)
 
     def switch(self, branch: Branch, index: int | None = None) -> Self:
         """Look at another branch, at the same step if it has one."""
@@ -101,6 +118,20 @@ def begin(ckpt: Checkpoint, text: str, *, choices: Mapping[int, int] | None = No
     return Walk(Branch(tip, choices)).to(index, sampling)
 
 
+def read_choices(text: str) -> dict[int, int]:
+    """"3:17,5:9", as a query string holds it, to {3: 17, 5: 9}; what cannot be read is left out."""
+    choices = {}
+    for pair in text.split(",")[:2_000]:
+        index, _, id = pair.partition(":")
+        if index.isascii() and index.isdigit() and id.isascii() and id.isdigit() and len(pair) < 20:
+            choices[int(index)] = int(id)
+    return choices
+
+
+def write_choices(choices: Mapping[int, int]) -> str:
+    return ",".join(f"{index}:{id}" for index, id in sorted(choices.items()))
+
+
 @dataclass(frozen=True)
 class Link:
     """All that decides the picture, as a query string holds it. What cannot be read falls back to the default."""
@@ -113,6 +144,7 @@ class Link:
     seed: int = 0
     step: int = 0
     look: Mapping[str, str] = field(default_factory=dict)  # what of the attention is looked at, as words
+    more: Mapping[str, str] = field(default_factory=dict)  # what else a page has to say; whoever put it in reads it
     model: bool = False    # the diagram of the model is open
     present: bool = False  # shown on a projector
 
@@ -127,26 +159,22 @@ class Link:
         def whole(name: str, most: int = 1_000_000) -> int:
             return int(number(name, most) or 0)
 
-        choices = {}
-        for pair in params.get("choices", "").split(",")[:2_000]:
-            index, _, id = pair.partition(":")
-            if index.isascii() and index.isdigit() and id.isascii() and id.isdigit() and len(pair) < 20:
-                choices[int(index)] = int(id)
-        return cls(params.get("checkpoint"), params.get("text"), choices, number("temperature", HOTTEST),
-                   whole("top_k", WIDEST) or None, whole("seed", LAST_SEED), whole("step"),
-                   {name: params[name][:100] for name in LOOK if name in params}, params.get("model") == "open",
-                   params.get("present") == "1")
+        return cls(params.get("checkpoint"), params.get("text"), read_choices(params.get("choices", "")),
+                   number("temperature", HOTTEST), whole("top_k", WIDEST) or None, whole("seed", LAST_SEED),
+                   whole("step"), {name: params[name][:100] for name in LOOK if name in params},
+                   model=params.get("model") == "open", present=params.get("present") == "1")
 
     def params(self) -> tuple[dict[str, str], bool]:
         """The query parameters, and whether the text fits in: a link too long for that leaves it out."""
         values = {
             "checkpoint": self.checkpoint, "text": self.text,
-            "choices": ",".join(f"{index}:{id}" for index, id in sorted(self.choices.items())) or None,
+            "choices": write_choices(self.choices) or None,
             "temperature": None if self.temperature is None else f"{self.temperature:g}",
             "top_k": self.top_k or None, "seed": self.seed or None, "step": self.step,
             **self.look, "model": "open" if self.model else None, "present": "1" if self.present else None}
-        found = {name: str(value) for name, value in values.items() if value is not None}
+        found = {name: str(value) for name, value in values.items() if value is not None} | dict(self.more)
         if sum(len(quote(name + value, safe="")) + 2 for name, value in found.items()) <= LONGEST_LINK:
             return found, True
-        return {name: value for name, value in found.items() if name not in ("text", "choices", "step")}, False
+        gone = {"text", "choices", "step", *self.more}
+        return {name: value for name, value in found.items() if name not in gone}, False
 

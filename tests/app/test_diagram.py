@@ -81,3 +81,15 @@ def test_moves_are_made_while_presenting(visit, move, chips, shipped):
     *_, step = transformer.steps(shipped("translate"), TEXTS["translate"], max_steps=4)
     assert at.query_params["step"] == "3"
     assert len(chips(at, "target tokens")) == len(step.tokens) + 1
+
+
+def test_the_classifier_is_drawn_up_to_its_class(visit, diagram, shipped):
+    text, ckpt = "Is she a Capulet?", shipped("classify")
+    assert diagram(visit("classify", text=text)) is None
+    at = visit("classify", text=text, model="open")
+    found = diagram(at)
+    assert at.query_params["model"] == "open"
+    reading = transformer.attend(ckpt, text)
+    (weights,) = {block["lines"][2] for block in found["blocks"] if block["role"] == "attention"}
+    assert weights == f"weights {(1, *reading.attentions['encoder'].shape[1:])}"
+    assert f"(1, {len(ckpt.classes)})" in [arrow["shape"] for arrow in found["arrows"]]

@@ -253,6 +253,7 @@ def picture(chips, bars, numbers) -> Callable:
     """All that a link should bring back, as one value to compare."""
 
     def picture(page):
+        page.locator(".attention-view h4").first.wait_for()
         titles = page.locator(".attention-view h4, .gtitle").all_text_contents()
         which, table = numbers(page)
         return {

@@ -56,6 +56,14 @@ def write(page, text):
     box(page).press("Enter")
 
 
+def click_head(page, layer, head):
+    """On the small picture of that head."""
+    grid = page.locator(".attention-view canvas.grid")
+    tiles = page.locator(".attention-view").evaluate("view => view.state.tiles")
+    x = tiles["left"] + (head + 0.5) * (tiles["width"] + tiles["gap"])
+    grid.click(position={"x": x, "y": tiles["top"] + (layer + 0.5) * (tiles["height"] + tiles["gap"])})
+
+
 def control(page, action):
     return page.locator(f'[data-action="{action}"]')
 
@@ -82,6 +90,16 @@ def test_arrow_keys_right_after_enter_step_the_new_sentence(open_translate, ckpt
     for _ in range(3):
         page.keyboard.press("ArrowRight")
     shows(page, other[3])
+
+
+def test_keys_back_and_forth_leave_the_page_and_its_link_together(open_translate, path, shows, complaints):
+    page, index = open_translate(step=4), 4
+    for way in "<>><<>><><<>>><<<>><><>><<><>><>":
+        page.keyboard.press({"<": "ArrowLeft", ">": "ArrowRight"}[way])
+        index += {"<": -1, ">": 1}[way]
+        expect(page.locator(".controls > output")).to_have_text(re.compile(rf"^step {index}( of .*)?$"))
+    shows(page, path[index])
+    assert complaints == []
 
 
 def test_keys_and_buttons_do_the_same(open_translate, path, shows):
@@ -116,7 +134,7 @@ def test_play_pauses_and_goes_on(open_translate, settle, shows, path, pause):
     shows(page, path[-1])
 
 
-def test_keys_in_the_text_box_move_the_caret_and_type(open_translate, address, path, shows):
+def test_keys_in_the_text_box_move_the_caret_and_type(open_translate, path, shows):
     page = open_translate(step=3)
     box(page).click()
     for key in ("End", "ArrowLeft", "Home", "ArrowRight", "2", "p", "ArrowLeft", "0"):
@@ -128,20 +146,23 @@ def test_keys_in_the_text_box_move_the_caret_and_type(open_translate, address, p
     shows(page, path[3])
 
 
-def test_arrow_keys_step_after_a_click_on_an_example_a_head_and_a_tab(open_translate, ckpt, reached, address):
+def test_arrow_keys_step_after_a_click_on_an_example_a_head_and_a_tab(open_translate, reached):
     page = open_translate()
     page.get_by_role("radio", name="I am cold.").click()
     reached(page, text="I am cold.")
     page.keyboard.press("ArrowRight")
     reached(page, step=1)
-    page.get_by_role("radiogroup", name="Head").get_by_role("radio", name="2").click()
-    reached(page, head=2)
+    click_head(page, 1, 2)
+    reached(page, layer=1, head=2)
     page.keyboard.press("ArrowRight")
     reached(page, step=2)
+    page.get_by_role("radio", name="Encoder").click()
+    reached(page, kind="encoder")
+    page.keyboard.press("ArrowRight")
+    reached(page, step=3)
     page.get_by_role("tab", name="Numbers").click()
     page.keyboard.press("ArrowLeft")
-    reached(page, step=1)
-    assert address(page)["head"] == "2"
+    reached(page, step=2, head=2, layer=1)
     expect(page.get_by_role("tab", name="Numbers")).to_have_attribute("aria-selected", "true")
 
 
@@ -165,7 +186,7 @@ def test_digits_and_arrows_pressed_at_once_count_in_their_order(open_translate, 
     shows(page, transformer.next_step(ckpt, step))
 
 
-def test_a_bar_clicked_makes_a_branch_and_the_other_way_stays(open_translate, ckpt, path, shows, bars, click_chart):
+def test_a_bar_clicked_makes_a_branch_and_the_other_way_stays(open_translate, ckpt, path, shows, bars, click_bar):
     page = open_translate(step=2)
     page.keyboard.press("End")
     shows(page, path[-1])
@@ -173,7 +194,7 @@ def test_a_bar_clicked_makes_a_branch_and_the_other_way_stays(open_translate, ck
     shows(page, path[0])
     said = path[0].top(10)[3]
     assert bars(page)[3][0] == plain_label(said.piece)
-    click_chart(page, "candidates", 3)
+    click_bar(page, 3)
     step = transformer.next_step(ckpt, path[0], said.id)
     shows(page, step)
     for _ in range(2):
@@ -210,21 +231,22 @@ def test_temperature_and_top_k_redraw_the_bars(open_translate, path, bars, reach
 def test_the_numbers_are_the_weights_of_the_library(open_translate, path, numbers, reached):
     page, step = open_translate(step=4), path[4]
     for kind, layer, head in zip(KINDS, (0, 1, 2), (3, 2, 1), strict=True):
-        for group, choice in (("Attention", kind.capitalize()), ("Layer", layer), ("Head", head)):
-            page.get_by_role("radiogroup", name=group).get_by_role("radio", name=str(choice)).click()
-        which, table = numbers(reached(page, kind=kind, layer=layer, head=head))
+        page.get_by_role("radio", name=kind.capitalize()).click()
+        reached(page, kind=kind)
+        click_head(page, layer, head)
+        which, table = numbers(reached(page, layer=layer, head=head))
         expected = step.attentions[kind][layer, head].numpy()
         assert which == (kind, layer, head)
         assert table.shape == expected.shape
         assert np.abs(table - expected).max() <= 1e-6
 
 
-def test_a_small_head_clicked_becomes_the_large_one(open_translate, path, numbers, reached, click_chart, ckpt):
+def test_a_small_head_clicked_becomes_the_large_one(open_translate, path, numbers, reached):
     page = open_translate(step=4)
     for layer, head in ((1, 2), (2, 0), (0, 3)):
-        click_chart(page, "grid_cross", layer * ckpt.config.n_heads + head)
+        click_head(page, layer, head)
         reached(page, layer=layer, head=head, step=4)
-        expect(page.locator(".st-key-translate_heatmap .gtitle")).to_have_text(
+        expect(page.locator(".attention-view .main h4").first).to_contain_text(
             f"Cross attention, {head_label(layer, head)}")
         which, table = numbers(page)
         assert which == ("cross", layer, head)
@@ -234,9 +256,9 @@ def test_a_small_head_clicked_becomes_the_large_one(open_translate, path, number
 # links
 
 
-def test_a_link_brings_back_the_picture_and_its_branch(open_translate, visit_anew, reached, picture, click_chart):
+def test_a_link_brings_back_the_picture_and_its_branch(open_translate, visit_anew, reached, picture, click_bar):
     page = open_translate(step=3, kind="decoder", layer=1, head=2)
-    click_chart(page, "candidates", 4)
+    click_bar(page, 4)
     reached(page, step=4)
     page.keyboard.press("ArrowRight")
     reached(page, step=5)

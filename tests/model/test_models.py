@@ -220,3 +220,16 @@ def test_decoding_on_from_kept_rows_equals_decoding_the_whole(shape, norm, posit
 def test_a_configuration_that_cannot_be_built_is_refused(changes, message):
     with pytest.raises(ValidationError, match=message):
         ModelConfig(**{**TINY, **changes})
+
+
+def test_an_encoder_reads_under_the_mask_it_is_given():
+    model = build()
+    real = SRC != PAD
+    as_usual = model.encode(SRC, readable=True)
+    the_same = model.encode(SRC, mask=real[:, None, None, :], readable=True)
+    without = model.encode(SRC, mask=torch.ones(1, 1, 1, SRC.shape[1], dtype=torch.bool), readable=True)
+    torch.testing.assert_close(the_same.x, as_usual.x)
+    assert as_usual.attention[0].weights[1, :, :, 3:].sum() == 0
+    assert (without.attention[0].weights[1, :, :, 3:] > 0).all()
+    torch.testing.assert_close(without.x[0], as_usual.x[0], **CLOSE)  # a row without padding
+    assert not torch.allclose(without.x[1], as_usual.x[1], atol=1e-3)

@@ -8,9 +8,9 @@ import torch
 from transformer.model.positions import rotary_angles, rotate, sinusoids
 
 
-def formula(position: int, feature: int, d_model: int) -> float:
+def formula(position: int, feature: int, d_model: int, base: float = 10_000) -> float:
     """Vaswani et al. 2017, section 3.5, feature by feature."""
-    angle = position / 10_000 ** (2 * (feature // 2) / d_model)
+    angle = position / base ** (2 * (feature // 2) / d_model)
     return cos(angle) if feature % 2 else sin(angle)
 
 
@@ -28,6 +28,13 @@ def test_sinusoids_follow_the_papers_formula(layout, d_model):
 def test_far_positions_keep_their_precision():
     found = sinusoids(60_001, 4)[60_000]
     torch.testing.assert_close(found, torch.tensor([formula(60_000, i, 4) for i in range(4)]), atol=1e-6, rtol=0)
+
+
+def test_another_base_stretches_sinusoids_and_rotations_alike():
+    expected = torch.tensor([[formula(place, feature, 6, base=100) for feature in range(6)] for place in range(30)])
+    torch.testing.assert_close(sinusoids(30, 6, base=100.0), expected, atol=1e-6, rtol=0)
+    sines = rotary_angles(torch.arange(30), 6, base=100.0).sin()
+    torch.testing.assert_close(sines, expected[:, 0::2], atol=1e-5, rtol=0)
 
 
 def test_an_unknown_layout_is_refused_with_the_known_ones():

@@ -19,7 +19,7 @@ from safetensors.torch import load_file
 from transformer import checkpoint
 from transformer.config import ModelConfig, RunConfig, TrainConfig
 from transformer.data.batches import PairBatches
-from transformer.data.corpora import PairCorpus, TextCorpus
+from transformer.data.corpora import LabelledCorpus, PairCorpus, TextCorpus
 from transformer.evaluate import loss_sum
 from transformer.model.models import Transformer
 from transformer.presets import PRESETS, preset
@@ -40,18 +40,24 @@ PAIR_CORPUS = PairCorpus("made up", "0" * 64, "public domain", "nobody", {
     "train": dict(PAIRS[:-4]), "validation": dict(PAIRS[-4:-2]), "test": dict(PAIRS[-2:])})
 TEXT_CORPUS = TextCorpus("made up", "1" * 64, "public domain", "nobody", TEXT)
 
+LABELLED = [(source, source.split()[0]) for source, _ in PAIRS]
+LABELLED_CORPUS = LabelledCorpus("made up", "2" * 64, "public domain", "nobody", ("I", "we", "she"), {
+    "train": LABELLED[::2], "validation": LABELLED[1::2]})
+
 TINY = RunConfig(
     model=ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=2, d_ff=24, vocab_size=60, max_len=16),
     train=TrainConfig(tokenizer="word", steps=14, batch_tokens=80, lr=1e-2, warmup=3, eval_every=6, save_every=5))
 WRITES = {"task": "language-model", "corpus": "tiny-shakespeare", "tokenizer": "char", "encoder_layers": 0,
           "label_smoothing": 0.0, "positions": "rotary"}
+CLASSIFIES = {"task": "classification", "corpus": "speakers", "decoder_layers": 0, "pooling": "max", "n_classes": 2,
+              "tie_embeddings": False, "word_dropout": 0.2, "batch_tokens": 40}
 
 
 @pytest.fixture(autouse=True)
 def made_up(monkeypatch):
     """The made-up corpora in place of the real ones, and no waiting for the disk."""
-    monkeypatch.setattr(tasks, "corpus",
-                        lambda name, data_dir=None: TEXT_CORPUS if name == "tiny-shakespeare" else PAIR_CORPUS)
+    corpora = {"tiny-shakespeare": TEXT_CORPUS, "eng-fra": PAIR_CORPUS}
+    monkeypatch.setattr(tasks, "corpus", lambda name, data_dir=None: corpora.get(name, LABELLED_CORPUS))
     monkeypatch.setattr(os, "fsync", lambda handle: None)
 
 
@@ -122,8 +128,8 @@ def assert_same(one, other):
 # Learning
 
 
-@pytest.mark.parametrize("settings", [{"steps": 60}, {**WRITES, "steps": 60}, {"steps": 40, "optimizer": "muon"}],
-                         ids=["translation", "text", "muon"])
+@pytest.mark.parametrize("settings", [{"steps": 60}, {**WRITES, "steps": 60}, {"steps": 40, "optimizer": "muon"},
+                                      {**CLASSIFIES, "steps": 60}], ids=["translation", "text", "muon", "classes"])
 def test_the_loss_falls_and_the_run_finishes(tmp_path, settings):
     run, watched = make(tmp_path, **settings, eval_every=20), []
     assert run.run(watch=watched.append) == "finished"
@@ -215,6 +221,7 @@ def test_gradients_are_clipped(tmp_path):
     ({"optimizer": "rmsprop", "schedule": "plateau", "plateau_patience": 1, "eval_every": 3, "lr": 0.05}, [11]),
     ({"optimizer": "adam", "schedule": "inverse_sqrt", "output_dropout": 0.3}, [1]),
     ({**WRITES, "optimizer": "muon", "accumulate": 2}, [9]),
+    (CLASSIFIES, [7]),
     ({"src_vocab_size": 50, "tie_embeddings": False, "standardise": True}, [7]),
 ], ids=str)
 def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path, whole, settings, stops):
@@ -350,7 +357,7 @@ def test_snapshots_are_spaced_by_the_logarithm_of_the_step(total, count):
     assert not ratios or max(ratios) / min(ratios) < 1.1
 
 
-@pytest.mark.parametrize("settings", [{}, WRITES], ids=["translation", "text"])
+@pytest.mark.parametrize("settings", [{}, WRITES, CLASSIFIES], ids=["translation", "text", "classes"])
 def test_snapshots_of_weights_and_attention_are_there(tmp_path, settings):
     run = make(tmp_path, steps=60, save_every=60, eval_every=60, **settings)
     run.run()
@@ -374,7 +381,7 @@ def test_snapshots_of_weights_and_attention_are_there(tmp_path, settings):
         assert found.keys() == {f"{i}.{kind}" for i in range(len(pinned)) for kind in run.config.model.kinds}
         for name, bytes_ in found.items():
             text = pinned[int(name.split(".")[0])]
-            read, source = len(text["target"]), len(text["source"] or ())
+            read, source = len(text["target"] or ()), len(text["source"] or ())
             shapes = {"encoder": (source, source), "decoder": (read, read), "cross": (read, source)}
             assert bytes_.dtype == torch.uint8
             layers = 1 if name.endswith("encoder") else 2
@@ -385,6 +392,24 @@ def test_snapshots_of_weights_and_attention_are_there(tmp_path, settings):
         assert before is None or any(not torch.equal(found[name], before[name]) for name in found)
         before = found
     assert sum(path.stat().st_size for path in (tmp_path / "attention").iterdir()) < 10_000_000
+
+
+def test_a_classifier_learns_its_classes_and_keeps_their_names(tmp_path):
+    run = make(tmp_path, **CLASSIFIES, steps=60, eval_every=20)
+    run.run()
+    assert run.config.model.n_classes == 3
+    ckpt = checkpoint.load(tmp_path / "best")
+    assert ckpt.classes == ("I", "we", "she")
+    items = LABELLED_CORPUS.split("validation")
+    said = torch.stack([ckpt.model(torch.tensor([ckpt.tokenizer.encode(text)]))[0] for text, _ in items])
+    classes = torch.tensor([ckpt.classes.index(label) for _, label in items])
+    assert (said.argmax(dim=-1) == classes).float().mean() > 0.9
+    assert run.best == pytest.approx(-said[range(len(items)), classes].mean().item(), rel=1e-4)
+
+
+def test_texts_without_classes_do_not_train_a_classifier(tmp_path):
+    with pytest.raises(ValueError, match="has no classes to learn; set corpus to speakers or the path"):
+        make(tmp_path, **CLASSIFIES | {"corpus": "eng-fra"})
 
 
 def test_pinned_sentences_that_the_corpus_has_are_preferred(tmp_path, monkeypatch):

@@ -24,9 +24,9 @@ body {{ margin: 1rem; background: Canvas; color: CanvasText; }}
 <script type="application/octet-stream" id="message">{message}</script>
 <script type="module">
 {script}
-const text = document.getElementById("message").textContent;
-const packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+const packed = atob(document.getElementById("message").textContent);
+const bytes = new Blob([Uint8Array.from(packed, (c) => c.charCodeAt(0))]);
+const stream = bytes.stream().pipeThrough(new DecompressionStream("gzip"));
 const data = new Uint8Array(await new Response(stream).arrayBuffer());
 mount(document.querySelector(".attention-view"), data, () => {{}});
 </script></body></html>
@@ -42,7 +42,7 @@ def page(shown: Shown, look: Look | None = None, *, exact: bool = True) -> str:
     message = base64.b64encode(gzip.compress(whole(shown, look, exact=exact), 6, mtime=0)).decode()
     told = about(shown)
     title = html.escape(f"{told['checkpoint'] or 'attention'} · {shown.text[:60]}")
-    return PAGE.format(title=title, style=STYLE, script=SCRIPT.replace("export default", ""), message=message)
+    return PAGE.format(title=title, style=STYLE, script=SCRIPT.replace("export default", "void"), message=message)
 
 
 @dataclass(frozen=True)

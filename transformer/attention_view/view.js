@@ -63,7 +63,7 @@ function mount(root, data, send) {
     return button;
   }));
   const chooser = (label, entries, value, pick) => {
-    const select = part("select", {}, ...entries.map(([name, shown]) => part("option", { value: name, textContent: shown, selected: String(name) === String(value) })));
+    const select = part("select", { ariaLabel: label }, ...entries.map(([name, shown]) => part("option", { value: name, textContent: shown, selected: String(name) === String(value) })));
     let pointer = false;
     select.onpointerdown = () => { pointer = true; };
     select.onkeydown = () => { pointer = false; };
@@ -197,7 +197,7 @@ function mount(root, data, send) {
   const describe = () => {
     const where = `${kindName()} attention, ${look.view === "lines" ? `layer ${look.layer}` : named()}`;
     parts.title.textContent = look.view === "lines" || large ? where : `${where}: ${STAGES[look.stage]}`;
-    parts.source.textContent = source();
+    parts.source.textContent = message.standalone ? caption()[1] : source();
     parts.canvas.setAttribute("aria-label", `${where}. Arrow keys move between tokens, Enter compares two, Escape leaves.`);
     parts.grid.setAttribute("aria-label", `All ${look.kind} heads, ${info().layers} layers of ${info().heads}. Arrow keys move between heads, Enter chooses, Escape leaves.`);
   };

@@ -9,11 +9,11 @@ from torch import Tensor
 
 
 class Batch(NamedTuple):
-    """B sequences; where there is a source, S tokens of it."""
+    """B sequences; where there is a source, S tokens of it; where there is no decoder, no target."""
 
     src: Tensor | None  # (B, S)
-    tgt: Tensor  # (B, T), what the decoder reads
-    labels: Tensor  # (B, T), what it should say, pad_id where nothing counts
+    tgt: Tensor | None  # (B, T), what the decoder reads
+    labels: Tensor  # (B, T), what it should say, pad_id where nothing counts; or (B,), the class of each source
     tokens: int  # labels that count
 
     def to(self, device: torch.device) -> "Batch":
@@ -82,6 +82,52 @@ class PairBatches:
         """All pairs once, for evaluation."""
         rows = np.argsort(self.lengths.max(axis=1), kind="stable")
         return [self.make([self.pairs[i] for i in rows[cut]]) for cut in self.cuts]
+
+
+class LabelledBatches:
+    """Texts and their classes in batches of similar length, shuffled anew each epoch.
+
+    items are (ids, class); batch_tokens counts positions, padding included. word_dropout is the share of pieces that
+    batches to learn from have replaced by unk_id (word dropout, Bowman et al. 2016).
+    """
+
+    def __init__(self, items: list[tuple[list[int], int]], *, batch_tokens: int, pad_id: int, unk_id: int, seed: int,
+                 word_dropout: float = 0.0):
+        if not items:
+            raise ValueError("there are no texts to learn from; check the corpus")
+        self.items, self.pad_id, self.unk_id, self.seed = items, pad_id, unk_id, seed
+        self.word_dropout = word_dropout
+        self.lengths = np.array([len(ids) for ids, _ in items])
+        self.cuts = by_length(np.sort(self.lengths), batch_tokens)
+        self.order = lru_cache(maxsize=1)(self._order)
+
+    def __len__(self) -> int:
+        """Batches in an epoch."""
+        return len(self.cuts)
+
+    def _order(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:
+        random = np.random.default_rng((self.seed, epoch))
+        return np.lexsort((random.random(len(self.lengths)), self.lengths)), random.permutation(len(self.cuts))
+
+    def make(self, chosen: list[tuple[list[int], int]]) -> Batch:
+        return Batch(pad([ids for ids, _ in chosen], self.pad_id), None, torch.tensor([label for _, label in chosen]),
+                     len(chosen))
+
+    def __getitem__(self, index: int) -> Batch:
+        """Batch number `index`, counted over all epochs."""
+        epoch, k = divmod(index, len(self))
+        rows, shuffled = self.order(epoch)
+        batch = self.make([self.items[i] for i in rows[self.cuts[shuffled[k]]]])
+        if not self.word_dropout:
+            return batch
+        random = np.random.default_rng((self.seed, 1, index))
+        dropped = torch.from_numpy(random.random(batch.src.shape) < self.word_dropout) & (batch.src != self.pad_id)
+        return batch._replace(src=batch.src.masked_fill(dropped, self.unk_id))
+
+    def in_order(self) -> list[Batch]:
+        """All texts once, whole, for evaluation."""
+        rows = np.argsort(self.lengths, kind="stable")
+        return [self.make([self.items[i] for i in rows[cut]]) for cut in self.cuts]
 
 
 class WindowBatches:

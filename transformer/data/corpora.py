@@ -1,4 +1,4 @@
-"""The two corpora: found or downloaded, verified, and split the same way everywhere."""
+"""The corpora: found or downloaded, verified, and split the same way everywhere."""
 
 import functools
 import hashlib
@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pooch
+
+from transformer.data.labelled import Labelled, by_speaker, read_labelled, split_texts
 
 Pair = tuple[str, list[str]]  # an English source, and its French references in file order
 
@@ -72,6 +74,26 @@ class PairCorpus(Corpus):
 
 
 @dataclass(frozen=True)
+class LabelledCorpus(Corpus):
+    """Texts with a class each; a file too small to hold anything out has the split "train" alone."""
+
+    classes: tuple[str, ...]
+    splits: dict[str, list[Labelled]] = field(repr=False, compare=False)
+
+    def split(self, name: str) -> list[Labelled]:
+        """(text, class) of "train", "validation" or "test", in the order of the text they come from."""
+        _check_split(self.name, name, tuple(self.splits))
+        return self.splits[name]
+
+    def find(self, text: str) -> tuple[str, list[str]] | None:
+        """The split of a text that is exactly one of these, and its classes (whoever says it), else None."""
+        for name, items in self.splits.items():
+            if labels := [label for known, label in items if known == text]:
+                return name, sorted(set(labels))
+        return None
+
+
+@dataclass(frozen=True)
 class _Source:
     files: tuple[str, ...]  # names looked for; a download takes the first
     urls: tuple[tuple[str, str | None], ...]  # tried in order, with the hash of the download where it is known
@@ -109,14 +131,25 @@ _SOURCES = {
 }
 
 
-def corpus(name: str, *, data_dir: Path | None = None, allow_changed: bool = False) -> TextCorpus | PairCorpus:
+def corpus(name: str, *, data_dir: Path | None = None,
+           allow_changed: bool = False) -> TextCorpus | PairCorpus | LabelledCorpus:
     """Find or download "tiny-shakespeare" or "eng-fra", verify it, and offer its splits.
 
-    Looked for in `data_dir`, then the folder `HEADSUP_DATA` names, then the user's cache, else downloaded into it.
-    Raises CorpusMissing, CorpusChanged (unless `allow_changed`), or ValueError for an unknown name or a broken file.
+    "speakers" is Tiny Shakespeare cut into passages (see `transformer.data.labelled`), and a path that ends in .tsv a
+    file of one's own with one `class TAB text` a line. The others are looked for in `data_dir`, then the folder
+    `HEADSUP_DATA` names, then the user's cache, else downloaded into it. Raises CorpusMissing, CorpusChanged (unless
+    `allow_changed`), or ValueError for an unknown name or a broken file.
     """
+    if name.endswith(".tsv"):
+        path = Path(name)
+        classes, splits = read_labelled(path)
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        return LabelledCorpus(path.name, digest, "not stated", "a file of one's own", tuple(classes), splits)
+    if name == "speakers":
+        plays = corpus("tiny-shakespeare", data_dir=data_dir, allow_changed=allow_changed)
+        return _speakers(plays)
     if name not in _SOURCES:
-        raise ValueError(f"no corpus {name!r}; known: {', '.join(_SOURCES)}")
+        raise ValueError(f"no corpus {name!r}; known: {', '.join(_SOURCES)}, speakers, or the path of a .tsv file")
     source = _SOURCES[name]
     path = _locate(name, data_dir) or _download(name)
     stat = path.stat()
@@ -131,7 +164,9 @@ def corpus(name: str, *, data_dir: Path | None = None, allow_changed: bool = Fal
 
 def at_hand(name: str) -> bool:
     """Whether `corpus(name)` would find a file here, without a download."""
-    return _locate(name, None) is not None
+    if name.endswith(".tsv"):
+        return Path(name).is_file()
+    return _locate("tiny-shakespeare" if name == "speakers" else name, None) is not None
 
 
 def unseen(test: Sequence[Pair], train: Sequence[Pair]) -> list[bool]:
@@ -153,6 +188,13 @@ def split_sources(sources: Sequence[str], *, held_out: int = HELD_OUT) -> dict[s
         "validation": ordered[held_out : 2 * held_out],
         "test": ordered[:held_out],
     }
+
+
+@functools.lru_cache(maxsize=1)
+def _speakers(plays: TextCorpus) -> LabelledCorpus:
+    classes, items = by_speaker(plays.text)
+    return LabelledCorpus("speakers", plays.sha256, plays.licence, plays.attribution, tuple(classes),
+                          split_texts(items))
 
 
 def _locate(name: str, data_dir: Path | None) -> Path | None:

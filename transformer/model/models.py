@@ -110,10 +110,14 @@ class Transformer(nn.Module):
             return self.angles(0, length).cos()
         return getattr(self, f"{side}_embedding").encoding(0, length)
 
-    def encode(self, src: Tensor, *, types: Tensor | None = None, heads: Heads | None = None,
-               readable: bool = False) -> StackOutput:
-        """src ids (B, S) -> x (B, S, d_model), the memory that the decoder looks at."""
-        return self.encoder(self.src_embedding(src, types=types), mask=padding_mask(src, self.config.pad_id),
+    def encode(self, src: Tensor, *, types: Tensor | None = None, mask: Tensor | None = None,
+               heads: Heads | None = None, readable: bool = False) -> StackOutput:
+        """src ids (B, S) -> x (B, S, d_model), the memory that the decoder looks at.
+
+        mask (B, 1, S, S) says which tokens may be attended to; without it, all but padding.
+        """
+        mask = padding_mask(src, self.config.pad_id) if mask is None else mask
+        return self.encoder(self.src_embedding(src, types=types), mask=mask,
                             angles=self.angles(0, src.shape[1]), heads=(heads or {}).get("encoder"), readable=readable)
 
     def attention(self, kind: str, layer: int) -> Attention:
@@ -144,14 +148,16 @@ class Transformer(nn.Module):
                             angles=self.angles(start, start + tgt.shape[1]), heads=(heads or {}).get("decoder"),
                             cross_heads=(heads or {}).get("cross"), readable=readable)
 
-    def classify(self, x: Tensor, src: Tensor) -> Tensor:
-        """Pool the encoder's x (B, S, d_model) over what is not padding -> log-probabilities (B, classes)."""
+    def pool(self, x: Tensor, src: Tensor) -> Tensor:
+        """The maximum or the mean of the encoder's x (B, S, d_model) over what is not padding -> (B, d_model)."""
         real = (src != self.config.pad_id)[:, :, None]
         if self.config.pooling == "max":
-            pooled = x.masked_fill(~real, float("-inf")).amax(dim=1)
-        else:
-            pooled = x.masked_fill(~real, 0.0).sum(dim=1) / real.sum(dim=1)
-        return self.project(pooled).log_softmax(dim=-1)
+            return x.masked_fill(~real, float("-inf")).amax(dim=1)
+        return x.masked_fill(~real, 0.0).sum(dim=1) / real.sum(dim=1)
+
+    def classify(self, x: Tensor, src: Tensor) -> Tensor:
+        """Pool the encoder's x (B, S, d_model) -> log-probabilities (B, classes)."""
+        return self.project(self.pool(x, src)).log_softmax(dim=-1)
 
     def project(self, x: Tensor) -> Tensor:
         """Final hidden rows (..., d_model) -> logits (..., V)."""

@@ -7,15 +7,15 @@ import torch
 from torch import Tensor
 
 
-def sinusoids(positions: int, d_model: int, *, layout: str = "interleaved") -> Tensor:
-    """Sines and cosines with wavelengths from 2 pi to 10000 * 2 pi -> (T, d_model). Vaswani et al. 2017, section 3.5.
+def sinusoids(positions: int, d_model: int, *, layout: str = "interleaved", base: float = 10_000.0) -> Tensor:
+    """Sines and cosines with wavelengths from 2 pi to base * 2 pi -> (T, d_model). Vaswani et al. 2017, section 3.5.
 
     "interleaved" puts sin, cos, sin, cos as the paper writes it; "halves" all sines, then all cosines, as Marian does.
     """
     if layout not in ("interleaved", "halves"):
         raise ValueError(f"layout is {layout!r}; choose interleaved or halves")
     sines = (d_model + 1) // 2
-    rates = 10_000.0 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)  # (sines,)
+    rates = base ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)  # (sines,)
     angles = torch.arange(positions, dtype=torch.float64)[:, None] * rates  # (T, sines)
     table = torch.empty(positions, d_model)
     if layout == "interleaved":
@@ -25,9 +25,9 @@ def sinusoids(positions: int, d_model: int, *, layout: str = "interleaved") -> T
     return table
 
 
-def rotary_angles(positions: Tensor, head_dim: int) -> Tensor:
+def rotary_angles(positions: Tensor, head_dim: int, *, base: float = 10_000.0) -> Tensor:
     """How far each pair of features is turned; positions (T,) -> (T, D / 2). Su et al. 2021, section 3.2.2."""
-    rates = 10_000.0 ** (-torch.arange(0, head_dim, 2, dtype=torch.float64, device=positions.device) / head_dim)
+    rates = base ** (-torch.arange(0, head_dim, 2, dtype=torch.float64, device=positions.device) / head_dim)
     return (positions.double()[:, None] * rates).float()
 
 

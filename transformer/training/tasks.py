@@ -9,14 +9,15 @@ from torch import Tensor
 
 from transformer import tokenizer as tokenizers
 from transformer.config import RunConfig
-from transformer.data.batches import Batch, PairBatches, WindowBatches
-from transformer.data.corpora import corpus
+from transformer.data.batches import Batch, LabelledBatches, PairBatches, WindowBatches
+from transformer.data.corpora import LabelledCorpus, corpus
 from transformer.evaluate import evaluating
 from transformer.model.masks import padding_mask
 from transformer.model.models import Transformer
 
 PINNED = ["I am cold.", "She is not as tall as her brother.", "Do you know where he lives?",
           "We have to go home before it gets dark."]
+LONGEST_PINNED = 24  # pieces
 PINNED_TEXT = "First Citizen:\nBefore we proceed"
 
 
@@ -27,7 +28,7 @@ class Task:
     config: RunConfig
     tokenizer: tokenizers.Tokenizer
     source_tokenizer: tokenizers.Tokenizer
-    batches: PairBatches | WindowBatches
+    batches: PairBatches | WindowBatches | LabelledBatches
     held_out: list[Batch]
     pinned: list[Batch]  # one sequence each
     about: dict[str, object]  # corpus, its hash, how much of it is used
@@ -44,7 +45,8 @@ def prepare(config: RunConfig, *, data_dir: Path | None = None, tokenizer: token
     Raises ValueError where the corpus is missing, or nothing of it fits max_len.
     """
     found = corpus(config.train.corpus, data_dir=data_dir)
-    make = {"translation": _translation, "language-model": _language_model}[config.train.task]
+    make = {"translation": _translation, "language-model": _language_model,
+            "classification": _classification}[config.train.task]
     return make(config, found, tokenizer, source_tokenizer)
 
 
@@ -99,6 +101,37 @@ def _language_model(config, found, tokenizer, _) -> Task:
                 [Batch(None, pinned[:, :-1], pinned[:, 1:], pinned.shape[1] - 1)], about)
 
 
+def _classification(config, found, tokenizer, _) -> Task:
+    if not isinstance(found, LabelledCorpus):
+        raise ValueError(f"{found.name} has no classes to learn; set corpus to speakers or the path of a .tsv file")
+    train = found.split("train")
+    held_out = found.splits.get("validation") or train  # so few that none was held out
+    if tokenizer is None:
+        lines = [line for text, _ in train for line in text.splitlines()]
+        tokenizer = tokenizers.train(lines, kind=config.train.tokenizer, vocab_size=config.model.vocab_size,
+                                     standardise=config.train.standardise, seed=config.train.seed)
+    special = _special_ids(tokenizer)
+    config = config.set({"vocab_size": tokenizer.vocab_size, **special, "start_id": special["bos_id"],
+                         "n_classes": len(found.classes)})
+
+    def encode(items: list[tuple[str, str]]) -> list[tuple[list[int], int]]:
+        """As much of each text as the model reads; texts without a piece say nothing and are left out."""
+        rows = tokenizer.encode_batch([text for text, _ in items])
+        return [(ids[:config.model.max_len], found.classes.index(label))
+                for ids, (_, label) in zip(rows, items, strict=True) if ids]
+
+    def batches(items: list[tuple[list[int], int]], word_dropout: float = 0.0) -> LabelledBatches:
+        return LabelledBatches(items, batch_tokens=config.train.batch_tokens, pad_id=special["pad_id"],
+                               unk_id=special["unk_id"], seed=config.train.seed, word_dropout=word_dropout)
+
+    texts, others = encode(train), encode(held_out)
+    pinned = [row for row in others if 4 <= len(row[0]) <= LONGEST_PINNED][:4] or others[:4]
+    about = {"corpus": found.name, "corpus_sha256": found.sha256, "classes": list(found.classes),
+             "train_texts": len(texts), "validation": len(others), "tokenizer_sha256": tokenizer.digest}
+    return Task(config, tokenizer, tokenizer, batches(texts, config.train.word_dropout), batches(others).in_order(),
+                [batches([row]).in_order()[0] for row in pinned], about)
+
+
 @torch.no_grad()
 def pinned_attention(model: Transformer, pinned: list[Batch]) -> Iterator[dict[str, Tensor]]:
     """Each pinned sequence's weights, kind -> (layers, H, Tq, Tk) as uint8 square roots, teacher-forced."""
@@ -111,9 +144,10 @@ def pinned_attention(model: Transformer, pinned: list[Batch]) -> Iterator[dict[s
                 encoded = model.encode(batch.src, readable=True)
                 memory, mask = encoded.x, padding_mask(batch.src, model.config.pad_id)
                 weights["encoder"] = encoded.attention
-            decoded = model.decode(batch.tgt, memory, memory_mask=mask, readable=True)
-            weights["decoder"] = decoded.attention
-            if decoded.cross:
-                weights["cross"] = decoded.cross
+            if batch.tgt is not None:
+                decoded = model.decode(batch.tgt, memory, memory_mask=mask, readable=True)
+                weights["decoder"] = decoded.attention
+                if decoded.cross:
+                    weights["cross"] = decoded.cross
             yield {kind: (torch.cat([a.weights for a in layers]).sqrt() * 255).round().byte().cpu()
                    for kind, layers in weights.items()}

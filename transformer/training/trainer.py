@@ -19,6 +19,7 @@ from transformer.config import RunConfig
 from transformer.evaluate import held_out_loss, loss_sum
 from transformer.model.models import Transformer
 from transformer.training import metrics
+from transformer.training.launch import identify
 from transformer.training.optim import learning_rate, make_optimizers
 from transformer.training.tasks import Task, pinned_attention, prepare
 
@@ -48,13 +49,6 @@ def choose_device(name: str) -> torch.device:
 def log_steps(total: int, count: int) -> set[int]:
     """At most `count` steps from 1 to `total`, evenly spaced by the logarithm of the step."""
     return {round(total ** (i / max(1, count - 1))) for i in range(count)}
-
-
-def process_identity() -> dict[str, object]:
-    """A process, told apart from any later one with the same pid."""
-    boot, stat = Path("/proc/sys/kernel/random/boot_id"), Path(f"/proc/{os.getpid()}/stat")
-    return {"pid": os.getpid(), "boot_id": boot.read_text().strip() if boot.exists() else None,
-            "start_time": int(stat.read_text().rsplit(")", 1)[1].split()[19]) if stat.exists() else None}
 
 
 class Trainer:
@@ -189,7 +183,8 @@ class Trainer:
     def _status(self, state: str, *, why: str | None = None) -> None:
         metrics.write_json(self.folder / "status.json", {
             "state": state, "why": why, "step": self.step, "steps": self.config.train.steps, "time": time.time(),
-            "best": self.best if self.best < float("inf") else None, "device": str(self.device), **process_identity()})
+            "best": self.best if self.best < float("inf") else None, "device": str(self.device), "pid": os.getpid(),
+            **(identify(os.getpid()) or {})})
 
     def _record_pinned(self) -> None:
         """attention/<step>.safetensors: what the heads do with the pinned sentences now."""
@@ -202,7 +197,8 @@ class Trainer:
             target, source = self.task.tokenizer, self.task.source_tokenizer
             metrics.write_json(folder / "pinned.json", [
                 {"source": None if b.src is None else [source.piece(i) for i in b.src[0].tolist()],
-                 "target": [target.piece(i) for i in b.tgt[0].tolist()]} for b in self.task.pinned])
+                 "target": None if b.tgt is None else [target.piece(i) for i in b.tgt[0].tolist()]}
+                for b in self.task.pinned])
 
     def save(self, name: str, *, state: bool = True) -> None:
         """Write a checkpoint into the run folder; with state, all that resuming needs."""

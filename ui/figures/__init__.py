@@ -3,16 +3,33 @@
 Each figure has a sentence for `alt=` beside it, `describe_...`, and the plotly ones are shown with `PLOTLY_CONFIG`.
 """
 from ui.figures.attention import attention_heatmap, describe_attention, describe_mask, mask_matrix
+from ui.figures.beam import beam_figure, describe_beam, hypotheses_table, picked_node
+from ui.figures.blocks import head_blocks
 from ui.figures.candidates import candidate_bars, describe_candidates, picked_candidate
 from ui.figures.chips import token_chips
+from ui.figures.classes import class_bars, contribution_chips, describe_classes, picked_class, won_chips
 from ui.figures.diagram import describe_diagram, model_diagram
+from ui.figures.difference import describe_difference, difference_heatmap, measures_table, paired
 from ui.figures.frame import PLOTLY_CONFIG, TEXT
-from ui.figures.grid import describe_grid, head_grid, picked_head
-from ui.figures.labels import axis_label, head_label, plain_label
+from ui.figures.labels import axis_label, head_label, markdown_text, plain_label
+from ui.figures.lines import describe_lines, lines
+from ui.figures.loss import describe_loss, loss_curve
+from ui.figures.mask_grid import describe_mask_grid, mask_grid
+from ui.figures.matrix import matrix_style, number_matrix
+from ui.figures.number_heatmap import describe_numbers, number_heatmap
+from ui.figures.number_table import batch_table, number_table
+from ui.figures.plain_table import plain_table
 from ui.figures.positions import describe_positions, position_curves
+from ui.figures.spelled import spelled_cell, spelled_sum
 from ui.figures.table import attention_table
+from ui.figures.widths import describe_widths, width_curves
 
-__all__ = ["PLOTLY_CONFIG", "TEXT", "attention_heatmap", "attention_table", "axis_label", "candidate_bars",
-           "describe_attention", "describe_candidates", "describe_diagram", "describe_grid", "describe_mask",
-           "describe_positions", "head_grid", "head_label", "mask_matrix", "model_diagram", "picked_candidate",
-           "picked_head", "plain_label", "position_curves", "token_chips"]
+__all__ = ["PLOTLY_CONFIG", "TEXT", "attention_heatmap", "attention_table", "axis_label", "batch_table", "beam_figure",
+           "candidate_bars", "class_bars", "contribution_chips", "describe_attention", "describe_beam",
+           "describe_candidates", "describe_classes", "describe_diagram", "describe_difference", "describe_lines",
+           "describe_loss", "describe_mask", "describe_mask_grid", "describe_numbers", "describe_positions",
+           "describe_widths", "difference_heatmap", "head_blocks", "head_label", "hypotheses_table", "lines",
+           "loss_curve", "markdown_text", "mask_grid", "mask_matrix", "matrix_style", "measures_table",
+           "model_diagram", "number_heatmap", "number_matrix", "number_table", "paired", "picked_candidate",
+           "picked_class", "picked_node", "plain_label", "plain_table", "position_curves", "spelled_cell",
+           "spelled_sum", "token_chips", "width_curves", "won_chips"]

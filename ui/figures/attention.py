@@ -32,8 +32,8 @@ def attention_heatmap(weights: np.ndarray, queries: list[str], keys: list[str], 
                      "title": {"text": "weight, colours by its square root" if scale == "sqrt" else "weight",
                                "side": "top", "font": {"size": NOTE}}}}
     # where the mask forbids there are stripes and not a colour: a zero that was learned and one that was imposed differ
-    traces = [heatmap, *_numbers(weights, allowed, scale, dark), *_stripes(allowed)]
-    return _matrix(traces, queries, keys, newest=newest, legend_at=70, title=title, source=source, dark=dark)
+    traces = [heatmap, *_numbers(weights, allowed, scale, dark), *stripes(allowed)]
+    return matrix(traces, queries, keys, newest=newest, legend_at=70, title=title, source=source, dark=dark)
 
 
 def mask_matrix(mask: np.ndarray, queries: list[str], keys: list[str], *, title: str, source: str = "",
@@ -44,12 +44,12 @@ def mask_matrix(mask: np.ndarray, queries: list[str], keys: list[str], *, title:
               "hoverongaps": False, "colorscale": [[0, ALLOWED], [1, ALLOWED]],
               "hovertemplate": "<b>%{y}</b> may look at <b>%{x}</b>" + WHERE}
     legend = {"type": "bar", "x": [None], "y": [None], "name": "may look", "marker": {"color": ALLOWED}}
-    traces = [filled, legend, *_stripes(mask)]
+    traces = [filled, legend, *stripes(mask)]
     if max(mask.shape) <= NUMBERED:
         rows, columns = np.nonzero(mask)
         traces.append({"type": "scatter", "mode": "text", "x": columns, "y": rows, "text": ["✓"] * len(rows),
                        "textfont": {"size": TEXT + 4, "color": "#ffffff"}, "hoverinfo": "skip", "showlegend": False})
-    return _matrix(traces, queries, keys, newest=False, legend_at=6, title=title, source=source, dark=dark)
+    return matrix(traces, queries, keys, newest=False, legend_at=6, title=title, source=source, dark=dark)
 
 
 def describe_attention(weights: np.ndarray, queries: list[str], keys: list[str], *, newest: bool = True) -> str:
@@ -99,7 +99,7 @@ def _numbers(weights: np.ndarray, allowed: np.ndarray, scale: str, dark: bool | 
              "textfont": {"size": TEXT, "color": colours}, "showlegend": False}]
 
 
-def _stripes(allowed: np.ndarray) -> list[dict]:
+def stripes(allowed: np.ndarray) -> list[dict]:
     """The forbidden cells: bars because only bars have stripes, and a see-through heatmap that hovers cell by cell."""
     if allowed.all():
         return []
@@ -124,13 +124,15 @@ def _runs(flags: np.ndarray) -> tuple[tuple[int, int], ...]:
     return tuple(zip(edges[::2], edges[1::2], strict=True))
 
 
-def _matrix(traces: list[dict], queries: list[str], keys: list[str], *, newest: bool, legend_at: int,
-            **frame) -> go.Figure:
-    """The traces with keys across the top and queries downwards, a legend `legend_at` pixels below."""
+def matrix(traces: list[dict], queries: list[str], keys: list[str], *, newest: bool, legend_at: int,
+           upright: bool = False, **frame) -> go.Figure:
+    """The traces with keys across the top and queries downwards, a legend `legend_at` pixels below; `upright` leaves
+    room for keys that stand, as many keys do anyhow."""
     height = min(52 * len(queries), 420 + 6 * len(queries), 740)
     across, down = [axis_label(piece) for piece in keys], [axis_label(piece) for piece in queries]
     letters = [len(plain_label(piece)) for piece in keys]
-    upright = len(keys) <= LABELLED and LETTER * sum(letters) > 250  # on a telephone the labels stand
+    # on a telephone the labels stand
+    upright = len(keys) <= LABELLED and (upright or LETTER * len(keys) * max(letters) > 250)
     outline = {"type": "rect", "x0": -0.5, "x1": len(keys) - 0.5, "y0": len(queries) - 1.5, "y1": len(queries) - 0.5,
                "line": {"color": ACCENT, "width": 3}}
     if newest:

@@ -35,6 +35,11 @@ def plotly_text(text: str) -> str:
     return re.sub(r"[&<>$#]", lambda found: f"&#{ord(found[0])};", text)
 
 
+def markdown_text(text: str) -> str:
+    """Plain text as Streamlit's markdown that draws it literally, for the labels of buttons and options."""
+    return "".join(f"\\{char}" if char in r"\`*_{}[]()#+-.!|<>$:~^" else char for char in text)
+
+
 def head_label(layer: int, head: int) -> str:
     """The name of a head, counted from 0 as in the arrays, the tables and the link."""
     return f"layer {layer} · head {head}"

@@ -5,21 +5,30 @@ import numpy as np
 # colour blindness and a grey printer.
 SEQUENTIAL = ("#f1f9f3", "#baecd3", "#78dac3", "#17c3be", "#09abb6", "#008fa9", "#057298", "#03588a", "#144077",
               "#1e2852", "#16152b")
+# From more of the second, over none, to more of the first: orange and blue stay apart for every eye.
+DIVERGING = {False: ("#7f3b08", "#c8670a", "#f6b15e", "#f7f7f5", "#8cc0e8", "#1f78b4", "#0b3c6f"),
+             True: ("#fdd9a5", "#f39a3c", "#a8560c", "#15191f", "#175a92", "#4aa3df", "#c3e2fa")}
 ACCENT = "#e66100"       # the newest token, the chosen head, the chosen candidate; apart from the ramp for every eye
 BAR = "#2a8fb5"          # a plain quantity
 MUTED = "#8c929b"        # left out, or not allowed; readable on white and on black
 ALLOWED = "#03588a"      # a mask that says yes, under white ticks
 FORBIDDEN = "rgba(140, 146, 155, 0.22)"
 CLEAR = "rgba(0, 0, 0, 0)"
+NEGATIVE = {True: "#d9605f", False: "#b2182b"}  # by dark: the ends of what has a sign, red and blue from the page's own
+ZERO = {True: "#0b1016", False: "#ffffff"}
+POSITIVE = {True: "#4a97e6", False: "#1c64ab"}
 INK = {True: "#f0f2f6", False: "#262730", None: None}  # by dark: labels at full contrast; None is the theme's own grey
+# From below zero to above, through the page's own end of lightness; apart for every kind of colour blindness.
+DIVERGING = {True: ("#ffad5c", "#20232b", "#5cc1ee"), False: ("#b35806", "#f7f7f7", "#03588a")}
+# Round the clock and back to the same colour (matplotlib's twilight), for angles.
+CYCLIC = ("#e2d9e2", "#9ebbc9", "#6785be", "#5e43a5", "#421257", "#301437", "#59184b", "#8e2c50", "#b25652", "#c6896c",
+          "#e2d9e2")
 CATEGORICAL = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito
 
 
 def ramp(samples: int, *, dark: bool | None = None) -> np.ndarray:
     """The sequential colours as (samples, 3) uint8; zero is the end nearest the page, so a dark page turns it round."""
-    stops = np.array([[int(colour[i:i + 2], 16) for i in (1, 3, 5)] for colour in SEQUENTIAL[::-1 if dark else 1]])
-    at = np.linspace(0, len(stops) - 1, samples)
-    return np.stack([np.interp(at, range(len(stops)), channel) for channel in stops.T], axis=1).round().astype(np.uint8)
+    return _between(SEQUENTIAL[::-1 if dark else 1], samples)
 
 
 def colorscale(scale: str, *, dark: bool | None = None) -> list[list]:
@@ -27,6 +36,23 @@ def colorscale(scale: str, *, dark: bool | None = None) -> list[list]:
     at = np.linspace(0, 1, 33)
     where = {"sqrt": at**2, "linear": at}[scale]
     return [[float(w), f"rgb({r}, {g}, {b})"] for w, (r, g, b) in zip(where, ramp(len(at), dark=dark), strict=True)]
+
+
+def diverging(samples: int, *, dark: bool | None = None) -> np.ndarray:
+    """The diverging colours as (samples, 3) uint8; the middle, no difference, is near the page."""
+    return _between(DIVERGING[bool(dark)], samples)
+
+
+def diverging_scale(*, dark: bool | None = None) -> list[list]:
+    """The diverging colours as a plotly colour scale."""
+    at = np.linspace(0, 1, 33)
+    return [[float(w), f"rgb({r}, {g}, {b})"] for w, (r, g, b) in zip(at, diverging(len(at), dark=dark), strict=True)]
+
+
+def _between(colours: tuple[str, ...], samples: int) -> np.ndarray:
+    stops = np.array([[int(colour[i:i + 2], 16) for i in (1, 3, 5)] for colour in colours])
+    at = np.linspace(0, len(stops) - 1, samples)
+    return np.stack([np.interp(at, range(len(stops)), channel) for channel in stops.T], axis=1).round().astype(np.uint8)
 
 
 def ink_on(shades: np.ndarray) -> list[str]:

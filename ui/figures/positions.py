@@ -15,8 +15,10 @@ DOTTED = 64      # positions; up to here every position has its dot
 
 
 def position_curves(encoding: np.ndarray, dims: Sequence[int], *, tokens: Sequence[str] | None = None,
-                    title: str = "Positional encoding", source: str = "", dark: bool | None = None) -> dict:
-    """Dimensions `dims` of an encoding (positions, d_model) over the positions, named by their tokens when given."""
+                    title: str = "Positional encoding", value: str = "value added to the vector", source: str = "",
+                    dark: bool | None = None) -> dict:
+    """Dimensions `dims` of an encoding (positions, d_model) over the positions, named by their tokens when given;
+    `value` says what is drawn."""
     if len(dims) > 2 * len(CATEGORICAL):
         raise ValueError(f"{len(dims)} dimensions are too many to tell apart: choose {2 * len(CATEGORICAL)} or fewer.")
 
@@ -45,7 +47,7 @@ def position_curves(encoding: np.ndarray, dims: Sequence[int], *, tokens: Sequen
         "mark": {"type": "line", "point": {"size": 45} if len(encoding) <= DOTTED else False, "strokeWidth": 2.5},
         "encoding": {
             "x": {"field": "position", "type": "ordinal", "axis": across},
-            "y": {"field": "value", "type": "quantitative", "axis": {"title": "value added to the vector", **text}},
+            "y": {"field": "value", "type": "quantitative", "axis": {"title": value, **text}},
             "color": {"field": "dimension", "type": "nominal", "scale": colours,
                       "legend": {"title": None, "labelFontSize": TEXT, "orient": "bottom", "columns": 3,
                                  "offset": 8, "symbolType": "stroke", "symbolSize": 400, "symbolStrokeWidth": 3}

@@ -1,0 +1,81 @@
+"""Attention on one sentence, number by number: every matrix from the ids to the output of a whole block."""
+
+from functools import partial
+
+import streamlit as st
+
+from transformer.by_hand import BOUNDS, SCALES, WORDS, ByHand
+from ui import figures
+from ui.by_hand.address import MASKS, PAGE, PARTS, arrive, leave_address, move_word, place, settings
+from ui.by_hand.lessons import show_folding, show_scale, show_slips
+from ui.by_hand.steps import show_steps
+from ui.by_hand.trained import show_trained
+
+LABELS = {"seed": "Seed", "d": "d", "d_k": "d_q = d_k", "d_v": "d_v", "heads": "Heads"}
+HELP = {
+    "seed": "All embeddings and weights are drawn from it: the same seed, the same numbers.",
+    "d": "The width of a word's vector, d_model in the paper.",
+    "d_k": "The width of queries and keys. They have the same, or q · k would not exist.",
+    "d_v": "The width of values, and so of what a head puts out.",
+    "heads": "How many heads look at the sentence side by side. The first stays as it is.",
+}
+SCALE = {"sqrt(d_k)": "√d_k", "1": "nothing", "sqrt(d_model)": "√d_model", "d_k": "d_k"}
+
+dark = st.context.theme.type == "dark"
+arrive()
+
+st.title("By hand", anchor=False)
+st.markdown("Attention on one sentence with every number in sight. The weights are random, drawn from the seed: what "
+            "counts here is how the numbers come about. Change anything, and all that follows from it is drawn anew.")
+part = st.segmented_control("Part", PARTS, key=f"{PAGE}_part", required=True, format_func=PARTS.get,
+                            persist_state="session", label_visibility="collapsed")
+text = st.text_input("A sentence", key=f"{PAGE}_text", persist_state="session",
+                     placeholder=f"Type up to {WORDS} words and press Enter")
+if not text.strip():
+    st.info("Type a sentence above and press Enter.")
+    st.stop()
+if part != "trained":  # which brings its own numbers
+    with st.container(horizontal=True, gap="small"):
+        for name, (least, most) in BOUNDS.items():
+            st.number_input(LABELS[name], least, most, step=1, key=f"{PAGE}_{name}", persist_state="session",
+                            help=HELP[name], width=112 if name != "seed" else 150)
+        st.selectbox("Divide q · k by", SCALES, key=f"{PAGE}_scale", persist_state="session", format_func=SCALE.get,
+                     width=160, help="√d_k is the paper's choice. See what the others do.")
+        st.segmented_control("Mask", MASKS, key=f"{PAGE}_mask", required=True, persist_state="session",
+                             format_func=str.capitalize, help="Causal: no word may look at those after it.")
+        st.segmented_control("Positions", (False, True), key=f"{PAGE}_positions", required=True,
+                             persist_state="session", format_func={False: "None", True: "Added"}.get,
+                             help="Added: the paper's sines and cosines (section 3.5), to the embeddings.")
+try:
+    hand = ByHand(settings())
+except ValueError as error:
+    st.error(str(error))
+    st.stop()
+
+words = hand.settings.words
+query, key = place("query", len(words)), place("key", len(words))
+names = [figures.markdown_text(figures.plain_label(word)) for word in words]
+if part not in ("trained", "scale"):
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.segmented_control("Query: the word that looks", range(len(words)), key=f"{PAGE}_query", required=True,
+                             format_func=names.__getitem__, persist_state="session")
+        st.button("Move it left", icon=":material/arrow_back:", key=f"{PAGE}_left", disabled=query == 0,
+                  on_click=partial(move_word, -1))
+        st.button("Move it right", icon=":material/arrow_forward:", key=f"{PAGE}_right",
+                  disabled=query == len(words) - 1, on_click=partial(move_word, 1))
+        if part == "steps":
+            st.segmented_control("Key: the word looked at", range(len(words)), key=f"{PAGE}_key", required=True,
+                                 format_func=names.__getitem__, persist_state="session")
+
+st.html(figures.matrix_style(dark=dark))
+if part == "steps":
+    show_steps(hand, query=query, key=key)
+elif part == "scale":
+    show_scale(hand, dark=dark)
+elif part == "batch":
+    show_folding(hand)
+elif part == "slips":
+    show_slips(hand, query=query)
+else:
+    show_trained(hand.settings.sentence)
+leave_address()

@@ -1,0 +1,83 @@
+"""Pooling taken apart, against the same sums done by hand."""
+
+import pytest
+import torch
+
+from transformer.analysis.pooling import pool
+from transformer.reading import attend
+
+TEXT = "We can go home."
+CLOSE = {"rtol": 1e-4, "atol": 1e-5}
+
+
+@pytest.fixture(params=["max", "mean"])
+def classifier(request, make_checkpoint):
+    return make_checkpoint(decoder_layers=0, pooling=request.param, n_classes=3)
+
+
+def final_rows(ckpt, text):
+    """The rows that are pooled, from the fast path: (T, d_model)."""
+    return ckpt.model.encode(torch.tensor([ckpt.tokenizer.encode(text)])).x[0]
+
+
+def test_the_contributions_and_the_bias_add_up_to_what_the_classifier_said(classifier):
+    reading = attend(classifier, TEXT)
+    found = pool(classifier, reading)
+    expected = reading.logits - reading.logits.mean()
+    assert expected.abs().max() > 0.05
+    torch.testing.assert_close(found.contributions.sum(dim=0) + found.bias, expected, **CLOSE)
+
+
+def test_the_pooled_features_make_the_prediction(classifier):
+    reading = attend(classifier, TEXT)
+    said = classifier.model.output(pool(classifier, reading).pooled).log_softmax(dim=-1)
+    torch.testing.assert_close(said, reading.logits, **CLOSE)
+
+
+def test_each_token_adds_what_the_logits_lose_without_its_part(classifier):
+    """Recomputed one feature at a time: its pooled value, whose it is, and its weight for each class."""
+    rows, weight = final_rows(classifier, TEXT), classifier.model.output.weight
+    found = pool(classifier, attend(classifier, TEXT))
+    expected = torch.zeros(len(rows), 3)
+    for feature in range(rows.shape[1]):
+        column = rows[:, feature].tolist()
+        for token, value in enumerate(column):
+            if classifier.config.pooling == "mean":
+                part = value / len(column)
+            else:
+                part = value if token == column.index(max(column)) else 0.0
+            expected[token] += part * weight[:, feature]
+    torch.testing.assert_close(found.contributions, expected - expected.mean(dim=1, keepdim=True), **CLOSE)
+
+
+def test_max_pooling_names_the_winner_of_every_feature(make_checkpoint):
+    ckpt = make_checkpoint(decoder_layers=0, pooling="max", n_classes=3)
+    rows = final_rows(ckpt, TEXT)
+    found = pool(ckpt, attend(ckpt, TEXT))
+    columns = [rows[:, feature].tolist() for feature in range(rows.shape[1])]
+    assert found.winners.tolist() == [column.index(max(column)) for column in columns]
+    assert len(set(found.winners.tolist())) > 1
+    counted = [found.winners.tolist().count(token) / len(columns) for token in range(len(rows))]
+    assert found.shares.tolist() == pytest.approx(counted)
+    torch.testing.assert_close(found.pooled, rows.amax(dim=0), **CLOSE)
+
+
+def test_the_first_of_equal_tokens_wins(make_checkpoint):
+    ckpt = make_checkpoint(decoder_layers=0, pooling="max", n_classes=3, positions="none")
+    found = pool(ckpt, attend(ckpt, "aaaa"))
+    rows = final_rows(ckpt, "aaaa")
+    torch.testing.assert_close(rows[0], rows[3], **CLOSE)
+    assert found.shares.sum() == pytest.approx(1)
+
+
+def test_mean_pooling_has_no_winners_and_equal_shares(make_checkpoint):
+    ckpt = make_checkpoint(decoder_layers=0, pooling="mean", n_classes=3)
+    found = pool(ckpt, attend(ckpt, TEXT))
+    assert found.winners is None
+    assert found.shares.tolist() == pytest.approx([1 / len(TEXT)] * len(TEXT))
+
+
+def test_a_model_that_writes_does_not_pool(writer, translator):
+    for ckpt in (writer, translator):
+        with pytest.raises(ValueError, match="does not pool"):
+            pool(ckpt, attend(ckpt, TEXT))

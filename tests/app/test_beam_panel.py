@@ -1,0 +1,139 @@
+"""Beam search on Translate, without a browser; tests/browser/test_beam.py clicks it."""
+
+import re
+from html import unescape
+
+import numpy as np
+import pytest
+
+import transformer
+from transformer.beam import beam_tree
+from ui.figures import plain_label
+
+PAGE, TEXT = "translate", "I like red wine."
+NEVER = ":red[hot] **no**"  # its search is cut after 200 steps
+HOSTILE = ["<img src=x onerror=alert(1)> $x$", ":red[hot] **no**", "\u202eevil", "שלום", "a\tb"]
+
+
+@pytest.fixture(scope="session")
+def ckpt(shipped):
+    return shipped(PAGE)
+
+
+def hypotheses(at) -> list[list[str]]:
+    (html,) = [element.value for element in at.get("html") if 'class="hypotheses"' in element.value]
+    rows = re.findall(r"<tr>(.*?)</tr>", html.partition("<tbody>")[2])
+    return [[unescape(re.sub(r"<[^>]+>", "", cell)) for cell in re.findall(r"<td.*?</td>", row)] for row in rows]
+
+
+def number(text: str) -> float:
+    return float(text.replace("−", "-"))
+
+
+def test_nothing_is_searched_before_it_is_opened(visit, monkeypatch):
+    def forbidden(*_, **__):
+        raise AssertionError("searched")
+
+    monkeypatch.setattr("ui.beam.beam_tree", forbidden)
+    at = visit(PAGE, text=TEXT)
+    assert "beam" not in at.query_params
+    assert not [chart for chart in at.get("plotly_chart") if "beam" in (chart.key or "")]
+
+
+@pytest.mark.parametrize("width", [1, 4, 8])
+def test_the_tree_drawn_is_the_librarys(visit, ckpt, drawn, width):
+    at = visit(PAGE, text=TEXT, beam=str(width), step="1")
+    tree = beam_tree(ckpt, TEXT, width=width)
+    boxes = drawn(at, "translate_beam_tree")["data"][-1]
+    assert list(boxes["customdata"]) == [node.place for node in tree.nodes]
+    assert list(boxes["y"]) == [node.rank for node in tree.nodes]
+    for node, text in zip(tree.nodes[1:], boxes["hovertext"][1:], strict=True):
+        assert number(re.search(r"log-probability (\S+?)<", text)[1]) == pytest.approx(node.log_probability, abs=1e-4)
+    assert [row[1] for row in hypotheses(at)] == [tree.output(node) for node in tree.hypotheses()]
+    assert [number(row[4]) for row in hypotheses(at)] == pytest.approx(
+        [node.penalised for node in tree.hypotheses()], abs=1e-4)
+    assert hypotheses(at)[0][1] == transformer.translate(ckpt, [TEXT], beam=width)[0]
+    assert at.query_params["beam"] == str(width)
+
+
+def test_the_step_shown_is_ringed_where_the_search_has_been(visit, ckpt, drawn):
+    first, off = (visit(PAGE, text=TEXT, beam="2", step="0", **choices) for choices in ({}, {"choices": "0:300"}))
+    ring = [trace for trace in drawn(first, "translate_beam_tree")["data"] if trace.get("name") == "here"]
+    place = beam_tree(ckpt, TEXT, width=2).find([transformer.start(ckpt, TEXT).id])
+    assert [list(trace["y"]) for trace in ring] == [[place.rank]]
+    assert not [trace for trace in drawn(off, "translate_beam_tree")["data"] if trace.get("name") == "here"]
+
+
+def test_width_and_penalty_are_chosen_and_in_the_address(visit, ckpt):
+    at = visit(PAGE, text=TEXT, beam="2")
+    at.slider(key="translate_beam_width").set_value(5).run()
+    at.slider(key="translate_beam_penalty").set_value(2.0).run()
+    assert not at.exception
+    assert {"beam": "5", "penalty": "2"}.items() <= at.query_params.items()
+    tree = beam_tree(ckpt, TEXT, width=5, length_penalty=2.0)
+    assert [row[1] for row in hypotheses(at)] == [tree.output(node) for node in tree.hypotheses()]
+    again = visit(PAGE, **at.query_params)
+    assert hypotheses(again) == hypotheses(at)
+    assert again.query_params == at.query_params
+
+
+def test_a_search_is_not_done_again_for_another_head(visit, monkeypatch):
+    at = visit(PAGE, text=TEXT, beam="2")
+    before = hypotheses(at)
+
+    def forbidden(*_, **__):
+        raise AssertionError("searched")
+
+    monkeypatch.setattr("ui.beam.beam_tree", forbidden)
+    at.session_state["translate_head"] = 2
+    at.run()
+    assert at.query_params["head"] == "2"
+    assert not at.exception
+    assert hypotheses(at) == before
+
+
+@pytest.mark.parametrize(("beam", "penalty", "address"), [
+    ("99", "1e9", {"beam": "8", "penalty": "2"}), ("-3", "-1", {"beam": "1", "penalty": "0"}),
+    ("0", "x", {"beam": "1"}), ("inf", "nan", {"beam": "8"}), ("nan", "1", {}), ("<b>", "1", {})])
+def test_hostile_values_in_a_link_are_brought_into_range(visit, beam, penalty, address):
+    at = visit(PAGE, text=TEXT, beam=beam, penalty=penalty)
+    found = at.query_params
+    assert {name: found[name] for name in ("beam", "penalty") if name in found} == address
+
+
+def test_an_empty_text_and_one_too_long_say_so_with_the_search_open(visit):
+    at = visit(PAGE, text="", beam="4")
+    assert at.info[0].value.startswith("Type an English sentence")
+    at.text_input(key="translate_text").set_value("dog " * 2_500).run()
+    assert "this model reads at most 256" in at.error[0].value
+    assert not at.get("plotly_chart")
+    at.text_input(key="translate_text").set_value("Go on.").run()
+    assert not at.exception
+    assert not at.error
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_any_text_is_searched_and_none_of_it_is_markup(visit, ckpt, text):
+    at = visit(PAGE, text=text, beam="3")
+    assert not at.error
+    assert hypotheses(at)[0][1].removesuffix(" (cut short)") == plain_label(
+        transformer.translate(ckpt, [text], beam=3)[0], longest=None).replace("␣", " ")
+    assert "<img" not in "".join(element.value for element in at.get("html"))
+
+
+def test_a_search_that_never_ends_is_drawn_around_the_step_shown(visit, ckpt, drawn):
+    tree = beam_tree(ckpt, NEVER, width=3)
+    assert tree.depth == 200
+    for index, depths in ((0, (0, 40)), (100, (81, 121)), (190, (160, 200))):
+        at = visit(PAGE, text=NEVER, beam="3", step=str(index))
+        places = list(drawn(at, "translate_beam_tree")["data"][-1]["customdata"])
+        assert places == [node.place for node in tree.nodes if depths[0] <= node.depth <= depths[1]]
+        assert any(caption.value.startswith("The search took 200 steps.") for caption in at.caption)
+
+
+def test_another_text_is_searched_anew(visit, ckpt):
+    at = visit(PAGE, text=TEXT, beam="3")
+    at.text_input(key="translate_text").set_value("Go on.").run()
+    assert not at.exception
+    assert hypotheses(at)[0][1] == transformer.translate(ckpt, ["Go on."], beam=3)[0]
+    assert np.isfinite([number(row[2]) for row in hypotheses(at)]).all()

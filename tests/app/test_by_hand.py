@@ -1,0 +1,366 @@
+"""By hand, without a browser: the numbers shown are those that numpy computes from the matrices shown before them."""
+
+import re
+from collections.abc import Callable
+from html import unescape
+from html.parser import HTMLParser
+
+import numpy as np
+import pyarrow
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import transformer
+from transformer.by_hand import SENTENCE, ByHand, Settings
+from transformer.by_hand_lessons import folding, mask_after_softmax, scales, softmax_over_queries
+from transformer.decoding import start
+
+PAGE = "by_hand"
+CLOSE = {"atol": 1e-4, "rtol": 1e-4}
+FIRST = {"text": SENTENCE, "seed": "123", "d": "8", "d_k": "24", "d_v": "30", "heads": "2", "scale": "sqrt(d_k)",
+         "mask": "none", "query": "6", "key": "0", "part": "steps"}
+
+
+class Matrices(HTMLParser):
+    """Name -> numbers of every matrix of a page, the sums beside them left out; and which row is marked."""
+
+    def __init__(self, at: AppTest) -> None:
+        super().__init__()
+        self.found, self.shapes, self.marked, self.words = {}, {}, {}, {}
+        self.name, self.shape, self.label = None, False, False
+        self.feed("".join(element.value for element in at.get("html")))
+        self.values = {name: np.array([row for row in rows if row]) for name, rows in self.found.items()}
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        kinds = (found.get("class") or "").split()
+        if tag == "figure":
+            self.name = found["data-name"]
+            assert self.name not in self.found, f"two matrices are called {self.name}"
+            self.found[self.name], self.words[self.name] = [], []
+        elif tag == "tr" and self.name:
+            self.found[self.name].append([])
+            if "chosen" in kinds:
+                self.marked[self.name] = len([row for row in self.found[self.name] if row])
+        elif tag == "td" and "title" in found and "sum" not in kinds:
+            self.found[self.name][-1].append(float(found["title"]))
+        self.shape = tag == "span" and "shape" in kinds
+        self.label = (tag == "th" and found.get("scope") == "row") or (tag == "bdi" and self.label)
+
+    def handle_data(self, data):
+        if self.shape:
+            self.shapes[self.name] = data
+        elif self.label:
+            self.words[self.name].append(data)
+        self.shape = False
+
+    def handle_endtag(self, tag):
+        if tag == "figure":
+            self.name = None
+
+
+@pytest.fixture
+def open_page(visit) -> Callable[..., AppTest]:
+    return lambda **params: visit(PAGE, **params)
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def said(at: AppTest) -> str:
+    """All the text of the page."""
+    elements = [element for kind in ("markdown", "caption", "html") for element in at.get(kind)]
+    return unescape("\n".join(str(element.value) for element in elements))
+
+
+def follows(matrices: dict[str, np.ndarray], by: str, divisor: float, *, causal: bool) -> None:
+    """Each matrix of head 0 and of the block is made of those before it."""
+    m = matrices
+    words = len(m["ids"][0])
+    x = m["x = embeddings + positions" if "positions" in m else "x = embeddings"]
+    q, k, v = (x @ m[name] for name in ("W_q", "W_k", "W_v"))
+    np.testing.assert_allclose(m["q = x W_q"], q, **CLOSE)
+    np.testing.assert_allclose(m["k = x W_k"], k, **CLOSE)
+    np.testing.assert_allclose(m["v = x W_v"], v, **CLOSE)
+    np.testing.assert_allclose(m["q kᵀ"], q @ k.T, **CLOSE)
+    np.testing.assert_allclose(m[f"q kᵀ / {by}"], q @ k.T / divisor, **CLOSE)
+    mask = np.where(np.tri(words, dtype=bool) | (not causal), 0, -np.inf)
+    np.testing.assert_array_equal(m["mask"], mask)
+    scores = q @ k.T / divisor + mask
+    if causal:
+        np.testing.assert_allclose(m["scores + mask"], scores, **CLOSE)
+    np.testing.assert_allclose(m["weights"], softmax(scores), **CLOSE)
+    np.testing.assert_allclose(m["context = weights v"], softmax(scores) @ v, **CLOSE)
+    np.testing.assert_allclose(m["concatenation"][:, : v.shape[1]], softmax(scores) @ v, **CLOSE)
+    np.testing.assert_allclose(m["attended = concatenation W_o"], m["concatenation"] @ m["W_o"], **CLOSE)
+    np.testing.assert_allclose(m["x + attended"], x + m["attended = concatenation W_o"], **CLOSE)
+    np.testing.assert_allclose(m["max(0, y W_1)"], np.maximum(m["y = LayerNorm(x + attended)"] @ m["W_1"], 0), **CLOSE)
+    np.testing.assert_allclose(m["max(0, y W_1) W_2"], m["max(0, y W_1)"] @ m["W_2"], **CLOSE)
+
+
+def test_it_opens_with_the_sentence_and_every_shape(open_page):
+    at = open_page()
+    assert at.query_params == FIRST
+    page = Matrices(at)
+    assert page.values["ids"].tolist() == [[0, 4, 6, 5, 3, 1, 2]]
+    assert page.shapes["ids"] == "(7,)"
+    for name, shape in {"embedding table": (7, 8), "x = embeddings": (7, 8), "W_q": (8, 24), "q = x W_q": (7, 24),
+                        "k = x W_k": (7, 24), "v = x W_v": (7, 30), "q kᵀ": (7, 7), "q kᵀ / √d_k": (7, 7),
+                        "mask": (7, 7), "weights": (7, 7), "context = weights v": (7, 30), "weights of head 1": (7, 7),
+                        "concatenation": (7, 60), "W_o": (60, 8), "attended = concatenation W_o": (7, 8),
+                        "y W_1": (7, 32), "output": (7, 8)}.items():
+        assert page.shapes[name] == str(shape)
+        assert page.values[name].shape == shape
+    np.testing.assert_allclose(page.values["output"], ByHand(Settings()).block.output, **CLOSE)
+
+
+def test_the_steps_stand_in_their_order(open_page):
+    headings = [heading.value for heading in open_page().subheader]
+    assert [heading.split(" · ")[0] for heading in headings] == [str(number) for number in range(1, 15)]
+    assert [heading.split(" · ")[1] for heading in headings] == [
+        "Ids", "Embeddings", "Queries, keys, values", "Unnormalised scores", "Scaled scores", "Mask", "Softmax",
+        "Context vectors", "Several heads", "Concatenation", "Output projection", "Add and normalise", "Feed-forward",
+        "The block's output"]
+
+
+@pytest.mark.parametrize(("scale", "by", "divisor", "mask"), [
+    ("sqrt(d_k)", "√d_k", 24**0.5, "none"), ("1", "1", 1, "causal"), ("sqrt(d_model)", "√d_model", 8**0.5, "none"),
+    ("d_k", "d_k", 24, "causal")])
+def test_every_matrix_is_made_of_those_before_it(open_page, scale, by, divisor, mask):
+    at = open_page(scale=scale, mask=mask, seed="9", heads="3")
+    follows(Matrices(at).values, by, divisor, causal=mask == "causal")
+
+
+def test_changing_a_control_redraws_what_follows_and_leaves_what_came_before(open_page):
+    at = open_page()
+    before = Matrices(at).values
+    at.segmented_control(key="by_hand_mask").set_value("causal").run()
+    at.selectbox(key="by_hand_scale").set_value("1").run()
+    at.number_input(key="by_hand_d_v").set_value(11).run()
+    assert not at.exception
+    after = Matrices(at).values
+    np.testing.assert_array_equal(before["q kᵀ"], after["q kᵀ"])
+    assert after["v = x W_v"].shape == (7, 11)
+    follows(after, "1", 1, causal=True)
+    assert {"mask": "causal", "scale": "1", "d_v": "11"}.items() <= at.query_params.items()
+    at.number_input(key="by_hand_seed").set_value(5).run()
+    assert not np.allclose(Matrices(at).values["q kᵀ"], after["q kᵀ"])
+
+
+def test_positions_are_added_when_asked(open_page):
+    at = open_page()
+    at.segmented_control(key="by_hand_positions").set_value(True).run()
+    values = Matrices(at).values
+    np.testing.assert_allclose(values["positions"][:2], [[0, 1] * 4, np.stack([
+        np.sin(1 / 10_000 ** (np.arange(0, 8, 2) / 8)), np.cos(1 / 10_000 ** (np.arange(0, 8, 2) / 8))], 1).ravel()],
+        atol=1e-6)
+    x = values["embeddings"] + values["positions"]
+    np.testing.assert_allclose(values["x = embeddings + positions"], x, **CLOSE)
+    follows(values, "√d_k", 24**0.5, causal=False)
+    assert at.query_params["positions"] == "yes"
+
+
+def test_a_word_moves_and_stays_chosen(open_page):
+    at = open_page(query="2", key="1")
+    at.button(key="by_hand_left").click().run()
+    assert at.query_params["text"] == "Life too is short for bad coffee"
+    assert (at.query_params["query"], at.query_params["key"]) == ("1", "2")
+    assert Matrices(at).values["ids"].tolist() == [[0, 6, 4, 5, 3, 1, 2]]
+    at.button(key="by_hand_right").click().run()
+    at.button(key="by_hand_right").click().run()
+    assert at.query_params["text"] == "Life is short too for bad coffee"
+    assert at.query_params["query"] == "3"
+
+
+def test_a_word_does_not_move_past_the_ends(open_page):
+    assert open_page(query="0").button(key="by_hand_left").disabled
+    assert open_page(query="6").button(key="by_hand_right").disabled
+
+
+def test_the_query_is_marked_in_every_matrix_and_the_key_among_keys_and_values(open_page):
+    at = open_page(query="3", key="5")
+    marked = Matrices(at).marked
+    assert marked.pop("embedding table") == 5  # the row of "short" in the vocabulary
+    assert (marked.pop("k = x W_k"), marked.pop("v = x W_v")) == (5, 5)
+    assert set(marked.values()) == {3}
+    assert {"q = x W_q", "q kᵀ", "weights", "context = weights v", "concatenation", "output"} <= marked.keys()
+
+
+def test_the_spelled_out_weight_has_the_numbers_of_the_matrices(open_page):
+    at = open_page(query="6", key="0")
+    values, text = Matrices(at).values, re.sub(r"<[^>]+>", "", said(at))
+    terms = [f"{a:.2f}".join(["(", ")"] if a < 0 else ["", ""]) for pair in
+             zip(values["q = x W_q"][6], values["k = x W_k"][0], strict=True) for a in pair]
+    product, scaled, weight = values["q kᵀ"][6, 0], values["q kᵀ / √d_k"][6, 0], values["weights"][6, 0]
+    assert f"q[coffee] · k[Life] = {terms[0]}·{terms[1]} + " in text
+    assert text.count("·", text.index("k[Life] ="), text.index("/ √d_k =")) == 24
+    assert f"{product:.2f} / √d_k = {product:.2f} / 4.90 = {scaled:.2f}" in text
+    assert f"= {np.exp(scaled):.2f} / {np.exp(values['q kᵀ / √d_k'][6]).sum():.2f} = {weight:.2f}" in text
+
+
+def test_a_masked_weight_is_spelled_out_too(open_page):
+    assert "bad comes after is: −∞ takes the place of" in re.sub(r"<[^>]+>", "", said(
+        open_page(mask="causal", query="1", key="5")))
+
+
+@pytest.mark.parametrize("text", ["", "   "])
+def test_nothing_typed_asks_for_a_sentence(open_page, text):
+    at = open_page(text=text)
+    assert [info.value for info in at.info] == ["Type a sentence above and press Enter."]
+    assert not at.error
+    at.text_input(key="by_hand_text").set_value("one").run()
+    assert not at.exception
+    assert Matrices(at).values["weights"].tolist() == [[1.0]]
+
+
+def test_too_many_words_say_the_number_and_the_limit(open_page):
+    at = open_page(text="word " * 13)
+    assert [error.value for error in at.error] == [
+        "the sentence has 13 words and at most 12 are written out; leave some out"]
+    assert "characters and at most 200" in open_page(text="a" * 5_000).error[0].value
+
+
+@pytest.mark.parametrize("part", ["steps", "scale", "batch", "slips", "trained"])
+def test_every_part_opens_on_any_words(open_page, shipped, part):
+    at = open_page(part=part, text="<s>x</s> <img src=x> $a$ :red[b] `c` *d* 😀 the the", mask="causal", heads="3",
+                   checkpoint=shipped("write").id)
+    assert not at.error
+    assert at.query_params["part"] == part
+    html = "".join(element.value for element in at.get("html"))
+    assert "<img" not in html
+    assert "<s>" not in html
+
+
+@pytest.mark.parametrize("part", ["steps", "scale", "batch", "slips", "trained"])
+def test_every_part_opens_at_the_bounds(open_page, part):
+    assert not open_page(part=part, text="one", d="2", d_k="1", d_v="1", heads="1", mask="causal").error
+    assert not open_page(part=part, text="a b c d e f g h i j k l", d="32", d_k="64", d_v="64", heads="4").error
+
+
+def test_hostile_values_in_a_link_are_brought_into_range(open_page):
+    at = open_page(seed="-1", d="nan", d_k="1e99", d_v="inf", heads="x", scale="<b>", mask="1", query="99", key="-7",
+                   part="../..", positions="maybe")
+    assert at.query_params == {**FIRST, "seed": "0", "d": "2", "d_k": "64", "d_v": "64"}
+
+
+def test_a_link_brings_the_picture_back(open_page, visit):
+    at = open_page(text="b a b", d="4", d_k="3", heads="4", mask="causal", scale="d_k", positions="yes", query="0")
+    again = visit(PAGE, **at.query_params)
+    assert again.query_params == at.query_params
+    one, other = Matrices(at).values, Matrices(again).values
+    assert all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def test_settings_stay_while_a_trained_head_is_looked_at_and_another_page_visited(open_page):
+    at = open_page(d_k="5", mask="causal", query="2", key="1")
+    at.segmented_control(key="by_hand_part").set_value("trained").run()
+    assert not at.exception
+    at.segmented_control(key="by_hand_part").set_value("steps").run()
+    assert Matrices(at).shapes["q = x W_q"] == "(7, 5)"
+    address = dict(at.query_params)
+    assert {"d_k": "5", "mask": "causal", "query": "2", "key": "1"}.items() <= address.items()
+    at.switch_page("pages/home.py").run()
+    at.query_params.clear()
+    at.switch_page("pages/by_hand.py").run()
+    assert not at.exception
+    assert dict(at.query_params) == address
+
+
+def test_the_curves_are_measured_with_and_without_the_scale(open_page):
+    at = open_page(part="scale")
+    curves = {}
+    for chart in at.get("vega_lite_chart"):
+        for row in pyarrow.ipc.open_stream(chart.proto.data.data).read_all().to_pylist():
+            curves.setdefault(row["what"], {})[row["d_k"]] = row["value"]
+    assert list(curves["q · k, measured"]) == [2**power for power in range(11)]
+    for d_k, deviation in curves["q · k, measured"].items():
+        assert deviation == pytest.approx(curves["√d_k, the theory"][d_k], rel=0.15)
+        assert curves["√d_k, the theory"][d_k] == pytest.approx(d_k**0.5)
+    assert curves["softmax of q · k, measured"][1024] < 0.3 < 1.4 < curves["softmax of q · k / √d_k, measured"][1024]
+    assert f"**{float(ByHand(Settings()).heads[0].products.std(correction=0)):.2f}**" in said(at)
+
+
+def test_the_shapes_of_the_fold_and_its_check_are_shown(open_page):
+    text = said(open_page(part="batch", heads="3"))
+    found = folding(ByHand(Settings(heads=3)))
+    for what, how, shape in found.shapes:
+        assert f'<td class="text">{what}</td><td class="code">{shape}</td><td class="code">{how}</td>' in text
+    assert ">(6, 7, 24)<" in text
+    difference = float(re.search(r"largest difference \*\*(\S+)\*\*", text)[1])
+    assert difference == pytest.approx(float((found.folded - found.looped).abs().max()), rel=0.06)
+    assert difference < 1e-5
+    assert f"**{float((found.unturned - found.looped).abs().max()):.2f}**" in text
+
+
+def test_each_slip_stands_beside_what_is_right_with_what_gives_it_away(open_page):
+    at = open_page(part="slips")
+    values, text, hand = Matrices(at).values, said(at), ByHand(Settings())
+    axis, (late, leak), measured = softmax_over_queries(hand), mask_after_softmax(hand), scales(hand)
+    np.testing.assert_allclose(values["softmax(dim=-1)"].sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(values["softmax(dim=-2)"].sum(axis=0), 1, atol=1e-5)
+    np.testing.assert_allclose(values["softmax(dim=-2)"], axis.wrong, **CLOSE)
+    np.testing.assert_allclose(values["mask, then softmax"].sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(values["softmax, then mask"], late.wrong, **CLOSE)
+    assert not np.triu(values["softmax, then mask"], 1).any()
+    assert f"**{float(late.wrong[0].sum()):.2f}**, not 1" in text
+    assert f"**{leak:.3f}**" in text
+    entropies = [-(row * np.log(row)).sum(axis=1).mean() for row in
+                 (values["divided by √d_k"], values["divided by √d_model"])]
+    assert f"**{entropies[0]:.3f}** nats with √d_k, **{entropies[1]:.3f}** with √d_model" in text
+    for row in measured:
+        numbers = f"{row.divisor:.2f}", f"{row.deviation:.2f}", f"{row.entropy:.3f}"
+        assert "".join(f'<td class="number">{number}</td>' for number in numbers) in text
+
+
+def test_where_both_widths_are_the_same_the_wrong_one_cannot_be_told(open_page):
+    assert "Nothing gives it away here" in said(open_page(part="slips", d="8", d_k="8"))
+
+
+@pytest.mark.parametrize(("name", "kind", "layer", "head"), [
+    ("translate", "encoder", 1, 0), ("translate", "decoder", 2, 3), ("translate", "cross", 1, 3),
+    ("write", "decoder", 2, 1)])
+def test_a_trained_head_goes_through_the_same_steps_to_its_own_weights(open_page, shipped, name, kind, layer, head):
+    ckpt = shipped(name)
+    at = open_page(part="trained", checkpoint=ckpt.id, kind=kind, layer=str(layer), head=str(head))
+    assert not at.error
+    values = Matrices(at).values
+    step = start(ckpt, SENTENCE) if name == "write" else list(transformer.steps(ckpt, SENTENCE))[-1]
+    expected = step.attentions[kind][layer, head].numpy()
+    np.testing.assert_allclose(values["weights"], expected, atol=1e-5)
+    q, k, v = values["q"], values["k"], values["v"]
+    products = q @ k.T
+    np.testing.assert_allclose(values["q kᵀ"], products, atol=1e-3, rtol=1e-3)
+    scores = products / np.sqrt(q.shape[1])
+    if kind == "decoder":
+        scores = np.where(np.tri(*scores.shape, dtype=bool), scores, -np.inf)
+        np.testing.assert_allclose(values["scores + mask"], scores, atol=1e-3, rtol=1e-3)
+    np.testing.assert_allclose(values["weights"], softmax(scores), atol=1e-4)
+    np.testing.assert_allclose(values["context = weights v"], softmax(scores) @ v, atol=1e-3)
+    chosen = {"checkpoint": ckpt.id, "kind": kind, "layer": str(layer), "head": str(head)}
+    assert chosen.items() <= at.query_params.items()
+    assert ckpt.id in said(at).replace("\\", "")
+
+
+def test_a_long_text_shows_its_first_letters_where_later_ones_change_nothing(open_page, shipped):
+    text = "Nevertheless everybody understands incomprehensible transformers"
+    at = open_page(part="trained", checkpoint=shipped("write").id, text=text, layer="3", head="5")
+    weights = start(shipped("write"), text).attentions["decoder"][3, 5].numpy()
+    np.testing.assert_allclose(Matrices(at).values["weights"], weights[:32, :32], atol=1e-5)
+    assert f"The first 32 of {len(text)} tokens" in said(at)
+
+
+def test_a_trained_head_out_of_range_is_brought_into_range(open_page, shipped):
+    at = open_page(part="trained", checkpoint=shipped("write").id, kind="cross", layer="99", head="-3", row="999",
+                   column="nan")
+    assert {"kind": "decoder", "layer": "3", "head": "0", "row": "31", "column": "0"}.items() <= at.query_params.items()
+
+
+def test_an_unknown_checkpoint_is_said(open_page):
+    assert "is not here" in open_page(part="trained", checkpoint="mine@00000000").error[0].value
+
+
+def test_a_sentence_too_long_for_a_translator_says_the_number_and_the_limit(open_page, shipped):
+    at = open_page(part="trained", checkpoint=shipped("translate").id, text="qxzvkj " * 12)
+    assert re.search(r"is \d+ tokens long for this model and at most 32", at.error[0].value)

@@ -1,0 +1,257 @@
+"""Classify, without a browser: who is speaking, and the smallest run."""
+
+import os
+import re
+import shutil
+import time
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+import transformer
+from transformer.analysis.pooling import pool
+from transformer.data.corpora import LabelledCorpus
+from transformer.training import metrics
+from transformer.training.launch import alive, identify
+from ui import toy
+
+PAGE, TEXT = "classify", "Is she a Capulet?\nO dear account! my life is my foe's debt."
+RUN = "toy-20260101-120000-00ff"
+
+
+@pytest.fixture(scope="session")
+def ckpt(shipped):
+    return shipped(PAGE)
+
+
+@pytest.fixture(autouse=True)
+def passages(monkeypatch):
+    found = LabelledCorpus("speakers", "0" * 64, "made up", "nobody", ("ROMEO",), {
+        "train": [("Ay me!", "ROMEO")], "validation": [], "test": [(TEXT, "ROMEO")]})
+    monkeypatch.setattr("ui.resources.speakers", lambda: found)
+
+
+def shown(at: AppTest, label: str) -> list[str]:
+    """The numbers on the chips of that label."""
+    (html,) = [element.value for element in at.get("html") if f'aria-label="{label}"' in element.value]
+    return re.findall(r"<small>(.*?)</small>", html)
+
+
+def settled(at: AppTest) -> AppTest:
+    at.run()
+    assert not at.exception, at.exception[0].message
+    return at
+
+
+# Who is speaking?
+
+
+def test_it_opens_with_a_held_out_passage_and_says_whose_it_is(visit, ckpt):
+    at = visit(PAGE)
+    assert at.text_area(key="classify_text").value == TEXT
+    assert any(text.value == "**Said by ROMEO** · from the test split, never trained on" for text in at.markdown)
+    assert at.query_params["checkpoint"] == ckpt.id
+    said = transformer.attend(ckpt, TEXT).logits
+    assert at.query_params["class"] == ckpt.classes[int(said.argmax())]
+
+
+@pytest.mark.parametrize("which", ["", "JULIET"])
+def test_the_numbers_shown_are_the_librarys(visit, ckpt, drawn, pictured, which):
+    at = visit(PAGE, text=TEXT, **{"class": which}, layer="1", head="2")
+    reading = transformer.attend(ckpt, TEXT)
+    bars = drawn(at, "classify_bars")["data"]
+    assert np.allclose(sorted(bars[0]["x"]), sorted(reading.logits.exp().tolist()), atol=1e-6)
+    order = [ckpt.classes[i] for i in bars[1]["customdata"]]
+    assert order == [ckpt.classes[i] for i in reading.logits.argsort(descending=True)]
+    heat = pictured(at)[1]["weights"]
+    assert np.allclose(heat, reading.attentions["encoder"][1, 2].numpy(), atol=1e-6)
+    found = pool(ckpt, reading)
+    assert [int(n) for n in shown(at, "features won")] == [
+        found.winners.tolist().count(token) for token in range(len(heat))]
+    looked_at = ckpt.classes.index(which or order[0])
+    added = [float(n.replace("−", "-")) for n in shown(at, "contributions")]
+    assert np.allclose(added, found.contributions[:, looked_at], atol=0.0051)
+    table = at.dataframe[0].value
+    assert table["position"].tolist() == found.winners.tolist()
+    assert table["adds"].sum() + found.bias[looked_at] == pytest.approx(
+        float(reading.logits[looked_at] - reading.logits.mean()), abs=1e-4)
+
+
+def test_another_text_looks_at_its_own_likeliest_class(visit, ckpt):
+    at = visit(PAGE, text=TEXT, **{"class": "JULIET"})
+    assert at.selectbox(key="classify_class").value == "JULIET"
+    other = "What, with my tongue in your tail? nay, come again,\nGood Kate; I am a gentleman."
+    at.text_area(key="classify_text").set_value(other)
+    settled(at)
+    likeliest = ckpt.classes[int(transformer.attend(ckpt, other).logits.argmax())]
+    assert at.selectbox(key="classify_class").value == likeliest == at.query_params["class"]
+    assert any("Not a passage of one of the ten" in caption.value for caption in at.caption)
+
+
+def test_the_link_brings_back_the_picture(visit):
+    at = visit(PAGE, text="Good Kate", **{"class": "JULIET"}, layer="1", head="3")
+    again = visit(PAGE, **at.query_params)
+    assert again.query_params == at.query_params
+    assert shown(again, "contributions") == shown(at, "contributions")
+
+
+def test_a_passage_that_was_trained_on_says_so(visit):
+    at = visit(PAGE, text="Ay me!")
+    assert any("from the train split, so the model has seen" in text.value for text in at.markdown)
+
+
+def test_mean_pooling_says_that_nothing_is_won(visit, home, make_checkpoint, tmp_path):
+    made = make_checkpoint(decoder_layers=0, pooling="mean", n_classes=3)
+    shutil.copytree(made.description.folder, home / "uploads" / "mean")
+    ckpt = transformer.load(home / "uploads" / "mean")
+    at = visit(PAGE, checkpoint=ckpt.id, text="Go on.", **{"class": "class 1"})
+    assert any("every token has the same share of every feature**, 1/6" in text.value for text in at.markdown)
+    assert not any("features won" in element.value for element in at.get("html"))
+    added = [float(n.replace("−", "-")) for n in shown(at, "contributions")]
+    rows = ckpt.model.encode(torch.tensor([ckpt.tokenizer.encode("Go on.")])).x[0]
+    logits = rows @ ckpt.model.output.weight.T / 6
+    assert np.allclose(added, logits[:, 1] - logits.mean(dim=1), atol=0.0051)
+
+
+@pytest.mark.parametrize("text", ["", "  \n"])
+def test_nothing_typed_has_an_empty_state(visit, text):
+    at = visit(PAGE, text=text)
+    assert "Type or paste a passage" in at.info[0].value
+    assert not at.error
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("word " * 1_200, "the text is 1,200 tokens long and this model reads at most 1,024; shorten it"),
+    ("?!", "there is nothing to read; type a sentence"),
+])
+def test_a_text_that_cannot_be_read_is_one_sentence(visit, text, message):
+    at = visit(PAGE, text=text)
+    assert [error.value for error in at.error] == [message]
+
+
+def test_hostile_values_are_brought_into_range_and_text_is_no_markup(visit, ckpt, sent):
+    at = visit(PAGE, text="<img src=x onerror=alert(1)> $x$ love", layer="nan", head="1e99", show="evil",
+               **{"class": "<script>"})
+    assert at.query_params["layer"] == "0"
+    assert 0 <= int(at.query_params["head"]) < ckpt.config.n_heads
+    assert at.query_params["class"] in ckpt.classes
+    assert "<img" not in "".join(element.value for element in at.get("html"))
+    assert not at.error
+
+
+def test_a_link_to_a_translator_says_that_it_is_not_here(visit, shipped):
+    assert "is not here" in visit(PAGE, checkpoint=shipped("translate").id).error[0].value
+
+
+# The smallest run
+
+
+def press(at: AppTest, button: str) -> AppTest:
+    at.button(key=f"classify_toy_{button}").click()
+    return settled(at)
+
+
+def test_two_sentences_train_in_a_process_of_their_own_and_can_be_tried(visit, home):
+    at = press(visit(PAGE, show="toy"), "train")
+    name = at.query_params["toy_run"]
+    folder = home / "runs" / name
+    assert (folder / "sentences.tsv").read_text() == "positive\tthis is awesome\nnegative\ti hated it\n"
+    assert at.button(key="classify_toy_train").disabled
+    assert len(list((home / "runs").iterdir())) == 1
+    end = time.monotonic() + 120
+    while alive(folder):
+        assert time.monotonic() < end, (folder / "log.txt").read_text()
+        os.sched_yield()
+    at = visit(PAGE, **at.query_params)  # somebody who left and comes back
+    assert any(text.value == "**Trained: step 200 of 200**" for text in at.markdown)
+    ckpt = transformer.load(folder / "best")
+    for text, label in (("this is awesome", "positive"), ("i hated it", "negative")):
+        at.text_input(key="classify_toy_text").set_value(text)
+        settled(at)
+        said = transformer.attend(ckpt, text).logits
+        assert ckpt.classes[int(said.argmax())] == label
+        assert said.max().exp() > 0.9
+        assert at.selectbox(key="classify_toy_class").value == label
+        assert len(shown(at, "features won")) == 3
+
+
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"toy_positive": "  "}, "the positive sentence has no word in it"),
+    ({"toy_negative": "?!"}, "the negative sentence has no word in it"),
+    ({"toy_positive": "I hated it!"}, "have the same words"),
+])
+def test_sentences_that_teach_nothing_start_nothing(visit, home, changes, message):
+    at = press(visit(PAGE, show="toy", **changes), "train")
+    assert message in at.error[0].value
+    assert not list(home.glob("runs/toy-*"))
+
+
+@pytest.fixture
+def fake(home, monkeypatch):
+    """A toy's folder whose process is this one, or nobody's."""
+    def make(name=RUN, *, running: bool):
+        folder = home / "runs" / name
+        folder.mkdir(parents=True)
+        record = identify(os.getpid()) | ({} if running else {"start_time": 1})
+        metrics.write_json(folder / "launch.json", record)
+        (folder / "log.txt").write_text("a line\nKilled by <nobody>")
+        return folder
+
+    monkeypatch.setattr(toy, "launch", lambda *_: None)
+    return make
+
+
+def test_a_second_click_starts_nothing(visit, home, fake):
+    folder = fake(running=False)
+    at = visit(PAGE, show="toy", toy_run=RUN)
+    metrics.write_json(folder / "launch.json", identify(os.getpid()))  # the first click has been answered meanwhile
+    press(at, "train")
+    assert any("The process starts" in text.value for text in at.markdown)
+    assert at.button(key="classify_toy_train").disabled
+    assert [path.name for path in (home / "runs").iterdir()] == [RUN]
+
+
+def test_a_run_under_way_shows_its_loss_and_is_stopped_by_its_button(visit, fake, monkeypatch):
+    folder = fake(running=True)
+    metrics.write_json(folder / "status.json", {"state": "running", "step": 0, "steps": 200})
+    metrics.append(folder / "metrics.jsonl", {"step": 10, "loss": 1.25})
+    at = visit(PAGE, show="toy", toy_run=RUN)
+    assert any(text.value == "**Training: step 10 of 200**" for text in at.markdown)
+    assert '"loss":1.25' in str(at.get("vega_lite_chart")[0].proto.spec).replace(" ", "")
+    signals = []
+    monkeypatch.setattr("transformer.training.launch.os.kill", lambda *what: signals.append(what))
+    press(at, "stop")
+    assert [pid for pid, _ in signals] == [os.getpid()]
+
+
+def test_a_run_that_died_says_so_with_the_end_of_its_log(visit, fake):
+    fake(running=False)
+    at = visit(PAGE, show="toy", toy_run=RUN)
+    assert "The training process died" in at.error[0].value
+    assert at.code[0].value == "a line\nKilled by <nobody>"
+    assert not at.button(key="classify_toy_train").disabled
+
+
+def test_too_many_at_once_are_refused(visit, fake):
+    for i in range(toy.AT_ONCE):
+        fake(f"toy-20260101-12000{i}-00ff", running=True)
+    at = press(visit(PAGE, show="toy"), "train")
+    assert "small runs are training on this server, at most 4" in at.error[0].value
+
+
+def test_old_toys_make_room_and_other_runs_stay(home, fake):
+    for i in range(toy.KEPT + 3):
+        fake(f"toy-20260101-1200{i:02}-00ff", running=False)
+    (home / "runs" / "toy-mine").mkdir()
+    name = toy.start_toy("good", "bad")
+    left = sorted(path.name for path in (home / "runs").iterdir())
+    assert len(left) == toy.KEPT + 1
+    assert {"toy-mine", name, f"toy-20260101-1200{toy.KEPT + 2}-00ff"} <= set(left)
+
+
+@pytest.mark.parametrize("name", ["../../etc", "toy-x", RUN])
+def test_a_run_that_is_not_here_is_said(visit, name):
+    at = visit(PAGE, show="toy", toy_run=name)
+    assert "not here any more" in at.info[0].value

@@ -1,0 +1,170 @@
+"""Compare on Translate, without a browser."""
+
+import re
+
+import numpy as np
+import pytest
+
+import transformer
+from ui.compare import measures, overlap
+
+PAGE, TEXT, OTHER = "translate", "I am cold.", "I am tall."
+LONG = "She is not as tall as her brother."
+
+
+@pytest.fixture(scope="session")
+def ckpt(shipped):
+    return shipped(PAGE)
+
+
+def at_step(ckpt, text, index, **options):
+    *_, step = transformer.steps(ckpt, text, max_steps=index + 1, **options)
+    return step
+
+
+def measured(at) -> dict[tuple[str, str, int], float]:
+    (html,) = [element.value for element in at.get("html") if 'class="measures"' in element.value]
+    cells = re.findall(r'<td data-head="(\d+)" data-measure="([^"]+)" data-of="(\w+)">([^<]+)<', html)
+    return {(of, measure, int(head)): float(value.replace("–", "nan")) for head, measure, of, value in cells}
+
+
+def charts(at) -> set[str]:
+    return {chart.key for chart in at.get("plotly_chart") if (chart.key or "").startswith("translate_compare")}
+
+
+@pytest.mark.parametrize(("kind", "layer", "head", "index"), [
+    ("cross", 0, 0, 3), ("encoder", 1, 2, 0), ("decoder", 2, 1, 3)])
+def test_two_sentences_are_drawn_as_the_library_has_them_with_their_difference(visit, ckpt, drawn, kind, layer, head,
+                                                                              index):
+    at = visit(PAGE, text=TEXT, kind=kind, layer=str(layer), head=str(head), step=str(index), compare="sentence",
+               compare_text=OTHER)
+    both = [at_step(ckpt, text, index) for text in (TEXT, OTHER)]
+    weights = [step.attentions[kind][layer, head].numpy() for step in both]
+    mask = both[0].masks[kind].numpy()
+    pictures = [drawn(at, f"translate_compare_{name}")["data"][0] for name in ("this", "other")]
+    for picture, expected in zip(pictures, weights, strict=True):
+        assert np.allclose(picture["z"], np.where(mask, expected, np.nan), atol=1e-6, rtol=0, equal_nan=True)
+    assert pictures[0]["colorscale"] == pictures[1]["colorscale"]
+    assert (pictures[0]["zmin"], pictures[0]["zmax"]) == (pictures[1]["zmin"], pictures[1]["zmax"])
+    difference = drawn(at, "translate_compare_difference")["data"][0]
+    expected = np.where(mask, weights[0] - weights[1], np.nan)
+    assert np.allclose(difference["z"], expected, atol=1e-6, rtol=0, equal_nan=True)
+    assert difference["zmin"] == -difference["zmax"]
+
+
+def test_sentences_of_different_lengths_have_no_difference_but_measures(visit, ckpt):
+    at = visit(PAGE, text=TEXT, layer="1", step="2", compare="sentence", compare_text=LONG)
+    assert charts(at) == {"translate_compare_this", "translate_compare_other"}
+    assert any(info.value.startswith("One has 5 source tokens and the other 10") for info in at.info)
+    for of, text in (("this", TEXT), ("other", LONG)):
+        weights = at_step(ckpt, text, 2).attentions["cross"][1].numpy().astype(float)  # (H, Tq, Tk)
+        found = measured(at)
+        for head, one in enumerate(weights):
+            bits = np.mean([-sum(p * np.log2(p) for p in row) for row in one])
+            assert found[of, "entropy", head] == pytest.approx(bits, abs=1e-3)
+            assert found[of, "evenness", head] == pytest.approx(bits / np.log2(one.shape[1]), abs=1e-3)
+            assert found[of, "diagonal", head] == pytest.approx(np.mean([one[i, i] for i in range(3)]), abs=1e-3)
+            assert found[of, "end token", head] == pytest.approx(one[:, -1].mean(), abs=1e-3)
+
+
+def test_the_decoder_of_two_sentences_of_different_lengths_has_one(visit):
+    at = visit(PAGE, text=TEXT, kind="decoder", step="2", compare="sentence", compare_text=LONG)
+    assert "translate_compare_difference" in charts(at)
+
+
+def test_a_sentence_that_ends_before_shows_its_last_step_and_the_difference_of_what_both_have(visit, ckpt, drawn):
+    last = len(list(transformer.steps(ckpt, "Go on."))) - 1
+    at = visit(PAGE, text=LONG, kind="decoder", step=str(last + 3), compare="sentence", compare_text="Go on.")
+    assert any(caption.value == f"The other one ends at step {last}: that step is shown." for caption in at.caption)
+    assert any(f"Only the first {last + 1} queries" in caption.value for caption in at.caption)
+    difference = drawn(at, "translate_compare_difference")["data"][0]["z"]
+    weights = [at_step(ckpt, text, index).attentions["decoder"][0, 0].numpy()[: last + 1, : last + 1]
+               for text, index in ((LONG, last + 3), ("Go on.", last))]
+    assert np.allclose(np.nan_to_num(difference), weights[0] - weights[1], atol=1e-6, rtol=0)
+
+
+def test_two_branches_are_compared_at_the_same_step(visit, ckpt, drawn, move):
+    other = transformer.start(ckpt, TEXT).top(3)[2].id
+    at = visit(PAGE, text=TEXT, step="2", compare="branch", compare_choices=f"0:{other}")
+    steps = [at_step(ckpt, TEXT, 2), at_step(ckpt, TEXT, 2, forced={0: other})]
+    expected = np.subtract(*[step.attentions["cross"][0, 0].numpy() for step in steps])
+    assert np.allclose(drawn(at, "translate_compare_difference")["data"][0]["z"], expected, atol=1e-6, rtol=0)
+    assert at.query_params["compare"] == "branch"
+    assert at.query_params["compare_choices"] == f"0:{other}"
+    again = visit(PAGE, **at.query_params)
+    assert again.query_params == at.query_params
+    move(at, PAGE, 3, number=1)
+    assert drawn(at, "translate_compare_other")["data"][0]["z"].shape[0] == 4
+    at.button(key="translate_branch_0").click().run()
+    assert not at.exception
+    assert at.query_params["choices"] == f"0:{other}"
+    assert at.query_params["compare_choices"] == ""
+
+
+def test_the_encoder_of_two_branches_is_the_same(visit, ckpt, drawn):
+    other = transformer.start(ckpt, TEXT).top(3)[2].id
+    at = visit(PAGE, text=TEXT, kind="encoder", step="1", compare="branch", compare_choices=f"0:{other}")
+    assert not np.any(drawn(at, "translate_compare_difference")["data"][0]["z"])
+    assert any("which both branches share" in caption.value for caption in at.caption)
+
+
+def test_without_a_second_branch_or_sentence_it_says_what_to_do(visit):
+    at = visit(PAGE, text=TEXT, compare="branch")
+    assert at.info[-1].value.startswith("There is only one branch so far.")
+    at.button_group(key="translate_compare_with").set_value("sentence").run()
+    assert at.info[-1].value.startswith("Type a second sentence")
+    assert not charts(at)
+    at.text_input(key="translate_compare_text").set_value(OTHER).run()
+    assert not at.exception
+    assert len(charts(at)) == 3
+    assert at.query_params["compare_text"] == OTHER
+
+
+def test_a_second_sentence_too_long_says_the_number_and_the_limit(visit):
+    at = visit(PAGE, text=TEXT, compare="sentence", compare_text=OTHER)
+    at.text_input(key="translate_compare_text").set_value("dog " * 2_500).run()
+    assert not at.exception
+    assert "this model reads at most 256" in at.error[0].value
+    assert not charts(at)
+
+
+@pytest.mark.parametrize("text", ["<img src=x onerror=alert(1)> $x$", ":red[hot]", "\u202eevil", "😀"])
+def test_any_second_sentence_is_read_and_never_markup(visit, text):
+    at = visit(PAGE, text=TEXT, compare="sentence", compare_text=text)
+    assert not at.error
+    assert {"translate_compare_this", "translate_compare_other"} <= charts(at)
+    assert not [found for found in at.markdown if text in found.value]
+    assert "<img" not in "".join(element.value for element in at.get("html"))
+
+
+@pytest.mark.parametrize("params", [
+    {"compare": "<b>"}, {"compare": "branch", "compare_choices": "0:99999999,x:y,-1:3," + "7:x," * 500},
+    {"compare": "branch", "compare_choices": "\u202e"}, {"compare": "sentence", "compare_text": " \n"}])
+def test_hostile_links_open_the_page(visit, params):
+    at = visit(PAGE, text=TEXT, **params)
+    assert not at.error
+    assert at.query_params.get("compare") in (None, "branch", "sentence")
+
+
+def test_closed_it_is_not_in_the_address(visit):
+    at = visit(PAGE, text=TEXT)
+    assert not [name for name in at.query_params if name.startswith("compare")]
+    assert not charts(at)
+
+
+@pytest.mark.parametrize(("kind", "first", "second", "common"), [
+    ("decoder", (3, 3), (5, 5), (3, 3)), ("cross", (3, 6), (5, 6), (3, 6)), ("cross", (3, 6), (3, 7), None),
+    ("encoder", (6, 6), (6, 6), (6, 6)), ("encoder", (6, 6), (7, 7), None)])
+def test_what_two_pictures_have_in_common(kind, first, second, common):
+    assert overlap(kind, first, second) == common
+
+
+def test_measures_of_known_heads():
+    mask = np.tril(np.ones((2, 2), bool))
+    sure, even = np.eye(2), np.array([[1, 0], [0.5, 0.5]])
+    found = measures(np.stack([sure, even]), mask, end=0, name="start")
+    assert found["entropy"] == pytest.approx([0, 0.5])
+    assert found["evenness"] == pytest.approx([0, 1])  # the first query has no choice
+    assert found["diagonal"] == pytest.approx([1, 0.75])
+    assert found["start"] == pytest.approx([0.5, 0.75])
+    assert np.isnan(measures(np.ones((1, 1, 1)), mask[:1, :1], end=0, name="start")["evenness"]).all()

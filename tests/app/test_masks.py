@@ -1,0 +1,266 @@
+"""Masks, without a browser."""
+
+from collections.abc import Callable
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+from torch.nn import functional as F
+
+from transformer.checkpoint import Checkpoint
+from transformer.reading import attend
+
+PAGE = "masks"
+PAIRS = [("I am cold.", "J'ai froid."), ("Go on.", "Continue."),
+         ("Do you know where he lives?", "Sais-tu où il habite ?")]
+NONE = {f"{language}{row}": "" for language in ("english", "french") for row in range(1, 5)}
+HOSTILE = ["<b>bold</b> &lt;", "$x$ :red[hot]", "\u202eevil", "😀 שלום", "tab\there a\u0000b",
+           "<img src=x onerror=alert(1)>"]
+
+
+@pytest.fixture(scope="session")
+def ckpt(shipped) -> Checkpoint:
+    return shipped("translate")
+
+
+@pytest.fixture
+def open_masks(visit) -> Callable[..., AppTest]:
+    return lambda **params: visit(PAGE, **params)
+
+
+class _Cells(HTMLParser):
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found, self.at = {}, None
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.at = (int(attrs["data-row"]), int(attrs["data-column"])) if "data-row" in attrs else None
+        if self.at:
+            self.found[self.at] = ""
+
+    def handle_data(self, data):
+        if self.at:
+            self.found[self.at], self.at = data, None
+
+
+def cells(at: AppTest, label: str) -> np.ndarray:
+    """The table of that label, as an array of texts."""
+    (html,) = [element.value for element in at.get("html") if f'aria-label="{label}"' in element.value]
+    found = _Cells(html).found
+    rows, columns = (1 + max(place) for place in zip(*found, strict=True))
+    return np.array([found[divmod(at, columns)] for at in range(rows * columns)]).reshape(rows, columns)
+
+
+def alone(ckpt: Checkpoint, english: str, french: str) -> list[float]:
+    """Nats of each token of one pair by itself, by the model's own forward pass."""
+    config = ckpt.config
+    src = [*ckpt.source_tokenizer.encode(english), config.eos_id]
+    tgt = ckpt.tokenizer.encode(french)
+    logits = ckpt.model(torch.tensor([src]), torch.tensor([[config.start_id, *tgt]]))[0]
+    return F.cross_entropy(logits, torch.tensor([*tgt, config.eos_id]), reduction="none").tolist()
+
+
+def test_it_opens_with_a_batch_of_different_lengths(open_masks, ckpt):
+    at = open_masks()
+    assert at.title[0].value == "Masks"
+    assert not at.error
+    (batch,) = [element.value for element in at.get("html") if 'aria-label="the source batch"' in element.value]
+    lengths = [len(ckpt.source_tokenizer.encode(english)) + 1 for english, _ in PAIRS]
+    assert batch.count('class="token"') == sum(lengths)
+    assert batch.count('class="pad"') == 3 * max(lengths) - sum(lengths)
+    assert at.query_params["checkpoint"] == ckpt.id
+    assert at.query_params["english1"] == "I am cold."
+    assert at.query_params["causal"] == "off"
+
+
+@pytest.mark.parametrize("pair", [1, 2, 3])
+def test_the_masks_drawn_follow_from_the_lengths(open_masks, ckpt, drawn, pair):
+    at = open_masks(pair=str(pair))
+    sizes = [[len(ckpt.source_tokenizer.encode(english)) + 1, len(ckpt.tokenizer.encode(french)) + 1]
+             for english, french in PAIRS]
+    (read, written), (most_read, most_written) = sizes[pair - 1], np.max(sizes, axis=0)
+    sees_source, sees_target = np.arange(most_read) < read, np.arange(most_written) < written
+    before = np.tri(most_written, dtype=bool)
+    expected = {"source": np.tile(sees_source, (most_read, 1)), "target": np.tile(sees_target, (most_written, 1)),
+                "causal": before, "decoder": before & sees_target, "cross": np.tile(sees_source, (most_written, 1))}
+    for name, mask in expected.items():
+        figure = drawn(at, f"masks_{name}_mask")
+        assert np.array_equal(figure["data"][0]["z"] == 1, mask), name
+    labels = drawn(at, "masks_cross_mask")["layout"]
+    assert labels["xaxis"]["ticktext"][-1].endswith("pad&#62;") == (pair != 3)
+    assert len(labels["yaxis"]["ticktext"]) == most_written
+
+
+def test_the_losses_are_those_of_each_pair_alone(open_masks, ckpt):
+    table = cells(open_masks(), "loss with and without masks")
+    by_pair = [alone(ckpt, *pair) for pair in PAIRS]
+    expected = [np.mean(nats) for nats in by_pair] + [np.mean(np.concatenate(by_pair))]
+    assert np.allclose(table[:, 0].astype(float), expected, atol=2e-4)
+    assert table[2, 0] == table[2, 2]  # the longest pair has no padding to unmask
+    assert float(table[3, 1]) != pytest.approx(float(table[3, 0]), abs=0.1)
+    each = cells(open_masks(pair="3"), "loss of each token")
+    assert np.allclose(each[0].astype(float), by_pair[2], atol=2e-3)
+
+
+def test_switching_the_causal_mask_off_shows_attention_to_later_tokens(open_masks, ckpt, drawn):
+    at = open_masks(pair="3", layer="1", head="2")
+    trained, changed = (drawn(at, f"masks_{name}")["data"][0]["z"] for name in ("trained", "changed"))
+    expected = attend(ckpt, *PAIRS[2]).attentions["decoder"][1, 2].numpy()
+    assert np.allclose(np.nan_to_num(trained), expected, atol=1e-5)
+    assert np.isnan(trained[np.triu_indices(len(trained), 1)]).all()
+    ahead = np.triu(changed, 1).sum() / len(changed)
+    assert ahead > 0.01
+    assert any(f"**{ahead:.1%}** of this head's attention goes to tokens" in text.value for text in at.markdown)
+    at.toggle(key="masks_causal").set_value(True).run()
+    assert at.query_params["causal"] == "on"
+    assert np.allclose(np.nan_to_num(drawn(at, "masks_changed")["data"][0]["z"]), expected, atol=1e-5)
+
+
+def test_switching_the_padding_mask_off_shows_attention_to_padding(open_masks, drawn):
+    at = open_masks(kind="encoder", padding="off", causal="on", pair="2")
+    changed = drawn(at, "masks_changed")["data"][0]["z"]
+    assert not np.isnan(changed).any()
+    assert any("of this head's attention goes to padding" in text.value and "**0.0%" not in text.value
+               for text in at.markdown)
+
+
+def column(form: str, dtype: str) -> int:
+    return 2 + 2 * ["bool", "inf", "1e9", "1e4"].index(form) + ["float32", "float16"].index(dtype)
+
+
+def test_the_numbers_are_the_softmax_of_each_form(open_masks):
+    table = cells(open_masks(), "the softmax of each form of mask")
+    assert table[0, 2:].tolist() == ["", "", "-inf", "-inf", "-1e+09", "-inf", "-10000", "-10000"]
+    weights = np.exp([2.0, 1.0]) / np.exp([2.0, 1.0]).sum()
+    for at in range(2, 10):
+        assert np.allclose(table[1:5, at].astype(float), [*weights, 0, 0], atol=1e-3)
+    assert table[1:5, 1].tolist() == ["yes", "yes", "no", "no"]
+
+
+def test_a_row_that_is_all_masked_is_nan_uniform_or_zero(open_masks):
+    at = open_masks(all="on")
+    table = cells(at, "the softmax of each form of mask")
+    for form, dtype, expected in (("bool", "float32", "0.0"), ("inf", "float32", "nan"), ("1e9", "float16", "nan"),
+                                  ("1e9", "float32", "0.25")):
+        assert set(table[1:5, column(form, dtype)]) == {expected}
+    assert any("−1e9 in float16" in text.value and "0 by 0" in text.value for text in at.markdown)
+
+
+def test_large_scores_leak_past_ten_thousand(open_masks):
+    at = open_masks(scale="3000")
+    assert any("Here every form gives masked keys exactly 0" in text.value for text in at.markdown)
+    at.select_slider(key="masks_scale").set_value(5_000).run()
+    table = cells(at, "the softmax of each form of mask")
+    assert table[4, column("1e4", "float32")] == "1.0"
+    assert table[4, column("1e9", "float32")] == "0.0"
+    assert any("−1e4 in float32 100.0%" in text.value for text in at.markdown)
+
+
+def test_scores_too_large_for_float16_are_said_to_be(open_masks):
+    at = open_masks(typed="70000 1", blocked="")
+    assert any("65,504" in text.value and "−inf in float16" in text.value for text in at.markdown)
+
+
+def test_scores_from_the_model_are_those_of_the_chosen_query(open_masks, ckpt):
+    at = open_masks(scores="from the model", pair="3", query="4", layer="1", head="2")
+    table = cells(at, "the softmax of each form of mask")
+    reading = attend(ckpt, *PAIRS[2])
+    expected = reading.attentions["decoder"][1, 2, 4].numpy()
+    assert np.allclose(table[1:-2, column("bool", "float32")].astype(float), expected, atol=1e-5)
+    assert np.allclose(table[1:6, 0].astype(float), reading.scores["decoder"][1, 2, 4, :5].numpy(), atol=1e-4)
+
+
+def test_training_without_the_mask_is_shown_on_request(open_masks, drawn):
+    at = open_masks()
+    assert not at.get("vega_lite_chart")
+    at.toggle(key="masks_train").set_value(True).run()
+    assert not at.exception
+    assert at.query_params["train"] == "on"
+    (chart,) = at.get("vega_lite_chart")
+    assert "without it from" in chart.proto.alt
+    assert np.diagonal(drawn(at, "masks_cheat")["data"][0]["z"], 1).mean() > 0.8
+
+
+def test_without_sentences_the_page_says_what_to_do(open_masks):
+    at = open_masks(**NONE)
+    assert "Type an English sentence and its French translation" in at.info[0].value
+    assert not at.get("plotly_chart")
+
+
+def test_half_a_pair_is_left_out_and_one_pair_is_a_batch(open_masks, drawn):
+    at = open_masks(**NONE | {"english1": "Go on.", "english2": "I am cold.", "french2": "J'ai froid."}, pair="4")
+    assert not at.error
+    assert any("one side empty is left out" in caption.value for caption in at.caption)
+    assert (drawn(at, "masks_source_mask")["data"][0]["z"] == 1).all()
+    assert at.query_params["pair"] == "1"
+
+
+@pytest.mark.parametrize("typed", ["one two", "nan 1", "1e99", " ".join(["1"] * 17), "1 inf"])
+def test_scores_that_are_none_are_refused_with_the_remedy(open_masks, typed):
+    at = open_masks(typed=typed)
+    assert "up to 16 numbers" in at.error[0].value
+    assert at.query_params["typed"] == typed
+
+
+def test_no_scores_is_no_error(open_masks):
+    at = open_masks(typed=" ")
+    assert not at.error
+    assert "Type some numbers" in at.info[0].value
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_hostile_sentence_is_only_text(open_masks, text):
+    at = open_masks(english1=text, french1=text)
+    assert not at.error
+    assert at.text_input(key="masks_english1").value == text
+    for element in [*at.markdown, *at.caption]:
+        assert text not in element.value
+    assert "<img" not in "".join(element.value for element in at.get("html"))
+
+
+def test_hostile_values_in_a_link_are_brought_into_range(open_masks):
+    at = open_masks(pair="-3", kind="sideways", layer="nan", head="1e9", causal="maybe", scale="0", query="1e400",
+                    blocked="2,x,-1,99,,", scores="guessed", all="1", train="yes", checkpoint_="x")
+    expected = {"pair": "1", "kind": "decoder", "layer": "0", "head": "3", "causal": "off", "scale": "1",
+                "scores": "typed", "all": "off", "train": "off"}
+    assert not at.error
+    assert expected.items() <= at.query_params.items()
+
+
+def test_an_unknown_checkpoint_is_said_and_not_replaced(open_masks):
+    at = open_masks(checkpoint="nobody@00000000")
+    assert "is not here" in at.error[0].value
+
+
+def test_sentences_too_long_for_a_link_are_left_out_and_that_is_said(open_masks):
+    long = dict.fromkeys(NONE, "a b " * 50)
+    at = open_masks(**long)
+    assert any("too long for a link" in caption.value for caption in at.caption)
+    assert "english1" not in at.query_params
+    assert at.query_params["pair"] == "1"
+    at.run()
+    assert at.text_input(key="masks_english1").value == long["english1"]
+
+
+
+def test_coming_back_from_another_page_finds_the_work_as_it_was(open_masks):
+    at = open_masks(english1="Who is it?", french1="Qui est-ce ?", pair="2", scale="100", layer="1", all="on")
+    address = dict(at.query_params)
+    at.switch_page("pages/home.py").run()
+    at.query_params.clear()
+    at.switch_page("pages/masks.py").run()
+    assert not at.exception
+    assert dict(at.query_params) == address
+
+
+def test_every_figure_has_its_source_and_its_words(open_masks, ckpt):
+    at = open_masks()
+    charts = at.get("plotly_chart")
+    assert len(charts) == 8
+    for chart in charts:
+        assert ckpt.id in chart.proto.spec
+        assert chart.proto.alt

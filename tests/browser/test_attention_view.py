@@ -1,0 +1,236 @@
+"""The attention view in a browser: what the canvas says and saves is what the library computed."""
+
+import csv
+import json
+import re
+from pathlib import Path
+from urllib.parse import parse_qs, quote, urlsplit
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+import transformer
+from transformer.analysis.rollout import rollout
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = "I like red wine."
+HOSTILE = "<b>x</b> عربي same same " + "long" * 30
+
+
+@pytest.fixture(scope="module")
+def ckpt():
+    return transformer.load(ROOT / "checkpoints" / "translate")
+
+
+@pytest.fixture
+def look(visit):
+    """Opens Translate with what is to be looked at: `look(kind="cross", layer=1)`."""
+    def look(text=TEXT, step=5, **chosen):
+        rest = "".join(f"&{name}={quote(str(value))}" for name, value in chosen.items())
+        return visit(f"/translate?text={quote(text)}&step={step}{rest}")
+
+    return look
+
+
+def step_of(ckpt, index, text=TEXT):
+    return list(transformer.steps(ckpt, text, max_steps=index + 1))[-1]
+
+
+def params(page):
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def cell(page, query, key):
+    """Where a cell of the matrix is, as the view laid it out."""
+    return page.evaluate("""([query, key]) => {
+      const inside = (e) => e.shadowRoot?.querySelector(".attention-view");
+      const root = document.querySelector(".attention-view")
+        ?? [...document.querySelectorAll("*")].map(inside).find(Boolean);
+      const { made, parts } = root.state, { gutter, cell } = made;
+      parts.canvas.scrollIntoView({ block: "center" });
+      const box = parts.canvas.getBoundingClientRect();
+      return [box.left + gutter.left + (key + 0.5) * cell[0], box.top + gutter.top + (query + 0.5) * cell[1]];
+    }""", [query, key])
+
+
+def hovered(page, query, key):
+    page.mouse.move(*cell(page, query, key))
+    readout = page.locator(f'.readout[data-query="{query}"][data-key="{key}"]')
+    expect(readout).to_have_count(1)
+    return readout
+
+
+@pytest.mark.parametrize(("kind", "layer", "head"), [("cross", 1, 3), ("encoder", 0, 2), ("decoder", 2, 1)])
+def test_hovering_says_the_weight_that_the_library_computed(look, ckpt, kind, layer, head):
+    page, step = look(kind=kind, layer=layer, head=head), step_of(ckpt, 5)
+    expected = step.attentions[kind][layer, head].numpy()
+    for query, key in [(0, 0), (expected.shape[0] - 1, 1), (2, expected.shape[1] - 1)]:
+        readout = hovered(page, query, key)
+        assert float(readout.get_attribute("data-weight")) == pytest.approx(expected[query, key], abs=1e-6)
+        if step.masks[kind][query, key]:
+            score = float(re.search(r"score (−?-?[\d.e-]+)", readout.inner_text())[1])
+            assert score == pytest.approx(step.scores[kind][layer, head][query, key].item(), abs=1e-4)
+        else:
+            assert "masked" in readout.inner_text()
+
+
+def test_two_tokens_are_compared_product_by_product(look, ckpt, settle):
+    page, step = look(kind="cross", layer=1, head=3), step_of(ckpt, 5)
+    page.mouse.click(*cell(page, 4, 3))
+    between = page.locator(".between")
+    expect(between).to_contain_text("Between")
+    for name, expected in (("score", step.scores), ("weight", step.attentions)):
+        found = float(between.get_attribute(f"data-{name}"))
+        assert found == pytest.approx(expected["cross"][1, 3, 4, 3].item(), abs=1e-5)
+    assert int(between.get_attribute("data-products")) == ckpt.config.width
+    settle(page)
+    assert params(page)["pair"] == "4:3"
+
+
+def test_a_small_head_is_chosen_by_a_click_and_by_the_keyboard(look, settle):
+    page = look(kind="cross", layer=0, head=0)
+    title = page.locator(".attention-view .main h4")
+    grid = page.locator("canvas.grid")
+    grid.scroll_into_view_if_needed()
+    box = grid.bounding_box()
+    page.mouse.click(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.5)
+    expect(title).to_contain_text("layer 1 · head 3")
+    settle(page)
+    assert {"layer": "1", "head": "3"}.items() <= params(page).items()
+    grid.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowLeft", "Enter"):
+        page.keyboard.press(key)
+    expect(title).to_contain_text("layer 2 · head 2")
+    settle(page)
+    assert {"layer": "2", "head": "2", "step": "5"}.items() <= params(page).items()  # the arrows stepped nowhere
+    page.keyboard.press("Escape")
+    page.keyboard.press("ArrowLeft")
+    settle(page)
+    assert params(page)["step"] == "4"
+
+
+def test_the_keyboard_walks_the_cells_and_chooses_a_pair(look, ckpt, settle):
+    page, step = look(kind="cross", layer=1, head=3), step_of(ckpt, 5)
+    page.locator("canvas.matrix").focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowUp"):  # the first press starts at the newest query
+        page.keyboard.press(key)
+    readout = page.locator('.readout[data-query="4"][data-key="1"]')
+    expect(readout).to_have_count(1)
+    assert float(readout.get_attribute("data-weight")) == pytest.approx(step.attentions["cross"][1, 3, 4, 1].item(),
+                                                                        abs=1e-6)
+    page.keyboard.press("Enter")
+    settle(page)
+    assert params(page)["pair"] == "4:1"
+
+
+def test_choosers_change_the_picture_and_the_link(look, settle, ckpt):
+    page = look()
+    view = page.locator(".attention-view")
+    view.get_by_role("radio", name="Encoder").click()
+    view.get_by_label("Layer", exact=True).select_option("2")
+    view.get_by_label("Of", exact=True).select_option("rollout")
+    expect(view.locator(".main h4")).to_contain_text("Encoder attention, attention rollout, layers 0 to 2")
+    settle(page)
+    assert {"kind": "encoder", "layer": "2", "of": "rollout"}.items() <= params(page).items()
+    found = hovered(page, 1, 2)
+    expected = rollout(step_of(ckpt, 5).attentions["encoder"])[2, 1, 2].item()
+    assert float(found.get_attribute("data-weight")) == pytest.approx(expected, abs=1e-6)
+    view.get_by_label("Stage", exact=True).select_option("moved")
+    expect(view.locator(".why")).to_contain_text("A mean has no values")
+    view.get_by_label("Of", exact=True).select_option("head")
+    expect(view.locator(".why")).to_be_empty()
+    view.get_by_role("radio", name="Lines").click()
+    expect(view.locator(".main h4")).to_have_text("Encoder attention, layer 2")
+    settle(page)
+    assert {"view": "lines", "stage": "moved"}.items() <= params(page).items()
+
+
+def test_heads_of_the_lines_are_switched_by_chips(look, settle):
+    page = look(view="lines", layer=1)
+    chips = page.locator(".attention-view .heads button")
+    chips.nth(1).click()
+    expect(chips.nth(1)).to_have_attribute("aria-pressed", "false")
+    settle(page)
+    assert params(page)["lit"] == "0,2,3"
+    page.locator(".attention-view .heads button").nth(2).dblclick()
+    expect(page.locator('.attention-view .heads [aria-pressed="true"]')).to_have_count(1)
+    settle(page)
+    assert params(page)["lit"] == "2"
+    page.locator(".attention-view .heads .all").click()
+    settle(page)
+    assert "lit" not in params(page)
+
+
+def test_what_is_saved_says_what_it_is_and_holds_the_numbers(look, ckpt, tmp_path):
+    page, step = look(kind="cross", layer=1, head=3), step_of(ckpt, 5)
+    chooser = page.locator(".attention-view").get_by_label("Save", exact=True)
+    files = {}
+    for kind in ("csv", "svg", "png"):
+        with page.expect_download() as caught:
+            chooser.select_option(kind)
+        assert caught.value.suggested_filename == f"{ckpt.id}-cross-layer1-head3-weights.{kind}"
+        files[kind] = tmp_path / kind
+        caught.value.save_as(files[kind])
+    lines = files["csv"].read_text("utf-8").splitlines()
+    said = "\n".join(line for line in lines if line.startswith("#"))
+    for part in (ckpt.id, "training step 4,000", TEXT, "layer 1 · head 3"):
+        assert part in said
+        assert part in files["svg"].read_text("utf-8")
+    rows = list(csv.reader(line for line in lines if not line.startswith("#")))
+    found = np.array([row[1:] for row in rows[1:]], float)
+    np.testing.assert_allclose(found, step.attentions["cross"][1, 3], atol=1e-6)
+    assert rows[0][1:] == step.axes("cross")[1]
+    assert files["png"].read_bytes().startswith(b"\x89PNG")
+
+    with page.expect_download() as caught:
+        page.get_by_role("button", name="Save the numbers").click()
+    caught.value.save_as(tmp_path / "npz")
+    with np.load(tmp_path / "npz") as saved:
+        assert json.loads(str(saved["about"]))["checkpoint"] == ckpt.id
+        np.testing.assert_allclose(saved["encoder_weights"], step.attentions["encoder"], atol=1e-6)
+        np.testing.assert_allclose(saved["cross_scores"], step.scores["cross"], atol=1e-4)
+
+
+def test_the_saved_page_works_without_a_network(look, chromium, ckpt, tmp_path):
+    page = look(text=HOSTILE, step=3, kind="encoder", layer=1, head=0)
+    with page.expect_download() as caught:
+        page.get_by_role("button", name="Save as a page").click()
+    caught.value.save_as(tmp_path / "page.html")
+    context = chromium.new_context(offline=True)
+    alone, wrong = context.new_page(), []
+    alone.on("pageerror", lambda error: wrong.append(str(error)))
+    alone.on("request", lambda request: wrong.append(request.url) if not request.url.startswith("file:") else None)
+    alone.on("dialog", lambda dialog: wrong.append("dialog"))
+    alone.goto((tmp_path / "page.html").as_uri())
+    expect(alone.locator(".attention-view .main h4")).to_contain_text("Encoder attention, layer 1 · head 0")
+    expect(alone.locator(".attention-view .source").first).to_contain_text(ckpt.id)
+    step = step_of(ckpt, 3, HOSTILE)
+    readout = hovered(alone, 2, 1)
+    assert float(readout.get_attribute("data-weight")) == pytest.approx(
+        step.attentions["encoder"][1, 0, 2, 1].item(), abs=2e-5)
+    alone.locator(".attention-view").get_by_role("radio", name="Cross").click()
+    alone.locator(".attention-view").get_by_label("Head", exact=True).select_option("2")
+    readout = hovered(alone, 3, 1)
+    assert float(readout.get_attribute("data-weight")) == pytest.approx(
+        step.attentions["cross"][1, 2, 3, 1].item(), abs=2e-5)
+    alone.locator(".attention-view").get_by_role("radio", name="Lines").click()
+    expect(alone.locator(".attention-view .main h4")).to_have_text("Cross attention, layer 1")
+    assert wrong == []
+    context.close()
+
+
+def test_three_hundred_tokens_are_drawn_and_hovered(visit, ckpt):
+    text = "a man and his dog " * 48
+    writer = transformer.load(ROOT / "checkpoints" / "write")
+    text = text[: writer.config.max_len - 3]
+    page = visit(f"/write?text={quote(text)}&layer=1&head=2&temperature=0")
+    step = transformer.start(writer, text)
+    expected = step.attentions["decoder"][1, 2].numpy()
+    last = len(expected) - 1
+    assert last > 100
+    page.locator("canvas.matrix").focus()
+    page.keyboard.press("ArrowUp")  # the newest query, the first key
+    readout = page.locator(f'.readout[data-query="{last}"][data-key="0"]')
+    expect(readout).to_have_count(1)
+    assert float(readout.get_attribute("data-weight")) == pytest.approx(expected[last, 0], abs=1e-6)

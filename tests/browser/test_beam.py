@@ -1,0 +1,55 @@
+"""Clicking in the tree of a beam search, in Chromium."""
+
+import pytest
+
+from transformer.beam import beam_tree
+
+TEXT = "I like red wine."
+POINT = ".st-key-translate_beam_box .point path"
+
+
+@pytest.fixture(scope="module")
+def tree(shipped):
+    return beam_tree(shipped("translate"), TEXT, width=3)
+
+
+def click(page, settle, tree, node):
+    """The boxes are drawn in the order of the nodes, after the ring."""
+    points = page.locator(POINT)
+    ring = points.count() - len(tree.nodes)
+    points.nth(ring + node.place).click(force=True)
+    settle(page)
+
+
+def ids(choices: str) -> dict[int, int]:
+    return {int(at): int(id) for at, id in (pair.split(":") for pair in choices.split(","))}
+
+
+def test_a_click_on_a_node_moves_the_walk_there_and_one_can_go_back(visit, settle, tree, address, reached, chips):
+    page = visit(f"/translate?text={TEXT}&beam=3&step=2")
+    page.locator(POINT).first.wait_for()
+    before = chips(page, "target tokens")
+    pruned = next(node for node in tree.nodes if node.state == "pruned" and node.depth == 3)
+    for node in (pruned, tree.best, pruned):  # the same one again, too
+        click(page, settle, tree, node)
+        reached(page, step=node.depth - 1)
+        step = tree.step(node)
+        shown = chips(page, "target tokens")[: node.depth + 1]
+        assert [chip.replace("␣", "▁") for chip in shown] == [step.label(id) for id in (*step.tokens, step.id)]
+    chosen = ids(address(page)["choices"])
+    assert chosen.items() <= dict(enumerate(tree.ids(pruned))).items()
+    page.locator(".st-key-translate_branch_0 button").first.click()
+    settle(page)
+    assert chips(page, "target tokens")[: len(before)] == before
+
+
+def test_the_tree_scrolls_in_its_own_box_on_a_telephone(visit, page, settle, tree, reached):
+    page.set_viewport_size({"width": 390, "height": 800})
+    visit(f"/translate?text={TEXT}&beam=3")
+    page.locator(POINT).first.wait_for()
+    box = page.locator(".st-key-translate_beam_box")
+    assert box.evaluate("box => box.scrollWidth") > 2 * box.evaluate("box => box.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    click(page, settle, tree, tree.best)
+    reached(page, step=tree.best.depth - 1)
+    assert box.evaluate("box => box.scrollLeft") > 0

@@ -1,0 +1,131 @@
+"""Write, as somebody with a keyboard meets it."""
+
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+import transformer
+from transformer.checkpoint import Checkpoint
+from ui.figures import plain_label
+
+PAGE, TEXT = "write", "ROMEO:\nO, she doth teach"
+WARM = {"temperature": 1.2, "top_k": 8, "seed": 7}
+
+
+@pytest.fixture(scope="session")
+def ckpt(shipped) -> Checkpoint:
+    return shipped(PAGE)
+
+
+@pytest.fixture
+def open_write(visit):
+    return lambda **params: visit(f"/{PAGE}?{urlencode({'text': TEXT} | params)}")
+
+
+@pytest.fixture
+def shows(chips, reached):
+    """Waits for a step of the library: its characters and the text so far."""
+
+    def shows(page, step):
+        reached(page, text=step.text, step=step.index)
+        expect(page.locator(".controls > output")).to_have_text(f"step {step.index}")
+        written = [plain_label(step.label(id), longest=None) for id in (*step.tokens, step.id)]
+        assert chips(page, "tokens")[: len(written)] == written
+        shown = page.get_by_test_id("stCode").locator("code").text_content()
+        assert shown == (step.text + step.output).rstrip("\n")  # a last empty line is not drawn
+
+    return shows
+
+
+def box(page):
+    return page.get_by_role("textbox", name="How the text begins")
+
+
+def test_lines_typed_go_on_with_the_same_seed_as_in_the_library(visit, ckpt, shows, reached):
+    page, text = visit(f"/{PAGE}?{urlencode(WARM)}"), "KING HENRY:\nMy lord,\n"
+    path = list(transformer.steps(ckpt, text, max_steps=21, **WARM))
+    box(page).fill(text)
+    box(page).press("Control+Enter")
+    shows(page, path[0])
+    for step in path[1:4]:
+        page.keyboard.press("ArrowRight")
+        shows(page, step)
+    assert path[20].output != list(transformer.steps(ckpt, text, max_steps=21))[20].output
+    for _ in range(17):
+        page.keyboard.press("ArrowRight")
+    shows(page, path[20])
+
+
+def test_of_twenty_presses_at_once_none_is_lost(open_write, ckpt, shows):
+    page, path = open_write(temperature=0), list(transformer.steps(ckpt, TEXT, max_steps=21))
+    for _ in range(20):
+        page.keyboard.press("ArrowRight")
+    shows(page, path[20])
+    for _ in range(13):
+        page.keyboard.press("ArrowLeft")
+    shows(page, path[7])
+
+
+def test_a_link_at_a_temperature_brings_back_the_picture_and_its_branch(open_write, visit_anew, reached, picture, ckpt,
+                                                                        click_bar):
+    page = open_write(step=6, layer=1, head=2, **WARM)
+    drawn = list(transformer.steps(ckpt, TEXT, max_steps=7, **WARM))[6]
+    click_bar(page, 7 if drawn.id != drawn.top(8)[7].id else 6)
+    reached(page, step=7)
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    before = picture(reached(page, step=10))
+    again = visit_anew(page.url)
+    assert picture(again) == before
+    assert "choices=6%3A" in page.url
+    table = np.array(before["table"])
+    assert table.shape == (len(TEXT) + 10,) * 2
+    assert np.allclose(table.sum(axis=1), 1, atol=1e-5)
+
+
+def test_keys_in_the_text_box_type(open_write, reached):
+    page = open_write(step=2)
+    box(page).click()
+    for key in ("Control+End", "ArrowLeft", "2", "Enter", "p", "Home", "ArrowRight"):
+        page.keyboard.press(key)
+    expect(box(page)).to_have_value(TEXT[:-1] + "2\np" + TEXT[-1])
+    box(page).press("Control+Enter")
+    reached(page, text=TEXT[:-1] + "2\np" + TEXT[-1], step=0)
+
+
+def test_an_example_clicked_is_gone_on_with(open_write, ckpt, shows):
+    page = open_write(text="Nay", temperature=0)
+    page.get_by_role("radio", name="To be, or not to be").click()
+    shows(page, transformer.start(ckpt, "To be, or not to be"))
+    expect(box(page)).to_have_value("To be, or not to be")
+
+
+def test_hostile_text_is_shown_as_it_is(open_write, complaints, ckpt, shows, chips):
+    page, text = open_write(temperature=0), "<img src=x onerror=alert(1)>\n$x$ :red[hi] ![](http://x) 👩‍👩‍👧 שלום"
+    box(page).fill(text)
+    box(page).press("Control+Enter")
+    page.wait_for_url("**onerror**")
+    start = transformer.start(ckpt, text)
+    expect(page.get_by_test_id("stCode").locator("code")).to_have_text(text + start.output, use_inner_text=True)
+    assert chips(page, "tokens")[:-1] == [plain_label(piece.text, longest=None) for piece in start.source]
+    assert page.locator("img[src=x], img[src^='http://x']").count() == 0
+    assert complaints == []
+
+
+def test_a_text_too_long_is_one_sentence_and_nothing_is_a_beginning(open_write, complaints, ckpt, shows):
+    page = open_write(temperature=0)
+    box(page).fill("to be or n" * 1_000)
+    box(page).press("Control+Enter")
+    alert = page.get_by_test_id("stAlert")
+    expect(alert).to_have_text("the text is 10,000 tokens long and this model reads at most 256; shorten it")
+    expect(page.get_by_test_id("stPlotlyChart")).to_have_count(0)
+    box(page).fill("")
+    box(page).press("Control+Enter")
+    path = list(transformer.steps(ckpt, "", max_steps=3))
+    shows(page, path[0])
+    expect(alert).to_have_count(0)
+    page.keyboard.press("ArrowRight")
+    shows(page, path[1])
+    assert complaints == []

@@ -1,0 +1,95 @@
+"""The smaller figures of By hand: a weight spelled out, blocks of heads, curves over d_k."""
+
+import re
+from html import unescape
+
+import numpy as np
+import pytest
+
+from ui.figures import describe_widths, head_blocks, markdown_text, plain_table, spelled_cell, spelled_sum, width_curves
+
+Q, K = np.array([0.5, -1.25, 2.0]), np.array([1.0, 2.0, 0.0])
+SCALED = [-1.0, 0.5, 0.0]
+WEIGHT = float(np.exp(-1) / np.exp(SCALED).sum())
+
+
+def text(html: str) -> str:
+    return unescape(re.sub(r"<style>.*?</style>|<[^>]+>", "", html, flags=re.DOTALL))
+
+
+def spelled(**changes) -> str:
+    settings = {"q": Q, "k": K, "product": -2.0, "divisor": 2.0, "divided_by": "√4", "scaled": SCALED, "at": 0,
+                "weight": WEIGHT}
+    return spelled_cell("coffee", "Life", **(settings | changes))
+
+
+def test_a_weight_is_spelled_out_from_the_products_to_the_softmax():
+    said = text(spelled())
+    assert "q[coffee] · k[Life] = 0.50·1.00 + (-1.25)·2.00 + 2.00·0.00 = -2.00" in said
+    assert "-2.00 / √4 = -2.00 / 2.00 = -1.00" in said
+    total = np.exp(SCALED).sum()
+    assert f"e-1.00 / (e-1.00 + e0.50 + e0.00) = {np.exp(-1):.2f} / {total:.2f} = {WEIGHT:.2f}" in said
+    assert "Mask" not in said
+
+
+def test_keys_that_the_mask_forbids_are_not_in_the_sum():
+    allowed = np.array([True, False, True])
+    assert f"/ (e-1.00 + e0.00) = {np.exp(-1):.2f} / {np.exp(-1) + 1:.2f}" in text(spelled(allowed=allowed))
+
+
+def test_a_weight_that_the_mask_forbids_says_so():
+    said = text(spelled(allowed=np.array([False, True, True]), weight=0.0))
+    assert "Life comes after coffee: −∞ takes the place of -1.00" in said
+    assert "the weight is 0.00" in said
+
+
+def test_large_scores_do_not_fill_the_line():
+    assert "5.18e+21" in text(spelled(scaled=[50.0, 0.0, 0.0]))
+
+
+def test_words_in_it_are_text():
+    html = spelled_cell("<b>x</b>", "<img>", q=Q, k=K, product=-2, divisor=1, divided_by="1", scaled=SCALED, at=0,
+                        weight=WEIGHT)
+    assert "&lt;b&gt;x&lt;/b&gt;" in html
+    assert "<img" not in html + spelled_sum("<img>", ["<img>"], weights=[1.0], v=[1.0], total=1.0)
+
+
+def test_the_first_number_of_the_context_is_spelled_out():
+    said = text(spelled_sum("b", ["a", "b"], weights=[0.25, 0.75], v=[4.0, -0.001], total=1.0))
+    assert "context[b, 0] = 0.25·4.00 + 0.75·0.00 = 1.00" in said
+
+
+def test_blocks_say_word_and_head_and_are_coloured_by_head():
+    html = head_blocks([("row 0", [("a", 0), ("<i>", 1)])], title="q")
+    assert re.findall(r'class="(head\d)"><bdi>(.*?)</bdi><sub>(\d)', html) == [
+        ("head0", "a", "0"), ("head1", "&lt;i&gt;", "1")]
+
+
+def test_a_plain_table_sets_code_as_code_and_numbers_to_the_right():
+    html = plain_table(["what", "how", "<n>"], [("a<b>", "x @ w", "1.0")], code=[1], numbers=[2], label="t")
+    assert re.findall(r'<td class="(.*?)">(.*?)</td>', html) == [
+        ("text", "a&lt;b&gt;"), ("code", "x @ w"), ("number", "1.0")]
+    assert '<th scope="col" class="number">&lt;n&gt;</th>' in html
+
+
+SERIES = {"measured": [1.0, 2.5], "theory": [1.0, 2.0]}
+
+
+def test_curves_have_the_values_and_only_measured_ones_have_points():
+    spec = width_curves(SERIES, [1, 4], title="t", quantity="spread", theory=["theory"])
+    assert [(v["what"], v["d_k"], v["value"]) for v in spec["data"]["values"]] == [
+        ("measured", 1, 1.0), ("measured", 4, 2.5), ("theory", 1, 1.0), ("theory", 4, 2.0)]
+    (points,) = [layer for layer in spec["layer"] if layer["mark"]["type"] == "point"]
+    assert points["transform"][0]["filter"]["oneOf"] == ["measured"]
+    (line,) = [layer for layer in spec["layer"] if layer["mark"]["type"] == "line"]
+    assert line["encoding"]["strokeDash"]["scale"] == {"domain": ["measured", "theory"], "range": [[1, 0], [6, 4]]}
+
+
+def test_the_description_says_where_curves_begin_and_end():
+    said = describe_widths(SERIES, [1, 4], quantity="spread")
+    assert said == "spread for d_k from 1 to 4: measured from 1.00 to 2.50; theory from 1.00 to 2.00."
+
+
+@pytest.mark.parametrize(("plain", "escaped"), [("a*b", r"a\*b"), (":red[x]", r"\:red\[x\]"), ("$x$", r"\$x\$")])
+def test_markdown_in_a_word_is_drawn_literally(plain, escaped):
+    assert markdown_text(plain) == escaped

@@ -1,0 +1,81 @@
+"""What a classifier says, drawn."""
+
+import re
+
+import pytest
+
+from ui.figures import (
+    class_bars,
+    contribution_chips,
+    describe_classes,
+    describe_loss,
+    loss_curve,
+    picked_class,
+    won_chips,
+)
+
+NAMES, PROBABILITIES = ["KING <b>", "$ROMEO$", "JULIET"], [0.2, 0.7, 0.1]
+
+
+def numbers(html):
+    return re.findall(r"<small>(.*?)</small>", html)
+
+
+def test_the_likeliest_class_is_on_top_and_the_chosen_one_stands_out():
+    bars, targets = class_bars(NAMES, PROBABILITIES, chosen=2, title="Who?").data
+    assert list(bars.x) == [0.7, 0.2, 0.1]
+    assert list(targets.customdata) == [1, 0, 2]
+    colours = bars.marker.color
+    assert colours[2] != colours[0] == colours[1]
+
+
+def test_names_are_drawn_as_they_are_and_never_as_markup():
+    figure = class_bars(NAMES, PROBABILITIES, chosen=1, title="Who?", source="x@1")
+    labels = figure.layout.yaxis.ticktext
+    assert labels[1] == "KING &#60;b&#62;"
+    assert labels[0] == "<b>&#36;ROMEO&#36;</b>"
+    assert "x@1" in figure.layout.title.subtitle.text
+
+
+def test_a_click_is_a_class_and_no_click_is_none():
+    assert picked_class({"selection": {"points": [{"customdata": 2}]}}) == 2
+    assert picked_class({"selection": {"points": []}}) is None
+    assert picked_class(None) is None
+
+
+def test_the_description_names_the_three_likeliest():
+    assert describe_classes(["a", "b", "c", "d"], [0.1, 0.6, 0.05, 0.25]) == "Likeliest classes: b 60%, d 25%, a 10%."
+
+
+def test_each_token_says_how_many_features_it_won():
+    html = won_chips(["▁a", "<i>", "▁b"], [3, 0, 9], features=12, label="won", unknown=[1])
+    assert numbers(html) == ["3", "0", "9"]
+    assert re.findall(r"--weight:([\d.]+)", html) == ["0.333", "0.000", "1.000"]
+    assert "wins 9 of 12 features, 75%" in html
+    assert "<i>" not in html
+    assert html.count('class="unknown"') == 1
+
+
+def test_each_token_says_what_it_adds_and_for_and_against_differ():
+    html = contribution_chips(["a", "b"], [0.5, -1.25], to="JULIET", label="adds")
+    assert numbers(html) == ["+0.50", "−1.25"]
+    tints = re.findall(r"--tint:(#\w+)", html)
+    assert tints[0] != tints[1]
+    assert "adds -1.2500 to the score of JULIET" in html
+
+
+def test_the_loss_is_drawn_on_the_whole_runs_axis():
+    chart = loss_curve([10, 20], [1.5, 0.4], last=200, chance=0.693, source="run x")
+    curve, rule = chart["layer"]
+    assert curve["data"]["values"] == [{"step": 10, "loss": 1.5}, {"step": 20, "loss": 0.4}]
+    assert curve["encoding"]["x"]["scale"]["domain"] == [0, 200]
+    assert rule["data"]["values"] == [{"loss": pytest.approx(0.693)}]
+    assert describe_loss([10, 20], [1.5, 0.4]) == "Training loss: 1.5000 at step 10, 0.4000 at step 20."
+    assert "no step" in describe_loss([], [])
+
+
+def test_a_long_run_is_thinned_and_keeps_its_last_point():
+    steps = list(range(1, 9_001))
+    values = loss_curve(steps, [1 / step for step in steps])["layer"][0]["data"]["values"]
+    assert len(values) <= 2_001
+    assert values[-1]["step"] == 9_000

@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+
+from ui.figures import describe_difference, difference_heatmap, measures_table, paired
+from ui.figures.palette import diverging, diverging_scale
+
+FIRST = np.array([[0.75, 0.25], [0.5, 0.5]], np.float32)
+SECOND = np.array([[0.25, 0.75], [0.5, 0.5]], np.float32)
+LABELS = ["▁the", "<b>"]
+
+
+def draw(first=FIRST, second=SECOND, **options):
+    return difference_heatmap(first, second, LABELS, LABELS, title="t", **options)
+
+
+@pytest.mark.parametrize("dark", [True, False])
+def test_the_scale_is_centred_at_no_difference(dark):
+    heatmap = draw(dark=dark).data[0]
+    assert np.array_equal(heatmap.z, FIRST - SECOND)
+    assert -heatmap.zmin == heatmap.zmax == 0.5
+    assert heatmap.zmid == 0
+    middle = diverging(257, dark=dark)[128].astype(int)
+    assert middle.max() - middle.min() < 15  # grey: neither more nor less
+    assert (middle.mean() < 60) == dark
+    assert len(diverging_scale(dark=dark)) == 33
+
+
+def test_hover_has_both_numbers_exactly():
+    heatmap = draw(names=("this", "other")).data[0]
+    assert np.array_equal(heatmap.customdata[..., 0], FIRST)
+    assert np.array_equal(heatmap.customdata[..., 1], SECOND)
+    assert "this %{customdata[0]" in heatmap.hovertemplate
+
+
+def test_cells_say_their_difference_with_its_sign():
+    numbers = draw().data[1]
+    assert list(numbers.text) == ["+.50", "−.50"]
+    assert list(zip(numbers.x, numbers.y, strict=True)) == [(0, 0), (1, 0)]
+
+
+def test_equal_pictures_do_not_blow_up_rounding():
+    heatmap = draw(FIRST, FIRST + 1e-7).data[0]
+    assert heatmap.zmax == 0.01
+
+
+def test_what_the_mask_forbids_has_no_difference():
+    mask = np.tril(np.ones((2, 2), bool))
+    heatmap = draw(np.tril(FIRST), np.tril(SECOND), mask=mask).data[0]
+    assert np.isnan(heatmap.z[0, 1])
+    assert np.isfinite(heatmap.z[mask]).all()
+
+
+def test_shapes_that_differ_are_refused():
+    with pytest.raises(AssertionError, match=r"\(2, 2\) and \(1, 2\)"):
+        draw(FIRST, SECOND[:1])
+
+
+def test_positions_with_two_tokens_name_both():
+    assert paired(["▁a", "▁cold", "."], ["▁a", "▁tall"]) == ["▁a", "␣cold≠␣tall"]
+    assert paired(["▁extraordinarily"], ["b"]) == ["␣extra…≠b"]
+
+
+def test_labels_are_never_markup():
+    assert draw().layout.yaxis.ticktext == ("␣the", "&#60;b&#62;")
+
+
+def test_the_description_says_where_they_differ_most():
+    assert "'␣the' looks at '␣the', +0.50" in describe_difference(FIRST, SECOND, LABELS, LABELS)
+    assert describe_difference(FIRST, FIRST, LABELS, LABELS).endswith("0 everywhere.")
+
+
+def test_measures_stand_side_by_side_and_the_chosen_head_is_marked():
+    html = measures_table({"entropy": np.array([1.5, np.nan])}, {"entropy": np.array([0.25, 0.5])}, chosen=1,
+                          names=("this", "other"), caption="<of>")
+    assert '<td data-head="0" data-measure="entropy" data-of="this">1.500</td>' in html
+    assert '<td data-head="0" data-measure="entropy" data-of="other">0.250</td>' in html
+    assert 'data-head="1" data-measure="entropy" data-of="this">–</td>' in html
+    assert "&lt;of&gt;" in html
+    assert html.count("class=chosen") == 1

@@ -1,0 +1,116 @@
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from ui.figures import matrix_style, number_matrix
+
+
+class Matrix(HTMLParser):
+    """Cells and headers of a number matrix, each [attributes, text]."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.cells, self.headers, self.chosen, self.inside = [], [], [], [], None
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        if tag == "tr":
+            self.chosen.append(dict(attrs).get("class") == "chosen")
+        if tag == "th" or (tag == "td" and attrs):
+            self.inside = [dict(attrs), ""]
+            (self.headers if tag == "th" else self.cells).append(self.inside)
+
+    def handle_endtag(self, tag):
+        if tag in {"td", "th"}:
+            self.inside = None
+
+    def handle_data(self, data):
+        if self.inside:
+            self.inside[1] += data
+
+    def shades(self):
+        return [data["class"].split()[0] for data, _ in self.cells]
+
+
+VALUES = np.array([[0.123456789, -2.0, 0.0], [1.0, -0.001, 2.0]])
+
+
+def test_numbers_are_shown_rounded_and_kept_in_full():
+    found = Matrix(number_matrix(VALUES, name="q", rows=["a", "b"]))
+    assert [text for _, text in found.cells] == ["0.12", "-2.00", "0.00", "1.00", "0.00", "2.00"]
+    assert np.allclose([float(data["title"]) for data, _ in found.cells], VALUES.ravel(), rtol=1e-6)
+
+
+def test_the_name_and_the_shape_stand_above():
+    html = number_matrix(VALUES, name="q <k>", rows=["a", "b"])
+    assert '<b>q &lt;k&gt;</b> <span class="shape">(2, 3)</span>' in html
+    assert '<span class="shape">(3,)</span>' in number_matrix(VALUES[:1], name="ids", rows=["id"], shape=(3,))
+
+
+def test_words_are_text_and_equal_words_keep_their_headers():
+    words = ["<script>alert(1)</script>", "the", "the"]
+    found = Matrix(number_matrix(np.eye(3), name="w", rows=words, columns=words))
+    assert "script" not in found.tags
+    assert [text for data, text in found.headers if data["scope"] == "row"][1:] == ["the", "the"]
+    assert len(found.headers) == 6
+
+
+def test_signed_numbers_are_shaded_symmetrically_and_zero_is_the_page():
+    found = Matrix(number_matrix(VALUES, name="q", rows=["a", "b"]))
+    assert found.shades() == ["s25", "s0", "s24", "s36", "s24", "s48"]
+    assert Matrix(number_matrix(np.zeros((1, 2)), name="q", rows=["a"])).shades() == ["s24", "s24"]
+
+
+def test_weights_are_shaded_from_0_to_1_whatever_the_largest():
+    found = Matrix(number_matrix(np.array([[0.0, 0.25, 1.0]]), name="w", rows=["a"], kind="weights"))
+    assert found.shades() == ["w0", "w12", "w24"]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_every_shade_is_defined_with_an_ink_that_can_be_read(dark):
+    style = matrix_style(dark=dark)
+    for name in [f"s{at}" for at in range(49)] + [f"w{at}" for at in range(25)]:
+        rule = style.split(f".{name}{{background:rgb(")[1].split("}")[0]
+        colour, ink = rule.split(");color:")
+        shade = np.array([int(part) for part in colour.split(",")]) / 255
+        linear = np.where(shade <= 0.04045, shade / 12.92, ((shade + 0.055) / 1.055) ** 2.4)
+        luminance = linear @ [0.2126, 0.7152, 0.0722]
+        light, dim = max(luminance, ink == "#ffffff"), min(luminance, ink == "#ffffff")
+        assert (light + 0.05) / (dim + 0.05) >= 4.5, name
+
+
+def test_masked_cells_are_hatched_and_say_minus_infinity():
+    allowed = np.tri(2, dtype=bool)
+    found = Matrix(number_matrix(np.where(allowed, 1.0, -np.inf), name="s", rows=["a", "b"], columns=["a", "b"],
+                                 allowed=allowed))
+    assert found.shades() == ["s48", "masked", "s48", "s48"]
+    assert found.cells[1][1] == "−∞"
+    assert found.cells[1][0]["title"] == "-inf"
+
+
+def test_the_chosen_row_and_cell_are_marked():
+    found = Matrix(number_matrix(VALUES, name="q", rows=["a", "b"], row=1, cell=(1, 2)))
+    assert found.chosen == [False, False, True]
+    assert [data["class"].endswith(" chosen") for data, _ in found.cells] == [False] * 5 + [True]
+
+
+def test_sums_that_are_not_1_stand_out():
+    weights = np.array([[0.5, 0.5], [0.5, 0.25]])
+    found = Matrix(number_matrix(weights, name="w", rows=["a", "b"], kind="weights", sums="rows"))
+    assert [(data["class"], text) for data, text in found.cells if "sum" in data["class"]] == [
+        ("sum", "1.00"), ("sum off", "0.75")]
+    found = Matrix(number_matrix(weights, name="w", rows=["a", "b"], kind="weights", sums="columns"))
+    assert [text for data, text in found.cells if "sum" in data["class"]] == ["1.00", "0.75"]
+
+
+def test_groups_span_their_columns():
+    found = Matrix(number_matrix(np.zeros((1, 6)), name="c", rows=["a"], groups=[("head 0", 4), ("head 1", 2)]))
+    assert [(data["colspan"], text) for data, text in found.headers[:2]] == [("4", "head 0"), ("2", "head 1")]
+
+
+@pytest.mark.parametrize("labels", [{"rows": ["a"]}, {"rows": ["a", "b"], "columns": ["x"]}])
+def test_labels_that_do_not_fit_are_refused(labels):
+    with pytest.raises(ValueError, match=r"q is \(2, 3\), its labels say"):
+        number_matrix(VALUES, name="q", **labels)

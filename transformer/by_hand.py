@@ -1,0 +1,224 @@
+"""Attention on a sentence short enough to check by hand: every matrix from the ids to the output of a whole block.
+
+T words, V different words, d width of a word, h heads, d_k and d_v widths of a head. Vaswani et al. 2017, section 3.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from transformer.config import ModelConfig
+from transformer.model.attention import attend
+from transformer.model.layers import Layer
+from transformer.model.masks import causal_mask
+from transformer.model.positions import sinusoids
+
+SENTENCE = "Life is too short for bad coffee"
+WORDS, LETTERS = 12, 200  # of a sentence, at most
+BOUNDS = {"seed": (0, 999_999), "d": (2, 32), "d_k": (1, 64), "d_v": (1, 64), "heads": (1, 4)}
+SCALES = ("sqrt(d_k)", "1", "sqrt(d_model)", "d_k")
+NORM_EPS = 1e-5
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What decides every number. Raises ValueError for what is out of bounds."""
+
+    sentence: str = SENTENCE
+    seed: int = 123
+    d: int = 8
+    d_k: int = 24  # of queries and keys, whose products need the same width
+    d_v: int = 30
+    heads: int = 2
+    scale: str = "sqrt(d_k)"  # what the products are divided by
+    causal: bool = False
+    positions: bool = False
+
+    def __post_init__(self) -> None:
+        for name, (least, most) in BOUNDS.items():
+            if not least <= getattr(self, name) <= most:
+                raise ValueError(f"{name} is {getattr(self, name):,}; choose one from {least} to {most:,}")
+        if self.scale not in SCALES:
+            raise ValueError(f"scale is {self.scale!r}; choose one of {', '.join(SCALES)}")
+        if not self.words:
+            raise ValueError("there is no word in the sentence; type at least one")
+        if len(self.sentence) > LETTERS:
+            raise ValueError(f"the sentence has {len(self.sentence):,} characters and at most {LETTERS} are written "
+                             "out; leave some out")
+        if len(self.words) > WORDS:
+            raise ValueError(f"the sentence has {len(self.words):,} words and at most {WORDS} are written out; "
+                             "leave some out")
+
+    @property
+    def words(self) -> list[str]:
+        """What stands between spaces, as typed."""
+        return self.sentence.split()
+
+    @property
+    def vocabulary(self) -> list[str]:
+        return sorted(set(self.words))
+
+    @property
+    def divisor(self) -> float:
+        return divisor(self.scale, d=self.d, d_k=self.d_k)
+
+    @property
+    def mask(self) -> Tensor | None:
+        """(T, T), True where a word may look; None where it may look everywhere."""
+        return causal_mask(len(self.words), len(self.words))[0, 0] if self.causal else None
+
+
+def divisor(scale: str, *, d: int, d_k: int) -> float:
+    return {"sqrt(d_k)": sqrt(d_k), "1": 1.0, "sqrt(d_model)": sqrt(d), "d_k": float(d_k)}[scale]
+
+
+class Head(NamedTuple):
+    """One head, every step of it. Vaswani et al. 2017, section 3.2.1."""
+
+    q: Tensor  # (T, d_k)
+    k: Tensor  # (T, d_k)
+    v: Tensor  # (T, d_v)
+    products: Tensor  # (T, T), q k^T
+    scaled: Tensor  # (T, T), divided
+    scores: Tensor  # (T, T), -inf where the mask forbids
+    weights: Tensor  # (T, T), rows sum to 1
+    context: Tensor  # (T, d_v)
+
+
+class Projections(NamedTuple):
+    """The weights of one head."""
+
+    q: Tensor  # (d, d_k)
+    k: Tensor  # (d, d_k)
+    v: Tensor  # (d, d_v)
+
+
+class Block(NamedTuple):
+    """A whole block: attention and feed-forward, each added to its input and normalised. Sections 3.1 to 3.3."""
+
+    concatenated: Tensor  # (T, h d_v)
+    attended: Tensor  # (T, d)
+    added: Tensor  # (T, d)
+    normed: Tensor  # (T, d)
+    up: Tensor  # (T, 4 d), before the ReLU
+    hidden: Tensor  # (T, 4 d)
+    down: Tensor  # (T, d)
+    added_again: Tensor  # (T, d)
+    output: Tensor  # (T, d)
+
+
+def look(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, divisor: float | None = None) -> Head:
+    """Every step of one head, by the function that the models use; mask (Tq, Tk) is True where a query may look.
+
+    divisor: what the products q k^T are divided by; sqrt(d_k) without it.
+    """
+    factor = 1.0 if divisor is None else sqrt(q.shape[-1]) / divisor  # `attend` divides by sqrt(d_k) itself
+    asked = q if factor == 1.0 else q * factor
+    _, scaled, _ = attend(asked, k, v, readable=True)
+    context, scores, weights = attend(asked, k, v, mask, readable=True)
+    return Head(q, k, v, q @ k.transpose(-2, -1), scaled, scores, weights, context)
+
+
+@dataclass(frozen=True)
+class ByHand:
+    """A sentence and all that is computed from it, each matrix when it is first read."""
+
+    settings: Settings
+
+    def draw(self, stream: int, rows: int, columns: int) -> Tensor:
+        """A matrix of independent normal numbers. Each has its own stream: another width elsewhere leaves it as is."""
+        generator = torch.Generator().manual_seed(self.settings.seed * 1_000 + stream)
+        return torch.randn(rows, columns, generator=generator)
+
+    def weight(self, stream: int, rows: int, columns: int) -> Tensor:
+        """Spread 1 / sqrt(rows): what goes in with spread 1 comes out with about spread 1."""
+        return self.draw(stream, rows, columns) / sqrt(rows)
+
+    @cached_property
+    def ids(self) -> list[int]:
+        return [self.settings.vocabulary.index(word) for word in self.settings.words]
+
+    @cached_property
+    def table(self) -> Tensor:
+        """One row a word of the vocabulary (V, d)."""
+        return self.draw(0, len(self.settings.vocabulary), self.settings.d)
+
+    @cached_property
+    def embedded(self) -> Tensor:
+        """The rows of the sentence's words (T, d)."""
+        return self.table[self.ids]
+
+    @cached_property
+    def positions(self) -> Tensor:
+        return sinusoids(len(self.ids), self.settings.d)  # (T, d)
+
+    @cached_property
+    def x(self) -> Tensor:
+        """What attention reads (T, d)."""
+        return self.embedded + self.positions if self.settings.positions else self.embedded
+
+    @cached_property
+    def projections(self) -> list[Projections]:
+        s = self.settings
+        widths = (s.d_k, s.d_k, s.d_v)
+        return [Projections(*(self.weight(10 + 3 * head + i, s.d, width) for i, width in enumerate(widths)))
+                for head in range(s.heads)]
+
+    @cached_property
+    def heads(self) -> list[Head]:
+        s = self.settings
+        return [look(*(self.x @ w for w in head), s.mask, divisor=s.divisor) for head in self.projections]
+
+    @cached_property
+    def w_out(self) -> Tensor:
+        return self.weight(1, self.settings.heads * self.settings.d_v, self.settings.d)  # (h d_v, d)
+
+    @cached_property
+    def w_up(self) -> Tensor:
+        return self.weight(2, self.settings.d, 4 * self.settings.d)  # (d, 4 d)
+
+    @cached_property
+    def w_down(self) -> Tensor:
+        return self.weight(3, 4 * self.settings.d, self.settings.d)  # (4 d, d)
+
+    @cached_property
+    def block(self) -> Block:
+        concatenated = torch.cat([head.context for head in self.heads], dim=-1)
+        attended = concatenated @ self.w_out
+        added = self.x + attended
+        normed = F.layer_norm(added, added.shape[-1:], eps=NORM_EPS)
+        up = normed @ self.w_up
+        hidden = up.relu()
+        down = hidden @ self.w_down
+        again = normed + down
+        output = F.layer_norm(again, again.shape[-1:], eps=NORM_EPS)
+        return Block(concatenated, attended, added, normed, up, hidden, down, again, output)
+
+    @torch.no_grad()
+    def layer(self) -> Layer:
+        """A layer of our models with these weights: `layer(x[None], mask=mask)` equals `block`.
+
+        Its heads have one width for keys and values, so the narrower are filled up with zeros; and it divides by the
+        square root of that width, which the queries make up for.
+        """
+        s = self.settings
+        width = max(s.d_k, s.d_v)
+        layer = Layer(ModelConfig(d_model=s.d, n_heads=s.heads, head_dim=width, encoder_layers=0, decoder_layers=1,
+                                  d_ff=4 * s.d, dropout=0.0, norm="post", norm_eps=NORM_EPS)).eval()
+        for parameter in layer.parameters():
+            parameter.fill_(0.0)
+        for norm in (layer.attention_norm, layer.feed_forward_norm):
+            norm.weight.fill_(1.0)
+        for name, factor in (("q", sqrt(width) / s.divisor), ("k", 1.0), ("v", 1.0)):
+            wide = [F.pad(getattr(head, name), (0, width - getattr(head, name).shape[1])) for head in self.projections]
+            getattr(layer.attention, f"{name}_proj").weight.copy_(factor * torch.cat(wide, dim=1).T)
+        layer.attention.out_proj.weight.copy_(
+            F.pad(self.w_out.view(s.heads, s.d_v, s.d), (0, 0, 0, width - s.d_v)).flatten(0, 1).T)
+        layer.feed_forward.up.weight.copy_(self.w_up.T)
+        layer.feed_forward.down.weight.copy_(self.w_down.T)
+        return layer

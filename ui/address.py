@@ -1,0 +1,117 @@
+"""The address bar of a page whose picture is decided by its widgets alone: read on arrival, written back after."""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from math import isfinite
+from urllib.parse import quote
+
+import streamlit as st
+
+from ui.attention_view import look_param
+from ui.stepper import through_the_router
+from ui.walk import LONGEST_LINK, LOOK
+
+
+@dataclass(frozen=True)
+class Field:
+    """One widget's value in the address: what it is without one, and how a text becomes one. `read` raises ValueError
+    for what it cannot read, which falls back to the default."""
+
+    default: object
+    read: Callable[[str], object] = str
+    write: Callable[[object], str | None] = str  # None: not in the address
+    long: bool = False  # left out of an address that would be too long
+
+
+def text(default: str, *, longest: int) -> Field:
+    return Field(default, lambda value: value[:longest], long=True)
+
+
+def whole(default: int, least: int, most: int) -> Field:
+    """A whole number, brought into its range."""
+    return Field(default, partial(_within, least=least, most=most))
+
+
+def choice(default: object, options: list) -> Field:
+    """One of some options, by its text."""
+    names = {str(option): option for option in options}
+
+    def read(value: str) -> object:
+        if value not in names:
+            raise ValueError(value)
+        return names[value]
+
+    return Field(default, read)
+
+
+def wholes(default: list[int], most: int, *, count: int) -> Field:
+    """Up to `count` different whole numbers from 0 to `most`, in a list with commas; it may be empty."""
+    def read(value: str) -> list[int]:
+        found = [_within(part, least=0, most=most) for part in value.split(",", 4 * count)[:4 * count] if part.strip()]
+        return list(dict.fromkeys(found))[:count]
+
+    return Field(default, read, lambda value: ",".join(map(str, value)))
+
+
+def looks(prefix: str = "") -> dict[str, Field]:
+    """What of the attention is looked at, as `ui.attention_view` keeps it."""
+    return {f"{prefix}{name}": Field(None, lambda value: value[:100], partial(look_param, name)) for name in LOOK}
+
+
+def opened() -> Field:
+    """A box that is closed until somebody opens it."""
+    return Field(False, {"open": True}.__getitem__, lambda value: "open" if value else None)
+
+
+def switch(default: bool) -> Field:
+    return Field(default, {"on": True, "off": False}.__getitem__, lambda value: "on" if value else "off")
+
+
+def _within(value: str, *, least: int, most: int) -> int:
+    number = float(value)
+    if not isfinite(number):
+        raise ValueError(value)
+    return int(max(least, min(number, most)))
+
+
+def arrive_at(page: str, fields: Mapping[str, Field]) -> None:
+    """Put the values of an address that somebody has just come by into the page's widgets, keyed <page>_<name>.
+
+    A rerun under way can still carry an address that this page wrote a moment ago: those are not arrivals.
+    """
+    through_the_router()
+    state, params = st.session_state, st.query_params.to_dict()
+    seen: deque = state.setdefault(f"{page}_addresses", deque(maxlen=200))
+    entered, state["visited"] = state.get("visited") != page, page
+    if f"{page}_arrived" in state and (not params or (params in seen and not entered)):
+        for name in fields:  # Streamlit drops what belongs to a widget that was not drawn
+            if f"{page}_{name}" not in state:
+                state[f"{page}_{name}"] = state[f"{page}_arrived"][name]
+        return
+    seen.append(params)
+    found = {}
+    for name, field in fields.items():
+        try:
+            found[name] = field.read(params[name]) if name in params else field.default
+        except (ValueError, KeyError, OverflowError):
+            found[name] = field.default
+        state[f"{page}_{name}"] = found[name]
+    state[f"{page}_arrived"] = found
+    state[f"{page}_checkpoint"] = params.get("checkpoint")
+
+
+def leave_at(page: str, fields: Mapping[str, Field], *, checkpoint: str | None = None) -> None:
+    """Write the page's values into the address bar; texts that make it too long stay out of it, with a word on it."""
+    state = st.session_state
+    state[f"{page}_arrived"] = {name: state[f"{page}_{name}"] for name in fields}
+    params = {"checkpoint": checkpoint} if checkpoint else {}
+    written = {name: field.write(state[f"{page}_{name}"]) for name, field in fields.items()}
+    params |= {name: value for name, value in written.items() if value is not None}
+    if sum(len(quote(name + value, safe="")) + 2 for name, value in params.items()) > LONGEST_LINK:
+        st.caption("These sentences are too long for a link: the address leaves them out.")
+        params = {name: value for name, value in params.items() if not (name in fields and fields[name].long)}
+    if params != st.query_params.to_dict():
+        state[f"{page}_addresses"].append(params)
+        st.query_params.from_dict(params)

@@ -1,0 +1,97 @@
+"""The same matrices with the numbers of a head that was trained."""
+
+from math import sqrt
+
+import streamlit as st
+import torch
+
+from transformer.by_hand import look
+from transformer.checkpoint import Checkpoint
+from transformer.decoding import Step, start, steps
+from transformer.model.masks import additive
+from ui import figures
+from ui.attention_view import MEANING, source_line
+from ui.by_hand.address import PAGE, place
+from ui.by_hand.steps import difference, in_pairs, spelled
+from ui.head_choice import head_controls, head_in_range
+from ui.stepper import choose_checkpoint
+
+SHOWN = 32  # tokens a side that are written out
+LONG = 10  # tokens; from here on matrices get the whole width
+
+
+def show_trained(text: str) -> None:
+    """One head of a checkpoint on the sentence, from q, k and v to the context."""
+    st.markdown("The steps are the same in a trained model, only the numbers have been learned. Queries, keys and "
+                "values are those that the model computed on your sentence, after its embeddings, its positions and "
+                "all layers before this one. Its matrices are wide: scroll inside them.")
+    ckpt = choose_checkpoint(PAGE, lambda about: bool(about.config.decoder_layers))
+    try:
+        step = read(ckpt, text)
+    except ValueError as error:
+        st.error(str(error))
+        return
+    kind, layer, at = head_in_range(PAGE, step.ckpt.config)
+    head_controls(PAGE, step.ckpt.config)
+    queries, keys = step.axes(kind)
+    if "encoder" in ckpt.config.kinds and max(len(queries), len(keys)) > SHOWN:
+        st.error(f"The sentence is {max(len(queries), len(keys)):,} tokens long for this model and at most {SHOWN} are "
+                 "written out; shorten it.")
+        return
+    if len(queries) > SHOWN:
+        st.caption(f"The first {SHOWN} of {len(queries):,} tokens; no token looks at those after it, so their numbers "
+                   "are the same without the rest.")
+        queries, keys = queries[:SHOWN], keys[:SHOWN]
+    mask = step.mask(kind)[: len(queries), : len(keys)]
+    q, k, v = (rows[layer, at, :SHOWN] for rows in step.looked(kind))
+    head = look(q, k, v, None if mask.all() else mask)
+
+    d_k = q.shape[1]
+    chosen = []
+    choices = ("row", queries, "Query token"), ("column", keys, "Key token")
+    for box, (name, tokens, label) in zip(st.columns(2), choices, strict=True):
+        place(name, len(tokens))
+        with box:
+            chosen.append(st.selectbox(
+                label, range(len(tokens)), key=f"{PAGE}_{name}", persist_state="session",
+                format_func=lambda spot, tokens=tokens: f"{spot} · {figures.plain_label(tokens[spot])}"))
+    query, key = chosen
+    st.caption(f"{MEANING[kind]} {figures.markdown_text(source_line(step))} · d_model {ckpt.config.d_model} · "
+               f"{figures.head_label(layer, at)} · d_k = d_v = {d_k}")
+    if kind != "encoder" and "encoder" in ckpt.config.kinds:
+        st.markdown("What the model wrote, and the decoder read:")
+        st.text(step.output)
+
+    if ckpt.config.positions == "rotary" and kind != "cross":
+        st.caption("Queries and keys are shown after the rotation that tells the model where they stand "
+                   "(Su et al. 2021, section 3.2.2).")
+    for name, values, rows, row in (("q", head.q, queries, query), ("k", head.k, keys, key), ("v", head.v, keys, key)):
+        st.html(figures.number_matrix(values.numpy(), name=name, rows=rows, row=row))
+    allowed = None if mask.all() else mask.numpy()
+    by = f"√{d_k}"
+    square = {"rows": queries, "columns": keys, "row": query, "cell": (query, key)}
+    pictures = [figures.number_matrix(head.products.numpy(), name="q kᵀ", **square),
+                figures.number_matrix(head.scaled.numpy(), name=f"q kᵀ / {by}", **square)]
+    if allowed is None:
+        st.caption("There is no mask: every query may look at every key.")
+    else:
+        pictures += [figures.number_matrix(additive(mask).numpy(), name="mask", allowed=allowed, decimals=0, **square),
+                     figures.number_matrix(head.scores.numpy(), name="scores + mask", allowed=allowed, **square)]
+    pictures.append(figures.number_matrix(head.weights.numpy(), name="weights", kind="weights", allowed=allowed,
+                                          sums="rows", **square))
+    in_pairs(pictures, wide=len(keys) >= LONG)
+    st.markdown("**One weight, spelled out**")
+    st.html(spelled(head, queries, keys, query, key, divisor=sqrt(d_k), divided_by=by, allowed=allowed))
+    st.html(figures.number_matrix(head.context.numpy(), name="context = weights v", rows=queries, row=query))
+    theirs = step.attentions[kind][layer, at, : len(queries), : len(keys)]
+    st.caption("Checked just now against the weights that the model's own pass has for this head: the largest "
+               f"difference is {difference(theirs, head.weights)}.")
+
+
+@torch.no_grad()
+def read(ckpt: Checkpoint, text: str) -> Step:
+    """The sentence read by a decoder alone, or translated to the end."""
+    if "encoder" not in ckpt.config.kinds:
+        return start(ckpt, text)
+    *_, step = steps(ckpt, text, max_steps=SHOWN)
+    return step

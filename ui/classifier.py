@@ -1,0 +1,115 @@
+"""A text as a classifier reads it: the classes, the token that won each feature, what each adds, and the attention."""
+
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from transformer.analysis.pooling import Pooling, pool
+from transformer.checkpoint import Checkpoint
+from transformer.reading import Reading, attend
+from transformer.tokenizer import Piece
+from ui import figures
+from ui.attention_view import look_at, show_attention, show_details
+from ui.diagram import show_model
+from ui.head_choice import origin
+
+
+def classifies(about) -> bool:
+    """Whether a checkpoint's description is of an encoder that classifies."""
+    return about.config.kinds == ("encoder",) and about.config.n_classes is not None
+
+
+def show_reading(prefix: str, ckpt: Checkpoint, text: str, *, question: str, dark: bool) -> None:
+    """All that is seen of one text; widgets and their state are `<prefix>_class` and those of the attention view.
+
+    Stops with a sentence where the text cannot be read.
+    """
+    try:
+        reading = attend(ckpt, text)
+        pieces = ckpt.source_tokenizer.pieces(text)
+    except ValueError as error:
+        st.error(str(error))
+        return
+    pooling = pool(ckpt, reading)
+    _in_range(prefix, ckpt, reading)
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        _show_classes(prefix, ckpt, reading, question=question, dark=dark)
+    with right:
+        _show_pooling(prefix, ckpt, pooling, pieces)
+    _show_features(prefix, ckpt, pooling, pieces)
+    st.subheader("The attention of the encoder", anchor=False)
+    look, head = look_at(prefix, reading)
+    show_model(prefix, reading, look)
+    show_attention(prefix, reading, look, head, dark=dark, newest=False)
+    show_details(prefix, reading, look, head, dark=dark)
+
+
+def _in_range(prefix: str, ckpt: Checkpoint, reading: Reading) -> None:
+    state = st.session_state
+    if state.get(f"{prefix}_class") not in ckpt.classes:
+        state[f"{prefix}_class"] = ckpt.classes[int(reading.logits.argmax())]
+
+
+def _show_classes(prefix: str, ckpt: Checkpoint, reading: Reading, *, question: str, dark: bool) -> None:
+    probabilities = reading.logits.exp().tolist()
+    chosen = ckpt.classes.index(st.session_state[f"{prefix}_class"])
+    chart = f"{prefix}_bars_{chosen}"
+    st.plotly_chart(figures.class_bars(ckpt.classes, probabilities, chosen=chosen, title=question,
+                                       source=origin(ckpt), dark=dark),
+                    key=chart, on_select=partial(_class_clicked, prefix, chart, ckpt.classes),
+                    selection_mode="points", config=figures.PLOTLY_CONFIG,
+                    alt=figures.describe_classes(ckpt.classes, probabilities))
+    st.selectbox("Look at what speaks for", ckpt.classes, key=f"{prefix}_class",
+                 help="The class that the chips say the contributions to. A click on a bar chooses it too.")
+
+
+def _class_clicked(prefix: str, chart: str, classes: tuple[str, ...]) -> None:
+    picked = figures.picked_class(st.session_state.get(chart))
+    if picked is not None:
+        st.session_state[f"{prefix}_class"] = classes[picked]
+
+
+def _show_pooling(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[Piece]) -> None:
+    """The tokens twice: what each won, and what each adds to the class looked at."""
+    tokens, unknown = [piece.text for piece in pieces], [at for at, piece in enumerate(pieces) if piece.unknown]
+    features, chosen = ckpt.config.d_model, st.session_state[f"{prefix}_class"]
+    if pooling.winners is None:
+        st.markdown(f"**Mean pooling: every token has the same share of every feature**, 1/{len(tokens)}. Nothing is "
+                    "won; what differs is what each token's row holds.")
+    else:
+        won = np.bincount(pooling.winners.numpy(), minlength=len(tokens))
+        st.markdown(f"**Max pooling: how many of the {features} features each token won**")
+        st.html(figures.won_chips(tokens, won, features=features, label="features won", unknown=unknown))
+        st.caption("The encoder ends with a row of numbers, the features, for each token. Max pooling keeps of each "
+                   "feature the largest number in the text: the token it comes from has won it.")
+    st.markdown("**What each token adds to the score of the class chosen**")
+    at = ckpt.classes.index(chosen)
+    st.html(figures.contribution_chips(tokens, pooling.contributions[:, at].tolist(), to=chosen,
+                                       label="contributions", unknown=unknown))
+    total, bias = float(pooling.contributions[:, at].sum()), float(pooling.bias[at])
+    st.caption(f"Orange speaks for the class, blue against it, compared with the average class. They add up to "
+               f"{total:+.2f}, and with {bias:+.2f} that every text gets to {total + bias:+.2f}: the logit above the "
+               "mean of all classes. Exact, but attention has mixed the tokens before: this is what a token's row "
+               "adds, not what its word alone would." + (
+                   " Dashed: not in the vocabulary. The model sees only that something stands there." if unknown else
+                   ""))
+
+
+def _show_features(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[Piece]) -> None:
+    at = ckpt.classes.index(st.session_state[f"{prefix}_class"])
+    weight = (ckpt.model.output.weight[at] - ckpt.model.output.weight.mean(dim=0)).numpy()
+    values = pooling.pooled.numpy()
+    columns = {"feature": range(len(values))}
+    if pooling.winners is not None:
+        winners = pooling.winners.tolist()
+        columns |= {"winning token": [figures.plain_label(pieces[place].text, longest=None) for place in winners],
+                    "position": winners}
+    columns |= {"pooled value": values, "weight for the class": weight, "adds": values * weight}
+    with st.expander("Every feature: " + ("its mean and what it adds" if pooling.winners is None else
+                                          "which token won it, and what it adds"), key=f"{prefix}_features"):
+        st.dataframe(columns, hide_index=True, height=320, key=f"{prefix}_feature_table", width="stretch",
+                     column_config={name: st.column_config.NumberColumn(format="%.4f")
+                                    for name in ("pooled value", "weight for the class", "adds")})
+        st.caption("Click a heading to sort. The weight is the class's own less the mean of all classes'.")

@@ -1,0 +1,107 @@
+"""What a classifier says: the probability of each class, which token won each feature, and what each token adds.
+
+T tokens.
+"""
+from collections.abc import Sequence
+from html import escape
+
+import plotly.graph_objects as go
+
+from ui.figures.candidates import percent
+from ui.figures.frame import TEXT, axis, framed
+from ui.figures.labels import plain_label, plotly_text
+from ui.figures.palette import ACCENT, BAR, CATEGORICAL, CLEAR, INK
+
+ROW = 34        # px
+LONGEST = 24    # characters of a class's name beside its bar
+AGAINST = CATEGORICAL[0]
+
+STYLE = f"""<style>
+.pooled {{ display: flex; flex-wrap: wrap; gap: .3rem; line-height: 1.3; max-height: 19rem; overflow: auto; }}
+.pooled span {{ display: inline-flex; flex-direction: column; align-items: center; padding: .1rem .4rem;
+  border-radius: .4rem; border: 1px solid rgba(128, 128, 128, .45); max-width: 100%;
+  background: color-mix(in srgb, var(--tint, {ACCENT}) calc(var(--weight, 0) * 70%), transparent); }}
+.pooled bdi {{ font-size: 1.05rem; white-space: pre-wrap; overflow-wrap: anywhere; }}
+.pooled small {{ font-size: .875rem; font-variant-numeric: tabular-nums; }}
+.pooled .unknown {{ border: 2px dashed #d62728; }}
+</style>"""
+
+
+def class_bars(names: Sequence[str], probabilities: Sequence[float], *, chosen: int, title: str, source: str = "",
+               dark: bool | None = None) -> go.Figure:
+    """Classes as horizontal bars, likeliest on top; the class `chosen` to look at stands out, and a click chooses."""
+    order = sorted(range(len(names)), key=lambda at: -probabilities[at])
+    rows = list(range(len(order)))
+    values = [float(probabilities[at]) for at in order]
+    across = 1.35 * max(values)  # room for the number after the longest bar
+    bars = {"type": "bar", "orientation": "h", "y": rows, "x": values, "width": 0.72, "hoverinfo": "skip",
+            "text": [_strong(percent(value), at == chosen) for at, value in zip(order, values, strict=True)],
+            "textposition": "outside", "cliponaxis": False, "textfont": {"size": TEXT, "color": INK[dark]},
+            "marker": {"color": [ACCENT if at == chosen else BAR for at in order]}}
+    # One see-through bar across each row takes the click: the bar of an unlikely class is a hair wide.
+    targets = {"type": "bar", "orientation": "h", "y": rows, "x": [across] * len(rows), "width": 1, "customdata": order,
+               "hovertext": [f"<b>{plotly_text(_name(names[at], longest=60))}</b><br>probability {value:.6g}"
+                             for at, value in zip(order, values, strict=True)],
+               "hovertemplate": "%{hovertext}<br>click to see what speaks for it<extra></extra>",
+               "marker": {"color": CLEAR}, "selected": {"marker": {"opacity": 1}},
+               "unselected": {"marker": {"opacity": 1}}}
+    return framed([bars, targets], title=title, source=source, dark=dark, height=ROW * len(rows), showlegend=False,
+                  xaxis=axis(range=[0, across], visible=False),
+                  yaxis=axis(range=[len(rows) - 0.5, -0.5], tickvals=rows, automargin=True,
+                             ticktext=[_strong(plotly_text(_name(names[at])), at == chosen)
+                                       for at in order]))
+
+
+def picked_class(event) -> int | None:
+    """The class clicked in what `st.plotly_chart(class_bars(...), on_select="rerun")` returned, or None."""
+    points = event["selection"]["points"] if event else []
+    return points[0]["customdata"] if points else None
+
+
+def describe_classes(names: Sequence[str], probabilities: Sequence[float]) -> str:
+    """A sentence for `alt=`: the three likeliest classes."""
+    order = sorted(range(len(names)), key=lambda at: -probabilities[at])[:3]
+    return "Likeliest classes: " + ", ".join(
+        f"{_name(names[at], longest=60)} {percent(float(probabilities[at]))}" for at in order) + "."
+
+
+def won_chips(pieces: Sequence[str], won: Sequence[int], *, features: int, label: str,
+              unknown: Sequence[int] = ()) -> str:
+    """HTML for `st.html`: under each of T tokens in how many of the features it is the maximum, shaded by that."""
+    most = max(won, default=0) or 1
+    return _chips(pieces, [str(int(count)) for count in won], [count / most for count in won],
+                  [f"wins {int(count)} of {features} features, {percent(count / features)}" for count in won],
+                  label=label, unknown=unknown)
+
+
+def contribution_chips(pieces: Sequence[str], added: Sequence[float], *, to: str, label: str,
+                       unknown: Sequence[int] = ()) -> str:
+    """HTML for `st.html`: under each of T tokens what it adds to a class's score, orange for and blue against."""
+    most = max((abs(value) for value in added), default=0) or 1
+    shown = [f"{value:+.2f}".replace("-", "−") for value in added]
+    hints = [f"adds {value:+.4f} to the score of {_name(to, longest=60)}" for value in added]
+    return _chips(pieces, shown, [abs(value) / most for value in added], hints, label=label, unknown=unknown,
+                  tints=[ACCENT if value >= 0 else AGAINST for value in added])
+
+
+def _chips(pieces: Sequence[str], numbers: Sequence[str], shades: Sequence[float], hints: Sequence[str], *, label: str,
+           unknown: Sequence[int], tints: Sequence[str] | None = None) -> str:
+    chips = []
+    for position, (piece, number, shade, hint) in enumerate(zip(pieces, numbers, shades, hints, strict=True)):
+        strange = position in unknown
+        note = ", not in the vocabulary: the model sees only that something is here" * strange
+        tint = f"--tint:{tints[position]};" if tints else ""
+        chips.append(f'<span class="{"unknown" * strange}" data-position="{position}" style="{tint}--weight:'
+                     f'{float(shade):.3f}" title="{escape(f"position {position}, {hint}{note}")}">'
+                     f"<bdi>{escape(plain_label(piece, longest=None))}</bdi><small>{number}</small></span>")
+    return (f'{STYLE}<div class="pooled" role="group" tabindex="0" aria-label="{escape(label)}">{"".join(chips)}'
+            "</div>")
+
+
+def _name(text: str, *, longest: int = LONGEST) -> str:
+    """A class's name as it reads: unlike in a token, a space in it is just a space."""
+    return " ".join(plain_label(word, longest=longest) for word in text.split())[:2 * longest]
+
+
+def _strong(label: str, chosen: bool) -> str:
+    return f"<b>{label}</b>" if chosen else label

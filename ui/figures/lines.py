@@ -1,0 +1,52 @@
+"""A few curves over one axis, with rules for what they are compared with.
+
+A Vega-Lite dictionary for `st.vega_lite_chart`: building the same chart through altair takes some fifty times longer.
+"""
+from collections.abc import Sequence
+
+from ui.figures.frame import NOTE, TEXT
+from ui.figures.palette import CATEGORICAL, INK, MUTED
+
+
+def lines(series: dict[str, Sequence[float]], *, across: str, up: str, title: str, source: str = "", first: float = 0,
+          step: float = 1, rules: dict[str, float] | None = None, log: bool = False, zero: bool = False,
+          height: int = 420, dark: bool | None = None) -> dict:
+    """Curves by name, their points `step` apart from `first` on; `rules` are dashed lines at a height, by name."""
+    def ink(*settings: str) -> dict:
+        return {setting: INK[dark] for setting in settings if INK[dark]}
+
+    text = {"labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": "normal"} | ink("labelColor", "titleColor")
+    values = [{"at": first + step * at, "name": name, "value": float(value)}
+              for name, curve in series.items() for at, value in enumerate(curve)]
+    y = {"field": "value", "type": "quantitative", "scale": {"type": "log"} if log else {"zero": zero},
+         "axis": {"title": up, **text} | ({"format": "~s", "tickCount": 6} if log else {})}
+    colour = {"field": "name", "type": "nominal", "legend": None if len(series) == 1 else {
+        "title": None, "labelFontSize": TEXT, "orient": "bottom", "columns": 2, "labelLimit": 320,
+        "symbolType": "stroke", "symbolSize": 400, "symbolStrokeWidth": 3} | ink("labelColor"),
+        "scale": {"domain": list(series), "range": list(CATEGORICAL[:len(series)])}}
+    layers = [{"mark": {"type": "line", "strokeWidth": 2.5, "interpolate": "linear"}, "encoding": {
+        "x": {"field": "at", "type": "quantitative", "axis": {"title": across, "grid": False, **text},
+              "scale": {"nice": False}}, "y": y, "color": colour,
+        "tooltip": [{"field": "at", "type": "quantitative", "title": across},
+                    {"field": "name", "type": "nominal", "title": "curve"},
+                    {"field": "value", "type": "quantitative", "title": up, "format": ".4~f" if not log else ",.2f"}]}}]
+    if rules:
+        named = {"values": [{"value": value, "name": name} for name, value in rules.items()]}
+        rule_y = {"field": "value", "type": "quantitative"}
+        layers += [
+            {"data": named, "mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 2, "color": MUTED},
+             "encoding": {"y": rule_y}},
+            {"data": named, "mark": {"type": "text", "align": "left", "baseline": "bottom", "dx": 6, "dy": -3,
+                                     "fontSize": TEXT} | ({"color": INK[dark]} if INK[dark] else {}),
+             "encoding": {"y": rule_y, "x": {"value": 0}, "text": {"field": "name"}}}]
+    return {
+        "data": {"values": values}, "layer": layers, "height": height,
+        "padding": {"left": 4, "right": 16, "top": 32, "bottom": 4},  # the fit forgets the subtitle
+        "title": {"text": title, "subtitle": source, "anchor": "start", "fontSize": 17, "subtitleFontSize": NOTE,
+                  "subtitleColor": INK[dark] or MUTED}}
+
+
+def describe_lines(series: dict[str, Sequence[float]], *, across: str, up: str) -> str:
+    """A sentence for `alt=`: each curve's first and last value."""
+    ends = "; ".join(f"{name} from {curve[0]:.4g} to {curve[-1]:.4g}" for name, curve in series.items())
+    return f"{up} over {across}: {ends}."

@@ -1,0 +1,117 @@
+"""A matrix with its numbers written in the cells, its name and its shape above: an HTML table for `st.html`.
+
+The colours are classes that `matrix_style` defines once a page.
+"""
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+
+from ui.figures.labels import plain_label
+from ui.figures.palette import ACCENT, ZERO, diverging, ink_on, ramp
+
+SHADES = 24   # of each sign, and of weights
+NARROW = 12   # columns; wider matrices are set smaller
+
+LAYOUT = f"""
+.matrix {{ margin: 0; min-width: 0; max-width: 100%; }}
+.matrix figcaption {{ font-size: 15px; padding-bottom: .3em; }}
+.matrix figcaption b {{ font-weight: 650; }}
+.matrix .shape {{ font-family: var(--st-code-font, monospace); }}
+.matrix .note {{ opacity: .85; font-size: 14px; }}
+.matrix .box {{ overflow-x: auto; max-width: 100%; padding-bottom: 2px; }}
+.matrix table {{ border-collapse: separate; border-spacing: 1px; font-size: 15px; line-height: 1.3; margin: 0;
+  font-variant-numeric: tabular-nums; }}
+.matrix.wide table {{ font-size: 13px; }}
+.matrix th, .matrix td {{ padding: .16em .32em; text-align: right; white-space: nowrap; border: 0;
+  min-width: 2.95em; }}
+.matrix.wide th, .matrix.wide td {{ padding: .16em .2em; min-width: 2.7em; }}
+.matrix th {{ font-weight: 500; }}
+.matrix thead th {{ opacity: .8; text-align: center; font-size: .93em; }}
+.matrix thead th.group {{ text-align: left; border-left: 2px solid currentColor; padding-left: .4em; }}
+.matrix thead td, .matrix tbody th {{ min-width: 0; }}
+.matrix tbody th {{ position: sticky; left: 0; text-align: right; padding: .16em .6em .16em .5em; }}
+.matrix td.sum {{ font-weight: 650; padding-left: .7em; }}
+.matrix td.off {{ color: #d62728; }}
+.matrix .chosen th {{ font-weight: 750; box-shadow: inset 4px 0 {ACCENT}; }}
+.matrix tr.chosen td {{ box-shadow: inset 0 2px {ACCENT}, inset 0 -2px {ACCENT}; }}
+.matrix td.chosen, .matrix tr.chosen td.chosen {{ box-shadow: none; outline: 3px solid {ACCENT}; outline-offset: -2px;
+  font-weight: 750; }}
+.matrix .masked {{ background: repeating-linear-gradient(135deg, rgba(140, 146, 155, .38) 0 2px,
+  rgba(140, 146, 155, .08) 2px 7px); }}
+"""
+
+
+def matrix_style(*, dark: bool | None = None) -> str:
+    """The style that every `number_matrix` of a page is drawn with."""
+    rules = [LAYOUT, f".matrix tbody th {{ background: {ZERO[bool(dark)]}; }}",
+             ".matrix td.off { color: #ff8a80; }" if dark else ""]
+    for prefix, shades in (("s", diverging(2 * SHADES + 1, dark=dark)), ("w", ramp(SHADES + 1, dark=dark))):
+        rules += [f".{prefix}{at}{{background:rgb({r},{g},{b});color:{ink}}}"
+                  for at, ((r, g, b), ink) in enumerate(zip(shades, ink_on(shades), strict=True))]
+    return f"<style>{''.join(rules)}</style>"
+
+
+def number_matrix(values: np.ndarray, *, name: str, rows: Sequence[str], columns: Sequence[str] | None = None,
+                  groups: Sequence[tuple[str, int]] = (), kind: str = "signed", shape: tuple[int, ...] | None = None,
+                  allowed: np.ndarray | None = None,
+                  row: int | None = None, cell: tuple[int, int] | None = None, sums: str | None = None,
+                  decimals: int = 2, note: str = "") -> str:
+    """Values (R, C) under their name and shape, rows and columns labelled; hovering shows a number in full.
+
+    kind: "signed" colours from the largest negative to the largest positive number, "weights" from 0 to 1 (by their
+    square root, so that small ones can be seen), "plain" not at all. Cells not in `allowed` (R, C) are hatched. `row`
+    and `cell` are marked. groups: names and widths over the columns. sums="rows" or "columns" adds those sums, the
+    ones that are not 1 in red.
+    """
+    values = np.asarray(values)
+    if values.ndim != 2 or values.shape[0] != len(rows) or (columns is not None and values.shape[1] != len(columns)):
+        raise ValueError(f"{name} is {values.shape}, its labels say ({len(rows)}, "
+                         f"{'any' if columns is None else len(columns)})")
+    finite = np.where(np.isfinite(values), values, 0.0)
+    if kind == "plain":
+        classes = np.full(values.shape, "plain")
+    elif kind == "weights":
+        classes = np.char.add("w", (np.sqrt(finite.clip(0, 1)) * SHADES).round().astype(int).astype(str))
+    else:
+        largest = max(float(np.abs(finite).max(initial=0.0)), 1e-9)
+        classes = np.char.add("s", (finite / largest * SHADES + SHADES).round().astype(int).astype(str))
+    if allowed is not None:
+        classes = np.where(allowed, classes, "masked")
+    body = []
+    for at, label in enumerate(rows):
+        cells = "".join(
+            f'<td class="{shade}{" chosen" if cell == (at, column) else ""}" title="{value:.7g}">'
+            f"{_number(value, decimals)}</td>"
+            for column, (shade, value) in enumerate(zip(classes[at], values[at].tolist(), strict=True)))
+        if sums == "rows":
+            cells += _sum(values[at])
+        marked = ' class="chosen"' if at == row else ""
+        body.append(f'<tr{marked}><th scope="row"><bdi>{escape(plain_label(label))}</bdi></th>{cells}</tr>')
+    if sums == "columns":
+        body.append(f'<tr><th scope="row">sum</th>{"".join(map(_sum, values.T))}</tr>')
+    labels = map(str, range(values.shape[1])) if columns is None else map(plain_label, columns)
+    head = "".join(f'<th scope="col"><bdi>{escape(label)}</bdi></th>' for label in labels)
+    head += '<th scope="col">sum</th>' if sums == "rows" else ""
+    over = "".join(f'<th scope="colgroup" colspan="{width}" class="group">{escape(label)}</th>'
+                   for label, width in groups)
+    over = f"<tr><td></td>{over}</tr>" if groups else ""
+    shape = values.shape if shape is None else shape
+    size = f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+    said = f' <span class="note">{escape(note)}</span>' if note else ""
+    return (f'<figure class="matrix{" wide" if values.shape[1] > NARROW else ""}" data-name="{escape(name)}">'
+            f'<figcaption><b>{escape(name)}</b> <span class="shape">{size}</span>{said}</figcaption>'
+            f'<div class="box" role="region" aria-label="{escape(name)} {size}" tabindex="0"><table>'
+            f"<thead>{over}<tr><td></td>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div></figure>")
+
+
+def _number(value: float, decimals: int) -> str:
+    if not np.isfinite(value):
+        return "−∞" if value < 0 else str(value)
+    text = f"{value:.{decimals}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def _sum(values: np.ndarray) -> str:
+    total = float(values.sum())
+    return f'<td class="sum{"" if abs(total - 1) < 5e-3 else " off"}" title="{total:.7g}">{_number(total, 2)}</td>'

@@ -1,0 +1,36 @@
+"""Choosers of attention kind, layer and head, for pages that draw a head beside something else."""
+
+import streamlit as st
+
+from transformer.checkpoint import Checkpoint
+from transformer.config import ModelConfig
+
+
+def head_in_range(page: str, config: ModelConfig) -> tuple[str, int, int]:
+    """Kind, layer and head as chosen, brought into the range that this model has."""
+    state = st.session_state
+    if state.get(f"{page}_kind") not in config.kinds:
+        state[f"{page}_kind"] = config.kinds[-1]
+    kind = state[f"{page}_kind"]
+    layers = config.encoder_layers if kind == "encoder" else config.decoder_layers
+    for name, count in (("layer", layers), ("head", config.n_heads)):
+        state[f"{page}_{name}"] = min(int(state.get(f"{page}_{name}") or 0), count - 1)
+    return kind, state[f"{page}_layer"], state[f"{page}_head"]
+
+
+def head_controls(page: str, config: ModelConfig) -> None:
+    """The choosers; after `head_in_range`."""
+    kind = st.session_state[f"{page}_kind"]
+    layers = config.encoder_layers if kind == "encoder" else config.decoder_layers
+    with st.container(horizontal=True, gap="medium"):
+        if len(config.kinds) > 1:
+            st.segmented_control("Attention", config.kinds, key=f"{page}_kind", required=True, persist_state="session",
+                                 format_func=str.capitalize)
+        st.segmented_control("Layer", range(layers), key=f"{page}_layer", required=True, persist_state="session")
+        st.segmented_control("Head", range(config.n_heads), key=f"{page}_head", required=True, persist_state="session")
+
+
+def origin(ckpt: Checkpoint) -> str:
+    """What every figure says of where it comes from."""
+    trained = ckpt.meta.get("step")
+    return f"{ckpt.id} · training step {'not recorded' if trained is None else f'{trained:,}'}"
