@@ -13,6 +13,7 @@ from transformer.attention_view.html import page as offline_page
 from transformer.attention_view.message import SCRIPT, STYLE, Look, about, head_of, live
 from ui import figures
 from ui.head_choice import origin
+from ui.present import presenting
 from ui.walk import LOOK
 
 MEANING = {
@@ -104,8 +105,10 @@ def show_attention(page: str, shown: Shown, look: Look, head: Head, *, dark: boo
     before: dict[str, Pooled] = state.setdefault(f"{page}_pooled", {})
     pooled = before[look.kind] = Pooled.of(shown, look.kind, before.get(look.kind))
     _view(key=f"{page}_attention", on_look_change=partial(_looked, page),
-          data=live(shown, look, pooled, head=head, dark=dark, newest=newest,
+          data=live(shown, look, pooled, head=head, dark=dark, newest=newest, large=presenting(page),
                     answered=state.get(f"{page}_look_answered", 0)))
+    if presenting(page):
+        return
     st.caption(f"{MEANING[look.kind]} Each row of weights adds up to 1; the scale says which colour is which number. "
                "Click a cell to compare its two tokens. Attention shows where a head looks, not why the model decides.")
     _offer_files(page, shown, look)
@@ -153,6 +156,8 @@ def _npz(shown: Shown) -> bytes:
 
 def show_details(page: str, shown: Shown, look: Look, head: Head, *, dark: bool) -> None:
     """The mask on these tokens, the positional encoding of these positions, and the chosen head's numbers."""
+    if presenting(page):
+        return
     kind = look.kind
     queries, keys = shown.axes(kind)
     mask, source = shown.mask(kind).numpy(), source_line(shown)

@@ -98,14 +98,14 @@ function paintMatrix(context, box, { info, stage, look, cell: [cw, ch], gutter, 
   context.restore();
   const bold = (axis, at) => (cursor?.[axis] === at || (axis === 0 && newest && at === Q - 1) ? 700 : 400);
   for (const [q, label] of labels(info.queries, ch, q0, q1)) if (y(q) + ch / 2 >= top)
-    text(context, label, left - 6, y(q) + ch / 2, { colour: theme.ink, align: "right", weight: bold(0, q), size: Math.min(13, Math.max(10, ch * 0.8)) });
+    text(context, label, left - 6, y(q) + ch / 2, { colour: theme.ink, align: "right", weight: bold(0, q), size: Math.min(13, Math.max(theme.least, ch * 0.8)) });
   for (const [k, label] of labels(info.keys, cw, k0, k1)) if (x(k) + cw / 2 >= left) {
-    const weight = bold(1, k), size = Math.min(13, Math.max(10, cw * 0.8));
+    const weight = bold(1, k), size = Math.min(13, Math.max(theme.least, cw * 0.8));
     if (gutter.upright) text(context, label, x(k) + cw / 2, top - 6, { colour: theme.ink, weight, size, turn: -Math.PI / 2 });
     else text(context, label, x(k) + cw / 2, top - 10, { colour: theme.ink, align: "center", weight, size });
   }
-  text(context, "key: the token looked at", left, box.y + 8, { colour: theme.muted, size: 12 });
-  text(context, "query: the token that looks", box.x + 8, top + 2, { colour: theme.muted, size: 12, turn: -Math.PI / 2, align: "right" });
+  text(context, theme.brief ? "key" : "key: the token looked at", left, box.y + 8, { colour: theme.muted, size: 12 });
+  text(context, theme.brief ? "query" : "query: the token that looks", box.x + 8, top + 2, { colour: theme.muted, size: 12, turn: -Math.PI / 2, align: "right" });
 }
 
 // All heads of a kind in one bitmap, `dots` by `rows` pixels each. Hovering and choosing change none of it, so it is kept.
