@@ -51,9 +51,12 @@ def written(data: bytes) -> str:
 
     The four that do not come through a page unchanged (NUL, line feed, carriage return, <) are written 256 higher.
     """
-    bits = np.unpackbits(np.frombuffer(data, np.uint8))
-    sevens = np.packbits(np.pad(bits, (0, -len(bits) % 7)).reshape(-1, 7), axis=1)[:, 0] >> 1
-    return sevens.tobytes().decode("ascii").translate({code: 256 + code for code in b"\0\n\r<"})
+    sevens = np.zeros((-(-len(data) // 7), 8), np.uint8)  # seven bytes, one number, eight characters
+    sevens[:, 1:] = np.frombuffer(data + bytes(-len(data) % 7), np.uint8).reshape(-1, 7)
+    codes = sevens.view(">u8").astype(np.uint64) >> np.arange(49, -1, -7, dtype=np.uint64) & np.uint64(127)
+    characters = np.arange(128, dtype="<u2")
+    characters[list(b"\0\n\r<")] += 256
+    return characters[codes.ravel()[: -(-len(data) * 8 // 7)]].tobytes().decode("utf-16-le")
 
 
 @dataclass(frozen=True)
