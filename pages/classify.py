@@ -3,7 +3,7 @@
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint
-from ui.address import Field, arrive_at, choice, leave_at, looks, text
+from ui.address import Field, arrive_at, choice, leave_at, looks, opened, text
 from ui.classifier import classifies, show_reading
 from ui.resources import speakers
 from ui.stepper import choose_checkpoint
@@ -27,11 +27,11 @@ def one_of_its_classes() -> Field:
 
 FIELDS = {
     "show": choice("speakers", list(VIEWS)), "text": text(EXAMPLES[0][1], longest=20_000),
-    "class": one_of_its_classes(), **looks(),
+    "class": one_of_its_classes(), "model": opened(), **looks(),
     "toy_run": Field("", lambda value: value[:40]),
     "toy_positive": text(POSITIVE, longest=LONGEST), "toy_negative": text(NEGATIVE, longest=LONGEST),
     "toy_text": text(POSITIVE, longest=4 * LONGEST), "toy_class": one_of_its_classes(),
-    **looks("toy_"),
+    "toy_model": opened(), **looks("toy_"),
 }
 
 

@@ -7,6 +7,8 @@ from ui import figures
 from ui.attention_view import look_at, show_attention, show_details, source_line
 from ui.beam import arrive_beam, beam_address, show_beam
 from ui.compare import arrive_compare, compare_address, show_compare
+from ui.diagram import show_model
+from ui.present import places, show_title
 from ui.resources import sentences
 from ui.stepper import (
     arrive,
@@ -27,7 +29,7 @@ dark = st.context.theme.type == "dark"
 link = arrive(PAGE, text=EXAMPLES[0])
 arrive_beam(PAGE, link)
 
-st.title("Translate", anchor=False)
+show_title(PAGE, "Translate")
 left, right = st.columns([3, 1], vertical_alignment="bottom")
 with right:
     ckpt = choose_checkpoint(PAGE, lambda about: set(about.config.kinds) == {"encoder", "decoder", "cross"})
@@ -47,7 +49,10 @@ show_controls(PAGE, walk)
 # the tokens: what is read, and what is written
 newest = head.weights[-1]
 source_pieces, tokens = step.axes("cross")[1], step.axes("decoder")[0]
-words, chances = st.columns([3, 2], gap="large")
+words, chances, picture = places(PAGE)
+with picture:  # it stands below these two and is sent before they are filled
+    show_model(PAGE, step, look)
+    show_attention(PAGE, step, look, head, dark=dark)
 with words:
     st.markdown("**English, as the encoder reads it**")
     unknown = [at for at, piece in enumerate(step.source) if piece.unknown]
@@ -66,7 +71,7 @@ with words:
     with translation:
         st.markdown("**Translation so far**")
         st.text(step.output)
-    with references:
+    with references.container(key=f"{PAGE}_references"):
         trained_on = ckpt.description.train and ckpt.description.train.corpus
         known = sentences(trained_on) if trained_on else None
         if known is not None and (found := known.find(text)):
@@ -89,7 +94,6 @@ with words:
 with chances:
     show_candidates(PAGE, walk, source=source_line(step), dark=dark)
 show_beam(PAGE, walk, dark=dark)
-show_attention(PAGE, step, look, head, dark=dark)
 show_details(PAGE, step, look, head, dark=dark)
 show_compare(PAGE, look, dark=dark)
 leave_address(PAGE, ckpt, walk, look, {**beam_address(PAGE), **compare_address(PAGE)})

@@ -4,6 +4,8 @@ import streamlit as st
 
 from ui import figures
 from ui.attention_view import look_at, show_attention, show_details, source_line
+from ui.diagram import show_model
+from ui.present import places, show_title
 from ui.stepper import (
     arrive,
     choose_checkpoint,
@@ -21,7 +23,7 @@ EXAMPLES = ["ROMEO:\nO, she doth teach", "First Citizen:\nBefore we proceed", "T
 dark = st.context.theme.type == "dark"
 link = arrive(PAGE, text=EXAMPLES[0], temperature=0.8)
 
-st.title("Write", anchor=False)
+show_title(PAGE, "Write")
 left, right = st.columns([3, 1])
 with right:
     ckpt = choose_checkpoint(PAGE, lambda about: about.config.kinds == ("decoder",))
@@ -38,7 +40,10 @@ show_controls(PAGE, walk)
 read = step.axes("decoder")[0]
 unknown = [at for at, piece in enumerate(step.source) if piece.unknown]
 shown = [step.source[at].text if at in unknown else piece for at, piece in enumerate(read)]
-words, chances = st.columns([3, 2], gap="large")
+words, chances, picture = places(PAGE)
+with picture:  # it stands below these two and is sent before they are filled
+    show_model(PAGE, step, look)
+    show_attention(PAGE, step, look, head, dark=dark)
 with words:
     st.markdown("**What the decoder has read, and the token it predicts now** (outlined). Shaded: where the chosen "
                 "head looks from the newest token read.")
@@ -50,6 +55,5 @@ with words:
     st.code(text + step.output, language=None, wrap_lines=True, height=170)
 with chances:
     show_candidates(PAGE, walk, source=source_line(step), dark=dark)
-show_attention(PAGE, step, look, head, dark=dark)
 show_details(PAGE, step, look, head, dark=dark)
 leave_address(PAGE, ckpt, walk, look)

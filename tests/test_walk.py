@@ -287,7 +287,7 @@ def test_a_text_that_cannot_be_read_says_the_number_and_the_limit(ckpt):
 
 
 FULL = Link("tiny@01234567", "Où ? «a&b=c» #1 + 100% \n😀", {0: 3, 17: 250}, 0.8, 5, 99, 4,
-            {"kind": "cross", "layer": "1", "head": "3", "pair": "2:1"})
+            {"kind": "cross", "layer": "1", "head": "3", "pair": "2:1"}, model=True, present=True)
 
 
 def test_a_link_round_trips_whatever_the_text():
@@ -301,6 +301,11 @@ def test_a_link_without_parameters_leaves_everything_to_the_page():
     assert Link.read({}) == Link()
     assert Link().temperature is None
     assert Link().text is None
+
+
+@pytest.mark.parametrize("value", ["", "true", "OPEN", "11", "<b>"])
+def test_only_the_words_of_a_link_open_the_model_and_present(value):
+    assert Link.read({"model": value, "present": value}) == Link()
 
 
 @pytest.mark.parametrize(("value", "temperature", "whole"), [

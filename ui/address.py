@@ -60,6 +60,11 @@ def looks(prefix: str = "") -> dict[str, Field]:
     return {f"{prefix}{name}": Field(None, lambda value: value[:100], partial(look_param, name)) for name in LOOK}
 
 
+def opened() -> Field:
+    """A box that is closed until somebody opens it."""
+    return Field(False, {"open": True}.__getitem__, lambda value: "open" if value else None)
+
+
 def switch(default: bool) -> Field:
     return Field(default, {"on": True, "off": False}.__getitem__, lambda value: "on" if value else "off")
 

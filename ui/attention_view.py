@@ -13,6 +13,7 @@ from transformer.attention_view.html import page as offline_page
 from transformer.attention_view.message import SCRIPT, STYLE, Look, about, head_of, live
 from ui import figures
 from ui.head_choice import origin
+from ui.present import presenting
 from ui.walk import LOOK
 
 MEANING = {
@@ -23,6 +24,7 @@ MEANING = {
 WORDS = {"view": ("matrix", "lines"), "of": COMBINED, "stage": ("weights", "scores", "masked", "moved"),
          "scale": ("sqrt", "linear")}
 MOST_CELLS = 10_000      # weights in a table
+MOST_MASK = 64           # tokens along each side of the mask's figure
 MOST_SAVED = 50_000_000  # weights in an npz
 WHOLE_PAGE = 3_000_000   # weights that an offline page holds in full
 
@@ -103,8 +105,10 @@ def show_attention(page: str, shown: Shown, look: Look, head: Head, *, dark: boo
     before: dict[str, Pooled] = state.setdefault(f"{page}_pooled", {})
     pooled = before[look.kind] = Pooled.of(shown, look.kind, before.get(look.kind))
     _view(key=f"{page}_attention", on_look_change=partial(_looked, page),
-          data=live(shown, look, pooled, head=head, dark=dark, newest=newest,
+          data=live(shown, look, pooled, head=head, dark=dark, newest=newest, large=presenting(page),
                     answered=state.get(f"{page}_look_answered", 0)))
+    if presenting(page):
+        return
     st.caption(f"{MEANING[look.kind]} Each row of weights adds up to 1; the scale says which colour is which number. "
                "Click a cell to compare its two tokens. Attention shows where a head looks, not why the model decides.")
     _offer_files(page, shown, look)
@@ -152,16 +156,19 @@ def _npz(shown: Shown) -> bytes:
 
 def show_details(page: str, shown: Shown, look: Look, head: Head, *, dark: bool) -> None:
     """The mask on these tokens, the positional encoding of these positions, and the chosen head's numbers."""
+    if presenting(page):
+        return
     kind = look.kind
     queries, keys = shown.axes(kind)
     mask, source = shown.mask(kind).numpy(), source_line(shown)
     tabs = st.tabs(["Mask", "Positions", "Numbers"], key=f"{page}_details", on_change="rerun")
     if tabs[0].open:
         with tabs[0]:
-            figure = figures.mask_matrix(mask, queries, keys, title=f"Who may look at whom: {kind}", source=source,
-                                         dark=dark)
+            part, rows, columns = mask[-MOST_MASK:, -MOST_MASK:], queries[-MOST_MASK:], keys[-MOST_MASK:]
+            title = f"Who may look at whom: {kind}" + (f", last {MOST_MASK} tokens" if part.size < mask.size else "")
+            figure = figures.mask_matrix(part, rows, columns, title=title, source=source, dark=dark)
             st.plotly_chart(figure, key=f"{page}_mask", config=figures.PLOTLY_CONFIG,
-                            alt=figures.describe_mask(mask, queries, keys))
+                            alt=figures.describe_mask(part, rows, columns))
             st.caption("The causal mask: no token sees the ones after it, for when it was written they were not there "
                        "yet (Vaswani et al. 2017, section 3.2.3)." if kind == "decoder" else
                        "Every query may look at every key: with one sentence there is no padding to hide.")

@@ -9,6 +9,7 @@ from transformer.beam import Tree, beam_tree
 from transformer.decoding import Step
 from ui import figures
 from ui.attention_view import source_line
+from ui.present import presenting
 from ui.stepper import sampling_of
 from ui.walk import Link, Walk
 
@@ -50,6 +51,8 @@ def beam_address(page: str) -> Mapping[str, str]:
 
 def show_beam(page: str, walk: Walk, *, dark: bool) -> None:
     """The tree and the hypotheses it ended with; nothing is searched before somebody opens it."""
+    if presenting(page):
+        return
     panel = st.expander("Beam search", key=f"{page}_beam", on_change="rerun", icon=":material/account_tree:")
     if not panel.open:
         return

@@ -11,6 +11,7 @@ from transformer.reading import Reading, attend
 from transformer.tokenizer import Piece
 from ui import figures
 from ui.attention_view import look_at, show_attention, show_details
+from ui.diagram import show_model
 from ui.head_choice import origin
 
 
@@ -40,6 +41,7 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str, *, question: str, dar
     _show_features(prefix, ckpt, pooling, pieces)
     st.subheader("The attention of the encoder", anchor=False)
     look, head = look_at(prefix, reading)
+    show_model(prefix, reading, look)
     show_attention(prefix, reading, look, head, dark=dark, newest=False)
     show_details(prefix, reading, look, head, dark=dark)
 

@@ -10,6 +10,7 @@ from transformer.attention_view.message import Look
 from transformer.decoding import Step
 from ui import figures
 from ui.attention_view import source_line
+from ui.present import presenting
 from ui.stepper import sampling_of
 from ui.walk import Link, Walk, begin, read_choices, write_choices
 
@@ -54,6 +55,8 @@ def compare_address(page: str) -> Mapping[str, str]:
 
 def show_compare(page: str, look: Look, *, dark: bool) -> None:
     """The chosen head of the walk's step and of another's, the same step of another sentence or branch."""
+    if presenting(page):
+        return
     panel = st.expander("Compare", key=f"{page}_compare", on_change="rerun", icon=":material/compare:")
     if not panel.open:
         return

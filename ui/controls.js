@@ -8,6 +8,7 @@ export default function ({ data, parentElement, setStateValue }) {
   });
   const find = (name) => bar.querySelector(`[data-action="${name}"]`);
   const speed = bar.querySelector("input");
+  bar.classList.toggle("large", Boolean(data.large));
   let { last } = data; // null until the end of the text has been found
 
   if (state.walk !== data.walk) { // another text: what is still under way counts from its start

@@ -15,11 +15,13 @@ from transformer.checkpoint import Checkpoint, CheckpointError, Description
 from transformer.decoding import Sampling
 from ui import figures
 from ui.attention_view import look_params, take_look
+from ui.present import presenting
 from ui.resources import Entry, entries, opened
 from ui.walk import HOTTEST, LAST_SEED, WIDEST, Link, Walk, begin
 
 HERE = Path(__file__).parent
 CANDIDATES = 10
+FEW, LARGE = 4, 25  # candidates on a projector, and the px of their names
 FARTHEST = 200  # steps that "last" goes at most
 
 _controls = st.components.v2.component(
@@ -55,6 +57,7 @@ def arrive(page: str, *, text: str, temperature: float = 0.0) -> Link | None:
     for name in ("text", "checkpoint", "temperature", "seed"):
         st.session_state[f"{page}_{name}"] = getattr(link, name)
     take_look(page, link.look)
+    st.session_state[f"{page}_model"], st.session_state[f"{page}_presenting"] = link.model, link.present
     st.session_state[f"{page}_top_k"] = link.top_k or 0
     st.session_state.pop(f"{page}_walk", None)
     return link
@@ -64,7 +67,8 @@ def leave_address(page: str, ckpt: Checkpoint, walk: Walk, look: Look, more: Map
     """Put all that decides the picture into the address bar, and `more` that only this page knows."""
     state, sampling = st.session_state, sampling_of(page)
     link = Link(ckpt.id, walk.step.text, walk.branch.departures(sampling), sampling.temperature, sampling.top_k,
-                sampling.seed, walk.index, look_params(look), more or {})
+                sampling.seed, walk.index, look_params(look), more or {}, bool(state.get(f"{page}_model")),
+                presenting(page))
     params, whole = link.params()
     if not whole:
         st.caption("This text is too long for a link: the address leaves out the text and the choices made in it.")
@@ -173,7 +177,8 @@ def show_controls(page: str, walk: Walk) -> None:
     end = "the context is full" if step.full and step.id != step.ckpt.config.eos_id else "the end"
     _controls(key=f"{page}_controls", on_move_change=lambda: None,
               data={"index": walk.index, "last": walk.last, "end": end, "walk": st.session_state[f"{page}_walks"],
-                    "answered": st.session_state.get(f"{page}_answered", 0)})
+                    "answered": st.session_state.get(f"{page}_answered", 0),
+                    "large": presenting(page)})
 
 
 def _pick(page: str, id: int) -> None:
@@ -201,10 +206,14 @@ def show_candidates(page: str, walk: Walk, *, source: str, dark: bool) -> None:
     sampling, step = sampling_of(page), walk.step
     candidates, excluded = ranked(walk, sampling)
     chart = f"{page}_candidates_{st.session_state.get(f'{page}_picks', 0)}_{walk.index}"
-    figure = figures.candidate_bars(candidates, chosen_id=step.id, excluded=excluded, source=source, dark=dark,
-                                    title="What comes next?")
+    large = presenting(page)
+    figure = figures.candidate_bars(candidates[: FEW if large else None], chosen_id=step.id, excluded=excluded,
+                                    source="" if large else source, dark=dark, size=LARGE if large else figures.TEXT,
+                                    title="" if large else "What comes next?")
     st.plotly_chart(figure, key=chart, on_select=partial(_clicked, page, chart), selection_mode="points",
                     config=figures.PLOTLY_CONFIG, alt=figures.describe_candidates(candidates, chosen_id=step.id))
+    if large:
+        return
     st.caption("Click a bar to say that token and go on from there. The other way stays, as a branch.")
     left, right = st.columns(2)
     left.slider("Temperature", 0.0, HOTTEST, step=0.1, key=f"{page}_temperature", persist_state="session",
@@ -244,6 +253,8 @@ def _brief(text: str, longest: int = 60) -> str:
 
 def example_pills(page: str, examples: list[str], labels: list[str] | None = None) -> None:
     """Texts to try with one click."""
+    if presenting(page):
+        return
     key = f"{page}_example"
 
     def use() -> None:

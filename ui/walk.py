@@ -145,6 +145,8 @@ class Link:
     step: int = 0
     look: Mapping[str, str] = field(default_factory=dict)  # what of the attention is looked at, as words
     more: Mapping[str, str] = field(default_factory=dict)  # what else a page has to say; whoever put it in reads it
+    model: bool = False    # the diagram of the model is open
+    present: bool = False  # shown on a projector
 
     @classmethod
     def read(cls, params: Mapping[str, str]) -> Self:
@@ -159,7 +161,8 @@ class Link:
 
         return cls(params.get("checkpoint"), params.get("text"), read_choices(params.get("choices", "")),
                    number("temperature", HOTTEST), whole("top_k", WIDEST) or None, whole("seed", LAST_SEED),
-                   whole("step"), {name: params[name][:100] for name in LOOK if name in params})
+                   whole("step"), {name: params[name][:100] for name in LOOK if name in params},
+                   model=params.get("model") == "open", present=params.get("present") == "1")
 
     def params(self) -> tuple[dict[str, str], bool]:
         """The query parameters, and whether the text fits in: a link too long for that leaves it out."""
@@ -168,7 +171,7 @@ class Link:
             "choices": write_choices(self.choices) or None,
             "temperature": None if self.temperature is None else f"{self.temperature:g}",
             "top_k": self.top_k or None, "seed": self.seed or None, "step": self.step,
-            **self.look}
+            **self.look, "model": "open" if self.model else None, "present": "1" if self.present else None}
         found = {name: str(value) for name, value in values.items() if value is not None} | dict(self.more)
         if sum(len(quote(name + value, safe="")) + 2 for name, value in found.items()) <= LONGEST_LINK:
             return found, True

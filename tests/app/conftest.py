@@ -154,8 +154,12 @@ def pictured() -> Callable[..., tuple[dict, dict[str, np.ndarray]]]:
         (view,) = [view.proto for view in at.get("bidi_component") if view.proto.component_name == "attention_view"]
         start = 4 + int.from_bytes(view.bytes[:4], "little")
         header = json.loads(view.bytes[4:start])
-        arrays = {name: np.frombuffer(view.bytes, f"<{part['type']}", int(np.prod(part["shape"])), start + part["at"])
-                  .reshape(part["shape"]) for name, part in header["arrays"].items()}
+        arrays = {}
+        for name, part in header["arrays"].items():
+            array = arrays[name] = np.zeros(part["shape"], f"<{part['type']}")
+            sent = (..., np.tri(*array.shape[-2:], dtype=bool)) if part["lower"] else ...
+            data = np.frombuffer(view.bytes, array.dtype, array[sent].size, start + part["at"])
+            array[sent] = data.reshape(array[sent].shape)
         return header, arrays
 
     return pictured

@@ -22,9 +22,50 @@ function unpack(bytes) {
     start = 0;
   }
   const arrays = {};
-  for (const [name, { type, shape, at }] of Object.entries(header.arrays))
-    arrays[name] = new ARRAYS[type](buffer, start + at, shape.reduce((a, b) => a * b, 1));
+  for (const [name, { type, shape, at, lower }] of Object.entries(header.arrays)) {
+    const size = shape.reduce((a, b) => a * b, 1), n = shape.at(-1), half = n * (n + 1) / 2;
+    arrays[name] = lower ? squared(new ARRAYS[type](buffer, start + at, size / (n * n) * half), n, new ARRAYS[type](size))
+      : new ARRAYS[type](buffer, start + at, size);
+  }
   return { ...header, arrays, shapes: Object.fromEntries(Object.entries(header.arrays).map(([k, v]) => [k, v.shape])), made: new Map() };
+}
+
+// Matrices of n rows that came without what is above the diagonal.
+function squared(found, n, out) {
+  for (let row = 0, from = 0; from < found.length; from += row % n + 1, row++) out.set(found.subarray(from, from + row % n + 1), row * n);
+  return out;
+}
+
+// Text of seven bits a character as bytes; see `written` in html.py.
+function readBytes(text) {
+  const out = new Uint8Array(Math.floor(text.length * 7 / 8));
+  for (let i = 0, at = 0, bits = 0, count = 0; i < text.length; i++) {
+    bits = (bits & 127) << 7 | text.charCodeAt(i) & 127;
+    count += 7;
+    if (count >= 8) { count -= 8; out[at++] = bits >> count; }
+  }
+  return out;
+}
+
+// All heads small, out of a file's cells: as Pooled makes them in Python.
+function pooled({ arrays, shapes, block, kinds }) {
+  for (const kind in kinds) {
+    if (arrays[`grid/${kind}`] || !arrays[`cells/${kind}`]) continue;
+    const cells = arrays[`cells/${kind}`], [, L, H, Q, K] = shapes[`cells/${kind}`], [down, across] = block[kind];
+    const R = Math.ceil(Q / down), C = Math.ceil(K / across), out = new Uint8Array(L * H * R * C), size = L * H * Q * K;
+    for (let head = 0, from = 0; head < L * H; head++) for (let q = 0; q < Q; q++) for (let k = 0; k < K; k++, from++) {
+      const to = (head * R + Math.floor(q / down)) * C + Math.floor(k / across);
+      out[to] = Math.max(out[to], Math.round((cells[from] * 256 + cells[size + from]) / 257));
+    }
+    arrays[`grid/${kind}`] = out;
+    shapes[`grid/${kind}`] = [L, H, R, C];
+  }
+}
+
+function sameBytes(a, b) {
+  if (a.length !== b?.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
 }
 
 const sameHead = (a, b) => a.kind === b.kind && a.of === b.of && (a.layer === b.layer || a.of === "mean_all")
@@ -32,9 +73,9 @@ const sameHead = (a, b) => a.kind === b.kind && a.of === b.of && (a.layer === b.
 
 // One head's cells out of those of all heads, as weights.
 function unquantised(message, kind, layer, head) {
-  const cells = message.arrays[`cells/${kind}`], [, heads, queries, keys] = message.shapes[`cells/${kind}`];
-  const size = queries * keys, start = (layer * heads + head) * size, out = new Float32Array(size);
-  for (let i = 0; i < size; i++) out[i] = (cells[start + i] / 65535) ** 2;
+  const cells = message.arrays[`cells/${kind}`], [, layers, heads, queries, keys] = message.shapes[`cells/${kind}`];
+  const size = queries * keys, start = (layer * heads + head) * size, low = start + layers * heads * size, out = new Float32Array(size);
+  for (let i = 0; i < size; i++) out[i] = ((cells[start + i] * 256 + cells[low + i]) / 65535) ** 2;
   return out;
 }
 
@@ -119,13 +160,19 @@ function computed(message, look) {
 
 // Every character of a token made visible, none of them acting on the text around it.
 const SIGNS = { " ": "␣", "▁": "␣", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽", "\u202f": "⍽", "\u00ad": "‧" };
+const SEGMENTS = new Intl.Segmenter(), seen = new Map();  // asked for every token at every draw
 function visible(piece, longest = 16) {
+  const id = `${longest} ${piece}`;
+  if (!seen.has(id)) seen.set(id, spelled(piece, longest));
+  return seen.get(id);
+}
+function spelled(piece, longest) {
   let text = [...(piece || "∅")].map((c) => SIGNS[c]
     ?? (c < " " ? String.fromCharCode(0x2400 + c.charCodeAt(0))
       : /\p{Zs}/u.test(c) ? "␣"
       : !"\u200c\u200d".includes(c) && /[\p{Cc}\p{Cs}\p{Cn}\p{Zl}\p{Zp}\p{Cf}]/u.test(c) ? `⟨${c.codePointAt(0).toString(16).toUpperCase()}⟩` : c)).join("");
   if (/^\p{M}/u.test(text)) text = "◌" + text;
-  const parts = [...new Intl.Segmenter().segment(text)].map((s) => s.segment);
+  const parts = [...SEGMENTS.segment(text)].map((s) => s.segment);
   if (parts.length > longest) text = parts.slice(0, longest - 1).join("") + "…";
   return `\u2068${text}\u2069`;
 }

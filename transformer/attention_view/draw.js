@@ -28,11 +28,16 @@ function shade(stage, scale) {
   return (value) => 256 + Math.round(256 * Math.sign(value) * bend(Math.min(1, Math.abs(value) / stage.high)));
 }
 
+// A colour as the bytes of an ImageData spell it, alpha last.
+const pixelOf = ([r, g, b]) => (255 << 24 | b << 16 | g << 8 | r) >>> 0;
+const pixels = {};
+const pixelPalette = (dark, kind) => (pixels[dark + kind] ??= Uint32Array.from(palette(dark), (colour) => pixelOf(colour[kind])));
+
 function bitmap(width, height, pixel) {
   const canvas = document.createElement("canvas");
   canvas.width = width; canvas.height = height;
-  const context = canvas.getContext("2d"), image = context.createImageData(width, height);
-  for (let y = 0, at = 0; y < height; y++) for (let x = 0; x < width; x++, at += 4) image.data.set(pixel(y, x), at);
+  const context = canvas.getContext("2d"), image = context.createImageData(width, height), out = new Uint32Array(image.data.buffer);
+  for (let y = 0, at = 0; y < height; y++) for (let x = 0; x < width; x++, at++) out[at] = pixel(y, x);
   context.putImageData(image, 0, 0);
   return canvas;
 }
@@ -70,15 +75,15 @@ function paintMatrix(context, box, { info, stage, look, cell: [cw, ch], gutter, 
     }
   } else {
     context.imageSmoothingEnabled = false;
-    const forbidden = theme.forbiddenPixel;
-    context.drawImage(bitmap(k1 - k0, q1 - q0, (row, column) => (hidden(q0 + row, k0 + column) ? forbidden : [...colour(q0 + row, k0 + column), 255])),
+    const forbidden = pixelOf(channels(theme.forbidden)), kind = pixelPalette(theme.dark, stage.signed ? "signed" : "plain");
+    context.drawImage(bitmap(k1 - k0, q1 - q0, (row, column) => (hidden(q0 + row, k0 + column) ? forbidden : kind[place(values[(q0 + row) * K + k0 + column])])),
       x(k0), y(q0), (k1 - k0) * cw, (q1 - q0) * ch);
   }
   if (cw >= 7 && ch >= 7 && info.causal && look.stage !== "scores") {  // stripes: forbidden is not the same as zero
     context.strokeStyle = theme.stripe; context.lineWidth = 1;
-    for (let q = q0; q < q1; q++) for (let k = k0; k < k1; k++) if (hidden(q, k)) {
-      context.beginPath(); context.moveTo(x(k), y(q) + ch); context.lineTo(x(k) + cw, y(q)); context.stroke();
-    }
+    context.beginPath();
+    for (let q = q0; q < q1; q++) for (let k = k0; k < k1; k++) if (hidden(q, k)) { context.moveTo(x(k), y(q) + ch); context.lineTo(x(k) + cw, y(q)); }
+    context.stroke();
   }
   if (cw >= 30 && ch >= 17) for (let q = q0; q < q1; q++) for (let k = k0; k < k1; k++) {
     const value = values[q * K + k];
@@ -93,35 +98,47 @@ function paintMatrix(context, box, { info, stage, look, cell: [cw, ch], gutter, 
   context.restore();
   const bold = (axis, at) => (cursor?.[axis] === at || (axis === 0 && newest && at === Q - 1) ? 700 : 400);
   for (const [q, label] of labels(info.queries, ch, q0, q1)) if (y(q) + ch / 2 >= top)
-    text(context, label, left - 6, y(q) + ch / 2, { colour: theme.ink, align: "right", weight: bold(0, q), size: Math.min(13, Math.max(10, ch * 0.8)) });
+    text(context, label, left - 6, y(q) + ch / 2, { colour: theme.ink, align: "right", weight: bold(0, q), size: Math.min(13, Math.max(theme.least, ch * 0.8)) });
   for (const [k, label] of labels(info.keys, cw, k0, k1)) if (x(k) + cw / 2 >= left) {
-    const weight = bold(1, k), size = Math.min(13, Math.max(10, cw * 0.8));
+    const weight = bold(1, k), size = Math.min(13, Math.max(theme.least, cw * 0.8));
     if (gutter.upright) text(context, label, x(k) + cw / 2, top - 6, { colour: theme.ink, weight, size, turn: -Math.PI / 2 });
     else text(context, label, x(k) + cw / 2, top - 10, { colour: theme.ink, align: "center", weight, size });
   }
-  text(context, "key: the token looked at", left, box.y + 8, { colour: theme.muted, size: 12 });
-  text(context, "query: the token that looks", box.x + 8, top + 2, { colour: theme.muted, size: 12, turn: -Math.PI / 2, align: "right" });
+  text(context, theme.brief ? "key" : "key: the token looked at", left, box.y + 8, { colour: theme.muted, size: 12 });
+  text(context, theme.brief ? "query" : "query: the token that looks", box.x + 8, top + 2, { colour: theme.muted, size: 12, turn: -Math.PI / 2, align: "right" });
+}
+
+// All heads of a kind in one bitmap, `dots` by `rows` pixels each. Hovering and choosing change none of it, so it is kept.
+const kept = new WeakMap();
+function tilesOf({ info, cells, shape: [L, H, R, C], theme, scale }, dots, rows) {
+  const id = [dots, rows, scale, theme.dark, info.queries.length, info.keys.length].join();
+  if (kept.get(cells)?.id === id) return kept.get(cells).canvas;
+  const plain = pixelPalette(theme.dark, "plain"), forbidden = pixelOf(channels(theme.forbidden));
+  const colours = Uint32Array.from({ length: 256 }, (_, i) => plain[256 + Math.round(256 * (scale === "sqrt" ? i / 255 : (i / 255) ** 2))]);
+  const shut = Uint8Array.from({ length: rows * dots }, (_, i) => !mayLook(info, Math.ceil((Math.floor(i / dots) + 1) * info.queries.length / rows) - 1, Math.floor(i % dots * info.keys.length / dots)));
+  const column = Uint16Array.from({ length: C }, (_, c) => Math.floor(c * dots / C)), most = new Uint8Array(L * H * rows * dots);
+  for (let tile = 0, from = 0; tile < L * H; tile++) for (let r = 0; r < R; r++) {
+    const to = (tile * rows + Math.floor(r * rows / R)) * dots;
+    for (let c = 0; c < C; c++, from++) if (cells[from] > most[to + column[c]]) most[to + column[c]] = cells[from];
+  }
+  const canvas = bitmap(H * dots, L * rows, (y, x) => {
+    const inside = y % rows * dots + x % dots;
+    return shut[inside] ? forbidden : colours[most[(Math.floor(y / rows) * H + Math.floor(x / dots)) * rows * dots + inside]];
+  });
+  kept.set(cells, { id, canvas });
+  return canvas;
 }
 
 // All heads of a kind, small. Returns where they are, for the pointer: {left, top, width, height, gap}.
-function paintGrid(context, box, { info, cells, shape: [L, H, R, C], look, at, theme, scale }) {
-  const gap = 4, left = box.x + 30, top = box.y + 34;
+function paintGrid(context, box, found) {
+  const { shape: [L, H, R, C], look, at, theme } = found, gap = 4, left = box.x + 30, top = box.y + 34;
   const width = Math.max(4, Math.floor((box.width - 32) / H) - gap);
   const height = Math.max(4, Math.min(Math.floor((box.height - 36) / L) - gap, Math.max(14, Math.round(width * Math.max(0.45, Math.min(1.2, R / C))))));
-  const dots = Math.min(C, Math.floor(width * 2)), rows = Math.min(R, Math.floor(height * 2)), colours = palette(theme.dark);
+  const dots = Math.min(C, Math.floor(width * 2)), rows = Math.min(R, Math.floor(height * 2)), tiles = tilesOf(found, dots, rows);
   context.imageSmoothingEnabled = false;
   for (let layer = 0; layer < L; layer++) for (let head = 0; head < H; head++) {
-    const start = (layer * H + head) * R * C, most = new Uint8Array(rows * dots);
-    for (let r = 0; r < R; r++) for (let c = 0; c < C; c++) {
-      const to = Math.floor(r * rows / R) * dots + Math.floor(c * dots / C);
-      most[to] = Math.max(most[to], cells[start + r * C + c]);
-    }
-    const open = (r, c) => mayLook(info, Math.ceil((r + 1) * info.queries.length / rows) - 1, Math.floor(c * info.keys.length / dots));
     const x = left + head * (width + gap), y = top + layer * (height + gap);
-    context.drawImage(bitmap(dots, rows, (r, c) => {
-      const root = most[r * dots + c] / 255;
-      return open(r, c) ? [...colours[256 + Math.round(256 * (scale === "sqrt" ? root : root * root))].plain, 255] : theme.forbiddenPixel;
-    }), x, y, width, height);
+    context.drawImage(tiles, head * dots, layer * rows, dots, rows, x, y, width, height);
     const chosen = layer === look.layer && (head === look.head || look.of !== "head") && look.of !== "mean_all";
     if (chosen || (at && at[0] === layer && at[1] === head)) {
       context.strokeStyle = chosen ? theme.accent : theme.ink; context.lineWidth = chosen ? 3 : 2;
@@ -136,8 +153,8 @@ function paintGrid(context, box, { info, cells, shape: [L, H, R, C], look, at, t
 }
 
 function paintLegend(context, x, y, { stage, scale, theme, width = 230 }) {
-  const colours = palette(theme.dark), place = shade(stage, scale), from = stage.signed ? -stage.high : 0;
-  context.drawImage(bitmap(width, 1, (_, i) => [...colours[place(from + (stage.high - from) * i / (width - 1))][stage.signed ? "signed" : "plain"], 255]), x, y, width, 10);
+  const colours = pixelPalette(theme.dark, stage.signed ? "signed" : "plain"), place = shade(stage, scale), from = stage.signed ? -stage.high : 0;
+  context.drawImage(bitmap(width, 1, (_, i) => colours[place(from + (stage.high - from) * i / (width - 1))]), x, y, width, 10);
   const ticks = stage.signed ? [-1, -0.5, 0, 0.5, 1] : [0, 0.1, 0.25, 0.5, 1];
   for (const tick of ticks) text(context, stage.high === 1 ? String(tick) : plain(Number((tick * stage.high).toPrecision(2))),
     x + width * (stage.signed ? (tick + 1) / 2 : tick), y + 18, { colour: theme.ink, size: 11, align: tick === ticks[0] ? "left" : tick === 1 ? "right" : "center" });
@@ -171,7 +188,16 @@ class Vector {
     const safe = string.replace(/[&<>]/g, (c) => `&#${c.charCodeAt(0)};`);
     this.add(`<text x="${x}" y="${y}" font-family="${FONT}" font-size="${size}" font-weight="${weight}" text-anchor="${anchor}" dominant-baseline="central" fill="${this.fillStyle}" transform="${this.turn ?? ""}">${safe}</text>`);
   }
-  drawImage(canvas, x, y, width, height) { this.add(`<image href="${canvas.toDataURL()}" x="${x}" y="${y}" width="${width}" height="${height}" preserveAspectRatio="none" style="image-rendering: pixelated"/>`); }
+  drawImage(canvas, ...box) {
+    const [x, y, width, height] = box.slice(-4);
+    if (box.length > 4) {  // a part of the canvas
+      const [from, down, columns, rows] = box, part = document.createElement("canvas");
+      part.width = columns; part.height = rows;
+      part.getContext("2d").drawImage(canvas, -from, -down);
+      canvas = part;
+    }
+    this.add(`<image href="${canvas.toDataURL()}" x="${x}" y="${y}" width="${width}" height="${height}" preserveAspectRatio="none" style="image-rendering: pixelated"/>`);
+  }
   beginPath() { this.path = []; }
   moveTo(x, y) { this.path.push(`M${x} ${y}`); }
   lineTo(x, y) { this.path.push(`L${x} ${y}`); }

@@ -47,9 +47,11 @@ def weights(shown: Shown, kind: str, *, layers: slice = slice(None), heads: slic
     if looked is None:
         return shown.attentions[kind][layers, heads, queries]
     q, k, v = (rows[layers, heads] for rows in looked)
-    switches = shown.heads.get(kind)
-    return attend(q[:, :, queries], k, v, shown.mask(kind)[queries].to(q.device),
-                  heads=None if switches is None else switches[layers, heads], readable=True)[2]
+    mask, switches = shown.mask(kind)[queries].to(q.device), shown.heads.get(kind)
+    switches = [None] * len(q) if switches is None else switches[layers, heads]
+    # a layer at a time, for the rows of all layers lie too far apart to be multiplied without a copy of all of them
+    return torch.stack([attend(q[at][:, queries], k[at], v[at][..., :0], mask, heads=switches[at], readable=True)[2]
+                        for at in range(len(q))])
 
 
 class Head(NamedTuple):
@@ -78,7 +80,8 @@ def one_head(shown: Shown, kind: str, layer: int, head: int) -> Head:
     if shown.ckpt is not None:
         width = v.shape[-1]
         project = shown.ckpt.model.attention(kind, layer).out_proj.weight[:, head * width : (head + 1) * width]
-        moved = _array((v @ project.T).norm(dim=-1))
+        # |vW|² = v WWᵀ vᵀ, and WWᵀ is only (D, D)
+        moved = _array((v @ (project.T @ project) * v).sum(dim=-1).clamp(min=0).sqrt())
     return Head(found, _array(q), _array(k), moved)
 
 
@@ -117,7 +120,9 @@ class Pooled:
         """All heads of `kind`; where `before` shows an earlier step of the same path only the new rows are computed."""
         queries, keys = map(len, shown.axes(kind))
         layers, heads = shape(shown, kind)
-        down, across = _block(queries, most), _block(keys, most)
+        down, across = block_of(shown, kind, most)
+        if before is not None and before.shown is shown and before.block == (down, across):
+            return before
         cells = np.zeros((layers, heads, -(-queries // down), -(-keys // across)), np.uint8)
         done = 0
         if before is not None and isinstance(shown, Step) and shown.follows(before.shown):
@@ -139,6 +144,12 @@ def quantise(weights: np.ndarray, most: int = 255) -> np.ndarray:
     return np.rint(np.sqrt(weights.clip(0, 1)) * most).astype(np.uint8 if most < 256 else np.uint16)
 
 
+def block_of(shown: Shown, kind: str, most: int = POOLED) -> tuple[int, int]:
+    """Queries and keys to a cell of a pooled head."""
+    queries, keys = map(len, shown.axes(kind))
+    return _block(queries, most), _block(keys, most)
+
+
 def _block(tokens: int, most: int) -> int:
     """Tokens to a cell: a power of two, so that cells of one size merge into cells of the next."""
     block = 1
@@ -148,5 +159,7 @@ def _block(tokens: int, most: int) -> int:
 
 
 def _repool(cells: np.ndarray, down: int, across: int) -> np.ndarray:
-    cells = np.maximum.reduceat(cells, np.arange(0, cells.shape[2], down), axis=2)
-    return np.maximum.reduceat(cells, np.arange(0, cells.shape[3], across), axis=3)
+    for axis, by in ((2, down), (3, across)):
+        if by > 1:
+            cells = np.maximum.reduceat(cells, np.arange(0, cells.shape[axis], by), axis=axis)
+    return cells

@@ -4,14 +4,14 @@ L layers, H heads, Tq queries, Tk keys.
 """
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 import orjson
 
-from transformer.attention_view.heads import Head, Pooled, Shown, combined, one_head, quantise, shape, weights
+from transformer.attention_view.heads import Head, Pooled, Shown, block_of, combined, one_head, quantise, shape, weights
 
 HERE = Path(__file__).parent
 SCRIPT = "\n".join((HERE / name).read_text("utf-8") for name in ("data.js", "draw.js", "lines.js", "view.js"))
@@ -75,8 +75,9 @@ def live(shown: Shown, look: Look, pooled: Pooled, *, head: Head | None = None, 
                         queries=slice(window[0], None))[0, :, :, window[1]:]
         arrays["layer"] = layer.float().cpu().numpy()
     kinds = {kind: _kind(shown, kind) for kind in shown.kinds}
+    lower = {f"grid/{look.kind}", "weights"} if kinds[look.kind]["causal"] else set()
     return pack({"about": about(shown), "look": asdict(look), "kinds": kinds, "window": window,
-                 "block": {look.kind: pooled.block}, **header}, arrays)
+                 "block": {look.kind: pooled.block}, **header}, arrays, lower=lower)
 
 
 def whole(shown: Shown, look: Look, *, exact: bool = True, stages_below: int = 4_000_000, **header: object) -> bytes:
@@ -91,13 +92,15 @@ def whole(shown: Shown, look: Look, *, exact: bool = True, stages_below: int = 4
     small = sum(4 * rows.numel() for kind in shown.kinds for rows in (shown.looked(kind) or ())[:2]) < stages_below
     for kind in shown.kinds:
         kinds[kind] = _kind(shown, kind)
-        pooled = Pooled.of(shown, kind)
-        arrays[f"grid/{kind}"], blocks[kind] = pooled.cells, pooled.block
-        layers, heads = pooled.cells.shape[:2]
-        if exact:
-            arrays[f"cells/{kind}"] = np.stack([
-                quantise(weights(shown, kind, layers=slice(at, at + 1))[0].float().cpu().numpy(), FINEST)
-                for at in range(layers)])
+        layers, heads = shape(shown, kind)
+        if exact:  # the picture of all heads is made from these
+            blocks[kind] = block_of(shown, kind)
+            cells = np.stack([quantise(weights(shown, kind, layers=slice(at, at + 1))[0].float().cpu().numpy(), FINEST)
+                              for at in range(layers)])
+            arrays[f"cells/{kind}"] = np.stack([cells >> 8, cells & 255]).astype(np.uint8)  # apart they pack smaller
+        else:
+            pooled = Pooled.of(shown, kind)
+            arrays[f"grid/{kind}"], blocks[kind] = pooled.cells, pooled.block
         if small and shown.looked(kind) is not None:
             every = [[one_head(shown, kind, layer, head) for head in range(heads)] for layer in range(layers)]
             for name in ("q", "k", "moved"):
@@ -109,12 +112,17 @@ def whole(shown: Shown, look: Look, *, exact: bool = True, stages_below: int = 4
                  "standalone": True, **header}, arrays)
 
 
-def pack(header: dict[str, object], arrays: Mapping[str, np.ndarray]) -> bytes:
-    """u32 length of the JSON, the JSON, then each array where the JSON says, all on multiples of four bytes."""
+def pack(header: dict[str, object], arrays: Mapping[str, np.ndarray], *, lower: Collection[str] = ()) -> bytes:
+    """u32 length of the JSON, the JSON, then each array where the JSON says, all on multiples of four bytes.
+
+    lower: what is 0 above the diagonal of its last two axes and is sent without that.
+    """
     places, parts, at = {}, [], 0
     for name, array in arrays.items():
+        places[name] = {"type": TYPES[str(array.dtype)], "shape": array.shape, "at": at, "lower": name in lower}
+        if name in lower:
+            array = np.concatenate([array[..., row, : row + 1] for row in range(array.shape[-2])], axis=-1)
         data = np.ascontiguousarray(array).tobytes()
-        places[name] = {"type": TYPES[str(array.dtype)], "shape": array.shape, "at": at}
         parts.append(data + b"\0" * (-len(data) % 4))
         at += len(parts[-1])
     text = orjson.dumps({**header, "arrays": places})

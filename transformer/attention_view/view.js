@@ -28,16 +28,21 @@ function build(root) {
 
 function mount(root, data, send) {
   const message = unpack(data);
+  pooled(message);
   const state = (root.state ??= { parts: build(root), sent: message.answered ?? 0, cursor: null, at: null, hover: null, zoom: 1 });
   if (state.message === undefined || (message.answered ?? 0) >= state.sent) state.look = { ...message.look };
+  for (const [name, array] of Object.entries(message.arrays))  // what has not changed need not be painted again
+    if (name.startsWith("grid/") && sameBytes(array, state.message?.arrays[name])) message.arrays[name] = state.message.arrays[name];
   state.message = message;
-  const { parts } = state, look = state.look;
+  const { parts } = state, look = state.look, large = Boolean(message.large);
+  root.classList.toggle("large", large); // for a projector: the style zooms, and what is left out here is set beforehand
+  const scale = () => root.currentCSSZoom ?? 1;
 
   const info = () => message.kinds[look.kind];
   const dark = message.dark ?? matchMedia("(prefers-color-scheme: dark)").matches;
   const theme = dark
-    ? { dark, ink: "#f0f2f6", muted: "#a9aeb8", accent: "#ff8a3d", forbidden: "#31343b", forbiddenPixel: [49, 52, 59, 255], stripe: "#5d626c", cross: "rgba(255, 138, 61, 0.22)", page: "#0b0e14" }
-    : { dark, ink: "#262730", muted: "#5d626c", accent: "#e66100", forbidden: "#e4e6ea", forbiddenPixel: [228, 230, 234, 255], stripe: "#b4b9c1", cross: "rgba(230, 97, 0, 0.18)", page: "#ffffff" };
+    ? { dark, brief: large, least: large ? 12 : 10, ink: "#f0f2f6", muted: "#a9aeb8", accent: "#ff8a3d", forbidden: "#31343b", stripe: "#5d626c", cross: "rgba(255, 138, 61, 0.22)", page: "#0b0e14" }
+    : { dark, brief: large, least: large ? 12 : 10, ink: "#262730", muted: "#5d626c", accent: "#e66100", forbidden: "#e4e6ea", stripe: "#b4b9c1", cross: "rgba(230, 97, 0, 0.18)", page: "#ffffff" };
 
   const change = (fields) => {
     Object.assign(look, fields);
@@ -70,39 +75,41 @@ function mount(root, data, send) {
   };
   const counted = (n) => Array.from({ length: n }, (_, i) => [i, String(i)]);
   const toolbar = () => {
-    const kinds = Object.keys(message.kinds), focused = root.getRootNode().activeElement?.closest?.("label")?.textContent;
+    const kinds = Object.keys(message.kinds), every = !large, focused = root.getRootNode().activeElement?.closest?.("label")?.textContent;
     parts.bar.replaceChildren(...[
       kinds.length > 1 && segments("Attention", kinds.map((kind) => [kind, kind[0].toUpperCase() + kind.slice(1)]), look.kind, (kind) => change({ kind })),
-      segments("View", [["matrix", "Matrix"], ["lines", "Lines"]], look.view, (view) => change({ view })),
+      every && segments("View", [["matrix", "Matrix"], ["lines", "Lines"]], look.view, (view) => change({ view })),
       chooser("Layer", counted(info().layers), look.layer, (layer) => change({ layer: Number(layer) })),
       look.view === "matrix" && chooser("Head", counted(info().heads), look.head, (head) => change({ head: Number(head), of: "head" })),
-      look.view === "matrix" && chooser("Of", [["head", "this head"], ["mean_heads", "mean over heads"], ["mean_all", "mean over layers"], look.kind !== "cross" && ["rollout", "rollout"]].filter(Boolean), look.of, (of) => change({ of })),
-      look.view === "matrix" && chooser("Stage", Object.entries(STAGES), look.stage, (stage) => change({ stage })),
-      look.view === "matrix" && !["scores", "masked"].includes(look.stage) && chooser("Colours", [["sqrt", "square root"], ["linear", "linear"]], look.scale, (scale) => change({ scale })),
-      look.view === "matrix" && part("span", { className: "zoom" }, part("button", { textContent: "−", ariaLabel: "smaller cells", onclick: () => zoom(1 / 1.5) }), part("button", { textContent: "+", ariaLabel: "larger cells", onclick: () => zoom(1.5) })),
-      chooser("Save", [["", "as …"], ["png", "PNG"], ["svg", "SVG"], ["csv", "CSV"]], "", (as) => as && save(as)),
+      every && look.view === "matrix" && chooser("Of", [["head", "this head"], ["mean_heads", "mean over heads"], ["mean_all", "mean over layers"], look.kind !== "cross" && ["rollout", "rollout"]].filter(Boolean), look.of, (of) => change({ of })),
+      every && look.view === "matrix" && chooser("Stage", Object.entries(STAGES), look.stage, (stage) => change({ stage })),
+      every && look.view === "matrix" && !["scores", "masked"].includes(look.stage) && chooser("Colours", [["sqrt", "square root"], ["linear", "linear"]], look.scale, (scale) => change({ scale })),
+      every && look.view === "matrix" && part("span", { className: "zoom" }, part("button", { textContent: "−", ariaLabel: "smaller cells", onclick: () => zoom(1 / 1.5) }), part("button", { textContent: "+", ariaLabel: "larger cells", onclick: () => zoom(1.5) })),
+      every && chooser("Save", [["", "as …"], ["png", "PNG"], ["svg", "SVG"], ["csv", "CSV"]], "", (as) => as && save(as)),
     ].filter(Boolean));
     if (focused) [...parts.bar.querySelectorAll("label")].find((label) => label.textContent === focused)?.querySelector("select").focus();
   };
   const zoom = (by) => { state.zoom = Math.min(40, Math.max(1, state.zoom * by)); draw(); };
 
   // sizes
+  const tallest = () => large ? Math.max(150, window.innerHeight / scale() - 221) : 620; // all on one screen of a projector
   const measure = (tokens, weight = 400) => {
     const context = parts.canvas.getContext("2d");
     context.font = `${weight} 13px ${FONT}`;
-    return tokens.reduce((most, token) => Math.max(most, context.measureText(visible(token)).width), 0);
+    return [...new Set(tokens)].reduce((most, token) => Math.max(most, context.measureText(visible(token)).width), 0);
   };
   const layout = (width, zoomed) => {
     const Q = info().queries.length, K = info().keys.length, longest = measure(info().keys, 700);
     const gutter = { left: Math.min(150, measure(info().queries, 700)) + 28 };
-    const cw = Math.max(1, Math.min(84, (width - gutter.left - 2) / K) * zoomed);
-    const ch = Math.max(1, Math.min(Math.max(cw, 12), 38, 460 / Q) * zoomed);
-    gutter.upright = cw >= 11 && longest > cw - 4;
+    const least = large ? 13 : 1; // a row that can be read from afar; what does not fit is scrolled to
+    const cw = Math.max(least, Math.min(84, (width - gutter.left - 2) / K) * zoomed);
+    gutter.upright = cw >= 11 && longest > cw - (large ? 0 : 4);
     gutter.top = gutter.upright ? Math.min(130, longest) + 26 : 36;
+    const ch = Math.max(least, (large ? Math.min(38, (tallest() - gutter.top - 2) / Q) : Math.min(Math.max(cw, 12), 38, 460 / Q)) * zoomed);
     return { cell: [cw, ch], gutter, width: gutter.left + K * cw + 2, height: gutter.top + Q * ch + 2 };
   };
   const sized = (canvas, width, height) => {
-    const ratio = window.devicePixelRatio || 1;
+    const ratio = (window.devicePixelRatio || 1) * scale();
     canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio);
     canvas.style.width = `${width}px`; canvas.style.height = `${height}px`;
     const context = canvas.getContext("2d");
@@ -119,7 +126,7 @@ function mount(root, data, send) {
       root.classList.toggle("waiting", layer === null);
       if (!layer) return;
       const gutter = { left: Math.min(170, 46 + measure(info().queries)), right: Math.min(190, 62 + measure(info().keys)) };
-      const height = 34 + Math.max(layer.q, layer.k) * ROW, tall = Math.min(height, 620);
+      const height = 34 + Math.max(layer.q, layer.k) * ROW, tall = Math.min(height, tallest());
       parts.spacer.style.cssText = `width: ${width}px; height: ${height}px`;
       parts.scroller.style.height = `${tall}px`;
       Object.assign(state, { gutter, layer });
@@ -133,11 +140,18 @@ function mount(root, data, send) {
     parts.why.textContent = found.why ?? "";
     parts.scroller.hidden = parts.legend.hidden = !found.values;
     if (!found.values) return;
-    const made = layout(width, state.zoom), tall = Math.min(made.height, 620);
+    const made = layout(width, state.zoom), tall = Math.min(made.height, tallest());
     parts.spacer.style.cssText = `width: ${made.width}px; height: ${made.height}px`;
     parts.scroller.style.height = `${tall + (made.width > width ? 14 : 0)}px`;
     Object.assign(state, { made });
-    paintMatrix(sized(parts.canvas, Math.min(width, made.width), tall), { x: 0, y: 0, width, height: tall }, matrixOf(found, made, [parts.scroller.scrollLeft, parts.scroller.scrollTop]));
+    const newest = `${look.kind} ${info().queries.length}`;
+    if (large && state.newest !== newest) { // a step further: its row, and what it has just read
+      state.newest = newest;
+      parts.scroller.scrollTop = made.height;
+      if (look.kind === "decoder") parts.scroller.scrollLeft = made.width;
+    }
+    const seen = Math.min(made.height, parts.scroller.clientHeight); // where scroll bars take no room, all of it
+    paintMatrix(sized(parts.canvas, Math.min(width, made.width), seen), { x: 0, y: 0, width, height: seen }, matrixOf(found, made, [parts.scroller.scrollLeft, parts.scroller.scrollTop]));
     paintLegend(sized(parts.legend, 260, 30), 4, 2, { stage: found, scale: look.scale, theme });
   };
   const matrixOf = (found, made, scroll) => ({ info: info(), stage: found, look, ...made, scroll, cursor: state.cursor, newest: message.newest && look.kind !== "encoder", theme });
@@ -145,7 +159,7 @@ function mount(root, data, send) {
   const drawGrid = () => {
     const cells = message.arrays[`grid/${look.kind}`], shape = message.shapes[`grid/${look.kind}`];
     if (!cells) return;
-    const width = parts.side.clientWidth, height = Math.min(560, 40 + shape[0] * (14 + Math.min(110, width / shape[1])));
+    const width = parts.side.clientWidth, height = Math.min(560, tallest(), 40 + shape[0] * (14 + Math.min(110, width / shape[1])));
     const context = sized(parts.grid, width, height);
     state.tiles = paintGrid(context, { x: 0, y: 0, width, height }, { info: info(), cells, shape, look, at: state.at, theme, scale: look.scale });
     parts.sideTitle.textContent = `All ${look.kind} heads`;
@@ -185,12 +199,15 @@ function mount(root, data, send) {
 
   const describe = () => {
     const where = `${kindName()} attention, ${look.view === "lines" ? `layer ${look.layer}` : named()}`;
-    parts.title.textContent = look.view === "lines" ? where : `${where}: ${STAGES[look.stage]}`;
+    parts.title.textContent = look.view === "lines" || large ? where : `${where}: ${STAGES[look.stage]}`;
     parts.source.textContent = message.standalone ? caption()[1] : source();
     parts.canvas.setAttribute("aria-label", `${where}. Arrow keys move between tokens, Enter compares two, Escape leaves.`);
     parts.grid.setAttribute("aria-label", `All ${look.kind} heads, ${info().layers} layers of ${info().heads}. Arrow keys move between heads, Enter chooses, Escape leaves.`);
   };
-  const draw = () => { toolbar(); describe(); drawChips(); drawGrid(); drawMain(); drawBetween(); };
+  const draw = () => {
+    toolbar(); describe(); drawChips(); drawGrid(); drawMain(); drawBetween();
+    if (!root.classList.contains("waiting")) root.dataset.drawn = [look.kind, look.layer, look.head, info().queries.length];
+  };
 
   // what the pointer or the keyboard is on
   const say = (words, marks = {}) => {
@@ -208,15 +225,19 @@ function mount(root, data, send) {
     if (found.rows?.moved) words.push(`· moves ${plain(found.weights[at] * found.rows.moved[key])}`);
     say(words.join(" "), { query, key, weight: found.weights[at], layer: look.layer, head: look.head, kind: look.kind });
   };
+  const spot = (event, canvas) => {
+    const box = canvas.getBoundingClientRect(), by = box.width / canvas.offsetWidth || 1;
+    return [(event.clientX - box.left) / by, (event.clientY - box.top) / by];
+  };
   const cellAt = (event) => {
-    const { gutter, cell } = state.made, box = parts.canvas.getBoundingClientRect();
-    const k = Math.floor((event.clientX - box.left - gutter.left + parts.scroller.scrollLeft) / cell[0]);
-    const q = Math.floor((event.clientY - box.top - gutter.top + parts.scroller.scrollTop) / cell[1]);
-    return event.clientX - box.left < gutter.left || event.clientY - box.top < gutter.top || k < 0 || q < 0 || k >= info().keys.length || q >= info().queries.length ? null : [q, k];
+    const { gutter, cell } = state.made, [x, y] = spot(event, parts.canvas);
+    const k = Math.floor((x - gutter.left + parts.scroller.scrollLeft) / cell[0]);
+    const q = Math.floor((y - gutter.top + parts.scroller.scrollTop) / cell[1]);
+    return x < gutter.left || y < gutter.top || k < 0 || q < 0 || k >= info().keys.length || q >= info().queries.length ? null : [q, k];
   };
   const tokenAt = (event) => {
-    const box = parts.canvas.getBoundingClientRect(), x = event.clientX - box.left;
-    const at = Math.floor((event.clientY - box.top - 30 + parts.scroller.scrollTop) / ROW), right = x > box.width - state.gutter.right;
+    const [x, y] = spot(event, parts.canvas);
+    const at = Math.floor((y - 30 + parts.scroller.scrollTop) / ROW), right = x > parts.canvas.offsetWidth - state.gutter.right;
     return (x > state.gutter.left && !right) || at < 0 || at >= (right ? state.layer.k : state.layer.q) ? null : [right ? 1 : 0, at];
   };
   const same = (a, b) => a === b || (a && b && a[0] === b[0] && a[1] === b[1]);
@@ -233,8 +254,8 @@ function mount(root, data, send) {
   parts.canvas.onpointerleave = () => { if (look.view === "lines") hover(null); else put(null); };
   parts.canvas.onclick = (event) => { if (matrix()) { const pair = cellAt(event); if (pair) change({ pair: same(pair, look.pair) ? null : pair }); } };
   const headAt = (event) => {
-    const box = parts.grid.getBoundingClientRect(), { left, top, width, height, gap } = state.tiles;
-    const x = (event.clientX - box.left - left) / (width + gap), y = (event.clientY - box.top - top) / (height + gap);
+    const { left, top, width, height, gap } = state.tiles, [across, down] = spot(event, parts.grid);
+    const x = (across - left) / (width + gap), y = (down - top) / (height + gap);
     return x < 0 || y < 0 || x >= info().heads || y >= info().layers ? null : { at: [Math.floor(y), Math.floor(x)], inside: [Math.min(0.999, (y % 1) * (height + gap) / height), Math.min(0.999, (x % 1) * (width + gap) / width)] };
   };
   const tellHead = (at, inside) => {

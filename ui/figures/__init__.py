@@ -8,8 +8,9 @@ from ui.figures.blocks import head_blocks
 from ui.figures.candidates import candidate_bars, describe_candidates, picked_candidate
 from ui.figures.chips import token_chips
 from ui.figures.classes import class_bars, contribution_chips, describe_classes, picked_class, won_chips
+from ui.figures.diagram import describe_diagram, model_diagram
 from ui.figures.difference import describe_difference, difference_heatmap, measures_table, paired
-from ui.figures.frame import PLOTLY_CONFIG
+from ui.figures.frame import PLOTLY_CONFIG, TEXT
 from ui.figures.labels import axis_label, head_label, markdown_text, plain_label
 from ui.figures.lines import describe_lines, lines
 from ui.figures.loss import describe_loss, loss_curve
@@ -23,12 +24,12 @@ from ui.figures.spelled import spelled_cell, spelled_sum
 from ui.figures.table import attention_table
 from ui.figures.widths import describe_widths, width_curves
 
-__all__ = ["PLOTLY_CONFIG", "attention_heatmap", "attention_table", "axis_label", "batch_table", "beam_figure",
+__all__ = ["PLOTLY_CONFIG", "TEXT", "attention_heatmap", "attention_table", "axis_label", "batch_table", "beam_figure",
            "candidate_bars", "class_bars", "contribution_chips", "describe_attention", "describe_beam",
-           "describe_candidates", "describe_classes", "describe_difference", "describe_lines",
+           "describe_candidates", "describe_classes", "describe_diagram", "describe_difference", "describe_lines",
            "describe_loss", "describe_mask", "describe_mask_grid", "describe_numbers", "describe_positions",
-           "describe_widths", "difference_heatmap", "head_blocks", "head_label", "hypotheses_table",
-           "lines", "loss_curve", "markdown_text", "mask_grid", "mask_matrix", "matrix_style",
-           "measures_table", "number_heatmap", "number_matrix", "number_table", "paired",
-           "picked_candidate", "picked_class", "picked_node", "plain_label", "plain_table",
-           "position_curves", "spelled_cell", "spelled_sum", "token_chips", "width_curves", "won_chips"]
+           "describe_widths", "difference_heatmap", "head_blocks", "head_label", "hypotheses_table", "lines",
+           "loss_curve", "markdown_text", "mask_grid", "mask_matrix", "matrix_style", "measures_table",
+           "model_diagram", "number_heatmap", "number_matrix", "number_table", "paired", "picked_candidate",
+           "picked_class", "picked_node", "plain_label", "plain_table", "position_curves", "spelled_cell",
+           "spelled_sum", "token_chips", "width_curves", "won_chips"]

@@ -11,19 +11,21 @@ ROW = 34  # px
 
 
 def candidate_bars(candidates: Sequence, *, chosen_id: int | None = None, excluded: Collection[int] = (),
-                   title: str = "Likeliest next tokens", source: str = "", dark: bool | None = None) -> go.Figure:
+                   title: str = "Likeliest next tokens", source: str = "", dark: bool | None = None,
+                   size: int = TEXT) -> go.Figure:
     """Candidates `(id, piece, probability)` as horizontal bars, likeliest on top; the chosen one stands out, and
-    `excluded` ids (left out by top-k or top-p) are grey and striped."""
+    `excluded` ids (left out by top-k or top-p) are grey and striped. size: of the type, in pixels."""
     ids, pieces, probabilities = _columns(candidates)
     rows = list(range(len(ids)))
-    across = 1.5 * (max(probabilities, default=0) or 1)  # room for the words after the longest bar
+    room = 1.5 if size == TEXT else 2.2  # for the words after the longest bar
+    across = room * (max(probabilities, default=0) or 1)
     states = ["chosen" if i == chosen_id else "excluded" if i in excluded else "open" for i in ids]
     colours = {"chosen": ACCENT, "excluded": MUTED, "open": BAR}
     notes = {"chosen": " ◀ chosen", "excluded": " left out", "open": ""}
     bars = {"type": "bar", "orientation": "h", "y": rows, "x": probabilities, "width": 0.72, "hoverinfo": "skip",
             "text": [_weighted(percent(p) + notes[state], state)
                      for p, state in zip(probabilities, states, strict=True)],
-            "textposition": "outside", "cliponaxis": False, "textfont": {"size": TEXT, "color": INK[dark]},
+            "textposition": "outside", "cliponaxis": False, "textfont": {"size": size, "color": INK[dark]},
             "marker": {"color": [colours[state] for state in states],
                        "pattern": {"shape": ["/" * (state == "excluded") for state in states], "solidity": 0.3}}}
     # One see-through bar across each row takes the click: the bar of an unlikely token is a hair wide.
@@ -32,9 +34,9 @@ def candidate_bars(candidates: Sequence, *, chosen_id: int | None = None, exclud
                              for i, piece, p in zip(ids, pieces, probabilities, strict=True)],
                "hovertemplate": "%{hovertext}<br>click to go on from here<extra></extra>", "marker": {"color": CLEAR},
                "selected": {"marker": {"opacity": 1}}, "unselected": {"marker": {"opacity": 1}}}
-    return framed([bars, targets], title=title, source=source, dark=dark, height=ROW * max(len(rows), 1),
+    return framed([bars, targets], title=title, source=source, dark=dark, height=ROW * max(len(rows), 1) * size // TEXT,
                   showlegend=False, xaxis=axis(range=[0, across], visible=False),
-                  yaxis=axis(range=[len(rows) - 0.5, -0.5], tickvals=rows,
+                  yaxis=axis(range=[len(rows) - 0.5, -0.5], tickvals=rows, tickfont={"size": size},
                              ticktext=[_weighted(axis_label(piece), state)
                                        for piece, state in zip(pieces, states, strict=True)]))
 

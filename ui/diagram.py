@@ -1,0 +1,49 @@
+"""The chosen model as a diagram: its blocks, the shapes between them, and a way into the attention of each layer."""
+
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from transformer.attention_view.heads import Shown
+from transformer.attention_view.message import Look
+from ui import figures
+from ui.figures.palette import ACCENT
+from ui.present import presenting
+
+HERE = Path(__file__).parent
+
+_diagram = st.components.v2.component("model_diagram", html='<div class="model-diagram"></div>',
+                                      css=(HERE / "diagram.css").read_text(), js=(HERE / "diagram.js").read_text())
+
+
+def show_model(page: str, shown: Shown, look: Look) -> None:
+    """The model in a box to open; a block clicked is what `<page>_attention` shows next."""
+    if presenting(page):
+        return
+    key = f"{page}_model"
+    box = st.expander("The model", key=key, icon=":material/schema:", on_change="rerun",
+                      expanded=bool(st.session_state.get(key)))
+    if not box.open:
+        return
+    config = shown.ckpt.config
+    sizes = {kind: len(shown.axes(kind)[0]) for kind in shown.kinds}
+    diagram = figures.model_diagram(config.model_dump() | {"width": config.width}, source=sizes.get("encoder"),
+                                    target=sizes.get("decoder"), shown=(look.kind, look.layer))
+    with box:
+        _diagram(key=f"{page}_diagram", on_pick_change=partial(_picked, page),
+                 data={"diagram": diagram, "alt": figures.describe_diagram(diagram), "accent": ACCENT,
+                       "target": f"st-key-{page}_attention"})
+        st.caption(f"Shapes are (batch, tokens, width) for this text at this step; {config.n_heads} heads of "
+                   f"{config.width} work side by side in each attention. Thin lines past a block are what it is added "
+                   "to. Click an attention to see it below; the one shown is outlined.")
+
+
+def _picked(page: str) -> None:
+    state, picked = st.session_state, st.session_state[f"{page}_diagram"].pick
+    if picked is None:
+        return
+    state[f"{page}_kind"], state[f"{page}_layer"] = picked["kind"], picked["layer"]
+    state[f"{page}_pair"] = None
+    if state.get(f"{page}_of") == "mean_all":  # which is of no one layer
+        state[f"{page}_of"] = "head"

@@ -1,0 +1,40 @@
+"""Presenting: a page made for a projector, with large type, the keys that step, and nothing set up only once."""
+
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+STYLE = (Path(__file__).parent / "present.css").read_text()
+
+
+def presenting(page: str) -> bool:
+    """Whether this page is shown to a room."""
+    return bool(st.session_state.get(f"{page}_presenting"))
+
+
+def show_title(page: str, title: str) -> None:
+    """The title and the switch to presenting; while presenting, the way back alone."""
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_head"):
+        if presenting(page):
+            st.html(f"<style>{STYLE.replace('PAGE', page)}</style>")
+            st.button("Leave", key=f"{page}_leave", shortcut="Esc", on_click=partial(_present, page, False),
+                      help="Back to the whole page")
+        else:
+            st.title(title, anchor=False)
+            st.button("Present", key=f"{page}_present", icon=":material/present_to_all:", shortcut="F",
+                      on_click=partial(_present, page, True),
+                      help="For a projector: large type, the arrow keys and play at the speed chosen. Escape leaves.")
+
+
+def _present(page: str, on: bool) -> None:
+    st.session_state[f"{page}_presenting"] = on
+
+
+def places(page: str) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
+    """Where the tokens, the candidates and the attention go: under each other, or beside each other on a projector."""
+    if not presenting(page):
+        return *st.columns([3, 2], gap="large"), st.container()
+    left, right = st.columns([2, 3], gap="medium")
+    return left.container(), left.container(), right
