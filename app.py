@@ -26,6 +26,12 @@ page = st.navigation(
             help="Shakespeare, one character at a time, with every head of a decoder.",
         ),
         st.Page(
+            "pages/classify.py",
+            title="Classify",
+            icon=":material/label:",
+            help="Who is speaking? An encoder with pooling, and which token won each feature.",
+        ),
+        st.Page(
             "pages/by_hand.py",
             title="By hand",
             icon=":material/calculate:",
@@ -42,12 +48,6 @@ page = st.navigation(
             title="Positions",
             icon=":material/waves:",
             help="Sinusoidal, learned and rotary positions, and a head without them.",
-        ),
-        st.Page(
-            "pages/classify.py",
-            title="Classify",
-            icon=":material/label:",
-            help="Who is speaking? An encoder with pooling, and which token won each feature.",
         ),
     ],
     position="top",

@@ -33,6 +33,9 @@ PAGES = [
     ("write", "Write",
      "Shakespeare with a decoder alone, character by character: causal attention over all that was read, temperature "
      "and top-k, and links that bring back exactly this text."),
+    ("classify", "Classify",
+     "Who is speaking? An encoder with max pooling on a passage of Shakespeare: the probabilities, which token won "
+     "each feature, what it adds; and the smallest training run there is, two sentences, to watch from start to end."),
     ("by_hand", "By hand",
      "Attention on one sentence with every number in sight, from the ids to a whole block; why the scores are divided "
      "by √d_k, how heads fold into the batch, three well-known slips, and the same steps in a trained head."),
@@ -42,9 +45,6 @@ PAGES = [
     ("positions", "Positions",
      "How a model knows the order of its tokens: sinusoidal curves and their wavelengths, learned and rotary "
      "positions, and what a head does when they are left out."),
-    ("classify", "Classify",
-     "Who is speaking? An encoder with max pooling on a passage of Shakespeare: the probabilities, which token won "
-     "each feature, what it adds; and the smallest training run there is, two sentences, to watch from start to end."),
 ]
 HEADLINE, LAYER, HEAD = "I like red wine.", 1, 3
 

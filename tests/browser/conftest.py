@@ -35,14 +35,15 @@ FLAGS = (
 )
 START_S = 120  # importing torch and streamlit on two busy cores
 IDLE_MS = 30_000
-# The script has ended, nothing still loads and components have drawn themselves, for 300 ms in a row: a key press takes a
-# moment to reach the server.
+# The script has ended, nothing still loads and components have drawn themselves, for 300 ms in a row: a key press takes
+# a moment to reach the server.
 IDLE = """() => {
   const app = document.querySelector('[data-testid="stApp"]');
   const drawn = ({ shadowRoot }) => shadowRoot?.querySelector("div > div > *")
     && !shadowRoot.querySelector(".controls > output:empty, .attention-view:empty");
   const components = [...document.querySelectorAll('[data-testid="stBidiComponentIsolated"]')];
-  const busy = !app || !components.every(drawn) || ["running", "initial", "rerunRequested"].includes(app.getAttribute("data-test-script-state"))
+  const running = ["running", "initial", "rerunRequested"].includes(app?.getAttribute("data-test-script-state"));
+  const busy = !app || running || !components.every(drawn)
     || document.querySelector('[data-testid="stSkeleton"], [data-testid="stSpinner"]');
   if (busy) { window.idleSince = undefined; return false; }
   window.idleSince ??= performance.now();

@@ -105,7 +105,7 @@ function paintMatrix(context, box, { info, stage, look, cell: [cw, ch], gutter, 
     else text(context, label, x(k) + cw / 2, top - 10, { colour: theme.ink, align: "center", weight, size });
   }
   text(context, theme.brief ? "key" : "key: the token looked at", left, box.y + 8, { colour: theme.muted, size: 12 });
-  text(context, theme.brief ? "query" : "query: the token that looks", box.x + 8, top + 2, { colour: theme.muted, size: 12, turn: -Math.PI / 2, align: "right" });
+  text(context, theme.brief || height < 180 ? "query" : "query: the token that looks", box.x + 8, top + 2, { colour: theme.muted, size: 12, turn: -Math.PI / 2, align: "right" });
 }
 
 // All heads of a kind in one bitmap, `dots` by `rows` pixels each. Hovering and choosing change none of it, so it is kept.
