@@ -100,7 +100,7 @@ export default function ({ data, parentElement, setStateValue }) {
   document.addEventListener("keydown", onkeydown, { signal: window.headsUpKeys.signal });
   // what a mouse has chosen among does not keep the arrow keys; reached by keyboard (detail is 0) it does
   document.addEventListener("click", (event) => {
-    if (event.detail && event.composedPath()[0].closest?.("[role=radio], [role=tab], canvas")) setTimeout(() => document.activeElement?.blur(), 0);
+    if (event.detail && event.composedPath()[0].closest?.("[role=radio], canvas")) setTimeout(() => document.activeElement?.blur(), 0);
   }, { capture: true, signal: window.headsUpKeys.signal });
   if (last !== null && state.target >= last && state.playing) play(false);
   show();
