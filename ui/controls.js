@@ -99,8 +99,12 @@ export default function ({ data, parentElement, setStateValue }) {
   window.headsUpKeys = new AbortController();
   document.addEventListener("keydown", onkeydown, { signal: window.headsUpKeys.signal });
   // what a mouse has chosen among does not keep the arrow keys; reached by keyboard (detail is 0) it does
+  // seen when the button goes down: a tab's content may move it away before the button is up
+  document.addEventListener("pointerdown", (event) => {
+    state.pressed = event.composedPath()[0].closest?.("[role=radio], [role=tab], canvas");
+  }, { capture: true, signal: window.headsUpKeys.signal });
   document.addEventListener("click", (event) => {
-    if (event.detail && event.composedPath()[0].closest?.("[role=radio], canvas")) setTimeout(() => document.activeElement?.blur(), 0);
+    if (event.detail && (state.pressed || event.composedPath()[0].closest?.("[role=radio]"))) setTimeout(() => document.activeElement?.blur(), 0);
   }, { capture: true, signal: window.headsUpKeys.signal });
   if (last !== null && state.target >= last && state.playing) play(false);
   show();

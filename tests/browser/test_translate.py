@@ -148,7 +148,7 @@ def test_keys_in_the_text_box_move_the_caret_and_type(open_translate, path, show
     shows(page, path[3])
 
 
-def test_arrow_keys_step_after_a_click_on_an_example_and_a_head(open_translate, reached):
+def test_arrow_keys_step_after_a_click_on_an_example_a_head_and_a_tab(open_translate, reached):
     page = open_translate()
     page.get_by_role("radio", name="I am cold.").click()
     reached(page, text="I am cold.")
@@ -162,6 +162,10 @@ def test_arrow_keys_step_after_a_click_on_an_example_and_a_head(open_translate, 
     reached(page, kind="encoder")
     page.keyboard.press("ArrowRight")
     reached(page, step=3)
+    page.get_by_role("tab", name="Numbers").click()
+    page.keyboard.press("ArrowLeft")
+    reached(page, step=2, head=2, layer=1)
+    expect(page.get_by_role("tab", name="Numbers")).to_have_attribute("aria-selected", "true")
 
 
 # candidates and branches
