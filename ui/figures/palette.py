@@ -5,18 +5,13 @@ import numpy as np
 # colour blindness and a grey printer.
 SEQUENTIAL = ("#f1f9f3", "#baecd3", "#78dac3", "#17c3be", "#09abb6", "#008fa9", "#057298", "#03588a", "#144077",
               "#1e2852", "#16152b")
-# From more of the second, over none, to more of the first: orange and blue stay apart for every eye.
-DIVERGING = {False: ("#7f3b08", "#c8670a", "#f6b15e", "#f7f7f5", "#8cc0e8", "#1f78b4", "#0b3c6f"),
-             True: ("#fdd9a5", "#f39a3c", "#a8560c", "#15191f", "#175a92", "#4aa3df", "#c3e2fa")}
 ACCENT = "#e66100"       # the newest token, the chosen head, the chosen candidate; apart from the ramp for every eye
 BAR = "#2a8fb5"          # a plain quantity
 MUTED = "#8c929b"        # left out, or not allowed; readable on white and on black
 ALLOWED = "#03588a"      # a mask that says yes, under white ticks
 FORBIDDEN = "rgba(140, 146, 155, 0.22)"
 CLEAR = "rgba(0, 0, 0, 0)"
-NEGATIVE = {True: "#d9605f", False: "#b2182b"}  # by dark: the ends of what has a sign, red and blue from the page's own
-ZERO = {True: "#0b1016", False: "#ffffff"}
-POSITIVE = {True: "#4a97e6", False: "#1c64ab"}
+ZERO = {True: "#0b1016", False: "#ffffff"}  # by dark: the page itself, behind labels that stay in place
 INK = {True: "#f0f2f6", False: "#262730", None: None}  # by dark: labels at full contrast; None is the theme's own grey
 # From below zero to above, through the page's own end of lightness; apart for every kind of colour blindness.
 DIVERGING = {True: ("#ffad5c", "#20232b", "#5cc1ee"), False: ("#b35806", "#f7f7f7", "#03588a")}
