@@ -5,9 +5,9 @@ import streamlit as st
 from transformer.checkpoint import CheckpointError, describe
 from transformer.decoding import steps
 from ui import figures
+from ui.arrival import through_the_router
 from ui.attention_view import source_line
 from ui.resources import ROOT, opened
-from ui.stepper import through_the_router
 
 through_the_router()
 st.session_state["visited"] = "home"

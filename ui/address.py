@@ -1,17 +1,15 @@
 """The address bar of a page whose picture is decided by its widgets alone: read on arrival, written back after."""
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import isfinite
-from urllib.parse import quote
 
 import streamlit as st
 
+from ui.arrival import arrived, put_address
 from ui.attention_view import look_param
-from ui.stepper import through_the_router
-from ui.walk import LONGEST_LINK, LOOK
+from ui.walk import LOOK, fits_a_link
 
 
 @dataclass(frozen=True)
@@ -77,20 +75,14 @@ def _within(value: str, *, least: int, most: int) -> int:
 
 
 def arrive_at(page: str, fields: Mapping[str, Field]) -> None:
-    """Put the values of an address that somebody has just come by into the page's widgets, keyed <page>_<name>.
-
-    A rerun under way can still carry an address that this page wrote a moment ago: those are not arrivals.
-    """
-    through_the_router()
-    state, params = st.session_state, st.query_params.to_dict()
-    seen: deque = state.setdefault(f"{page}_addresses", deque(maxlen=200))
-    entered, state["visited"] = state.get("visited") != page, page
-    if f"{page}_arrived" in state and (not params or (params in seen and not entered)):
+    """Put the values of an address that somebody has just come by into the page's widgets, keyed <page>_<name>."""
+    state = st.session_state
+    params = arrived(page, known=f"{page}_arrived" in state)
+    if params is None:
         for name in fields:  # Streamlit drops what belongs to a widget that was not drawn
             if f"{page}_{name}" not in state:
                 state[f"{page}_{name}"] = state[f"{page}_arrived"][name]
         return
-    seen.append(params)
     found = {}
     for name, field in fields.items():
         try:
@@ -109,9 +101,7 @@ def leave_at(page: str, fields: Mapping[str, Field], *, checkpoint: str | None =
     params = {"checkpoint": checkpoint} if checkpoint else {}
     written = {name: field.write(state[f"{page}_{name}"]) for name, field in fields.items()}
     params |= {name: value for name, value in written.items() if value is not None}
-    if sum(len(quote(name + value, safe="")) + 2 for name, value in params.items()) > LONGEST_LINK:
+    if not fits_a_link(params):
         st.caption("These sentences are too long for a link: the address leaves them out.")
         params = {name: value for name, value in params.items() if not (name in fields and fields[name].long)}
-    if params != st.query_params.to_dict():
-        state[f"{page}_addresses"].append(params)
-        st.query_params.from_dict(params)
+    put_address(page, params)

@@ -1,19 +1,17 @@
 """What Translate and Write share: the checkpoint, the walk through the text, its controls, candidates and branches."""
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import streamlit as st
-from streamlit.runtime.pages_manager import PagesManager
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from transformer.attention_view.message import Look
 from transformer.checkpoint import Checkpoint, CheckpointError, Description
 from transformer.decoding import Sampling
 from ui import figures
+from ui.arrival import arrived, put_address
 from ui.attention_view import look_params, take_look
 from ui.present import presenting
 from ui.resources import Entry, entries, opened
@@ -29,28 +27,11 @@ _controls = st.components.v2.component(
     js=(HERE / "controls.js").read_text())
 
 
-def through_the_router() -> None:
-    """Run app.py first, which a folder named `pages` keeps a deep link of a cold `streamlit run` from doing."""
-    if PagesManager.uses_pages_directory:
-        PagesManager.uses_pages_directory = False
-        st.rerun()
-
-
 def arrive(page: str, *, text: str, temperature: float = 0.0) -> Link | None:
-    """The link by which somebody has just come to this page, its values put into the page's widgets; else None.
-
-    A rerun under way can still carry an address that this page wrote a moment ago: those are not arrivals. The
-    browser's Back and Forward are.
-    """
-    through_the_router()
-    params = st.query_params.to_dict()
-    seen: deque = st.session_state.setdefault(f"{page}_addresses", deque(maxlen=200))
-    entered, st.session_state["visited"] = st.session_state.get("visited") != page, page
-    known = f"{page}_text" in st.session_state
-    back = get_script_run_ctx().is_history_navigation
-    if known and (not params or (params in seen and not entered and not back)):
+    """The link by which somebody has just come to this page, its values put into the page's widgets; else None."""
+    params = arrived(page, known=f"{page}_text" in st.session_state)
+    if params is None:
         return None
-    seen.append(params)
     link = Link.read(params)
     link = replace(link, text=text if link.text is None else link.text,
                    temperature=temperature if link.temperature is None else link.temperature)
@@ -72,10 +53,7 @@ def leave_address(page: str, ckpt: Checkpoint, walk: Walk, look: Look, more: Map
     params, whole = link.params()
     if not whole:
         st.caption("This text is too long for a link: the address leaves out the text and the choices made in it.")
-    # the first is what the browser had when it asked for this run; a later address may be on its way to it
-    if params != st.query_params.to_dict() or params != state[f"{page}_addresses"][-1]:
-        state[f"{page}_addresses"].append(params)
-        st.query_params.from_dict(params)
+    put_address(page, params)
 
 
 def choose_checkpoint(page: str, fits: Callable[[Description], bool]) -> Checkpoint:

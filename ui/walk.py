@@ -132,6 +132,11 @@ def write_choices(choices: Mapping[int, int]) -> str:
     return ",".join(f"{index}:{id}" for index, id in sorted(choices.items()))
 
 
+def fits_a_link(params: Mapping[str, str]) -> bool:
+    """Whether query parameters are short enough to be sent around."""
+    return sum(len(quote(name + value, safe="")) + 2 for name, value in params.items()) <= LONGEST_LINK
+
+
 @dataclass(frozen=True)
 class Link:
     """All that decides the picture, as a query string holds it. What cannot be read falls back to the default."""
@@ -173,7 +178,7 @@ class Link:
             "top_k": self.top_k or None, "seed": self.seed or None, "step": self.step,
             **self.look, "model": "open" if self.model else None, "present": "1" if self.present else None}
         found = {name: str(value) for name, value in values.items() if value is not None} | dict(self.more)
-        if sum(len(quote(name + value, safe="")) + 2 for name, value in found.items()) <= LONGEST_LINK:
+        if fits_a_link(found):
             return found, True
         gone = {"text", "choices", "step", *self.more}
         return {name: value for name, value in found.items() if name not in gone}, False

@@ -1,14 +1,12 @@
 """What the address of By hand says, brought into range, and the settings that its widgets are set to."""
 
-from collections import deque
 from collections.abc import Mapping
-from urllib.parse import quote
 
 import streamlit as st
 
 from transformer.by_hand import BOUNDS, SCALES, SENTENCE, Settings
-from ui.stepper import through_the_router
-from ui.walk import LONGEST_LINK
+from ui.arrival import arrived, put_address
+from ui.walk import fits_a_link
 
 PAGE = "by_hand"
 PARTS = {"steps": "Step by step", "scale": "Why √d_k", "batch": "Heads in the batch", "slips": "Three slips",
@@ -42,17 +40,11 @@ def read(params: Mapping[str, str]) -> dict[str, object]:
 
 
 def arrive() -> None:
-    """Put the address into the widgets where somebody has just come by it.
-
-    A rerun under way can still carry an address that this page wrote a moment ago: those are not arrivals.
-    """
-    through_the_router()
-    state, params = st.session_state, st.query_params.to_dict()
-    seen: deque = state.setdefault(f"{PAGE}_addresses", deque(maxlen=200))
-    entered, state["visited"] = state.get("visited") != PAGE, PAGE
-    if f"{PAGE}_text" in state and (not params or (params in seen and not entered)):
+    """Put the address into the widgets where somebody has just come by it."""
+    state = st.session_state
+    params = arrived(PAGE, known=f"{PAGE}_text" in state)
+    if params is None:
         return
-    seen.append(params)
     for name, value in read(params).items():
         state[f"{PAGE}_{name}"] = value
 
@@ -66,12 +58,10 @@ def leave_address() -> None:
     params = {name: str(state[f"{PAGE}_{name}"]) for name in names if state.get(f"{PAGE}_{name}") is not None}
     if state[f"{PAGE}_positions"]:
         params["positions"] = "yes"
-    if sum(len(quote(name + value, safe="")) + 2 for name, value in params.items()) > LONGEST_LINK:
+    if not fits_a_link(params):
         st.caption("This sentence is too long for a link: the address leaves it out.")
         del params["text"]
-    if params != st.query_params.to_dict():
-        state[f"{PAGE}_addresses"].append(params)
-        st.query_params.from_dict(params)
+    put_address(PAGE, params)
 
 
 def settings() -> Settings:
