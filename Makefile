@@ -20,7 +20,7 @@ app:
 	@exec $(PYTHON) ui/serve.py $(if $(HOST),--host '$(HOST)') $(if $(PORT),--port '$(PORT)')
 
 test: lint chromium
-	$(PYTHON) -m pytest $(ARGS)
+	OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 2 --dist loadfile $(ARGS)
 
 lint:
 	+@sh -c "$$SETUP" setup .venv/test.stamp

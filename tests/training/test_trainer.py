@@ -272,7 +272,7 @@ def test_minutes_stop_early_and_leave_the_schedule_alone(tmp_path, whole):
 
 
 CHILD = """
-import os, signal, sys
+import os, signal, sys, torch
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -280,22 +280,36 @@ spec = spec_from_file_location("made_up", sys.argv[1])
 made_up = module_from_spec(spec)
 spec.loader.exec_module(made_up)
 made_up.tasks.corpus = lambda name, data_dir=None: made_up.PAIR_CORPUS
+torch.set_num_threads(int(sys.argv[3]))
 run = made_up.make(Path(sys.argv[2]), optimizer="muon")
 made_up.at(run, 6, lambda: os.kill(os.getpid(), signal.SIGTERM))
 print(run.run())
 """
 
 
-def test_sigterm_saves_and_exits_and_another_process_goes_on_exactly(tmp_path, whole):
-    result = subprocess.run([sys.executable, "-c", CHILD, __file__, str(tmp_path)], cwd=ROOT, timeout=120,
+@pytest.fixture
+def threads():
+    """threads(2): torch computes with so many, until the test ends."""
+    before = torch.get_num_threads()
+    yield torch.set_num_threads
+    torch.set_num_threads(before)
+
+
+def test_sigterm_saves_and_exits_and_another_process_goes_on_exactly(tmp_path, threads):
+    folder, unbroken = tmp_path / "stopped", tmp_path / "whole"
+    result = subprocess.run([sys.executable, "-c", CHILD, __file__, str(folder), "2"], cwd=ROOT, timeout=120,
                             capture_output=True, text=True)
     assert (result.returncode, result.stdout) == (0, "stopped\n"), result.stderr
-    about = status(tmp_path)
+    about = status(folder)
     assert about | {"state": "stopped", "why": None, "step": 7} == about
     assert about["pid"] not in (os.getpid(), None)
-    assert checkpoint.load(tmp_path / "last").description.step == 7
-    make(tmp_path, optimizer="muon").run()
-    assert_same(outcome(tmp_path), whole({"optimizer": "muon"}))
+    assert checkpoint.load(folder / "last").description.step == 7
+    threads(1)
+    make(folder, optimizer="muon").run()
+    assert torch.get_num_threads() == 1
+    threads(2)
+    make(unbroken, optimizer="muon").run()
+    assert_same(outcome(folder), outcome(unbroken))
 
 
 def test_sigterm_is_handled_only_while_training(tmp_path):

@@ -69,6 +69,7 @@ class Trainer:
         self.optimizers = make_optimizers(self.model, config.train)
         self.step, self.factor, self.stale, self.best, self.seconds = 0, 1.0, 0, float("inf"), 0.0
         self.loss, self.tokens = 0.0, 0  # since the last row of metrics
+        self.threads = torch.get_num_threads()  # sums are split among them: another number, other last bits
         self.stopping = threading.Event()
         half = config.train.precision == "bfloat16" or (
             config.train.precision == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported())
@@ -91,6 +92,8 @@ class Trainer:
         watch is called with every row of metrics. Raises TrainingError where the loss is no longer a number.
         """
         main = threading.current_thread() is threading.main_thread()  # no other may handle signals
+        threads = torch.get_num_threads()
+        torch.set_num_threads(self.threads)
         handler = signal.signal(signal.SIGTERM, lambda *_: self.stopping.set()) if main else None
         until = time.monotonic() + 60 * minutes if minutes else float("inf")
         self._status("running")
@@ -102,6 +105,7 @@ class Trainer:
             self._status("failed", why=str(error) or type(error).__name__)
             raise
         finally:
+            torch.set_num_threads(threads)
             if main:
                 signal.signal(signal.SIGTERM, handler or signal.SIG_DFL)
         return state
@@ -220,7 +224,8 @@ class Trainer:
             for parameter, values in optimizer.state_dict()["state"].items():
                 for key, value in values.items():
                     tensors[f"optimizer.{i}.{parameter}.{key}"] = torch.as_tensor(value).detach().cpu().contiguous()
-        plain = {name: getattr(self, name) for name in ("step", "factor", "stale", "seconds", "loss", "tokens")}
+        plain = {name: getattr(self, name) for name in ("step", "factor", "stale", "seconds", "loss", "tokens",
+                                                       "threads")}
         return tensors, {**plain, "best": self.best if self.best < float("inf") else None}
 
     def _resume(self, last: Path) -> None:
