@@ -7,6 +7,8 @@ from pathlib import Path
 
 import orjson
 
+TAIL = 65_536  # bytes that surely hold the last row
+
 
 def append(path: Path, row: dict[str, object]) -> None:
     """Add one row in a single write, so that a reader never sees two rows mixed."""
@@ -20,15 +22,26 @@ def read(path: Path) -> list[dict[str, object]]:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
         return []
-    rows = []
-    for line in lines:
-        try:
-            row = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            continue
-        if isinstance(row, dict):
-            rows.append(row)
-    return rows
+    return [row for line in lines if (row := _row(line)) is not None]
+
+
+def _row(line: bytes) -> dict[str, object] | None:
+    try:
+        row = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def last(path: Path) -> dict[str, object]:
+    """The last whole row, without reading what comes before; empty where there is none."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
+            lines = file.read().split(b"\n")
+    except OSError:
+        return {}
+    return next((row for line in reversed(lines) if (row := _row(line)) is not None), {})
 
 
 def read_json(path: Path) -> dict[str, object]:

@@ -20,8 +20,9 @@ from transformer.evaluate import held_out_sum, loss_sum
 from transformer.model.models import Transformer
 from transformer.training import gpu, metrics, state
 from transformer.training.distributed import join
-from transformer.training.launch import identify
+from transformer.training.launch import ASKED_TO_STOP
 from transformer.training.optim import learning_rate, make_optimizers
+from transformer.training.process import identify
 from transformer.training.record import (
     SAMPLES,
     WEIGHT_SNAPSHOTS,
@@ -126,6 +127,7 @@ class Trainer:
         main = threading.current_thread() is threading.main_thread()  # no other may handle signals
         handlers = {number: signal.signal(number, self._asked) for number in (signal.SIGTERM, signal.SIGINT)
                     } if main else {}
+        (self.folder / ASKED_TO_STOP).unlink(missing_ok=True)  # from before
         threads = torch.get_num_threads()
         torch.set_num_threads(self.threads)
         until = time.monotonic() + 60 * minutes if minutes else float("inf")
@@ -186,6 +188,8 @@ class Trainer:
 
     def _should_stop(self, until: float) -> bool:
         """Whether any process was asked to stop, or the time is over; all get the same answer."""
+        if self.step % LOG_EVERY == 0 and (self.folder / ASKED_TO_STOP).exists():  # by somebody on another machine
+            self.stopping.set()
         return self.world.sum(self.stopping.is_set() or time.monotonic() > until)[0] > 0
 
     @property
