@@ -84,8 +84,8 @@ The dotted line is a head that looks at everything alike, and the left end of ea
 with random weights: a head does something of its own only where it leaves both. One place can count twice: for the
 second token, the previous token is also the first.
 
-The training loss is taken with dropout, and label smoothing where the run has it; the validation loss without, so it can
-be the lower one.
+The training loss is taken with dropout, and label smoothing where the run has it; the validation loss without, so it
+can be the lower one.
 
 The measures say **where** weight lies in a few pinned sentences, with the right answer given to the decoder. They do
 not say what is moved from there, nor whether the model needs it: a head with a clear pattern may be one that can be
