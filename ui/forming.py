@@ -112,8 +112,8 @@ def look_in_range(prefix: str, found: Forming) -> FormingLook:
 
 def sentence_label(sentence: Pinned) -> str:
     """A pinned sentence as one reads it."""
-    sides = ["".join(token for token in side if token not in SPECIAL).replace("▁", " ").strip()
-             for side in (sentence.source, sentence.target) if side]
+    sides = ["".join(f"▁{token}" if token == "<unk>" else token for token in side if token not in SPECIAL)
+             .replace("▁", " ").strip() for side in (sentence.source, sentence.target) if side]
     label = " → ".join(" ".join(side.replace("\n", " ↵ ").split()) for side in sides)
     return label if len(label) <= LONGEST_LABEL else label[:LONGEST_LABEL - 1] + "…"
 

@@ -71,9 +71,8 @@ function paintLosses(context, plot, { training, validation, steps, theme }) {
   paintCurve(context, plot, training, { colour: ink.training });
   paintCurve(context, plot, validation, { colour: ink.validation, width: 2.5, dash: [6, 4] });
   if (validation.length === 1) { context.fillStyle = ink.validation; context.fillRect(plot.x(validation[0][0]) - 3, plot.y(validation[0][1]) - 3, 6, 6); }
-  const right = plot.left + plot.width;
-  if (training.length) text(context, "━ training loss, nats", right, plot.top + 4, { colour: ink.training, align: "right", size: 13, weight: 600 });
-  if (validation.length) text(context, "╍ validation loss, nats", right, plot.top + 22, { colour: ink.validation, align: "right", size: 13, weight: 600 });
+  const named = [["━ training loss, nats", training, ink.training], ["╍ validation loss, nats", validation, ink.validation]].filter(([, points]) => points.length);
+  named.forEach(([words, , colour], i) => text(context, words, plot.left + 10, plot.bottom - 16 - 18 * (named.length - 1 - i), { colour, size: 13, weight: 600 }));
   if (!recorded) text(context, "no loss is recorded here", plot.left + 10, plot.top + plot.height / 2, { colour: theme.muted, size: 13 });
 }
 

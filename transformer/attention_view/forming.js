@@ -146,8 +146,12 @@ function mountForming(root, data, send) {
     parts.timeline.setAttribute("aria-label", `Loss over ${thousands(last)} training steps; the mark is at ${said}.`);
   };
   const gridOf = () => ({ info: info(), cells: snapshots().get(step()).cells, shape: [...sizes(), info().queries.length, info().keys.length], look: { ...look, of: "head" }, at: state.at, theme, scale: "sqrt" });
+  const gridHeight = (width) => { // as paintGrid lays it out
+    const [layers, heads] = sizes(), { queries, keys } = info(), tile = Math.max(4, Math.floor((width - 32) / heads) - 4);
+    return Math.min(480, 38 + layers * (4 + Math.max(14, Math.round(tile * Math.max(0.45, Math.min(1.2, queries.length / keys.length))))));
+  };
   const drawGrid = () => {
-    const [layers, heads] = sizes(), width = parts.grid.parentElement.clientWidth, height = Math.min(480, 40 + layers * (14 + Math.min(130, width / heads)));
+    const width = parts.grid.parentElement.clientWidth, height = gridHeight(width);
     state.tiles = paintGrid(resized(parts.grid, width, height), { x: 0, y: 0, width, height }, gridOf());
   };
   const matrixOf = (made) => ({ info: info(), stage: { values: weights(), high: 1 }, look: { stage: "weights", scale: "sqrt", pair: null }, ...made, scroll: [0, 0], newest: false, theme });
@@ -278,8 +282,8 @@ function mountForming(root, data, send) {
   const caption = () => [`${kindName()} attention as it forms: step ${thousands(step())}${loss() ? ` · ${loss()}` : ""}`,
     `${message.name} · training step ${step()} · kind ${look.kind} · sentence ${look.sentence}: ${tokens().label} · layer ${look.layer}, head ${look.head}`];
   const picture = () => {
-    const width = 1240, canvas = part("canvas"), made = matrixLayout(info(), 580), [layers, heads] = sizes();
-    const middle = Math.max(made.height + 40, Math.min(480, 40 + layers * (14 + Math.min(130, 580 / heads)))), context = resized(canvas, width, 250 + middle + 260, 2 / (window.devicePixelRatio || 1));
+    const width = 1240, canvas = part("canvas"), made = matrixLayout(info(), 580), middle = Math.max(made.height + 40, gridHeight(580) + 10);
+    const context = resized(canvas, width, 250 + middle + 260, 2 / (window.devicePixelRatio || 1));
     context.fillStyle = theme.page; context.fillRect(0, 0, width, 250 + middle + 260);
     caption().forEach((line, i) => text(context, line, 16, 20 + i * 22, { colour: i ? theme.muted : theme.ink, weight: i ? 400 : 700, size: i ? 13 : 17 }));
     const plot = plots.timeline({ x: 8, y: 62, width: width - 16, height: 170 });
