@@ -160,12 +160,12 @@ def test_a_line_is_hovered_and_clicked(opened):
       const canvas = root.state.parts.measures[1].canvas;
       canvas.scrollIntoView({ block: "center" });
       const box = canvas.getBoundingClientRect();
-      return [box.left + 44 + (box.width - 58), box.top, box.height];
+      return [box.left + 44 + (box.width - 58), box.top, box.height, root.state.most.value];
     }""")
     highest = max(((layer, head) for layer in range(3) for head in range(4)),
                   key=lambda at: expected(recorded(4000, "cross", *at))["diagonal"])
     value = expected(recorded(4000, "cross", *highest))["diagonal"]
-    x, y = where[0] - 1, where[1] + 12 + (where[2] - 36) * (1 - value)
+    x, y = where[0] - 1, where[1] + 12 + (where[2] - 36) * (1 - value / where[3])
     page.mouse.move(x, y)
     readout = page.locator(".readout[data-diagonal]")
     expect(readout).to_have_count(1)

@@ -15,14 +15,13 @@ function plotOf(box, last, [low, high]) {
 }
 
 function valueTicks(low, high, most) {
-  const rough = (high - low) / most, ten = 10 ** Math.floor(Math.log10(rough)), step = [1, 2, 5, 10].find((n) => n * ten >= rough) * ten;
+  const rough = (high - low) / most, ten = 10 ** Math.floor(Math.log10(rough)), step = [1, 2, 2.5, 5, 10].find((n) => n * ten >= rough) * ten;
   return Array.from({ length: Math.floor(high / step + 1e-9) - Math.ceil(low / step - 1e-9) + 1 }, (_, i) => Number(((Math.ceil(low / step - 1e-9) + i) * step).toPrecision(6)));
 }
 
 function stepTicks({ last, x }) {
-  const found = [[last, x(last) - 8]];
-  for (const step of [0, ...Array.from({ length: 12 }, (_, i) => 10 ** i)]) if (step < last && x(last) - x(step) > 64) found.push([step, x(step)]);
-  return found;
+  const tens = [0, ...Array.from({ length: 12 }, (_, i) => 10 ** i)].filter((step) => step < last && x(last) - x(step) > 64);
+  return [...tens, last];
 }
 
 const thousands = (step) => step.toLocaleString("en");
@@ -37,7 +36,7 @@ function paintAxes(context, plot, { theme, most = 4 }) {
   }
   context.strokeStyle = theme.muted;
   context.beginPath(); context.moveTo(left, top); context.lineTo(left, bottom); context.lineTo(left + width, bottom); context.stroke();
-  for (const [step, x] of stepTicks(plot)) text(context, thousands(step), x, bottom + 13, { colour: theme.muted, align: "center" });
+  for (const step of stepTicks(plot)) text(context, thousands(step), plot.x(step) + (step === plot.last ? MARGIN.right : 0), bottom + 13, { colour: theme.muted, align: step === plot.last ? "right" : "center" });
 }
 
 // points: [step, value] each; what is no number breaks the line.

@@ -20,16 +20,16 @@ function buildForming(root) {
   parts.readout.setAttribute("aria-live", "polite");
   for (const name of ["grid", "matrix"]) { parts[name].tabIndex = 0; parts[name].setAttribute("role", "application"); }
   for (const one of [parts.timeline, ...parts.measures.map((measure) => measure.canvas)]) one.setAttribute("role", "img");
-  root.replaceChildren(parts.bar, parts.now, parts.source, parts.timeline, parts.range, parts.note,
+  root.replaceChildren(parts.bar, parts.now, parts.source, parts.timeline, parts.range, parts.note, parts.readout,
     part("div", { className: "panes" }, part("div", { className: "side" }, parts.gridTitle, parts.grid), part("div", { className: "main" }, parts.headTitle, parts.matrix, parts.legend)),
-    parts.readout, part("div", { className: "measures" }, ...parts.measures.map((one) => part("figure", {}, one.words, one.canvas))),
+    part("div", { className: "measures" }, ...parts.measures.map((one) => part("figure", {}, one.words, one.canvas))),
     part("div", { className: "scroll" }, parts.table));
   return parts;
 }
 
 // Snapshots come once; later messages bring only new ones.
 function keepSnapshots(state, message) {
-  if (state.of !== message.of) Object.assign(state, { of: message.of, store: new Map(), made: new Map() });
+  if (state.of !== message.of) Object.assign(state, { of: message.of, store: new Map(), made: new Map(), most: undefined });
   for (const [key, steps] of Object.entries(message.sent)) {
     const found = state.store.get(key) ?? state.store.set(key, new Map()).get(key);
     const cells = message.arrays[`cells/${key}`], measures = message.arrays[`measures/${key}`];
@@ -120,6 +120,8 @@ function mountForming(root, data, send) {
     chooser("Save", [["", "as …"], ["png", "PNG"], ["csv", "CSV"]], "", (as) => as && save(as)),
   ].filter(Boolean));
 
+  const valued = (value) => Number.isFinite(value) ? value.toFixed(3) : "–";
+
   // painting; what scrubbing does not change is painted once and kept
   const kept = (name, width, height, paint) => {
     const id = [name, key(), width, height, dark, window.devicePixelRatio, steps.length, training.length, validation.length].join();
@@ -130,8 +132,16 @@ function mountForming(root, data, send) {
     }
     return state.made.get(name).canvas;
   };
+  const mostWeight = () => { // one scale for the three measures that are weights
+    const id = [key(), steps.length].join();
+    if (state.most?.id !== id) {
+      const all = steps.flatMap((one) => SHOWN.slice(1).flatMap(({ row }) => everyHead().map((head) => measured(one, row, ...head)).filter(Number.isFinite)));
+      state.most = { id, value: Math.min(1, Math.max(0.1, 1.06 * all.reduce((a, b) => Math.max(a, b), 0))) };
+    }
+    return state.most.value;
+  };
   const plots = { timeline: (box) => plotOf(box, last, lossRange(training, validation)),
-    measure: (box, { row }) => plotOf(box, last, [0, row ? 1 : Math.max(0.1, Math.log(look.kind === "decoder" ? info().queries.length : info().keys.length))]) };
+    measure: (box, { row }) => plotOf(box, last, [0, row ? mostWeight() : Math.max(0.1, Math.log(look.kind === "decoder" ? info().queries.length : info().keys.length))]) };
   const latestLoss = () => message.losses[index()][training.length ? 0 : 1];
   const overTimeline = (context, plot) => { paintMarker(context, plot, step(), { theme, handle: true }); paintDot(context, plot, step(), latestLoss() ?? NaN, { theme }); };
   const drawTimeline = () => {
@@ -166,11 +176,13 @@ function mountForming(root, data, send) {
   const overMeasure = (context, plot, { row }) => {
     paintMarker(context, plot, step(), { theme });
     const over = state.over ?? state.at;
-    if (over) paintCurve(context, plot, curve(row, ...over), { colour: theme.ink, width: 2 });
+    if (over) {
+      paintCurve(context, plot, curve(row, ...over), { colour: theme.ink, width: 2 });
+      text(context, `layer ${over[0]} · head ${over[1]}: ${valued(measured(step(), row, ...over))}`, plot.left + 6, plot.top, { colour: theme.ink, weight: 600 });
+    }
     paintCurve(context, plot, curve(row, look.layer, look.head), { colour: theme.accent, width: 3 });
     paintDot(context, plot, step(), measured(step(), row), { theme });
   };
-  const valued = (value) => Number.isFinite(value) ? value.toFixed(3) : "–";
   const drawMeasures = () => SHOWN.forEach((one, i) => {
     const { canvas, words } = parts.measures[i], width = canvas.parentElement.clientWidth, height = 170, plot = plots.measure({ x: 0, y: 0, width, height }, one);
     const context = resized(canvas, width, height);
