@@ -8,7 +8,7 @@ import streamlit as st
 
 from transformer.analysis.roles import even_attention, measure_heads
 from transformer.attention_view.message import FORMING_SCRIPT, FORMING_STYLE, pack
-from transformer.training.forming import Forming, Pinned
+from transformer.training.forming import Forming, Pinned, forming_stamp
 from ui import resources
 from ui.address import Field, choice, whole
 
@@ -41,14 +41,19 @@ def forming_fields() -> dict[str, Field]:
             **{f"forming_{name}": optional(whole(0, 0, 1_000)) for name in ("layer", "head", "sentence")}}
 
 
-def show_forming(prefix: str, folder: Path, *, dark: bool) -> None:
+def show_forming(prefix: str, folder: Path, *, dark: bool, every: float | None = 5.0) -> None:
     """The view of what a run or a checkpoint recorded; what is looked at is in session state under
     <prefix>_forming_<step, kind, layer, head, sentence>, and a page that uses `forming_fields` puts it in its address.
 
-    In a fragment that runs every few seconds new snapshots of a live run appear, and only these are sent.
+    every: seconds between looks for new snapshots of a run under way; the page runs again only where there are some,
+    and only these are sent. None where the page runs by itself.
     """
+    folder = Path(folder).resolve()
+    stamp = forming_stamp(folder)
+    if every and stamp[-1] == "running":
+        st.fragment(_watch, run_every=every)(folder, stamp)
     try:
-        found = resources.forming(Path(folder).resolve())
+        found = resources.forming(folder)
     except ValueError as error:
         st.error(str(error))
         return
@@ -92,6 +97,12 @@ not say what is moved from there, nor whether the model needs it: a head with a 
 switched off, and attention is not explanation (Jain and Wallace 2019). Weights were recorded in 8 bits, and are exact
 to about 0.004.
 """
+
+
+def _watch(folder: Path, drawn: tuple) -> None:
+    """Run the page again once there is more than what it has drawn."""
+    if forming_stamp(folder) != drawn:
+        st.rerun()
 
 
 def look_in_range(prefix: str, found: Forming) -> FormingLook:

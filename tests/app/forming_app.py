@@ -11,6 +11,5 @@ FIELDS = {"folder": text("", longest=1_000), **forming_fields()}
 
 st.set_page_config(layout="wide")
 arrive_at("forming", FIELDS)
-st.button("Again")
-show_forming("forming", Path(st.session_state["forming_folder"]), dark=False)
+show_forming("forming", Path(st.session_state["forming_folder"]), dark=False, every=0.5)
 leave_at("forming", FIELDS)

@@ -200,13 +200,11 @@ def test_a_live_run_goes_on_without_losing_the_readers_place(opened, settle, tmp
     drawn(page, "cross", 1, 2810, 0, 0)
     expect(page.get_by_role("button", name="Follow newest")).to_have_attribute("aria-pressed", "true")
     shutil.move(tmp_path / "3353", folder / "attention" / "3353.safetensors")
-    page.get_by_role("button", name="Again").click()
     drawn(page, "cross", 1, 3353, 0, 0)
     page.get_by_role("slider", name="Training step").focus()
     page.keyboard.press("ArrowLeft")
     drawn(page, "cross", 1, 2810, 0, 0)
     shutil.move(tmp_path / "4000", folder / "attention" / "4000.safetensors")
-    page.get_by_role("button", name="Again").click()
     expect(page.get_by_role("slider", name="Training step")).to_have_attribute("aria-valuetext", re.compile("of 44"))
     drawn(page, "cross", 1, 2810, 0, 0)
     page.get_by_role("button", name="Follow newest").click()
@@ -237,3 +235,27 @@ def test_nothing_scrolls_sideways(opened, page, width):
     page = opened(ROOT / "checkpoints" / "write")
     assert page.evaluate("document.scrollingElement.scrollWidth") <= width
     assert page.locator(".forming").evaluate("root => root.scrollWidth <= root.clientWidth")
+
+
+def test_what_was_lost_on_the_way_is_asked_for_again(opened):
+    page = opened(forming_step=685)
+    page.get_by_role("radio", name="Encoder").click()
+    drawn(page, "encoder", 1, 685, 0, 0)
+    page.locator(".forming").evaluate("root => root.state.store.get('1/cross').delete(685)")
+    page.get_by_role("radio", name="Cross").click()
+    drawn(page, "cross", 1, 685, 0, 0)
+    assert table(page)[1] == pytest.approx(expected(recorded(685, "cross", 0, 0)), abs=1e-4)
+
+
+def test_p_plays_and_stops_and_escape_leaves(opened):
+    page = opened(forming_step=0)
+    page.emulate_media(reduced_motion="reduce")  # one snapshot a second
+    page.get_by_role("slider", name="Training step").focus()
+    page.keyboard.press("p")
+    drawn(page, "cross", 1, 1, 0, 0)
+    page.keyboard.press("p")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    page.keyboard.press(" ")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()

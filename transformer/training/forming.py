@@ -63,7 +63,7 @@ class Forming:
 
 
 def forming_stamp(folder: Path) -> tuple:
-    """What changes when there is something new to read; cheap enough for every tick."""
+    """What changes when there is something new to read, the run's state last; cheap enough for every tick."""
     files = [(entry.name, (found := entry.stat()).st_size, found.st_mtime_ns) for entry in _entries(folder)]
     return (*sorted(files), _state(folder))
 
