@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import orjson
@@ -28,6 +29,33 @@ def read(path: Path) -> list[dict[str, object]]:
         if isinstance(row, dict):
             rows.append(row)
     return rows
+
+
+def read_json(path: Path) -> dict[str, object]:
+    """The object in a JSON file; empty where the file is not there, damaged, or something else."""
+    try:
+        value = orjson.loads(path.read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def tensorboard(folder: Path) -> Callable[[dict[str, object]], None]:
+    """What writes every row as TensorBoard events too, into tensorboard/. Raises ValueError where it is not there."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise ValueError("tensorboard=true needs the package tensorboard: pip install -r requirements/tensorboard.txt, "
+                         "or leave it out; metrics.jsonl has the same numbers") from None
+    writer = SummaryWriter(str(folder / "tensorboard"))
+
+    def write(row: dict[str, object]) -> None:
+        for name, value in row.items():
+            if name not in ("step", "time") and isinstance(value, int | float):
+                writer.add_scalar(name, value, row["step"], row.get("time"))
+        writer.flush()
+
+    return write
 
 
 def replace(path: Path, content: bytes) -> None:

@@ -18,6 +18,7 @@ from transformer.model.models import Transformer
 PINNED = ["I am cold.", "She is not as tall as her brother.", "Do you know where he lives?",
           "We have to go home before it gets dark."]
 LONGEST_PINNED = 24  # pieces
+SAMPLES = 4
 PINNED_TEXT = "First Citizen:\nBefore we proceed"
 
 
@@ -31,6 +32,7 @@ class Task:
     batches: PairBatches | WindowBatches | LabelledBatches
     held_out: list[Batch]
     pinned: list[Batch]  # one sequence each
+    samples: list[tuple[str, str]]  # held-out texts, and what should be said of them
     about: dict[str, object]  # corpus, its hash, how much of it is used
 
 
@@ -81,7 +83,7 @@ def _translation(config, found, tokenizer, source_tokenizer) -> Task:
     about = {"corpus": found.name, "corpus_sha256": found.sha256, "train_pairs": len(pairs),
              "left_out": len(train) - len(pairs), "validation": len(held_out), "tokenizer_sha256": tokenizer.digest}
     return Task(config, tokenizer, source_tokenizer, watched, batches(encode(held_out)).in_order(),
-                [watched.make([pair]) for pair in encode(known)], about)
+                [watched.make([pair]) for pair in encode(known)], held_out[:SAMPLES], about)
 
 
 def _language_model(config, found, tokenizer, _) -> Task:
@@ -98,7 +100,14 @@ def _language_model(config, found, tokenizer, _) -> Task:
              "tokenizer_sha256": tokenizer.digest}
     return Task(config, tokenizer, tokenizer, WindowBatches(ids, **options),
                 WindowBatches(held_out, **options).in_order(),
-                [Batch(None, pinned[:, :-1], pinned[:, 1:], pinned.shape[1] - 1)], about)
+                [Batch(None, pinned[:, :-1], pinned[:, 1:], pinned.shape[1] - 1)],
+                _beginnings(found.split("validation"), config.model.max_len), about)
+
+
+def _beginnings(text: str, max_len: int) -> list[tuple[str, str]]:
+    """Two places of a text, each as some of it and how it goes on."""
+    length = min(40, max_len // 2, len(text) // 4)
+    return [(text[at:at + length], text[at + length:at + 4 * length]) for at in (0, len(text) // 2)]
 
 
 def _classification(config, found, tokenizer, _) -> Task:
@@ -129,7 +138,7 @@ def _classification(config, found, tokenizer, _) -> Task:
     about = {"corpus": found.name, "corpus_sha256": found.sha256, "classes": list(found.classes),
              "train_texts": len(texts), "validation": len(others), "tokenizer_sha256": tokenizer.digest}
     return Task(config, tokenizer, tokenizer, batches(texts, config.train.word_dropout), batches(others).in_order(),
-                [batches([row]).in_order()[0] for row in pinned], about)
+                [batches([row]).in_order()[0] for row in pinned], held_out[:SAMPLES], about)
 
 
 @torch.no_grad()
