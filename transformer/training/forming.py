@@ -21,7 +21,7 @@ from transformer.config import ModelConfig
 from transformer.training import metrics
 
 MOST_BYTES = 10_000_000  # of weights held at once, over all snapshots
-MOST_PINNED, MOST_TOKENS, LONGEST_TOKEN = 4, 64, 100
+MOST_PINNED, MOST_TOKENS, LONGEST_TOKEN = 4, 256, 100
 MOST_HEADER, MOST_JSON, MOST_METRICS = 100_000, 1_000_000, 64_000_000  # bytes
 CURVE = 300  # points of a curve, evenly spaced by the logarithm of the step
 SNAPSHOT = re.compile(r"(\d{1,12})\.safetensors")
