@@ -21,6 +21,7 @@ def _joined(*names: str) -> str:
     return "\n".join((HERE / name).read_text("utf-8") for name in names)
 
 
+SHARED_SCRIPT = _joined(*SHARED)
 SCRIPT, STYLE = _joined(*SHARED, "lines.js", "view.js"), _joined("view.css")
 FORMING_SCRIPT, FORMING_STYLE = _joined(*SHARED, "curves.js", "forming.js"), _joined("view.css", "forming.css")
 TYPES = {"float32": "f4", "uint8": "u1", "uint16": "u2"}

@@ -39,13 +39,13 @@ def record_attention(folder: Path, step: int, model: Transformer, task: Task) ->
     folder.mkdir(exist_ok=True)
     tensors = {f"{i}.{kind}": weights for i, found in enumerate(pinned_attention(model, task.pinned))
                for kind, weights in found.items()}
-    metrics.replace(folder / f"{step}.safetensors", save(tensors, metadata={"step": str(step)}))
     if not (folder / "pinned.json").exists():
         target, source = task.tokenizer, task.source_tokenizer
         metrics.write_json(folder / "pinned.json", [
             {"source": None if b.src is None else [source.piece(i) for i in b.src[0].tolist()],
              "target": None if b.tgt is None else [target.piece(i) for i in b.tgt[0].tolist()]}
             for b in task.pinned])
+    metrics.replace(folder / f"{step}.safetensors", save(tensors, metadata={"step": str(step)}))
     return sum(tensor.numel() for tensor in tensors.values())
 
 
