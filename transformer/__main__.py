@@ -17,20 +17,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JS
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps")]
 
 
-def settings(pairs: list[str]) -> dict[str, object]:
-    """["d_model=16", "norm=post"] as values; raises ValueError for one without '='."""
-    found = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals:
-            raise ValueError(f"--set {pair!r} has no '='; write --set key=value")
-        try:
-            found[key] = orjson.loads(value)
-        except orjson.JSONDecodeError:
-            found[key] = value
-    return found
-
-
 def report(result: dict[str, object], as_json: bool) -> None:
     if as_json:
         print(orjson.dumps(result).decode(), flush=True)
@@ -51,7 +37,7 @@ def train(
     as_json: AsJson = False,
 ) -> None:
     """Train a model, or go on with one that was stopped."""
-    from transformer.config import RunConfig
+    from transformer.config import RunConfig, settings
     from transformer.presets import preset as find_preset
     from transformer.training.trainer import Trainer, choose_device
 
