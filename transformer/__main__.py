@@ -88,6 +88,31 @@ def train(
 
 
 @app.command()
+def check(
+    preset: Annotated[str, typer.Option(help="A named configuration; see transformer/presets.py.")] = "translate",
+    steps: Annotated[int | None, typer.Option(help="Optimizer steps of the run that is checked.")] = None,
+    device: Device = "auto",
+    set_: Annotated[list[str], typer.Option("--set", help="Any setting, as key=value; again for more.")] = [],  # noqa: B006
+    as_json: AsJson = False,
+) -> None:
+    """Say what a run would be, by its first ten steps: its data, parameters, memory and time, and what does not fit."""
+    from transformer.presets import preset as find_preset
+    from transformer.training.check import check as run
+    from transformer.training.check import summary
+    from transformer.training.trainer import choose_device
+
+    config = find_preset(preset).set(settings(set_) | ({"steps": steps} if steps else {}))
+    found = run(config, device=choose_device(device), watch=lambda said: console.print(said, highlight=False))
+    if as_json:
+        report(found, True)
+    else:
+        for line in summary(found):
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+    if any(problem["level"] == "error" for problem in found["problems"]):
+        raise typer.Exit(1)
+
+
+@app.command()
 def export(
     run: Annotated[Path, typer.Argument(help="A run folder, or one checkpoint folder of it.")],
     out: Annotated[Path, typer.Option(help="The checkpoint folder to write, such as checkpoints/translate.")],

@@ -11,6 +11,7 @@ import torch
 from transformer.analysis.masks import Learned, learn_digits
 from transformer.checkpoint import Checkpoint, CheckpointError, Description, describe, find, load
 from transformer.data.corpora import LabelledCorpus, PairCorpus, at_hand, corpus
+from transformer.data.own import is_own
 from transformer.training.forming import Forming, forming_stamp, read_forming
 
 torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
@@ -61,13 +62,19 @@ def forming(folder: Path) -> Forming | None:
 
 
 @st.cache_resource(max_entries=2, show_spinner="Reading the corpus…")
-def _corpus(name: str) -> PairCorpus | LabelledCorpus:
+def _corpus(name: str, written: int = 0) -> PairCorpus | LabelledCorpus:
     return corpus(name)
 
 
 def sentences(name: str) -> PairCorpus | None:
     """A corpus of sentence pairs if it is on this machine; a page never starts a download by itself."""
-    return _corpus(name) if at_hand(name) else None
+    if not is_own(name):
+        return _corpus(name) if at_hand(name) else None
+    try:  # a file of one's own may have been changed or broken since
+        found = _corpus(name, Path(name).stat().st_mtime_ns)
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, PairCorpus) else None
 
 
 @st.cache_resource(show_spinner="Training two tiny decoders on random digits…")
