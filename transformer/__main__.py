@@ -17,20 +17,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JS
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps")]
 
 
-def settings(pairs: list[str]) -> dict[str, object]:
-    """["d_model=16", "norm=post"] as values; raises ValueError for one without '='."""
-    found = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals:
-            raise ValueError(f"--set {pair!r} has no '='; write --set key=value")
-        try:
-            found[key] = orjson.loads(value)
-        except orjson.JSONDecodeError:
-            found[key] = value
-    return found
-
-
 def report(result: dict[str, object], as_json: bool) -> None:
     if as_json:
         print(orjson.dumps(result).decode(), flush=True)
@@ -51,7 +37,7 @@ def train(
     as_json: AsJson = False,
 ) -> None:
     """Train a model, or go on with one that was stopped."""
-    from transformer.config import RunConfig
+    from transformer.config import RunConfig, read_settings
     from transformer.presets import preset as find_preset
     from transformer.training.trainer import Trainer, choose_device
 
@@ -63,7 +49,7 @@ def train(
         if (out / "metrics.jsonl").exists():
             raise ValueError(f"{out} holds a run already; add --resume to go on with it, or choose another --out")
         config = find_preset(preset)
-    config = config.set(settings(set_) | ({"steps": steps} if steps else {}))
+    config = config.set(read_settings(set_) | ({"steps": steps} if steps else {}))
     trainer = Trainer(out, config, device=choose_device(device))
     if not trainer.first:  # of several processes one speaks
         console.quiet, as_json = True, False
@@ -96,12 +82,13 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Say what a run would be, by its first ten steps: its data, parameters, memory and time, and what does not fit."""
+    from transformer.config import read_settings
     from transformer.presets import preset as find_preset
     from transformer.training.check import check as run
     from transformer.training.check import summary
     from transformer.training.trainer import choose_device
 
-    config = find_preset(preset).set(settings(set_) | ({"steps": steps} if steps else {}))
+    config = find_preset(preset).set(read_settings(set_) | ({"steps": steps} if steps else {}))
     found = run(config, device=choose_device(device), watch=lambda said: console.print(said, highlight=False))
     if as_json:
         report(found, True)

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
+import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Fraction = Annotated[float, Field(ge=0.0, lt=1.0)]
@@ -152,3 +153,17 @@ class RunConfig(Config):
             known = ", ".join(sorted({*ModelConfig.model_fields, *TrainConfig.model_fields}))
             raise ValueError(f"unknown setting {', '.join(sorted(unknown))}; known are {known}")
         return RunConfig(model=self.model.replace(**model), train=self.train.replace(**train))
+
+
+def read_settings(pairs: list[str]) -> dict[str, object]:
+    """["d_model=16", "norm=post"] as values for `RunConfig.set`; raises ValueError for one without '='."""
+    found = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise ValueError(f"--set {pair!r} has no '='; write --set key=value")
+        try:
+            found[key] = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            found[key] = value
+    return found

@@ -12,6 +12,7 @@ from transformer.analysis.masks import Learned, learn_digits
 from transformer.checkpoint import Checkpoint, CheckpointError, Description, describe, find, load
 from transformer.data.corpora import LabelledCorpus, PairCorpus, at_hand, corpus
 from transformer.data.own import is_own
+from transformer.training.curves import Curves
 from transformer.training.forming import Forming, forming_stamp, read_forming
 
 torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
@@ -33,11 +34,12 @@ def home() -> Path:
 
 
 def entries() -> list[Entry]:
-    """Every checkpoint at hand: those that come with the app, uploaded and imported ones, and the best of each run."""
-    places = ROOT / "checkpoints", home() / "uploads", home() / "imports"  # pages open with the first
+    """Every checkpoint at hand: those that come with the app, those kept of runs, uploaded and imported ones."""
+    places = (ROOT / "checkpoints", home() / "checkpoints", home() / "uploads",
+              home() / "imports")  # pages open with the first
     found = []
     shipped = sorted(find(places[0]), key=lambda folder: folder.name != "translate")  # what a page that takes any shows
-    for folder in [*shipped, *chain.from_iterable(map(find, places[1:])), *sorted((home() / "runs").glob("*/best"))]:
+    for folder in [*shipped, *chain.from_iterable(map(find, places[1:]))]:
         try:
             found.append(Entry(folder, describe(folder)))
         except CheckpointError as error:
@@ -54,6 +56,18 @@ def opened(folder: Path, id: str) -> Checkpoint:
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _forming(folder: Path, stamp: tuple) -> Forming | None:
     return read_forming(folder)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def curves(folder: Path) -> Curves:
+    """The metrics of a run, followed for all who watch it."""
+    return Curves(folder / "metrics.jsonl")
+
+
+@st.cache_resource
+def watchers() -> dict[str, float]:
+    """Sessions that watch a run -> when they last looked, by the monotonic clock."""
+    return {}
 
 
 def forming(folder: Path) -> Forming | None:
