@@ -1,12 +1,35 @@
-"""A transformer whose attention can be looked at: load a checkpoint, step it, read every head."""
+"""A transformer whose attention can be looked at: load a checkpoint, step it, read every head.
 
-from transformer.attention_view.html import show
-from transformer.beam import beam_tree
-from transformer.checkpoint import Checkpoint, load
-from transformer.data.corpora import corpus
-from transformer.decoding import Candidate, Sampling, Step, next_step, start, steps
-from transformer.reading import attend
-from transformer.search import translate
+What is named here is imported when it is first used, so that a process that only waits or lists needs no PyTorch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from transformer.attention_view.html import show
+    from transformer.beam import beam_tree
+    from transformer.checkpoint import Checkpoint, load
+    from transformer.data.corpora import corpus
+    from transformer.decoding import Candidate, Sampling, Step, next_step, start, steps
+    from transformer.reading import attend
+    from transformer.search import translate
+
+_HOMES = {"attention_view.html": ("show",), "beam": ("beam_tree",), "checkpoint": ("Checkpoint", "load"),
+          "data.corpora": ("corpus",), "decoding": ("Candidate", "Sampling", "Step", "next_step", "start", "steps"),
+          "reading": ("attend",), "search": ("translate",)}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = ["Candidate", "Checkpoint", "Sampling", "Step", "attend", "beam_tree", "corpus", "load", "next_step", "show",
            "start", "steps", "translate"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -56,8 +56,8 @@ def train(
     from transformer.training.trainer import Trainer, choose_device
 
     if resume:
-        if not (out / "last").exists() and not (out / ".last.old").exists():
-            raise ValueError(f"{out} has no last/ to resume from; leave --resume out to start")
+        if not (out / "config.json").exists():
+            raise ValueError(f"{out} holds no run to resume; leave --resume out to start one")
         config = RunConfig.model_validate_json((out / "config.json").read_bytes())
     else:
         if (out / "metrics.jsonl").exists():
@@ -65,6 +65,8 @@ def train(
         config = find_preset(preset)
     config = config.set(settings(set_) | ({"steps": steps} if steps else {}))
     trainer = Trainer(out, config, device=choose_device(device))
+    if not trainer.first:  # of several processes one speaks
+        console.quiet, as_json = True, False
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
                TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.fields[numbers]}")]
     seen: dict[str, object] = {}

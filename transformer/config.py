@@ -116,6 +116,8 @@ class TrainConfig(Config):
     label_smoothing: Fraction = 0.1
     clip: Annotated[float, Field(gt=0.0, le=1e6)] | None = 1.0  # gradient norm
     precision: Literal["auto", "float32", "bfloat16"] = "auto"  # auto: bfloat16 on CUDA devices that have it
+    compile: bool | None = None  # by torch.compile; None: on CUDA, where it gains
+    tensorboard: bool = False  # metrics as TensorBoard events too
     pinned: tuple[str, ...] = ()  # the user's own texts to record attention on; a translation follows after a tab
     eval_every: Annotated[int, Field(ge=1)] = 500
     save_every: Annotated[int, Field(ge=1)] = 500

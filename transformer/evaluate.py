@@ -140,15 +140,23 @@ def loss_sum(model: Transformer, batch: Batch, *, label_smoothing: float = 0.0) 
     """Cross-entropy in nats, summed over the labels that count."""
     if batch.tgt is None:  # log-softmax of log-probabilities changes nothing
         return F.cross_entropy(model(batch.src).float(), batch.labels, label_smoothing=label_smoothing, reduction="sum")
+    if batch.src is None:  # windows of a text: nothing is padding
+        logits = model.project(model.hidden(None, batch.tgt)).flatten(0, 1)  # (B * T, V)
+        return F.cross_entropy(logits.float(), batch.labels.flatten(), label_smoothing=label_smoothing,
+                               ignore_index=model.config.pad_id, reduction="sum")
     counts = batch.labels != model.config.pad_id
     logits = model.project(model.hidden(batch.src, batch.tgt)[counts])  # (labels that count, V)
     return F.cross_entropy(logits.float(), batch.labels[counts], label_smoothing=label_smoothing, reduction="sum")
 
 
 @torch.no_grad()
-def held_out_loss(model: Transformer, batches: list[Batch]) -> float:
-    """Nats a token (or a text, where texts have a class) over all of them, without label smoothing and dropout."""
+def held_out_sum(model: Transformer, batches: list[Batch]) -> float:
+    """Nats in all over all of them, without label smoothing and dropout."""
     with evaluating(model):
         device = next(model.parameters()).device
-        total = sum(loss_sum(model, batch.to(device)).item() for batch in batches)
-    return total / sum(batch.tokens for batch in batches)
+        return sum(loss_sum(model, batch.to(device)).item() for batch in batches)
+
+
+def held_out_loss(model: Transformer, batches: list[Batch]) -> float:
+    """The same a token, or a text where texts have a class."""
+    return held_out_sum(model, batches) / sum(batch.tokens for batch in batches)

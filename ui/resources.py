@@ -12,6 +12,7 @@ from transformer.analysis.masks import Learned, learn_digits
 from transformer.checkpoint import Checkpoint, CheckpointError, Description, describe, find, load
 from transformer.data.corpora import LabelledCorpus, PairCorpus, at_hand, corpus
 from transformer.data.own import is_own
+from transformer.training.forming import Forming, forming_stamp, read_forming
 
 torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
 ROOT = Path(__file__).resolve().parent.parent
@@ -48,6 +49,16 @@ def entries() -> list[Entry]:
 def opened(folder: Path, id: str) -> Checkpoint:
     """A checkpoint's weights, read once. The id belongs to the key, so a folder that changes is read again."""
     return load(folder)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _forming(folder: Path, stamp: tuple) -> Forming | None:
+    return read_forming(folder)
+
+
+def forming(folder: Path) -> Forming | None:
+    """The attention that a run or a checkpoint recorded, read again when there is more of it. Raises ValueError."""
+    return _forming(folder, forming_stamp(folder))
 
 
 @st.cache_resource(max_entries=2, show_spinner="Reading the corpus…")

@@ -159,7 +159,7 @@ def test_two_sentences_train_in_a_process_of_their_own_and_can_be_tried(visit, h
     folder = home / "runs" / name
     assert (folder / "sentences.csv").read_text() == "text,label\nthis is awesome,positive\ni hated it,negative\n"
     assert at.button(key="classify_toy_train").disabled
-    assert len(list((home / "runs").iterdir())) == 1
+    assert len(list((home / "runs").glob("[!.]*"))) == 1
     end = time.monotonic() + 120
     while alive(folder):
         assert time.monotonic() < end, (folder / "log.txt").read_text()
@@ -210,7 +210,7 @@ def test_a_second_click_starts_nothing(visit, home, fake):
     press(at, "train")
     assert any("The process starts" in text.value for text in at.markdown)
     assert at.button(key="classify_toy_train").disabled
-    assert [path.name for path in (home / "runs").iterdir()] == [RUN]
+    assert [path.name for path in (home / "runs").glob("[!.]*")] == [RUN]
 
 
 def test_a_run_under_way_shows_its_loss_and_is_stopped_by_its_button(visit, fake, monkeypatch):
@@ -246,7 +246,7 @@ def test_old_toys_make_room_and_other_runs_stay(home, fake):
         fake(f"toy-20260101-1200{i:02}-00ff", running=False)
     (home / "runs" / "toy-mine").mkdir()
     name = toy.start_toy("good", "bad")
-    left = sorted(path.name for path in (home / "runs").iterdir())
+    left = sorted(path.name for path in (home / "runs").glob("[!.]*"))
     assert len(left) == toy.KEPT + 1
     assert {"toy-mine", name, f"toy-20260101-1200{toy.KEPT + 2}-00ff"} <= set(left)
 

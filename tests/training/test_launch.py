@@ -11,14 +11,19 @@ import pytest
 
 from transformer.training import launch as launching
 from transformer.training import metrics
-from transformer.training.launch import alive, identify, launch, log_tail, progress, stop
+from transformer.training.launch import alive, launch, log_tail, progress, resume, stop
+from transformer.training.process import identify
+from transformer.training.turns import before
+
+PYTHON = sys.executable
 
 
 @pytest.fixture
 def command(monkeypatch, tmp_path):
     """Have `launch` run this Python code instead of a training."""
     def run(code):
-        (tmp_path / "python").write_text(f"#!/bin/sh\nexec {sys.executable} -c '{code}'\n")
+        (tmp_path / "python").write_text(f'#!/bin/sh\n[ "$2" = transformer.training.turns ] && exec {PYTHON} "$@"\n'
+                                         f"exec {PYTHON} -c '{code}'\n")
         (tmp_path / "python").chmod(0o755)
         monkeypatch.setattr(launching.sys, "executable", str(tmp_path / "python"))
         return tmp_path / "run"
@@ -106,3 +111,94 @@ def test_the_run_gets_the_signal_that_makes_it_save(tmp_path, monkeypatch):
     metrics.write_json(tmp_path / "launch.json", identify(os.getpid()))
     assert stop(tmp_path)
     assert sent == [(os.getpid(), signal.SIGTERM)]
+
+
+def test_a_device_trains_one_run_at_a_time_and_the_others_wait_in_order(command, tmp_path):
+    command('import signal; print("mine", flush=True); signal.pause()')
+    runs = [tmp_path / "runs" / name for name in "abcd"]
+    for run, device in zip(runs, ("cpu", "cpu", "cpu", "cuda:0"), strict=True):
+        launch(run, [], devices=(device,))
+    first, second, third, other = runs
+    until(lambda: log_tail(first) == log_tail(other) == "mine")
+    assert [progress(run).state for run in runs] == ["starting", "queued", "queued", "starting"]
+    assert before(third) == [first, second]
+    assert stop(second)  # before it had its turn
+    until(lambda: not alive(second))
+    assert (progress(second).state, before(third)) == ("stopped", [first])
+    os.kill(json.loads((first / "launch.json").read_text())["pid"], signal.SIGKILL)
+    until(lambda: log_tail(third) == "mine")  # it needs nobody to tell it
+    assert progress(first).state == "died"
+    for run in (third, other):
+        assert stop(run)
+        until(lambda run=run: not alive(run))
+
+
+def test_a_run_that_ended_is_gone_on_with_and_one_under_way_is_not(command, tmp_path):
+    command('print("again", flush=True); input()')
+    run = tmp_path / "run"
+    launch(run, ["--preset", "translate"], owner="me")
+    until(lambda: not alive(run))  # its input is empty
+    resume(run)
+    until(lambda: not alive(run))
+    about = json.loads((run / "launch.json").read_text())
+    assert (about["owner"], about["arguments"], about["ticket"]) == ("me", ["--preset", "translate"], 2)
+
+
+def test_an_owner_has_so_many_runs_at_once(command, tmp_path):
+    command("import signal; signal.pause()")
+    for name in "ab":
+        launch(tmp_path / "runs" / name, [], owner="me", limit=2)
+    with pytest.raises(ValueError, match="2 of your runs are queued or training, at most 2"):
+        launch(tmp_path / "runs" / "c", [], owner="me", limit=2)
+    launch(tmp_path / "runs" / "c", [], owner="you", limit=2)
+    for name in "abc":
+        assert stop(tmp_path / "runs" / name)
+        until(lambda name=name: not alive(tmp_path / "runs" / name))
+    launch(tmp_path / "runs" / "d", [], owner="me", limit=2)
+    stop(tmp_path / "runs" / "d")
+
+
+def test_a_run_from_a_shell_is_seen_and_stopped_by_its_status(tmp_path, monkeypatch):
+    sent = []
+    metrics.write_json(tmp_path / "status.json", {"state": "running", "step": 1, "steps": 9} | identify(os.getpid()))
+    assert (alive(tmp_path), progress(tmp_path).state) == (True, "running")
+    monkeypatch.setattr(os, "kill", lambda *what: sent.append(what))
+    assert stop(tmp_path)
+    assert sent == [(os.getpid(), signal.SIGTERM)]
+
+
+def test_a_run_on_another_machine_is_running_while_it_speaks_and_stops_by_a_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "kill", lambda *_: pytest.fail("signalled"))
+    status = {"state": "running", "step": 1, "steps": 9, "pid": os.getpid(), "boot_id": "another", "start_time": 1}
+    metrics.write_json(tmp_path / "status.json", status)
+    assert (progress(tmp_path).state, progress(tmp_path).elsewhere) == ("running", True)
+    assert stop(tmp_path)
+    assert (tmp_path / "stop").exists()
+    os.utime(tmp_path / "status.json", (1, 1))
+    assert progress(tmp_path).state == "stopped"
+    (tmp_path / "stop").unlink()
+    assert progress(tmp_path).state == "died"
+
+
+def test_two_processes_are_started_by_torchrun_and_finish(tmp_path):
+    corpus = tmp_path / "sentences.csv"
+    corpus.write_text("text,label\nthis is awesome,positive\ni hated it,negative\n")
+    run = tmp_path / "runs" / "two"
+    launch(run, ["--preset", "sentiment", "--set", f"corpus={corpus}", "--steps", "3"], devices=("cpu",), processes=2)
+    until(lambda: not alive(run))
+    assert progress(run).state == "finished", log_tail(run)
+    assert metrics.read_json(run / "status.json")["world_size"] == 2
+
+
+@pytest.mark.parametrize("status", ["[]", "{", '{"state": 7}', '{"state": "running", "step": "x", "steps": -1}'])
+def test_a_damaged_status_is_a_run_that_died(tmp_path, status):
+    (tmp_path / "status.json").write_text(status)
+    assert progress(tmp_path).state == "died"
+
+
+def test_a_run_under_way_is_not_started_again(command):
+    folder = command("import signal; signal.pause()")
+    launch(folder, [])
+    with pytest.raises(ValueError, match="is under way; stop it first"):
+        resume(folder)
+    assert stop(folder)

@@ -56,6 +56,22 @@ function labels(tokens, size, first, last) {
   return Array.from({ length: last - first }, (_, i) => first + i).filter((i) => i % every === 0).map((i) => [i, String(i)]);
 }
 
+const ruler = document.createElement("canvas").getContext("2d");
+function textWidth(tokens, weight = 400) {
+  ruler.font = `${weight} 13px ${FONT}`;
+  return [...new Set(tokens)].reduce((most, token) => Math.max(most, ruler.measureText(visible(token)).width), 0);
+}
+
+// The cells and the room for labels of one matrix. least: the smallest cell; tall: the height it should fill, if any.
+function matrixLayout({ queries, keys }, width, { zoom = 1, least = 1, tall = null } = {}) {
+  const longest = textWidth(keys, 700), gutter = { left: Math.min(150, textWidth(queries, 700)) + 28 };
+  const cw = Math.max(least, Math.min(84, (width - gutter.left - 2) / keys.length) * zoom);
+  gutter.upright = cw >= 11 && longest > cw - (tall ? 0 : 4);
+  gutter.top = gutter.upright ? Math.min(130, longest) + 26 : 36;
+  const ch = Math.max(least, (tall ? Math.min(38, (tall - gutter.top - 2) / queries.length) : Math.min(Math.max(cw, 12), 38, 460 / queries.length)) * zoom);
+  return { cell: [cw, ch], gutter, width: gutter.left + keys.length * cw + 2, height: gutter.top + queries.length * ch + 2 };
+}
+
 // One matrix. box: {x, y, width, height} with labels; cell: [width, height]; scroll: [x, y] in pixels of the matrix.
 function paintMatrix(context, box, { info, stage, look, cell: [cw, ch], gutter, scroll: [sx, sy], cursor, newest, theme }) {
   const Q = info.queries.length, K = info.keys.length, { values } = stage, colours = palette(theme.dark);
@@ -150,6 +166,13 @@ function paintGrid(context, box, found) {
   text(context, "head", left, box.y + 8, { colour: theme.muted });
   text(context, "layer", box.x + 8, top, { colour: theme.muted, turn: -Math.PI / 2, align: "right" });
   return { left, top, width, height, gap, bottom: top + L * (height + gap) };
+}
+
+// The head at a point of that picture, and where inside it, as parts of one; null beside them.
+function headUnder({ left, top, width, height, gap }, [across, down], [layers, heads]) {
+  const x = (across - left) / (width + gap), y = (down - top) / (height + gap);
+  return x < 0 || y < 0 || x >= heads || y >= layers ? null : { at: [Math.floor(y), Math.floor(x)],
+    inside: [Math.min(0.999, (y % 1) * (height + gap) / height), Math.min(0.999, (x % 1) * (width + gap) / width)] };
 }
 
 function paintLegend(context, x, y, { stage, scale, theme, width = 230 }) {

@@ -1,10 +1,4 @@
 // The view itself: what is chosen, the pointer and the keyboard, and files to keep. `send` tells Python, where there is one.
-const part = (tag, properties = {}, ...children) => {
-  const element = Object.assign(document.createElement(tag), properties);
-  element.append(...children);
-  return element;
-};
-
 function build(root) {
   const parts = {
     bar: part("div", { className: "bar" }), title: part("h4"), source: part("p", { className: "source" }),
@@ -40,9 +34,7 @@ function mount(root, data, send) {
 
   const info = () => message.kinds[look.kind];
   const dark = message.dark ?? matchMedia("(prefers-color-scheme: dark)").matches;
-  const theme = dark
-    ? { dark, brief: large, least: large ? 12 : 10, ink: "#f0f2f6", muted: "#a9aeb8", accent: "#ff8a3d", forbidden: "#31343b", stripe: "#5d626c", cross: "rgba(255, 138, 61, 0.22)", page: "#0b0e14" }
-    : { dark, brief: large, least: large ? 12 : 10, ink: "#262730", muted: "#5d626c", accent: "#e66100", forbidden: "#e4e6ea", stripe: "#b4b9c1", cross: "rgba(230, 97, 0, 0.18)", page: "#ffffff" };
+  const theme = themeOf(dark, large);
 
   const change = (fields) => {
     Object.assign(look, fields);
@@ -60,23 +52,9 @@ function mount(root, data, send) {
   };
 
   // the choosers
-  const segments = (label, entries, value, pick) => part("div", { className: "segments", role: "radiogroup", ariaLabel: label }, ...entries.map(([name, shown]) => {
-    const button = part("button", { textContent: shown, onclick: () => pick(name) });
-    button.setAttribute("role", "radio"); button.setAttribute("aria-checked", name === value);
-    return button;
-  }));
-  const chooser = (label, entries, value, pick) => {
-    const select = part("select", { ariaLabel: label }, ...entries.map(([name, shown]) => part("option", { value: name, textContent: shown, selected: String(name) === String(value) })));
-    let pointer = false;
-    select.onpointerdown = () => { pointer = true; };
-    select.onkeydown = () => { pointer = false; };
-    select.onchange = () => { const chosen = select.value; if (pointer) select.blur(); pick(chosen); };
-    return part("label", {}, part("span", { textContent: label }), select);
-  };
-  const counted = (n) => Array.from({ length: n }, (_, i) => [i, String(i)]);
   const toolbar = () => {
-    const kinds = Object.keys(message.kinds), every = !large, focused = root.getRootNode().activeElement?.closest?.("label")?.textContent;
-    parts.bar.replaceChildren(...[
+    const kinds = Object.keys(message.kinds), every = !large;
+    rebuilt(parts.bar, root, [
       kinds.length > 1 && segments("Attention", kinds.map((kind) => [kind, kind[0].toUpperCase() + kind.slice(1)]), look.kind, (kind) => change({ kind })),
       every && segments("View", [["matrix", "Matrix"], ["lines", "Lines"]], look.view, (view) => change({ view })),
       chooser("Layer", counted(info().layers), look.layer, (layer) => change({ layer: Number(layer) })),
@@ -87,35 +65,13 @@ function mount(root, data, send) {
       every && look.view === "matrix" && part("span", { className: "zoom" }, part("button", { textContent: "−", ariaLabel: "smaller cells", onclick: () => zoom(1 / 1.5) }), part("button", { textContent: "+", ariaLabel: "larger cells", onclick: () => zoom(1.5) })),
       every && chooser("Save", [["", "as …"], ["png", "PNG"], ["svg", "SVG"], ["csv", "CSV"]], "", (as) => as && save(as)),
     ].filter(Boolean));
-    if (focused) [...parts.bar.querySelectorAll("label")].find((label) => label.textContent === focused)?.querySelector("select").focus();
   };
   const zoom = (by) => { state.zoom = Math.min(40, Math.max(1, state.zoom * by)); draw(); };
 
   // sizes
   const tallest = () => large ? Math.max(150, window.innerHeight / scale() - 221) : 620; // all on one screen of a projector
-  const measure = (tokens, weight = 400) => {
-    const context = parts.canvas.getContext("2d");
-    context.font = `${weight} 13px ${FONT}`;
-    return [...new Set(tokens)].reduce((most, token) => Math.max(most, context.measureText(visible(token)).width), 0);
-  };
-  const layout = (width, zoomed) => {
-    const Q = info().queries.length, K = info().keys.length, longest = measure(info().keys, 700);
-    const gutter = { left: Math.min(150, measure(info().queries, 700)) + 28 };
-    const least = large ? 13 : 1; // a row that can be read from afar; what does not fit is scrolled to
-    const cw = Math.max(least, Math.min(84, (width - gutter.left - 2) / K) * zoomed);
-    gutter.upright = cw >= 11 && longest > cw - (large ? 0 : 4);
-    gutter.top = gutter.upright ? Math.min(130, longest) + 26 : 36;
-    const ch = Math.max(least, (large ? Math.min(38, (tallest() - gutter.top - 2) / Q) : Math.min(Math.max(cw, 12), 38, 460 / Q)) * zoomed);
-    return { cell: [cw, ch], gutter, width: gutter.left + K * cw + 2, height: gutter.top + Q * ch + 2 };
-  };
-  const sized = (canvas, width, height) => {
-    const ratio = (window.devicePixelRatio || 1) * scale();
-    canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio);
-    canvas.style.width = `${width}px`; canvas.style.height = `${height}px`;
-    const context = canvas.getContext("2d");
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    return context;
-  };
+  const layout = (width, zoom) => matrixLayout(info(), width, { zoom, least: large ? 13 : 1, tall: large ? tallest() : null });
+  const sized = (canvas, width, height) => resized(canvas, width, height, scale());
   const stage = () => stageOf(message, look);
   const lit = () => look.lit ?? Array.from({ length: info().heads }, (_, i) => i);
 
@@ -125,7 +81,7 @@ function mount(root, data, send) {
       const layer = layerOf(message, look);
       root.classList.toggle("waiting", layer === null);
       if (!layer) return;
-      const gutter = { left: Math.min(170, 46 + measure(info().queries)), right: Math.min(190, 62 + measure(info().keys)) };
+      const gutter = { left: Math.min(170, 46 + textWidth(info().queries)), right: Math.min(190, 62 + textWidth(info().keys)) };
       const height = 34 + Math.max(layer.q, layer.k) * ROW, tall = Math.min(height, tallest());
       parts.spacer.style.cssText = `width: ${width}px; height: ${height}px`;
       parts.scroller.style.height = `${tall}px`;
@@ -210,11 +166,7 @@ function mount(root, data, send) {
   };
 
   // what the pointer or the keyboard is on
-  const say = (words, marks = {}) => {
-    parts.readout.textContent = words;
-    for (const name in parts.readout.dataset) delete parts.readout.dataset[name];
-    Object.assign(parts.readout.dataset, marks);
-  };
+  const say = sayIn(parts.readout);
   const token = (tokens, at) => `${visible(tokens[at], 40)} (${at})`;
   const tell = () => {
     if (!state.cursor) return say("");
@@ -224,10 +176,6 @@ function mount(root, data, send) {
     if (found.rows) words.push(`· score ${plain(dot(found.rows, query, key) / Math.sqrt(found.rows.width))}`);
     if (found.rows?.moved) words.push(`· moves ${plain(found.weights[at] * found.rows.moved[key])}`);
     say(words.join(" "), { query, key, weight: found.weights[at], layer: look.layer, head: look.head, kind: look.kind });
-  };
-  const spot = (event, canvas) => {
-    const box = canvas.getBoundingClientRect(), by = box.width / canvas.offsetWidth || 1;
-    return [(event.clientX - box.left) / by, (event.clientY - box.top) / by];
   };
   const cellAt = (event) => {
     const { gutter, cell } = state.made, [x, y] = spot(event, parts.canvas);
@@ -253,11 +201,7 @@ function mount(root, data, send) {
   parts.canvas.onpointermove = (event) => { if (look.view === "lines") { if (state.layer) hover(tokenAt(event)); } else if (matrix()) put(cellAt(event)); };
   parts.canvas.onpointerleave = () => { if (look.view === "lines") hover(null); else put(null); };
   parts.canvas.onclick = (event) => { if (matrix()) { const pair = cellAt(event); if (pair) change({ pair: same(pair, look.pair) ? null : pair }); } };
-  const headAt = (event) => {
-    const { left, top, width, height, gap } = state.tiles, [across, down] = spot(event, parts.grid);
-    const x = (across - left) / (width + gap), y = (down - top) / (height + gap);
-    return x < 0 || y < 0 || x >= info().heads || y >= info().layers ? null : { at: [Math.floor(y), Math.floor(x)], inside: [Math.min(0.999, (y % 1) * (height + gap) / height), Math.min(0.999, (x % 1) * (width + gap) / width)] };
-  };
+  const headAt = (event) => headUnder(state.tiles, spot(event, parts.grid), [info().layers, info().heads]);
   const tellHead = (at, inside) => {
     const cells = message.arrays[`grid/${look.kind}`], [, H, R, C] = message.shapes[`grid/${look.kind}`], block = message.block[look.kind];
     const start = (at[0] * H + at[1]) * R * C;
@@ -274,18 +218,7 @@ function mount(root, data, send) {
   parts.grid.onpointerleave = () => { state.at = null; say(""); drawGrid(); };
   parts.grid.onclick = (event) => { const found = state.tiles && headAt(event); if (found) change({ layer: found.at[0], head: found.at[1], of: "head" }); };
 
-  // the keyboard: keys used here go no further, or the page would step
-  const arrows = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-  const within = ([y, x], [rows, columns]) => [Math.min(Math.max(y, 0), rows - 1), Math.min(Math.max(x, 0), columns - 1)];
-  const keyboard = (canvas, move, enter, leave) => {
-    canvas.onkeydown = (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in arrows || ["Enter", "Escape"].includes(event.key))) return;
-      event.preventDefault(); event.stopPropagation();
-      if (event.key in arrows) move(arrows[event.key]);
-      else if (event.key === "Enter") enter();
-      else { leave(); canvas.blur(); }
-    };
-  };
+  // the keyboard
   const intoView = () => {
     const { cell, gutter } = state.made, box = parts.scroller;
     const reach = (size, at, room, now) => Math.min(Math.max(now, (at + 1) * size - room), at * size);
@@ -329,11 +262,7 @@ function mount(root, data, send) {
   };
   const save = (as) => {
     const name = [message.about.checkpoint ?? "attention", look.kind, `layer${look.layer}`, look.of === "head" ? `head${look.head}` : look.of, look.stage].join("-").replace(/[^\w@.-]+/g, "_");
-    const keep = (blob) => {
-      const link = part("a", { href: URL.createObjectURL(blob), download: `${name}.${as}` });
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-    };
+    const keep = (blob) => keepFile(blob, `${name}.${as}`);
     if (as === "svg") keep(new Blob([String(compose((width, height) => new Vector(width, height, theme.page)))], { type: "image/svg+xml" }));
     if (as === "csv") keep(new Blob([table()], { type: "text/csv" }));
     if (as === "png") {

@@ -1,7 +1,8 @@
 """Batches as a function of their number, so that training resumes at any of them without replaying the ones before."""
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -19,6 +20,51 @@ class Batch(NamedTuple):
     def to(self, device: torch.device) -> "Batch":
         move = [None if x is None else x.to(device, non_blocking=True) for x in self[:3]]
         return Batch(*move, self.tokens)
+
+
+    def pin(self) -> "Batch":
+        """The same in memory that a GPU copies from while it computes."""
+        return Batch(*(None if x is None else x.pin_memory() for x in self[:3]), self.tokens)
+
+
+class Batches(Protocol):
+    """Batches to learn from."""
+
+    def __len__(self) -> int:
+        """Batches in an epoch."""
+
+    def __getitem__(self, index: int) -> Batch:
+        """Batch number `index`, counted over all epochs."""
+
+
+class Prefetched:
+    """Batches made by a thread of their own, a few ahead of the one that is asked for."""
+
+    AHEAD = 3
+
+    def __init__(self, batches: Batches, *, pin: bool = False):
+        self.batches, self.pin = batches, pin
+        self._thread: ThreadPoolExecutor | None = None
+        self._coming: dict[int, Future[Batch]] = {}
+
+    def _make(self, index: int) -> Batch:
+        batch = self.batches[index]
+        return batch.pin() if self.pin else batch
+
+    def __getitem__(self, index: int) -> Batch:
+        self._thread = self._thread or ThreadPoolExecutor(1, thread_name_prefix="batches")
+        for i in range(index, index + self.AHEAD):
+            if i not in self._coming:
+                self._coming[i] = self._thread.submit(self._make, i)
+        for i in [i for i in self._coming if not index <= i < index + self.AHEAD]:
+            self._coming.pop(i).cancel()
+        return self._coming.pop(index).result()
+
+    def close(self) -> None:
+        if self._thread:
+            self._thread.shutdown(wait=False, cancel_futures=True)
+        self._thread = None
+        self._coming.clear()
 
 
 def pad(rows: list[list[int]], pad_id: int) -> Tensor:

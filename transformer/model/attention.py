@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from transformer.model.masks import causal_mask
 from transformer.model.positions import rotate
 
 
@@ -30,17 +31,21 @@ class Attended(NamedTuple):
     weights: Tensor | None = None  # (B, H, Tq, Tk), rows sum to 1
 
 
-def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, dropout: float = 0.0,
+def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, causal: bool = False, dropout: float = 0.0,
            heads: Tensor | None = None, readable: bool = False) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """Scaled dot-product attention. Vaswani et al. 2017, equation 1.
 
-    q (B, H, Tq, D), k and v (B, H, Tk, D), mask boolean and True where attending is allowed. heads (H,) or (B, H): 0
-    switches a head off, 1 leaves it, 2 makes it attend uniformly to all it may attend to. Returns the context (B, H,
-    Tq, D), and scores and weights (B, H, Tq, Tk) where `readable` or `heads` ask for the path that has them.
+    q (B, H, Tq, D), k and v (B, H, Tk, D), mask boolean and True where attending is allowed; causal says the same as
+    the causal mask without one being made. heads (H,) or (B, H): 0 switches a head off, 1 leaves it, 2 makes it attend
+    uniformly to all it may attend to. Returns the context (B, H, Tq, D), and scores and weights (B, H, Tq, Tk) where
+    `readable` or `heads` ask for the path that has them.
     """
+    assert not causal or q.shape[2] == k.shape[2], f"causal, but {q.shape[2]} queries and {k.shape[2]} keys"
     if not readable and heads is None:
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout), None, None
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal, dropout_p=dropout), None, None
     scores = q @ k.transpose(-2, -1) / sqrt(q.shape[-1])
+    if causal:
+        mask = causal_mask(q.shape[2], k.shape[2], device=q.device)
     if mask is not None:
         scores = scores.masked_fill(~mask, float("-inf"))
     weights = scores.softmax(dim=-1)
@@ -73,12 +78,12 @@ class Attention(nn.Module):
         return KeysValues(k if angles is None else rotate(k, angles), v)
 
     def forward(self, x: Tensor, memory: Tensor | KeysValues | None = None, *, mask: Tensor | None = None,
-                past: KeysValues | None = None, angles: Tensor | None = None, heads: Tensor | None = None,
-                readable: bool = False) -> Attended:
+                causal: bool = False, past: KeysValues | None = None, angles: Tensor | None = None,
+                heads: Tensor | None = None, readable: bool = False) -> Attended:
         """Let x (B, Tq, d_model) look at memory (B, Tk, d_model), at rows of it projected before, or at itself.
 
         past: the rows of earlier calls, which x then looks at too. angles (Tq, D / 2): rotary positions of x. mask
-        broadcasts to (B, H, Tq, Tk). heads and readable: see `attend`.
+        broadcasts to (B, H, Tq, Tk). causal, heads and readable: see `attend`.
         """
         q = self.split(self.q_proj(x))  # (B, H, Tq, D)
         if angles is not None:
@@ -89,7 +94,7 @@ class Attention(nn.Module):
             k, v = self.keys_values(x if memory is None else memory, angles)
         if past is not None:
             k, v = torch.cat([past.keys, k], dim=2), torch.cat([past.values, v], dim=2)  # (B, H, Tk, D)
-        context, scores, weights = attend(q, k, v, mask, dropout=self.dropout if self.training else 0.0,
-                                          heads=heads, readable=readable)
+        context, scores, weights = attend(q, k, v, mask, causal=causal, heads=heads, readable=readable,
+                                          dropout=self.dropout if self.training else 0.0)
         output = self.out_proj(context.transpose(1, 2).flatten(2))  # (B, Tq, d_model)
         return Attended(output, KeysValues(k, v), q, scores, weights)

@@ -61,11 +61,12 @@ class Layer(nn.Module):
         return x if self.pre else norm(x)
 
     def look(self, x: Tensor, memory: Tensor | KeysValues | None = None, *, mask: Tensor | None = None,
-             memory_mask: Tensor | None = None, past: KeysValues | None = None, angles: Tensor | None = None,
-             heads: Tensor | None = None, cross_heads: Tensor | None = None, readable: bool = False) -> LayerOutput:
+             causal: bool = False, memory_mask: Tensor | None = None, past: KeysValues | None = None,
+             angles: Tensor | None = None, heads: Tensor | None = None, cross_heads: Tensor | None = None,
+             readable: bool = False) -> LayerOutput:
         """The layer without its feed-forward part: all the attention in it. See `Attention` for the arguments."""
-        own = self.attention(self.before(x, self.attention_norm), mask=mask, past=past, angles=angles, heads=heads,
-                             readable=readable)
+        own = self.attention(self.before(x, self.attention_norm), mask=mask, causal=causal, past=past, angles=angles,
+                             heads=heads, readable=readable)
         x = self.add(x, own.output, self.attention_norm)
         if self.cross is None:
             return LayerOutput(x, own, None)

@@ -130,23 +130,24 @@ class Transformer(nn.Module):
         return [layer.cross.keys_values(memory) for layer in self.decoder.layers]
 
     def decode(self, tgt: Tensor, memory: Tensor | list[KeysValues] | None = None, *, memory_mask: Tensor | None = None,
-               mask: Tensor | None = None, past: list[KeysValues] | None = None, heads: Heads | None = None,
-               readable: bool = False) -> StackOutput:
+               mask: Tensor | None = None, causal: bool = False, past: list[KeysValues] | None = None,
+               heads: Heads | None = None, readable: bool = False) -> StackOutput:
         """tgt ids (B, T) -> x (B, T, d_model).
 
         memory: the encoder's x, or its projected rows. past: each layer's rows of the tokens before these. mask (B, 1,
         T, Tk) says which of both may be attended to; without it, each token sees itself and all before it, padding in
-        tgt left out.
+        tgt left out. causal: the same without reading tgt, for when nobody looks at rows of padding on the right.
         """
         start = past[0].keys.shape[2] if past else 0
-        if mask is None and (start == 0 or tgt.shape[1] > 1):
+        if mask is None and not causal and (start == 0 or tgt.shape[1] > 1):
             mask = target_mask(tgt, self.config.pad_id, start_id=self.config.start_id)
             if start:
                 seen = mask.new_ones(*mask.shape[:3], start)
                 mask = torch.cat([seen, mask], dim=-1)
-        return self.decoder(self.tgt_embedding(tgt, start=start), memory, mask=mask, memory_mask=memory_mask, past=past,
-                            angles=self.angles(start, start + tgt.shape[1]), heads=(heads or {}).get("decoder"),
-                            cross_heads=(heads or {}).get("cross"), readable=readable)
+        return self.decoder(self.tgt_embedding(tgt, start=start), memory, mask=mask, causal=causal,
+                            memory_mask=memory_mask, past=past, angles=self.angles(start, start + tgt.shape[1]),
+                            heads=(heads or {}).get("decoder"), cross_heads=(heads or {}).get("cross"),
+                            readable=readable)
 
     def pool(self, x: Tensor, src: Tensor) -> Tensor:
         """The maximum or the mean of the encoder's x (B, S, d_model) over what is not padding -> (B, d_model)."""
@@ -164,10 +165,12 @@ class Transformer(nn.Module):
         return self.output(self.output_dropout(x))
 
     def hidden(self, src: Tensor | None, tgt: Tensor) -> Tensor:
-        """The decoder's final rows (B, T, d_model) for tgt (B, T), given src (B, S) where there is an encoder."""
+        """The decoder's final rows (B, T, d_model) for tgt (B, T), given src (B, S) where there is an encoder; rows
+        of padding, which stands on the right, mean nothing."""
         if src is None:
-            return self.decode(tgt).x
-        return self.decode(tgt, self.encode(src).x, memory_mask=padding_mask(src, self.config.pad_id)).x
+            return self.decode(tgt, causal=True).x
+        return self.decode(tgt, self.encode(src).x, causal=True,
+                           memory_mask=padding_mask(src, self.config.pad_id)).x
 
     def forward(self, src: Tensor | None = None, tgt: Tensor | None = None) -> Tensor:
         """Logits (B, T, V) of the token after each of tgt (B, T); or log-probabilities (B, classes) of src (B, S)."""

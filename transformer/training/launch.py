@@ -1,4 +1,4 @@
-"""Training as a process of its own: started, recognised, stopped, and nothing else's process ever signalled."""
+"""Training as a process of its own: started, queued, recognised, stopped, and nothing else's process ever signalled."""
 
 import contextlib
 import os
@@ -10,101 +10,155 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import orjson
-
-from transformer.training import metrics
+from transformer.training import metrics, turns
+from transformer.training.process import boot_id, identify, running
+from transformer.training.turns import RECORD, TURN, locked, record
 
 ROOT = Path(__file__).resolve().parents[2]
-RECORD, LOG, ASKED_TO_STOP = "launch.json", "log.txt", "stop"
-
-
-def identify(pid: int) -> dict[str, object] | None:
-    """A process told apart from any later one with the same pid; None where it has ended."""
-    boot, stat = Path("/proc/sys/kernel/random/boot_id"), Path(f"/proc/{pid}/stat")
-    if boot.exists():
-        try:
-            fields = stat.read_text().rsplit(")", 1)[1].split()  # from the state on; the name before may hold anything
-        except (OSError, IndexError):
-            return None
-        ended = fields[0] in "ZX"  # dead, and only its parent has not asked yet
-        return None if ended else {"pid": pid, "boot_id": boot.read_text().strip(), "start_time": int(fields[19])}
-    shown = subprocess.run(["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True)  # macOS
-    state, _, started = shown.stdout.strip().partition(" ")
-    return {"pid": pid, "boot_id": None, "start_time": started.strip()} if started and state[0] != "Z" else None
+LOG, ASKED_TO_STOP = "log.txt", "stop"
+SILENT = 180.0  # seconds without a word after which a run on another machine counts as dead
+SHUTDOWN = 300  # seconds that torchrun gives its processes to save
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How a launched run stands."""
+    """How a run stands."""
 
-    state: str  # "starting", "running", "finished", "stopped", "failed", or "died": ended without saying so
+    state: str  # "queued", "starting", "running", "finished", "stopped", "failed", or "died": ended without saying so
     step: int
     steps: int | None
     why: str | None = None
+    elsewhere: bool = False  # on another machine that shares the disk
 
     @property
     def under_way(self) -> bool:
-        return self.state in ("starting", "running")
+        return self.state in ("queued", "starting", "running")
 
 
-def launch(folder: Path, arguments: list[str]) -> None:
+def launch(folder: Path, arguments: list[str], *, devices: tuple[str, ...] = (), processes: int = 1,
+           owner: str | None = None, limit: int | None = None) -> None:
     """Start `python -m transformer train --out folder` with more arguments, in a session of its own.
 
-    It goes on when the starter ends. Raises ValueError where the folder holds a run already.
+    It goes on when the starter ends. devices: what it trains on, waiting while another run beside it does; none: at
+    once. processes: by torchrun where there are several. owner: whose it is; with a limit, so many of theirs may be
+    queued or training at once. Raises ValueError where the folder holds a run already, or over the limit.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    try:  # whoever makes this file is the one who starts
-        (folder / RECORD).touch(exist_ok=False)
-    except FileExistsError:
-        raise ValueError(f"{folder.name} was started already; choose another name for the run") from None
-    command = [sys.executable, "-m", "transformer", "train", "--out", str(folder.resolve()), *arguments]
+    with locked(folder.parent):
+        if folder.exists() and any((folder / name).exists() for name in (RECORD, "metrics.jsonl")):
+            raise ValueError(f"{folder.name} was started already; choose another name for the run")
+        if owner and limit is not None:
+            theirs = sum(record(path.parent).get("owner") == owner and running(record(path.parent)) is not None
+                         for path in folder.parent.glob(f"*/{RECORD}"))
+            if theirs >= limit:
+                raise ValueError(f"{theirs} of your runs are queued or training, at most {limit}; stop one, or wait "
+                                 "until one has ended")
+        folder.mkdir(parents=True, exist_ok=True)
+        _start(folder, {"arguments": arguments, "devices": list(devices), "processes": processes, "owner": owner})
+
+
+def resume(folder: Path) -> None:
+    """Go on with a run that has ended, from its last save, or from the start where it never saved.
+
+    Raises ValueError where it is still under way, or was not launched from here.
+    """
+    with locked(folder.parent):
+        about = record(folder)
+        if running(about) is not None or progress(folder).under_way:
+            raise ValueError(f"{folder.name} is under way; stop it first")
+        if not (folder / "config.json").exists() and not isinstance(about.get("arguments"), list):
+            raise ValueError(f"{folder.name} has no config.json, so it cannot be gone on with; start another run")
+        for name in (TURN, ASKED_TO_STOP, "status.json"):
+            (folder / name).unlink(missing_ok=True)
+        _start(folder, about)
+
+
+def _start(folder: Path, about: dict[str, object]) -> None:
+    """Start the waiting process of a run, which becomes the training; the queue's lock is held."""
+    processes = int(about.get("processes") or 1)
+    train = ["-m", "transformer", "train", "--out", str(folder.resolve())]
+    train += ["--resume"] if (folder / "config.json").exists() else list(about.get("arguments") or [])
+    if processes > 1:
+        train = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes),
+                 "--shutdown-timeout", str(SHUTDOWN), *train]
+    if device := next(iter(about.get("devices") or ()), None):
+        train += ["--device", "cuda" if processes > 1 and device.startswith("cuda") else device] if (
+            "--device" not in train) else []
+    command = [sys.executable, *train]
+    if about.get("devices"):
+        command = [sys.executable, "-m", "transformer.training.turns", str(folder.resolve()), *command]
+    threads = max(1, (os.cpu_count() or 2) // 2 // processes)  # the app and the others want the rest
+    number = turns.next_ticket(folder.parent)
     with open(folder / LOG, "ab") as log:
         process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                   start_new_session=True,
-                                   env={**os.environ, "OMP_NUM_THREADS": "1", "NO_COLOR": "1", "COLUMNS": "100"})
-    metrics.write_json(folder / RECORD, (identify(process.pid) or {"pid": process.pid}) | {"time": time.time()})
+                                   start_new_session=True, env={**os.environ, "OMP_NUM_THREADS": str(threads),
+                                                                "NO_COLOR": "1", "COLUMNS": "100"})
+    metrics.write_json(folder / RECORD, {**about, **(identify(process.pid) or {"pid": process.pid}),
+                                         "ticket": number, "time": time.time()})
     threading.Thread(target=process.wait, daemon=True).start()  # so that it leaves no zombie
 
 
-def _recorded(folder: Path) -> dict[str, object] | None:
-    """The process that was launched for a folder, if it still runs."""
-    try:
-        record = orjson.loads((folder / RECORD).read_bytes())
-        found = identify(int(record["pid"]))
-        return found if found is not None and all(record.get(key) == value for key, value in found.items()) else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
 def alive(folder: Path) -> bool:
-    """Whether the process launched for this folder still runs."""
-    return _recorded(folder) is not None
+    """Whether a process of this machine runs, or waits to run, what is in this folder."""
+    return _process(folder) is not None
+
+
+def _process(folder: Path) -> int | None:
+    """The pid of the launched process, or of a training that was started from a shell."""
+    pid = running(record(folder))
+    return pid if pid is not None else running(_status(folder))
+
+
+def _status(folder: Path) -> dict[str, object]:
+    status = metrics.read_json(folder / "status.json")
+    return status if status.get("state") == "running" else {}
 
 
 def stop(folder: Path) -> bool:
-    """Ask the run to save and end; False where its process has ended already, and then nothing is signalled."""
-    found = _recorded(folder)
-    if found is None:
+    """Ask the run to save and end; False where it has ended already, and then nothing is signalled."""
+    pid = _process(folder)
+    if pid is None and not progress(folder).elsewhere:
         return False
-    (folder / ASKED_TO_STOP).touch()  # one that is only starting ends at once and says nothing
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(found["pid"], signal.SIGTERM)
+    (folder / ASKED_TO_STOP).touch()  # one that is only starting ends at once and says nothing; one elsewhere looks
+    if pid is not None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
     return True
 
 
 def progress(folder: Path) -> Progress:
     """How the run stands, by its status file and by whether its process is there."""
-    running = alive(folder)  # before the file: a run that ends between the two has then said how
+    here = alive(folder)  # before the file: a run that ends between the two has then said how
     ended = "stopped" if (folder / ASKED_TO_STOP).exists() else "died"
-    try:
-        status = orjson.loads((folder / "status.json").read_bytes())
-        state, step, steps, why = (status.get(name) for name in ("state", "step", "steps", "why"))
-    except (OSError, ValueError, AttributeError):
-        return Progress("starting" if running else ended, 0, None)
+    if here and turns.waiting(folder):
+        return Progress("queued", 0, None)
+    status = metrics.read_json(folder / "status.json")
+    state, step, steps, why = (status.get(name) for name in ("state", "step", "steps", "why"))
+    if state is None:
+        return Progress("starting" if here else ended, 0, None)
+    elsewhere = False
     if state not in ("finished", "stopped", "failed"):
-        state = "running" if running else ended
-    rows = metrics.read(folder / "metrics.jsonl")
-    return Progress(state, max([step or 0, *(row.get("step", 0) for row in rows[-1:])]), steps, why)
+        elsewhere = not here and status.get("boot_id") not in (None, boot_id()) and _spoke(folder)
+        state = "running" if here or elsewhere else ended
+    last = metrics.last(folder / "metrics.jsonl")
+    return Progress(state, max(_whole(step), _whole(last.get("step"))), _whole(steps) or None,
+                    why if isinstance(why, str) else None, elsewhere)
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _spoke(folder: Path) -> bool:
+    """Whether a run wrote something not long ago, by the clock of the disk that it writes to."""
+    probe = folder / ".now"
+    try:
+        probe.touch()
+        now = probe.stat().st_mtime
+        probe.unlink(missing_ok=True)
+        return any(path.exists() and now - path.stat().st_mtime < SILENT
+                   for path in (folder / "metrics.jsonl", folder / "status.json"))
+    except OSError:
+        return False
 
 
 def log_tail(folder: Path, *, lines: int = 12) -> str:

@@ -2,9 +2,12 @@
 
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import orjson
+
+TAIL = 65_536  # bytes that surely hold the last row
 
 
 def append(path: Path, row: dict[str, object]) -> None:
@@ -19,15 +22,53 @@ def read(path: Path) -> list[dict[str, object]]:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
         return []
-    rows = []
-    for line in lines:
-        try:
-            row = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            continue
-        if isinstance(row, dict):
-            rows.append(row)
-    return rows
+    return [row for line in lines if (row := _row(line)) is not None]
+
+
+def _row(line: bytes) -> dict[str, object] | None:
+    try:
+        row = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def last(path: Path) -> dict[str, object]:
+    """The last whole row, without reading what comes before; empty where there is none."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
+            lines = file.read().split(b"\n")
+    except OSError:
+        return {}
+    return next((row for line in reversed(lines) if (row := _row(line)) is not None), {})
+
+
+def read_json(path: Path) -> dict[str, object]:
+    """The object in a JSON file; empty where the file is not there, damaged, or something else."""
+    try:
+        value = orjson.loads(path.read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def tensorboard(folder: Path) -> Callable[[dict[str, object]], None]:
+    """What writes every row as TensorBoard events too, into tensorboard/. Raises ValueError where it is not there."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise ValueError("tensorboard=true needs the package tensorboard: pip install -r requirements/tensorboard.txt, "
+                         "or leave it out; metrics.jsonl has the same numbers") from None
+    writer = SummaryWriter(str(folder / "tensorboard"))
+
+    def write(row: dict[str, object]) -> None:
+        for name, value in row.items():
+            if name not in ("step", "time") and isinstance(value, int | float):
+                writer.add_scalar(name, value, row["step"], row.get("time"))
+        writer.flush()
+
+    return write
 
 
 def replace(path: Path, content: bytes) -> None:

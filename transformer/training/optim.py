@@ -20,13 +20,15 @@ def make_optimizers(model: nn.Module, config: TrainConfig) -> list[torch.optim.O
     muon = [parameters.pop(name) for name in matrices] if config.optimizer == "muon" else []
     groups = [{"params": [p for p in parameters.values() if p.dim() >= 2], "weight_decay": config.weight_decay},
               {"params": [p for p in parameters.values() if p.dim() < 2], "weight_decay": 0.0}]
+    fused = {parameter.device.type for parameter in model.parameters()} <= {"cpu", "cuda"}  # one pass over memory
     common = {"lr": config.lr, "eps": config.eps}
     match config.optimizer:
         case "rmsprop":
             return [torch.optim.RMSprop(groups, alpha=0.9, **common)]
         case "adam":
-            return [torch.optim.Adam(groups, betas=config.betas, **common)]
-    optimizers: list[torch.optim.Optimizer] = [torch.optim.AdamW(groups, betas=config.betas, **common)]
+            return [torch.optim.Adam(groups, betas=config.betas, fused=fused, **common)]
+    optimizers: list[torch.optim.Optimizer] = [torch.optim.AdamW(groups, betas=config.betas, fused=fused,
+                                                                        **common)]
     if muon:
         optimizers.append(torch.optim.Muon(muon, lr=config.lr, weight_decay=config.weight_decay,
                                            adjust_lr_fn="match_rms_adamw"))

@@ -1,5 +1,6 @@
 """The training loop: exact to resume, whole on disk at every moment, silent to everybody but its run folder."""
 
+import errno
 import os
 import signal
 import threading
@@ -8,24 +9,31 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
-import orjson
 import torch
-from safetensors.torch import load_file, load_model, save
-from torch import nn
+from torch import Tensor, nn
 
 from transformer import checkpoint
 from transformer.checkpoint import recover
 from transformer.config import RunConfig
-from transformer.evaluate import held_out_loss, loss_sum
+from transformer.data.batches import Batch, Prefetched
+from transformer.evaluate import held_out_sum, loss_sum
 from transformer.model.models import Transformer
-from transformer.training import metrics
-from transformer.training.launch import identify
+from transformer.training import gpu, metrics, state
+from transformer.training.distributed import join
+from transformer.training.launch import ASKED_TO_STOP
 from transformer.training.optim import learning_rate, make_optimizers
-from transformer.training.tasks import Task, pinned_attention, prepare
+from transformer.training.process import identify
+from transformer.training.record import (
+    SAMPLES_FILE,
+    WEIGHT_SNAPSHOTS,
+    attention_steps,
+    log_steps,
+    record_attention,
+    record_samples,
+)
+from transformer.training.tasks import Task, prepare
 
 LOG_EVERY = 10
-WEIGHT_SNAPSHOTS, ATTENTION_SNAPSHOTS = 8, 48
-STATE = "state.safetensors"
 Watch = Callable[[dict[str, object]], None]  # called with every row of metrics
 
 
@@ -46,40 +54,64 @@ def choose_device(name: str) -> torch.device:
     return device
 
 
-def log_steps(total: int, count: int) -> set[int]:
-    """At most `count` steps from 1 to `total`, evenly spaced by the logarithm of the step."""
-    return {round(total ** (i / max(1, count - 1))) for i in range(count)}
+class LossSum(nn.Module):
+    """A model and what it is trained to make small, as one module that can be compiled and shared out."""
+
+    def __init__(self, model: Transformer, label_smoothing: float):
+        super().__init__()
+        self.model, self.label_smoothing = model, label_smoothing
+
+    def forward(self, batch: Batch) -> Tensor:
+        return loss_sum(self.model, batch, label_smoothing=self.label_smoothing)
 
 
 class Trainer:
-    """One run in its folder: config.json, metrics.jsonl, status.json, last/, best/, snapshots/, attention/."""
+    """One run in its folder: config.json, metrics.jsonl, samples.jsonl, status.json, last/, best/, snapshots/,
+    attention/. Of several processes that torchrun started, the first alone writes it."""
 
     def __init__(self, folder: Path, config: RunConfig, *, device: torch.device, data_dir: Path | None = None):
         """Start a run, or take up the one whose last/ is in the folder, at the step where it was saved."""
-        self.folder, self.device = folder, device
+        self.folder, self.world = folder, join(device)
+        self.device = device = self.world.device
         folder.mkdir(parents=True, exist_ok=True)
         last = folder / "last"
-        recover(last)
+        if self.first:
+            recover(last)
+        self.world.wait()
         saved = checkpoint.load(last) if (last / "manifest.json").exists() else None
         self.task: Task = prepare(config, data_dir=data_dir, tokenizer=saved and saved.tokenizer,
                                   source_tokenizer=saved and saved.source_tokenizer)
         self.config = config = self.task.config
-        torch.manual_seed(config.train.seed)
-        self.model = Transformer(config.model, generator=torch.Generator().manual_seed(config.train.seed)).to(device)
-        self.optimizers = make_optimizers(self.model, config.train)
+        train = config.train
+        self.batches = Prefetched(self.task.batches, pin=device.type == "cuda")
+        self.model = Transformer(config.model, generator=torch.Generator().manual_seed(train.seed)).to(device)
+        torch.manual_seed(train.seed + self.world.rank)  # dropout; each process its own
+        self.optimizers = make_optimizers(self.model, train)
         self.step, self.factor, self.stale, self.best, self.seconds = 0, 1.0, 0, float("inf"), 0.0
         self.loss, self.tokens = 0.0, 0  # since the last row of metrics
         self.threads = torch.get_num_threads()  # sums are split among them: another number, other last bits
         self.stopping = threading.Event()
-        half = config.train.precision == "bfloat16" or (
-            config.train.precision == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported())
+        half = train.precision == "bfloat16" or (
+            train.precision == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported())
         self.autocast = (lambda: torch.autocast(device.type, torch.bfloat16)) if half else nullcontext
+        loss = LossSum(self.model, train.label_smoothing)
+        if train.compile or (train.compile is None and device.type == "cuda"):
+            loss.compile()
+        self.loss_sum = self.world.wrap(loss)
+        self.peak = gpu.peak(torch.cuda.get_device_name(device)) if device.type == "cuda" else None
+        self.mirror = metrics.tensorboard(folder) if train.tensorboard and self.first else None
         if saved:
             self._resume(last)
-        else:
+        elif self.first:
             metrics.write_json(folder / "config.json", config.model_dump(mode="json"))
             metrics.replace(folder / "metrics.jsonl", b"")
-            self._record_pinned()
+        size = record_attention(folder, 0, self.model, self.task) if self.first and not saved else 0
+        self.attention_size = size or self._attention_size()
+
+    @property
+    def first(self) -> bool:
+        """Whether this process is the one that writes."""
+        return self.world.rank == 0
 
     @property
     def finished(self) -> bool:
@@ -87,14 +119,17 @@ class Trainer:
         return self.step >= self.config.train.steps or (patience is not None and self.stale >= patience)
 
     def run(self, *, minutes: float | None = None, watch: Watch = lambda row: None) -> str:
-        """Train until the last step, `minutes`, or SIGTERM; returns "finished" or "stopped".
+        """Train until the last step, `minutes`, SIGTERM or Ctrl-C; returns "finished" or "stopped".
 
-        watch is called with every row of metrics. Raises TrainingError where the loss is no longer a number.
+        watch is called with every row of metrics. Raises TrainingError where the loss is no longer a number, memory
+        runs out, or the disk is full; what was saved before is whole.
         """
         main = threading.current_thread() is threading.main_thread()  # no other may handle signals
+        handlers = {number: signal.signal(number, self._asked) for number in (signal.SIGTERM, signal.SIGINT)
+                    } if main else {}
+        (self.folder / ASKED_TO_STOP).unlink(missing_ok=True)  # from before
         threads = torch.get_num_threads()
         torch.set_num_threads(self.threads)
-        handler = signal.signal(signal.SIGTERM, lambda *_: self.stopping.set()) if main else None
         until = time.monotonic() + 60 * minutes if minutes else float("inf")
         self._status("running")
         try:
@@ -102,40 +137,60 @@ class Trainer:
             self.save("last")
             self._status(state)
         except BaseException as error:
-            self._status("failed", why=str(error) or type(error).__name__)
-            raise
+            told = self._explain(error)
+            self._status("failed", why=str(told) or type(told).__name__)
+            if told is error:
+                raise
+            raise told from error
         finally:
+            self.batches.close()
             torch.set_num_threads(threads)
-            if main:
-                signal.signal(signal.SIGTERM, handler or signal.SIG_DFL)
+            for number, handler in handlers.items():
+                signal.signal(number, handler or signal.SIG_DFL)
         return state
+
+    def _asked(self, number: int, frame: object) -> None:
+        if self.stopping.is_set() and number == signal.SIGINT:  # a second Ctrl-C does not wait for the save
+            raise KeyboardInterrupt
+        self.stopping.set()
 
     def _loop(self, until: float, watch: Watch) -> str:
         train = self.config.train
-        weights_at, attention_at = log_steps(train.steps, WEIGHT_SNAPSHOTS), log_steps(train.steps, ATTENTION_SNAPSHOTS)
-        began, tokens = time.monotonic(), 0
+        weights_at = log_steps(train.steps, WEIGHT_SNAPSHOTS)
+        attention_at = attention_steps(train.steps, self.attention_size)
+        began, tokens, operations, stop = time.monotonic(), 0, 0.0, self._should_stop(until)
         while not self.finished:
-            if self.stopping.is_set() or time.monotonic() > until:
+            if stop:
                 return "stopped"
             step_loss, step_tokens, grad_norm, lr = self.train_step()
             self.loss, self.tokens, tokens = self.loss + step_loss, self.tokens + step_tokens, tokens + step_tokens
+            operations += self.operations
             if self.step % LOG_EVERY == 0 or self.finished:
                 elapsed = time.monotonic() - began
                 self.seconds += elapsed
                 row = {"step": self.step, "time": time.time(), "seconds": self.seconds,
                        "loss": self.loss / self.tokens, "lr": lr, "grad_norm": grad_norm,
-                       "tokens_per_sec": tokens / elapsed, "epoch": self.epoch}
+                       "tokens_per_sec": tokens / elapsed, "epoch": self.epoch, **gpu.usage(self.device)}
+                if self.peak:
+                    row["peak_share"] = operations / elapsed / self.peak / self.world.size
                 self._log(row, watch)
-                began, tokens, self.loss, self.tokens = time.monotonic(), 0, 0.0, 0
-            if self.step in attention_at:
-                self._record_pinned()
+                began, tokens, operations, self.loss, self.tokens = time.monotonic(), 0, 0.0, 0.0, 0
+            if self.step in attention_at and self.first:
+                record_attention(self.folder, self.step, self.model, self.task)
             if self.step % train.eval_every == 0 or self.finished:
                 self._evaluate(watch)
             if self.step in weights_at:
-                self.save(f"snapshots/{self.step}", state=False)
+                self.save(f"snapshots/{self.step}", resumable=False)
             if self.step % train.save_every == 0:
                 self.save("last")
+            stop = self._should_stop(until)
         return "finished"
+
+    def _should_stop(self, until: float) -> bool:
+        """Whether any process was asked to stop, or the time is over; all get the same answer."""
+        if self.step % LOG_EVERY == 0 and (self.folder / ASKED_TO_STOP).exists():  # by somebody on another machine
+            self.stopping.set()
+        return self.world.sum(self.stopping.is_set() or time.monotonic() > until)[0] > 0
 
     @property
     def epoch(self) -> float:
@@ -143,22 +198,27 @@ class Trainer:
 
     def train_step(self) -> tuple[float, int, float, float]:
         """One optimizer step over `accumulate` batches -> loss in nats (a sum), its tokens, gradient norm, rate."""
-        train = self.config.train
+        train, world = self.config.train, self.world
         self.model.train()
         first = self.step * train.accumulate
-        batches = [self.task.batches[first + i] for i in range(train.accumulate)]
+        batches = [self.batches[first + i] for i in range(train.accumulate)]
         tokens = sum(batch.tokens for batch in batches)
+        self.operations = sum(gpu.operations(self.model, batch) for batch in batches) if self.peak else 0.0
         lr = learning_rate(self.step, train) * self.factor
         for optimizer in self.optimizers:
             optimizer.zero_grad()
             for group in optimizer.param_groups:
                 group["lr"] = lr
-        total = 0.0
-        for batch in batches:
-            with self.autocast():
-                loss = loss_sum(self.model, batch.to(self.device), label_smoothing=train.label_smoothing)
-            (loss / tokens).backward()
-            total += loss.item()
+        total = torch.zeros((), device=self.device)
+        for i, batch in enumerate(batches):
+            share = world.share(batch, self.config.model.pad_id).to(self.device)
+            alone = world.size > 1 and i + 1 < len(batches)  # gradients are exchanged once a step
+            with self.loss_sum.no_sync() if alone else nullcontext():
+                with self.autocast():
+                    loss = self.loss_sum(share)
+                (loss * world.size / tokens).backward()  # the exchange takes the mean over processes
+            total += loss.detach()
+        [total] = world.sum(total.item())
         if total != total or total in (float("inf"), float("-inf")):
             raise TrainingError(f"the loss at step {self.step + 1} is {total}; the weights of the last save are kept: "
                                 "resume with a lower lr or a lower clip")
@@ -169,79 +229,82 @@ class Trainer:
         return total, tokens, grad_norm, lr
 
     def _evaluate(self, watch: Watch) -> None:
-        train = self.config.train
-        loss = held_out_loss(self.model, self.task.held_out)
+        train, world, held_out = self.config.train, self.world, self.task.held_out
+        total = held_out_sum(self.model, held_out[world.rank::world.size])
+        loss = world.sum(total)[0] / sum(batch.tokens for batch in held_out)
         if loss < self.best:
             self.best, self.stale = loss, 0
-            self.save("best", state=False)
+            self.save("best", resumable=False)
         else:
             self.stale += 1
             if train.schedule == "plateau" and self.stale % train.plateau_patience == 0:
                 self.factor *= train.plateau_factor
         self._log({"step": self.step, "time": time.time(), "validation_loss": loss, "best": self.best}, watch)
+        if self.first:
+            record_samples(self.folder, self.step, self.model, self.task, train)
 
     def _log(self, row: dict[str, object], watch: Watch) -> None:
-        metrics.append(self.folder / "metrics.jsonl", row)
+        if self.first:
+            metrics.append(self.folder / "metrics.jsonl", row)
+            if self.mirror:
+                self.mirror(row)
         watch(row)
 
+    def _explain(self, error: BaseException) -> BaseException:
+        """The error as its reader can act on it."""
+        if isinstance(error, torch.OutOfMemoryError):
+            return TrainingError(f"{self.device} has no memory left at step {self.step + 1}; resume with a lower "
+                                 "batch_tokens and a higher accumulate, which learns the same, or a smaller model")
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return TrainingError(f"the disk is full: step {self.step} could not be saved; the save before it is whole. "
+                                 "Free some space and resume")
+        return error
+
     def _status(self, state: str, *, why: str | None = None) -> None:
-        metrics.write_json(self.folder / "status.json", {
-            "state": state, "why": why, "step": self.step, "steps": self.config.train.steps, "time": time.time(),
-            "best": self.best if self.best < float("inf") else None, "device": str(self.device), "pid": os.getpid(),
-            **(identify(os.getpid()) or {})})
+        """Say how the run stands. A process that is not the first speaks only of its own failure."""
+        if not self.first and state != "failed":
+            return
+        if self.first and state == "failed" and self.world.size > 1 and _failed(self.folder):
+            return  # another process failed first, and this one only noticed
+        try:
+            metrics.write_json(self.folder / "status.json", {
+                "state": state, "why": why, "step": self.step, "steps": self.config.train.steps, "time": time.time(),
+                "best": self.best if self.best < float("inf") else None, "device": str(self.device),
+                "world_size": self.world.size, "pid": os.getpid(), **(identify(os.getpid()) or {})})
+        except OSError:
+            if state != "failed":  # else what happened is worth more than that it could not be written down
+                raise
 
-    def _record_pinned(self) -> None:
-        """attention/<step>.safetensors: what the heads do with the pinned sentences now."""
-        folder = self.folder / "attention"
-        folder.mkdir(exist_ok=True)
-        tensors = {f"{i}.{kind}": weights for i, found in enumerate(pinned_attention(self.model, self.task.pinned))
-                   for kind, weights in found.items()}
-        metrics.replace(folder / f"{self.step}.safetensors", save(tensors, metadata={"step": str(self.step)}))
-        if not (folder / "pinned.json").exists():
-            target, source = self.task.tokenizer, self.task.source_tokenizer
-            metrics.write_json(folder / "pinned.json", [
-                {"source": None if b.src is None else [source.piece(i) for i in b.src[0].tolist()],
-                 "target": None if b.tgt is None else [target.piece(i) for i in b.tgt[0].tolist()]}
-                for b in self.task.pinned])
+    def _attention_size(self) -> int:
+        """Bytes of one snapshot of attention, by the one that was taken at the start."""
+        try:
+            return (self.folder / "attention" / "0.safetensors").stat().st_size
+        except OSError:
+            return 1
 
-    def save(self, name: str, *, state: bool = True) -> None:
-        """Write a checkpoint into the run folder; with state, all that resuming needs."""
-        files = {"metrics.jsonl": (self.folder / "metrics.jsonl").read_bytes()}
-        if state:
-            tensors, plain = self._state()
-            files[STATE] = save(tensors)
-            files["state.json"] = orjson.dumps(plain)
-        meta = {"step": self.step, "validation_loss": self.best if self.best < float("inf") else None,
-                "device": str(self.device), "seconds": self.seconds, **self.task.about}
-        checkpoint.save(self.folder / name, self.model, tokenizer=self.task.tokenizer,
-                        source_tokenizer=self.task.source_tokenizer, train=self.config.train, meta=meta, files=files)
-
-    def _state(self) -> tuple[dict[str, torch.Tensor], dict[str, object]]:
-        tensors = {"random.cpu": torch.get_rng_state()}
-        if self.device.type == "cuda":
-            tensors["random.cuda"] = torch.cuda.get_rng_state(self.device)
-        for i, optimizer in enumerate(self.optimizers):
-            for parameter, values in optimizer.state_dict()["state"].items():
-                for key, value in values.items():
-                    tensors[f"optimizer.{i}.{parameter}.{key}"] = torch.as_tensor(value).detach().cpu().contiguous()
-        plain = {name: getattr(self, name) for name in ("step", "factor", "stale", "seconds", "loss", "tokens",
-                                                       "threads")}
-        return tensors, {**plain, "best": self.best if self.best < float("inf") else None}
+    def save(self, name: str, *, resumable: bool = True) -> None:
+        """Write a checkpoint into the run folder; a resumable one has all that going on from it needs."""
+        tensors = state.tensors(self.optimizers, self.world) if resumable else {}  # every process brings its part
+        if self.first:
+            files = {"metrics.jsonl": (self.folder / "metrics.jsonl").read_bytes()}
+            if resumable:
+                plain = {key: getattr(self, key) for key in state.PLAIN}
+                files |= state.files(tensors, plain | {"best": self.best if self.best < float("inf") else None})
+            meta = {"step": self.step, "validation_loss": self.best if self.best < float("inf") else None,
+                    "device": str(self.device), "seconds": self.seconds, **self.task.about}
+            checkpoint.save(self.folder / name, self.model, tokenizer=self.task.tokenizer,
+                            source_tokenizer=self.task.source_tokenizer, train=self.config.train, meta=meta,
+                            files=files)
+        self.world.wait()
 
     def _resume(self, last: Path) -> None:
-        load_model(self.model, str(last / "model.safetensors"))
-        plain, tensors = orjson.loads((last / "state.json").read_bytes()), load_file(str(last / STATE))
-        for name, value in plain.items():
-            setattr(self, name, float("inf") if value is None else value)
-        for i, optimizer in enumerate(self.optimizers):
-            held = optimizer.state_dict()
-            held["state"] = {}
-            for name, value in tensors.items():
-                kind, *where = name.split(".")
-                if kind == "optimizer" and int(where[0]) == i:
-                    held["state"].setdefault(int(where[1]), {})[where[2]] = value
-            optimizer.load_state_dict(held)
-        torch.set_rng_state(tensors["random.cpu"])
-        if self.device.type == "cuda" and "random.cuda" in tensors:
-            torch.cuda.set_rng_state(tensors["random.cuda"], self.device)
-        metrics.truncate(self.folder / "metrics.jsonl", self.step)
+        plain = state.restore(last, self.model, self.optimizers, self.world)
+        for key, value in plain.items():
+            setattr(self, key, float("inf") if value is None else value)
+        if self.first:
+            for name in ("metrics.jsonl", SAMPLES_FILE):
+                metrics.truncate(self.folder / name, self.step)
+
+
+def _failed(folder: Path) -> bool:
+    return metrics.read_json(folder / "status.json").get("state") == "failed"

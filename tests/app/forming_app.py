@@ -1,0 +1,15 @@
+"""A page with nothing but attention as it forms, of the folder that its address names."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from ui.address import arrive_at, leave_at, text
+from ui.forming import forming_fields, show_forming
+
+FIELDS = {"folder": text("", longest=1_000), **forming_fields()}
+
+st.set_page_config(layout="wide")
+arrive_at("forming", FIELDS)
+show_forming("forming", Path(st.session_state["forming_folder"]), dark=False, every=0.5)
+leave_at("forming", FIELDS)

@@ -1,0 +1,173 @@
+"""Attention as it forms, without a browser: what is sent, what the address chooses, and what cannot be shown."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).resolve().parents[2]
+CHECKPOINTS = ROOT / "checkpoints"
+EVERY = {"translate": 44, "write": 43, "classify": 38}
+
+
+@pytest.fixture
+def opened() -> Callable[..., AppTest]:
+    """Opens the folder's view by an address: `opened(folder, forming_step=10)`."""
+
+    def opened(folder: Path, **params: object) -> AppTest:
+        at = AppTest.from_file(str(ROOT / "tests" / "app" / "forming_app.py"), default_timeout=60)
+        at.query_params.update({"folder": str(folder)} | {name: str(value) for name, value in params.items()})
+        return run(at)
+
+    return opened
+
+
+def run(at: AppTest) -> AppTest:
+    at.run()
+    assert not at.exception, at.exception[0].message
+    return at
+
+
+def received(at: AppTest) -> tuple[dict, dict[str, np.ndarray]]:
+    """What the view was sent: the header, and the arrays by name."""
+    (view,) = [view.proto for view in at.get("bidi_component") if view.proto.component_name == "attention_forming"]
+    start = 4 + int.from_bytes(view.bytes[:4], "little")
+    header, arrays = json.loads(view.bytes[4:start]), {}
+    for name, place in header["arrays"].items():
+        array = arrays[name] = np.zeros(place["shape"], f"<{place['type']}")
+        chosen = (..., np.tri(*array.shape[-2:], dtype=bool)) if place["lower"] else ...
+        data = np.frombuffer(view.bytes, array.dtype, array[chosen].size, start + place["at"])
+        array[chosen] = data.reshape(array[chosen].shape)
+    return header, arrays
+
+
+def address(at: AppTest) -> dict[str, str]:
+    return {name: value[0] if isinstance(value, list) else value for name, value in at.query_params.items()
+            if name != "folder"}
+
+
+def told(at: AppTest, number: int, *, need: bool = False, **look: object) -> AppTest:
+    """The browser says what it shows; its callback does not run here, so it is called."""
+    chosen = received(at)[0]["look"] | look | {"number": number, "need": need}
+    at.session_state["forming_forming"] = {"look": chosen}
+    for name in ("step", "kind", "layer", "head", "sentence"):
+        at.session_state[f"forming_forming_{name}"] = chosen[name]
+    at.session_state["forming_forming_answered"] = number
+    if need:
+        del at.session_state["forming_forming_sent"]
+    return run(at)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_checkpoint_opens_at_its_newest_step_with_what_was_recorded(opened, name):
+    at = opened(CHECKPOINTS / name)
+    header, arrays = received(at)
+    look = header["look"]
+    assert look["step"] is None and len(header["steps"]) == EVERY[name] and not header["live"] and not header["notes"]
+    key = f"{look['sentence']}/{look['kind']}"
+    assert set(header["arrays"]) == {f"cells/{key}", f"measures/{key}"} and header["sent"] == {key: header["steps"]}
+    newest = load_file(CHECKPOINTS / name / "attention" / f"{header['steps'][-1]}.safetensors")
+    cells = newest[f"{look['sentence'] - 1}.{look['kind']}"]
+    assert (arrays[f"cells/{key}"][-1] == cells).all()
+    weights = (cells / 255.0) ** 2
+    first = (weights / weights.sum(-1, keepdims=True))[..., look["kind"] == "decoder":, 0].mean(-1)
+    np.testing.assert_allclose(arrays[f"measures/{key}"][-1][4], first, atol=1e-5)
+    assert address(at)["forming_kind"] == look["kind"] and "forming_step" not in address(at)
+
+
+def test_an_address_chooses_what_is_seen(opened):
+    at = opened(CHECKPOINTS / "translate", forming_step=700, forming_kind="encoder", forming_layer=2, forming_head=1,
+                forming_sentence=2)
+    assert received(at)[0]["look"] == {"step": 685, "kind": "encoder", "layer": 2, "head": 1, "sentence": 2}
+    assert address(at) == {"forming_step": "685", "forming_kind": "encoder", "forming_layer": "2",
+                           "forming_head": "1", "forming_sentence": "2"}
+
+
+@pytest.mark.parametrize("params", [
+    {"forming_step": -5, "forming_layer": 99, "forming_head": 99, "forming_sentence": 99, "forming_kind": "memory"},
+    {"forming_step": "<b>", "forming_layer": "x", "forming_head": "1e999", "forming_sentence": "0", "forming_kind": ""},
+    {"forming_step": "9" * 400, "forming_layer": "nan", "forming_head": "-1", "forming_sentence": "٣"}])
+def test_hostile_addresses_are_brought_into_range(opened, params):
+    header, _ = received(opened(CHECKPOINTS / "translate", **params))
+    look = header["look"]
+    assert look["step"] in (None, *header["steps"]) and look["kind"] == "cross"
+    assert 0 <= look["layer"] < 3 and 0 <= look["head"] < 4 and 1 <= look["sentence"] <= 2
+
+
+def test_snapshots_are_sent_once_and_again_when_the_browser_asks(opened):
+    at = opened(CHECKPOINTS / "translate")
+    assert received(at)[1]
+    run(at)
+    assert not received(at)[1] and received(at)[0]["sent"] == {"1/cross": []}
+    told(at, 1, kind="decoder", layer=1)
+    assert set(received(at)[1]) == {"cells/1/decoder", "measures/1/decoder"}
+    assert address(at)["forming_kind"] == "decoder" and address(at)["forming_layer"] == "1"
+    told(at, 2, kind="cross")
+    assert not received(at)[1]
+    told(at, 3, need=True)
+    header, arrays = received(at)
+    assert set(arrays) == {"cells/1/cross", "measures/1/cross"} and header["answered"] == 3
+
+
+def test_new_snapshots_of_a_live_run_are_sent_alone(opened, tmp_path):
+    folder = shutil.copytree(CHECKPOINTS / "classify", tmp_path / "run")
+    (folder / "manifest.json").unlink()
+    (folder / "status.json").write_text('{"state": "running"}')
+    held = tmp_path / "504.safetensors"
+    shutil.move(folder / "attention" / "504.safetensors", held)
+    at = opened(folder)
+    header, _ = received(at)
+    assert header["live"] and header["name"] == "run run" and header["steps"][-1] == 436
+    shutil.move(held, folder / "attention" / "504.safetensors")
+    header, arrays = received(run(at))
+    assert header["steps"][-1] == 504 and header["sent"] == {"1/encoder": [504]}
+    assert arrays["cells/1/encoder"].shape == (1, 2, 4, 12, 12)
+    assert header["look"]["step"] is None
+
+
+def test_what_others_than_the_view_choose_is_given_to_it_once(opened):
+    at = opened(CHECKPOINTS / "translate")
+    given = received(at)[0]["given"]
+    at.session_state["forming_forming_step"] = 685
+    assert received(run(at))[0]["given"] == given + 1
+    assert received(run(at))[0]["given"] == given + 1
+
+
+def test_a_folder_with_nothing_recorded_says_so(opened, tmp_path):
+    at = opened(tmp_path)
+    assert "No attention is recorded here yet" in at.info[0].value and not at.get("bidi_component")
+    (tmp_path / "status.json").write_text('{"state": "running"}')
+    assert run(at).info[0].value.startswith("No attention")
+    shutil.copytree(CHECKPOINTS / "classify" / "attention", tmp_path / "attention")
+    shutil.copy(CHECKPOINTS / "classify" / "config.json", tmp_path)
+    assert not run(at).info and received(at)[0]["live"]
+
+
+def test_a_folder_that_cannot_be_read_says_why(opened, tmp_path):
+    folder = shutil.copytree(CHECKPOINTS / "classify", tmp_path / "broken")
+    (folder / "attention" / "pinned.json").write_text("[{")
+    assert "pinned.json" in opened(folder).error[0].value
+    (folder / "config.json").write_text("{}")
+    assert "config.json" in opened(folder).error[0].value
+
+
+def test_a_damaged_snapshot_is_said_beside_the_others(opened, tmp_path):
+    folder = shutil.copytree(CHECKPOINTS / "classify", tmp_path / "cut")
+    (folder / "attention" / "504.safetensors").write_bytes(b"half")
+    header, _ = received(opened(folder))
+    assert header["steps"][-1] == 436 and "504.safetensors" in header["notes"][0]
+
+
+def test_tokens_are_sent_as_they_are_and_read_as_a_sentence(opened, tmp_path):
+    folder = shutil.copytree(CHECKPOINTS / "translate", tmp_path / "hostile")
+    pinned = json.loads((folder / "attention" / "pinned.json").read_text())
+    pinned[0]["source"] = ["<b>x</b>", "$y$", "\u202e", ":red[z]", "</s>"]
+    (folder / "attention" / "pinned.json").write_text(json.dumps(pinned))
+    header, _ = received(opened(folder))
+    assert header["sentences"][0]["source"] == pinned[0]["source"]
+    assert header["sentences"][1]["label"] == "Do you know where he lives? → Sais-tu où il vit ?"

@@ -1,0 +1,261 @@
+"""Attention as it forms, in a browser: moved through by keyboard and pointer, it says and saves what was recorded."""
+
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from math import log1p
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+from safetensors.numpy import load_file
+
+ROOT = Path(__file__).resolve().parents[2]
+TRANSLATE = ROOT / "checkpoints" / "translate"
+
+
+@pytest.fixture(scope="module")
+def forming_url(chromium, tmp_path_factory):
+    """The address of a server of tests/app/forming_app.py."""
+    log = tmp_path_factory.mktemp("forming") / "log.txt"
+    command = [sys.executable, "-m", "streamlit", "run", "tests/app/forming_app.py", "--server.port", "0",
+               "--server.headless", "true", "--server.fileWatcherType", "none"]
+    with log.open("w") as output:
+        server = subprocess.Popen(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=output,
+                                  stderr=subprocess.STDOUT)
+    try:
+        deadline = time.monotonic() + 120
+        while not (found := re.search(r"http://[\w.:]+", log.read_text())):
+            assert server.poll() is None and time.monotonic() < deadline, log.read_text()
+            time.sleep(0.1)
+        yield found[0]
+    finally:
+        server.terminate()
+        try:
+            server.wait(15)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+@pytest.fixture
+def opened(forming_url, page, settle):
+    """Opens the view of a folder: `opened(TRANSLATE, forming_step=10)`."""
+    def opened(folder=TRANSLATE, **params):
+        rest = "".join(f"&{name}={value}" for name, value in params.items())
+        page.goto(f"{forming_url}/?folder={quote(str(folder))}{rest}", wait_until="domcontentloaded")
+        page.locator(".forming[data-drawn]").wait_for()
+        return settle(page)
+
+    return opened
+
+
+def recorded(step, kind, layer, head, *, sentence=1, folder=TRANSLATE):
+    cells = load_file(folder / "attention" / f"{step}.safetensors")[f"{sentence - 1}.{kind}"][layer, head]
+    weights = (cells / 255.0) ** 2
+    return weights / weights.sum(-1, keepdims=True)
+
+
+def drawn(page, kind, sentence, step, layer, head):
+    expect(page.locator(f'.forming[data-drawn="{kind},{sentence},{step},{layer},{head}"]')).to_have_count(1)
+
+
+def table(page):
+    """The measures of the chosen head at the chosen step: where they are of, and the numbers."""
+    cells = page.locator(".forming td.here").evaluate_all(
+        "cells => cells.map((cell) => [{ ...cell.dataset }, cell.textContent])")
+    of = {(found["kind"], int(found["layer"]), int(found["head"]), int(found["step"])) for found, _ in cells}
+    assert len(of) == 1
+    return of.pop(), {found["measure"]: float(value) for found, value in cells}
+
+
+def expected(weights):
+    """The measures of cross-attention, written out."""
+    targets, sources = weights.shape
+    aligned = [int((i + 0.5) * sources / targets) for i in range(targets)]
+    entropy = np.mean([-sum(w * np.log(w) for w in row if w > 0) for row in weights])
+    return {"entropy": entropy, "entropy_share": entropy / np.log(sources),
+            "diagonal": np.mean([weights[i, j] for i, j in enumerate(aligned)]),
+            "previous": np.mean([weights[i, j - 1] for i, j in enumerate(aligned) if j]),
+            "first": np.mean(weights[:, 0])}
+
+
+def test_the_keyboard_moves_through_training_and_the_table_follows(opened, reached, complaints):
+    page = opened(forming_step=685, forming_layer=1, forming_head=2)
+    steps = sorted(int(path.stem) for path in (TRANSLATE / "attention").glob("*.safetensors"))
+    slider = page.get_by_role("slider", name="Training step")
+    slider.focus()
+    at = steps.index(685)
+    for key, to in [("ArrowRight", at + 1), ("ArrowLeft", at), ("ArrowLeft", at - 1), ("PageUp", at + 4), ("Home", 0)]:
+        page.keyboard.press(key)
+        drawn(page, "cross", 1, steps[to], 1, 2)
+        of, found = table(page)
+        assert of == ("cross", 1, 2, steps[to])
+        assert found == pytest.approx(expected(recorded(steps[to], "cross", 1, 2)), abs=1e-4)
+        assert f"snapshot {to + 1} of {len(steps)}" in slider.get_attribute("aria-valuetext")
+    reached(page, forming_step=0, forming_layer=1)
+    page.keyboard.press("End")
+    drawn(page, "cross", 1, 4000, 1, 2)
+    page.wait_for_function("!new URLSearchParams(location.search).has('forming_step')")
+    page.keyboard.press("Escape")
+    assert not slider.evaluate("slider => slider.getRootNode().activeElement === slider")
+    assert not complaints
+
+
+def test_dragging_the_timeline_goes_to_the_nearest_snapshot(opened, reached):
+    page = opened()
+    timeline = page.locator(".timeline")
+    box = timeline.bounding_box()
+    left, width = box["x"] + 44, box["width"] - 44 - 14
+
+    def x(step):
+        return left + width * log1p(step) / log1p(4000)
+
+    page.mouse.move(x(1000), box["y"] + 80)
+    page.mouse.down()
+    drawn(page, "cross", 1, 975, 0, 0)
+    page.mouse.move(x(42), box["y"] + 60, steps=5)
+    drawn(page, "cross", 1, 41, 0, 0)
+    assert "forming_step" not in page.url  # not before one lets go
+    page.mouse.up()
+    reached(page, forming_step=41)
+    page.reload()
+    drawn(page, "cross", 1, 41, 0, 0)
+
+
+def test_a_head_is_chosen_by_a_click_and_its_weights_are_said(opened, reached):
+    page = opened(forming_step=685, forming_kind="cross", forming_sentence=2)
+    page.locator(".forming .grid").click(position=page.locator(".forming").evaluate("""root => {
+      const { left, top, width, height, gap } = root.state.tiles;
+      return { x: left + 3.5 * (width + gap), y: top + 2.5 * (height + gap) };
+    }"""))
+    drawn(page, "cross", 2, 685, 2, 3)
+    reached(page, forming_layer=2, forming_head=3)
+    expect(page.get_by_role("heading", name="Layer 2, head 3")).to_be_visible()
+    weights = recorded(685, "cross", 2, 3, sentence=2)
+    for query, key in [(0, 0), (7, 5), (3, 7)]:
+        x, y = page.locator(".forming").evaluate("""(root, [query, key]) => {
+          const { gutter, cell } = root.state.layout, canvas = root.state.parts.matrix;
+          canvas.scrollIntoView({ block: "center" });
+          const box = canvas.getBoundingClientRect();
+          return [box.left + gutter.left + (key + 0.5) * cell[0], box.top + gutter.top + (query + 0.5) * cell[1]];
+        }""", [query, key])
+        page.mouse.move(x, y)
+        readout = page.locator(f'.readout[data-query="{query}"][data-key="{key}"]')
+        expect(readout).to_have_count(1)
+        assert float(readout.get_attribute("data-weight")) == pytest.approx(weights[query, key], abs=1e-6)
+    assert "Sais" not in readout.inner_text() and "tu" in readout.inner_text()
+
+
+def test_a_line_is_hovered_and_clicked(opened):
+    page = opened(forming_step=685)
+    where = page.locator(".forming").evaluate("""root => {
+      const canvas = root.state.parts.measures[1].canvas;
+      canvas.scrollIntoView({ block: "center" });
+      const box = canvas.getBoundingClientRect();
+      return [box.left + 44 + (box.width - 58), box.top, box.height, root.state.most.value];
+    }""")
+    highest = max(((layer, head) for layer in range(3) for head in range(4)),
+                  key=lambda at: expected(recorded(4000, "cross", *at))["diagonal"])
+    value = expected(recorded(4000, "cross", *highest))["diagonal"]
+    x, y = where[0] - 1, where[1] + 12 + (where[2] - 36) * (1 - value / where[3])
+    page.mouse.move(x, y)
+    readout = page.locator(".readout[data-diagonal]")
+    expect(readout).to_have_count(1)
+    assert float(readout.get_attribute("data-diagonal")) == pytest.approx(value, abs=1e-5)
+    page.mouse.click(x, y)
+    drawn(page, "cross", 1, 685, *highest)
+
+
+def test_another_kind_and_sentence_come_when_asked_for_and_play_runs_to_the_end(opened, reached):
+    page = opened(forming_step=2356)
+    page.get_by_role("radio", name="Decoder").click()
+    drawn(page, "decoder", 1, 2356, 0, 0)
+    page.get_by_label("Sentence", exact=True).select_option("2")
+    drawn(page, "decoder", 2, 2356, 0, 0)
+    reached(page, forming_kind="decoder", forming_sentence=2)
+    _, found = table(page)
+    weights = recorded(2356, "decoder", 0, 0, sentence=2)
+    assert found["previous"] == pytest.approx(np.diag(weights, -1).mean(), abs=1e-4)
+    assert found["diagonal"] == pytest.approx(np.diag(weights)[1:].mean(), abs=1e-4)
+    page.get_by_role("button", name="Play").click()
+    drawn(page, "decoder", 2, 4000, 0, 0)
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+
+
+def test_a_live_run_goes_on_without_losing_the_readers_place(opened, settle, tmp_path):
+    folder = shutil.copytree(TRANSLATE, tmp_path / "run")
+    (folder / "manifest.json").unlink()
+    (folder / "status.json").write_text(json.dumps({"state": "running"}))
+    for step in (3353, 4000):
+        shutil.move(folder / "attention" / f"{step}.safetensors", tmp_path / f"{step}")
+    page = opened(folder)
+    drawn(page, "cross", 1, 2810, 0, 0)
+    expect(page.get_by_role("button", name="Follow newest")).to_have_attribute("aria-pressed", "true")
+    shutil.move(tmp_path / "3353", folder / "attention" / "3353.safetensors")
+    drawn(page, "cross", 1, 3353, 0, 0)
+    page.get_by_role("slider", name="Training step").focus()
+    page.keyboard.press("ArrowLeft")
+    drawn(page, "cross", 1, 2810, 0, 0)
+    shutil.move(tmp_path / "4000", folder / "attention" / "4000.safetensors")
+    expect(page.get_by_role("slider", name="Training step")).to_have_attribute("aria-valuetext", re.compile("of 44"))
+    drawn(page, "cross", 1, 2810, 0, 0)
+    page.get_by_role("button", name="Follow newest").click()
+    drawn(page, "cross", 1, 4000, 0, 0)
+
+
+def test_files_say_what_they_are_of(opened):
+    page = opened(forming_step=685, forming_layer=1, forming_head=2)
+    with page.expect_download() as download:
+        page.get_by_label("Save", exact=True).select_option("csv")
+    assert re.fullmatch(r"translate@\w{8}-forming-cross-sentence1-step685\.csv", download.value.suggested_filename)
+    lines = Path(download.value.path()).read_text("utf-8").splitlines()
+    assert all(part in lines[1] for part in ("translate@", "step 685", "kind cross", "sentence 1: I am cold."))
+    rows = list(csv.DictReader(lines[2:]))
+    assert len(rows) == 44 * 3 * 4
+    (row,) = [row for row in rows if (row["step"], row["layer"], row["head"]) == ("685", "1", "2")]
+    assert {name: float(row[name]) for name in expected(np.eye(2))} == pytest.approx(
+        expected(recorded(685, "cross", 1, 2)), abs=1e-5)
+    with page.expect_download() as download:
+        page.get_by_label("Save", exact=True).select_option("png")
+    picture = Path(download.value.path()).read_bytes()
+    assert picture[:8] == b"\x89PNG\r\n\x1a\n" and int.from_bytes(picture[16:20], "big") == 2480
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_nothing_scrolls_sideways(opened, page, width):
+    page.set_viewport_size({"width": width, "height": 900})
+    page = opened(ROOT / "checkpoints" / "write")
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+    assert page.locator(".forming").evaluate("root => root.scrollWidth <= root.clientWidth")
+
+
+def test_what_was_lost_on_the_way_is_asked_for_again(opened):
+    page = opened(forming_step=685)
+    page.get_by_role("radio", name="Encoder").click()
+    drawn(page, "encoder", 1, 685, 0, 0)
+    page.locator(".forming").evaluate("root => root.state.store.get('1/cross').delete(685)")
+    page.get_by_role("radio", name="Cross").click()
+    drawn(page, "cross", 1, 685, 0, 0)
+    assert table(page)[1] == pytest.approx(expected(recorded(685, "cross", 0, 0)), abs=1e-4)
+
+
+def test_p_plays_and_stops_and_escape_leaves(opened):
+    page = opened(forming_step=0)
+    page.emulate_media(reduced_motion="reduce")  # one snapshot a second
+    page.get_by_role("slider", name="Training step").focus()
+    page.keyboard.press("p")
+    drawn(page, "cross", 1, 1, 0, 0)
+    page.keyboard.press("p")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    page.keyboard.press(" ")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()

@@ -1,0 +1,150 @@
+"""Several processes train one model: the same losses as one, exact to resume, and none left behind."""
+
+import os
+import subprocess
+import sys
+import time
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+import torch
+
+from transformer import checkpoint
+from transformer.data.batches import Batch
+from transformer.training.distributed import IGNORED, World
+from transformer.training.launch import identify
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+spec = spec_from_file_location("made_up", HERE / "test_trainer.py")
+made_up = module_from_spec(spec)
+spec.loader.exec_module(made_up)
+
+# torchrun CHILD folder stop_at sleep settings...: trains on made-up sentences; the last process asks to stop at a step
+CHILD = """
+import os, sys, threading, time
+from pathlib import Path
+import torch
+from importlib.util import module_from_spec, spec_from_file_location
+spec = spec_from_file_location("made_up", sys.argv[1])
+made_up = module_from_spec(spec)
+spec.loader.exec_module(made_up)
+made_up.tasks.corpus = lambda name, data_dir=None: made_up.PAIR_CORPUS
+folder, stop_at, wait = Path(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
+run = made_up.make(folder, **dict(pair.split("=") for pair in sys.argv[5:]))
+(folder / f"pid-{run.world.rank}").write_text(str(os.getpid()))
+real = run.train_step
+def train_step():
+    time.sleep(wait)
+    if run.step == stop_at and run.world.rank == run.world.size - 1:
+        run.stopping.set()
+    return real()
+run.train_step = train_step
+state = run.run()
+if run.first:
+    print(state)
+run.world.leave()
+"""
+NO_DROPOUT = ("dropout=0", "clip=0.5")
+
+
+def torchrun(tmp_path, folder, *settings, stop_at=-1, wait=0.0):
+    child = tmp_path / "child.py"
+    child.write_text(CHILD)
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(child),
+               str(HERE / "test_trainer.py"), str(folder), str(stop_at), str(wait), *settings]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(command, cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE)
+
+
+def ended(process):
+    output, errors = process.communicate(timeout=150)
+    assert process.returncode == 0, errors
+    return output.split()[-1]
+
+
+@pytest.fixture
+def corpora(monkeypatch):
+    monkeypatch.setattr(made_up.tasks, "corpus", lambda name, data_dir=None: made_up.PAIR_CORPUS)
+
+
+@pytest.fixture
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("corpora", "one_thread")
+def test_two_processes_lose_what_one_loses(tmp_path):
+    assert ended(torchrun(tmp_path, tmp_path / "two", *NO_DROPOUT)) == "finished"
+    made_up.make(tmp_path / "one", dropout=0.0, clip=0.5).run()
+    two, one = made_up.rows(tmp_path / "two"), made_up.rows(tmp_path / "one")
+    assert [row["step"] for row in two] == [row["step"] for row in one]
+    for mine, other in zip(two, one, strict=True):
+        assert mine == pytest.approx(other, rel=2e-4)
+
+
+def test_two_processes_go_on_exactly_from_the_middle_of_an_epoch(tmp_path):
+    settings = ("accumulate=3", "optimizer=muon")  # with dropout, whose random state each process has its own of
+    whole = torchrun(tmp_path, tmp_path / "whole", *settings)
+    stopped = torchrun(tmp_path, tmp_path / "stopped", *settings, stop_at=6)
+    assert (ended(whole), ended(stopped)) == ("finished", "stopped")
+    assert checkpoint.load(tmp_path / "stopped" / "last").description.step == 7
+    assert ended(torchrun(tmp_path, tmp_path / "stopped", *settings)) == "finished"
+    made_up.assert_same(made_up.outcome(tmp_path / "stopped"), made_up.outcome(tmp_path / "whole"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent died")
+def test_killing_the_launcher_leaves_no_worker_behind(tmp_path):
+    folder = tmp_path / "run"
+    process = torchrun(tmp_path, folder, "save_every=2", wait=0.3)
+    try:
+        wait_for(lambda: (folder / "last" / "manifest.json").exists(), process)
+    finally:
+        process.kill()
+    process.communicate()
+    workers = [int((folder / f"pid-{rank}").read_text()) for rank in (0, 1)]
+    wait_for(lambda: not any(map(identify, workers)))
+    assert made_up.status(folder)["state"] in ("stopped", "failed")
+    assert checkpoint.load(folder / "last").description.step >= 2
+
+
+def wait_for(found, process=None, *, seconds=100):
+    until = time.monotonic() + seconds
+    while not found():
+        assert process is None or process.poll() is None, process.stderr.read()
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def test_shares_of_a_batch_are_the_batch():
+    batch = Batch(torch.arange(15).reshape(5, 3), torch.arange(10).reshape(5, 2), torch.arange(10).reshape(5, 2), 10)
+    shares = [World(rank, 2).share(batch, pad_id=0) for rank in (0, 1)]
+    assert [share.tokens for share in shares] == [10, 10]
+    for whole, *parts in zip(batch[:3], *(share[:3] for share in shares), strict=True):
+        assert sorted(torch.cat(parts).tolist()) == whole.tolist()
+    assert World().share(batch, pad_id=0) is batch
+
+
+def test_a_process_without_a_row_takes_part_with_one_that_does_not_count():
+    pair = Batch(torch.ones(1, 3), torch.ones(1, 2), torch.ones(1, 2), 2)
+    assert World(1, 2).share(pair, pad_id=7).labels.tolist() == [[7, 7]]
+    text = Batch(torch.ones(1, 3), None, torch.ones(1), 1)
+    assert World(1, 2).share(text, pad_id=7).labels.tolist() == [IGNORED]
+
+
+def test_a_process_without_a_gpu_of_its_own_says_so(monkeypatch):
+    from transformer.training import distributed
+
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    monkeypatch.setattr(distributed, "_end_with_parent", lambda: None)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    with pytest.raises(ValueError, match="process 2 of this machine finds 1 GPUs; start at most 1"):
+        distributed.join(torch.device("cuda"))
+
+

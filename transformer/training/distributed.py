@@ -1,0 +1,104 @@
+"""Several processes that train one model: which one this is, its share of a batch, and sums over all of them.
+
+Every process reads the same batches and takes its rows of each, so a step learns from the same text however many
+processes there are (loss = global sum / global tokens).
+"""
+
+import ctypes
+import datetime
+import os
+import signal
+import sys
+from dataclasses import dataclass, field
+from functools import partial
+
+import torch
+from torch import Tensor, distributed, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from transformer.data.batches import Batch
+
+IGNORED = -100  # the class label that torch's cross-entropy leaves out
+
+
+@dataclass(frozen=True)
+class World:
+    """The processes of a run; `rank` counts them from 0, and 0 alone writes the run folder."""
+
+    rank: int = 0
+    size: int = 1
+    device: torch.device = field(default_factory=partial(torch.device, "cpu"))
+
+    def share(self, batch: Batch, pad_id: int) -> Batch:
+        """This process's rows of a batch; its shape stays that of the whole. One without a row of its own gets a row
+        in which nothing counts, because all processes have to take part in each step."""
+        if self.size == 1:
+            return batch
+        rows = slice(self.rank, None, self.size)
+        src, tgt, labels = (None if x is None else x[rows] for x in batch[:3])
+        if not len(labels):
+            src, tgt, labels = (None if x is None else x[:1] for x in batch[:3])
+            labels = torch.full_like(labels, IGNORED if tgt is None else pad_id)
+        return Batch(src, tgt, labels, batch.tokens)
+
+    def wrap(self, module: nn.Module) -> nn.Module:
+        """The module with its gradients averaged over all processes as they are computed (Li et al. 2020)."""
+        return module if self.size == 1 else DistributedDataParallel(module)
+
+    def sum(self, *values: float) -> list[float]:
+        """Each value summed over all processes, which all get the same sums."""
+        if self.size == 1:
+            return list(values)
+        total = torch.tensor(values, dtype=torch.float32 if self.device.type == "mps" else torch.float64,
+                             device=self.device)
+        distributed.all_reduce(total)
+        return total.tolist()
+
+    def gather(self, tensor: Tensor) -> list[Tensor]:
+        """Every process's tensor of the same shape, by rank; on the CPU."""
+        if self.size == 1:
+            return [tensor]
+        mine = tensor.to(self.device)
+        found = [torch.empty_like(mine) for _ in range(self.size)]
+        distributed.all_gather(found, mine)
+        return [one.cpu() for one in found]
+
+    def wait(self) -> None:
+        """Until all processes have come here."""
+        if self.size > 1:
+            distributed.barrier()
+
+    def leave(self) -> None:
+        if self.size > 1 and distributed.is_initialized():
+            distributed.destroy_process_group()
+
+
+def join(device: torch.device) -> World:
+    """This process's world: alone, or one of those that torchrun started (`WORLD_SIZE` and its like say so).
+
+    On CUDA each process takes the GPU of its local rank and they talk by NCCL, else by gloo. Raises ValueError where
+    there are fewer GPUs than processes.
+    """
+    if int(os.environ.get("WORLD_SIZE", "1")) < 2:
+        return World(device=device)
+    _end_with_parent()
+    if device.type == "cuda":
+        local, there = int(os.environ["LOCAL_RANK"]), torch.cuda.device_count()
+        if local >= there:
+            raise ValueError(f"process {local + 1} of this machine finds {there} GPUs; start at most {there} processes")
+        device = torch.device("cuda", local)
+        torch.cuda.set_device(device)
+    if not distributed.is_initialized():
+        distributed.init_process_group("nccl" if device.type == "cuda" else "gloo",
+                                       timeout=datetime.timedelta(minutes=10))
+    return World(distributed.get_rank(), distributed.get_world_size(), device)
+
+
+def _end_with_parent() -> None:
+    """Be asked to save and end when the launcher dies: killed outright, it can no longer ask (Linux)."""
+    if sys.platform != "linux":
+        return
+    launcher = os.getppid()
+    ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+    if os.getppid() != launcher:  # it died just before
+        os.kill(os.getpid(), signal.SIGTERM)

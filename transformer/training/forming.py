@@ -1,0 +1,249 @@
+"""Attention as it forms: what a run recorded of its pinned sentences, read back from its folder or a checkpoint's.
+
+The folder may be somebody else's, or still being written: what is damaged is left out with a note, and what is read
+has a limit. L layers, H heads, Tq queries, Tk keys.
+"""
+
+import os
+import re
+from dataclasses import dataclass, field
+from math import isfinite, log1p, prod
+from pathlib import Path
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from transformer.analysis.roles import MEASURES, measure_heads, unrooted
+from transformer.checkpoint import describe
+from transformer.config import ModelConfig
+from transformer.training import metrics
+
+MOST_BYTES = 10_000_000  # of weights held at once, over all snapshots
+MOST_PINNED, MOST_TOKENS, LONGEST_TOKEN = 4, 256, 100
+MOST_HEADER, MOST_JSON, MOST_METRICS = 100_000, 1_000_000, 64_000_000  # bytes
+CURVE = 300  # points of a curve, evenly spaced by the logarithm of the step
+SNAPSHOT = re.compile(r"(\d{1,12})\.safetensors")
+Points = tuple[tuple[int, float], ...]  # step and loss
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """The tokens of a sentence that was watched; a side that the model has not is None."""
+
+    source: tuple[str, ...] | None
+    target: tuple[str, ...] | None
+
+    def axes(self, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Query and key tokens."""
+        return {"encoder": (self.source, self.source), "decoder": (self.target, self.target),
+                "cross": (self.target, self.source)}[kind]
+
+
+@dataclass(frozen=True)
+class Forming:
+    """The snapshots of a run or a checkpoint, and its loss."""
+
+    name: str  # the checkpoint's id, or the run's name
+    live: bool  # more may come
+    steps: tuple[int, ...]
+    heads: dict[str, tuple[int, int]]  # kind -> (L, H)
+    sentences: tuple[Pinned, ...]
+    cells: dict[tuple[int, str], NDArray]     # sentence and kind -> uint8 square roots (steps, L, H, Tq, Tk)
+    measures: dict[tuple[int, str], NDArray]  # -> float32 (steps, MEASURES, L, H)
+    training: Points = ()     # at most CURVE
+    validation: Points = ()
+    losses: tuple[tuple[float | None, float | None], ...] = ()  # the latest of both at each step of `steps`
+    notes: tuple[str, ...] = field(default=())  # what was left out, and why
+
+    def weights(self, sentence: int, kind: str, step: int) -> NDArray:
+        """float32 (L, H, Tq, Tk), rows sum to 1."""
+        return unrooted(self.cells[sentence, kind][self.steps.index(step)])
+
+
+def forming_stamp(folder: Path) -> tuple:
+    """What changes when there is something new to read, the run's state last; cheap enough for every tick."""
+    files = [(entry.name, (found := entry.stat()).st_size, found.st_mtime_ns) for entry in _entries(folder)]
+    return (*sorted(files), _state(folder))
+
+
+def read_forming(folder: Path) -> Forming | None:
+    """All that is recorded under attention/ and in metrics.jsonl; None where no snapshot is, or not yet.
+
+    Where the snapshots take more than MOST_BYTES, some are left out evenly. Raises ValueError where the folder does
+    not say which model and which sentences these are.
+    """
+    folder = Path(folder)
+    found = {int(SNAPSHOT.fullmatch(entry.name)[1]): Path(entry.path) for entry in _entries(folder)
+             if SNAPSHOT.fullmatch(entry.name)}
+    if not found or not (folder / "attention" / "pinned.json").is_file():  # written after the first snapshot
+        return None
+    config, sentences = _model(folder), _pinned(folder)
+    layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}
+    heads = {kind: (layers[kind], config.n_heads) for kind in config.kinds}
+    shapes = {}
+    for at, sentence in enumerate(sentences):
+        for kind in config.kinds:
+            if None in sentence.axes(kind):
+                raise ValueError(f"{folder.name}/attention/pinned.json has no tokens for {kind} attention of sentence "
+                                 f"{at + 1}, which {folder.name}/config.json says there is; record the run again")
+            shapes[f"{at}.{kind}"] = (*heads[kind], *map(len, sentence.axes(kind)))
+    size, notes = sum(map(prod, shapes.values())), []
+    most = MOST_BYTES // size
+    if most < 2:
+        raise ValueError(f"one snapshot of {folder.name} takes {size:,} bytes, and {MOST_BYTES:,} are read in all; pin "
+                         "fewer or shorter sentences")
+    steps = sorted(found)
+    if len(steps) > most:
+        notes.append(f"{len(steps)} snapshots of {size:,} bytes are more than the {MOST_BYTES:,} bytes that are read: "
+                     f"{most} of them, evenly spaced, are shown.")
+        steps = [steps[round(at)] for at in np.linspace(0, len(steps) - 1, most)]
+    snapshots = {}
+    for step in steps:
+        try:
+            snapshots[step] = _snapshot(found[step], shapes, size)
+        except (ValueError, OSError) as error:
+            notes.append(f"attention/{step}.safetensors is left out: {error}.")
+    if not snapshots:
+        raise ValueError(f"none of the {len(steps)} snapshots of {folder.name} can be read. {notes[-1]}")
+    cells, measures = {}, {}
+    for name in shapes:
+        at, kind = name.split(".")
+        key = int(at), kind
+        cells[key] = np.stack([snapshot.pop(name) for snapshot in snapshots.values()])
+        measures[key] = np.stack([
+            np.stack(list(measure_heads(unrooted(one), kind=kind).values())) for one in cells[key]])
+        assert measures[key].shape[1] == len(MEASURES)
+    training, validation = _curves(folder / "metrics.jsonl", notes)
+    named = (folder / "manifest.json").is_file()
+    return Forming(describe(folder).id if named else f"run {folder.name}", _state(folder) == "running",
+                   tuple(snapshots), heads, sentences, cells, measures, thinned(training), thinned(validation),
+                   _latest(tuple(snapshots), training, validation), tuple(notes))
+
+
+def thinned(points: Points, most: int = CURVE) -> Points:
+    """The last point of each of `most` equal parts of the logarithm of the step, and so the first and the last too."""
+    if len(points) <= most:
+        return points
+    last = log1p(points[-1][0])
+    kept = {int((most - 2) * log1p(step) / last): (step, loss) for step, loss in points[1:]}
+    return (points[0], *kept.values())
+
+
+def _entries(folder: Path) -> list[os.DirEntry]:
+    """Snapshots and the pinned sentences' file; nothing else, and nothing that is not a plain file."""
+    try:
+        with os.scandir(folder / "attention") as entries:
+            return [entry for entry in entries if entry.is_file()
+                    and (SNAPSHOT.fullmatch(entry.name) or entry.name == "pinned.json")]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _json(path: Path) -> object:
+    try:
+        with open(path, "rb") as file:
+            content = file.read(MOST_JSON + 1)
+        if len(content) > MOST_JSON:
+            raise ValueError(f"it has more than {MOST_JSON:,} bytes")
+        return orjson.loads(content)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ValueError(f"{path.parent.name}/{path.name} cannot be read ({reason}); copy the folder again") from None
+
+
+def _state(folder: Path) -> str | None:
+    try:
+        status = _json(folder / "status.json")
+    except ValueError:  # checkpoints have none
+        return None
+    return str(status.get("state")) if isinstance(status, dict) else None
+
+
+def _model(folder: Path) -> ModelConfig:
+    found = _json(folder / "config.json")
+    try:
+        return ModelConfig.model_validate(found.get("model") if isinstance(found, dict) else None)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"{folder.name}/config.json: {'.'.join(map(str, first['loc']))} {first['msg']}") from None
+
+
+def _pinned(folder: Path) -> tuple[Pinned, ...]:
+    found = _json(folder / "attention" / "pinned.json")
+
+    def side(tokens: object) -> tuple[str, ...] | None:
+        if tokens is None:
+            return None
+        if not (isinstance(tokens, list) and 0 < len(tokens) <= MOST_TOKENS
+                and all(isinstance(token, str) for token in tokens)):
+            raise ValueError
+        return tuple(token[:LONGEST_TOKEN] for token in tokens)
+
+    try:
+        if not 0 < len(found) <= MOST_PINNED:
+            raise ValueError
+        return tuple(Pinned(side(one["source"]), side(one["target"])) for one in found)
+    except (TypeError, KeyError, ValueError):
+        raise ValueError(f"{folder.name}/attention/pinned.json should list 1 to {MOST_PINNED} sentences, each with "
+                         f"source and target of 1 to {MOST_TOKENS} tokens or null; copy the folder again") from None
+
+
+def _snapshot(path: Path, shapes: dict[str, tuple[int, ...]], size: int) -> dict[str, NDArray]:
+    """A snapshot's tensors, held to the names, types and sizes that they should have before anything is made of them.
+
+    Raises ValueError, a few words on what is wrong.
+    """
+    with open(path, "rb") as file:
+        content = file.read(8 + MOST_HEADER + size + 1)
+    if len(content) > 8 + MOST_HEADER + size:
+        raise ValueError(f"it has more than the {size:,} bytes of these sentences")
+    length = int.from_bytes(content[:8], "little")
+    if len(content) < 8 + length:
+        raise ValueError("it ends in the middle")
+    try:
+        header = orjson.loads(content[8:8 + length])
+        places = {name: (header[name]["dtype"], tuple(header[name]["shape"]), header[name]["data_offsets"])
+                  for name in shapes}
+    except (ValueError, TypeError, KeyError):
+        raise ValueError("its header is not that of these sentences") from None
+    found = {}
+    for name, shape in shapes.items():
+        dtype, stored, offsets = places[name]
+        if (dtype, stored) != ("U8", shape):
+            raise ValueError(f"{name} is {dtype} {stored} and should be U8 {shape}")
+        if not (isinstance(offsets, list) and [type(at) for at in offsets] == [int, int] and offsets[0] >= 0
+                and offsets[1] - offsets[0] == prod(shape) and 8 + length + offsets[1] <= len(content)):
+            raise ValueError(f"{name} is not whole")
+        cells = np.frombuffer(content, np.uint8, prod(shape), 8 + length + offsets[0]).reshape(shape)
+        total = ((cells / np.float32(255)) ** 2).sum(-1)
+        if abs(total - 1).max() > 0.1:
+            raise ValueError(f"rows of {name} sum to {total.min():.2f} to {total.max():.2f} and not to 1")
+        found[name] = cells
+    return found
+
+
+def _curves(path: Path, notes: list[str]) -> tuple[Points, Points]:
+    """Training and validation loss by step, a later row in place of an earlier one of the same step."""
+    if path.is_file() and path.stat().st_size > MOST_METRICS:
+        notes.append(f"{path.name} has {path.stat().st_size:,} bytes, more than the {MOST_METRICS:,} that are read "
+                     "here: no loss is shown.")
+        return (), ()
+    curves: dict[str, dict[int, float]] = {"loss": {}, "validation_loss": {}}
+    for row in metrics.read(path):
+        step = row.get("step")
+        for name, curve in curves.items():
+            loss = row.get(name)
+            if type(step) is int and step >= 0 and type(loss) in (int, float) and isfinite(loss):
+                curve[step] = float(loss)
+    return tuple(sorted(curves["loss"].items())), tuple(sorted(curves["validation_loss"].items()))
+
+
+def _latest(steps: tuple[int, ...], *curves: Points) -> tuple[tuple[float | None, ...], ...]:
+    """The value of each curve at the last point up to each step."""
+    columns = []
+    for curve in curves:
+        at = np.searchsorted([step for step, _ in curve], steps, side="right")
+        columns.append([curve[place - 1][1] if place else None for place in at])
+    return tuple(zip(*columns, strict=True))

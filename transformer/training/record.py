@@ -1,0 +1,95 @@
+"""What a run keeps so that it can be watched: attention on pinned sentences, and samples of what it says."""
+
+from pathlib import Path
+
+import torch
+from safetensors.torch import save
+
+from transformer.checkpoint import Checkpoint, Description
+from transformer.config import TrainConfig
+from transformer.decoding import Sampling, next_step, start
+from transformer.evaluate import evaluating, likeliest_class
+from transformer.model.models import Transformer
+from transformer.search import translate
+from transformer.training import metrics
+from transformer.training.tasks import Task, pinned_attention
+
+WEIGHT_SNAPSHOTS, ATTENTION_SNAPSHOTS = 8, 48
+MOST_ATTENTION = 10_000_000  # bytes of attention snapshots in all
+SAMPLES, SAMPLE_CHARACTERS = 4, 160
+SAMPLES_FILE = "samples.jsonl"
+
+
+def log_steps(total: int, count: int) -> set[int]:
+    """At most `count` steps from 1 to `total`, evenly spaced by the logarithm of the step."""
+    return {round(total ** (i / max(1, count - 1))) for i in range(count)}
+
+
+def attention_steps(total: int, bytes_each: int) -> set[int]:
+    """The steps at which attention is kept: fewer where many large heads would fill MOST_ATTENTION."""
+    return log_steps(total, max(2, min(ATTENTION_SNAPSHOTS, MOST_ATTENTION // max(1, bytes_each))))
+
+
+def record_attention(folder: Path, step: int, model: Transformer, task: Task) -> int:
+    """Write attention/<step>.safetensors, what the heads do with the pinned sentences now -> its bytes.
+
+    Tensors "<sentence>.<kind>" (layers, H, Tq, Tk), uint8 square roots of the weights times 255.
+    """
+    folder = folder / "attention"
+    folder.mkdir(exist_ok=True)
+    tensors = {f"{i}.{kind}": weights for i, found in enumerate(pinned_attention(model, task.pinned))
+               for kind, weights in found.items()}
+    if not (folder / "pinned.json").exists():
+        target, source = task.tokenizer, task.source_tokenizer
+        metrics.write_json(folder / "pinned.json", [
+            {"source": None if b.src is None else [source.piece(i) for i in b.src[0].tolist()],
+             "target": None if b.tgt is None else [target.piece(i) for i in b.tgt[0].tolist()]}
+            for b in task.pinned])
+    metrics.replace(folder / f"{step}.safetensors", save(tensors, metadata={"step": str(step)}))
+    return sum(tensor.numel() for tensor in tensors.values())
+
+
+@torch.no_grad()
+def record_samples(folder: Path, step: int, model: Transformer, task: Task, train: TrainConfig) -> None:
+    """Append to samples.jsonl what the model makes of a few held-out texts at this step."""
+    texts = _held_out(task, train)
+    with evaluating(model):
+        ckpt = Checkpoint(Description(folder, folder.name, model.config, train, None,
+                                      {"classes": task.about.get("classes")}),
+                          model, task.tokenizer, task.source_tokenizer)
+        match train.task:
+            case "translation":
+                outputs = translate(ckpt, [text for text, _ in texts], max_steps=40)
+                name = "reference"
+            case "classification":
+                outputs = [likeliest_class(ckpt, text) for text, _ in texts]
+                name = "class"
+            case _:
+                outputs = [_written(ckpt, text) for text, _ in texts]
+                name = "goes on"
+    row = {"step": step, "samples": [{"text": text, "output": output, name: expected}
+                                     for (text, expected), output in zip(texts, outputs, strict=True)]}
+    metrics.append(folder / SAMPLES_FILE, row)
+
+
+def _held_out(task: Task, train: TrainConfig) -> list[tuple[str, str]]:
+    """Texts that are not learned from, and what should be said of each; of a tiny corpus those that are."""
+    corpus, longest = task.corpus, task.config.model.max_len - 1
+    if train.task == "language-model":
+        text = corpus.split("validation") or corpus.split("train")
+        length = min(40, longest // 2, len(text) // 4)
+        return [(text[at:at + length], text[at + length:at + 4 * length]) for at in (0, len(text) // 2)]
+    items = corpus.splits.get("validation") or corpus.splits["train"]
+    if train.task == "translation":
+        items = [(source, references[0]) for source, references in items.items()]
+        items = [pair for pair in items[:50 * SAMPLES] if len(task.source_tokenizer.encode(pair[0])) < longest]
+    return items[:SAMPLES]
+
+
+def _written(ckpt: Checkpoint, text: str) -> str:
+    """What the model writes after a text: drawn at temperature 0.8, from the same seed at every step."""
+    sampling = Sampling(temperature=0.8, seed=1)
+    step = start(ckpt, text, sampling=sampling)
+    while len(step.output) < SAMPLE_CHARACTERS and not step.full and not step.ended:
+        step = next_step(ckpt, step, sampling=sampling)
+    return step.output

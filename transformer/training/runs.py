@@ -1,0 +1,161 @@
+"""The runs in a folder: named, listed, renamed, deleted, read as curves, and promoted to checkpoints."""
+
+import csv
+import io
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from transformer.training import metrics
+from transformer.training.launch import Progress, alive, progress
+from transformer.training.turns import locked, record
+
+LONGEST_NAME = 60
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run folder says of itself without its weights or its whole curve being read."""
+
+    folder: Path
+    now: Progress
+    task: str | None
+    corpus: str | None
+    shape: str  # layers x d_model, heads
+    best: float | None  # held-out loss, nats a token, or a text where texts have a class
+    seconds: float  # of training
+    device: str | None
+    processes: int
+    owner: str | None
+    started: float | None  # seconds since 1970, by the clock of the machine that started it
+    ticket: int
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+
+def check_name(name: str) -> str:
+    """The name a run may have. Raises ValueError for one that could not be a folder's everywhere."""
+    name = name.strip()
+    if not name:
+        raise ValueError("the run has no name; type one, such as my-first-run")
+    if len(name) > LONGEST_NAME:
+        raise ValueError(f"the name has {len(name)} characters, at most {LONGEST_NAME}; shorten it")
+    if not NAME.fullmatch(name):
+        raise ValueError("a name has letters from a to z, digits, '.', '-' and '_', and starts with a letter or a "
+                         f"digit; {name!r} has something else")
+    return name
+
+
+def free_name(runs: Path, name: str) -> str:
+    """The name, or the first of name-2, name-3, ... that no run has."""
+    taken = {path.name.lower() for path in runs.iterdir()} if runs.is_dir() else set()
+    found, number = name, 1
+    while found.lower() in taken:
+        number += 1
+        found = f"{name[:LONGEST_NAME - 5]}-{number}"
+    return found
+
+
+def describe(folder: Path) -> Run:
+    """Read a run folder; what is damaged or not there yet is left open."""
+    config, about = metrics.read_json(folder / "config.json"), record(folder)
+    model, train = (config.get(part) if isinstance(config.get(part), dict) else {} for part in ("model", "train"))
+    status, last = metrics.read_json(folder / "status.json"), metrics.last(folder / "metrics.jsonl")
+    layers = [model.get("encoder_layers"), model.get("decoder_layers")]
+    shape = (f"{'+'.join(str(count) for count in layers if count)} × {model.get('d_model')}, "
+             f"{model.get('n_heads')} heads") if model else ""
+    best = [value for value in (status.get("best"), last.get("best")) if isinstance(value, int | float)]
+    started = about.get("time")
+    return Run(folder, progress(folder), _text(train.get("task")), _text(train.get("corpus")), shape,
+               min(best, default=None), _seconds(folder, last), _text(status.get("device")),
+               int(about.get("processes") or status.get("world_size") or 1), _text(about.get("owner")),
+               started if isinstance(started, int | float) else None,
+               about["ticket"] if isinstance(about.get("ticket"), int) else 0)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _seconds(folder: Path, last: dict[str, object]) -> float:
+    """Time spent training; a row of an evaluation does not say it, and then the one before does."""
+    value = last.get("seconds")
+    if isinstance(value, int | float):
+        return float(value)
+    found = [row["seconds"] for row in metrics.tail(folder / "metrics.jsonl") if "seconds" in row]
+    return float(found[-1]) if found and isinstance(found[-1], int | float) else 0.0
+
+
+def find(runs: Path) -> list[Path]:
+    """Run folders, the newest first; hidden ones belong to nobody."""
+    folders = [path for path in runs.iterdir() if path.is_dir() and not path.name.startswith(".")] if (
+        runs.is_dir()) else []
+    folders = [path for path in folders if any((path / name).exists() for name in ("config.json", "launch.json"))]
+    return sorted(folders, key=lambda path: path.stat().st_mtime, reverse=True)
+
+
+def rename(folder: Path, name: str) -> Path:
+    """Give a run that has ended another name -> its folder. Raises ValueError for one that is taken or no name."""
+    new = folder.with_name(check_name(name))
+    with locked(folder.parent):
+        _must_have_ended(folder)
+        if new.exists() and new != folder:
+            raise ValueError(f"there is a run {new.name} already; choose another name")
+        return folder.rename(new)
+
+
+def delete(folder: Path) -> None:
+    """Remove a run that has ended, with all it saved. Raises ValueError where it is under way."""
+    with locked(folder.parent):
+        _must_have_ended(folder)
+        gone = folder.with_name(f".{folder.name}.deleted")  # in one step, so that nobody finds half of it
+        shutil.rmtree(gone, ignore_errors=True)
+        folder.rename(gone)
+    shutil.rmtree(gone, ignore_errors=True)
+
+
+def _must_have_ended(folder: Path) -> None:
+    if not folder.is_dir():
+        raise ValueError(f"there is no run {folder.name} any more")
+    if alive(folder) or progress(folder).under_way:
+        raise ValueError(f"{folder.name} is under way; stop it first")
+
+
+def as_csv(folder: Path) -> str:
+    """All metrics of a run as a table, a row for each time something was measured."""
+    rows = metrics.read(folder / "metrics.jsonl")
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def promote(folder: Path, out: Path, *, processor: str) -> Path:
+    """Make a checkpoint of a run's best weights, in half precision, with its curve, attention and model card.
+
+    `python -m transformer export` does the same and measures it on the test split first. Raises ValueError where the
+    run has no weights yet or `out` is there.
+    """
+    from transformer import checkpoint
+    from transformer.card import model_card
+
+    if not (folder / "best" / "manifest.json").exists():
+        raise ValueError(f"{folder.name} has saved no weights yet; wait for its first evaluation")
+    if out.exists():
+        raise ValueError(f"there is a checkpoint {out.name} already; choose another name")
+    ckpt = checkpoint.load(folder / "best")
+    ckpt.model.half().float()
+    rows = metrics.read(folder / "metrics.jsonl")
+    attention = sorted((folder / "attention").glob("*"))
+    files = {f"attention/{path.name}": path.read_bytes() for path in attention if not path.name.startswith(".")} | {
+        "metrics.jsonl": (folder / "metrics.jsonl").read_bytes(),
+        "README.md": model_card(out.name, ckpt, {}, rows, processor=processor).encode()}
+    checkpoint.save(out, ckpt.model, tokenizer=ckpt.tokenizer, source_tokenizer=ckpt.source_tokenizer, half=True,
+                    train=ckpt.description.train, meta=ckpt.meta, files=files)
+    return out
