@@ -80,7 +80,7 @@ def show_found(prefix: str, found: dict[str, object], *, dark: bool) -> None:
 
 def _show_numbers(found: dict[str, object]) -> None:
     tokens, took, memory = found["tokens"], found["time"], found["memory"]
-    with st.container(horizontal=True, gap="large"):
+    with st.container(horizontal=True):
         st.metric("Parameters", f"{found['parameters']['total']:,}", width="content")
         st.metric("Memory", size(memory["total"]), width="content")
         if tokens:
@@ -108,9 +108,7 @@ def _show_data(prefix: str, look: dict[str, object], *, dark: bool) -> None:
     st.text(f"{corpus['name']}, {corpus['attribution']}, licence: {corpus['licence']}, sha256 {corpus['sha256'][:12]}…")
     left, right = st.columns(2)
     with left:
-        st.vega_lite_chart(figures.share_bar(splits, unit=look["unit"], title="What each part has", dark=dark),
-                           key=f"{prefix}_check_splits", width="stretch",
-                           alt=figures.describe_amounts(splits, what=f"Split sizes in {look['unit']}"))
+        st.html(figures.share_bar(splits, unit=look["unit"], title="How it is split"))
         if "train_pairs" in look:
             st.caption(f"With every translation of a source, the training part has {look['train_pairs']:,} pairs.")
         if look["validation_from"] == "train":
@@ -180,7 +178,7 @@ def fitting(look: dict[str, object]) -> str:
     if left["how"] == "read in windows":
         return f"The text is read in windows of **{max_len:,}** pieces, so nothing is left out."
     return (f"At max_len {max_len:,}, **{left['share']:.1%}** of the training part is {left['how']} "
-            f"({left['count']:,} of {left['of']:,}). Of 100 items, 99 have at most {left['takes_in_99']:,} tokens.")
+            f"({left['count']:,} of {left['of']:,}). 99 of 100 have at most {left['takes_in_99']:,} tokens.")
 
 
 def size(count: float) -> str:

@@ -50,10 +50,10 @@ def keep_upload(name: str, content: bytes, ending: str) -> Path:
         replace(path, content)
     try:
         corpus(str(path))
-    except ValueError:
+    except ValueError as error:
         if new:
             path.unlink(missing_ok=True)
-        raise
+        raise ValueError(str(error).replace(path.name, name)) from None  # by the name that the user knows
     return path
 
 

@@ -12,6 +12,7 @@ from transformer.data.corpora import corpus
 from transformer.training import metrics
 from transformer.training.launch import identify
 from ui import before, checks, corpus_choice
+from ui.resources import sentences
 
 ROWS = "text,label\nthis is *awesome*,positive\ni <b>hated</b> it,negative\n"
 PAIRS = "".join(f"Number {i}.\tNuméro {i}.\n" for i in range(30))
@@ -108,7 +109,8 @@ def test_a_check_runs_beside_the_page_and_shows_what_it_found(home, asked):
     assert len(cards) == 2
     assert "i &lt;b&gt;hated&lt;/b&gt; it" in "".join(cards)
     assert "<b>" not in "".join(cards)
-    assert len(at.get("vega_lite_chart")) == 5
+    assert len(at.get("vega_lite_chart")) == 4
+    assert "train: 2 (100.0%)" in words(at)
     assert any("nothing is held out" in warning.value for warning in at.warning)
 
 
@@ -247,7 +249,7 @@ def test_an_upload_is_checked_kept_on_disk_and_dropped_from_memory(home):
 
 def test_an_upload_that_is_wrong_says_on_which_line_and_is_not_kept(home):
     at = upload(opened(choice, task="translation"), "mine.tsv", b"Go.\tVa !\nno tab\n")
-    assert "line 2: 1 column where 2 are needed" in at.error[0].value.replace("\\", "")
+    assert at.error[0].value.replace("\\", "").startswith("mine.tsv, line 2: 1 column where 2 are needed")
     assert at.session_state["chosen"] is None
     assert not list((home / "uploads" / "corpora").iterdir())
     assert at.file_uploader
@@ -282,3 +284,16 @@ def test_paths_are_offered_only_where_nobody_else_can_come(monkeypatch, address,
     monkeypatch.setattr(corpus_choice.st, "get_option", lambda name: address if name == "server.address" else None)
     at = opened(choice, task="translation")
     assert (corpus_choice.PATH in str(at.segmented_control(key="try_corpus_way").proto)) == offered
+
+
+def test_a_file_of_ones_own_that_has_changed_or_gone_gives_references_as_it_is_now(tmp_path):
+    path = tmp_path / "mine.tsv"
+    assert sentences(str(path)) is None
+    path.write_text(PAIRS)
+    assert sentences(str(path)).find("Number 7.")[1] == ["Numéro 7."]
+    path.write_text(PAIRS + "Number 7.\tSept.\n")
+    os.utime(path, (1, 1))
+    assert sentences(str(path)).find("Number 7.")[1] == ["Numéro 7.", "Sept."]
+    path.write_text("broken")
+    os.utime(path, (2, 2))
+    assert sentences(str(path)) is None

@@ -1,28 +1,32 @@
-"""Amounts side by side: one stacked bar of shares, or a bar for each. Vega-Lite dictionaries."""
+"""Amounts side by side: one bar cut into shares (HTML), or a bar for each (a Vega-Lite dictionary)."""
 from collections.abc import Mapping
+from html import escape
 
 from ui.figures.frame import NOTE, TEXT
 from ui.figures.palette import BAR, CATEGORICAL, INK, MUTED
 
+STYLE = """<style>
+.shares.shares { margin: 0; padding: 0; font-size: 15px; font-variant-numeric: tabular-nums; }
+.shares figcaption { font-size: 17px; font-weight: 700; padding-bottom: .4rem; }
+.shares figcaption small { font-size: 14px; font-weight: 400; }
+.shares .bar { display: flex; height: 1.6rem; border-radius: .3rem; overflow: hidden; }
+.shares .bar span { min-width: 2px; }
+.shares ul { list-style: none; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: .5rem 0 0; padding: 0; }
+.shares li { margin: 0; padding: 0; }
+.shares li b { display: inline-block; width: .8em; height: .8em; margin-right: .4em; border-radius: .15em; }
+</style>"""
 
-def share_bar(amounts: Mapping[str, int], *, unit: str, title: str, dark: bool | None = None) -> dict:
-    """One bar cut into shares by name, with the number and the share of each in its legend."""
+
+def share_bar(amounts: Mapping[str, int], *, unit: str, title: str) -> str:
+    """HTML for `st.html`: one bar cut into shares, and under it the name, number and share of each."""
     total = sum(amounts.values()) or 1
-    names = {name: f"{name}: {count:,} ({count / total:.1%})" for name, count in amounts.items()}
-    values = [{"name": names[name], "count": count, "place": place}
-              for place, (name, count) in enumerate(amounts.items())]
-    return {
-        "data": {"values": values}, "height": 36, "mark": {"type": "bar", "cornerRadius": 3},
-        "encoding": {
-            "x": {"field": "count", "type": "quantitative", "stack": "zero", "axis": None,
-                  "scale": {"domain": [0, total], "nice": False}},
-            "order": {"field": "place"},
-            "color": {"field": "name", "type": "nominal", "sort": None,
-                      "scale": {"domain": list(names.values()), "range": list(CATEGORICAL[:len(names)])},
-                      "legend": {"title": None, "orient": "bottom", "columns": 1, "labelFontSize": TEXT,
-                                 "labelLimit": 320, "symbolType": "square"} | _ink(dark, "labelColor")},
-            "tooltip": [{"field": "name", "type": "nominal", "title": unit}]},
-        **_titled(title, f"in {unit}", dark)}
+    colours = dict(zip(amounts, CATEGORICAL, strict=False))
+    cuts = "".join(f'<span style="flex:{count / total:.6f};background:{colours[name]}"></span>'
+                   for name, count in amounts.items())
+    keys = "".join(f'<li><b style="background:{colours[name]}"></b>{escape(name)}: {count:,} ({count / total:.1%})</li>'
+                   for name, count in amounts.items())
+    return (f'{STYLE}<figure class="shares"><figcaption>{escape(title)} <small>in {escape(unit)}</small></figcaption>'
+            f'<div class="bar" aria-hidden="true">{cuts}</div><ul>{keys}</ul></figure>')
 
 
 def amount_bars(amounts: Mapping[str, float], *, shown: Mapping[str, str], title: str, source: str = "",

@@ -20,7 +20,7 @@ def length_histogram(lengths: Mapping[str, Mapping[str, object]], *, max_len: in
     longest = max([1, *(found["longest"] for found in lengths.values())])
     text = {"labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": "normal"} | ink("labelColor", "titleColor")
     across = {"field": "pieces", "type": "quantitative", "scale": {"zero": False, "nice": False},
-              "axis": {"title": "length in pieces", "grid": False, **text}}
+              "axis": {"title": "length in pieces", "grid": False, "tickMinStep": 1, **text}}
     colour = {"field": "side", "type": "nominal", "sort": None,
               "scale": {"domain": list(lengths), "range": list(CATEGORICAL[:len(lengths)])},
               "legend": None if len(lengths) == 1 else {
@@ -28,7 +28,8 @@ def length_histogram(lengths: Mapping[str, Mapping[str, object]], *, max_len: in
                   "symbolStrokeWidth": 3} | ink("labelColor")}
     layers = [{"mark": {"type": "area", "interpolate": "step-after", "line": {"strokeWidth": 2}, "fillOpacity": 0.18},
                "encoding": {"x": across, "color": colour, "y": {
-                   "field": "count", "type": "quantitative", "stack": None, "axis": {"title": "how many", **text}},
+                   "field": "count", "type": "quantitative", "stack": None, "axis": {
+                       "title": "how many", "tickMinStep": 1, "tickCount": 6, **text}},
                    "tooltip": [{"field": "side", "type": "nominal", "title": "of"},
                                {"field": "bin", "type": "nominal", "title": "pieces"},
                                {"field": "count", "type": "quantitative", "format": ",", "title": "how many"}]}}]
@@ -44,7 +45,7 @@ def length_histogram(lengths: Mapping[str, Mapping[str, object]], *, max_len: in
                     "encoding": {"x": x, "y": {"value": 2}, "text": {"field": "name"}}}]
     return {"title": {"text": title, "subtitle": source, "anchor": "start", "fontSize": 17, "subtitleFontSize": NOTE,
                       "subtitleColor": INK[dark] or MUTED},
-            "height": 260, "padding": {"left": 4, "right": 16, "top": 32, "bottom": 4},
+            "height": 380, "padding": {"left": 4, "right": 16, "top": 32, "bottom": 4},
             "data": {"values": values}, "layer": layers}
 
 

@@ -5,7 +5,7 @@ from html import escape
 from ui.figures.labels import plain_label
 
 STYLE = """<style>
-.sample { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .35rem .9rem; font-size: 15px;
+.sample.sample { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .35rem .9rem; font-size: 15px;
   line-height: 1.45; margin: 0; padding: .6rem 0; border-top: 1px solid rgba(128, 128, 128, .35); }
 .sample dt { font-weight: 600; white-space: nowrap; }
 .sample dd { margin: 0; overflow-wrap: anywhere; white-space: pre-wrap; }
@@ -17,7 +17,7 @@ STYLE = """<style>
 .sample .pieces small { font-size: .8125rem; font-variant-numeric: tabular-nums; }
 .sample .pieces .unknown { border: 2px dashed #d62728; }
 .sample i { font-style: normal; font-weight: 600; }
-@media (max-width: 640px) { .sample { grid-template-columns: minmax(0, 1fr); gap: .1rem; }
+@media (max-width: 640px) { .sample.sample { grid-template-columns: minmax(0, 1fr); gap: .1rem; }
   .sample dd { padding-bottom: .4rem; } }
 </style>"""
 
