@@ -37,7 +37,7 @@ def train(
     as_json: AsJson = False,
 ) -> None:
     """Train a model, or go on with one that was stopped."""
-    from transformer.config import RunConfig, settings
+    from transformer.config import RunConfig, read_settings
     from transformer.presets import preset as find_preset
     from transformer.training.trainer import Trainer, choose_device
 
@@ -49,7 +49,7 @@ def train(
         if (out / "metrics.jsonl").exists():
             raise ValueError(f"{out} holds a run already; add --resume to go on with it, or choose another --out")
         config = find_preset(preset)
-    config = config.set(settings(set_) | ({"steps": steps} if steps else {}))
+    config = config.set(read_settings(set_) | ({"steps": steps} if steps else {}))
     trainer = Trainer(out, config, device=choose_device(device))
     if not trainer.first:  # of several processes one speaks
         console.quiet, as_json = True, False
@@ -71,6 +71,32 @@ def train(
         state = trainer.run(minutes=minutes, watch=watch)
     report({"state": state, "step": trainer.step, "best_validation_loss": trainer.best, "seconds": trainer.seconds,
             "folder": str(out)}, as_json)
+
+
+@app.command()
+def check(
+    preset: Annotated[str, typer.Option(help="A named configuration; see transformer/presets.py.")] = "translate",
+    steps: Annotated[int | None, typer.Option(help="Optimizer steps of the run that is checked.")] = None,
+    device: Device = "auto",
+    set_: Annotated[list[str], typer.Option("--set", help="Any setting, as key=value; again for more.")] = [],  # noqa: B006
+    as_json: AsJson = False,
+) -> None:
+    """Say what a run would be, by its first ten steps: its data, parameters, memory and time, and what does not fit."""
+    from transformer.config import read_settings
+    from transformer.presets import preset as find_preset
+    from transformer.training.check import check as run
+    from transformer.training.check import summary
+    from transformer.training.trainer import choose_device
+
+    config = find_preset(preset).set(read_settings(set_) | ({"steps": steps} if steps else {}))
+    found = run(config, device=choose_device(device), watch=lambda said: console.print(said, highlight=False))
+    if as_json:
+        report(found, True)
+    else:
+        for line in summary(found):
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+    if any(problem["level"] == "error" for problem in found["problems"]):
+        raise typer.Exit(1)
 
 
 @app.command()

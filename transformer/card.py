@@ -31,6 +31,9 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
         learned, [0.0, *(row["seconds"] for row in learned)], strict=False))
     unit, counted = UNIT.get(train.task, ("token", "target tokens"))
     amount = f"{tokens / 1e6:.1f} million" if tokens >= 1e5 else f"{tokens:,.0f}"
+    split = quality.get("split", "validation")
+    if not quality:
+        measured = f"| held-out loss, nats a {unit}, while it trained | {meta['validation_loss']:.4f} |"
     curve = (f"```mermaid\nxychart-beta\n  title \"Held-out loss, nats a {unit}\"\n"
              f"  x-axis \"step\" [{', '.join(str(row['step']) for row in seen)}]\n  y-axis \"loss\"\n"
              f"  line [{', '.join(format(row['validation_loss'], '.3f') for row in seen)}]\n```")
@@ -66,7 +69,7 @@ whole curve, and `attention/` what all heads did with a few pinned sentences at 
 
 ## How good it is
 
-On the {quality["split"]} split, with the weights as they are in this folder:
+On the {split} split, with the weights as they are in this folder:
 
 | measure | value |
 | --- | --- |

@@ -82,7 +82,7 @@ def choose_checkpoint(page: str, fits: Callable[[Description], bool]) -> Checkpo
             st.caption(f"`{_code(entry.folder.name)}` cannot be opened: {_code(entry.error)}")
         st.button(f"Use {first} instead", on_click=partial(st.session_state.update, {key: first}))
         st.stop()
-    help = "Checkpoints in the folder `checkpoints`, uploads, imports and the best of each run."
+    help = "Checkpoints in the folder `checkpoints`, those kept of runs, uploads and imports."
     if broken:
         help += "\n\nNot on offer:\n" + "\n".join(f"- {_code(entry.error)}" for entry in broken)
     if wanted is None:

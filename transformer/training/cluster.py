@@ -12,7 +12,7 @@ import time
 import uuid
 from pathlib import Path
 
-from transformer.config import RunConfig, settings
+from transformer.config import RunConfig, read_settings
 from transformer.presets import preset
 from transformer.training import jobs, metrics
 from transformer.training.jobs import Job
@@ -60,7 +60,7 @@ def read_arguments(arguments: list[str]) -> tuple[RunConfig, float | None, int |
     parser.add_argument("--device", default="auto")
     parser.add_argument("--set", action="append", default=[])
     found = parser.parse_args(arguments)
-    config = preset(found.preset).set(settings(found.set) | ({"steps": found.steps} if found.steps else {}))
+    config = preset(found.preset).set(read_settings(found.set) | ({"steps": found.steps} if found.steps else {}))
     if (corpus := Path(config.train.corpus)).suffix and corpus.is_file():  # the workers stand elsewhere
         config = config.set({"corpus": str(corpus.resolve())})
     gpus = {"auto": None, "cpu": 0}.get(found.device, 1)

@@ -42,7 +42,8 @@ def work(task: dict[str, object]) -> None:
             say(folder, f"step {row['step']}: held-out {row['validation_loss']:.3f}")
 
     if trainer.first:
-        say(folder, f"{trainer.world.size} workers on {device.type}, from step {trainer.step} of {trainer.config.train.steps}")
+        of = trainer.config.train.steps
+        say(folder, f"{trainer.world.size} workers on {device.type}, from step {trainer.step} of {of}")
     state = trainer.run(minutes=about.get("minutes"), watch=watch)
     if trainer.first:
         say(folder, f"{state} at step {trainer.step}")
