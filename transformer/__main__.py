@@ -9,6 +9,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from transformer.training.commands import follow, stop, train_on_cluster
+
 console = Console(stderr=True)
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
                   help="Train, measure and use the models of Heads Up.")
@@ -34,6 +36,8 @@ def train(
     device: Device = "auto",
     set_: Annotated[list[str], typer.Option("--set", help="Any setting, as key=value; again for more.")] = [],  # noqa: B006
     resume: Annotated[bool, typer.Option(help="Go on from the last save in --out.")] = False,
+    cluster: Annotated[bool, typer.Option("--cluster", help="On the cluster RAY_API_SERVER_ADDRESS names.")] = False,
+    processes: Annotated[int | None, typer.Option(min=1, help="So many workers of the cluster.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train a model, or go on with one that was stopped."""
@@ -41,6 +45,13 @@ def train(
     from transformer.presets import preset as find_preset
     from transformer.training.trainer import Trainer, choose_device
 
+    if cluster:
+        train_on_cluster(out, preset=preset, steps=steps, minutes=minutes, device=device, pairs=set_, resume=resume,
+                         processes=processes)
+        return
+    if processes is not None:
+        raise ValueError("--processes is for --cluster; several on this machine: torchrun --nproc-per-node "
+                         f"{processes} -m transformer train ...")
     if resume:
         if not (out / "config.json").exists():
             raise ValueError(f"{out} holds no run to resume; leave --resume out to start one")
@@ -128,6 +139,10 @@ def export(
                     train=ckpt.description.train, meta={**ckpt.meta, "metrics": quality}, files=files)
     size = (out / "model.safetensors").stat().st_size
     report({"id": checkpoint.describe(out).id, "bytes": size, **quality}, as_json)
+
+
+app.command()(follow)
+app.command()(stop)
 
 
 @app.command("list")

@@ -67,16 +67,19 @@ def read_arguments(arguments: list[str]) -> tuple[RunConfig, float | None, int |
     return config, found.minutes, gpus
 
 
-def resume(folder: Path, *, processes: int | None = None, minutes: float | None = None) -> None:
-    """Submit a run that has ended once more, from its last save, wherever it ran before.
+def resume(folder: Path, *, processes: int | None = None, minutes: float | None = None,
+           changes: dict[str, object] | None = None) -> None:
+    """Submit a run that has ended once more, from its last save, wherever it ran before; with some settings changed.
 
     The caller has seen that it is not under way, and holds the lock of the runs.
     """
     about = record(folder)
-    if not (folder / "config.json").exists() and not isinstance(about.get("config"), dict):
+    if not (known := metrics.read_json(folder / "config.json") or about.get("config")):
         raise ValueError(f"{folder.name} has no config.json, so it cannot be gone on with; start another run")
-    kept = {name: about.get(name) for name in ("arguments", "owner", "gpus_per_process", "config") if name in about}
-    _start(folder, {**kept, "processes": processes or int(about.get("processes") or 1), "minutes": minutes})
+    config = RunConfig.model_validate(known).set(changes or {})
+    kept = {name: about[name] for name in ("arguments", "owner", "gpus_per_process") if name in about}
+    _start(folder, {**kept, "processes": processes or int(about.get("processes") or 1), "minutes": minutes,
+                    "config": config.model_dump(mode="json")})
     for name in (TURN, "status.json"):  # what it said when it ended; nobody says more for some seconds
         (folder / name).unlink(missing_ok=True)
 

@@ -18,12 +18,12 @@ RAYS_OWN = ".ray"  # what Ray Train insists on writing where all workers see it
 
 def run(folder: Path, job: str) -> None:
     """Have the workers train and wait for them. Raises ValueError for what a user can mend."""
+    check_folder(folder, job)
     import ray
     from ray.train import FailureConfig, ScalingConfig, TrainingFailedError
     from ray.train import RunConfig as RayConfig
     from ray.train.torch import TorchTrainer
 
-    check_folder(folder, job)
     about = record(folder)
     ray.init(log_to_driver=True, logging_level=logging.WARNING)
     signal.signal(signal.SIGTERM, lambda *_: _asked(folder))

@@ -5,7 +5,6 @@ import time
 from pathlib import Path
 
 from transformer.config import RunConfig
-from transformer.training import metrics
 from transformer.training.turns import record
 
 LOG = "log.txt"
@@ -32,18 +31,18 @@ def work(task: dict[str, object]) -> None:
 
     folder, job = Path(str(task["folder"])), str(task["job"])
     check_folder(folder, job)
-    about, saved = record(folder), metrics.read_json(folder / "config.json")
+    about = record(folder)
     device = get_device()
     device = device[0] if isinstance(device, list) else device
-    trainer = Trainer(folder, RunConfig.model_validate(saved or about["config"]), device=device)
+    trainer = Trainer(folder, RunConfig.model_validate(about["config"]), device=device)
 
     def watch(row: dict[str, object]) -> None:
         if trainer.first and "validation_loss" in row:
             say(folder, f"step {row['step']}: held-out {row['validation_loss']:.3f}")
 
     if trainer.first:
-        of = trainer.config.train.steps
-        say(folder, f"{trainer.world.size} workers on {device.type}, from step {trainer.step} of {of}")
+        size, steps = trainer.world.size, trainer.config.train.steps
+        say(folder, f"{size} worker{'s' * (size > 1)} on {device.type}, from step {trainer.step} of {steps}")
     state = trainer.run(minutes=about.get("minutes"), watch=watch)
     if trainer.first:
         say(folder, f"{state} at step {trainer.step}")

@@ -52,11 +52,12 @@ class Job:
         lines = [line.strip() for line in self.message.splitlines() if line.strip()]
         if self.status != "FAILED" or not lines:
             return None
+        if "exit code 127" in lines[0] or "exit code 126" in lines[0]:  # the shell's, for no such command
+            return ("the cluster's head does not have that Python; set HEADSUP_CLUSTER_PYTHON to where its machines "
+                    "have theirs")
         said = [line.partition("error: ")[2] for line in lines if line.startswith("error: ")]
         why = said[-1] if said else lines[-1]
-        if "exit code 127" in lines[0] or "exit code 126" in lines[0]:
-            why += "; HEADSUP_CLUSTER_PYTHON names the Python of the cluster's machines"
-        elif "ModuleNotFoundError" in why:
+        if "ModuleNotFoundError" in why:
             why += "; the cluster's Python needs what is in requirements/cluster.txt"
         return why[:LONGEST_WHY]
 
