@@ -4,7 +4,7 @@ import streamlit as st
 
 from transformer.training.runs import find
 from ui import figures, owners
-from ui.address import Field, arrive_at, choice, leave_at, text
+from ui.address import Field, arrive_at, choice, leave_at
 from ui.forming import forming_fields, show_forming
 from ui.resources import ROOT, home
 from ui.training.form import TASKS, show_form
@@ -14,10 +14,16 @@ from ui.training.watch import find_run, show_run
 PAGE = "train"
 VIEWS = {"new": "New run", "watch": "Watch", "runs": "All runs"}
 SHIPPED = "checkpoints/"
+
+
+def optional(longest: int) -> Field:
+    return Field("", lambda value: value[:longest], lambda value: value or None)
+
+
 FIELDS = {
-    "view": choice("new", list(VIEWS)), "run": text("", longest=80), "task": choice("translation", list(TASKS)),
-    "preset": text("", longest=40), "over": Field([], lambda value: value.split(",")[:12], ",".join),
-    "key": text("", longest=owners.LONGEST), **forming_fields()}
+    "view": choice("new", list(VIEWS)), "run": optional(80), "task": choice("translation", list(TASKS)),
+    "preset": optional(40), "key": optional(owners.LONGEST), **forming_fields(),
+    "over": Field([], lambda value: value.split(",")[:12], lambda names: ",".join(names) or None)}
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)

@@ -48,7 +48,6 @@ HELP = {
     "accumulate": "Batches whose gradients are added up for one step"}
 PINNED = 4
 AT_ONCE = 3  # queued or training, for one owner
-NONE = "none"
 
 
 def show_form(page: str, *, dark: bool) -> None:
@@ -75,6 +74,7 @@ def show_form(page: str, *, dark: bool) -> None:
     device, processes = _device(page)
     try:
         config = preset.set(settings)
+        st.caption(_summary(config))
     except ValueError as error:
         st.error(figures.markdown_text(said(error)))
         return
@@ -84,6 +84,15 @@ def show_form(page: str, *, dark: bool) -> None:
     st.subheader("Before it starts", anchor=False)
     show_check(page, name, settings, device, dark=dark)
     _start_button(page, name, config, settings, device, processes)
+
+
+def _summary(config: RunConfig) -> str:
+    """What is about to be trained, in one line."""
+    model, train = config.model, config.train
+    layers = " + ".join(f"{count} {side}" for side, count in (("encoder", model.encoder_layers), (
+        "decoder", model.decoder_layers)) if count)
+    return (f"{layers} layers · {model.n_heads} heads · d_model {model.d_model} · {train.steps:,} steps of "
+            f"{train.batch_tokens * train.accumulate:,} positions · {train.optimizer}, peak learning rate {train.lr:g}")
 
 
 def _settings(page: str, name: str, preset: RunConfig) -> dict[str, object]:

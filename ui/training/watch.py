@@ -50,18 +50,18 @@ def show_run(page: str, folder: Path, *, dark: bool) -> None:
     run = describe(folder)
     under_way = run.now.under_way
     every = pace()
-    st.fragment(_live, run_every=every if under_way else None)(page, folder, under_way, every, dark)
     _controls(page, run)
+    st.fragment(_live, run_every=every if under_way else None)(page, folder, run.now.state, every, dark)
     st.subheader("Attention as it forms", anchor=False)
     show_forming(page, folder, dark=dark)
     with st.expander("The log", key=f"{page}_log"):
         st.code(log_tail(folder, lines=40) or "(nothing was printed)", language=None, wrap_lines=True)
 
 
-def _live(page: str, folder: Path, was_under_way: bool, every: float, dark: bool) -> None:
-    """What changes while it trains; when it ends, or many more people watch, the whole page is drawn again."""
+def _live(page: str, folder: Path, was: str, every: float, dark: bool) -> None:
+    """What changes while it trains; the whole page is drawn again when its state is another, or many more watch."""
     run = describe(folder)
-    if run.now.under_way != was_under_way or (was_under_way and not every / 2 <= pace() <= every * 2):
+    if run.now.state != was or (run.now.under_way and not every / 2 <= pace() <= every * 2):
         st.rerun()
     show_standing(run)
     show_curves(page, [folder], dark=dark, unit=UNIT.get(run.task, "nats a token"),
@@ -79,7 +79,6 @@ def show_standing(run: Run) -> None:
     now, known = run.now, curves(run.folder)
     known.update()
     last = known.last("train")
-    st.markdown(f"### {figures.markdown_text(run.name)} :{COLOURS.get(now.state, 'gray')}-badge[{STATES[now.state]}]")
     if now.steps:
         share = min(1.0, now.step / now.steps)
         left = _left(run, last)
@@ -173,7 +172,9 @@ def _follow_newest(page: str, newest: int) -> None:
 def _controls(page: str, run: Run) -> None:
     """Stop, go on, and what can be done with a run that has ended."""
     now, mine, key, folder = run.now, owners.controls(run), f"{page}_{run.name}", run.folder
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
+        badge = f":{COLOURS.get(now.state, 'gray')}-badge[{STATES[now.state]}]"
+        st.markdown(f"### {figures.markdown_text(run.name)} {badge}", width="content")
         if now.under_way:
             st.button("Stop", icon=":material/stop:", key=f"{page}_stop", on_click=_do, disabled=not mine,
                       args=[page, partial(_stop, run.folder)], help="It saves first, and can be gone on with.")
