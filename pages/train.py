@@ -9,7 +9,7 @@ from ui.forming import forming_fields, show_forming
 from ui.resources import ROOT, home
 from ui.training.form import TASKS, show_form
 from ui.training.overview import show_runs
-from ui.training.watch import find_run, show_run
+from ui.training.watch import find_run, show_run, show_said
 
 PAGE = "train"
 VIEWS = {"new": "New run", "watch": "Watch", "runs": "All runs"}
@@ -40,6 +40,7 @@ if owners.is_teacher():
     st.toggle("Others may start runs", allowed, key=f"{PAGE}_allowed",
               on_change=lambda: owners.allow_starting(state[f"{PAGE}_allowed"]))
     st.caption("You came with the teacher's key: you can stop, rename and delete every run.")
+show_said(PAGE)
 if state[f"{PAGE}_view"] == "new":
     show_form(PAGE, dark=dark)
 elif state[f"{PAGE}_view"] == "runs":

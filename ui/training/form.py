@@ -67,7 +67,7 @@ def show_form(page: str, *, dark: bool) -> None:
     preset = PRESETS[name]
     settings = _settings(page, name, preset)
     if corpus is not None and corpus != preset.train.corpus:
-        settings["corpus"] = corpus
+        settings.setdefault("corpus", corpus)
     pinned = _pinned(page, task)
     if pinned:
         settings["pinned"] = pinned
@@ -219,8 +219,6 @@ def _start_button(page: str, name: str, config: RunConfig, settings: dict[str, o
     if not owners.starting_allowed():
         st.warning("The teacher has stopped new runs for now." + (
             " You can still start some." if owners.is_teacher() else " Runs under way go on."))
-    if refused := state.pop(f"{page}_refused", None):
-        st.error(figures.markdown_text(refused))
     with st.expander("The same from a shell", key=f"{page}_shell"):
         out = runs / (state[f"{page}_name"].strip() or name)
         st.code(command(name, settings, _short(out), device, processes), language="bash", wrap_lines=True)

@@ -141,11 +141,12 @@ def _explained(run: Run) -> list[str]:
 
 def _samples(page: str, folder: Path) -> None:
     """What the model makes of held-out texts, evaluation by evaluation."""
-    rows = [row for row in metrics.tail(folder / SAMPLES_FILE) if isinstance(row.get("samples"), list)]
+    rows = {row["step"]: row["samples"] for row in metrics.tail(folder / SAMPLES_FILE)
+            if isinstance(row.get("step"), int) and isinstance(row.get("samples"), list)}
     if not rows:
         return
     st.markdown("**What it makes of held-out texts**")
-    steps = [row["step"] for row in rows]
+    steps = sorted(rows)
     chosen = st.session_state.get(f"{page}_samples_at")
     if len(steps) > 1:
         if chosen not in steps:
@@ -155,10 +156,10 @@ def _samples(page: str, folder: Path) -> None:
             st.session_state[f"{page}_samples_at"] = steps[-1]
         chosen = st.select_slider("At step", steps, key=f"{page}_samples_at", on_change=_follow_newest,
                                   args=[page, steps[-1]])
-    row = rows[steps.index(chosen)] if chosen in steps else rows[-1]
-    found = [sample for sample in row["samples"] if isinstance(sample, dict)]
+    chosen = chosen if chosen in rows else steps[-1]
+    found = [sample for sample in rows[chosen] if isinstance(sample, dict)]
     names = list(dict.fromkeys(name for sample in found for name in sample))
-    heads = {"text": "held-out text", "output": f"the model, step {row['step']:,}"}
+    heads = {"text": "held-out text", "output": f"the model, step {chosen:,}"}
     st.html(figures.plain_table([heads.get(name, name) for name in names],
                                 [[str(sample.get(name) or "") for name in names] for sample in found],
                                 label="Samples", wrap=True))
@@ -201,6 +202,10 @@ def _controls(page: str, run: Run) -> None:
     if not mine:
         st.caption("Only whoever started this run, and the teacher, can stop, resume, rename or delete it."
                    if run.owner else "This run was started from a shell: the teacher can stop, rename or delete it.")
+
+
+def show_said(page: str) -> None:
+    """What came of the button that was pressed last."""
     if refused := st.session_state.pop(f"{page}_refused", None):
         st.error(figures.markdown_text(refused))
     if done := st.session_state.pop(f"{page}_done", None):
