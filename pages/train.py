@@ -4,20 +4,26 @@ import streamlit as st
 
 from transformer.training.runs import find
 from ui import figures, owners
-from ui.address import Field, arrive_at, choice, leave_at, text
+from ui.address import Field, arrive_at, choice, leave_at
 from ui.forming import forming_fields, show_forming
 from ui.resources import ROOT, home
 from ui.training.form import TASKS, show_form
 from ui.training.overview import show_runs
-from ui.training.watch import find_run, show_run
+from ui.training.watch import find_run, show_run, show_said
 
 PAGE = "train"
 VIEWS = {"new": "New run", "watch": "Watch", "runs": "All runs"}
 SHIPPED = "checkpoints/"
+
+
+def optional(longest: int) -> Field:
+    return Field("", lambda value: value[:longest], lambda value: value or None)
+
+
 FIELDS = {
-    "view": choice("new", list(VIEWS)), "run": text("", longest=80), "task": choice("translation", list(TASKS)),
-    "preset": text("", longest=40), "over": Field([], lambda value: value.split(",")[:12], ",".join),
-    "key": text("", longest=owners.LONGEST), **forming_fields()}
+    "view": choice("new", list(VIEWS)), "run": optional(80), "task": choice("translation", list(TASKS)),
+    "preset": optional(40), "key": optional(owners.LONGEST), **forming_fields(),
+    "over": Field([], lambda value: value.split(",")[:12], lambda names: ",".join(names) or None)}
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
@@ -34,6 +40,7 @@ if owners.is_teacher():
     st.toggle("Others may start runs", allowed, key=f"{PAGE}_allowed",
               on_change=lambda: owners.allow_starting(state[f"{PAGE}_allowed"]))
     st.caption("You came with the teacher's key: you can stop, rename and delete every run.")
+show_said(PAGE)
 if state[f"{PAGE}_view"] == "new":
     show_form(PAGE, dark=dark)
 elif state[f"{PAGE}_view"] == "runs":

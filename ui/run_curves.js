@@ -61,7 +61,7 @@ const niceTicks = (low, high, most) => {
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".run-curves"), header = unpack(data);
-  const state = root.state ??= { store: {}, smooth: 0.6, log: false, axis: "step", hidden: new Set(), cursor: null, zoom: null, made: new Map() };
+  const state = root.state ??= { store: {}, smooth: 0.3, log: false, axis: "step", hidden: new Set(), cursor: null, zoom: null, made: new Map() };
   if (takeIn(state.store, header)) {
     if (!root.asked) { root.asked = true; setTriggerValue("missing", Date.now()); }
     return;
@@ -219,7 +219,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const lift = log ? Math.log : (value) => value;
     const plot = { left, right, top, bottom, range, x: (v) => left + (right - left) * (v - range[0]) / (range[1] - range[0] || 1),
       y: (v) => bottom - (bottom - top) * (lift(v) - lift(low)) / (lift(high) - lift(low)), value: (x) => range[0] + (range[1] - range[0]) * (x - left) / (right - left) };
-    text(context, panel.main ? `Loss, ${root.header.unit}: faint as measured, bold smoothed, dots held-out` : panel.title, left, box.y + 10, { colour: theme.ink, size: panel.main && box.width > 500 ? 13 : 11, weight: 600 });
+    text(context, panel.main ? `Loss, ${root.header.unit}${box.width > 500 ? ": faint as measured, bold smoothed, dots held-out" : ""}` : panel.title, left, box.y + 10, { colour: theme.ink, size: panel.main && box.width > 500 ? 13 : 11, weight: 600 });
     context.lineWidth = 1;
     for (const tick of niceTicks(low, high, panel.main ? 6 : 3)) {
       context.strokeStyle = theme.forbidden;
@@ -260,7 +260,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       context.strokeStyle = theme.muted; context.lineWidth = 1.5; context.setLineDash([8, 5]);
       context.beginPath(); context.moveTo(left, plot.y(reference[0])); context.lineTo(right, plot.y(reference[0])); context.stroke();
       context.setLineDash([]);
-      text(context, reference[1], right - 4, plot.y(reference[0]) - 9, { colour: theme.muted, align: "right", size: 11 });
+      text(context, box.width > 500 ? reference[1] : reference[1].replace(/,.*:/, ":"), right - 4, plot.y(reference[0]) - 9, { colour: theme.muted, align: "right", size: 11 });
     }
     if (state.cursor !== null && state.cursor >= range[0] && state.cursor <= range[1]) {
       context.strokeStyle = theme.accent; context.lineWidth = 1;

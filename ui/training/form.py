@@ -48,7 +48,6 @@ HELP = {
     "accumulate": "Batches whose gradients are added up for one step"}
 PINNED = 4
 AT_ONCE = 3  # queued or training, for one owner
-NONE = "none"
 
 
 def show_form(page: str, *, dark: bool) -> None:
@@ -68,13 +67,14 @@ def show_form(page: str, *, dark: bool) -> None:
     preset = PRESETS[name]
     settings = _settings(page, name, preset)
     if corpus is not None and corpus != preset.train.corpus:
-        settings["corpus"] = corpus
+        settings.setdefault("corpus", corpus)
     pinned = _pinned(page, task)
     if pinned:
         settings["pinned"] = pinned
     device, processes = _device(page)
     try:
         config = preset.set(settings)
+        st.caption(_summary(config))
     except ValueError as error:
         st.error(figures.markdown_text(said(error)))
         return
@@ -84,6 +84,15 @@ def show_form(page: str, *, dark: bool) -> None:
     st.subheader("Before it starts", anchor=False)
     show_check(page, name, settings, device, dark=dark)
     _start_button(page, name, config, settings, device, processes)
+
+
+def _summary(config: RunConfig) -> str:
+    """What is about to be trained, in one line."""
+    model, train = config.model, config.train
+    layers = " + ".join(f"{count} {side}" for side, count in (("encoder", model.encoder_layers), (
+        "decoder", model.decoder_layers)) if count)
+    return (f"{layers} layers · {model.n_heads} heads · d_model {model.d_model} · {train.steps:,} steps of "
+            f"{train.batch_tokens * train.accumulate:,} positions · {train.optimizer}, peak learning rate {train.lr:g}")
 
 
 def _settings(page: str, name: str, preset: RunConfig) -> dict[str, object]:
@@ -210,8 +219,6 @@ def _start_button(page: str, name: str, config: RunConfig, settings: dict[str, o
     if not owners.starting_allowed():
         st.warning("The teacher has stopped new runs for now." + (
             " You can still start some." if owners.is_teacher() else " Runs under way go on."))
-    if refused := state.pop(f"{page}_refused", None):
-        st.error(figures.markdown_text(refused))
     with st.expander("The same from a shell", key=f"{page}_shell"):
         out = runs / (state[f"{page}_name"].strip() or name)
         st.code(command(name, settings, _short(out), device, processes), language="bash", wrap_lines=True)

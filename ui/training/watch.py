@@ -50,18 +50,18 @@ def show_run(page: str, folder: Path, *, dark: bool) -> None:
     run = describe(folder)
     under_way = run.now.under_way
     every = pace()
-    st.fragment(_live, run_every=every if under_way else None)(page, folder, under_way, every, dark)
     _controls(page, run)
+    st.fragment(_live, run_every=every if under_way else None)(page, folder, run.now.state, every, dark)
     st.subheader("Attention as it forms", anchor=False)
     show_forming(page, folder, dark=dark)
     with st.expander("The log", key=f"{page}_log"):
         st.code(log_tail(folder, lines=40) or "(nothing was printed)", language=None, wrap_lines=True)
 
 
-def _live(page: str, folder: Path, was_under_way: bool, every: float, dark: bool) -> None:
-    """What changes while it trains; when it ends, or many more people watch, the whole page is drawn again."""
+def _live(page: str, folder: Path, was: str, every: float, dark: bool) -> None:
+    """What changes while it trains; the whole page is drawn again when its state is another, or many more watch."""
     run = describe(folder)
-    if run.now.under_way != was_under_way or (was_under_way and not every / 2 <= pace() <= every * 2):
+    if run.now.state != was or (run.now.under_way and not every / 2 <= pace() <= every * 2):
         st.rerun()
     show_standing(run)
     show_curves(page, [folder], dark=dark, unit=UNIT.get(run.task, "nats a token"),
@@ -79,7 +79,6 @@ def show_standing(run: Run) -> None:
     now, known = run.now, curves(run.folder)
     known.update()
     last = known.last("train")
-    st.markdown(f"### {figures.markdown_text(run.name)} :{COLOURS.get(now.state, 'gray')}-badge[{STATES[now.state]}]")
     if now.steps:
         share = min(1.0, now.step / now.steps)
         left = _left(run, last)
@@ -142,11 +141,12 @@ def _explained(run: Run) -> list[str]:
 
 def _samples(page: str, folder: Path) -> None:
     """What the model makes of held-out texts, evaluation by evaluation."""
-    rows = [row for row in metrics.tail(folder / SAMPLES_FILE) if isinstance(row.get("samples"), list)]
+    rows = {row["step"]: row["samples"] for row in metrics.tail(folder / SAMPLES_FILE)
+            if isinstance(row.get("step"), int) and isinstance(row.get("samples"), list)}
     if not rows:
         return
     st.markdown("**What it makes of held-out texts**")
-    steps = [row["step"] for row in rows]
+    steps = sorted(rows)
     chosen = st.session_state.get(f"{page}_samples_at")
     if len(steps) > 1:
         if chosen not in steps:
@@ -156,10 +156,10 @@ def _samples(page: str, folder: Path) -> None:
             st.session_state[f"{page}_samples_at"] = steps[-1]
         chosen = st.select_slider("At step", steps, key=f"{page}_samples_at", on_change=_follow_newest,
                                   args=[page, steps[-1]])
-    row = rows[steps.index(chosen)] if chosen in steps else rows[-1]
-    found = [sample for sample in row["samples"] if isinstance(sample, dict)]
+    chosen = chosen if chosen in rows else steps[-1]
+    found = [sample for sample in rows[chosen] if isinstance(sample, dict)]
     names = list(dict.fromkeys(name for sample in found for name in sample))
-    heads = {"text": "held-out text", "output": f"the model, step {row['step']:,}"}
+    heads = {"text": "held-out text", "output": f"the model, step {chosen:,}"}
     st.html(figures.plain_table([heads.get(name, name) for name in names],
                                 [[str(sample.get(name) or "") for name in names] for sample in found],
                                 label="Samples", wrap=True))
@@ -173,7 +173,9 @@ def _follow_newest(page: str, newest: int) -> None:
 def _controls(page: str, run: Run) -> None:
     """Stop, go on, and what can be done with a run that has ended."""
     now, mine, key, folder = run.now, owners.controls(run), f"{page}_{run.name}", run.folder
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
+        badge = f":{COLOURS.get(now.state, 'gray')}-badge[{STATES[now.state]}]"
+        st.markdown(f"### {figures.markdown_text(run.name)} {badge}", width="content")
         if now.under_way:
             st.button("Stop", icon=":material/stop:", key=f"{page}_stop", on_click=_do, disabled=not mine,
                       args=[page, partial(_stop, run.folder)], help="It saves first, and can be gone on with.")
@@ -200,6 +202,10 @@ def _controls(page: str, run: Run) -> None:
     if not mine:
         st.caption("Only whoever started this run, and the teacher, can stop, resume, rename or delete it."
                    if run.owner else "This run was started from a shell: the teacher can stop, rename or delete it.")
+
+
+def show_said(page: str) -> None:
+    """What came of the button that was pressed last."""
     if refused := st.session_state.pop(f"{page}_refused", None):
         st.error(figures.markdown_text(refused))
     if done := st.session_state.pop(f"{page}_done", None):
