@@ -109,9 +109,11 @@ def test_a_killed_worker_ends_the_run_and_leaves_no_other_behind(corpus, tmp_pat
     worker = running(metrics.read_json(run / "status.json"))
     assert worker in head.processes()
     os.kill(worker, signal.SIGKILL)
-    now = ended(run)
+    until(lambda: cluster.status(run).ended)
+    now = launch.progress(run)
     assert now.state == "failed"
-    assert now.why
+    assert now.why.startswith("a worker ended without a word: it was killed")
+    assert launch.log_tail(run, lines=1) == f"error: {now.why}"
     until(lambda: not [pid for pid in head.processes() if "RayTrainWorker" in Path(f"/proc/{pid}/cmdline").read_text()])
 
 

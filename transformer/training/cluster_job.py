@@ -16,6 +16,10 @@ from transformer.training.turns import ASKED_TO_STOP, record
 
 RAYS_OWN = ".ray"  # what Ray Train insists on writing where all workers see it
 
+class WorkerLost(ValueError):
+    """A worker ended and could not say why."""
+
+
 def run(folder: Path, job: str) -> None:
     """Have the workers train and wait for them. Raises ValueError for what a user can mend."""
     check_folder(folder, job)
@@ -41,7 +45,7 @@ def run(folder: Path, job: str) -> None:
                      run_config=RayConfig(name=job, storage_path=str(folder / RAYS_OWN),
                                           failure_config=FailureConfig(max_failures=0))).fit()
     except TrainingFailedError as error:
-        raise ValueError(_reason(error)) from error
+        raise _explained(error) from error
     finally:
         shutil.rmtree(folder / RAYS_OWN, ignore_errors=True)
 
@@ -53,13 +57,19 @@ def _asked(folder: Path) -> None:
     (folder / ASKED_TO_STOP).touch()
 
 
-def _reason(error: BaseException) -> str:
-    """What the first worker that failed said, without the words of all who passed it on."""
-    failures = getattr(error, "worker_failures", None) or {}
-    cause: BaseException = failures[min(failures)] if failures else error
-    cause = getattr(cause, "cause", None) or cause
-    text = str(cause).strip().splitlines()
-    return text[-1] if text else type(cause).__name__
+def _explained(error: BaseException) -> ValueError:
+    """What Ray Train says of its workers, as the one error that the others followed from."""
+    from ray.exceptions import RayError
+
+    found = list((getattr(error, "worker_failures", None) or {0: error}).values())
+    for wrapped in ("_base_exc", "health_check_failure", "controller_failure"):
+        found = [getattr(one, wrapped, None) or one for one in found]
+    ours = next((one for one in found if isinstance(one, ValueError)), None)
+    if ours is None and any(isinstance(one, RayError) or "gloo" in str(one) or "NCCL" in str(one) for one in found):
+        return WorkerLost("a worker ended without a word: it was killed, its machine had no memory left, or was lost; "
+                          "resume the run")
+    cause = ours or found[0]
+    return ValueError(str(cause).strip().splitlines()[0] if str(cause).strip() else type(cause).__name__)
 
 
 def main(folder: Path, job: str) -> int:
@@ -72,7 +82,7 @@ def main(folder: Path, job: str) -> int:
             why = f"{type(error).__name__}: {error}".splitlines()[0]
         if record(folder).get("job") == job:
             said = metrics.read_json(folder / "status.json")
-            if said.get("state") == "failed":
+            if said.get("state") == "failed" and not isinstance(error, WorkerLost):  # of which others only noticed
                 why = str(said.get("why") or why)
             else:  # nobody could say it
                 metrics.write_json(folder / "status.json", {**said, "state": "failed", "why": why})
