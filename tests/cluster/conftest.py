@@ -1,7 +1,7 @@
 """A Ray head of this test run's own, for `make test-cluster`; without HEADSUP_TEST_CLUSTER nothing here is collected.
 
-Everything it starts carries a mark in its environment, and what carries it at the end is ended by its pid: `ray stop`
-would end every Ray process of the user.
+All that it starts has a mark in its environment, or a parent that has, and is ended by its pid: `ray stop` would end
+every Ray process of the user. Linux alone tells what carries the mark; elsewhere the head ends what it started.
 """
 
 import contextlib
@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from transformer.training import jobs
+from transformer.training.process import identify, running
 
 HERE = Path(__file__).resolve().parent
 collect_ignore_glob = [] if os.environ.get("HEADSUP_TEST_CLUSTER") else ["test_*.py"]
@@ -34,14 +35,18 @@ class Head:
     token: str
     mark: str
 
-    def processes(self) -> list[int]:
-        """What the head started and everything below it."""
-        found = []
+    def processes(self) -> set[int]:
+        """The head's, and everything below it; some write their title over their environment, but have a parent."""
+        found, parents = set(), {}
         for folder in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
-                if self.mark.encode() in (folder / "environ").read_bytes().split(b"\0") and (
-                        folder / "stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX":
-                    found.append(int(folder.name))
+                state, parent = (folder / "stat").read_text().rsplit(")", 1)[1].split()[:2]
+                if state not in "ZX":
+                    parents[int(folder.name)] = int(parent)
+                    if self.mark.encode() in (folder / "environ").read_bytes().split(b"\0"):
+                        found.add(int(folder.name))
+        while below := {pid for pid, parent in parents.items() if parent in found} - found:
+            found |= below
         return found
 
 
@@ -90,13 +95,14 @@ def head() -> Iterator[Head]:
         print(f"\nthe head answers after {time.monotonic() - began:.1f} s")
         yield head
     finally:
+        started = [known for pid in head.processes() if (known := identify(pid))]
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(END_S)
-        for pid in head.processes():
+        for pid in {pid for known in started if (pid := running(known))} | head.processes():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        until(lambda: not head.processes(), seconds=END_S)
+        until(lambda: not any(map(running, started)) and not head.processes(), seconds=END_S)
         shutil.rmtree(place, ignore_errors=True)
 
 
