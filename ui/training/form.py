@@ -140,7 +140,8 @@ def _widget(key: str, name: str, value: object) -> object:
         return st.toggle(label, value, **options)
     if isinstance(value, int):
         return st.number_input(label, value=value, step=1, min_value=0, max_value=100_000_000, **options)
-    return st.number_input(label, value=value, step=None, min_value=0.0, max_value=10.0, format="%g", **options)
+    return st.number_input(label, value=value, step=value / 10 or 0.05, min_value=0.0, max_value=10.0, format="%g",
+                           **options)
 
 
 def _pinned(page: str, task: str) -> list[str]:
