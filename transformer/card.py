@@ -6,6 +6,7 @@ from transformer.data.corpora import corpus
 FIGURES = {  # key of evaluate -> what it is, and how many digits of it mean something
     "bleu": ("BLEU, greedy, first reference", 2), "bleu_all_references": ("BLEU, all references", 2),
     "bleu_unseen": ("BLEU without near-duplicates of training sentences", 2), "chrf": ("chrF", 2),
+    "bleu_standardised": ("BLEU in lower case without punctuation", 2),
     "loss": ("cross-entropy, nats a token", 4), "bits_per_char": ("bits a character", 4),
     "accuracy": ("accuracy: share of texts whose class is the likeliest", 3),
     "majority": ("accuracy of always saying the class most frequent in training", 3),

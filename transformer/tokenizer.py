@@ -189,6 +189,11 @@ def _sentencepiece(lines: list[str], *, vocab_size: int, seed: int, **options: o
     return model.getvalue()
 
 
+def standardise(text: str) -> str:
+    """The text in lower case without punctuation, what a tokenizer with `standardise` reads of it."""
+    return " ".join("".join(map(_standard, text)).split())
+
+
 def _check_kind(kind: str) -> None:
     if kind not in KINDS:
         raise ValueError(f"no tokenizer of kind {kind!r}; choose one of {', '.join(KINDS)}")

@@ -263,3 +263,32 @@ def test_so_many_runs_at_once_are_somebodys_limit(visit, make):
     at = visit(PAGE, key="k")
     press(at, "start")
     assert "3 of your runs are queued or training, at most 3" in texts(at, "error")[0]
+
+
+def test_a_run_that_is_kept_is_offered_by_the_pages_it_fits(watch, visit, home, corpus):
+    import torch
+
+    from transformer.presets import preset
+    from transformer.training.trainer import Trainer
+
+    config = preset("sentiment").set({"corpus": str(corpus), "steps": 10, "eval_every": 5})
+    Trainer(home / "runs" / "mine", config, device=torch.device("cpu")).run()
+    at = watch("mine")
+    offered = visit("classify").selectbox(key="classify_checkpoint").options
+    assert [option.split("@")[0] for option in offered] == ["classify"]
+    at.text_input(key=f"{PAGE}_mine_promote_as").set_value("two-words")
+    press(run(at), "promote")
+    assert "two-words is now on offer" in texts(at, "success")[0].replace("\\", "")
+    offered = visit("classify").selectbox(key="classify_checkpoint").options
+    assert [option.split("@")[0] for option in offered] == ["classify", "two-words"]
+    press(at, "promote")
+    assert "there is a checkpoint two-words already" in texts(at, "error")[0].replace("\\", "")
+
+
+def test_without_tensorboard_the_mirror_is_refused_before_the_start(visit, monkeypatch):
+    monkeypatch.setattr("ui.training.form.find_spec", lambda name: None)
+    at = visit(PAGE)
+    at.toggle(key=f"{PAGE}_translate_tensorboard").set_value(True)
+    run(at)
+    assert "pip install -r requirements/tensorboard.txt" in texts(at, "error")[0]
+    assert f"{PAGE}_start" not in {button.key for button in at.button}

@@ -3,6 +3,7 @@
 import os
 import shlex
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, get_args, get_origin
 
@@ -35,7 +36,7 @@ ABOUT = {
 MODEL = ("d_model", "n_heads", "encoder_layers", "decoder_layers", "d_ff", "max_len", "vocab_size", "dropout", "norm",
          "positions", "activation", "pooling")
 TRAIN = ("steps", "batch_tokens", "lr", "warmup", "schedule", "optimizer", "label_smoothing", "eval_every",
-         "save_every", "seed")
+         "save_every", "seed", "tensorboard")
 HELP = {
     "d_model": "Width of every vector between the layers", "d_ff": "Width inside the feed-forward part",
     "max_len": "The most tokens read at once", "vocab_size": "Pieces of the tokenizer, at most",
@@ -45,7 +46,8 @@ HELP = {
     "lr": "Learning rate at its peak", "eval_every": "Steps between two measurements on held-out text",
     "save_every": "Steps between two saves: as many are lost if the power goes",
     "label_smoothing": "Share of the probability that the right token gives to all others",
-    "accumulate": "Batches whose gradients are added up for one step"}
+    "accumulate": "Batches whose gradients are added up for one step",
+    "tensorboard": "Write the metrics as TensorBoard events too, into the run's folder"}
 PINNED = 4
 AT_ONCE = 3  # queued or training, for one owner
 
@@ -80,6 +82,10 @@ def show_form(page: str, *, dark: bool) -> None:
         return
     if corpus is None:
         st.info("Choose what it learns from above.")
+        return
+    if config.train.tensorboard and not find_spec("tensorboard"):
+        st.error("TensorBoard is not installed here: pip install -r requirements/tensorboard.txt, or switch it off. "
+                 "The curves on this page and metrics.jsonl have the same numbers.")
         return
     st.subheader("Before it starts", anchor=False)
     show_check(page, name, settings, device, dark=dark)
@@ -134,7 +140,8 @@ def _widget(key: str, name: str, value: object) -> object:
         return st.toggle(label, value, **options)
     if isinstance(value, int):
         return st.number_input(label, value=value, step=1, min_value=0, max_value=100_000_000, **options)
-    return st.number_input(label, value=value, step=None, min_value=0.0, max_value=10.0, format="%g", **options)
+    return st.number_input(label, value=value, step=value / 10 or 0.05, min_value=0.0, max_value=10.0, format="%g",
+                           **options)
 
 
 def _pinned(page: str, task: str) -> list[str]:
