@@ -15,6 +15,7 @@ from safetensors import safe_open
 from transformer import tokenizer as tokenizers
 from transformer.checkpoint import CheckpointError, describe, find, load, recover, save, verify, whole_folder
 from transformer.config import ModelConfig, TrainConfig
+from transformer.decoding import start
 from transformer.model.models import Transformer
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -98,10 +99,25 @@ def test_two_tokenizers_come_back_on_their_own_sides(tiny_tokenizer, tmp_path):
     assert not (tmp_path / "tiny" / "tokenizer.model").exists()
 
 
-def test_a_checkpoint_may_have_no_tokenizer(model, tmp_path):
+def test_a_checkpoint_without_a_tokenizer_reads_and_shows_ids(model, tmp_path):
     save(tmp_path / "tiny", model, tokenizer=None)
     found = load(tmp_path / "tiny")
-    assert found.tokenizer is found.source_tokenizer is None
+    assert found.tokenizer is found.source_tokenizer
+    step = start(found, "5 17,  8")
+    assert [(piece.text, piece.id, piece.start, piece.end) for piece in step.source] == [
+        ("5", 5, 0, 1), ("17", 17, 2, 4), ("8", 8, 7, 8)]
+    assert step.axes("cross") == (["2"], ["5", "17", "8", "3"])
+    assert step.output == step.piece == str(step.id)
+    save(tmp_path / "again", found.model, tokenizer=found.tokenizer, half=True)
+    assert sorted(path.name for path in (tmp_path / "again").iterdir()) == [
+        "config.json", "manifest.json", "model.safetensors"]
+
+
+@pytest.mark.parametrize("text", ["five", "5 -1", "5 999", "1e3", "²", "9" * 5000])
+def test_without_a_tokenizer_what_is_no_id_is_refused(model, tmp_path, text):
+    save(tmp_path / "tiny", model, tokenizer=None)
+    with pytest.raises(ValueError, match="reads ids, whole numbers from 0 to"):
+        start(load(tmp_path / "tiny"), text)
 
 
 @pytest.mark.parametrize("tied", [True, False])

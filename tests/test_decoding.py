@@ -436,7 +436,7 @@ def test_without_a_tokenizer_no_text_is_read(translator, read):
 
 def test_a_classifier_writes_nothing_but_shows_its_attention(make_checkpoint, writer):
     ckpt = make_checkpoint(decoder_layers=0, pooling="max", n_classes=3)
-    with pytest.raises(ValueError, match="classifies and writes no tokens"):
+    with pytest.raises(ValueError, match="is an encoder and writes no tokens"):
         start(ckpt, TEXT)
     for other in (ckpt, writer):
         with pytest.raises(ValueError, match="does not translate"):

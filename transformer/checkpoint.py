@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 
 import orjson
@@ -18,14 +19,22 @@ from torch import nn
 
 from transformer import tokenizer as tokenizers
 from transformer.config import ModelConfig, TrainConfig
+from transformer.huggingface.tokenizers import HuggingFaceTokenizer, MarianTokenizer, read_bytes
 from transformer.model.models import Transformer
 
 FORMAT = 1
+# Of both sides together, of what is read and of what is written, by the tokenizer's kind.
+TOKENIZER_FILES = {"huggingface": ("tokenizer.json", "source.json", "target.json"),
+                   "marian": ("source.spm", "source.spm", "target.spm"),
+                   None: ("tokenizer.model", "source.model", "target.model")}
 COPY = "copy the whole checkpoint folder again"
 
 
 class CheckpointError(ValueError):
     """A folder that is not a whole checkpoint; the message says which file, and what to do."""
+
+
+NO_TOKENIZER = {"kind": "ids", "standardise": False, "shared": True}
 
 
 @dataclass(frozen=True)
@@ -50,7 +59,7 @@ class Checkpoint:
 
     description: Description
     model: Transformer
-    tokenizer: tokenizers.Tokenizer | None  # of what the model writes
+    tokenizer: tokenizers.Tokenizer | None  # of what the model writes; ids as they are where the folder has none
     source_tokenizer: tokenizers.Tokenizer | None  # of what it reads; the same one where they share
 
     @property
@@ -120,11 +129,12 @@ def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | 
     """Write a checkpoint in one piece. half: weights as float16; files: what else goes into the folder, by name."""
     described = None
     with whole_folder(folder) as new:
-        if tokenizer is not None:
+        if tokenizer is not None and tokenizer.kind != "ids":
             shared = source_tokenizer in (None, tokenizer)
-            tokenizer.save(new / ("tokenizer.model" if shared else "target.model"))
+            one, source, target = TOKENIZER_FILES.get(tokenizer.kind, TOKENIZER_FILES[None])
+            tokenizer.save(new / (one if shared else target))
             if not shared:
-                source_tokenizer.save(new / "source.model")
+                source_tokenizer.save(new / source)
             described = {"kind": tokenizer.kind, "standardise": tokenizer.standardise, "shared": shared}
         config = {"format": FORMAT, "model": model.config.model_dump(mode="json"), "tokenizer": described,
                   "train": train.model_dump(mode="json") if train else None}
@@ -221,10 +231,8 @@ def load(folder: Path | str, *, device: str | torch.device = "cpu") -> Checkpoin
         raise CheckpointError(f"{folder.name}: the weights do not fit config.json ({reason})") from None
     model = model.float().to(device).eval().requires_grad_(False)
     _lay_out(model)
-    if described.tokenizer is None:
-        return Checkpoint(described, model, None, None)
     try:
-        return Checkpoint(described, model, *_tokenizers(folder, **described.tokenizer))
+        return Checkpoint(described, model, *_tokenizers(folder, model.config, **(described.tokenizer or NO_TOKENIZER)))
     except TypeError:
         raise CheckpointError(f"{folder.name}/config.json: tokenizer should be null or have kind, standardise and "
                               f"shared; {COPY}") from None
@@ -232,11 +240,29 @@ def load(folder: Path | str, *, device: str | torch.device = "cpu") -> Checkpoin
         raise CheckpointError(f"{folder.name}: {error}") from None
 
 
-def _tokenizers(folder: Path, *, kind: str, standardise: bool, shared: bool) -> tuple[tokenizers.Tokenizer, ...]:
+def _tokenizers(folder: Path, config: ModelConfig, *, kind: str, standardise: bool,
+                shared: bool) -> tuple[tokenizers.Tokenizer, tokenizers.Tokenizer]:
     """Of what is written, and of what is read."""
-    names = ["tokenizer.model"] if shared else ["target.model", "source.model"]
-    read = [tokenizers.load(folder / name, kind=kind, standardise=standardise) for name in names]
+    one, source, target = TOKENIZER_FILES.get(kind, TOKENIZER_FILES[None])
+    files = [folder / name for name in ([one] if shared else [target, source])]
+    special = {name: getattr(config, name) for name in ("pad_id", "unk_id", "bos_id", "eos_id")}
+    if kind == "marian":
+        special.pop("unk_id")  # its vocabulary says
+        read = [_marian(path, **special) for path in files]
+    elif kind == "huggingface" and find_spec("tokenizers"):
+        read = [HuggingFaceTokenizer(read_bytes(path), framed=not config.decoder_layers, **special) for path in files]
+    elif kind in ("huggingface", "ids"):  # without the package that runs it ids are shown too
+        sizes = [config.vocab_size, config.src_vocab_size or config.vocab_size]
+        read = [tokenizers.IdsTokenizer(size, **special) for size in dict.fromkeys(sizes)]
+    else:
+        read = [tokenizers.load(path, kind=kind, standardise=standardise) for path in files]
     return read[0], read[-1]
+
+
+def _marian(path: Path, **special: int | None) -> MarianTokenizer:
+    own = path.with_name("target_vocab.json")  # only where the two sides have vocabularies of their own
+    vocabulary = own if path.name == "target.spm" and own.exists() else path.with_name("vocab.json")
+    return MarianTokenizer(read_bytes(path), read_bytes(vocabulary), vocabulary_file=vocabulary.name, **special)
 
 
 def find(*places: Path) -> list[Path]:

@@ -24,7 +24,7 @@ class Config(BaseModel):
 
 class ModelConfig(Config):
     """The architecture. With encoder and decoder layers it translates, with only a decoder it writes, with only an
-    encoder it classifies."""
+    encoder it classifies, fills in masked pieces (BERT), or does nothing but read."""
 
     d_model: Size = 128
     n_heads: Annotated[int, Field(ge=1, le=128)] = 4
@@ -50,14 +50,18 @@ class ModelConfig(Config):
     tie_embeddings: bool = True  # source, target and output share one matrix
     logits_bias: bool = False
     init: Literal["xavier_uniform", "normal"] = "xavier_uniform"
-    pooling: Literal["max", "mean"] | None = None
+    pooling: Literal["max", "mean", "first"] | None = None  # "first": the first token's row alone, as BERT does
+    pooler: Literal["tanh", "relu"] | None = None  # one more layer after pooling, with this activation (BERT)
     n_classes: Annotated[int, Field(ge=2, le=10_000)] | None = None
+    head: Literal["masked", "none"] | None = None  # of an encoder that does not classify: it predicts each piece it
+    #                                                reads, after one more layer (BERT), or only reads
 
-    pad_id: Id = 0
+    pad_id: Id | None = 0  # None: a model that never saw padding (GPT-2)
     unk_id: Id | None = 1
     bos_id: Id | None = 2
     eos_id: Id | None = 3
     start_id: Id = 2  # what the decoder reads first
+    banned_ids: Annotated[tuple[Id, ...], Field(max_length=1_000)] = ()  # never chosen when decoding (Marian's padding)
 
     @property
     def width(self) -> int:
@@ -77,8 +81,12 @@ class ModelConfig(Config):
                              "change one, or give head_dim")
         if not self.encoder_layers and not self.decoder_layers:
             raise ValueError("encoder_layers and decoder_layers are both 0; at least one stack is needed")
-        if not self.decoder_layers and (self.pooling is None or self.n_classes is None):
-            raise ValueError("an encoder alone needs pooling (max or mean) and n_classes")
+        if not self.decoder_layers and not self.head and (self.pooling is None or self.n_classes is None):
+            raise ValueError("an encoder alone needs pooling (max, mean or first) and n_classes, or head=masked or none")
+        if self.head and (self.decoder_layers or self.n_classes):
+            raise ValueError(f"head {self.head} is for an encoder alone without n_classes; leave one of them out")
+        if self.pooler and not self.pooling:
+            raise ValueError(f"pooler {self.pooler} comes after pooling; set pooling, or leave it out")
         if self.positions == "rotary" and self.width % 2:
             raise ValueError(f"rotary positions turn pairs, and a head of {self.width} is odd; choose an even head_dim")
         if self.tie_embeddings and self.src_vocab_size not in (None, self.vocab_size):
@@ -87,6 +95,10 @@ class ModelConfig(Config):
         for name in ("pad_id", "unk_id", "bos_id", "eos_id", "start_id"):
             if (value := getattr(self, name)) is not None and value >= self.vocab_size:
                 raise ValueError(f"{name} {value} is outside the vocabulary of {self.vocab_size}")
+        if outside := [id for id in self.banned_ids if id >= self.vocab_size]:
+            raise ValueError(f"banned_ids {outside[0]} is outside the vocabulary of {self.vocab_size}")
+        if self.pad_id is None and self.encoder_layers and self.decoder_layers:
+            raise ValueError("an encoder-decoder needs pad_id, to translate many sentences at once")
         return self
 
 

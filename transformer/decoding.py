@@ -6,6 +6,7 @@ B batch, S source length, T target length, H heads, D width of a head, V vocabul
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from math import inf
 from threading import Lock
 from typing import NamedTuple
 
@@ -202,6 +203,12 @@ class Step:
         return self._context.recent(self._rows, len(self.tokens) - 1)
 
     @property
+    def allowed(self) -> Tensor:
+        """The logits (V,), -inf where the model's configuration bans a token from being chosen."""
+        banned = self.ckpt.config.banned_ids
+        return self.logits.index_fill(0, torch.tensor(banned, device=self.ckpt.device), -inf) if banned else self.logits
+
+    @property
     def output(self) -> str:
         """The text written so far, `id` included."""
         ids = [*self.tokens, self.id][len(self.tokens) - self.index:]
@@ -213,7 +220,7 @@ class Step:
 
     def top(self, count: int = 10, sampling: Sampling = GREEDY) -> list[Candidate]:
         """The likeliest next tokens, with their probabilities after temperature, top-k and top-p."""
-        probabilities = sampling.probabilities(self.logits)
+        probabilities = sampling.probabilities(self.allowed)
         values, ids = probabilities.topk(min(count, len(probabilities)))
         return [Candidate(i, self.label(i), p) for i, p in zip(ids.tolist(), values.tolist(), strict=True)]
 
@@ -280,7 +287,7 @@ def start(ckpt: Checkpoint, text: str, *, sampling: Sampling = GREEDY, heads: He
     """
     config, model = ckpt.config, ckpt.model
     if not config.decoder_layers:
-        raise ValueError(f"{ckpt.id} classifies and writes no tokens; choose a checkpoint that translates or writes")
+        raise ValueError(f"{ckpt.id} is an encoder and writes no tokens; choose a checkpoint that translates or writes")
     pieces = reader(ckpt).pieces(text)
     ids = [piece.id for piece in pieces]
     src, src_looked, memory, prompt = None, None, None, ids or [config.start_id]
@@ -289,13 +296,14 @@ def start(ckpt: Checkpoint, text: str, *, sampling: Sampling = GREEDY, heads: He
             raise ValueError("there is nothing to translate; type a sentence")
         src = torch.tensor([[*ids, config.eos_id]], device=ckpt.device)
         check_length(src.shape[1], config.max_len)
-        encoded = model.encode(src, heads=heads)
+        seen = torch.ones(1, 1, 1, src.shape[1], dtype=torch.bool, device=ckpt.device)  # one text has no padding
+        encoded = model.encode(src, mask=seen, heads=heads)
         src_looked = _looked(encoded.attention, [], src.shape[1])
         memory = torch.stack([torch.cat(layer) for layer in model.project_memory(encoded.x)])
         prompt = [config.start_id]
     check_length(len(prompt), config.max_len)
     decoded = model.decode(torch.tensor([prompt], device=ckpt.device), None if memory is None else _keys_values(memory),
-                           heads=heads)
+                           causal=True, heads=heads)
     rows = _Rows(decoded.x[0], _looked(decoded.attention, decoded.cross, len(prompt)))
     recent = lru_cache(RECENT_LOGITS)(partial(_logits, ckpt))
     context = _Context(ckpt, text, tuple(pieces), src, src_looked, memory, heads, recent)
@@ -341,7 +349,7 @@ def next_step(ckpt: Checkpoint, step: Step, id: int | None = None, *, sampling: 
 
 
 def _decided(step: Step, sampling: Sampling) -> Step:
-    logits = step.logits
+    logits = step.allowed
     return replace(step, id=sampling.choose(logits, step.index), likeliest=int(logits.argmax()))
 
 

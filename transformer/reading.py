@@ -21,14 +21,14 @@ class Reading:
 
     ckpt: Checkpoint
     text: str
-    logits: Tensor  # (T, V), or (classes,) log-probabilities
+    logits: Tensor | None  # (T, V), also of a masked language model; (classes,) log-probabilities; None without a head
     attentions: dict[str, Tensor]  # kind -> (layers, H, Tq, Tk)
     scores: dict[str, Tensor]
     masks: dict[str, Tensor]  # kind -> (Tq, Tk)
     heads: Heads  # the switches that it was read with
     tokens: dict[str, list[str]]  # "src" and "tgt" -> as text to show
     rows: dict[str, tuple[Tensor, Tensor, Tensor]]  # kind -> queries, keys and values, each (layers, H, T, D)
-    hidden: Tensor | None = None  # (T, d_model), the rows that a classifier pools
+    hidden: Tensor | None = None  # (T, d_model), an encoder's final rows, which a classifier pools
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -57,20 +57,21 @@ def attend(ckpt: Checkpoint, text: str, target: str | None = None, heads: Heads 
             raise ValueError("there is nothing to read; type a sentence")
         src = torch.tensor([ids if not config.decoder_layers else [*ids, config.eos_id]], device=ckpt.device)
         check_length(src.shape[1], config.max_len)
-        encoded = model.encode(src, heads=heads, readable=True)
+        masks["encoder"] = torch.ones(src.shape[1], src.shape[1], dtype=torch.bool)  # one text has no padding
+        encoded = model.encode(src, mask=masks["encoder"].to(ckpt.device), heads=heads, readable=True)
         memory, layers["encoder"] = encoded.x, encoded.attention
-        masks["encoder"] = torch.ones(src.shape[1], src.shape[1], dtype=torch.bool)
         prompt = [config.start_id, *(ckpt.tokenizer.encode(target) if target else [])]
     if config.decoder_layers:
         check_length(len(prompt), config.max_len)
-        decoded = model.decode(torch.tensor([prompt], device=ckpt.device), memory, heads=heads, readable=True)
+        decoded = model.decode(torch.tensor([prompt], device=ckpt.device), memory, causal=True, heads=heads,
+                               readable=True)
         layers["decoder"], masks["decoder"] = decoded.attention, causal_mask(len(prompt), len(prompt))[0, 0]
         if decoded.cross:
             layers["cross"] = decoded.cross
             masks["cross"] = torch.ones(len(prompt), src.shape[1], dtype=torch.bool)
         logits = model.project(decoded.x[0])
     else:
-        logits = model.classify(memory, src)[0]
+        logits = model.read(memory, src)[0] if config.head != "none" else None
     labels = {"src": [] if src is None else [ckpt.source_tokenizer.piece(id) for id in src[0].tolist()],
               "tgt": [ckpt.tokenizer.piece(id) for id in prompt] if config.decoder_layers else []}
     return Reading(ckpt, text, logits, {kind: torch.cat([a.weights for a in seen]) for kind, seen in layers.items()},

@@ -91,6 +91,8 @@ def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200
         decoded = model.decode(tokens[:, -1:], memory, memory_mask=memory_mask, past=past)
         past = [a.memory for a in decoded.attention]
         log_probabilities = model.project(decoded.x[:, -1]).log_softmax(dim=-1).unflatten(0, (len(live), beam))
+        if config.banned_ids:
+            log_probabilities[..., list(config.banned_ids)] = float("-inf")
         vocab = log_probabilities.shape[-1]
         # as many again as there are beams, so that enough stay open even if `beam` of them end
         best, flat = (totals[:, :, None] + log_probabilities).flatten(1).topk(min(2 * beam, beam * vocab), dim=1)

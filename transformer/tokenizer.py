@@ -122,6 +122,48 @@ class SentencePieceTokenizer:
         return _encodable("".join(map(_standard, text)) if self.standardise else text)
 
 
+class IdsTokenizer:
+    """Stands in where a checkpoint has no tokenizer: a text is ids with spaces between, and ids are shown."""
+
+    kind, standardise = "ids", False
+
+    def __init__(self, vocab_size: int, *, pad_id: int | None, unk_id: int | None, bos_id: int | None,
+                 eos_id: int | None) -> None:
+        self.vocab_size = vocab_size
+        self.pad_id, self.unk_id, self.bos_id, self.eos_id = pad_id, unk_id, bos_id, eos_id
+        self.digest = hashlib.sha256(f"ids {vocab_size}".encode()).hexdigest()
+
+    def encode(self, text: str) -> list[int]:
+        """The ids that a text spells. Raises ValueError for a word that is none."""
+        return [piece.id for piece in self.pieces(text)]
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """`encode` of each text."""
+        return [self.encode(text) for text in texts]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Ids as text that `encode` reads again; those outside the vocabulary leave no trace."""
+        return " ".join(str(id) for id in ids if 0 <= id < self.vocab_size)
+
+    def pieces(self, text: str) -> list[Piece]:
+        """Each id with its place in the text. Raises ValueError for a word that is none."""
+        return [Piece(found[0], self._id(found[0]), found.start(), found.end(), False)
+                for found in re.finditer(r"[^\s,]+", text)]
+
+    def piece(self, id: int) -> str:
+        """The id itself, or "<id>" outside the vocabulary."""
+        return str(id) if 0 <= id < self.vocab_size else f"<{id}>"
+
+    def save(self, path: Path) -> None:
+        """Write nothing: there is no file to it."""
+
+    def _id(self, word: str) -> int:
+        if re.fullmatch("[0-9]{1,9}", word) and int(word) < self.vocab_size:
+            return int(word)
+        raise ValueError(f"this checkpoint has no tokenizer and reads ids, whole numbers from 0 to "
+                         f"{self.vocab_size - 1:,} with spaces between; {word[:40]!r} is none")
+
+
 def load(path: Path, *, kind: str, standardise: bool = False) -> SentencePieceTokenizer:
     """Read a saved sentencepiece model; raises ValueError when it cannot be read or is damaged."""
     try:

@@ -174,7 +174,7 @@ def _clicked(page: str, chart: str) -> None:
 def ranked(walk: Walk, sampling: Sampling) -> tuple[list, list[int]]:
     """The ten likeliest next tokens after temperature, and the ids of those that top-k leaves out."""
     before = walk.step.top(CANDIDATES, replace(sampling, top_k=None))
-    after = sampling.probabilities(walk.step.logits)
+    after = sampling.probabilities(walk.step.allowed)
     kept = [c._replace(probability=float(after[c.id]) or c.probability) for c in before]
     return kept, [c.id for c in before if not after[c.id]]
 

@@ -7,9 +7,14 @@ import torch
 from torch import Tensor
 
 
-def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
+def real(ids: Tensor, pad_id: int | None) -> Tensor:
+    """What is not padding, of ids of any shape; with pad_id None, all."""
+    return torch.ones_like(ids, dtype=torch.bool) if pad_id is None else ids != pad_id
+
+
+def padding_mask(ids: Tensor, pad_id: int | None) -> Tensor:
     """Keys that are not padding; ids (B, Tk) -> (B, 1, 1, Tk). Raises ValueError for a row that is all padding."""
-    mask = ids != pad_id
+    mask = real(ids, pad_id)
     if not mask.any(dim=-1).all():
         raise ValueError("a sequence is all padding, so nothing in it could be attended to; leave empty texts out")
     return mask[:, None, None, :]
@@ -23,17 +28,17 @@ def causal_mask(queries: int, keys: int, *, device: torch.device | None = None) 
     return mask.tril(keys - queries)[None, None]
 
 
-def target_mask(ids: Tensor, pad_id: int, *, start_id: int | None = None, queries: int | None = None) -> Tensor:
+def target_mask(ids: Tensor, pad_id: int | None, *, start_id: int | None = None, queries: int | None = None) -> Tensor:
     """Causal and padding together; ids (B, Tk) -> (B, 1, Tq, Tk). Tq is all of them, or the last `queries`.
 
     Where targets start with the padding id (start_id says so, as for Marian), that first one is read like any token.
     Raises ValueError where a row starts with padding otherwise: its first query would have nothing to attend to.
     """
-    if start_id != pad_id and (ids[:, 0] == pad_id).any():
+    mask = real(ids, pad_id)
+    if start_id != pad_id and not mask[:, 0].all():
         raise ValueError("a target starts with padding; pad on the right")
-    real = ids != pad_id
-    real[:, 0] = True
-    return real[:, None, None, :] & causal_mask(queries or ids.shape[1], ids.shape[1], device=ids.device)
+    mask[:, 0] = True
+    return mask[:, None, None, :] & causal_mask(queries or ids.shape[1], ids.shape[1], device=ids.device)
 
 
 def additive(mask: Tensor, *, blocked: float = float("-inf"), dtype: torch.dtype = torch.float32) -> Tensor:

@@ -1,4 +1,4 @@
-"""The transformer: encoder-decoder, decoder-only, or an encoder that classifies.
+"""The transformer: encoder-decoder, decoder-only, or an encoder that classifies or fills in masked pieces.
 
 B batch, S source length, T target length, V vocabulary, H heads.
 """
@@ -10,10 +10,11 @@ from torch import Tensor, nn
 
 from transformer.config import ModelConfig
 from transformer.model.attention import Attention, KeysValues
-from transformer.model.layers import Stack, StackOutput
-from transformer.model.masks import padding_mask, target_mask
+from transformer.model.layers import ACTIVATIONS, Stack, StackOutput
+from transformer.model.masks import padding_mask, real, target_mask
 from transformer.model.positions import rotary_angles, sinusoids
 
+POOLERS = {"tanh": torch.tanh, "relu": torch.relu}
 Heads = dict[str, Tensor]  # attention kind -> (layers, H), 0 off, 1 as trained, 2 uniform
 
 
@@ -51,6 +52,19 @@ class Embedding(nn.Module):
         return self.dropout(self.norm(x))
 
 
+class MaskedHead(nn.Module):
+    """One more layer before the pieces of a masked language model are predicted. Devlin et al. 2019, appendix A.2."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.dense = nn.Linear(config.d_model, config.d_model)
+        self.activation = ACTIVATIONS[config.activation]
+        self.norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.norm(self.activation(self.dense(x)))
+
+
 class Transformer(nn.Module):
     """All three shapes of the transformer; which one, the configuration says (Vaswani et al. 2017, figure 1)."""
 
@@ -65,7 +79,12 @@ class Transformer(nn.Module):
         if config.encoder_layers:
             self.src_embedding = Embedding(config, config.src_vocab_size or config.vocab_size)
             self.encoder = Stack(config, config.encoder_layers)
-        if not config.decoder_layers:
+        if config.pooler:
+            self.pooler = nn.Linear(config.d_model, config.d_model)
+        if config.head == "masked":
+            self.masked_head = MaskedHead(config)
+            self.output = nn.Linear(config.d_model, config.src_vocab_size or config.vocab_size, bias=config.logits_bias)
+        elif config.n_classes and not config.decoder_layers:
             self.output = nn.Linear(config.d_model, config.n_classes)
         self.output_dropout = nn.Dropout(config.output_dropout)
         self._initialise(generator)
@@ -73,6 +92,8 @@ class Transformer(nn.Module):
             self.output.weight = self.tgt_embedding.tokens.weight
             if both:
                 self.src_embedding.tokens.weight = self.tgt_embedding.tokens.weight
+        if config.tie_embeddings and config.head == "masked":
+            self.output.weight = self.src_embedding.tokens.weight
 
     @torch.no_grad()
     def _initialise(self, generator: torch.Generator | None) -> None:
@@ -100,7 +121,7 @@ class Transformer(nn.Module):
             return None
         if end > self.config.max_len:
             raise ValueError(f"{end} tokens, but this model reads at most {self.config.max_len}; shorten the text")
-        return rotary_angles(torch.arange(start, end, device=self.output.weight.device), self.config.width)
+        return rotary_angles(torch.arange(start, end, device=next(self.parameters()).device), self.config.width)
 
     @torch.no_grad()
     def position_table(self, length: int, *, side: str = "tgt") -> Tensor | None:
@@ -150,19 +171,30 @@ class Transformer(nn.Module):
                             readable=readable)
 
     def pool(self, x: Tensor, src: Tensor) -> Tensor:
-        """The maximum or the mean of the encoder's x (B, S, d_model) over what is not padding -> (B, d_model)."""
-        real = (src != self.config.pad_id)[:, :, None]
-        if self.config.pooling == "max":
-            return x.masked_fill(~real, float("-inf")).amax(dim=1)
-        return x.masked_fill(~real, 0.0).sum(dim=1) / real.sum(dim=1)
+        """The maximum or the mean of the encoder's x (B, S, d_model) over what is not padding, or its first row, then
+        through the pooler where there is one -> (B, d_model)."""
+        kept = real(src, self.config.pad_id)[:, :, None]
+        if self.config.pooling == "first":
+            pooled = x[:, 0]
+        elif self.config.pooling == "max":
+            pooled = x.masked_fill(~kept, float("-inf")).amax(dim=1)
+        else:
+            pooled = x.masked_fill(~kept, 0.0).sum(dim=1) / kept.sum(dim=1)
+        return POOLERS[self.config.pooler](self.pooler(pooled)) if self.config.pooler else pooled
 
     def classify(self, x: Tensor, src: Tensor) -> Tensor:
         """Pool the encoder's x (B, S, d_model) -> log-probabilities (B, classes)."""
         return self.project(self.pool(x, src)).log_softmax(dim=-1)
 
+    def read(self, x: Tensor, src: Tensor) -> Tensor:
+        """What an encoder alone makes of its final rows x (B, S, d_model); see `forward`."""
+        if self.config.head == "masked":
+            return self.project(x)
+        return self.classify(x, src) if self.config.n_classes else x
+
     def project(self, x: Tensor) -> Tensor:
         """Final hidden rows (..., d_model) -> logits (..., V)."""
-        return self.output(self.output_dropout(x))
+        return self.output(self.output_dropout(self.masked_head(x) if self.config.head == "masked" else x))
 
     def hidden(self, src: Tensor | None, tgt: Tensor) -> Tensor:
         """The decoder's final rows (B, T, d_model) for tgt (B, T), given src (B, S) where there is an encoder; rows
@@ -173,7 +205,8 @@ class Transformer(nn.Module):
                            memory_mask=padding_mask(src, self.config.pad_id)).x
 
     def forward(self, src: Tensor | None = None, tgt: Tensor | None = None) -> Tensor:
-        """Logits (B, T, V) of the token after each of tgt (B, T); or log-probabilities (B, classes) of src (B, S)."""
+        """Logits (B, T, V) of the token after each of tgt (B, T); of an encoder alone the log-probabilities (B, classes)
+        of src (B, S), the logits (B, S, V) of each piece of it, or, without a head, its final rows (B, S, d_model)."""
         if not self.config.decoder_layers:
-            return self.classify(self.encode(src).x, src)
+            return self.read(self.encode(src).x, src)
         return self.project(self.hidden(src, tgt))

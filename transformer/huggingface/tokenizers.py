@@ -1,0 +1,180 @@
+"""The tokenizers that Hugging Face folders bring: one `tokenizer.json`, or Marian's two sentencepiece models."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import orjson
+
+from transformer.tokenizer import Piece, SentencePieceTokenizer
+
+LARGEST = 64_000_000  # bytes of a tokenizer file; the largest vocabularies in use take a third of it
+SURROGATES = re.compile("[\ud800-\udfff]")  # a browser can send them, UTF-8 cannot hold them
+
+
+def read_bytes(path: Path) -> bytes:
+    """A tokenizer's file. Raises ValueError where it cannot be read, or is larger than any tokenizer is."""
+    try:
+        if path.stat().st_size > LARGEST:
+            raise ValueError(f"the tokenizer {path.name} has {path.stat().st_size:,} bytes, at most {LARGEST:,}; "
+                             "import without it")
+        return path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"the tokenizer {path.name} cannot be read ({error.strerror}); put the file back") from error
+
+
+def read_object(content: bytes, name: str) -> dict:
+    """A JSON object. Raises ValueError for anything else."""
+    try:
+        value = orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        raise ValueError(f"the tokenizer {name} is not readable JSON ({error}); copy it again") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"the tokenizer {name} should hold a JSON object; copy it again")
+    return value
+
+
+@cache
+def _byte_of() -> dict[str, int]:
+    """The character that byte-level BPE writes for each byte -> the byte. Radford et al. 2019, section 2.2."""
+    printed = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    others = [byte for byte in range(256) if byte not in printed]
+    return {chr(byte): byte for byte in printed} | {chr(256 + i): byte for i, byte in enumerate(others)}
+
+
+class HuggingFaceTokenizer:
+    """A `tokenizer.json`, run by the tokenizers package; special tokens spelled in a text are read as such.
+
+    framed: the special tokens that the tokenizer puts around a text, BERT's [CLS] and [SEP], belong to its ids.
+    Raises ValueError when `content` is not such a file, ImportError where the package is not installed.
+    """
+
+    kind, standardise = "huggingface", False
+
+    def __init__(self, content: bytes, *, framed: bool, pad_id: int | None, unk_id: int | None, bos_id: int | None,
+                 eos_id: int | None) -> None:
+        import tokenizers
+
+        about = read_object(content, "tokenizer.json")
+        try:
+            self._tokenizer = tokenizers.Tokenizer.from_str(content.decode())
+            self._tokenizer.no_truncation()
+            self._tokenizer.no_padding()
+        except BaseException as error:  # what Rust panics with is no Exception
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            raise ValueError(f"tokenizer.json is not a tokenizer ({str(error)[:120]}); copy it again") from None
+        self._content, self.framed = content, framed
+        self.pad_id, self.unk_id, self.bos_id, self.eos_id = pad_id, unk_id, bos_id, eos_id
+        vocabulary = self._tokenizer.get_vocab(with_added_tokens=True)
+        self.vocab_size: int = max(vocabulary.values(), default=-1) + 1
+        self.digest = hashlib.sha256(content).hexdigest()
+        special = {one["id"] for one in about.get("added_tokens") or [] if one.get("special")}
+        self._special = special
+        self._silent = (special | {pad_id, bos_id, eos_id}) - {unk_id, None}
+        decoder = about.get("decoder") or {}
+        self._byte_level = "ByteLevel" in [decoder.get("type"), *(d.get("type") for d in decoder.get("decoders", []))]
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of a text; none of an empty one."""
+        return self._encode(text).ids if text.strip() or not self.framed else []
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """`encode` of each text."""
+        return [self.encode(text) for text in texts]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Text of ids; special tokens and ids outside the vocabulary leave no trace."""
+        return self._tokenizer.decode([id for id in ids if 0 <= id < self.vocab_size and id not in self._silent],
+                                      skip_special_tokens=False)
+
+    def pieces(self, text: str) -> list[Piece]:
+        """The pieces of a text with their place in it; what frames it was read from nothing. Their ids are those of
+        `encode`."""
+        if self.framed and not text.strip():
+            return []
+        found = self._encode(text)
+        return [Piece(self.piece(id), id, start, end, id == self.unk_id)
+                for id, (start, end) in zip(found.ids, found.offsets, strict=True)]
+
+    def piece(self, id: int) -> str:
+        """Label of an id: the piece, "▁" for a space, bytes that are no whole character in hex, "<id>" outside the
+        vocabulary."""
+        token = self._tokenizer.id_to_token(id) if 0 <= id < self.vocab_size else None
+        if token is None:
+            return f"<{id}>"
+        if not self._byte_level or id in self._special or not all(char in _byte_of() for char in token):
+            return token
+        spelled = bytes(_byte_of()[char] for char in token)
+        try:
+            return spelled.decode().replace(" ", "▁")
+        except UnicodeDecodeError:
+            return "".join(f"<{byte:02X}>" for byte in spelled)
+
+    def save(self, path: Path) -> None:
+        """Write the tokenizer.json, the bytes whose sha256 is `digest`."""
+        path.write_bytes(self._content)
+
+    def _encode(self, text: str) -> object:
+        return self._tokenizer.encode(SURROGATES.sub("\ufffd", text), add_special_tokens=self.framed)
+
+
+class MarianTokenizer:
+    """One side of Marian's tokenizer: a sentencepiece model cuts, a vocabulary of its own numbers the pieces.
+
+    A language code that a text begins with, such as ">>fra<<", is one piece. Raises ValueError for files that are
+    damaged or have no <unk>.
+    """
+
+    kind, standardise = "marian", False
+
+    def __init__(self, model: bytes, vocabulary: bytes, *, vocabulary_file: str = "vocab.json", pad_id: int | None,
+                 bos_id: int | None, eos_id: int | None) -> None:
+        self._sentencepiece = SentencePieceTokenizer(model, kind="unigram")
+        self._vocabulary, self._file = vocabulary, vocabulary_file
+        ids = read_object(vocabulary, vocabulary_file)
+        if not all(isinstance(id, int) and 0 <= id < 1_000_000 for id in ids.values()) or "<unk>" not in ids:
+            raise ValueError(f"the tokenizer {vocabulary_file} should give each piece a number, <unk> among them; "
+                             "copy it again")
+        self._ids, self._pieces = ids, {id: piece for piece, id in ids.items()}
+        self.vocab_size = max(self._pieces) + 1
+        self.pad_id, self.unk_id, self.bos_id, self.eos_id = pad_id, ids["<unk>"], bos_id, eos_id
+        self.digest = hashlib.sha256(model + vocabulary).hexdigest()
+        self._silent = {pad_id, bos_id, eos_id}
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of a text, without the end token."""
+        return [piece.id for piece in self.pieces(text)]
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """`encode` of each text."""
+        return [self.encode(text) for text in texts]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Text of ids; padding, the end token and ids outside the vocabulary leave no trace."""
+        pieces = [self._pieces[id] for id in ids if id in self._pieces and id not in self._silent]
+        return "".join(pieces).replace("▁", " ").strip()
+
+    def pieces(self, text: str) -> list[Piece]:
+        """The pieces of a text with their character offsets in it; their ids are those of `encode`."""
+        code = re.match(">>.*?<<", text, re.DOTALL)
+        start = code.end() if code else 0
+        found = [Piece(code[0], self._id(code[0]), 0, start, code[0] not in self._ids)] if code else []
+        for piece in self._sentencepiece.pieces(text[start:]):
+            found.append(Piece(piece.text, self._id(piece.text), piece.start + start, piece.end + start,
+                               piece.text not in self._ids))
+        return found
+
+    def piece(self, id: int) -> str:
+        """Label of an id: the piece with its "▁", "<id>" outside the vocabulary."""
+        return self._pieces.get(id, f"<{id}>")
+
+    def save(self, path: Path) -> None:
+        """Write the sentencepiece model, and the vocabulary beside it."""
+        self._sentencepiece.save(path)
+        path.with_name(self._file).write_bytes(self._vocabulary)
+
+    def _id(self, piece: str) -> int:
+        return self._ids.get(piece, self.unk_id)
