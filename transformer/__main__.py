@@ -113,18 +113,29 @@ def check(
 @app.command()
 def export(
     run: Annotated[Path, typer.Argument(help="A run folder, or one checkpoint folder of it.")],
-    out: Annotated[Path, typer.Option(help="The checkpoint folder to write, such as checkpoints/translate.")],
+    out: Annotated[Path | None, typer.Option(help="The checkpoint folder to write, such as checkpoints/mine.")] = None,
+    huggingface: Annotated[Path | None, typer.Option(help="Write a Hugging Face GPT-2 folder here instead.")] = None,
     processor: Annotated[str, typer.Option(help="What it was trained on, for the model card.")] = "a CPU",
     as_json: AsJson = False,
 ) -> None:
-    """Make a checkpoint to share of a run's best weights: half precision, measured, with its model card and curves."""
+    """Make a checkpoint to share of a run's best weights: half precision, measured, with its model card and curves.
+
+    Or, with --huggingface, a GPT-2 that the transformers package loads, of a decoder alone.
+    """
     from transformer import checkpoint
     from transformer.card import model_card
     from transformer.evaluate import evaluate as measure
     from transformer.training import metrics
 
+    if (out is None) == (huggingface is None):
+        raise ValueError("export writes one thing: give --out for a checkpoint, or --huggingface for a GPT-2 folder")
     folder = run / "best" if (run / "best").exists() else run
     ckpt = checkpoint.load(folder)
+    if huggingface is not None:
+        from transformer.huggingface.exporting import export_gpt2
+
+        report({"id": ckpt.id, "folder": str(export_gpt2(ckpt, huggingface))}, as_json)
+        return
     ckpt.model.half().float()  # measured as it will be shipped
     rows = metrics.read((run if folder != run else run.parent) / "metrics.jsonl")
     with Progress(console=console, transient=True) as progress:
@@ -143,6 +154,28 @@ def export(
 
 app.command()(follow)
 app.command()(stop)
+
+
+@app.command("import")
+def import_(
+    source: Annotated[str, typer.Argument(help="A Hugging Face folder, or a model's name such as openai-community/gpt2.")],
+    out: Annotated[Path | None, typer.Option(help="The checkpoint folder; else imports/NAME under HEADSUP_HOME.")] = None,
+    ids: Annotated[bool, typer.Option("--ids", help="Leave the tokenizer out and show ids.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Compare with what transformers computes.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a checkpoint of somebody else's GPT-2, BERT, RoBERTa, DistilBERT or Marian (opus-mt) model."""
+    from transformer.checkpoint import describe
+    from transformer.huggingface.importing import import_model
+
+    folder = import_model(source, out, ids=ids)
+    about = describe(folder)
+    compared = {}
+    if check:
+        from transformer.huggingface.comparing import compare
+
+        compared = compare(folder, source)
+    report({"id": about.id, "folder": str(folder), "kinds": about.config.kinds, **about.meta, **compared}, as_json)
 
 
 @app.command("list")

@@ -82,7 +82,7 @@ class ModelConfig(Config):
         if not self.encoder_layers and not self.decoder_layers:
             raise ValueError("encoder_layers and decoder_layers are both 0; at least one stack is needed")
         if not self.decoder_layers and not self.head and (self.pooling is None or self.n_classes is None):
-            raise ValueError("an encoder alone needs pooling (max, mean or first) and n_classes, or head=masked or none")
+            raise ValueError("an encoder alone needs pooling (max, mean or first) and n_classes, or a head")
         if self.head and (self.decoder_layers or self.n_classes):
             raise ValueError(f"head {self.head} is for an encoder alone without n_classes; leave one of them out")
         if self.pooler and not self.pooling:

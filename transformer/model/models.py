@@ -205,8 +205,8 @@ class Transformer(nn.Module):
                            memory_mask=padding_mask(src, self.config.pad_id)).x
 
     def forward(self, src: Tensor | None = None, tgt: Tensor | None = None) -> Tensor:
-        """Logits (B, T, V) of the token after each of tgt (B, T); of an encoder alone the log-probabilities (B, classes)
-        of src (B, S), the logits (B, S, V) of each piece of it, or, without a head, its final rows (B, S, d_model)."""
+        """Logits (B, T, V) of the token after each of tgt (B, T); of an encoder alone log-probabilities (B, classes) of
+        src (B, S), the logits (B, S, V) of each piece of it, or, without a head, its final rows (B, S, d_model)."""
         if not self.config.decoder_layers:
             return self.read(self.encode(src).x, src)
         return self.project(self.hidden(src, tgt))

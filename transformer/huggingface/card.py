@@ -1,0 +1,44 @@
+"""The model card of an imported checkpoint: where it is from, what it is, and what became of its parts."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from transformer.config import ModelConfig
+
+WHAT = {("decoder",): "A decoder that writes text, token by token.", ("encoder",): "An encoder that reads text.",
+        ("encoder", "decoder", "cross"): "An encoder-decoder that translates."}
+HEADS = {"masked": "It predicts the pieces that are masked.", "none": "It has no head: its attention is what there is to see."}
+
+
+def licence(folder: Path) -> str | None:
+    """The licence that a folder's README.md names at its top, if it does."""
+    try:
+        with open(folder / "README.md", encoding="utf-8", errors="replace") as file:
+            top = file.read(20_000)
+    except OSError:
+        return None
+    front = re.match(r"---\s*\n(.*?)\n---", top, re.DOTALL)
+    named = re.search(r"^license:\s*[\"']?([\w.+ -]{1,60}?)[\"']?\s*$", front[1], re.MULTILINE) if front else None
+    return named[1] if named else None
+
+
+def import_card(name: str, config: ModelConfig, about: Mapping[str, object], *, parameters: int) -> str:
+    """Markdown for README.md."""
+    layers = " and ".join(f"{count} {stack} layers" for stack, count in (
+        ("encoder", config.encoder_layers), ("decoder", config.decoder_layers)) if count)
+    said = [WHAT[config.kinds], HEADS.get(config.head or "", "")]
+    if config.n_classes:
+        said = [f"An encoder that tells {config.n_classes} classes apart, by its first token."]
+    notes = [f"Left out: the head that says {about['left_out']}."] if about.get("left_out") else []
+    if about.get("tokenizer_left_out"):
+        notes.append(f"Without its tokenizer: {about['tokenizer_left_out']}. Ids are shown.")
+    origin = re.sub(r"[^\w./ -]", "_", str(about["imported_from"]))
+    return "\n".join([
+        f"# {re.sub(r'[^A-Za-z0-9._ -]', '_', name)}", "", " ".join(filter(None, said)), "", "## Where it is from", "",
+        f"Imported from `{origin}`, a model of type {about['family']}. Licence: "
+        f"{about.get('license') or 'not stated in its folder; ask where it came from'}.",
+        "How it was trained, on what data and how good it is, its own page says.", "", "## What it is", "",
+        f"{layers}, {config.n_heads} heads, d_model {config.d_model}, d_ff {config.d_ff}, {config.norm}-norm,",
+        f"{config.positions} positions, {config.vocab_size:,} pieces, at most {config.max_len:,} tokens: {parameters:,} "
+        "parameters.", "The weights are those of the folder; the code that runs them is Heads Up's.", *["", *notes][: 9], ""])

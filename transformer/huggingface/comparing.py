@@ -1,0 +1,82 @@
+"""An imported checkpoint beside the model it came from, run by the transformers package on the same ids."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from transformer.checkpoint import Checkpoint, load
+from transformer.huggingface.folder import Refused, read_json
+
+# The only classes that are ever opened, by family and by what of it was taken over.
+CLASSES = {
+    ("gpt2", None): "GPT2LMHeadModel", ("marian", None): "MarianMTModel",
+    ("bert", "none"): "BertModel", ("bert", "masked"): "BertForMaskedLM",
+    ("bert", "classes"): "BertForSequenceClassification",
+    ("roberta", "none"): "RobertaModel", ("roberta", "masked"): "RobertaForMaskedLM",
+    ("roberta", "classes"): "RobertaForSequenceClassification",
+    ("distilbert", "none"): "DistilBertModel", ("distilbert", "masked"): "DistilBertForMaskedLM",
+    ("distilbert", "classes"): "DistilBertForSequenceClassification"}
+TOKENS = 24
+
+
+def compare(folder: Path, source: str | Path) -> dict[str, object]:
+    """The largest differences of logits and of attention weights, ours and theirs, on random ids.
+
+    Raises ValueError where the transformers package is not installed or `source` is no longer there.
+    """
+    if not find_spec("transformers"):
+        raise Refused("--check compares with the transformers package: pip install -r requirements/huggingface.txt")
+    ckpt = load(folder)
+    if Path(source).is_dir() and read_json(Path(source) / "config.json").get("model_type") != ckpt.meta["family"]:
+        raise Refused(f"{folder.name} was not imported from {source}; name the folder that it came from")
+    ours, theirs = both(ckpt, open_theirs(ckpt, source), seed=1)
+    return {"compared_with": "transformers", "largest_difference": {
+        name: (ours[name] - theirs[name]).abs().max().item() for name in ours}}
+
+
+def open_theirs(ckpt: Checkpoint, source: str | Path) -> torch.nn.Module:
+    """The same weights as a model of the transformers package: safetensors alone, and no code that came with them."""
+    import transformers
+
+    part = "classes" if ckpt.config.n_classes else ckpt.config.head
+    chosen = getattr(transformers, CLASSES[ckpt.meta["family"], part])
+    model = chosen.from_pretrained(str(source), use_safetensors=True, trust_remote_code=False,
+                                   local_files_only=Path(source).is_dir(), attn_implementation="eager")
+    return model.float().eval().requires_grad_(False)
+
+
+@torch.no_grad()
+def both(ckpt: Checkpoint, theirs: torch.nn.Module, *, seed: int) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Logits (or final rows) and the weights of each kind of attention (layers, H, Tq, Tk), ours and theirs."""
+    config, generator = ckpt.config, torch.Generator().manual_seed(seed)
+    length = min(TOKENS, config.max_len)
+
+    def some(vocab: int) -> Tensor:
+        ids = torch.randint(0, vocab, (1, length), generator=generator)
+        return ids.masked_fill(ids == config.pad_id, (config.pad_id or 0) + 1 if (config.pad_id or 0) + 1 < vocab else 0)
+
+    src, tgt = some(config.src_vocab_size or config.vocab_size), some(config.vocab_size)
+    model = ckpt.model
+    if not config.decoder_layers:
+        read = model.encode(src, readable=True)
+        found = {"logits": model.read(read.x, src)[0], "encoder": torch.cat([a.weights for a in read.attention])}
+        other = theirs(src, output_attentions=True)
+        logits = other.last_hidden_state[0] if config.head == "none" else other.logits[0]
+        return found, {"logits": logits.log_softmax(-1) if config.n_classes else logits,
+                       "encoder": torch.cat(other.attentions)}
+    if not config.encoder_layers:
+        read = model.decode(tgt, readable=True)
+        other = theirs(tgt, output_attentions=True)
+        return ({"logits": model.project(read.x)[0], "decoder": torch.cat([a.weights for a in read.attention])},
+                {"logits": other.logits[0], "decoder": torch.cat(other.attentions)})
+    tgt[0, 0] = config.start_id
+    memory = model.encode(src, readable=True)
+    read = model.decode(tgt, memory.x, readable=True)
+    other = theirs(input_ids=src, decoder_input_ids=tgt, output_attentions=True)
+    return ({"logits": model.project(read.x)[0], "encoder": torch.cat([a.weights for a in memory.attention]),
+             "decoder": torch.cat([a.weights for a in read.attention]),
+             "cross": torch.cat([a.weights for a in read.cross])},
+            {"logits": other.logits[0], "encoder": torch.cat(other.encoder_attentions),
+             "decoder": torch.cat(other.decoder_attentions), "cross": torch.cat(other.cross_attentions)})

@@ -1,0 +1,156 @@
+"""A Hugging Face folder, read as what it says and no more: JSON, and safetensors whose header is checked first."""
+
+import re
+from collections.abc import Mapping
+from math import prod
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+LARGEST_JSON, LARGEST_HEADER = 4_000_000, 4_000_000  # bytes; GPT-2 XL's header has 60,000
+BYTES = {"F32": 4, "F16": 2, "BF16": 2, "F64": 8}
+OTHERS = {"BOOL": 1, "U8": 1, "I8": 1, "I16": 2, "I32": 4, "I64": 8}  # buffers that older versions stored
+PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt", "*.h5", "*.msgpack")
+
+
+class Refused(ValueError):
+    """A folder that is not imported; the message says why in one sentence."""
+
+
+class Stored(NamedTuple):
+    """A tensor in a file: what its header says."""
+
+    file: Path
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+
+
+def read_json(path: Path) -> dict[str, object]:
+    """A JSON object from a file. Raises Refused where there is none."""
+    try:
+        if path.stat().st_size > LARGEST_JSON:
+            raise Refused(f"{path.name} has {path.stat().st_size:,} bytes, at most {LARGEST_JSON:,}; it is something else")
+        value = orjson.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise Refused(f"{path.parent.name} has no {path.name}; name a Hugging Face folder with config.json and "
+                      "model.safetensors") from None
+    except OSError as error:
+        raise Refused(f"{path.name} cannot be read ({error.strerror}); copy the folder again") from None
+    except orjson.JSONDecodeError as error:
+        raise Refused(f"{path.name} is not readable JSON ({error}); copy the folder again") from None
+    if not isinstance(value, dict):
+        raise Refused(f"{path.name} should hold a JSON object; copy the folder again")
+    return value
+
+
+def header(path: Path) -> dict[str, Stored]:
+    """The tensors that a safetensors file says it has, all of the file accounted for. Raises Refused; allocates only
+    the header, which is bounded."""
+    broken = f"{path.name} is damaged or no safetensors file"
+    try:
+        size = path.stat().st_size
+        with open(path, "rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            if size < 8 or length > min(LARGEST_HEADER, size - 8):
+                raise Refused(f"{broken}: its header would have {length:,} bytes; copy it again")
+            about = orjson.loads(file.read(length))
+    except OSError as error:
+        raise Refused(f"{path.name} cannot be read ({error.strerror}); copy it again") from None
+    except orjson.JSONDecodeError:
+        raise Refused(f"{broken}: its header is not JSON; copy it again") from None
+    if not isinstance(about, dict):
+        raise Refused(f"{broken}: its header is no JSON object; copy it again")
+    about.pop("__metadata__", None)
+    found, spans = {}, []
+    for name, entry in about.items():
+        found[name], span = _stored(path, name, entry)
+        spans.append(span)
+    end = 0
+    for start, stop in sorted(spans):
+        if start != end:
+            raise Refused(f"{broken}: its tensors overlap or leave gaps; copy it again")
+        end = stop
+    if end != size - 8 - length:
+        raise Refused(f"{broken}: its header speaks of {end:,} bytes and it has {size - 8 - length:,}; copy it again")
+    return found
+
+
+def _stored(path: Path, name: str, entry: object) -> tuple[Stored, tuple[int, int]]:
+    """One entry of a header, with where its bytes start and stop."""
+    def whole(values: object) -> bool:
+        return isinstance(values, list) and all(type(value) is int and 0 <= value < 2**48 for value in values)
+
+    known = BYTES | OTHERS
+    if (isinstance(entry, dict) and entry.get("dtype") in known and whole(entry.get("shape"))
+            and whole(span := entry.get("data_offsets")) and len(span) == 2
+            and span[1] - span[0] == prod(entry["shape"]) * known[entry["dtype"]]):
+        return Stored(path, name, entry["dtype"], tuple(entry["shape"])), (span[0], span[1])
+    raise Refused(f"{path.name} is damaged or of a kind that is not read: the entry of {name[:60]!r} does not add up; "
+                  "copy it again")
+
+
+def tensors(folder: Path) -> dict[str, Stored]:
+    """All tensors of a folder, out of one file or several. Raises Refused, for a pickle above all."""
+    index = folder / "model.safetensors.index.json"
+    if (folder / "model.safetensors").exists() or not index.exists():
+        files = ["model.safetensors"]
+    else:
+        listed = read_json(index).get("weight_map")
+        names = set(listed.values()) if isinstance(listed, dict) and all(
+            isinstance(name, str) for name in listed.values()) else set()
+        if not names or len(names) > 200 or not all(re.fullmatch(r"[\w-]+\.safetensors", name) for name in names):
+            raise Refused(f"{index.name} should name the .safetensors files beside it; copy the folder again")
+        files = sorted(names)
+    found: dict[str, Stored] = {}
+    for name in files:
+        if not (folder / name).is_file():
+            pickles = sorted(path.name for pattern in PICKLES for path in folder.glob(pattern))
+            if pickles and name == "model.safetensors":
+                raise Refused(f"{folder.name} has its weights only as {pickles[0][:60]}, a format that can run code when "
+                              "it is opened; ask for model.safetensors, or save it so with save_pretrained")
+            raise Refused(f"{folder.name} has no {name}; copy the whole folder again")
+        more = header(folder / name)
+        if twice := found.keys() & more.keys():
+            raise Refused(f"{min(twice)[:60]!r} is in two files of {folder.name}; copy the folder again")
+        found |= more
+    return found
+
+
+def fit(found: Mapping[str, Stored], expected: Mapping[str, tuple[int, ...]], *, spare: re.Pattern[str],
+        folder: str) -> None:
+    """Hold what headers say against the names and shapes that a configuration asks for; spare: what may be there
+    besides. Raises Refused with the first that is missing, differs or is too many."""
+    for name, shape in expected.items():
+        if name not in found:
+            raise Refused(f"{folder} has no weights {name}, which its config.json asks for; copy the whole folder again")
+        if found[name].shape != shape:
+            raise Refused(f"{name} has the shape {found[name].shape} in {folder}, and by its config.json {shape}; the two "
+                          "do not belong together")
+        if found[name].dtype not in BYTES:
+            raise Refused(f"{name} is stored as {found[name].dtype} in {folder}, and {', '.join(BYTES)} are read; save it "
+                          "as one of them")
+    for name in found.keys() - expected.keys():
+        if not spare.fullmatch(name):
+            raise Refused(f"{folder} has weights {name[:80]!r}, for which the model of its config.json has no place")
+
+
+def read(found: Mapping[str, Stored], names: set[str]) -> dict[str, Tensor]:
+    """Those tensors as float32. Raises Refused for one that is not all finite numbers."""
+    out = {}
+    for path in {found[name].file for name in names}:
+        try:
+            with safe_open(str(path), "pt") as file:
+                for name in names:
+                    if found[name].file == path:
+                        out[name] = file.get_tensor(found[name].name).float()
+        except (SafetensorError, OSError) as error:
+            raise Refused(f"{path.name} is damaged ({error}); copy it again") from None
+    for name, tensor in out.items():
+        if not torch.isfinite(tensor).all():
+            raise Refused(f"{name} holds numbers that are not finite, so the model would compute nothing; copy it again")
+    return out

@@ -1,0 +1,152 @@
+"""Other people's models as checkpoints of ours: a folder or a name in, a folder that `transformer.load` opens out."""
+
+import os
+import re
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import torch
+from torch import Tensor
+
+from transformer import checkpoint
+from transformer.config import ModelConfig
+from transformer.huggingface.bert import bert, distilbert, roberta
+from transformer.huggingface.card import import_card, licence
+from transformer.huggingface.families import Plan, gpt2, marian
+from transformer.huggingface.folder import Refused, fit, read, read_json, tensors
+from transformer.huggingface.vocabulary import tokenizers_of
+from transformer.model.models import Transformer
+
+FAMILIES = {"gpt2": gpt2, "bert": bert, "roberta": roberta, "distilbert": distilbert, "marian": marian}
+# Keys of config.json that ask for something our models lack, unless their value is one of these.
+LACKING = {
+    "relative_attention_num_buckets": ("relative position bias", (None, 0)),
+    "relative_attention": ("relative position bias", (None, False)), "pos_att_type": ("relative position bias", (None, [])),
+    "alibi": ("ALiBi", (None, False)), "use_alibi": ("ALiBi", (None, False)),
+    "sliding_window": ("a sliding attention window", (None, 0)), "attention_window": ("a sliding attention window", (None, 0)),
+    "window_size": ("a sliding attention window", (None, 0)),
+    "quantization_config": ("quantized weights", (None,)), "pruned_heads": ("layers with different heads", (None, {}, [])),
+    "auto_map": ("code that comes with it, which is never run", (None, {}))}
+# What the other model types are best known for that ours lack.
+BECAUSE = {
+    "relative position bias": ("t5", "mt5", "umt5", "longt5", "deberta", "deberta-v2", "mpnet", "xlnet", "switch_transformers"),
+    "ALiBi": ("bloom", "mpt"), "one set of weights for all layers": ("albert",),
+    "a sliding attention window": ("gpt_neo", "longformer", "led"),
+    "gated feed-forward layers and RMS norm": ("llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "phi3"),
+    "attention beside the feed-forward layer": ("gptj", "gpt_neox", "falcon", "phi", "codegen"),
+    "positions counted from the third row on": ("opt", "bart", "mbart")}
+SMALL = ("*.json", "*.txt", "*.spm", "*.md", "LICENSE*", "*.safetensors")  # what is fetched by name
+
+
+def import_model(source: str | Path, out: Path | None = None, *, ids: bool = False) -> Path:
+    """Make a checkpoint of a Hugging Face folder, or of a model by name, and return its folder.
+
+    out: where to, else imports/<name> under HEADSUP_HOME. ids: leave its tokenizer out. Raises ValueError in one
+    sentence where the folder is damaged, hostile, or needs what our models lack; nothing is written then.
+    """
+    folder = Path(source)
+    if folder.is_dir():
+        return _import(folder.resolve(), out, ids=ids, origin=folder.resolve().name)
+    if not re.fullmatch(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", str(source)) or ".." in str(source):
+        raise Refused(f"there is no folder {str(source)[:80]}, and it is no model's name such as openai-community/gpt2")
+    if not find_spec("huggingface_hub"):
+        raise Refused(f"there is no folder {source}, and fetching a model by its name needs "
+                      "`pip install -r requirements/huggingface.txt`")
+    with TemporaryDirectory() as place:
+        return _import(_fetch(str(source), Path(place)), out, ids=ids, origin=str(source))
+
+
+def _fetch(name: str, place: Path) -> Path:
+    from huggingface_hub import snapshot_download
+
+    try:
+        snapshot_download(name, local_dir=place, allow_patterns=list(SMALL))
+    except Exception as error:  # the package has dozens of them, down to the network's own
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        raise Refused(f"there is no folder {name}, and it cannot be fetched by that name ({reason[0][:160]})") from None
+    return place
+
+
+def default_out(origin: str) -> Path:
+    """Where an import goes by itself: imports/<name> under HEADSUP_HOME, else under runs."""
+    home = Path(os.environ.get("HEADSUP_HOME") or Path(__file__).resolve().parents[2] / "runs")
+    return home / "imports" / (re.sub(r"[^\w.-]+", "-", origin.split("/")[-1]).strip(".-") or "model")
+
+
+def plan_of(config: Mapping[str, object], names: Mapping[str, object]) -> Plan:
+    """How a model of that config.json becomes one of ours. Raises Refused, naming what ours lack."""
+    kind = str(config.get("model_type"))[:40]
+    for key, (what, harmless) in LACKING.items():
+        if config.get(key) not in harmless:
+            raise Refused(f"the model needs {what} ({key} in its config.json), which Heads Up's models do not have")
+    heads, groups = config.get("num_attention_heads"), config.get("num_key_value_heads")
+    if groups is not None and groups != heads:
+        raise Refused("the model needs grouped queries (num_key_value_heads in its config.json), which Heads Up's models do "
+                      "not have")
+    if kind not in FAMILIES:
+        for what, kinds in BECAUSE.items():
+            if kind in kinds:
+                raise Refused(f"the model is of type {kind} and needs {what}, which Heads Up's models do not have")
+        raise Refused(f"the model is of type {kind}, and {', '.join(FAMILIES)} are imported")
+    return FAMILIES[kind](config, names)
+
+
+def _import(folder: Path, out: Path | None, *, ids: bool, origin: str) -> Path:
+    out = out or default_out(origin)
+    if out.exists() and not _was_imported(out):
+        raise Refused(f"{out} is there and was not imported; choose another place with --out")
+    config = read_json(folder / "config.json")
+    if (folder / "generation_config.json").exists():
+        decides = ("eos_token_id", "decoder_start_token_id", "bad_words_ids", "suppress_tokens")
+        generation = read_json(folder / "generation_config.json")
+        config |= {key: generation[key] for key in decides if generation.get(key) is not None}
+    found = {_today(name): stored for name, stored in tensors(folder).items()}
+    plan = plan_of(config, found)
+    everything = {part.name: part.shape for part in (*plan.parts.values(), *plan.positions.values())}
+    fit(found, everything, spare=plan.spare, folder=folder.name)
+    tokenizer, source_tokenizer, settings, why_not = tokenizers_of(folder, config, plan.config, wanted=not ids)
+    values = read(found, set(everything))
+    ours, weights = _settle(plan, values)
+    ours = ours.replace(**settings)
+    model = Transformer(ours)
+    model.load_state_dict(weights)
+    half = {found[name].dtype for name in everything} == {"F16"}
+    about = {"imported_from": origin, "family": str(config["model_type"]), "license": licence(folder),
+             **({"classes": plan.classes} if plan.classes else {}), **({"left_out": plan.left_out} if plan.left_out else {}),
+             **({"tokenizer_left_out": why_not} if why_not else {})}
+    card = import_card(out.name, ours, about, parameters=sum(p.numel() for p in model.parameters()))
+    checkpoint.save(out, model, tokenizer=tokenizer, source_tokenizer=source_tokenizer, half=half, meta=about,
+                    files={"README.md": card.encode()})
+    return out
+
+
+def _was_imported(out: Path) -> bool:
+    try:
+        return "imported_from" in checkpoint.describe(out).meta
+    except ValueError:
+        return False
+
+
+def _today(name: str) -> str:
+    """The name that a tensor has today: TensorFlow's gamma and beta are weight and bias."""
+    return re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name))
+
+
+def _settle(plan: Plan, values: Mapping[str, Tensor]) -> tuple[ModelConfig, dict[str, Tensor]]:
+    """Our weights, and the configuration now that it shows which of them are equal and what the positions are."""
+    weights = {ours: part.take(values[part.name]) for ours, part in plan.parts.items()}
+    embeddings = [weights[name] for name in ("tgt_embedding.tokens.weight", "src_embedding.tokens.weight", "output.weight")
+                  if name in weights]
+    ties = plan.config.decoder_layers or plan.config.head == "masked"
+    tied = bool(ties) and all(one.shape == embeddings[0].shape and torch.equal(one, embeddings[0]) for one in embeddings)
+    config = plan.config.replace(tie_embeddings=tied)
+    if plan.positions:
+        table = Transformer(config.replace(encoder_layers=1, decoder_layers=1)).tgt_embedding.sinusoids
+        tables = {name: values[part.name] for name, part in plan.positions.items()}
+        if not all(torch.allclose(one, table, rtol=0, atol=1e-6) for one in tables.values()):
+            first = next(iter(tables.values()))  # sinusoids that were rounded, say: taken as they are
+            config = config.replace(positions="learned")
+            weights |= {f"{side}.positions.weight": tables.get(side, first) for side in ("src_embedding", "tgt_embedding")}
+    return config, weights
