@@ -53,9 +53,9 @@ def both(ckpt: Checkpoint, theirs: torch.nn.Module, *, seed: int) -> tuple[dict[
     config, generator = ckpt.config, torch.Generator().manual_seed(seed)
     length = min(TOKENS, config.max_len)
 
-    def some(vocab: int) -> Tensor:
-        ids = torch.randint(0, vocab, (1, length), generator=generator)
-        return ids.masked_fill(ids == config.pad_id, (config.pad_id or 0) + 1 if (config.pad_id or 0) + 1 < vocab else 0)
+    def some(vocab: int) -> Tensor:  # any but padding, which one side would leave out and the other not
+        ids = torch.randint(0, vocab - (config.pad_id is not None), (1, length), generator=generator)
+        return ids if config.pad_id is None else ids + (ids >= config.pad_id)
 
     src, tgt = some(config.src_vocab_size or config.vocab_size), some(config.vocab_size)
     model = ckpt.model
