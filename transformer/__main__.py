@@ -158,8 +158,8 @@ app.command()(stop)
 
 @app.command("import")
 def import_(
-    source: Annotated[str, typer.Argument(help="A Hugging Face folder, or a model's name such as openai-community/gpt2.")],
-    out: Annotated[Path | None, typer.Option(help="The checkpoint folder; else imports/NAME under HEADSUP_HOME.")] = None,
+    source: Annotated[str, typer.Argument(help="A Hugging Face folder, or a name such as openai-community/gpt2.")],
+    out: Annotated[Path | None, typer.Option(help="The checkpoint folder; else imports/NAME in HEADSUP_HOME.")] = None,
     ids: Annotated[bool, typer.Option("--ids", help="Leave the tokenizer out and show ids.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Compare with what transformers computes.")] = False,
     as_json: AsJson = False,

@@ -15,9 +15,12 @@ from ui.diagram import show_model
 from ui.head_choice import origin
 
 
+PREDICTED = 3  # pieces named at each place of a masked language model
+
+
 def classifies(about) -> bool:
-    """Whether a checkpoint's description is of an encoder that classifies."""
-    return about.config.kinds == ("encoder",) and about.config.n_classes is not None
+    """Whether a checkpoint's description is of an encoder alone: one that classifies, or whose attention is looked at."""
+    return about.config.kinds == ("encoder",)
 
 
 def show_reading(prefix: str, ckpt: Checkpoint, text: str, *, question: str, dark: bool) -> None:
@@ -31,19 +34,39 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str, *, question: str, dar
     except ValueError as error:
         st.error(str(error))
         return
-    pooling = pool(ckpt, reading)
-    _in_range(prefix, ckpt, reading)
-    left, right = st.columns([2, 3], gap="large")
-    with left:
-        _show_classes(prefix, ckpt, reading, question=question, dark=dark)
-    with right:
-        _show_pooling(prefix, ckpt, pooling, pieces)
-    _show_features(prefix, ckpt, pooling, pieces)
+    if ckpt.config.n_classes:
+        pooling = pool(ckpt, reading)
+        _in_range(prefix, ckpt, reading)
+        left, right = st.columns([2, 3], gap="large")
+        with left:
+            _show_classes(prefix, ckpt, reading, question=question, dark=dark)
+        with right:
+            _show_pooling(prefix, ckpt, pooling, pieces)
+        _show_features(prefix, ckpt, pooling, pieces)
+    else:
+        _show_predicted(prefix, ckpt, reading)
     st.subheader("The attention of the encoder", anchor=False)
     look, head = look_at(prefix, reading)
     show_model(prefix, reading, look)
     show_attention(prefix, reading, look, head, dark=dark, newest=False)
     show_details(prefix, reading, look, head, dark=dark)
+
+
+def _show_predicted(prefix: str, ckpt: Checkpoint, reading: Reading) -> None:
+    """Of an encoder that has no classes: what it would put at each place, if it was trained to say that."""
+    if reading.logits is None:
+        st.info("This encoder has no classes and predicts nothing: its attention is what there is to see.")
+        return
+    st.markdown("**What it would put at each place.** It was trained to fill in masked pieces"
+                + (": type `[MASK]` for one." if "[MASK]" in map(ckpt.tokenizer.piece, range(1_000)) else "."))
+    values, ids = reading.logits.softmax(dim=-1).topk(min(PREDICTED, reading.logits.shape[-1]), dim=-1)
+    columns = {"place": range(len(ids)), "read": [figures.plain_label(token) for token in reading.tokens["src"]]}
+    for rank in range(ids.shape[1]):
+        columns[f"{rank + 1}."] = [figures.plain_label(ckpt.tokenizer.piece(id)) for id in ids[:, rank].tolist()]
+        columns[f"probability {rank + 1}"] = values[:, rank].tolist()
+    st.dataframe(columns, hide_index=True, key=f"{prefix}_predicted", width="stretch",
+                 column_config={name: st.column_config.NumberColumn(format="%.3f")
+                                for name in columns if name.startswith("probability")})
 
 
 def _in_range(prefix: str, ckpt: Checkpoint, reading: Reading) -> None:
@@ -75,7 +98,10 @@ def _show_pooling(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[
     """The tokens twice: what each won, and what each adds to the class looked at."""
     tokens, unknown = [piece.text for piece in pieces], [at for at, piece in enumerate(pieces) if piece.unknown]
     features, chosen = ckpt.config.d_model, st.session_state[f"{prefix}_class"]
-    if pooling.winners is None:
+    if ckpt.config.pooling == "first":
+        st.markdown(f"**First-token pooling: the class is read from the row of {figures.plain_label(tokens[0])} alone.** "
+                    "The other tokens speak through what attention brought there.")
+    elif pooling.winners is None:
         st.markdown(f"**Mean pooling: every token has the same share of every feature**, 1/{len(tokens)}. Nothing is "
                     "won; what differs is what each token's row holds.")
     else:
@@ -107,7 +133,7 @@ def _show_features(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list
         columns |= {"winning token": [figures.plain_label(pieces[place].text, longest=None) for place in winners],
                     "position": winners}
     columns |= {"pooled value": values, "weight for the class": weight, "adds": values * weight}
-    with st.expander("Every feature: " + ("its mean and what it adds" if pooling.winners is None else
+    with st.expander("Every feature: " + ("its value and what it adds" if pooling.winners is None else
                                           "which token won it, and what it adds"), key=f"{prefix}_features"):
         st.dataframe(columns, hide_index=True, height=320, key=f"{prefix}_feature_table", width="stretch",
                      column_config={name: st.column_config.NumberColumn(format="%.4f")

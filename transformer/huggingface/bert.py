@@ -10,6 +10,7 @@ from transformer.huggingface.families import (
     activation,
     architecture,
     checked,
+    lacking,
     lacks_cross,
     linear,
     norm,
@@ -23,7 +24,8 @@ from transformer.huggingface.folder import Refused
 HEADS = {  # what the name of an architecture ends with -> what of it is taken over
     "Model": "none", "ForMaskedLM": "masked", "ForPreTraining": "masked", "ForSequenceClassification": "classes",
     "ForTokenClassification": "none", "ForQuestionAnswering": "none"}
-LEFT_OUT = {"ForPreTraining": "whether one sentence follows another", "ForTokenClassification": "the class of each token",
+LEFT_OUT = {"ForPreTraining": "whether one sentence follows another",
+            "ForTokenClassification": "the class of each token",
             "ForQuestionAnswering": "where an answer starts and ends"}
 
 
@@ -70,8 +72,7 @@ DISTILLED = {"at": "transformer.layer", "q_proj": "attention.q_lin", "k_proj": "
 def _sizes(config: Config) -> dict[str, object]:
     kind = config.get("position_embedding_type", "absolute")
     if kind != "absolute":
-        raise Refused(f"the model needs {str(kind)[:40]} positions (position_embedding_type), which Heads Up's models do "
-                      "not have")
+        raise lacking(f"{str(kind)[:40]} positions", "position_embedding_type")
     return {"d_model": number(config, "hidden_size"), "n_heads": number(config, "num_attention_heads"),
             "encoder_layers": number(config, "num_hidden_layers"), "d_ff": number(config, "intermediate_size"),
             "activation": activation(config, "hidden_act", "gelu"), "norm_eps": config.get("layer_norm_eps", 1e-12),
@@ -87,8 +88,8 @@ def _labels(config: Config) -> list[str]:
     named = config.get("id2label")
     count = len(named) if isinstance(named, dict) else number(config, "num_labels", default=2)
     if count < 2:
-        raise Refused("the model needs a head for one number (num_labels 1, regression), and Heads Up's classifiers choose "
-                      "among two classes or more")
+        raise Refused("the model needs a head for one number (num_labels 1, regression), and Heads Up's classifiers "
+                      "choose among two classes or more")
     return [str((named or {}).get(str(i), f"class {i}"))[:100] for i in range(count)]
 
 
@@ -101,10 +102,9 @@ def _plan(config: Config, names: Names, family: str, prefix: str, layer: dict[st
     labels = _labels(config) if head == "classes" else None
     vocab, longest = number(config, "vocab_size"), number(config, "max_position_embeddings")
     if longest <= first:
-        raise Refused(f"config.json: max_position_embeddings is {longest}, and this model counts positions from {first}")
+        raise Refused(f"config.json: max_position_embeddings is {longest}, and this model's positions begin at {first}")
     if head == "masked" and family == "Roberta" and settings["activation"] != "gelu":
-        raise Refused("the model needs another activation in its head (gelu) than in its layers (hidden_act), which Heads "
-                      "Up's models do not have")
+        raise lacking("another activation in its head (gelu) than in its layers", "hidden_act")
     shape = ({"pooling": "first", "pooler": classes[2], "n_classes": len(labels)} if labels else {"head": head})
     ours = checked(**settings, **shape, decoder_layers=0, vocab_size=vocab, max_len=longest - first, norm="post",
                    positions="learned", embedding_norm=True, embedding_scale=False, init="normal",
@@ -134,8 +134,8 @@ def _plan(config: Config, names: Names, family: str, prefix: str, layer: dict[st
         parts["output.bias"] = Part(present(names, *masked[3]), (vocab,))
     if labels:
         parts |= linear("pooler", classes[0], width, width) | linear("output", classes[1], len(labels), width)
-    spare = re.compile(rf"({prefix}\.)?(embeddings\.(position_ids|token_type_ids)|pooler\.dense\..*)|cls\..*|lm_head\..*|"
-                       r"vocab_(transform|layer_norm|projector)\..*|classifier\..*|qa_outputs\..*")
+    spare = re.compile(rf"({prefix}\.)?(embeddings\.(position_ids|token_type_ids)|pooler\.dense\..*)|"
+                       r"(cls|lm_head|vocab_transform|vocab_layer_norm|vocab_projector|classifier|qa_outputs)\..*")
     architectures = config.get("architectures") or [""]
     left_out = next((what for ending, what in LEFT_OUT.items() if str(architectures[0]).endswith(ending)), None)
     return Plan(ours, parts, spare, classes=labels, left_out=left_out)

@@ -8,7 +8,8 @@ from transformer.config import ModelConfig
 
 WHAT = {("decoder",): "A decoder that writes text, token by token.", ("encoder",): "An encoder that reads text.",
         ("encoder", "decoder", "cross"): "An encoder-decoder that translates."}
-HEADS = {"masked": "It predicts the pieces that are masked.", "none": "It has no head: its attention is what there is to see."}
+HEADS = {"masked": "It predicts the pieces that are masked.",
+         "none": "It has no head: its attention is what there is to see."}
 
 
 def licence(folder: Path) -> str | None:
@@ -40,5 +41,6 @@ def import_card(name: str, config: ModelConfig, about: Mapping[str, object], *, 
         f"{about.get('license') or 'not stated in its folder; ask where it came from'}.",
         "How it was trained, on what data and how good it is, its own page says.", "", "## What it is", "",
         f"{layers}, {config.n_heads} heads, d_model {config.d_model}, d_ff {config.d_ff}, {config.norm}-norm,",
-        f"{config.positions} positions, {config.vocab_size:,} pieces, at most {config.max_len:,} tokens: {parameters:,} "
-        "parameters.", "The weights are those of the folder; the code that runs them is Heads Up's.", *["", *notes][: 9], ""])
+        f"{config.positions} positions, {config.vocab_size:,} pieces, at most {config.max_len:,} tokens:",
+        f"{parameters:,} parameters. The weights are those of the folder; the code that runs them is Heads Up's.",
+        *["", *notes][: 3 * len(notes)], ""])

@@ -26,13 +26,13 @@ def check_expressible(config: ModelConfig) -> None:
         ("head_dim", config.width * config.n_heads == config.d_model, "d_model / n_heads"),
     ):
         if not fits:
-            raise Refused(f"{name} is {getattr(config, name)}, and GPT-2 can only express {needs}; this checkpoint cannot be "
-                          "written as one")
+            raise Refused(f"{name} is {getattr(config, name)}, and GPT-2 can only express {needs}; this checkpoint "
+                          "cannot be written as one")
 
 
 def export_gpt2(ckpt: Checkpoint, out: Path) -> Path:
-    """Write a folder that GPT2LMHeadModel.from_pretrained opens. Raises Refused for what GPT-2 cannot express, and where
-    `out` holds something else."""
+    """Write a folder that GPT2LMHeadModel.from_pretrained opens. Raises Refused for what GPT-2 cannot express, and
+    where `out` holds something else."""
     config = ckpt.config
     check_expressible(config)
     if out.exists() and any(out.iterdir()) and not (out / "heads-up.json").exists():
@@ -71,17 +71,23 @@ def _weights(ckpt: Checkpoint) -> dict[str, Tensor]:
     scale = config.d_model ** 0.5 if config.embedding_scale else 1.0
     weights = {"transformer.wte.weight": ours["tgt_embedding.tokens.weight"] * scale,
                "transformer.wpe.weight": torch.zeros(config.max_len, config.d_model) if table is None else table.cpu(),
-               "transformer.ln_f.weight": ours["decoder.norm.weight"], "transformer.ln_f.bias": ours["decoder.norm.bias"]}
+               "transformer.ln_f.weight": ours["decoder.norm.weight"],
+               "transformer.ln_f.bias": ours["decoder.norm.bias"]}
     if scale != 1.0 or not config.tie_embeddings:
         weights["lm_head.weight"] = ours["output.weight"]
     for i in range(config.decoder_layers):
         layer, block = f"decoder.layers.{i}", f"transformer.h.{i}"
         for name in ("weight", "bias"):
             joined = torch.cat([ours[f"{layer}.attention.{one}_proj.{name}"] for one in "qkv"])
-            weights[f"{block}.attn.c_attn.{name}"] = joined.T
+            weights[f"{block}.attn.c_attn.{name}"] = _turned(joined)
             for mine, theirs in (("attention.out_proj", "attn.c_proj"), ("feed_forward.up", "mlp.c_fc"),
                                  ("feed_forward.down", "mlp.c_proj")):
-                weights[f"{block}.{theirs}.{name}"] = ours[f"{layer}.{mine}.{name}"].T
+                weights[f"{block}.{theirs}.{name}"] = _turned(ours[f"{layer}.{mine}.{name}"])
             for mine, theirs in (("attention_norm", "ln_1"), ("feed_forward_norm", "ln_2")):
                 weights[f"{block}.{theirs}.{name}"] = ours[f"{layer}.{mine}.{name}"]
     return {name: value.detach().clone(memory_format=torch.contiguous_format) for name, value in weights.items()}
+
+
+def _turned(tensor: Tensor) -> Tensor:
+    """A weight (out, in) as GPT-2 keeps it, (in, out); a bias as it is."""
+    return tensor.T if tensor.dim() == 2 else tensor

@@ -39,6 +39,11 @@ class Plan:
     left_out: str | None = None  # a part of the model that is not taken over, in words
 
 
+def lacking(what: str, where: str) -> Refused:
+    """The refusal of a model that needs what ours lack; where: the key of config.json that says so."""
+    return Refused(f"the model needs {what} ({where} in its config.json), which Heads Up's models do not have")
+
+
 def number(config: Config, *names: str, default: int | None = None) -> int:
     """A whole number above 0 under the first name that is there. Raises Refused."""
     for name in names:
@@ -56,8 +61,7 @@ def activation(config: Config, name: str, default: str) -> str:
     """Our name of an activation. Raises Refused for one that we lack."""
     theirs = config.get(name) or default
     if not isinstance(theirs, str) or theirs not in ACTIVATIONS:
-        raise Refused(f"the model needs the activation {str(theirs)[:40]} ({name}), which Heads Up's models do not have; "
-                      f"they have {', '.join(sorted(ACTIVATIONS))}")
+        raise lacking(f"the activation {str(theirs)[:40]}", name)
     return ACTIVATIONS[theirs]
 
 
@@ -78,7 +82,8 @@ def banned(config: Config, vocab_size: int) -> list[int]:
     words = config.get("bad_words_ids") or []
     words = [*words, *([id] for id in config.get("suppress_tokens") or [])] if isinstance(words, list) else [words]
     if not all(isinstance(word, list) and len(word) == 1 and type(word[0]) is int and word[0] >= 0 for word in words):
-        raise Refused("the model needs phrases of several tokens banned (bad_words_ids), and Heads Up bans single tokens")
+        raise Refused("the model needs phrases of several tokens banned (bad_words_ids), and Heads Up bans single "
+                      "tokens")
     return sorted({word[0] for word in words if word[0] < vocab_size})
 
 
@@ -134,11 +139,9 @@ def _columns(third: int, width: int, tensor: Tensor) -> Tensor:
 def gpt2(config: Config, names: Names) -> Plan:
     """Radford et al. 2019, section 2.3: a decoder, pre-norm, learned positions."""
     if config.get("scale_attn_by_inverse_layer_idx"):
-        raise Refused("the model needs attention scaled by its layer's number (scale_attn_by_inverse_layer_idx), which "
-                      "Heads Up's models do not have")
+        raise lacking("attention scaled by its layer's number", "scale_attn_by_inverse_layer_idx")
     if config.get("scale_attn_weights") is False:
-        raise Refused("the model needs attention without the scale 1 / sqrt(head_dim) (scale_attn_weights), which Heads "
-                      "Up's models always have")
+        raise lacking("attention without the scale 1 / sqrt(head_dim)", "scale_attn_weights")
     lacks_cross(config)
     architecture(config, dict.fromkeys(("GPT2LMHeadModel", "GPT2Model", "GPT2DoubleHeadsModel"), ""), "")
     width, vocab = number(config, "n_embd", "hidden_size"), number(config, "vocab_size")
@@ -148,8 +151,9 @@ def gpt2(config: Config, names: Names) -> Plan:
         d_model=width, n_heads=number(config, "n_head", "num_attention_heads"), encoder_layers=0,
         decoder_layers=number(config, "n_layer", "num_hidden_layers"), d_ff=inner, vocab_size=vocab,
         max_len=number(config, "n_positions", "n_ctx", "max_position_embeddings"), norm="pre", positions="learned",
-        norm_eps=config.get("layer_norm_epsilon", 1e-5), activation=activation(config, "activation_function", "gelu_new"),
-        embedding_scale=False, init="normal", dropout=share(config, "resid_pdrop"),
+        norm_eps=config.get("layer_norm_epsilon", 1e-5),
+        activation=activation(config, "activation_function", "gelu_new"), embedding_scale=False, init="normal",
+        dropout=share(config, "resid_pdrop"),
         attention_dropout=share(config, "attn_pdrop"), pad_id=None, bos_id=bos, eos_id=eos,
         start_id=next((id for id in (bos, eos) if id is not None), 0), banned_ids=banned(config, vocab))
     at = "transformer." if any(name.startswith("transformer.") for name in names) else ""
@@ -182,7 +186,7 @@ def lacks_cross(config: Config) -> None:
     for name, what in (("is_decoder", "an encoder used as a decoder"),
                        ("add_cross_attention", "cross-attention to another model")):
         if config.get(name):
-            raise Refused(f"the model needs {what} ({name}), which Heads Up's models of its family do not have")
+            raise lacking(what, name)
 
 
 # Marian: Junczys-Dowmunt et al. 2018
@@ -193,15 +197,14 @@ def marian(config: Config, names: Names) -> Plan:
     for name, what in (("normalize_before", "pre-norm layers"), ("normalize_embedding", "normalised embeddings"),
                        ("add_final_layer_norm", "a final norm")):
         if config.get(name):
-            raise Refused(f"the model needs {what} ({name}), which Marian models here do not have")
+            raise lacking(what, name)
     if config.get("static_position_embeddings") is False:
-        raise Refused("the model needs learned positions (static_position_embeddings), which Marian models here do not "
-                      "have")
+        raise lacking("learned positions in a Marian model", "static_position_embeddings")
     for what in ("attention_heads", "ffn_dim"):
         encoder, decoder = number(config, f"encoder_{what}"), number(config, f"decoder_{what}")
         if encoder != decoder:
-            raise Refused(f"the model needs encoder_{what} {encoder} and decoder_{what} {decoder}, and Heads Up's models "
-                          "have one number for both")
+            raise Refused(f"the model needs encoder_{what} {encoder} and decoder_{what} {decoder}, and Heads Up's "
+                          "models have one number for both")
     width, inner, vocab = number(config, "d_model"), number(config, "encoder_ffn_dim"), number(config, "vocab_size")
     written = number(config, "decoder_vocab_size", default=vocab)
     pad, eos = (token(config, f"{name}_token_id", min(vocab, written)) for name in ("pad", "eos"))
@@ -210,8 +213,9 @@ def marian(config: Config, names: Names) -> Plan:
         if value is None:
             raise Refused(f"config.json gives no {name} inside the vocabulary, and a Marian model needs one")
     ours = checked(
-        d_model=width, n_heads=number(config, "encoder_attention_heads"), encoder_layers=number(config, "encoder_layers"),
-        decoder_layers=number(config, "decoder_layers"), d_ff=inner, vocab_size=written,
+        d_model=width, n_heads=number(config, "encoder_attention_heads"),
+        encoder_layers=number(config, "encoder_layers"), decoder_layers=number(config, "decoder_layers"),
+        d_ff=inner, vocab_size=written,
         src_vocab_size=None if written == vocab else vocab, max_len=number(config, "max_position_embeddings"),
         norm="post", sinusoid_layout="halves", activation=activation(config, "activation_function", "gelu"),
         embedding_scale=bool(config.get("scale_embedding", False)), logits_bias=True, dropout=share(config, "dropout"),
@@ -219,10 +223,12 @@ def marian(config: Config, names: Names) -> Plan:
         banned_ids=banned(config, written))
     one = ["model.shared.weight"] if config.get("share_encoder_decoder_embeddings", True) else []
     encoder, decoder = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
-    src, tgt = present(names, encoder, *one, *[decoder] * len(one)), present(names, decoder, *one, *[encoder] * len(one))
+    src = present(names, encoder, *one, *[decoder] * len(one))
+    tgt = present(names, decoder, *one, *[encoder] * len(one))
     output = present(names, "lm_head.weight", *[tgt] * bool(config.get("tie_word_embeddings", True)))
     parts = {"src_embedding.tokens.weight": Part(src, (vocab, width)),
-             "tgt_embedding.tokens.weight": Part(tgt, (written, width)), "output.weight": Part(output, (written, width)),
+             "tgt_embedding.tokens.weight": Part(tgt, (written, width)),
+             "output.weight": Part(output, (written, width)),
              "output.bias": Part("final_logits_bias", (1, written), lambda tensor: tensor[0].clone())}
     for side, layers in (("encoder", ours.encoder_layers), ("decoder", ours.decoder_layers)):
         for i in range(layers):

@@ -34,7 +34,7 @@ def read_json(path: Path) -> dict[str, object]:
     """A JSON object from a file. Raises Refused where there is none."""
     try:
         if path.stat().st_size > LARGEST_JSON:
-            raise Refused(f"{path.name} has {path.stat().st_size:,} bytes, at most {LARGEST_JSON:,}; it is something else")
+            raise Refused(f"{path.name} has {path.stat().st_size:,} bytes, and at most {LARGEST_JSON:,} are read")
         value = orjson.loads(path.read_bytes())
     except FileNotFoundError:
         raise Refused(f"{path.parent.name} has no {path.name}; name a Hugging Face folder with config.json and "
@@ -111,8 +111,8 @@ def tensors(folder: Path) -> dict[str, Stored]:
         if not (folder / name).is_file():
             pickles = sorted(path.name for pattern in PICKLES for path in folder.glob(pattern))
             if pickles and name == "model.safetensors":
-                raise Refused(f"{folder.name} has its weights only as {pickles[0][:60]}, a format that can run code when "
-                              "it is opened; ask for model.safetensors, or save it so with save_pretrained")
+                raise Refused(f"{folder.name} has its weights only as {pickles[0][:60]}, a format that can run code "
+                              "when it is opened; ask for model.safetensors, or save it so with save_pretrained")
             raise Refused(f"{folder.name} has no {name}; copy the whole folder again")
         more = header(folder / name)
         if twice := found.keys() & more.keys():
@@ -127,13 +127,13 @@ def fit(found: Mapping[str, Stored], expected: Mapping[str, tuple[int, ...]], *,
     besides. Raises Refused with the first that is missing, differs or is too many."""
     for name, shape in expected.items():
         if name not in found:
-            raise Refused(f"{folder} has no weights {name}, which its config.json asks for; copy the whole folder again")
+            raise Refused(f"{folder} has no weights {name}, which its config.json asks for; copy the folder again")
         if found[name].shape != shape:
-            raise Refused(f"{name} has the shape {found[name].shape} in {folder}, and by its config.json {shape}; the two "
-                          "do not belong together")
+            raise Refused(f"{name} has the shape {found[name].shape} in {folder}, and by its config.json {shape}; the "
+                          "two do not belong together")
         if found[name].dtype not in BYTES:
-            raise Refused(f"{name} is stored as {found[name].dtype} in {folder}, and {', '.join(BYTES)} are read; save it "
-                          "as one of them")
+            raise Refused(f"{name} is stored as {found[name].dtype} in {folder}, and {', '.join(BYTES)} are read; save "
+                          "it as one of them")
     for name in found.keys() - expected.keys():
         if not spare.fullmatch(name):
             raise Refused(f"{folder} has weights {name[:80]!r}, for which the model of its config.json has no place")
@@ -152,5 +152,6 @@ def read(found: Mapping[str, Stored], names: set[str]) -> dict[str, Tensor]:
             raise Refused(f"{path.name} is damaged ({error}); copy it again") from None
     for name, tensor in out.items():
         if not torch.isfinite(tensor).all():
-            raise Refused(f"{name} holds numbers that are not finite, so the model would compute nothing; copy it again")
+            raise Refused(f"{name} holds numbers that are not finite, so the model would compute nothing; copy it "
+                          "again")
     return out

@@ -14,7 +14,7 @@ from transformer import checkpoint
 from transformer.config import ModelConfig
 from transformer.huggingface.bert import bert, distilbert, roberta
 from transformer.huggingface.card import import_card, licence
-from transformer.huggingface.families import Plan, gpt2, marian
+from transformer.huggingface.families import Plan, gpt2, lacking, marian
 from transformer.huggingface.folder import Refused, fit, read, read_json, tensors
 from transformer.huggingface.vocabulary import tokenizers_of
 from transformer.model.models import Transformer
@@ -23,15 +23,18 @@ FAMILIES = {"gpt2": gpt2, "bert": bert, "roberta": roberta, "distilbert": distil
 # Keys of config.json that ask for something our models lack, unless their value is one of these.
 LACKING = {
     "relative_attention_num_buckets": ("relative position bias", (None, 0)),
-    "relative_attention": ("relative position bias", (None, False)), "pos_att_type": ("relative position bias", (None, [])),
+    "relative_attention": ("relative position bias", (None, False)),
+    "pos_att_type": ("relative position bias", (None, [])),
     "alibi": ("ALiBi", (None, False)), "use_alibi": ("ALiBi", (None, False)),
-    "sliding_window": ("a sliding attention window", (None, 0)), "attention_window": ("a sliding attention window", (None, 0)),
+    "sliding_window": ("a sliding attention window", (None, 0)),
+    "attention_window": ("a sliding attention window", (None, 0)),
     "window_size": ("a sliding attention window", (None, 0)),
-    "quantization_config": ("quantized weights", (None,)), "pruned_heads": ("layers with different heads", (None, {}, [])),
+    "quantization_config": ("quantized weights", (None,)),
+    "pruned_heads": ("layers with different heads", (None, {}, [])),
     "auto_map": ("code that comes with it, which is never run", (None, {}))}
 # What the other model types are best known for that ours lack.
 BECAUSE = {
-    "relative position bias": ("t5", "mt5", "umt5", "longt5", "deberta", "deberta-v2", "mpnet", "xlnet", "switch_transformers"),
+    "relative position bias": ("t5", "mt5", "umt5", "longt5", "deberta", "deberta-v2", "mpnet", "xlnet"),
     "ALiBi": ("bloom", "mpt"), "one set of weights for all layers": ("albert",),
     "a sliding attention window": ("gpt_neo", "longformer", "led"),
     "gated feed-forward layers and RMS norm": ("llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "phi3"),
@@ -80,11 +83,10 @@ def plan_of(config: Mapping[str, object], names: Mapping[str, object]) -> Plan:
     kind = str(config.get("model_type"))[:40]
     for key, (what, harmless) in LACKING.items():
         if config.get(key) not in harmless:
-            raise Refused(f"the model needs {what} ({key} in its config.json), which Heads Up's models do not have")
+            raise lacking(what, key)
     heads, groups = config.get("num_attention_heads"), config.get("num_key_value_heads")
     if groups is not None and groups != heads:
-        raise Refused("the model needs grouped queries (num_key_value_heads in its config.json), which Heads Up's models do "
-                      "not have")
+        raise lacking("grouped queries", "num_key_value_heads")
     if kind not in FAMILIES:
         for what, kinds in BECAUSE.items():
             if kind in kinds:
@@ -114,8 +116,8 @@ def _import(folder: Path, out: Path | None, *, ids: bool, origin: str) -> Path:
     model.load_state_dict(weights)
     half = {found[name].dtype for name in everything} == {"F16"}
     about = {"imported_from": origin, "family": str(config["model_type"]), "license": licence(folder),
-             **({"classes": plan.classes} if plan.classes else {}), **({"left_out": plan.left_out} if plan.left_out else {}),
-             **({"tokenizer_left_out": why_not} if why_not else {})}
+             **{key: value for key, value in (("classes", plan.classes), ("left_out", plan.left_out),
+                                              ("tokenizer_left_out", why_not)) if value}}
     card = import_card(out.name, ours, about, parameters=sum(p.numel() for p in model.parameters()))
     checkpoint.save(out, model, tokenizer=tokenizer, source_tokenizer=source_tokenizer, half=half, meta=about,
                     files={"README.md": card.encode()})
@@ -137,16 +139,16 @@ def _today(name: str) -> str:
 def _settle(plan: Plan, values: Mapping[str, Tensor]) -> tuple[ModelConfig, dict[str, Tensor]]:
     """Our weights, and the configuration now that it shows which of them are equal and what the positions are."""
     weights = {ours: part.take(values[part.name]) for ours, part in plan.parts.items()}
-    embeddings = [weights[name] for name in ("tgt_embedding.tokens.weight", "src_embedding.tokens.weight", "output.weight")
-                  if name in weights]
+    first, *others = [weights[name] for name in ("tgt_embedding.tokens.weight", "src_embedding.tokens.weight",
+                                                 "output.weight") if name in weights]
     ties = plan.config.decoder_layers or plan.config.head == "masked"
-    tied = bool(ties) and all(one.shape == embeddings[0].shape and torch.equal(one, embeddings[0]) for one in embeddings)
+    tied = bool(ties) and all(torch.equal(one, first) for one in others)  # False too where their shapes differ
     config = plan.config.replace(tie_embeddings=tied)
     if plan.positions:
         table = Transformer(config.replace(encoder_layers=1, decoder_layers=1)).tgt_embedding.sinusoids
         tables = {name: values[part.name] for name, part in plan.positions.items()}
         if not all(torch.allclose(one, table, rtol=0, atol=1e-6) for one in tables.values()):
-            first = next(iter(tables.values()))  # sinusoids that were rounded, say: taken as they are
-            config = config.replace(positions="learned")
-            weights |= {f"{side}.positions.weight": tables.get(side, first) for side in ("src_embedding", "tgt_embedding")}
+            config = config.replace(positions="learned")  # sinusoids that were rounded, say: taken as they are
+            weights |= {f"{side}.positions.weight": tables.get(side, table)
+                        for side in ("src_embedding", "tgt_embedding")}
     return config, weights

@@ -30,8 +30,8 @@ def tokenizers_of(folder: Path, config: Mapping[str, object], model: ModelConfig
     target, source, settings, why_not = read(folder, config, model)
     for tokenizer, size in ((target, model.vocab_size), (source, model.src_vocab_size or model.vocab_size)):
         if tokenizer is not None and tokenizer.vocab_size > size:
-            raise Refused(f"the tokenizer of {folder.name} has {tokenizer.vocab_size:,} pieces and the model {size:,}; they "
-                          "do not belong together (--ids imports without the tokenizer)")
+            raise Refused(f"the tokenizer of {folder.name} has {tokenizer.vocab_size:,} pieces and the model {size:,}; "
+                          "they do not belong together (--ids imports without the tokenizer)")
     return target, source, settings, why_not
 
 
@@ -87,8 +87,8 @@ def _content(folder: Path, model_type: str) -> tuple[bytes | None, str | None]:
             if isinstance(error, KeyboardInterrupt):
                 raise
             reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:120]
-            raise Refused(f"the tokenizer of {folder.name} cannot be read ({reason}); copy it again, or import without it "
-                          "(--ids)") from None
+            raise Refused(f"the tokenizer of {folder.name} cannot be read ({reason}); copy it again, or import without "
+                          "it (--ids)") from None
     if (folder / "tokenizer.json").is_file():
         return read_bytes(folder / "tokenizer.json"), None
     return None, ("its files need `pip install -r requirements/huggingface.txt` to be read" if named in READERS else

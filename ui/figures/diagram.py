@@ -86,10 +86,21 @@ class _Drawing:
         shapes = [shape] * len(last)
         if decoded:
             last.append(self.block("end", ["memory"]))
-        elif kind == "encoder":
-            last += [self.block("plain", [f"{c['pooling']} over tokens"], height=26),
-                     self.block("plain", ["linear", f"{c['d_model']} × {classes}"]), self.block("end", ["class"])]
+        elif kind == "encoder" and classes:
+            pooled = "first token" if c["pooling"] == "first" else f"{c['pooling']} over tokens"
+            last.append(self.block("plain", [pooled], height=26))
+            if c.get("pooler"):
+                last.append(self.block("plain", [f"linear, {c['pooler']}", f"{c['d_model']} × {c['d_model']}"]))
+                shapes.append(f"(1, {c['d_model']})")
+            last += [self.block("plain", ["linear", f"{c['d_model']} × {classes}"]), self.block("end", ["class"])]
             shapes += [f"(1, {c['d_model']})", f"(1, {classes})"]
+        elif kind == "encoder" and c.get("head") == "masked":
+            last += [self.block("plain", [f"linear, {c['activation']}, norm", f"{c['d_model']} × {c['d_model']}"]),
+                     self.block("plain", ["logits", f"{c['d_model']} × {vocabulary:,}"]),
+                     self.block("end", ["each token"])]
+            shapes += [shape, f"(1, {tokens}, {vocabulary})"]
+        elif kind == "encoder":
+            last.append(self.block("end", ["final rows"]))
         else:
             tied = ", tied" if c.get("tie_embeddings") else ""
             last += [self.block("plain", ["logits", f"{c['d_model']} × {c['vocab_size']:,}{tied}"]),
