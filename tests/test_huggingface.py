@@ -11,8 +11,8 @@ from safetensors.torch import load_file, save_file
 
 import transformer
 from transformer import checkpoint
-from transformer.__main__ import main
 from transformer import tokenizer as sentencepieces
+from transformer.__main__ import main
 from transformer.config import ModelConfig
 from transformer.huggingface.comparing import both, compare, open_theirs
 from transformer.huggingface.exporting import export_gpt2

@@ -14,12 +14,11 @@ from ui.attention_view import look_at, show_attention, show_details
 from ui.diagram import show_model
 from ui.head_choice import origin
 
-
 PREDICTED = 3  # pieces named at each place of a masked language model
 
 
 def classifies(about) -> bool:
-    """Whether a checkpoint's description is of an encoder alone: one that classifies, or whose attention is looked at."""
+    """Whether a checkpoint's description is of an encoder alone: it classifies, or its attention is looked at."""
     return about.config.kinds == ("encoder",)
 
 
@@ -99,8 +98,8 @@ def _show_pooling(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[
     tokens, unknown = [piece.text for piece in pieces], [at for at, piece in enumerate(pieces) if piece.unknown]
     features, chosen = ckpt.config.d_model, st.session_state[f"{prefix}_class"]
     if ckpt.config.pooling == "first":
-        st.markdown(f"**First-token pooling: the class is read from the row of {figures.plain_label(tokens[0])} alone.** "
-                    "The other tokens speak through what attention brought there.")
+        st.markdown("**First-token pooling: the class is read from the first token's row alone.** The other "
+                    "tokens speak through what attention brought there.")
     elif pooling.winners is None:
         st.markdown(f"**Mean pooling: every token has the same share of every feature**, 1/{len(tokens)}. Nothing is "
                     "won; what differs is what each token's row holds.")

@@ -77,6 +77,20 @@ def test_mean_pooling_has_no_winners_and_equal_shares(make_checkpoint):
     assert found.shares.tolist() == pytest.approx([1 / len(TEXT)] * len(TEXT))
 
 
+@pytest.mark.parametrize("pooler", [None, "tanh", "relu"])
+def test_first_token_pooling_gives_all_to_the_first_token(make_checkpoint, pooler):
+    ckpt = make_checkpoint(decoder_layers=0, pooling="first", pooler=pooler, n_classes=3)
+    reading = attend(ckpt, TEXT)
+    found = pool(ckpt, reading)
+    first = final_rows(ckpt, TEXT)[0]
+    expected = first if pooler is None else getattr(torch, pooler)(ckpt.model.pooler(first))
+    torch.testing.assert_close(found.pooled, expected, **CLOSE)
+    torch.testing.assert_close(ckpt.model.output(expected).log_softmax(dim=-1), reading.logits, **CLOSE)
+    assert found.shares.tolist() == [1.0, *[0.0] * (len(TEXT) - 1)]
+    assert found.contributions[1:].abs().max() == 0
+    torch.testing.assert_close(found.contributions[0] + found.bias, reading.logits - reading.logits.mean(), **CLOSE)
+
+
 def test_a_model_that_writes_does_not_pool(writer, translator):
     for ckpt in (writer, translator):
         with pytest.raises(ValueError, match="does not pool"):

@@ -84,6 +84,19 @@ def test_an_encoder_alone_ends_in_a_class():
     assert shapes[-3:] == ["(1, 7, 160)", "(1, 160)", "(1, 5)"]
 
 
+@pytest.mark.parametrize(("changes", "blocks", "shapes"), [
+    ({"pooling": "first", "pooler": "tanh"}, ["first token", "linear, tanh", "linear", "class"],
+     ["(1, 7, 160)", "(1, 160)", "(1, 160)", "(1, 5)"]),
+    ({"n_classes": None, "pooling": None, "head": "masked", "activation": "gelu"},
+     ["linear, gelu, norm", "logits", "each token"], ["(1, 7, 160)", "(1, 7, 160)", "(1, 7, 4000)"]),
+    ({"n_classes": None, "pooling": None, "head": "none"}, ["final rows"], ["(1, 7, 160)"]),
+])
+def test_an_encoder_alone_ends_in_its_head(changes, blocks, shapes):
+    found, between = way(drawn(ENCODER, norm="post", **changes), "source token ids")
+    assert found[-len(blocks) - 1:] == ["norm", *blocks]
+    assert between[-len(shapes):] == shapes
+
+
 @pytest.mark.parametrize(("positions", "added", "heads"), [
     ("learned", "+ learned positions", "4 heads of 40"), ("none", None, "4 heads of 40"),
     ("rotary", None, "4 heads of 40, rotary")])

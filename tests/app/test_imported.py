@@ -1,0 +1,63 @@
+"""Imported checkpoints on the pages of their kind: ids where there is no tokenizer, encoders of every sort."""
+
+import pytest
+import torch
+
+import transformer
+from transformer.checkpoint import save
+from transformer.config import ModelConfig
+from transformer.model.models import Transformer
+
+SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 24, "vocab_size": 30, "max_len": 20, "tie_embeddings": False}
+ENCODER = {"encoder_layers": 2, "decoder_layers": 0, "norm": "post", "positions": "learned", "embedding_norm": True,
+           "type_vocab": 2}
+
+
+@pytest.fixture
+def place(home):
+    """place(...): the id of a model without a tokenizer among the imports."""
+    def place(**settings):
+        model = Transformer(ModelConfig(**SIZES, **settings), generator=torch.Generator().manual_seed(1))
+        save(home / "imports" / "theirs", model, tokenizer=None, meta={"imported_from": "x"})
+        return transformer.load(home / "imports" / "theirs")
+
+    return place
+
+
+def test_a_decoder_without_a_tokenizer_goes_on_with_ids(place, visit, chips):
+    ckpt = place(encoder_layers=0, decoder_layers=2, pad_id=None)
+    at = visit("write", checkpoint=ckpt.id, text="5 6 7", step="2")
+    made = [step.piece for step in transformer.steps(ckpt, "5 6 7", max_steps=3)]
+    assert at.query_params["checkpoint"] == ckpt.id
+    assert not at.error
+    assert [chip for chip in chips(at, "target tokens") if chip.isdigit()][:5] == ["5", "6", "7", *made[:2]]
+
+
+def test_a_word_where_ids_are_read_is_an_error_said_on_the_page(place, visit):
+    ckpt = place(encoder_layers=0, decoder_layers=2, pad_id=None)
+    at = visit("write", checkpoint=ckpt.id, text="hello", step="0")
+    assert ["reads ids, whole numbers from 0 to 29" in error.value for error in at.error] == [True]
+
+
+@pytest.mark.parametrize(("settings", "said"), [
+    ({"head": "none"}, "its attention is what there is to see"),
+    ({"head": "masked"}, "What it would put at each place"),
+    ({"pooling": "first", "pooler": "tanh", "n_classes": 3}, "First-token pooling"),
+], ids=["no head", "masked", "classes"])
+def test_an_encoder_of_any_sort_shows_its_attention(place, visit, numbers, settings, said):
+    ckpt = place(**ENCODER, **settings)
+    at = visit("classify", checkpoint=ckpt.id, text="5 6 7")
+    assert at.query_params["checkpoint"] == ckpt.id
+    assert any(said in element.value for element in (*at.markdown, *at.info))
+    (kind, layer, head), weights = numbers(at, "classify")
+    expected = transformer.attend(ckpt, "5 6 7").attentions[kind][layer, head].numpy()
+    assert abs(weights - expected).max() < 1e-4
+
+
+def test_what_a_masked_model_would_put_is_what_the_library_says(place, visit):
+    ckpt = place(**ENCODER, head="masked")
+    at = visit("classify", checkpoint=ckpt.id, text="5 6 7")
+    (table,) = at.dataframe
+    values, ids = transformer.attend(ckpt, "5 6 7").logits.softmax(-1).max(-1)
+    assert table.value["1."].tolist() == [str(id) for id in ids.tolist()]
+    assert table.value["probability 1"].tolist() == pytest.approx(values.tolist(), abs=1e-6)
