@@ -1,6 +1,7 @@
 // Painting on a canvas, or on anything that has its few methods (see Vector): colours, the grid, one matrix, bars.
 const RAMP = ["#f1f9f3", "#baecd3", "#78dac3", "#17c3be", "#09abb6", "#008fa9", "#057298", "#03588a", "#144077", "#1e2852", "#16152b"];
-const NEGATIVE = ["#b9a9d4", "#8160b1", "#4a2a82"], POSITIVE = ["#f4b27f", "#e66100", "#8f3b00"];  // from zero out
+// from below zero to above, by dark; ui/figures/palette.py has the same
+const SIGNED = { true: ["#c2376b", "#20232b", "#5cc1ee"], false: ["#8c1c3a", "#f7f7f7", "#03588a"] };
 const FONT = "system-ui, sans-serif";
 
 const channels = (colour) => [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
@@ -14,8 +15,7 @@ const palettes = {};
 function palette(dark) {
   return (palettes[dark] ??= Array.from({ length: 513 }, (_, i) => {
     const at = (i - 256) / 256;
-    const away = at < 0 ? NEGATIVE : POSITIVE;
-    return { signed: between(dark ? ["#16152b", ...[...away].reverse()] : ["#f7f7f7", ...away], Math.abs(at)),
+    return { signed: between(SIGNED[dark], (at + 1) / 2),
              plain: between(dark ? [...RAMP].reverse() : RAMP, Math.max(at, 0)) };
   }));
 }
@@ -190,7 +190,7 @@ function paintProducts(context, box, { rows, pair: [query, key], theme }) {
   context.fillStyle = theme.muted; context.fillRect(box.x, middle - 0.5, box.width, 1);
   products.forEach((value, i) => {
     const height = Math.abs(value) / most * (box.height / 2 - 2);
-    context.fillStyle = css(palette(theme.dark)[value < 0 ? 85 : 427].signed);
+    context.fillStyle = css(palette(theme.dark)[value < 0 ? 40 : 472].signed);
     context.fillRect(box.x + i * step, value < 0 ? middle : middle - height, Math.max(1, step - 1), height);
   });
   return products;

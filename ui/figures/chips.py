@@ -3,13 +3,13 @@ from collections.abc import Sequence
 from html import escape
 
 from ui.figures.labels import plain_label
-from ui.figures.palette import ACCENT
+from ui.figures.palette import ACCENT, BAR
 
 STYLE = f"""<style>
 .chips {{ display: flex; flex-wrap: wrap; gap: .3rem; align-items: center; line-height: 1.5;
   max-height: 14rem; overflow: auto; }}
 .chips span {{ padding: .1rem .5rem; border-radius: .4rem; border: 1px solid rgba(128, 128, 128, .45);
-  background: color-mix(in srgb, {ACCENT} calc(var(--weight, 0) * 75%), transparent);
+  background: color-mix(in srgb, {BAR} calc(var(--weight, 0) * 75%), transparent);
   font-size: 1.05rem; white-space: pre; }}
 .chips.small span {{ padding: 0 .18rem; font-size: .95rem; border-color: rgba(128, 128, 128, .25); }}
 .chips .unknown {{ border: 2px dashed #d62728; }}
