@@ -41,8 +41,8 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str, *, question: str, dar
     _show_features(prefix, ckpt, pooling, pieces)
     st.subheader("The attention of the encoder", anchor=False)
     look, head = look_at(prefix, reading)
-    show_model(prefix, reading, look)
     show_attention(prefix, reading, look, head, dark=dark, newest=False)
+    show_model(prefix, reading, look)
     show_details(prefix, reading, look, head, dark=dark)
 
 

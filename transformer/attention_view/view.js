@@ -3,7 +3,7 @@ function build(root) {
   const parts = {
     bar: part("div", { className: "bar" }), title: part("h4"), source: part("p", { className: "source" }),
     canvas: part("canvas", { tabIndex: 0, className: "matrix" }), grid: part("canvas", { tabIndex: 0, className: "grid" }),
-    spacer: part("div", { className: "spacer" }), scroller: part("div", { className: "scroller" }), legend: part("canvas", { className: "legend" }),
+    spacer: part("div", { className: "spacer" }), scroller: part("div", { className: "scroller" }), legend: part("canvas", { className: "legend" }), tools: part("div", { className: "bar tools" }),
     chips: part("div", { className: "heads" }), why: part("p", { className: "why" }), side: part("div", { className: "side" }),
     readout: part("output", { className: "readout" }), between: part("div", { className: "between" }),
     products: part("canvas"), sum: part("p"), sideTitle: part("h4"),
@@ -16,7 +16,7 @@ function build(root) {
   parts.between.append(parts.sum, parts.products);
   parts.side.append(parts.sideTitle, parts.grid);
   root.replaceChildren(parts.bar, part("div", { className: "panes" },
-    part("div", { className: "main" }, parts.title, parts.source, parts.chips, parts.why, parts.scroller, parts.legend, parts.readout, parts.between), parts.side));
+    part("div", { className: "main" }, parts.title, parts.source, parts.chips, parts.why, parts.scroller, parts.tools, parts.readout, parts.between), parts.side));
   return parts;
 }
 
@@ -62,6 +62,9 @@ function mount(root, data, send) {
       look.view === "matrix" && chooser("Head", counted(info().heads), look.head, (head) => change({ head: Number(head), of: "head" })),
       every && look.view === "matrix" && chooser("Of", [["head", "this head"], ["mean_heads", "mean over heads"], ["mean_all", "mean over layers"], look.kind !== "cross" && ["rollout", "rollout"]].filter(Boolean), look.of, (of) => change({ of })),
       every && look.view === "matrix" && chooser("Stage", Object.entries(STAGES).map(([name, shown]) => name === "weights" || look.of === "head" ? [name, shown] : [name, `${shown}: of a single head only`, true]), look.stage, (stage) => change({ stage })),
+    ].filter(Boolean));
+    rebuilt(parts.tools, root, [ // what is about the picture alone stands under it
+      parts.legend,
       every && look.view === "matrix" && !["scores", "masked"].includes(look.stage) && chooser("Colours", [["sqrt", "square root"], ["linear", "linear"]], look.scale, (scale) => change({ scale })),
       every && look.view === "matrix" && part("span", { className: "zoom" }, part("button", { textContent: "−", ariaLabel: "smaller cells", onclick: () => zoom(1 / 1.5) }), part("button", { textContent: "+", ariaLabel: "larger cells", onclick: () => zoom(1.5) })),
       every && chooser("Save", [["", "as …"], ["png", "PNG"], ["svg", "SVG"], ["csv", "CSV"]], "", (as) => as && save(as)),
@@ -111,12 +114,16 @@ function mount(root, data, send) {
     parts.why.textContent = found.why ?? "";
     parts.scroller.hidden = parts.legend.hidden = !found.values;
     if (!found.values) return;
-    const made = layout(width, state.zoom), tall = Math.min(made.height, tallest());
+    let made = layout(width, state.zoom), tall = Math.min(made.height, tallest());
+    const unseen = large && inSight(made, width, tall);
+    if (unseen) { // said in the title, which may then take a second line
+      parts.title.textContent += ` · ${unseen} in sight`;
+      made = layout(width, state.zoom);
+      tall = Math.min(made.height, tallest());
+    }
     parts.spacer.style.cssText = `width: ${made.width}px; height: ${made.height}px`;
     parts.scroller.style.height = `${tall + (made.width > width ? 14 : 0)}px`;
     Object.assign(state, { made });
-    const part = large && inSight(made, width, tall);
-    if (part) parts.title.textContent += ` · ${part} in sight`;
     const newest = `${look.kind} ${info().queries.length}`;
     if (large && state.newest !== newest) { // a step further: its row, and what it has just read
       state.newest = newest;
