@@ -103,7 +103,7 @@ with words:
 with chances:
     show_candidates(PAGE, walk, source=source_line(step), dark=dark)
 show_model(PAGE, step, look)
-show_beam(PAGE, walk, dark=dark)
+show_beam(PAGE, walk, look, head, dark=dark)
 show_details(PAGE, step, look, head, dark=dark)
 show_compare(PAGE, look, dark=dark)
 leave_address(PAGE, ckpt, walk, look, {**beam_address(PAGE), **compare_address(PAGE)})

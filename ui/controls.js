@@ -112,8 +112,8 @@ export default function ({ data, parentElement, setStateValue }) {
       code.followed = code.textContent;
     }
     for (const mark of document.querySelectorAll(".beam-here")) {
-      const box = document.querySelector("[class*=_beam_box]"), to = mark.dataset.across * box?.scrollWidth;
-      if (box && (mark.followed !== to)) box.scrollLeft = to - box.clientWidth / 2;
+      const box = document.querySelector("[class*=_beam_box]"), to = mark.dataset.across * box?.scrollWidth, room = 90;
+      if (box && mark.followed !== to) box.scrollLeft = Math.max(to + room - box.clientWidth, Math.min(to - room, box.scrollLeft));
       mark.followed = to;
     }
   };

@@ -266,6 +266,6 @@ def example_pills(page: str, examples: list[str], labels: list[str] | None = Non
             st.session_state[key] = None
 
     st.pills("Examples", list(range(len(examples))), format_func=lambda at: _brief((labels or examples)[at]), key=key,
-             on_change=use, label_visibility="collapsed")
+             on_change=use, label_visibility="collapsed", wrap=True)
 
 

@@ -26,11 +26,11 @@ from ui.figures.table import attention_table
 from ui.figures.widths import describe_widths, width_curves
 
 __all__ = ["PLOTLY_CONFIG", "TEXT", "attention_heatmap", "attention_table", "axis_label", "batch_table", "beam_figure",
-           "candidate_bars", "candidate_rows", "class_bars", "contribution_chips", "describe_attention", "describe_beam",
-           "describe_candidates", "describe_classes", "describe_diagram", "describe_difference", "describe_lines",
-           "describe_loss", "describe_mask", "describe_mask_grid", "describe_numbers", "describe_positions",
-           "describe_widths", "difference_heatmap", "head_blocks", "head_label", "hypotheses_table", "lines",
-           "loss_curve", "markdown_text", "mask_grid", "mask_matrix", "matrix_style", "measures_table",
-           "model_diagram", "number_heatmap", "number_matrix", "number_table", "paired", "picked_candidate",
-           "picked_class", "picked_node", "plain_label", "plain_table", "position_curves", "spelled_cell",
-           "spelled_sum", "token_chips", "width_curves", "won_chips"]
+           "candidate_bars", "candidate_rows", "class_bars", "contribution_chips", "describe_attention",
+           "describe_beam", "describe_candidates", "describe_classes", "describe_diagram", "describe_difference",
+           "describe_lines", "describe_loss", "describe_mask", "describe_mask_grid", "describe_numbers",
+           "describe_positions", "describe_widths", "difference_heatmap", "head_blocks", "head_label",
+           "hypotheses_table", "lines", "loss_curve", "markdown_text", "mask_grid", "mask_matrix", "matrix_style",
+           "measures_table", "model_diagram", "number_heatmap", "number_matrix", "number_table", "paired",
+           "picked_candidate", "picked_class", "picked_node", "plain_label", "plain_table", "position_curves",
+           "spelled_cell", "spelled_sum", "token_chips", "width_curves", "won_chips"]
