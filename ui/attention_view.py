@@ -40,6 +40,8 @@ def chosen_look(page: str, shown: Shown) -> Look:
     words = {name: found[name] if found[name] in allowed else allowed[0] for name, allowed in WORDS.items()}
     if kind == "cross" and words["of"] == "rollout":
         words["of"] = "head"
+    if words["of"] != "head":
+        words["stage"] = WORDS["stage"][0]  # a mean has neither scores nor values of its own
     look = Look(kind, min(_number(found["layer"]), layers - 1), min(_number(found["head"]), heads - 1), **words,
                 pair=_pair(found["pair"], tuple(map(len, shown.axes(kind)))), lit=_lit(found["lit"], heads))
     for name in LOOK:
