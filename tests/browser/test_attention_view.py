@@ -173,6 +173,7 @@ def test_the_lines_are_those_of_the_head_chosen_among_the_small_ones(look, settl
     settle(page)
     assert {"layer": "2", "head": "0", "lit": "0"}.items() <= params(page).items()
     expect(page.locator('.attention-view .heads [aria-pressed="true"]')).to_have_text(["head 0"])
+    page.keyboard.press("Escape")
     expect(page.locator(".attention-view .legend")).to_be_hidden()
     expect(page.locator(".attention-view .readout")).to_contain_text("Double click a head to see only that one")
 
