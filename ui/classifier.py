@@ -41,8 +41,8 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str, *, question: str, dar
     _show_features(prefix, ckpt, pooling, pieces)
     st.subheader("The attention of the encoder", anchor=False)
     look, head = look_at(prefix, reading)
-    show_model(prefix, reading, look)
     show_attention(prefix, reading, look, head, dark=dark, newest=False)
+    show_model(prefix, reading, look)
     show_details(prefix, reading, look, head, dark=dark)
 
 
@@ -89,7 +89,7 @@ def _show_pooling(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[
     st.html(figures.contribution_chips(tokens, pooling.contributions[:, at].tolist(), to=chosen,
                                        label="contributions", unknown=unknown))
     total, bias = float(pooling.contributions[:, at].sum()), float(pooling.bias[at])
-    st.caption(f"Orange speaks for the class, blue against it, compared with the average class. They add up to "
+    st.caption(f"Blue speaks for the class, red against it, compared with the average class. They add up to "
                f"{total:+.2f}, and with {bias:+.2f} that every text gets to {total + bias:+.2f}: the logit above the "
                "mean of all classes. Exact, but attention has mixed the tokens before: this is what a token's row "
                "adds, not what its word alone would." + (

@@ -57,7 +57,7 @@ def test_presenting_hides_the_rest_and_the_keys_still_step(visit, reached, settl
     page.get_by_role("toolbar", name="Steps").get_by_label("Steps a second").fill("8")
     page.keyboard.press("Tab")
     page.keyboard.press("p")
-    expect(page.locator(".controls > output")).to_contain_text("the end")
+    expect(page.locator(".controls > output")).to_contain_text("the last")
     page.locator("canvas.grid").focus()
     page.keyboard.press("Escape")  # leaves the canvas, which uses it
     assert address(settle(page))["present"] == "1"
