@@ -3,7 +3,7 @@
 
 PYTHON := .venv/bin/python
 CHROMIUM := chromium chromium-browser google-chrome google-chrome-stable
-.PHONY: help app test lint clean chromium
+.PHONY: help app test test-cluster lint clean chromium
 
 help:
 	@echo 'make app     serve Heads Up on http://127.0.0.1:8501, or on the next free port'
@@ -12,6 +12,7 @@ help:
 	@echo '               TORCH_INDEX=https://download.pytorch.org/whl/cpu'
 	@echo '                              at the first run on Linux: PyTorch without CUDA, a much smaller download'
 	@echo 'make test    lint, then unit, page and browser tests; ARGS="-k mask" goes to pytest'
+	@echo 'make test-cluster  runs on a Ray cluster of its own on this machine; installs Ray into .venv'
 	@echo 'make lint    lint alone'
 	@echo 'make clean   remove .venv and caches; runs and checkpoints stay'
 
@@ -21,6 +22,10 @@ app:
 
 test: lint chromium
 	OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 2 --dist loadfile $(ARGS)
+
+test-cluster:
+	+@sh -c "$$SETUP" setup .venv/cluster.stamp
+	HEADSUP_TEST_CLUSTER=1 OMP_NUM_THREADS=1 $(PYTHON) -m pytest tests/cluster $(ARGS)
 
 lint:
 	+@sh -c "$$SETUP" setup .venv/test.stamp
@@ -39,7 +44,7 @@ chromium:
 	fi; \
 	echo 'No Chromium here: install it from your system, or the browser tests are skipped.'
 
-# The two below are made by SETUP, under its lock. BASE is a Python that can make the virtual environment; one that is
+# The three below are made by SETUP, under its lock. BASE is a Python that can make the virtual environment; one that is
 # there is kept as long as it works.
 define INSTALL
 @$(PYTHON) -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null || '$(BASE)' -m venv --clear .venv
@@ -51,6 +56,9 @@ endef
 	$(INSTALL)
 
 .venv/test.stamp: requirements/test.txt requirements.txt Makefile $(PYTHON)
+	$(INSTALL)
+
+.venv/cluster.stamp: requirements/cluster.txt .venv/test.stamp
 	$(INSTALL)
 
 $(PYTHON): ;

@@ -51,6 +51,12 @@ page = st.navigation(
             icon=":material/waves:",
             help="Sinusoidal, learned and rotary positions, and a head without them.",
         ),
+        st.Page(
+            "pages/train.py",
+            title="Train",
+            icon=":material/model_training:",
+            help="Train a model and watch its loss fall and its heads form.",
+        ),
     ],
     position="top",
 )

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -103,13 +103,15 @@ def build(folder: Path, *, layers: int = LAYERS, heads: int = HEADS, head_dim: i
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The address of the app as ui/serve.py serves it, with one more page at /empty and `folder` as its home."""
+def served(folder: Path, pages: Mapping[str, str]) -> Iterator[str]:
+    """The address of the app as ui/serve.py serves it, with more pages (name -> script) and `folder` as its home."""
     router = (ROOT / "app.py").read_text()
     before = "    [\n        st.Page("
     assert before in router, "app.py lists its pages in another way"
-    (folder / "app.py").write_text(router.replace(before, '    [\n        st.Page("empty.py"),\n        st.Page(', 1))
-    (folder / "empty.py").write_text(EMPTY)
+    more = "".join(f'        st.Page("{name}.py"),\n' for name in pages)
+    (folder / "app.py").write_text(router.replace(before, f"    [\n{more}        st.Page(", 1))
+    for name, script in pages.items():
+        (folder / f"{name}.py").write_text(script)
     for name in ("pages", ".streamlit"):
         (folder / name).symlink_to(ROOT / name)
     log = folder / "log.txt"
@@ -199,7 +201,7 @@ def live(browser: Browser, tokens: int, repeats: int) -> dict[str, float]:
     with TemporaryDirectory() as folder:
         home = Path(folder)
         checkpoint = build(home / "uploads" / "random")
-        with served(home) as url:
+        with served(home, {"empty": EMPTY}) as url:
             found = Live(browser, url, checkpoint, tokens - repeats - WARM_UP)
             changes = {"empty rerun": found.again, "next step": found.next_step, "another head": found.another_head,
                        "another layer": found.another_layer}
@@ -313,6 +315,19 @@ def page_rows(browser: Browser, tokens: int, repeats: int, given: Path | None) -
                    "met": None if goal is None else other / one >= goal, "parts": {"ours": side, "peer": theirs}}
 
 
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A browser without a window."""
+    executable = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if executable is None:
+        raise typer.BadParameter(f"no Chromium on the PATH (looked for {', '.join(CHROMIUM)})")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=["--headless=new", "--no-sandbox",
+                                                                              "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
 def main(
     only: Annotated[str | None, typer.Option(help="live or pages; without it both.")] = None,
     live_tokens: Annotated[list[int], typer.Option(help="Tokens of the live pictures.")] = (128, 1024),
@@ -323,14 +338,9 @@ def main(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON line, last.")] = False,
 ) -> None:
     """Time what is drawn, in Chromium; the goals stand beside the figures."""
-    executable = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    if executable is None:
-        raise typer.BadParameter(f"no Chromium on the PATH (looked for {', '.join(CHROMIUM)})")
     torch.set_num_threads(1)
     rows: list[dict[str, object]] = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=["--headless=new", "--no-sandbox",
-                                                                              "--disable-gpu"])
+    with chromium() as browser:
         about = {"cpu": cpu_name(), "cores": os.cpu_count(), "python": platform.python_version(),
                  **{name: version(name) for name in ("torch", "streamlit", *(("bertviz",) if only != "live" else ()))},
                  "chromium": browser.version, "repeats": repeats, "page_repeats": page_repeats}
@@ -345,7 +355,6 @@ def main(
                     goal = "" if row["goal"] is None else f"{'at most' if part == 'live' else 'over'} {row['goal']:g}"
                     print(f"{row['row']:45}{row['ours']:7,.0f} {row['unit']}{row['peer']:7,.0f} {row['unit']}"
                           f"{row['ratio']:9.1f}  {goal}{'' if row['met'] in (None, True) else ', missed'}", flush=True)
-        browser.close()
     if as_json:
         print(orjson.dumps({"benchmark": "draw", "ratio": "live: ours / empty rerun; pages: BertViz / ours", **about,
                             "rows": rows}).decode())

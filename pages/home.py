@@ -46,6 +46,9 @@ PAGES = [
     ("positions", "Positions",
      "How a model knows the order of its tokens: sinusoidal curves and their wavelengths, learned and rotary "
      "positions, and what a head does when they are left out."),
+    ("train", "Train",
+     "A task, a model and a device, and the loss falls while you watch, with samples, on a corpus of your own if you "
+     "like; then every head is moved through the training with a slider. A run goes on when you close the page."),
 ]
 HEADLINE, LAYER, HEAD = "I like red wine.", 1, 3
 

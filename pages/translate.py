@@ -1,10 +1,12 @@
 """English to French, one token at a time, with every head of the encoder, the decoder and the attention between."""
 
 from functools import partial
+from pathlib import Path
 
 import streamlit as st
 
 from transformer.data.corpora import corpus
+from transformer.data.own import is_own
 from ui import figures
 from ui.about_model import show_about
 from ui.attention_view import look_at, show_attention, show_details, source_line
@@ -90,6 +92,9 @@ with words:
             st.text("\n".join(answers[:8]))
             if len(answers) > 8:
                 st.caption(f"and {len(answers) - 8} more")
+        elif known is None and trained_on and is_own(trained_on):
+            st.caption(f"Reference translations are shown where {figures.markdown_text(Path(trained_on).name)} is on "
+                       "this machine.")
         elif known is None and trained_on:
             st.caption(f"For sentences of {trained_on}, reference translations are shown here once the corpus is on "
                        "this machine.")

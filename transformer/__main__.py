@@ -9,26 +9,14 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from transformer.training.commands import follow, stop, train_on_cluster
+
 console = Console(stderr=True)
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
                   help="Train, measure and use the models of Heads Up.")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON line, last.")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps")]
-
-
-def settings(pairs: list[str]) -> dict[str, object]:
-    """["d_model=16", "norm=post"] as values; raises ValueError for one without '='."""
-    found = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals:
-            raise ValueError(f"--set {pair!r} has no '='; write --set key=value")
-        try:
-            found[key] = orjson.loads(value)
-        except orjson.JSONDecodeError:
-            found[key] = value
-    return found
 
 
 def report(result: dict[str, object], as_json: bool) -> None:
@@ -48,13 +36,22 @@ def train(
     device: Device = "auto",
     set_: Annotated[list[str], typer.Option("--set", help="Any setting, as key=value; again for more.")] = [],  # noqa: B006
     resume: Annotated[bool, typer.Option(help="Go on from the last save in --out.")] = False,
+    cluster: Annotated[bool, typer.Option("--cluster", help="On the cluster RAY_API_SERVER_ADDRESS names.")] = False,
+    processes: Annotated[int | None, typer.Option(min=1, help="So many workers of the cluster.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train a model, or go on with one that was stopped."""
-    from transformer.config import RunConfig
+    from transformer.config import RunConfig, read_settings
     from transformer.presets import preset as find_preset
     from transformer.training.trainer import Trainer, choose_device
 
+    if cluster:
+        train_on_cluster(out, preset=preset, steps=steps, minutes=minutes, device=device, pairs=set_, resume=resume,
+                         processes=processes)
+        return
+    if processes is not None:
+        raise ValueError("--processes is for --cluster; several on this machine: torchrun --nproc-per-node "
+                         f"{processes} -m transformer train ...")
     if resume:
         if not (out / "config.json").exists():
             raise ValueError(f"{out} holds no run to resume; leave --resume out to start one")
@@ -63,7 +60,7 @@ def train(
         if (out / "metrics.jsonl").exists():
             raise ValueError(f"{out} holds a run already; add --resume to go on with it, or choose another --out")
         config = find_preset(preset)
-    config = config.set(settings(set_) | ({"steps": steps} if steps else {}))
+    config = config.set(read_settings(set_) | ({"steps": steps} if steps else {}))
     trainer = Trainer(out, config, device=choose_device(device))
     if not trainer.first:  # of several processes one speaks
         console.quiet, as_json = True, False
@@ -85,6 +82,32 @@ def train(
         state = trainer.run(minutes=minutes, watch=watch)
     report({"state": state, "step": trainer.step, "best_validation_loss": trainer.best, "seconds": trainer.seconds,
             "folder": str(out)}, as_json)
+
+
+@app.command()
+def check(
+    preset: Annotated[str, typer.Option(help="A named configuration; see transformer/presets.py.")] = "translate",
+    steps: Annotated[int | None, typer.Option(help="Optimizer steps of the run that is checked.")] = None,
+    device: Device = "auto",
+    set_: Annotated[list[str], typer.Option("--set", help="Any setting, as key=value; again for more.")] = [],  # noqa: B006
+    as_json: AsJson = False,
+) -> None:
+    """Say what a run would be, by its first ten steps: its data, parameters, memory and time, and what does not fit."""
+    from transformer.config import read_settings
+    from transformer.presets import preset as find_preset
+    from transformer.training.check import check as run
+    from transformer.training.check import summary
+    from transformer.training.trainer import choose_device
+
+    config = find_preset(preset).set(read_settings(set_) | ({"steps": steps} if steps else {}))
+    found = run(config, device=choose_device(device), watch=lambda said: console.print(said, highlight=False))
+    if as_json:
+        report(found, True)
+    else:
+        for line in summary(found):
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+    if any(problem["level"] == "error" for problem in found["problems"]):
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -116,6 +139,10 @@ def export(
                     train=ckpt.description.train, meta={**ckpt.meta, "metrics": quality}, files=files)
     size = (out / "model.safetensors").stat().st_size
     report({"id": checkpoint.describe(out).id, "bytes": size, **quality}, as_json)
+
+
+app.command()(follow)
+app.command()(stop)
 
 
 @app.command("list")

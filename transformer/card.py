@@ -6,6 +6,7 @@ from transformer.data.corpora import corpus
 FIGURES = {  # key of evaluate -> what it is, and how many digits of it mean something
     "bleu": ("BLEU, greedy, first reference", 2), "bleu_all_references": ("BLEU, all references", 2),
     "bleu_unseen": ("BLEU without near-duplicates of training sentences", 2), "chrf": ("chrF", 2),
+    "bleu_standardised": ("BLEU in lower case without punctuation", 2),
     "loss": ("cross-entropy, nats a token", 4), "bits_per_char": ("bits a character", 4),
     "accuracy": ("accuracy: share of texts whose class is the likeliest", 3),
     "majority": ("accuracy of always saying the class most frequent in training", 3),
@@ -31,6 +32,9 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
         learned, [0.0, *(row["seconds"] for row in learned)], strict=False))
     unit, counted = UNIT.get(train.task, ("token", "target tokens"))
     amount = f"{tokens / 1e6:.1f} million" if tokens >= 1e5 else f"{tokens:,.0f}"
+    split = quality.get("split", "validation")
+    if not quality:
+        measured = f"| held-out loss, nats a {unit}, while it trained | {meta['validation_loss']:.4f} |"
     curve = (f"```mermaid\nxychart-beta\n  title \"Held-out loss, nats a {unit}\"\n"
              f"  x-axis \"step\" [{', '.join(str(row['step']) for row in seen)}]\n  y-axis \"loss\"\n"
              f"  line [{', '.join(format(row['validation_loss'], '.3f') for row in seen)}]\n```")
@@ -66,7 +70,7 @@ whole curve, and `attention/` what all heads did with a few pinned sentences at 
 
 ## How good it is
 
-On the {quality["split"]} split, with the weights as they are in this folder:
+On the {split} split, with the weights as they are in this folder:
 
 | measure | value |
 | --- | --- |

@@ -2,11 +2,13 @@
 
 from typing import Annotated, Literal, Self
 
+import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Fraction = Annotated[float, Field(ge=0.0, lt=1.0)]
 Size = Annotated[int, Field(ge=1, le=65_536)]
 Layers = Annotated[int, Field(ge=0, le=96)]
+MOST_PINNED, LONGEST_PINNED = 4, 500  # texts, and characters of one
 Id = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
@@ -117,8 +119,24 @@ class TrainConfig(Config):
     precision: Literal["auto", "float32", "bfloat16"] = "auto"  # auto: bfloat16 on CUDA devices that have it
     compile: bool | None = None  # by torch.compile; None: on CUDA, where it gains
     tensorboard: bool = False  # metrics as TensorBoard events too
+    pinned: tuple[str, ...] = ()  # the user's own texts to record attention on; a translation follows after a tab
     eval_every: Annotated[int, Field(ge=1)] = 500
     save_every: Annotated[int, Field(ge=1)] = 500
+
+    @model_validator(mode="after")
+    def _can_be_pinned(self) -> Self:
+        if len(self.pinned) > MOST_PINNED:
+            raise ValueError(f"{len(self.pinned)} pinned texts, at most {MOST_PINNED}; leave some out")
+        for place, text in enumerate(self.pinned, start=1):
+            if not text.strip():
+                raise ValueError(f"pinned text {place} is empty; type one or leave it out")
+            if len(text) > LONGEST_PINNED:
+                raise ValueError(f"pinned text {place} has {len(text):,} characters, at most {LONGEST_PINNED}; "
+                                 "shorten it")
+            if self.task == "translation" and not all(part.strip() for part in text.split("\t", 1)):
+                raise ValueError(f"pinned text {place} has nothing on one side of its tab; write `source TAB target`, "
+                                 "or the source alone")
+        return self
 
 
 class RunConfig(Config):
@@ -135,3 +153,17 @@ class RunConfig(Config):
             known = ", ".join(sorted({*ModelConfig.model_fields, *TrainConfig.model_fields}))
             raise ValueError(f"unknown setting {', '.join(sorted(unknown))}; known are {known}")
         return RunConfig(model=self.model.replace(**model), train=self.train.replace(**train))
+
+
+def read_settings(pairs: list[str]) -> dict[str, object]:
+    """["d_model=16", "norm=post"] as values for `RunConfig.set`; raises ValueError for one without '='."""
+    found = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise ValueError(f"--set {pair!r} has no '='; write --set key=value")
+        try:
+            found[key] = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            found[key] = value
+    return found

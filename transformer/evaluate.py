@@ -15,6 +15,7 @@ from transformer.data.batches import Batch, WindowBatches, pad
 from transformer.data.corpora import LabelledCorpus, Pair, TextCorpus, corpus, unseen
 from transformer.model.models import Transformer
 from transformer.search import translate
+from transformer.tokenizer import standardise
 
 Watch = Callable[[int, int], None]  # done, of
 
@@ -24,9 +25,10 @@ def evaluate(ckpt: Checkpoint, *, split: str | None = None, beam: int = 1, limit
     """Measure a checkpoint on the corpus it was trained for.
 
     Translation, on the test split unless told: `bleu` (first reference), `bleu_all_references`, `bleu_unseen` (without
-    near-duplicates of training sentences), `chrf`, sacrebleu's `signature`, `n`. Text, on the validation split: `loss`
-    in nats a token and `bits_per_char`. Classes, on the test split: `accuracy`, and beside it `majority` and `baseline`
-    (see `class_quality`), `n`. limit takes only the first so many sentences. Raises ValueError where the
+    near-duplicates of training sentences), `chrf`, `bleu_standardised` (outputs and first references in lower case
+    without punctuation: higher, and fair to models that write so), sacrebleu's `signature`, `n`. Text, on the
+    validation split: `loss` in nats a token and `bits_per_char`. Classes, on the test split: `accuracy`, `majority`
+    and `baseline` (see `class_quality`), `n`. limit takes only the first so many sentences. Raises ValueError where the
     checkpoint does not say what it was trained on.
     """
     if ckpt.description.train is None:
@@ -61,6 +63,8 @@ def translation_quality(ckpt: Checkpoint, pairs: list[Pair], *, train: list[Pair
         "bleu_all_references": BLEU().corpus_score(outputs, everyone).score,
         "bleu_unseen": BLEU().corpus_score([o for o, _ in kept], [[r for _, r in kept]]).score if kept else None,
         "chrf": CHRF().corpus_score(outputs, [first]).score,
+        "bleu_standardised": BLEU().corpus_score([standardise(text) for text in outputs],
+                                                 [[standardise(text) for text in first]]).score,
         "signature": str(bleu.get_signature()), "n": len(pairs), "n_unseen": len(kept), "beam": beam,
     }
 

@@ -147,8 +147,8 @@ def train(
 
     `verbatim` keeps every space and newline, so that decoding gives the text back exactly; otherwise runs of white
     space and the narrow and no-break spaces become one space, and characters take their NFKC form.
-    `vocab_size` is a ceiling for words and characters, which may be fewer, and exact for the other kinds.
-    Raises ValueError when there is no text, or too little or too varied text for `vocab_size`.
+    `vocab_size` is a ceiling: a text too small for so many pieces gives as many as it yields.
+    Raises ValueError when there is no text, or text with too many different characters for `vocab_size`.
     """
     _check_kind(kind)
     if vocab_size <= _SPECIALS:
@@ -167,27 +167,31 @@ def train(
     else:
         # French puts U+0020, U+00A0, U+202F or U+2009 before "?", as each author pleased: to a model that is noise.
         spaces = {"normalization_rule_name": "nmt_nfkc"}
+    lines = [*_training_lines(lines, standardise)]
+    options = {"model_type": kind, "character_coverage": 1.0, "pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3,
+               "hard_vocab_limit": kind in ("unigram", "bpe"), "num_threads": 2, "minloglevel": 2, **spaces}
+    try:
+        model = _sentencepiece(lines, vocab_size=vocab_size, seed=seed, **options)
+    except RuntimeError as error:
+        most = re.search(r"value <= (\d+)", str(error))  # so many pieces are all there are
+        if not most:
+            raise ValueError(_remedy(str(error), vocab_size)) from error
+        model = _sentencepiece(lines, vocab_size=int(most[1]), seed=seed, **options)
+    return SentencePieceTokenizer(model, kind=kind, standardise=standardise)
+
+
+def _sentencepiece(lines: list[str], *, vocab_size: int, seed: int, **options: object) -> bytes:
+    """A trained model's bytes; raises RuntimeError where the lines cannot give so many pieces."""
     model = io.BytesIO()
     sentencepiece.set_random_generator_seed(seed)
-    try:
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=_training_lines(lines, standardise),
-            model_writer=model,
-            model_type=kind,
-            vocab_size=vocab_size,
-            hard_vocab_limit=kind in ("unigram", "bpe"),
-            character_coverage=1.0,
-            pad_id=0,
-            unk_id=1,
-            bos_id=2,
-            eos_id=3,
-            num_threads=2,
-            minloglevel=2,
-            **spaces,
-        )
-    except RuntimeError as error:
-        raise ValueError(_remedy(str(error), vocab_size)) from error
-    return SentencePieceTokenizer(model.getvalue(), kind=kind, standardise=standardise)
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lines), model_writer=model, vocab_size=vocab_size,
+                                             **options)
+    return model.getvalue()
+
+
+def standardise(text: str) -> str:
+    """The text in lower case without punctuation, what a tokenizer with `standardise` reads of it."""
+    return " ".join("".join(map(_standard, text)).split())
 
 
 def _check_kind(kind: str) -> None:
@@ -218,11 +222,6 @@ def _remedy(error: str, vocab_size: int) -> str:
     """Say what sentencepiece's training error means for the one who asked."""
     if "sentences_.empty()" in error or "all_chars_count" in error:
         return "there is no text to train a tokenizer on: 0 lines hold any; give at least one line of text"
-    if most := re.search(r"value <= (\d+)", error):
-        return (
-            f"a vocabulary of {vocab_size:,} pieces is too large for this corpus, which yields at most "
-            f"{int(most[1]):,}; ask for {int(most[1]):,} or fewer, or train on more text"
-        )
     if least := re.search(r"(\d+) vs (\d+)", error):
         return (
             f"a vocabulary of {vocab_size:,} pieces is too small for this corpus, whose characters and special tokens "

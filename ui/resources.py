@@ -11,6 +11,8 @@ import torch
 from transformer.analysis.masks import Learned, learn_digits
 from transformer.checkpoint import Checkpoint, CheckpointError, Description, describe, find, load
 from transformer.data.corpora import LabelledCorpus, PairCorpus, at_hand, corpus
+from transformer.data.own import is_own
+from transformer.training.curves import Curves
 from transformer.training.forming import Forming, forming_stamp, read_forming
 
 torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
@@ -32,11 +34,12 @@ def home() -> Path:
 
 
 def entries() -> list[Entry]:
-    """Every checkpoint at hand: those that come with the app, uploaded and imported ones, and the best of each run."""
-    places = ROOT / "checkpoints", home() / "uploads", home() / "imports"  # pages open with the first
+    """Every checkpoint at hand: those that come with the app, those kept of runs, uploaded and imported ones."""
+    places = (ROOT / "checkpoints", home() / "checkpoints", home() / "uploads",
+              home() / "imports")  # pages open with the first
     found = []
     shipped = sorted(find(places[0]), key=lambda folder: folder.name != "translate")  # what a page that takes any shows
-    for folder in [*shipped, *chain.from_iterable(map(find, places[1:])), *sorted((home() / "runs").glob("*/best"))]:
+    for folder in [*shipped, *chain.from_iterable(map(find, places[1:]))]:
         try:
             found.append(Entry(folder, describe(folder)))
         except CheckpointError as error:
@@ -55,19 +58,37 @@ def _forming(folder: Path, stamp: tuple) -> Forming | None:
     return read_forming(folder)
 
 
+@st.cache_resource(max_entries=64, show_spinner=False)
+def curves(folder: Path) -> Curves:
+    """The metrics of a run, followed for all who watch it."""
+    return Curves(folder / "metrics.jsonl")
+
+
+@st.cache_resource
+def watchers() -> dict[str, float]:
+    """Sessions that watch a run -> when they last looked, by the monotonic clock."""
+    return {}
+
+
 def forming(folder: Path) -> Forming | None:
     """The attention that a run or a checkpoint recorded, read again when there is more of it. Raises ValueError."""
     return _forming(folder, forming_stamp(folder))
 
 
 @st.cache_resource(max_entries=2, show_spinner="Reading the corpus…")
-def _corpus(name: str) -> PairCorpus | LabelledCorpus:
+def _corpus(name: str, written: int = 0) -> PairCorpus | LabelledCorpus:
     return corpus(name)
 
 
 def sentences(name: str) -> PairCorpus | None:
     """A corpus of sentence pairs if it is on this machine; a page never starts a download by itself."""
-    return _corpus(name) if at_hand(name) else None
+    if not is_own(name):
+        return _corpus(name) if at_hand(name) else None
+    try:  # a file of one's own may have been changed or broken since
+        found = _corpus(name, Path(name).stat().st_mtime_ns)
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, PairCorpus) else None
 
 
 @st.cache_resource(show_spinner="Training two tiny decoders on random digits…")

@@ -13,15 +13,31 @@ const amount = (value) => !Number.isFinite(value) ? "–" : value === 0 ? "0" : 
   : Math.abs(value) >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(4)));
 const clock = (s) => s < 90 ? `${Math.round(s)} s` : s < 5400 ? `${Math.round(s / 60)} min` : `${(s / 3600).toFixed(1)} h`;
 
-class Column {  // float32 numbers that grow
-  constructor() { this.room = new Float32Array(1024); this.length = 0; }
+const BLOCK = 32; // points that are drawn as their lowest and highest where many share a column of pixels
+const grown = (room, length, need) => {
+  if (need <= room.length) return room;
+  const more = new Float32Array(Math.max(need, 2 * room.length));
+  more.set(room.subarray(0, length));
+  return more;
+};
+
+class Column {  // float32 numbers that grow, with the lowest and the highest of every block
+  constructor() { this.room = new Float32Array(1024); this.low = new Float32Array(32); this.high = new Float32Array(32); this.length = 0; this.finite = false; }
   put(start, values) {
-    const need = start + values.length;
-    if (need > this.room.length) { const more = new Float32Array(Math.max(need, 2 * this.room.length)); more.set(this.room.subarray(0, this.length)); this.room = more; }
+    const need = start + values.length, blocks = Math.ceil(need / BLOCK);
+    this.room = grown(this.room, this.length, need);
+    [this.low, this.high] = [grown(this.low, this.low.length, blocks), grown(this.high, this.high.length, blocks)];
     this.room.set(values, start);
     this.length = need;
+    for (let block = Math.floor(start / BLOCK); block < blocks; block++) {
+      let low = Infinity, high = -Infinity;
+      for (let i = block * BLOCK; i < Math.min(need, (block + 1) * BLOCK); i++) { const value = this.room[i]; if (value < low) low = value; if (value > high) high = value; }
+      this.low[block] = low; this.high[block] = high; // no number among them: Infinity and -Infinity
+      if (low < Infinity) this.finite = true;
+    }
   }
   get all() { return this.room.subarray(0, this.length); }
+  at(i) { return this.room[i < 0 ? this.length + i : i]; }
 }
 
 // True where a message goes on from later than the browser has.
@@ -40,15 +56,16 @@ function takeIn(store, header) {
   return missing;
 }
 
-// An exponential moving average that starts at the first value instead of zero (as in Kingma and Ba 2015, section 3).
-function smoothed(values, weight) {
-  if (!weight) return values;
-  const out = new Float32Array(values.length);
-  let sum = 0, share = 1;
-  for (let i = 0; i < values.length; i++) {
-    if (Number.isFinite(values[i])) { sum = weight * sum + (1 - weight) * values[i]; share *= weight; }
-    out[i] = share === 1 ? NaN : sum / (1 - share);
+// An exponential moving average that starts at the first value instead of zero (as in Kingma and Ba 2015, section 3),
+// continued where it was left.
+function smooth(state, column) {
+  const { out, weight } = state, from = out.length, more = new Float32Array(column.length - from);
+  for (let i = from; i < column.length; i++) {
+    const value = column.room[i];
+    if (Number.isFinite(value)) { state.sum = weight * state.sum + (1 - weight) * value; state.share *= weight; }
+    more[i - from] = state.share === 1 ? NaN : state.sum / (1 - state.share);
   }
+  out.put(from, more);
   return out;
 }
 
@@ -61,7 +78,7 @@ const niceTicks = (low, high, most) => {
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".run-curves"), header = unpack(data);
-  const state = root.state ??= { store: {}, smooth: 0.6, log: false, axis: "step", hidden: new Set(), cursor: null, zoom: null, made: new Map() };
+  const state = root.state ??= { store: {}, smooth: 0.3, log: false, axis: "step", hidden: new Set(), cursor: null, zoom: null, made: new Map() };
   if (takeIn(state.store, header)) {
     if (!root.asked) { root.asked = true; setTriggerValue("missing", Date.now()); }
     return;
@@ -70,7 +87,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const theme = themeOf(header.dark);
   if (!root.canvas) build();
   root.header = header;
-  state.made.clear();
+  for (const key of state.made.keys()) if (!(key in state.store)) state.made.delete(key);
   root.redraw = draw;
   legend();
   draw();
@@ -142,14 +159,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
 
   function lossOf(run) {
-    const key = `${run.key}/${run.train.loss.length}/${state.smooth}`;
-    if (!state.made.has(key)) state.made.set(key, smoothed(run.train.loss.all, state.smooth));
-    return state.made.get(key);
+    if (!state.smooth) return run.train.loss;
+    if (!state.made.has(run.key)) state.made.set(run.key, { out: new Column(), weight: state.smooth, sum: 0, share: 1 });
+    return smooth(state.made.get(run.key), run.train.loss);
   }
 
   // A line of any number of points: of those that share a column of pixels the lowest and the highest are drawn.
   function line(context, plot, xs, ys, scale, { spread = false } = {}) {
-    const { range: [low, high] } = plot;
+    const { range: [low, high] } = plot, by = stride(xs, plot);
     let column = null, least = 0, most = 0, last = 0, open = false;
     context.beginPath();
     const flush = () => {
@@ -158,22 +175,37 @@ export default function ({ data, parentElement, setTriggerValue }) {
       if (spread && most > least) context.lineTo(column, plot.y(most));
       open = true;
     };
-    for (let i = 0; i < xs.length; i++) {
-      const value = ys[i] * scale;
-      if (!(xs[i] >= low && xs[i] <= high) || !Number.isFinite(value)) continue;
-      const at = Math.round(plot.x(xs[i]));
-      if (at !== column) { flush(); column = at; least = most = value; }
-      least = Math.min(least, value); most = Math.max(most, value); last = value;
+    for (let i = 0; i < xs.length; i += by) {
+      const value = ys.room[Math.min(ys.length - 1, i + by - 1)] * scale, x = xs.room[i];
+      const floor = by > 1 ? ys.low[i / by] * scale : value, top = by > 1 ? ys.high[i / by] * scale : value;
+      if (!(x >= low && x <= high) || !Number.isFinite(floor)) continue;
+      const at = Math.round(plot.x(x));
+      if (at !== column) { flush(); column = at; least = floor; most = top; }
+      if (floor < least) least = floor;
+      if (top > most) most = top;
+      last = Number.isFinite(value) ? value : top;
     }
     flush();
     context.stroke();
   }
 
-  function extent(columns, low, high) {
+  // Blocks at a time where the part that is shown has many points to a column of pixels.
+  function stride(xs, { left, right, range: [low, high] }) {
+    const span = xs.at(-1) - xs.at(0), share = span > 0 ? Math.min(1, (high - low) / span) : 1;
+    return xs.length * share > BLOCK * (right - left) ? BLOCK : 1;
+  }
+
+  function extent(columns, box) {
+    const [low, high] = box.range;
     let least = Infinity, most = -Infinity;
-    for (const [xs, ys, scale = 1] of columns) for (let i = 0; i < xs.length; i++) {
-      const value = ys[i] * scale;
-      if (xs[i] >= low && xs[i] <= high && Number.isFinite(value) && !(state.log && value <= 0)) { if (value < least) least = value; if (value > most) most = value; }
+    for (const [xs, ys, scale = 1] of columns) {
+      const by = stride(xs, box);
+      for (let i = 0; i < xs.length; i += by) {
+        if (!(xs.room[i] >= low && xs.room[i] <= high)) continue;
+        const floor = (by > 1 ? ys.low[i / by] : ys.room[i]) * scale, top = (by > 1 ? ys.high[i / by] : ys.room[i]) * scale;
+        if (floor < least && !(state.log && floor <= 0)) least = floor;
+        if (top > most) most = top;
+      }
     }
     return [least, most];
   }
@@ -181,11 +213,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
   function draw() {
     const { header } = root, runs = shownRuns(), width = root.width = Math.max(280, root.clientWidth), narrow = width < 640;
     const withPoints = runs.filter((run) => run.train.step?.length || run.held_out.step?.length);
-    const axisOf = (group) => group[state.axis]?.all ?? new Float32Array();
+    const nothing = new Column(), axisOf = (group) => group[state.axis] ?? nothing;
     const ends = withPoints.flatMap((run) => [run.train, run.held_out].map((group) => axisOf(group).at(-1))).filter(Number.isFinite);
     const range = state.zoom ?? [0, Math.max(1, ...ends)];
     root.back.hidden = !state.zoom;
-    const has = ({ name }) => withPoints.some((run) => run.train[name]?.all.some(Number.isFinite));
+    const has = ({ name }) => withPoints.some((run) => run.train[name]?.finite);
     const panels = PANELS.filter((panel) => panel.main || has(panel));
     const mainHeight = narrow ? 260 : 330, small = 130, columns = narrow ? 1 : 3, across = width / columns;
     const height = mainHeight + Math.ceil((panels.length - 1) / columns) * small;
@@ -199,7 +231,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     root.plot = root.plots[0];
     if (!withPoints.length) text(context, "No step has been measured yet.", width / 2, mainHeight / 2, { colour: theme.muted, align: "center", size: 14 });
     readout(withPoints, axisOf);
-    const said = withPoints.map((run) => `${run.name}: training loss ${amount(run.train.loss?.all.at(-1))} at step ${amount(run.train.step?.all.at(-1))}`).join("; ");
+    const said = withPoints.map((run) => `${run.name}: training loss ${amount(run.train.loss?.at(-1))} at step ${amount(run.train.step?.at(-1))}`).join("; ");
     root.canvas.setAttribute("aria-label", `Curves of ${runs.length} run${runs.length === 1 ? "" : "s"}. ${said}`);
     root.dataset.points = withPoints.reduce((sum, run) => sum + (run.train.step?.length ?? 0), 0);
   }
@@ -207,9 +239,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
   function paint(context, panel, box, runs, range, axisOf) {
     const left = box.x + BOX.left, right = box.x + box.width - BOX.right, top = box.y + BOX.top, bottom = box.y + box.height - BOX.bottom;
     const scale = panel.scale ?? 1, log = state.log && panel.main;
-    const lines = runs.filter((run) => run.train.step?.length && (panel.main || run.train[panel.name])).map((run) => [axisOf(run.train), panel.main ? lossOf(run) : run.train[panel.name].all, scale]);
-    const held = panel.main ? runs.filter((run) => run.held_out.step?.length).map((run) => [axisOf(run.held_out), run.held_out.validation_loss.all]) : [];
-    let [least, most] = extent([...lines, ...held], ...range);
+    const lines = runs.filter((run) => run.train.step?.length && (panel.main || run.train[panel.name])).map((run) => [axisOf(run.train), panel.main ? lossOf(run) : run.train[panel.name], scale]);
+    const held = panel.main ? runs.filter((run) => run.held_out.step?.length).map((run) => [axisOf(run.held_out), run.held_out.validation_loss]) : [];
+    let [least, most] = extent([...lines, ...held], { left, right, range });
     const { reference } = root.header;
     if (panel.main && reference && least < Infinity) least = Math.min(least, reference[0]);
     if (!(least < Infinity)) [least, most] = [0, 1];
@@ -219,7 +251,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const lift = log ? Math.log : (value) => value;
     const plot = { left, right, top, bottom, range, x: (v) => left + (right - left) * (v - range[0]) / (range[1] - range[0] || 1),
       y: (v) => bottom - (bottom - top) * (lift(v) - lift(low)) / (lift(high) - lift(low)), value: (x) => range[0] + (range[1] - range[0]) * (x - left) / (right - left) };
-    text(context, panel.main ? `Loss, ${root.header.unit}: faint as measured, bold smoothed, dots held-out` : panel.title, left, box.y + 10, { colour: theme.ink, size: panel.main && box.width > 500 ? 13 : 11, weight: 600 });
+    text(context, panel.main ? `Loss, ${root.header.unit}${box.width > 500 ? ": faint as measured, bold smoothed, dots held-out" : ""}` : panel.title, left, box.y + 10, { colour: theme.ink, size: panel.main && box.width > 500 ? 13 : 11, weight: 600 });
     context.lineWidth = 1;
     for (const tick of niceTicks(low, high, panel.main ? 6 : 3)) {
       context.strokeStyle = theme.forbidden;
@@ -239,19 +271,19 @@ export default function ({ data, parentElement, setTriggerValue }) {
       const xs = axisOf(run.train);
       if (panel.main && run.train.step?.length) {
         context.globalAlpha = 0.28; context.lineWidth = 1;
-        line(context, plot, xs, run.train.loss.all, 1, { spread: true });
+        line(context, plot, xs, run.train.loss, 1, { spread: true });
         context.globalAlpha = 1; context.lineWidth = 2;
         line(context, plot, xs, lossOf(run), 1);
       } else if (run.train[panel.name]) {
         context.globalAlpha = 1; context.lineWidth = 1.5;
-        line(context, plot, xs, run.train[panel.name].all, scale, { spread: true });
+        line(context, plot, xs, run.train[panel.name], scale, { spread: true });
       }
       if (panel.main && run.held_out.step?.length) {
-        const at = axisOf(run.held_out), values = run.held_out.validation_loss.all;
+        const at = axisOf(run.held_out), values = run.held_out.validation_loss;
         context.globalAlpha = 1; context.lineWidth = 1.5; context.setLineDash([3, 3]);
         line(context, plot, at, values, 1);
         context.setLineDash([]);
-        if (at.length < 400) for (let i = 0; i < at.length; i++) { context.beginPath(); context.arc(plot.x(at[i]), plot.y(values[i]), 3.5, 0, 7); context.fill(); }
+        if (at.length < 400) for (let i = 0; i < at.length; i++) { context.beginPath(); context.arc(plot.x(at.at(i)), plot.y(values.at(i)), 3.5, 0, 7); context.fill(); }
       }
     }
     context.setLineDash([]);
@@ -260,7 +292,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       context.strokeStyle = theme.muted; context.lineWidth = 1.5; context.setLineDash([8, 5]);
       context.beginPath(); context.moveTo(left, plot.y(reference[0])); context.lineTo(right, plot.y(reference[0])); context.stroke();
       context.setLineDash([]);
-      text(context, reference[1], right - 4, plot.y(reference[0]) - 9, { colour: theme.muted, align: "right", size: 11 });
+      text(context, box.width > 500 ? reference[1] : reference[1].replace(/,.*:/, ":"), right - 4, plot.y(reference[0]) - 9, { colour: theme.muted, align: "right", size: 11 });
     }
     if (state.cursor !== null && state.cursor >= range[0] && state.cursor <= range[1]) {
       context.strokeStyle = theme.accent; context.lineWidth = 1;
@@ -272,8 +304,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
   function nearest(xs, value) {
     let low = 0, high = xs.length - 1;
-    while (high - low > 1) { const middle = (low + high) >> 1; if (xs[middle] < value) low = middle; else high = middle; }
-    return Math.abs(xs[low] - value) <= Math.abs(xs[high] - value) ? low : high;
+    while (high - low > 1) { const middle = (low + high) >> 1; if (xs.at(middle) < value) low = middle; else high = middle; }
+    return Math.abs(xs.at(low) - value) <= Math.abs(xs.at(high) - value) ? low : high;
   }
 
   function readout(runs, axisOf) {
@@ -281,9 +313,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
       const xs = axisOf(run.train), i = state.cursor === null ? xs.length - 1 : nearest(xs, state.cursor), name = runs.length > 1 ? `${run.name}: ` : "";
       if (i < 0) return `${name}not measured yet`;
       const held = axisOf(run.held_out), j = state.cursor === null ? held.length - 1 : nearest(held, state.cursor);
-      const parts = [`step ${amount(run.train.step.all[i])}`, `loss ${amount(run.train.loss.all[i])}`, `smoothed ${amount(lossOf(run)[i])}`];
-      if (held.length) parts.push(`held-out ${amount(run.held_out.validation_loss.all[j])} (step ${amount(run.held_out.step.all[j])})`);
-      parts.push(`lr ${amount(run.train.lr.all[i])}`, `gradient norm ${amount(run.train.grad_norm.all[i])}`, `${amount(run.train.tokens_per_sec.all[i])} a second`);
+      const parts = [`step ${amount(run.train.step.at(i))}`, `loss ${amount(run.train.loss.at(i))}`, `smoothed ${amount(lossOf(run).at(i))}`];
+      if (held.length) parts.push(`held-out ${amount(run.held_out.validation_loss.at(j))} (step ${amount(run.held_out.step.at(j))})`);
+      parts.push(`lr ${amount(run.train.lr.at(i))}`, `gradient norm ${amount(run.train.grad_norm.at(i))}`, `${amount(run.train.tokens_per_sec.at(i))} a second`);
       return name + parts.join(" · ");
     });
     root.readout.textContent = said.join("\n");

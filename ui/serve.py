@@ -67,6 +67,8 @@ def serve(host: str, port: int | None) -> None:
 
     torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
     preload()
+    from ui.owners import teacher_key
+
     # A folder named pages means another kind of app to Streamlit: until somebody has opened the front page, a link to
     # any other would skip the router.
     PagesManager.uses_pages_directory = False
@@ -85,7 +87,10 @@ def serve(host: str, port: int | None) -> None:
         if everywhere:
             address = get_internal_ip()
             print(f"for others at http://{name if address in (None, '127.0.0.1') else address}:{bound}", end=", ")
-        print("until Ctrl-C.", flush=True)
+        print("until Ctrl-C.")
+        with contextlib.suppress(OSError):  # a home that cannot be written to has no runs either
+            print(f"Teacher: {url}/train?teacher={teacher_key()} controls every run, and can forbid new ones.")
+        sys.stdout.flush()
         if not settings.get_option("server.headless"):
             threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
         yield {}

@@ -82,7 +82,7 @@ def choose_checkpoint(page: str, fits: Callable[[Description], bool]) -> Checkpo
             st.caption(f"`{_code(entry.folder.name)}` cannot be opened: {_code(entry.error)}")
         st.button(f"Use {first} instead", on_click=partial(st.session_state.update, {key: first}))
         st.stop()
-    help = ("Checkpoints in the folder `checkpoints`, uploads, imports and the best of each run. After the @ stand the "
+    help = ("Checkpoints in the folder `checkpoints`, those kept of runs, uploads and imports. After the @ stand the "
             "first characters of a hash of its files: other weights, another id.")
     if broken:
         help += "\n\nNot on offer:\n" + "\n".join(f"- {_code(entry.error)}" for entry in broken)

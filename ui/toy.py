@@ -1,5 +1,6 @@
 """The smallest run there is: two sentences, a process that learns to tell them apart, and a page that watches it."""
 
+import csv
 import re
 import secrets
 import shutil
@@ -56,9 +57,11 @@ def start_toy(positive: str, negative: str) -> str:
     name = f"toy-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
     folder = runs / name
     folder.mkdir(parents=True)
-    corpus = folder / "sentences.tsv"
-    corpus.write_text("".join(f"{label}\t{' '.join(sentence.split())}\n" for label, sentence in (
-        ("positive", positive), ("negative", negative))), "utf-8")
+    corpus = folder / "sentences.csv"
+    with open(corpus, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([
+            ("text", "label"), *((" ".join(sentence.split()), label) for label, sentence in (
+                ("positive", positive), ("negative", negative)))])
     launch(folder, ["--preset", "sentiment", "--set", f"corpus={corpus.resolve()}", "--device", "cpu"])
     return name
 

@@ -157,7 +157,7 @@ def test_two_sentences_train_in_a_process_of_their_own_and_can_be_tried(visit, h
     at = press(visit(PAGE, show="toy"), "train")
     name = at.query_params["toy_run"]
     folder = home / "runs" / name
-    assert (folder / "sentences.tsv").read_text() == "positive\tthis is awesome\nnegative\ti hated it\n"
+    assert (folder / "sentences.csv").read_text() == "text,label\nthis is awesome,positive\ni hated it,negative\n"
     assert at.button(key="classify_toy_train").disabled
     assert len(list((home / "runs").glob("[!.]*"))) == 1
     end = time.monotonic() + 120

@@ -1,12 +1,12 @@
-"""Texts with a class each: cut from a play or read from a file, and never the same text on two sides."""
+"""Texts with a class each: cut from a play, and never the same text on two sides."""
 
 import hashlib
 import os
 
 import pytest
 
-from transformer.data.corpora import LabelledCorpus, at_hand, corpus
-from transformer.data.labelled import HOLD_OUT_FROM, by_speaker, passages, read_labelled, split_of, split_texts
+from transformer.data.corpora import corpus
+from transformer.data.labelled import by_speaker, passages, split_of, split_texts
 
 REAL = pytest.mark.skipif(not os.environ.get("HEADSUP_DATA"), reason="HEADSUP_DATA names no folder with the corpora")
 PLAY = """ANNE:
@@ -54,50 +54,6 @@ def test_the_same_words_never_fall_on_two_sides():
     found = [{text for text, _ in items} for items in splits.values()]
     assert sum(map(len, found)) == len(set.union(*found)) == 500
     assert [len(items) / 2000 for items in splits.values()] == pytest.approx([0.8, 0.1, 0.1], abs=0.05)
-
-
-def write(path, text):
-    path.write_text(text, "utf-8")
-    return path
-
-
-def test_a_file_of_ones_own_is_read_with_its_classes_in_order(tmp_path):
-    path = write(tmp_path / "mine.tsv", "positive\tthis is awesome\n\nnegative\ti hated it\r\npositive\ta\tb\n")
-    found = corpus(str(path))
-    assert isinstance(found, LabelledCorpus)
-    assert found.classes == ("positive", "negative")
-    assert found.split("train") == [("this is awesome", "positive"), ("i hated it", "negative"), ("a\tb", "positive")]
-    assert found.find("i hated it") == ("train", ["negative"])
-    assert at_hand(str(path))
-    with pytest.raises(ValueError, match="no split 'test'; it has 1: train"):
-        found.split("test")
-
-
-def test_a_large_file_of_ones_own_holds_some_out(tmp_path):
-    path = write(tmp_path / "mine.tsv", "".join(f"{'ab'[i % 2]}\ttext {i}\n" for i in range(HOLD_OUT_FROM)))
-    _, splits = read_labelled(path)
-    assert all(splits[name] for name in ("train", "validation", "test"))
-    assert sum(map(len, splits.values())) == HOLD_OUT_FROM
-
-
-@pytest.mark.parametrize(("content", "message"), [
-    (b"positive\tgood\nno tab\n", "line 2: a class, a TAB and a text are needed"),
-    (b"positive\t \n", "line 1: a class"),
-    (b"positive\tgood\npositive\tfine\n", "has 1 class; at least 2"),
-    (b"", "has 0 classes; at least 2"),
-    (b"positive\t\xff\n", "not UTF-8 text: byte 9 is wrong"),
-])
-def test_a_file_that_teaches_nothing_is_refused(tmp_path, content, message):
-    path = tmp_path / "mine.tsv"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=message):
-        corpus(str(path))
-
-
-def test_a_file_that_is_not_there_is_refused_with_what_to_give(tmp_path):
-    with pytest.raises(ValueError, match="cannot be read .*class TAB text"):
-        corpus(str(tmp_path / "none.tsv"))
-    assert not at_hand(str(tmp_path / "none.tsv"))
 
 
 @REAL

@@ -233,3 +233,18 @@ def test_an_encoder_reads_under_the_mask_it_is_given():
     assert (without.attention[0].weights[1, :, :, 3:] > 0).all()
     torch.testing.assert_close(without.x[0], as_usual.x[0], **CLOSE)  # a row without padding
     assert not torch.allclose(without.x[1], as_usual.x[1], atol=1e-3)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
+@pytest.mark.parametrize("shape", ["translates", "writes"])
+def test_causal_without_a_mask_says_of_what_is_not_padding_what_the_mask_says(shape, positions):
+    model = Transformer(ModelConfig(**{**TINY, **SHAPES[shape]}, positions=positions)).eval()
+    memory = None if shape == "writes" else model.encode(SRC).x
+    real = TGT != PAD
+    expected = model.decode(TGT, memory, readable=True)
+    for readable in (False, True):
+        found = model.decode(TGT, memory, causal=True, readable=readable)
+        torch.testing.assert_close(found.x[real], expected.x[real], **CLOSE)
+    for one, other in zip(found.attention, expected.attention, strict=True):
+        torch.testing.assert_close(one.weights.transpose(1, 2)[real], other.weights.transpose(1, 2)[real], **CLOSE)
+        assert one.weights.triu(1).abs().max() == 0

@@ -148,3 +148,14 @@ def test_a_process_without_a_gpu_of_its_own_says_so(monkeypatch):
         distributed.join(torch.device("cuda"))
 
 
+def test_a_process_group_that_is_there_is_joined_as_it_is(monkeypatch, tmp_path):
+    from transformer.training import distributed
+
+    monkeypatch.setenv("WORLD_SIZE", "2")  # as Ray Train says it, which has made the group and ends its workers
+    monkeypatch.setattr(distributed, "_end_with_parent", lambda: pytest.fail("it is not torchrun's"))
+    torch.distributed.init_process_group("gloo", init_method=f"file://{tmp_path / 'store'}", rank=0, world_size=1)
+    try:
+        world = distributed.join(torch.device("cpu"))
+        assert (world.rank, world.size) == (0, 1)
+    finally:
+        torch.distributed.destroy_process_group()

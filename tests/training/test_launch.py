@@ -181,8 +181,8 @@ def test_a_run_on_another_machine_is_running_while_it_speaks_and_stops_by_a_file
 
 
 def test_two_processes_are_started_by_torchrun_and_finish(tmp_path):
-    corpus = tmp_path / "sentences.tsv"
-    corpus.write_text("positive\tthis is awesome\nnegative\ti hated it\n")
+    corpus = tmp_path / "sentences.csv"
+    corpus.write_text("text,label\nthis is awesome,positive\ni hated it,negative\n")
     run = tmp_path / "runs" / "two"
     launch(run, ["--preset", "sentiment", "--set", f"corpus={corpus}", "--steps", "3"], devices=("cpu",), processes=2)
     until(lambda: not alive(run))

@@ -422,7 +422,7 @@ def test_a_classifier_learns_its_classes_and_keeps_their_names(tmp_path):
 
 
 def test_texts_without_classes_do_not_train_a_classifier(tmp_path):
-    with pytest.raises(ValueError, match="has no classes to learn; set corpus to speakers or the path"):
+    with pytest.raises(ValueError, match="has no texts with a class, .*; set corpus to speakers or the path of a .csv"):
         make(tmp_path, **CLASSIFIES | {"corpus": "eng-fra"})
 
 
@@ -488,7 +488,7 @@ def test_a_plateau_lowers_the_rate_each_time_patience_ends(tmp_path, monkeypatch
 
 
 def test_a_corpus_of_which_nothing_fits_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="no sentence pairs to learn from; check the corpus and max_len"):
+    with pytest.raises(ValueError, match="none of the 50 training pairs fits max_len 3: .* 4 tokens; set max_len to 6"):
         make(tmp_path, max_len=3)
 
 

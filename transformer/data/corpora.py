@@ -13,11 +13,18 @@ from pathlib import Path
 
 import pooch
 
-from transformer.data.labelled import Labelled, by_speaker, read_labelled, split_texts
+from transformer.data.labelled import Labelled, by_speaker, split_texts
+from transformer.data.own import is_own, read_labelled, read_pairs, read_text
 
 Pair = tuple[str, list[str]]  # an English source, and its French references in file order
 
 HELD_OUT = 2000  # sources in test, and as many in validation
+# What each task learns from: the kind of corpus in words, those known by name, and how a file of one's own ends.
+LEARNS_FROM = {
+    "translation": ("pairs of sentences", ("eng-fra",), ".tsv"),
+    "language-model": ("running text", ("tiny-shakespeare",), ".txt"),
+    "classification": ("texts with a class", ("speakers",), ".csv"),
+}
 
 # sha256 of the test sources of eng-fra, in order, joined by newlines: whoever measures on others has another split.
 TEST_SOURCES_SHA256 = "a4eda07911d7756c3a6deae6fac9d6df5497dcf5f1b3f4b5350b39e6f29b13be"
@@ -135,21 +142,19 @@ def corpus(name: str, *, data_dir: Path | None = None,
            allow_changed: bool = False) -> TextCorpus | PairCorpus | LabelledCorpus:
     """Find or download "tiny-shakespeare" or "eng-fra", verify it, and offer its splits.
 
-    "speakers" is Tiny Shakespeare cut into passages (see `transformer.data.labelled`), and a path that ends in .tsv a
-    file of one's own with one `class TAB text` a line. The others are looked for in `data_dir`, then the folder
-    `HEADSUP_DATA` names, then the user's cache, else downloaded into it. Raises CorpusMissing, CorpusChanged (unless
-    `allow_changed`), or ValueError for an unknown name or a broken file.
+    "speakers" is Tiny Shakespeare cut into passages (see `transformer.data.labelled`), and a path that ends in .txt,
+    .tsv or .csv a file of one's own (see `transformer.data.own`). The others are looked for in `data_dir`, then the
+    folder `HEADSUP_DATA` names, then the user's cache, else downloaded into it. Raises CorpusMissing, CorpusChanged
+    (unless `allow_changed`), or ValueError for an unknown name or a broken file.
     """
-    if name.endswith(".tsv"):
-        path = Path(name)
-        classes, splits = read_labelled(path)
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        return LabelledCorpus(path.name, digest, "not stated", "a file of one's own", tuple(classes), splits)
+    if is_own(name):
+        return _own(Path(name))
     if name == "speakers":
         plays = corpus("tiny-shakespeare", data_dir=data_dir, allow_changed=allow_changed)
         return _speakers(plays)
     if name not in _SOURCES:
-        raise ValueError(f"no corpus {name!r}; known: {', '.join(_SOURCES)}, speakers, or the path of a .tsv file")
+        raise ValueError(f"no corpus {name!r}; known: {', '.join(_SOURCES)}, speakers, or the path of a .txt, .tsv or "
+                         ".csv file")
     source = _SOURCES[name]
     path = _locate(name, data_dir) or _download(name)
     stat = path.stat()
@@ -164,9 +169,10 @@ def corpus(name: str, *, data_dir: Path | None = None,
 
 def at_hand(name: str) -> bool:
     """Whether `corpus(name)` would find a file here, without a download."""
-    if name.endswith(".tsv"):
+    if is_own(name):
         return Path(name).is_file()
-    return _locate("tiny-shakespeare" if name == "speakers" else name, None) is not None
+    name = "tiny-shakespeare" if name == "speakers" else name
+    return name in _SOURCES and _locate(name, None) is not None
 
 
 def unseen(test: Sequence[Pair], train: Sequence[Pair]) -> list[bool]:
@@ -188,6 +194,24 @@ def split_sources(sources: Sequence[str], *, held_out: int = HELD_OUT) -> dict[s
         "validation": ordered[held_out : 2 * held_out],
         "test": ordered[:held_out],
     }
+
+
+def _own(path: Path) -> TextCorpus | PairCorpus | LabelledCorpus:
+    """A file of one's own, by how its name ends; one too small to hold anything out has the split "train" alone."""
+    match path.suffix.lower():
+        case ".txt":
+            kind, content = TextCorpus, (read_text(path),)
+        case ".csv":
+            classes, labelled = read_labelled(path)
+            kind, content = LabelledCorpus, (tuple(classes), labelled)
+        case _:
+            references = read_pairs(path)
+            held_out = min(HELD_OUT, len(references) // 10)  # none of fewer than ten
+            dealt = split_sources(list(references), held_out=held_out) if held_out else {"train": list(references)}
+            kind, content = PairCorpus, ({name: {source: references[source] for source in sources}
+                                          for name, sources in dealt.items()},)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return kind(path.name, digest, "not stated", "a file of one's own", *content)
 
 
 @functools.lru_cache(maxsize=1)

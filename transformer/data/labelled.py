@@ -1,4 +1,4 @@
-"""Texts with a class each: the speeches of Tiny Shakespeare with who speaks, or a file of one's own.
+"""Texts with a class each: the speeches of Tiny Shakespeare with who speaks, and how such texts are split.
 
 Tiny Shakespeare has 7,097 speeches, separated by empty lines, each under its speaker's name and a colon. A passage is
 one speech without that heading. The ten speakers with the most passages (the earlier in the alphabet where two have as
@@ -12,14 +12,11 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 
 Labelled = tuple[str, str]  # a text, and its class
 
 SPEAKERS = 10
 SPLITS = (("train", 0.8), ("validation", 0.9), ("test", 1.0))  # each up to that share of the hashes
-HOLD_OUT_FROM = 100  # texts in a file of one's own; of fewer none is held out
-LARGEST_FILE = 50_000_000  # bytes
 
 
 def passages(text: str) -> list[tuple[str, str]]:
@@ -52,33 +49,3 @@ def split_texts(items: Iterable[Labelled]) -> dict[str, list[Labelled]]:
     for text, label in items:
         splits[split_of(text)].append((text, label))
     return splits
-
-
-def read_labelled(path: Path) -> tuple[list[str], dict[str, list[Labelled]]]:
-    """The classes (in order of appearance) and the splits of a file with one `class TAB text` a line.
-
-    With fewer than HOLD_OUT_FROM lines there is only "train": so few leave nothing to hold out. Raises ValueError for
-    a file that cannot be read, a line without a class or a text, or fewer than two classes.
-    """
-    try:
-        if (size := path.stat().st_size) > LARGEST_FILE:
-            raise ValueError(f"{path.name} has {size:,} bytes, at most {LARGEST_FILE:,}; train on a part of it")
-        content = path.read_bytes().decode()
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read ({error.strerror}); give the path of a file with one "
-                         "`class TAB text` a line") from None
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 text: byte {error.start:,} is wrong; save it as UTF-8") from None
-    items = []
-    for number, line in enumerate(content.split("\n"), start=1):
-        if not line.strip():
-            continue
-        label, _, text = (part.strip() for part in line.partition("\t"))
-        if not label or not text:
-            raise ValueError(f"{path.name}, line {number:,}: a class, a TAB and a text are needed")
-        items.append((text, label))
-    classes = list(dict.fromkeys(label for _, label in items))
-    if len(classes) < 2:
-        raise ValueError(f"{path.name} has {len(classes)} class{'es' * (not classes)}; at least 2 are needed to tell "
-                         "apart")
-    return classes, split_texts(items) if len(items) >= HOLD_OUT_FROM else {"train": items}

@@ -68,7 +68,7 @@ class Curves:
             return
         if _is_number(row.get("seconds")):
             self._seconds = row["seconds"]
-        for group, names in GROUPS.items():
+        for group in GROUPS:
             if _is_number(row.get(NEEDED[group])):
                 for name, column in self._columns[group].items():
                     value = self._seconds if name == "seconds" else row.get(name)

@@ -81,7 +81,8 @@ def join(device: torch.device) -> World:
     """
     if int(os.environ.get("WORLD_SIZE", "1")) < 2:
         return World(device=device)
-    _end_with_parent()
+    if not distributed.is_initialized():  # who made the group, such as Ray Train, ends its processes too
+        _end_with_parent()
     if device.type == "cuda":
         local, there = int(os.environ["LOCAL_RANK"]), torch.cuda.device_count()
         if local >= there:

@@ -10,12 +10,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from transformer.training import metrics, turns
+from transformer.training import cluster, jobs, metrics, turns
 from transformer.training.process import boot_id, identify, running
-from transformer.training.turns import RECORD, TURN, locked, record
+from transformer.training.turns import ASKED_TO_STOP, RECORD, TURN, locked, record
 
 ROOT = Path(__file__).resolve().parents[2]
-LOG, ASKED_TO_STOP = "log.txt", "stop"
+LOG = "log.txt"
 SILENT = 180.0  # seconds without a word after which a run on another machine counts as dead
 SHUTDOWN = 300  # seconds that torchrun gives its processes to save
 
@@ -47,13 +47,18 @@ def launch(folder: Path, arguments: list[str], *, devices: tuple[str, ...] = (),
         if folder.exists() and any((folder / name).exists() for name in (RECORD, "metrics.jsonl")):
             raise ValueError(f"{folder.name} was started already; choose another name for the run")
         if owner and limit is not None:
-            theirs = sum(record(path.parent).get("owner") == owner and running(record(path.parent)) is not None
-                         for path in folder.parent.glob(f"*/{RECORD}"))
-            if theirs >= limit:
-                raise ValueError(f"{theirs} of your runs are queued or training, at most {limit}; stop one, or wait "
-                                 "until one has ended")
+            check_limit(folder.parent, owner, limit)
         folder.mkdir(parents=True, exist_ok=True)
         _start(folder, {"arguments": arguments, "devices": list(devices), "processes": processes, "owner": owner})
+
+
+def check_limit(runs: Path, owner: str, limit: int) -> None:
+    """Raises ValueError where so many runs of an owner are queued or training, here or on a cluster."""
+    theirs = sum(record(path.parent).get("owner") == owner and progress(path.parent).under_way
+                 for path in runs.glob(f"*/{RECORD}"))
+    if theirs >= limit:
+        raise ValueError(f"{theirs} of your runs are queued or training, at most {limit}; stop one, or wait until one "
+                         "has ended")
 
 
 def resume(folder: Path) -> None:
@@ -65,6 +70,9 @@ def resume(folder: Path) -> None:
         about = record(folder)
         if running(about) is not None or progress(folder).under_way:
             raise ValueError(f"{folder.name} is under way; stop it first")
+        if "cluster" in about:
+            cluster.resume(folder)
+            return
         if not (folder / "config.json").exists() and not isinstance(about.get("arguments"), list):
             raise ValueError(f"{folder.name} has no config.json, so it cannot be gone on with; start another run")
         for name in (TURN, ASKED_TO_STOP, "status.json"):
@@ -103,7 +111,10 @@ def alive(folder: Path) -> bool:
 
 
 def _process(folder: Path) -> int | None:
-    """The pid of the launched process, or of a training that was started from a shell."""
+    """The pid of the launched process, or of a training that was started from a shell; never a cluster's worker."""
+    job = cluster.status(folder)
+    if job and not job.ended:
+        return None
     pid = running(record(folder))
     return pid if pid is not None else running(_status(folder))
 
@@ -116,6 +127,8 @@ def _status(folder: Path) -> dict[str, object]:
 def stop(folder: Path) -> bool:
     """Ask the run to save and end; False where it has ended already, and then nothing is signalled."""
     pid = _process(folder)
+    if pid is None and cluster.status(folder):
+        return progress(folder).under_way and cluster.stop(folder)
     if pid is None and not progress(folder).elsewhere:
         return False
     (folder / ASKED_TO_STOP).touch()  # one that is only starting ends at once and says nothing; one elsewhere looks
@@ -126,22 +139,26 @@ def stop(folder: Path) -> bool:
 
 
 def progress(folder: Path) -> Progress:
-    """How the run stands, by its status file and by whether its process is there."""
-    here = alive(folder)  # before the file: a run that ends between the two has then said how
-    ended = "stopped" if (folder / ASKED_TO_STOP).exists() else "died"
-    if here and turns.waiting(folder):
+    """How the run stands, by its status file and by whether its process, or its cluster's job, is there."""
+    here, job = alive(folder), cluster.status(folder)  # before the file: one that ends between has then said how
+    if (here and turns.waiting(folder)) or (job and job.status == "PENDING"):
         return Progress("queued", 0, None)
     status = metrics.read_json(folder / "status.json")
     state, step, steps, why = (status.get(name) for name in ("state", "step", "steps", "why"))
-    if state is None:
-        return Progress("starting" if here else ended, 0, None)
-    elsewhere = False
+    if job and job.status != jobs.SILENT:
+        elsewhere = not here and job.under_way
+    else:  # nobody to ask but the folder
+        other = job is not None or status.get("boot_id") not in (None, boot_id())
+        elsewhere = not here and other and _spoke(folder)
     if state not in ("finished", "stopped", "failed"):
-        elsewhere = not here and status.get("boot_id") not in (None, boot_id()) and _spoke(folder)
-        state = "running" if here or elsewhere else ended
-    last = metrics.last(folder / "metrics.jsonl")
-    return Progress(state, max(_whole(step), _whole(last.get("step"))), _whole(steps) or None,
-                    why if isinstance(why, str) else None, elsewhere)
+        ended = "stopped" if (folder / ASKED_TO_STOP).exists() else "died"
+        if job and job.status in ("STOPPED", "FAILED"):
+            ended = job.status.lower()
+        state = ("running" if state else "starting") if here or elsewhere else ended
+    last = metrics.last(folder / "metrics.jsonl") if status else {}
+    why = why if isinstance(why, str) else job.why if job else None
+    return Progress(state, max(_whole(step), _whole(last.get("step"))), _whole(steps) or None, why,
+                    elsewhere and state in ("starting", "running"))
 
 
 def _whole(value: object) -> int:
@@ -156,7 +173,7 @@ def _spoke(folder: Path) -> bool:
         now = probe.stat().st_mtime
         probe.unlink(missing_ok=True)
         return any(path.exists() and now - path.stat().st_mtime < SILENT
-                   for path in (folder / "metrics.jsonl", folder / "status.json"))
+                   for path in (folder / "metrics.jsonl", folder / "status.json", folder / RECORD))
     except OSError:
         return False
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import orjson
 
-TAIL = 65_536  # bytes that surely hold the last row
+TAIL = 65_536  # bytes that surely hold the last rows
 
 
 def append(path: Path, row: dict[str, object]) -> None:
@@ -33,15 +33,19 @@ def _row(line: bytes) -> dict[str, object] | None:
     return row if isinstance(row, dict) else None
 
 
-def last(path: Path) -> dict[str, object]:
-    """The last whole row, without reading what comes before; empty where there is none."""
+def tail(path: Path) -> list[dict[str, object]]:
+    """The last whole rows, as many as TAIL bytes hold; empty where there is none."""
     try:
         with open(path, "rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
-            lines = file.read().split(b"\n")
+            return [row for line in file.read().split(b"\n") if (row := _row(line)) is not None]
     except OSError:
-        return {}
-    return next((row for line in reversed(lines) if (row := _row(line)) is not None), {})
+        return []
+
+
+def last(path: Path) -> dict[str, object]:
+    """The last whole row, without reading what comes before; empty where there is none."""
+    return next(iter(reversed(tail(path))), {})
 
 
 def read_json(path: Path) -> dict[str, object]:

@@ -16,8 +16,8 @@ from transformer.training.tasks import Task, pinned_attention
 
 WEIGHT_SNAPSHOTS, ATTENTION_SNAPSHOTS = 8, 48
 MOST_ATTENTION = 10_000_000  # bytes of attention snapshots in all
-SAMPLE_CHARACTERS = 160
-SAMPLES = "samples.jsonl"
+SAMPLES, SAMPLE_CHARACTERS = 4, 160
+SAMPLES_FILE = "samples.jsonl"
 
 
 def log_steps(total: int, count: int) -> set[int]:
@@ -52,23 +52,38 @@ def record_attention(folder: Path, step: int, model: Transformer, task: Task) ->
 @torch.no_grad()
 def record_samples(folder: Path, step: int, model: Transformer, task: Task, train: TrainConfig) -> None:
     """Append to samples.jsonl what the model makes of a few held-out texts at this step."""
+    texts = _held_out(task, train)
     with evaluating(model):
         ckpt = Checkpoint(Description(folder, folder.name, model.config, train, None,
                                       {"classes": task.about.get("classes")}),
                           model, task.tokenizer, task.source_tokenizer)
         match train.task:
             case "translation":
-                outputs = translate(ckpt, [text for text, _ in task.samples], max_steps=40)
+                outputs = translate(ckpt, [text for text, _ in texts], max_steps=40)
                 name = "reference"
             case "classification":
-                outputs = [likeliest_class(ckpt, text) for text, _ in task.samples]
+                outputs = [likeliest_class(ckpt, text) for text, _ in texts]
                 name = "class"
             case _:
-                outputs = [_written(ckpt, text) for text, _ in task.samples]
+                outputs = [_written(ckpt, text) for text, _ in texts]
                 name = "goes on"
-    row = {"step": step, "samples": [{"text": text, "output": output, name: expected} for (text, expected), output in
-                                     zip(task.samples, outputs, strict=True)]}
-    metrics.append(folder / SAMPLES, row)
+    row = {"step": step, "samples": [{"text": text, "output": output, name: expected}
+                                     for (text, expected), output in zip(texts, outputs, strict=True)]}
+    metrics.append(folder / SAMPLES_FILE, row)
+
+
+def _held_out(task: Task, train: TrainConfig) -> list[tuple[str, str]]:
+    """Texts that are not learned from, and what should be said of each; of a tiny corpus those that are."""
+    corpus, longest = task.corpus, task.config.model.max_len - 1
+    if train.task == "language-model":
+        text = corpus.split("validation") or corpus.split("train")
+        length = min(40, longest // 2, len(text) // 4)
+        return [(text[at:at + length], text[at + length:at + 4 * length]) for at in (0, len(text) // 2)]
+    items = corpus.splits.get("validation") or corpus.splits["train"]
+    if train.task == "translation":
+        items = [(source, references[0]) for source, references in items.items()]
+        items = [pair for pair in items[:50 * SAMPLES] if len(task.source_tokenizer.encode(pair[0])) < longest]
+    return items[:SAMPLES]
 
 
 def _written(ckpt: Checkpoint, text: str) -> str:

@@ -1,25 +1,28 @@
-"""What a run learns from: the corpus as batches, the held-out part, and the pinned sentences it is watched on."""
+"""What a run learns from: the corpus as batches, the held-out part, and the pinned texts it is watched on."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from transformer import tokenizer as tokenizers
 from transformer.config import RunConfig
 from transformer.data.batches import Batch, LabelledBatches, PairBatches, WindowBatches
-from transformer.data.corpora import LabelledCorpus, corpus
+from transformer.data.corpora import HELD_OUT, LEARNS_FROM, Corpus, LabelledCorpus, PairCorpus, TextCorpus, corpus
 from transformer.evaluate import evaluating
 from transformer.model.masks import padding_mask
 from transformer.model.models import Transformer
 
 PINNED = ["I am cold.", "She is not as tall as her brother.", "Do you know where he lives?",
           "We have to go home before it gets dark."]
-LONGEST_PINNED = 24  # pieces
-SAMPLES = 4
 PINNED_TEXT = "First Citizen:\nBefore we proceed"
+SHORT_PINNED = 24  # pieces, of those chosen for the user
+LONGEST_PINNED = 32  # tokens a side, EOS included
+
+Pair = tuple[list[int], list[int]]  # source ids, target ids
 
 
 @dataclass(frozen=True)
@@ -32,8 +35,9 @@ class Task:
     batches: PairBatches | WindowBatches | LabelledBatches
     held_out: list[Batch]
     pinned: list[Batch]  # one sequence each
-    samples: list[tuple[str, str]]  # held-out texts, and what should be said of them
     about: dict[str, object]  # corpus, its hash, how much of it is used
+    corpus: Corpus = field(repr=False)
+    lengths: dict[str, np.ndarray] = field(repr=False)  # pieces of every training source and target, text, or line
 
 
 def _special_ids(tokenizer: tokenizers.Tokenizer) -> dict[str, int | None]:
@@ -44,17 +48,36 @@ def prepare(config: RunConfig, *, data_dir: Path | None = None, tokenizer: token
             source_tokenizer: tokenizers.Tokenizer | None = None) -> Task:
     """Read the corpus, train its tokenizer (or take the one given), and cut batches.
 
-    Raises ValueError where the corpus is missing, or nothing of it fits max_len.
+    Raises ValueError where the corpus is missing, broken or of another kind than the task learns from, where the model
+    has another shape than the task needs, or where nothing of the corpus fits max_len.
     """
+    task = config.train.task
+    make, kind, needs = {"translation": (_translation, PairCorpus, ("encoder", "decoder")),
+                         "language-model": (_language_model, TextCorpus, ("decoder",)),
+                         "classification": (_classification, LabelledCorpus, ("encoder",))}[task]
+    for stack in ("encoder", "decoder"):
+        layers = getattr(config.model, f"{stack}_layers")
+        if (layers > 0) != (stack in needs):
+            raise ValueError(f"{task} is learned by {' and '.join(needs)}, and this model has {layers} {stack} layers; "
+                             f"set {stack}_layers to {'1 or more' if stack in needs else 0}, or choose another task")
     found = corpus(config.train.corpus, data_dir=data_dir)
-    make = {"translation": _translation, "language-model": _language_model,
-            "classification": _classification}[config.train.task]
+    if not isinstance(found, kind):
+        what, names, ending = LEARNS_FROM[task]
+        raise ValueError(f"{found.name} has no {what}, which {task} learns from; set corpus to {', '.join(names)} or "
+                         f"the path of a {ending} file")
     return make(config, found, tokenizer, source_tokenizer)
 
 
-def _translation(config, found, tokenizer, source_tokenizer) -> Task:
+def _about(found: Corpus, tokenizer: tokenizers.Tokenizer, *, validation: int, held_out: bool,
+           **amounts: object) -> dict[str, object]:
+    """What a checkpoint says of its corpus; where nothing is held out, the loss to choose by is that of training."""
+    return {"corpus": found.name, "corpus_sha256": found.sha256, **amounts, "validation": validation,
+            **({} if held_out else {"validation_from": "train"}), "tokenizer_sha256": tokenizer.digest}
+
+
+def _translation(config: RunConfig, found: PairCorpus, tokenizer, source_tokenizer) -> Task:
     train = [(source, reference) for source, references in found.split("train") for reference in references]
-    held_out = [(source, references[0]) for source, references in found.split("validation")]
+    held_out = [(source, references[0]) for source, references in found.splits.get("validation", {}).items()]
     shared = config.model.src_vocab_size is None
     options = {"kind": config.train.tokenizer, "standardise": config.train.standardise, "seed": config.train.seed}
     if tokenizer is None:
@@ -68,53 +91,93 @@ def _translation(config, found, tokenizer, source_tokenizer) -> Task:
     config = config.set({"vocab_size": tokenizer.vocab_size, **special, "start_id": special["bos_id"],
                          **({} if shared else {"src_vocab_size": source_tokenizer.vocab_size})})
 
-    def encode(pairs: list[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
-        rows = zip(source_tokenizer.encode_batch([s for s, _ in pairs]), tokenizer.encode_batch([t for _, t in pairs]),
-                   strict=True)
+    def encode(pairs: list[tuple[str, str]]) -> list[Pair]:
+        return list(zip(source_tokenizer.encode_batch([s for s, _ in pairs]),
+                        tokenizer.encode_batch([t for _, t in pairs]), strict=True))
+
+    def fitting(rows: list[Pair]) -> list[Pair]:
         return [row for row in rows if max(map(len, row)) < config.model.max_len]  # EOS needs a place too
 
-    def batches(pairs: list[tuple[list[int], list[int]]]) -> PairBatches:
+    def batches(pairs: list[Pair]) -> PairBatches:
         return PairBatches(pairs, batch_tokens=config.train.batch_tokens, pad_id=special["pad_id"],
                            start_id=config.model.start_id, eos_id=special["eos_id"], seed=config.train.seed)
 
-    pairs = encode(train)
+    rows = encode(train)
+    pairs, others = fitting(rows), fitting(encode(held_out))
+    lengths = {side: np.array([len(row[at]) for row in rows]) for at, side in enumerate(("source", "target"))}
+    if not pairs:
+        longer = np.maximum(*lengths.values()) + 1
+        raise ValueError(f"none of the {len(rows):,} training pairs fits max_len {config.model.max_len}: the shortest "
+                         f"takes {longer.min():,} tokens; set max_len to {int(np.quantile(longer, 0.99)):,}, which "
+                         "takes in 99 of 100")
     watched = batches(pairs)
-    known = [(text, split[1][0]) for text in PINNED if (split := found.find(text))] or held_out[:4]
-    about = {"corpus": found.name, "corpus_sha256": found.sha256, "train_pairs": len(pairs),
-             "left_out": len(train) - len(pairs), "validation": len(held_out), "tokenizer_sha256": tokenizer.digest}
-    return Task(config, tokenizer, source_tokenizer, watched, batches(encode(held_out)).in_order(),
-                [watched.make([pair]) for pair in encode(known)], held_out[:SAMPLES], about)
+    pinned = encode(_pinned_pairs(config, found))
+    if config.train.pinned:
+        _check_pinned(config, [max(map(len, row)) + 1 for row in pinned])
+    elif not (pinned := fitting(pinned)):
+        short = [row for row in others or pairs if max(map(len, row)) <= SHORT_PINNED] or others or pairs
+        pinned = [(source[:LONGEST_PINNED - 1], target[:LONGEST_PINNED - 1]) for source, target in short[:4]]
+    about = _about(found, tokenizer, train_pairs=len(pairs), left_out=len(train) - len(pairs),
+                   validation=len(others or pairs[:HELD_OUT]), held_out=bool(others))
+    return Task(config, tokenizer, source_tokenizer, watched, batches(others or pairs[:HELD_OUT]).in_order(),
+                [watched.make([pair]) for pair in pinned], about, found, lengths)
 
 
-def _language_model(config, found, tokenizer, _) -> Task:
+def _pinned_pairs(config: RunConfig, found: PairCorpus) -> list[tuple[str, str]]:
+    """The user's own pinned sentences with the translation that is forced on the model, or those built in."""
+    if not config.train.pinned:
+        return [(text, split[1][0]) for text in PINNED if (split := found.find(text))]
+    pairs = []
+    for text in config.train.pinned:
+        source, tab, target = text.partition("\t")
+        known = found.find(source.strip())
+        if not tab and known is None:
+            raise ValueError(f"the pinned sentence {source!r} is not in {found.name}; give its translation after a tab")
+        pairs.append((source.strip(), target.strip() if tab else known[1][0]))
+    return pairs
+
+
+def _check_pinned(config: RunConfig, tokens: list[int]) -> None:
+    """Refuse pinned texts whose attention would be too large to record, by how many tokens they take."""
+    most = min(LONGEST_PINNED, config.model.max_len)
+    for text, count in zip(config.train.pinned, tokens, strict=True):
+        if not 1 <= count <= most:
+            raise ValueError(f"the pinned text {text!r} takes {count} tokens, and from 1 to {most} can be recorded; "
+                             f"{'shorten it' if count else 'give one that the tokenizer knows'}")
+
+
+def _language_model(config: RunConfig, found: TextCorpus, tokenizer, _) -> Task:
     text = found.split("train")
     if tokenizer is None:
         tokenizer = tokenizers.train(text.splitlines(keepends=True), kind=config.train.tokenizer, verbatim=True,
                                      vocab_size=config.model.vocab_size, seed=config.train.seed)
     special = _special_ids(tokenizer)
-    config = config.set({"vocab_size": tokenizer.vocab_size, **special, "start_id": tokenizer.encode("\n")[0]})
+    newline = tokenizer.encode("\n")[0]
+    config = config.set({"vocab_size": tokenizer.vocab_size, **special, "start_id": newline})
     options = {"batch_tokens": config.train.batch_tokens, "max_len": config.model.max_len, "seed": config.train.seed}
     ids, held_out = tokenizer.encode(text), tokenizer.encode(found.split("validation"))
-    pinned = torch.tensor([tokenizer.encode(PINNED_TEXT)[:min(32, config.model.max_len) + 1]])
-    about = {"corpus": found.name, "corpus_sha256": found.sha256, "train_tokens": len(ids), "validation": len(held_out),
-             "tokenizer_sha256": tokenizer.digest}
+    enough = len(held_out) > 1  # to predict one from another
+    others = held_out if enough else ids
+    pinned = tokenizer.encode_batch(config.train.pinned)
+    for begin, row in zip(config.train.pinned, pinned, strict=True):
+        if len(row) < 2:
+            raise ValueError(f"the pinned text {begin!r} is {len(row)} token, and at least 2 are needed; make it "
+                             "longer")
+    if not pinned:
+        built_in = tokenizer.encode(PINNED_TEXT) if config.train.corpus == "tiny-shakespeare" else []
+        pinned = [built_in if len(built_in) > 1 else others]
+    pinned = [torch.tensor([row[:min(LONGEST_PINNED, config.model.max_len) + 1]]) for row in pinned]
+    ends = np.flatnonzero(np.asarray([newline, *ids, newline]) == newline)
+    lines = np.diff(ends) - 1  # pieces between two newlines
+    about = _about(found, tokenizer, train_tokens=len(ids), validation=len(others), held_out=enough)
     return Task(config, tokenizer, tokenizer, WindowBatches(ids, **options),
-                WindowBatches(held_out, **options).in_order(),
-                [Batch(None, pinned[:, :-1], pinned[:, 1:], pinned.shape[1] - 1)],
-                _beginnings(found.split("validation"), config.model.max_len), about)
+                WindowBatches(others, **options).in_order(),
+                [Batch(None, row[:, :-1], row[:, 1:], row.shape[1] - 1) for row in pinned], about, found,
+                {"line": lines[lines > 0]})
 
 
-def _beginnings(text: str, max_len: int) -> list[tuple[str, str]]:
-    """Two places of a text, each as some of it and how it goes on."""
-    length = min(40, max_len // 2, len(text) // 4)
-    return [(text[at:at + length], text[at + length:at + 4 * length]) for at in (0, len(text) // 2)]
-
-
-def _classification(config, found, tokenizer, _) -> Task:
-    if not isinstance(found, LabelledCorpus):
-        raise ValueError(f"{found.name} has no classes to learn; set corpus to speakers or the path of a .tsv file")
+def _classification(config: RunConfig, found: LabelledCorpus, tokenizer, _) -> Task:
     train = found.split("train")
-    held_out = found.splits.get("validation") or train  # so few that none was held out
     if tokenizer is None:
         lines = [line for text, _ in train for line in text.splitlines()]
         tokenizer = tokenizers.train(lines, kind=config.train.tokenizer, vocab_size=config.model.vocab_size,
@@ -124,21 +187,31 @@ def _classification(config, found, tokenizer, _) -> Task:
                          "n_classes": len(found.classes)})
 
     def encode(items: list[tuple[str, str]]) -> list[tuple[list[int], int]]:
-        """As much of each text as the model reads; texts without a piece say nothing and are left out."""
         rows = tokenizer.encode_batch([text for text, _ in items])
-        return [(ids[:config.model.max_len], found.classes.index(label))
-                for ids, (_, label) in zip(rows, items, strict=True) if ids]
+        return [(ids, found.classes.index(label)) for ids, (_, label) in zip(rows, items, strict=True)]
+
+    def read(rows: list[tuple[list[int], int]]) -> list[tuple[list[int], int]]:
+        """As much of each text as the model reads; texts without a piece say nothing and are left out."""
+        return [(ids[:config.model.max_len], label) for ids, label in rows if ids]
 
     def batches(items: list[tuple[list[int], int]], word_dropout: float = 0.0) -> LabelledBatches:
         return LabelledBatches(items, batch_tokens=config.train.batch_tokens, pad_id=special["pad_id"],
                                unk_id=special["unk_id"], seed=config.train.seed, word_dropout=word_dropout)
 
-    texts, others = encode(train), encode(held_out)
-    pinned = [row for row in others if 4 <= len(row[0]) <= LONGEST_PINNED][:4] or others[:4]
-    about = {"corpus": found.name, "corpus_sha256": found.sha256, "classes": list(found.classes),
-             "train_texts": len(texts), "validation": len(others), "tokenizer_sha256": tokenizer.digest}
+    rows = encode(train)
+    texts, held_out = read(rows), read(encode(found.splits.get("validation", [])))
+    others = held_out or texts[:HELD_OUT]
+    if config.train.pinned:  # a text's class has no part in attention
+        pinned = [(tokenizer.encode(text), 0) for text in config.train.pinned]
+        _check_pinned(config, [len(ids) for ids, _ in pinned])
+    else:
+        pinned = [row for row in others if 4 <= len(row[0]) <= SHORT_PINNED][:4] or [
+            (ids[:LONGEST_PINNED], label) for ids, label in others[:4]]
+    about = _about(found, tokenizer, classes=list(found.classes), train_texts=len(texts), validation=len(others),
+                   held_out=bool(held_out))
     return Task(config, tokenizer, tokenizer, batches(texts, config.train.word_dropout), batches(others).in_order(),
-                [batches([row]).in_order()[0] for row in pinned], held_out[:SAMPLES], about)
+                [batches([row]).in_order()[0] for row in pinned], about, found,
+                {"text": np.array([len(ids) for ids, _ in rows])})
 
 
 @torch.no_grad()

@@ -24,7 +24,7 @@ from transformer.training.launch import ASKED_TO_STOP
 from transformer.training.optim import learning_rate, make_optimizers
 from transformer.training.process import identify
 from transformer.training.record import (
-    SAMPLES,
+    SAMPLES_FILE,
     WEIGHT_SNAPSHOTS,
     attention_steps,
     log_steps,
@@ -302,7 +302,7 @@ class Trainer:
         for key, value in plain.items():
             setattr(self, key, float("inf") if value is None else value)
         if self.first:
-            for name in ("metrics.jsonl", SAMPLES):
+            for name in ("metrics.jsonl", SAMPLES_FILE):
                 metrics.truncate(self.folder / name, self.step)
 
 

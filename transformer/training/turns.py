@@ -16,7 +16,7 @@ from pathlib import Path
 from transformer.training import metrics
 from transformer.training.process import running
 
-RECORD, TURN, LOCK = "launch.json", "turn", ".turns.lock"
+RECORD, TURN, LOCK, ASKED_TO_STOP = "launch.json", "turn", ".turns.lock", "stop"
 EVERY = 0.5  # seconds between two looks
 
 

@@ -1,0 +1,66 @@
+"""Train: choose a task, a model and a device, start, and watch the loss fall and heads form."""
+
+import streamlit as st
+
+from transformer.training.runs import find
+from ui import figures, owners
+from ui.address import Field, arrive_at, choice, leave_at
+from ui.forming import forming_fields, show_forming
+from ui.resources import ROOT, home
+from ui.training.form import TASKS, show_form
+from ui.training.overview import show_runs
+from ui.training.watch import find_run, show_run, show_said
+
+PAGE = "train"
+VIEWS = {"new": "New run", "watch": "Watch", "runs": "All runs"}
+SHIPPED = "checkpoints/"
+
+
+def optional(longest: int) -> Field:
+    return Field("", lambda value: value[:longest], lambda value: value or None)
+
+
+FIELDS = {
+    "view": choice("new", list(VIEWS)), "run": optional(80), "task": choice("translation", list(TASKS)),
+    "preset": optional(40), "key": optional(owners.LONGEST), **forming_fields(),
+    "over": Field([], lambda value: value.split(",")[:12], lambda names: ",".join(names) or None)}
+
+dark = st.context.theme.type == "dark"
+arrive_at(PAGE, FIELDS)
+owners.arrive_owner()
+state = st.session_state
+if wanted := state.pop(f"{PAGE}_next_view", None):
+    state[f"{PAGE}_view"] = wanted
+
+st.title("Train", anchor=False)
+st.segmented_control("What to do", list(VIEWS), format_func=VIEWS.get, key=f"{PAGE}_view", required=True,
+                     label_visibility="collapsed")
+if owners.is_teacher():
+    allowed = owners.starting_allowed()
+    st.toggle("Others may start runs", allowed, key=f"{PAGE}_allowed",
+              on_change=lambda: owners.allow_starting(state[f"{PAGE}_allowed"]))
+    st.caption("You came with the teacher's key: you can stop, rename and delete every run.")
+show_said(PAGE)
+if state[f"{PAGE}_view"] == "new":
+    show_form(PAGE, dark=dark)
+elif state[f"{PAGE}_view"] == "runs":
+    show_runs(PAGE, dark=dark)
+else:
+    shipped = [f"{SHIPPED}{folder.name}" for folder in sorted((ROOT / "checkpoints").iterdir())
+               if (folder / "attention").is_dir()]
+    names = [folder.name for folder in find(home() / "runs")] + shipped
+    if (name := state[f"{PAGE}_run"]) and name not in names:
+        st.error(figures.markdown_text(f"There is no run {name} here any more. Choose another, or start one."))
+        state[f"{PAGE}_run"] = ""
+    if state[f"{PAGE}_run"] not in names:
+        state[f"{PAGE}_run"] = names[0]
+    st.selectbox("Run", names, key=f"{PAGE}_run",
+                 help="Runs, the newest first, and the checkpoints that come with Heads Up.")
+    chosen = state[f"{PAGE}_run"]
+    if chosen.startswith(SHIPPED):
+        st.caption("This checkpoint comes with Heads Up. What its heads did while it was trained was recorded.")
+        show_forming(PAGE, ROOT / chosen, dark=dark)
+    elif (folder := find_run(chosen)) is not None:
+        show_run(PAGE, folder, dark=dark)
+state[f"{PAGE}_key"] = state.get("owner_key") or ""
+leave_at(PAGE, FIELDS)

@@ -1,0 +1,314 @@
+"""The Train page, without a browser: what is started, watched, stopped, and by whom."""
+
+import json
+import os
+import time
+
+import orjson
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from transformer.training import metrics
+from transformer.training.launch import alive, stop
+from transformer.training.process import identify
+from transformer.training.runs import describe
+from ui import owners
+
+PAGE = "train"
+CONFIG = {"model": {"encoder_layers": 2, "decoder_layers": 2, "d_model": 64, "n_heads": 4},
+          "train": {"task": "translation", "corpus": "eng-fra"}}
+
+
+def run(at: AppTest) -> AppTest:
+    at.run()
+    assert not at.exception, at.exception[0].message
+    return at
+
+
+def press(at: AppTest, name: str) -> AppTest:
+    at.button(key=f"{PAGE}_{name}").click()
+    return run(at)
+
+
+@pytest.fixture
+def watch(visit):
+    return lambda name, **params: visit(PAGE, view="watch", run=name, **params)
+
+
+@pytest.fixture
+def make(home):
+    """Writes a run folder: make("mine", state="stopped", owner=digest, rows=[...])."""
+
+    def make(name, *, state="finished", owner=None, rows=(), alive=False, **status):
+        folder = home / "runs" / name
+        folder.mkdir(parents=True)
+        metrics.write_json(folder / "config.json", CONFIG)
+        metrics.write_json(folder / "status.json", {"state": state, "step": 30, "steps": 40, "why": None, **status})
+        about = {"owner": owner, "ticket": 1, "time": time.time(), "devices": []}
+        metrics.write_json(folder / "launch.json", about | (identify(os.getpid()) if alive else {}))
+        (folder / "metrics.jsonl").write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+        return folder
+
+    return make
+
+
+def rows(count):
+    return [{"step": 10 * i, "seconds": float(i), "loss": 3 - i / 10, "lr": 0.1, "grad_norm": 1.0,
+             "tokens_per_sec": 900.0} for i in range(1, count + 1)]
+
+
+def texts(at, kind):
+    return [element.value for element in getattr(at, kind)]
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    path = tmp_path / "sentences.csv"
+    path.write_text("text,label\nthis is awesome,positive\ni hated it,negative\n")
+    return path
+
+
+def test_the_page_opens_on_a_new_run(visit):
+    at = visit(PAGE)
+    assert at.title[0].value == "Train"
+    assert at.selectbox(key=f"{PAGE}_preset").value == "translate"
+    assert not at.error
+    assert at.button(key=f"{PAGE}_start").disabled is False
+
+
+@pytest.mark.parametrize(("task", "presets"), [
+    ("translation", ["paper-base", "annotated", "postnorm-small", "word-level", "translate"]),
+    ("language-model", ["gpt-lab", "gpt2", "shakespeare"]), ("classification", ["pooled-classifier", "sentiment"])])
+def test_every_preset_is_offered_for_its_task(visit, task, presets):
+    at = visit(PAGE, task=task)
+    assert at.selectbox(key=f"{PAGE}_preset").options == presets
+    for name in presets:
+        at.selectbox(key=f"{PAGE}_preset").select(name)
+        run(at)
+        assert not at.error, name
+        assert f"--preset {name}" in at.code[0].value
+
+
+def test_a_setting_that_does_not_fit_is_said_and_nothing_can_be_started(visit):
+    at = visit(PAGE)
+    at.number_input(key=f"{PAGE}_translate_n_heads").set_value(7)
+    run(at)
+    assert "does not divide" in texts(at, "error")[0]
+    assert f"{PAGE}_start" not in {button.key for button in at.button}
+    at.number_input(key=f"{PAGE}_translate_n_heads").set_value(8)
+    at.text_area(key=f"{PAGE}_translate_other").set_value("nonsense=3")
+    run(at)
+    assert "unknown setting nonsense" in texts(at, "error")[0]
+    at.text_area(key=f"{PAGE}_translate_other").set_value("accumulate=4")
+    run(at)
+    assert not at.error
+    assert "--set n_heads=8 --set accumulate=4" in at.code[0].value
+
+
+@pytest.mark.parametrize(("name", "why"), [("", "has no name"), ("../../etc", "something else")])
+def test_a_name_that_is_none_starts_nothing(visit, home, name, why):
+    at = visit(PAGE)
+    at.text_input(key=f"{PAGE}_name").set_value(name)
+    press(run(at), "start")
+    assert why in texts(at, "error")[0]
+    assert not (home / "runs").exists() or not list((home / "runs").glob("[!.]*"))
+
+
+def test_a_run_is_started_watched_stopped_and_gone_on_with(visit, home, corpus):
+    at = visit(PAGE, task="classification", preset="sentiment")
+    at.text_area(key=f"{PAGE}_sentiment_other").set_value(f"corpus={corpus}")
+    at.number_input(key=f"{PAGE}_sentiment_steps").set_value(100_000)
+    at.text_input(key=f"{PAGE}_name").set_value("mine")
+    press(run(at), "start")
+    folder = home / "runs" / "mine"
+    try:
+        assert not at.error
+        assert (at.query_params["view"], at.query_params["run"]) == ("watch", "mine")
+        assert json.loads((folder / "launch.json").read_text())["owner"] == owners.digest(at.query_params["key"])
+        wait(lambda: describe(folder).now.state == "running" and metrics.last(folder / "metrics.jsonl"))
+        run(at)
+        assert {"Training loss", "Texts a second"} <= {metric.label for metric in at.metric}
+        press(at, "stop")
+        wait(lambda: not alive(folder))
+        run(at)
+        assert "It was stopped, and saved" in texts(at, "info")[0]
+        press(at, "resume")
+        wait(lambda: describe(folder).now.state == "running")
+        press(run(at), "stop")
+        wait(lambda: not alive(folder))
+    finally:
+        stop(folder)
+
+
+def wait(condition, *, seconds=100):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_with_no_run_the_shipped_checkpoints_can_be_watched(visit):
+    at = visit(PAGE, view="watch")
+    assert at.selectbox(key=f"{PAGE}_run").options == ["checkpoints/classify", "checkpoints/translate",
+                                                       "checkpoints/write"]
+    assert "comes with Heads Up" in texts(at, "caption")[0]
+
+
+@pytest.mark.parametrize("name", ["nowhere", "../../etc", "checkpoints/../../x", "a" * 5_000, "<b>x</b>"])
+def test_a_run_that_is_not_there_is_said(watch, make, name):
+    make("mine")
+    at = watch(name)
+    assert "There is no run" in texts(at, "error")[0]
+    assert at.selectbox(key=f"{PAGE}_run").value == "mine"
+
+
+@pytest.mark.parametrize(("state", "said"), [
+    ("failed", "It failed: the loss is nan."), ("stopped", "It had saved nothing yet"),
+    ("running", "The process ended without a word")])
+def test_how_a_run_ended_and_what_can_be_done_is_said(watch, make, state, said):
+    make("mine", state=state, why="the loss is nan" if state == "failed" else None)
+    at = watch("mine")
+    assert said in " ".join(texts(at, "error") + texts(at, "info")).replace("\\", "")
+    assert not at.button(key=f"{PAGE}_resume").disabled  # nobody's, and this computer's
+
+
+def test_the_numbers_of_now_are_those_of_the_file(watch, make):
+    make("mine", state="stopped", rows=rows(3), best=2.5)
+    at = watch("mine")
+    shown = {metric.label: metric.value for metric in at.metric}
+    assert shown == {"Training loss": "2.7000", "Best held-out loss": "2.5000", "Tokens a second": "900",
+                     "Trained for": "3.0 s"}
+
+
+def test_damaged_metrics_do_not_stop_the_page(watch, make):
+    folder = make("mine", rows=rows(2))
+    with open(folder / "metrics.jsonl", "ab") as file:
+        file.write(b'\xff\xfe{"step": 30, "loss": \n{"step": "x"}\n{"step": 40, "lo')
+    (folder / "samples.jsonl").write_bytes(b'{"step": 1, "samples": 3}\n{"samples": [{}]}\nx')
+    at = watch("mine")
+    assert at.metric[0].value == "2.8000"
+
+
+def test_somebody_elses_run_can_be_watched_and_not_touched(watch, make):
+    make("theirs", owner=owners.digest("another key"), alive=True, state="running")
+    at = watch("theirs", key="my own key")
+    assert at.button(key=f"{PAGE}_stop").disabled
+    assert "Only whoever started this run, and the teacher" in " ".join(texts(at, "caption"))
+
+
+def test_the_owner_comes_back_by_the_link(watch, make):
+    make("mine", owner=owners.digest("my own key"), state="stopped")
+    assert not watch("mine", key="my own key").button(key=f"{PAGE}_resume").disabled
+    assert watch("mine").button(key=f"{PAGE}_resume").disabled
+
+
+def test_the_teacher_controls_all_and_can_stop_new_runs(visit, watch, make, home):
+    make("theirs", owner=owners.digest("another key"), state="stopped")
+    key = owners.teacher_key()
+    assert (home / "teacher.key").stat().st_mode & 0o077 == 0
+    at = watch("theirs", teacher=key)
+    assert not at.button(key=f"{PAGE}_resume").disabled
+    assert "teacher" not in at.query_params  # what is shown to a class does not show the key
+    at.toggle(key=f"{PAGE}_allowed").set_value(False)
+    run(at)
+    student = visit(PAGE)
+    assert student.button(key=f"{PAGE}_start").disabled
+    assert "The teacher has stopped new runs" in texts(student, "warning")[0]
+    at.toggle(key=f"{PAGE}_allowed").set_value(True)
+    run(at)
+    assert not visit(PAGE).button(key=f"{PAGE}_start").disabled
+
+
+@pytest.mark.parametrize("key", ["", "wrong", "x" * 500, "ключ"])
+def test_a_wrong_teacher_key_opens_nothing(watch, make, key):
+    make("theirs", owner=owners.digest("another key"), state="stopped")
+    at = watch("theirs", teacher=key)
+    assert at.button(key=f"{PAGE}_resume").disabled
+    assert f"{PAGE}_allowed" not in {toggle.key for toggle in at.toggle}
+
+
+def test_all_runs_are_listed_with_how_they_stand(visit, make):
+    make("done", rows=rows(3), best=2.0, owner=owners.digest("k"))
+    make("broken", state="failed", why="out of luck")
+    at = visit(PAGE, view="runs", key="k")
+    (table,) = [element.value for element in at.get("html") if 'aria-label="Runs"' in element.value]
+    assert "<td class=\"text\">done</td><td class=\"text\">Finished</td>" in table
+    assert "Failed" in table
+    assert "2.0000" in table
+    assert "yours" in table
+    at.multiselect(key=f"{PAGE}_over").set_value(["done", "broken"])
+    run(at)
+    assert at.query_params["over"] == "done,broken"
+
+
+def test_without_runs_the_list_says_how_to_start_one(visit):
+    assert "No run has been started yet" in texts(visit(PAGE, view="runs"), "info")[0]
+
+
+def test_a_run_is_renamed_kept_and_deleted(watch, make, home):
+    make("mine", state="stopped")
+    at = watch("mine")
+    at.text_input(key=f"{PAGE}_mine_rename_to").set_value("better")
+    press(run(at), "rename")
+    assert (home / "runs" / "better").is_dir()
+    assert at.query_params["run"] == "better"
+    press(at, "delete")
+    assert not (home / "runs" / "better").exists()
+    assert "better is deleted" in " ".join(texts(at, "success"))
+
+
+def test_so_many_runs_at_once_are_somebodys_limit(visit, make):
+    for name in "abc":
+        make(name, state="running", owner=owners.digest("k"), alive=True)
+    at = visit(PAGE, key="k")
+    press(at, "start")
+    assert "3 of your runs are queued or training, at most 3" in texts(at, "error")[0]
+
+
+def test_a_run_that_is_kept_is_offered_by_the_pages_it_fits(watch, visit, home, corpus):
+    import torch
+
+    from transformer.presets import preset
+    from transformer.training.trainer import Trainer
+
+    config = preset("sentiment").set({"corpus": str(corpus), "steps": 10, "eval_every": 5})
+    Trainer(home / "runs" / "mine", config, device=torch.device("cpu")).run()
+    at = watch("mine")
+    offered = visit("classify").selectbox(key="classify_checkpoint").options
+    assert [option.split("@")[0] for option in offered] == ["classify"]
+    at.text_input(key=f"{PAGE}_mine_promote_as").set_value("two-words")
+    press(run(at), "promote")
+    assert "two-words is now on offer" in texts(at, "success")[0].replace("\\", "")
+    offered = visit("classify").selectbox(key="classify_checkpoint").options
+    assert [option.split("@")[0] for option in offered] == ["classify", "two-words"]
+    press(at, "promote")
+    assert "there is a checkpoint two-words already" in texts(at, "error")[0].replace("\\", "")
+
+
+def test_without_tensorboard_the_mirror_is_refused_before_the_start(visit, monkeypatch):
+    monkeypatch.setattr("ui.training.form.find_spec", lambda name: None)
+    at = visit(PAGE)
+    at.toggle(key=f"{PAGE}_translate_tensorboard").set_value(True)
+    run(at)
+    assert "pip install -r requirements/tensorboard.txt" in texts(at, "error")[0]
+    assert f"{PAGE}_start" not in {button.key for button in at.button}
+
+
+def test_a_cluster_is_a_device_where_one_is_configured(visit, home, monkeypatch):
+    asked = []
+    monkeypatch.setattr("ui.training.form.cluster_offered", lambda: "http://head:8265")
+    monkeypatch.setattr("ui.training.form.cluster.submit", lambda folder, arguments, **options: asked.append(
+        (folder.name, arguments, options)))
+    at = visit(PAGE)
+    at.selectbox(key=f"{PAGE}_device").select("cluster")
+    run(at)
+    at.number_input(key=f"{PAGE}_processes_cluster").set_value(4)
+    run(at)
+    assert "--cluster --processes 4" in at.code[0].value
+    press(at, "start")
+    ((name, arguments, options),) = asked
+    assert (name, arguments) == ("translate", ["--preset", "translate"])
+    assert options == {"processes": 4, "owner": owners.digest(at.query_params["key"])}
+    monkeypatch.undo()
+    assert "cluster" not in visit(PAGE).selectbox(key=f"{PAGE}_device").options
+

@@ -1,0 +1,195 @@
+"""The Train page in a real browser: a small run from the first press to the last, and curves that grow."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import orjson
+import pytest
+from playwright.sync_api import expect
+
+from transformer.training import metrics
+from transformer.training.launch import alive, progress, stop
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = "train"
+STATE = re.compile(r"Queued|Starting|Training|Finished|Stopped|Failed|Died")
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A server of this test's own, which it may kill: server() starts it anew on the same port."""
+    started = []
+    environment = os.environ | {"STREAMLIT_SERVER_HEADLESS": "true", "HEADSUP_HOME": str(tmp_path / "home"),
+                                "OMP_NUM_THREADS": "1"}
+
+    def server():
+        log = tmp_path / f"log-{len(started)}.txt"
+        port = re.search(r":(\d+)", started[0][1])[1] if started else "0"
+        with log.open("w") as output:
+            process = subprocess.Popen([sys.executable, "ui/serve.py", "--port", port], cwd=ROOT, env=environment,
+                                       stdout=output, stderr=subprocess.STDOUT)
+        end = time.monotonic() + 120
+        while not (found := re.search(r"http://[\w.:]+", log.read_text())):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        started.append((process, found[0], log))
+        return process, found[0], log.read_text()
+
+    yield server
+    for process, _, _ in started:
+        process.kill()
+        process.wait()
+    for folder in (tmp_path / "home" / "runs").glob("[!.]*"):
+        stop(folder)
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("".join(f"The {adjective} {animal} {verb} the house.\n" for adjective in ("old", "new", "red")
+                            for animal in ("dog", "cat", "hen") for verb in ("sees", "likes", "leaves")) * 20)
+    return path
+
+
+def points(page):
+    """How many points of the training loss the curves have drawn."""
+    return int(page.locator(".run-curves").get_attribute("data-points"))
+
+
+def until(page, condition, *, seconds=100):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        page.wait_for_timeout(100)
+
+
+def fill(page, settle, label, value):
+    box = page.get_by_label(label, exact=True)
+    box.fill(value)
+    box.press("Enter")
+    settle(page)
+
+
+def test_a_run_is_started_watched_through_a_reload_and_a_killed_server_stopped_and_gone_on_with(
+        server, corpus, page, settle, tmp_path, address):
+    process, url, _ = server()
+    page.goto(f"{url}/train?task=language-model&preset=shakespeare", wait_until="domcontentloaded")
+    settle(page)
+    page.get_by_text("Sizes and training").click()
+    for label, value in (("d_model", "16"), ("n_heads", "2"), ("decoder_layers", "2"), ("d_ff", "16"),
+                         ("max_len", "32"), ("steps", "50000"), ("batch_tokens", "64"), ("eval_every", "100"),
+                         ("save_every", "20")):
+        fill(page, settle, label, value)
+    other = page.get_by_role("textbox", name="Any other setting, one a line")
+    other.fill(f"corpus={corpus}")
+    other.press("Control+Enter")
+    settle(page)
+    fill(page, settle, "Name of the run", "small")
+    page.get_by_role("button", name="Start", exact=True).click()
+    folder = tmp_path / "home" / "runs" / "small"
+    page.locator(".run-curves canvas").wait_for()
+    until(page, lambda: points(page) >= 3)
+    assert address(page)["run"] == "small"
+    key = address(page)["key"]
+
+    page.reload(wait_until="domcontentloaded")
+    page.locator(".run-curves canvas").wait_for()
+    drawn = points(page)
+    assert drawn >= 3
+    until(page, lambda: points(page) > drawn)
+
+    process.kill()
+    process.wait()
+    step = progress(folder).step
+    until(page, lambda: progress(folder).step > step)  # nobody watches, and it goes on
+    server()
+    page.goto(f"{url}/train?view=watch&run=small", wait_until="domcontentloaded")
+    page.locator(".run-curves canvas").wait_for()
+    button = page.get_by_role("button", name="Stop", exact=True)
+    expect(button).to_be_enabled()  # the browser has kept the key
+    assert page.evaluate("localStorage.getItem('heads-up-key')") == key
+    until(page, lambda: points(page) > drawn)
+    button.click()
+    expect(page.get_by_text("Stopped", exact=True)).to_be_visible()
+    assert not alive(folder)
+    drawn = points(page)
+    page.get_by_role("button", name="Resume", exact=True).click()
+    expect(page.get_by_text("Training", exact=True)).to_be_visible()
+    until(page, lambda: points(page) > drawn)
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.get_by_text("Stopped", exact=True)).to_be_visible()
+    steps = [row["step"] for row in metrics.read(folder / "metrics.jsonl") if "loss" in row]
+    assert steps == sorted(set(steps))
+    assert points(page) == len(steps)
+
+
+def test_somebody_else_sees_the_run_and_cannot_stop_it(server, page, visitor, settle, tmp_path):
+    _, url, _ = server()
+    folder = tmp_path / "home" / "runs" / "theirs"
+    folder.mkdir(parents=True)
+    sleeper = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
+    from transformer.training.process import identify
+
+    metrics.write_json(folder / "launch.json", identify(sleeper.pid) | {"owner": "0" * 32, "ticket": 1})
+    metrics.write_json(folder / "config.json", {})
+    metrics.write_json(folder / "status.json", {"state": "running", "step": 0, "steps": 9})
+    try:
+        page.goto(f"{url}/train?view=watch&run=theirs", wait_until="domcontentloaded")
+        expect(settle(page).get_by_role("button", name="Stop", exact=True)).to_be_disabled()
+        key = (tmp_path / "home" / "teacher.key").read_text().strip()
+        page.goto(f"{url}/train?view=watch&run=theirs&teacher={key}", wait_until="domcontentloaded")
+        expect(settle(page).get_by_role("button", name="Stop", exact=True)).to_be_enabled()
+        assert key not in page.url
+    finally:
+        os.kill(sleeper.pid, signal.SIGKILL)
+        sleeper.wait()
+
+
+def write_run(home, name, count):
+    folder = home / "runs" / name
+    folder.mkdir(parents=True)
+    metrics.write_json(folder / "config.json", {"model": {}, "train": {"task": "language-model"}})
+    metrics.write_json(folder / "status.json", {"state": "finished", "step": 10 * count, "steps": 10 * count})
+    add(folder, 1, count)
+    return folder
+
+
+def add(folder, first, last):
+    with open(folder / "metrics.jsonl", "ab") as file:
+        for i in range(first, last + 1):
+            file.write(orjson.dumps({"step": 10 * i, "seconds": i / 2, "loss": 4 / (1 + i / 1000), "lr": 1e-3,
+                                     "grad_norm": 1.0, "tokens_per_sec": 5e3}) + b"\n")
+
+
+def test_the_curves_say_the_numbers_of_the_file_under_the_pointer_and_the_keys(server, page, settle, tmp_path):
+    write_run(tmp_path / "home", "long", 5_000)
+    write_run(tmp_path / "home", "short", 100)
+    _, url, _ = server()
+    page.goto(f"{url}/train?view=runs&over=long,short", wait_until="domcontentloaded")
+    page.locator(".run-curves canvas").wait_for()
+    settle(page)
+    assert points(page) == 5_100
+    readout = page.locator(".run-curves .readout")
+    assert readout.text_content().splitlines()[0].startswith("long: step 50,000 · loss 0.6667 ·")
+    canvas = page.locator(".run-curves canvas")
+    canvas.focus()
+    page.keyboard.press("Home")
+    assert readout.text_content().splitlines()[0].startswith("long: step 10 · loss 3.996 ·")
+    page.keyboard.press("End")
+    assert "short: step 1,000 · loss 3.636" in readout.text_content()
+    box = canvas.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 150)
+    step = int(re.search(r"long: step ([\d,]+)", readout.text_content())[1].replace(",", ""))
+    loss = float(re.search(r"loss ([\d.]+)", readout.text_content())[1])
+    assert 20_000 < step < 30_000
+    assert loss == pytest.approx(4 / (1 + step / 10_000), rel=1e-3)
+    page.get_by_role("button", name="long", exact=True).last.click()
+    assert points(page) == 100
+    assert json.loads((tmp_path / "home" / "runs" / "long" / "status.json").read_text())["steps"] == 50_000

@@ -1,0 +1,152 @@
+"""Runs on a real Ray head: they look like any other, are stopped, go on, and say what went wrong."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from transformer.config import RunConfig
+from transformer.training import cluster, jobs, launch, metrics
+from transformer.training.process import running
+from transformer.training.trainer import Trainer
+
+ROOT = Path(__file__).resolve().parents[2]
+LONG = ["--steps", "100000", "--set", "eval_every=1000", "--set", "save_every=100000"]
+
+
+def until(condition, *, seconds=200):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"it did not happen in {seconds:.0f} seconds"
+        time.sleep(0.2)
+
+
+def command(*words):
+    return subprocess.run([sys.executable, "-m", "transformer", *map(str, words)], cwd=ROOT, capture_output=True,
+                          text=True, timeout=250, env=os.environ | {"COLUMNS": "200"})
+
+
+def asked_for(corpus, *more):
+    return ["--preset", "sentiment", "--set", f"corpus={corpus}", *more]
+
+
+def ended(run, *, seconds=200):
+    until(lambda: not launch.progress(run).under_way, seconds=seconds)
+    return launch.progress(run)
+
+
+def trains(run):
+    return metrics.last(run / "metrics.jsonl").get("step", 0) >= 10
+
+
+def losses(run, name):
+    return [row[name] for row in metrics.read(run / "metrics.jsonl") if name in row]
+
+
+def test_two_workers_train_a_run_that_looks_like_any_other(corpus, tmp_path):
+    run, began = tmp_path / "runs" / "two", time.monotonic()
+    given = command("train", "--cluster", "--processes", 2, "--out", run, *asked_for(corpus, "--steps", "60"))
+    assert given.returncode == 0, given.stderr
+    until(lambda: trains(run) or not launch.progress(run).under_way)
+    print(f"\nthe first metric comes {time.monotonic() - began:.1f} s after submitting")
+    followed = command("follow", run)
+    assert followed.returncode == 0, followed.stdout + followed.stderr
+    assert followed.stdout.splitlines()[-1] == "two finished at step 60 of 60"
+    assert "2 workers on cpu, from step 0 of 60" in followed.stdout
+    status, about = (metrics.read_json(run / name) for name in ("status.json", "launch.json"))
+    assert (status["state"], status["world_size"], "pid" in about) == ("finished", 2, False)
+    alone = tmp_path / "alone"
+    config = RunConfig.model_validate(metrics.read_json(run / "config.json"))
+    Trainer(alone, config, device=torch.device("cpu")).run()
+    for name in ("loss", "validation_loss"):
+        assert losses(run, name) == pytest.approx(losses(alone, name), rel=2e-4)
+    until(lambda: cluster.status(run).status == "SUCCEEDED")
+    assert "finished at step 60" in cluster.logs(run)
+    assert not (run / ".ray").exists()
+
+
+def test_a_run_is_stopped_half_way_and_goes_on_to_its_end(corpus, tmp_path):
+    run = tmp_path / "runs" / "long"
+    cluster.submit(run, asked_for(corpus, *LONG), processes=2, owner="me")
+    until(lambda: trains(run))
+    with pytest.raises(ValueError, match="long is under way; stop it first"):
+        launch.resume(run)
+    stopped = command("stop", run)
+    assert stopped.returncode == 0, stopped.stderr
+    at = metrics.read_json(run / "status.json")["step"]
+    assert stopped.stdout.splitlines()[-1] == f"long stopped at step {at:,} of 100,000"
+    assert 0 < at < 100_000
+    assert command("stop", run).stdout == f"{run} has ended already\n"
+    again = command("train", "--cluster", "--resume", "--out", run, "--steps", at + 40)
+    assert again.returncode == 0, again.stderr
+    now = ended(run)
+    assert (now.state, now.step) == ("finished", at + 40)
+    steps = [row["step"] for row in metrics.read(run / "metrics.jsonl") if "loss" in row]
+    assert steps == [*range(10, at + 40, 10), at + 40]
+    assert launch.record(run)["owner"] == "me"
+
+
+def test_a_run_stopped_by_ray_itself_saves(corpus, tmp_path):
+    run = tmp_path / "runs" / "ended"
+    cluster.submit(run, asked_for(corpus, *LONG))
+    until(lambda: trains(run))
+    jobs.configured().stop(launch.record(run)["job"])
+    now = ended(run)
+    assert now.state == "stopped"
+    assert (run / "last" / "manifest.json").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there a worker's pid is told apart from any other")
+def test_a_killed_worker_ends_the_run_and_leaves_no_other_behind(corpus, tmp_path, head):
+    run = tmp_path / "runs" / "killed"
+    cluster.submit(run, asked_for(corpus, *LONG, "--set", "eval_every=20"), processes=2)
+    until(lambda: trains(run))
+    worker = running(metrics.read_json(run / "status.json"))
+    assert worker in head.processes()
+    os.kill(worker, signal.SIGKILL)
+    until(lambda: cluster.status(run).ended)
+    now = launch.progress(run)
+    assert now.state == "failed"
+    assert now.why.startswith("a worker ended without a word: it was killed")
+    assert launch.log_tail(run, lines=1) == f"error: {now.why}"
+    until(lambda: not [pid for pid in head.processes() if "RayTrainWorker" in Path(f"/proc/{pid}/cmdline").read_text()])
+
+
+def test_a_folder_that_the_cluster_does_not_see_is_said(corpus, tmp_path, monkeypatch):
+    made = cluster._entrypoint
+    monkeypatch.setattr(cluster, "_entrypoint", lambda folder, job: made(Path("/nowhere") / folder.name, job))
+    run = tmp_path / "runs" / "unseen"
+    cluster.submit(run, asked_for(corpus))
+    now = ended(run)
+    assert now.state == "failed"
+    assert now.why.startswith("the cluster does not see /nowhere/unseen; put runs on a disk that both sides have")
+
+
+def test_a_python_that_the_cluster_does_not_have_is_said(corpus, tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADSUP_CLUSTER_PYTHON", "/nowhere/python")
+    run = tmp_path / "runs" / "python"
+    cluster.submit(run, asked_for(corpus))
+    now = ended(run)
+    assert now.state == "failed"
+    assert now.why.startswith("the cluster's head does not have that Python; set HEADSUP_CLUSTER_PYTHON")
+
+
+def test_more_processes_than_the_cluster_has_are_said(corpus, tmp_path):
+    run = tmp_path / "runs" / "many"
+    cluster.submit(run, asked_for(corpus), processes=64)
+    now = ended(run)
+    assert (now.state, now.why) == ("failed", "the cluster has 2 CPUs, and 64 processes need 64; ask for fewer, or add "
+                                              "machines")
+
+
+def test_a_wrong_token_submits_nothing(corpus, tmp_path, monkeypatch, head):
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "f" * 32)
+    run = tmp_path / "runs" / "refused"
+    with pytest.raises(ValueError, match=f"the cluster at {head.address} refuses the token"):
+        cluster.submit(run, asked_for(corpus))
+    assert not run.exists()

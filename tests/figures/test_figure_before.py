@@ -1,0 +1,94 @@
+"""What is drawn before a run: amounts as they are, lengths where they lie, samples without any markup of theirs."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from ui.figures import amount_bars, describe_amounts, describe_lengths, length_histogram, sample_card, share_bar
+from ui.figures.palette import INK
+
+SIDES = {"source": {"first": 2, "width": 1, "counts": [4, 0, 6], "median": 4.0, "longest": 4},
+         "target": {"first": 3, "width": 2, "counts": [7, 3], "median": 3.5, "longest": 6}}
+PART = {"text": "I <b>am</b>\n  cold", "cut": False, "pieces": ["▁I", "<b>", "\n", "▁cold"], "ids": [7, 1, 9, 12],
+        "unknown": [1], "back": "I ⁇ cold", "same": False, "why": "unknown pieces"}
+
+
+class Cells(HTMLParser):
+    """The text of each tag that was opened, by its name, and the classes of spans."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.texts, self.classes, self.open = {}, [], []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+        if tag == "span":
+            self.classes.append(dict(attrs).get("class"))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] != "style":
+            self.texts.setdefault(self.open[-1], []).append(data)
+
+
+def test_a_bar_is_cut_into_the_shares_it_names():
+    bar = share_bar({"train": 150, "<validation>": 30, "test": 20}, unit="texts", title="Parts")
+    assert [float(share) for share in re.findall(r"flex:([\d.]+)", bar)] == [0.75, 0.15, 0.1]
+    assert re.findall(r"</b>([^<]+)</li>", bar) == ["train: 150 (75.0%)", "&lt;validation&gt;: 30 (15.0%)",
+                                                    "test: 20 (10.0%)"]
+    assert len(set(re.findall(r"background:(#\w+)", bar))) == 3
+    assert "0.0%" in share_bar({"train": 0}, unit="texts", title="Parts")
+    assert describe_amounts({"train": 1500, "test": 2}, what="Parts") == "Parts: train 1,500, test 2."
+
+
+def test_bars_are_as_long_as_their_amounts_and_say_what_they_are_told_to():
+    chart = amount_bars({"encoder": 20.0, "decoder": 0.0}, shown={"encoder": "20 MB", "decoder": "0"}, title="Memory")
+    assert [(row["name"], row["value"], row["shown"]) for row in chart["data"]["values"]] == [
+        ("encoder", 20.0, "20 MB"), ("decoder", 0.0, "0")]
+    assert chart["layer"][0]["encoding"]["x"]["scale"]["domain"][1] > 20
+    assert describe_amounts({"a": 1}, shown={"a": "1 B"}, what="M") == "M: a 1 B."
+    assert amount_bars({"a": 0}, shown={"a": "0"}, title="")["layer"][0]["encoding"]["x"]["scale"]["domain"][1] > 0
+
+
+def test_lengths_lie_where_their_bins_begin_and_end_on_the_axis():
+    chart = length_histogram(SIDES, max_len=5, title="Lengths")
+    found = {side: [(row["pieces"], row["count"]) for row in chart["data"]["values"] if row["side"] == side]
+             for side in SIDES}
+    assert found == {"source": [(2, 4), (3, 0), (4, 6), (5, 0)], "target": [(3, 7), (5, 3), (7, 0)]}
+    assert [row["bin"] for row in chart["data"]["values"] if row["side"] == "target"][:2] == ["3 to 4", "5 to 6"]
+    assert "source half at most 4, longest 4; target half at most 3.5, longest 6. max_len is 5." in (
+        describe_lengths(SIDES, max_len=5))
+
+
+@pytest.mark.parametrize(("max_len", "drawn"), [(5, True), (7, True), (256, False), (None, False)])
+def test_max_len_is_drawn_where_it_lies_among_the_lengths(max_len, drawn):
+    chart = length_histogram(SIDES, max_len=max_len, title="Lengths")
+    assert (len(chart["layer"]) == 3) == drawn
+    assert not drawn or chart["layer"][1]["data"]["values"][0]["pieces"] == max_len
+
+
+def test_a_sample_shows_text_pieces_ids_and_what_comes_back_and_interprets_none_of_it():
+    parts = {"source": PART, "target": PART | {"same": True, "why": None, "cut": True}}
+    card = sample_card(parts, label="a <i>class</i>")
+    cells = Cells(card)
+    assert cells.texts["dt"] == ["Source", "Pieces, ids", "Back again", "Target", "Pieces, ids", "Back again", "Class"]
+    assert cells.texts["small"] == ["7", "1", "9", "12"] * 2
+    assert cells.texts["i"] == ["not the same: unknown pieces", "the same"]
+    assert cells.classes == [None, "unknown", None, None] * 2
+    shown = "".join(cells.texts["bdi"])
+    assert "I <b>am</b>\n  cold" in shown
+    assert "␣cold" in shown
+    assert "a <i>class</i>" in shown
+    assert " …" in cells.texts["dd"]
+
+
+@pytest.mark.parametrize("dark", [True, False])
+def test_labels_have_the_ink_of_the_page(dark):
+    for chart in (length_histogram(SIDES, max_len=5, title="", dark=dark),
+                  amount_bars({"a": 1}, shown={"a": "1"}, title="", dark=dark)):
+        assert INK[dark] in str(chart)
+        assert INK[not dark] not in str(chart)

@@ -1,0 +1,76 @@
+"""BLEU, chrF and cross-entropy, held against their own definitions on text made up here."""
+
+from math import log
+
+import pytest
+import sacrebleu
+import torch
+
+from transformer import evaluate as quality
+from transformer.checkpoint import Checkpoint, Description
+from transformer.config import ModelConfig
+from transformer.evaluate import text_quality, translation_quality
+from transformer.model.models import Transformer
+from transformer.tokenizer import standardise, train
+
+TRAIN = [("Go on now.", ["Continue."]), ("I see it!", ["Je le vois."])]
+PAIRS = [("The cat sleeps.", ["Le chat dort.", "Le chat dort en paix."]), ("I see it.", ["Je le vois."]),
+         ("My house is old.", ["Ma maison est vieille."]), ("We go home.", ["Nous rentrons chez nous."])]
+SAID = ["Le chat dort.", "Je le vois !", "ma maison est vieille", "Nous rentrons à la maison."]
+
+
+@pytest.fixture
+def figures(monkeypatch):
+    monkeypatch.setattr(quality, "translate", lambda ckpt, texts, **_: [
+        SAID[[source for source, _ in PAIRS].index(text)] for text in texts])
+    return translation_quality(None, PAIRS, train=TRAIN)
+
+
+def test_bleu_and_chrf_are_sacrebleus(figures):
+    first = [references[0] for _, references in PAIRS]
+    assert figures["bleu"] == sacrebleu.corpus_bleu(SAID, [first]).score
+    assert figures["chrf"] == sacrebleu.corpus_chrf(SAID, [first]).score
+    second = ["Le chat dort en paix.", None, None, None]
+    assert figures["bleu_all_references"] == sacrebleu.corpus_bleu(SAID, [first, second]).score
+    assert figures["signature"].startswith("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:")
+    assert (figures["n"], figures["beam"]) == (4, 1)
+
+
+def test_near_duplicates_of_training_sentences_are_left_out_of_bleu_unseen(figures):
+    kept = [0, 2, 3]  # "I see it!" is trained on
+    assert figures["n_unseen"] == 3
+    assert figures["bleu_unseen"] == sacrebleu.corpus_bleu(
+        [SAID[i] for i in kept], [[PAIRS[i][1][0] for i in kept]]).score
+
+
+def test_standardised_bleu_compares_lower_case_without_punctuation_on_both_sides(figures):
+    said = ["le chat dort", "je le vois", "ma maison est vieille", "nous rentrons à la maison"]
+    expected = ["le chat dort", "je le vois", "ma maison est vieille", "nous rentrons chez nous"]
+    assert figures["bleu_standardised"] == sacrebleu.corpus_bleu(said, [expected]).score
+    assert figures["bleu_standardised"] > figures["bleu"]
+
+
+@pytest.mark.parametrize(("text", "found"), [
+    ("J'ai froid !", "jai froid"), ("« OUI »,\u00a0dit-elle…", "oui ditelle"), ("", ""), ("?!", ""), ("É  À", "é à")])
+def test_standardising_leaves_words_in_lower_case(text, found):
+    assert standardise(text) == found
+
+
+def test_the_loss_of_a_text_counts_every_token_but_the_first_once():
+    text = "to be or not to be that is the question " * 3
+    tokenizer = train([text], kind="char", vocab_size=40, verbatim=True)
+    config = ModelConfig(d_model=16, n_heads=2, encoder_layers=0, decoder_layers=1, d_ff=16, max_len=10,
+                         vocab_size=tokenizer.vocab_size, positions="rotary")
+    model = Transformer(config, generator=torch.Generator().manual_seed(0)).eval()
+    ckpt = Checkpoint(Description(None, "made up", config, None, None), model, tokenizer, tokenizer)
+    ids = tokenizer.encode(text)
+    nats = []
+    for start in range(0, len(ids) - 1, 10):
+        window = ids[start:start + 11]
+        with torch.no_grad():
+            chances = model(None, torch.tensor([window[:-1]])).log_softmax(dim=-1)[0]
+        nats += [-float(chances[i, id]) for i, id in enumerate(window[1:])]
+    found = text_quality(ckpt, text)
+    assert len(nats) == found["n"] == len(ids) - 1
+    assert found["loss"] == pytest.approx(sum(nats) / len(nats), rel=1e-5)
+    assert found["bits_per_char"] == pytest.approx(sum(nats) / (len(text) - 1) / log(2), rel=1e-5)

@@ -1,0 +1,134 @@
+"""Runs as things with names: listed, renamed, deleted, promoted, written as a table."""
+
+import csv
+import io
+import json
+import os
+
+import pytest
+import torch
+
+from transformer import checkpoint
+from transformer.presets import preset
+from transformer.training import metrics, runs
+from transformer.training.process import identify
+from transformer.training.runs import as_csv, check_name, delete, describe, find, free_name, promote, rename
+from transformer.training.trainer import Trainer
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A run of a few steps that has ended."""
+    corpus = tmp_path / "sentences.csv"
+    corpus.write_text("text,label\nthis is awesome,positive\ni hated it,negative\n")
+    config = preset("sentiment").set({"corpus": str(corpus), "steps": 12, "eval_every": 5})
+    folder = tmp_path / "runs" / "first"
+    Trainer(folder, config, device=torch.device("cpu")).run()
+    return folder
+
+
+@pytest.fixture
+def under_way(run):
+    metrics.write_json(run / "launch.json", identify(os.getpid()))
+    return run
+
+
+@pytest.mark.parametrize("name", ["a", "my-run_2.0", "A" * 60, "  padded  "])
+def test_names_that_any_folder_can_have_are_taken(name):
+    assert check_name(name) == name.strip()
+
+
+@pytest.mark.parametrize(("name", "why"), [
+    ("", "has no name"), ("   ", "has no name"), ("../../etc", "starts with a letter or a digit"),
+    ("a/b", "something else"),
+    ("x" * 300, "300 characters, at most 60"), (".hidden", "starts with"), ("a\0b", "something else"),
+    ("día", "something else"), ("-rf", "starts with"), ("a b", "something else"), ("a\nb", "something else")])
+def test_other_names_are_refused_with_what_is_wrong(name, why):
+    with pytest.raises(ValueError, match=why):
+        check_name(name)
+
+
+def test_a_run_says_what_it_is_and_how_it_stands(run):
+    found = describe(run)
+    assert (found.name, found.now.state, found.now.step, found.now.steps) == ("first", "finished", 12, 12)
+    assert (found.task, found.device, found.processes, found.owner) == ("classification", "cpu", 1, None)
+    assert found.shape == "1 × 32, 2 heads"
+    assert found.best == min(row["best"] for row in metrics.read(run / "metrics.jsonl") if "best" in row)
+    assert found.seconds == metrics.read(run / "metrics.jsonl")[-2]["seconds"]
+
+
+@pytest.mark.parametrize("damage", ["", "[]", "{", '{"model": 3, "train": []}', '{"time": "x", "ticket": "y"}'])
+def test_a_damaged_run_is_listed_all_the_same(run, damage):
+    for name in ("config.json", "launch.json", "status.json", "metrics.jsonl"):
+        (run / name).write_text(damage)
+    found = describe(run)
+    assert (found.name, found.now.state, found.best, found.seconds) == ("first", "died", None, 0.0)
+
+
+def test_the_newest_run_comes_first_and_what_is_no_run_is_left_out(tmp_path, run):
+    runs = run.parent
+    assert find(tmp_path / "nowhere") == []
+    (runs / "second").mkdir()
+    (runs / "second" / "launch.json").write_text("{}")
+    (runs / ".deleted").mkdir()
+    (runs / "empty").mkdir()
+    (runs / "file").write_text("")
+    os.utime(runs / "second", (1, 1))
+    assert [path.name for path in find(runs)] == ["first", "second"]
+    assert (free_name(runs, "first"), free_name(runs, "FIRST"), free_name(runs, "new")) == ("first-2", "FIRST-2", "new")
+
+
+def test_a_run_gets_another_name(run):
+    new = rename(run, " better ")
+    assert (new.name, run.exists(), describe(new).now.state) == ("better", False, "finished")
+    (new.parent / "taken").mkdir()
+    for name, why in (("taken", "there is a run taken already"), ("../up", "something else")):
+        with pytest.raises(ValueError, match=why):
+            rename(new, name)
+
+
+def test_a_deleted_run_leaves_nothing(run):
+    delete(run)
+    assert [path.name for path in run.parent.iterdir() if path.is_dir()] == []
+    with pytest.raises(ValueError, match="there is no run first any more"):
+        delete(run)
+
+
+def test_a_run_under_way_keeps_its_name_and_its_files(under_way):
+    with pytest.raises(ValueError, match="under way; stop it first"):
+        rename(under_way, "other")
+    with pytest.raises(ValueError, match="under way; stop it first"):
+        delete(under_way)
+    assert under_way.exists()
+
+
+def test_metrics_as_a_table_have_every_row_and_column(run):
+    rows = metrics.read(run / "metrics.jsonl")
+    table = list(csv.DictReader(io.StringIO(as_csv(run))))
+    assert len(table) == len(rows)
+    assert table[0].keys() == {name for row in rows for name in row}
+    for written, row in zip(table, rows, strict=True):
+        assert {name: float(text) for name, text in written.items() if text} == pytest.approx(row)
+
+
+def test_a_promoted_run_is_a_checkpoint_with_its_curve_attention_and_card(run, tmp_path):
+    out = promote(run, tmp_path / "checkpoints" / "mine", processor="a CPU")
+    found, best = checkpoint.load(out), checkpoint.load(run / "best")
+    assert found.description.step == best.description.step
+    assert found.classes == best.classes
+    for name, tensor in best.model.state_dict().items():
+        torch.testing.assert_close(found.model.state_dict()[name], tensor, rtol=1e-3, atol=1e-3)
+    assert (out / "metrics.jsonl").read_bytes() == (run / "metrics.jsonl").read_bytes()
+    assert {path.name for path in (out / "attention").iterdir()} == {path.name for path in
+                                                                     (run / "attention").iterdir()}
+    card = (out / "README.md").read_text()
+    assert f"{json.loads((run / 'status.json').read_text())['best']:.4f}" in card
+    with pytest.raises(ValueError, match="there is a checkpoint mine already"):
+        promote(run, out, processor="a CPU")
+
+
+def test_a_run_without_weights_cannot_be_promoted(run, tmp_path):
+    (run / "best" / "manifest.json").unlink()
+    with pytest.raises(ValueError, match="has saved no weights yet"):
+        promote(run, tmp_path / "out", processor="a CPU")
+    assert runs.describe(run).now.state == "finished"

@@ -1,0 +1,233 @@
+"""Everything there is to know before a run: the data, the model's size, its memory, and the time from a short trial."""
+
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from transformer.config import RunConfig
+from transformer.data.batches import PairBatches, WindowBatches
+from transformer.data.look import look
+from transformer.evaluate import held_out_loss
+from transformer.training.size import (
+    Peak,
+    device_memory,
+    estimated_activations,
+    kept_memory,
+    parameters_by_part,
+    skeleton,
+)
+from transformer.training.tasks import Task, prepare
+from transformer.training.trainer import Trainer
+
+TIMED = 10  # optimizer steps, after a first one that is left out
+LONGEST_TRIAL = 30.0  # seconds; a step that has begun is finished
+LEFT_OUT, UNKNOWN, PASSES, FULL = 0.05, 0.02, 200, 0.9  # from these shares on, and passes over the corpus, it is said
+Watch = Callable[[str], None]  # called with what is being done
+Problem = dict[str, str]  # level: "error" or "warning"; text: what is wrong, and what to do
+
+
+def check(config: RunConfig, *, device: torch.device, data_dir: Path | None = None,
+          watch: Watch = lambda said: None) -> dict[str, object]:
+    """Prepare a run, take ten of its optimizer steps on the device in a folder that is removed again, and say it all.
+
+    `look` (see `transformer.data.look`), `parameters`, `memory`, `tokens`, `time`; each None where a problem stands in
+    its way. `problems` says what does not fit and what to do; nothing that a user can cause is raised.
+    """
+    result: dict[str, object] = {"config": config.model_dump(mode="json"), "device": _described(device), "look": None,
+                                 "tokens": None, "time": None}
+    problems: list[Problem] = []
+    model, there = skeleton(config.model), device_memory(device)
+    kept = kept_memory(model, config.train)
+    result |= {"parameters": _parameters(model), "memory": _memory(config, kept, there, length=config.model.max_len)}
+    with tempfile.TemporaryDirectory(prefix="headsup-check-") as folder:
+        trainer = task = None
+        try:
+            watch("Reading the corpus and training its tokenizer")
+            if not _fits(kept, there):  # the vocabulary that the corpus yields may be smaller
+                task = prepare(config, data_dir=data_dir)
+                kept = kept_memory(skeleton(task.config.model), config.train)
+            if _fits(kept, there):
+                trainer = Trainer(Path(folder) / "run", config, device=device, data_dir=data_dir)
+                task = trainer.task
+        except (ValueError, RuntimeError, MemoryError) as error:
+            problems.append(_said(error, config, device))
+        if not _fits(kept, there):
+            problems.append(_error(f"weights, gradients and optimizer take {_size(sum(kept.values()))}, and {device} "
+                                   f"has {_size(there)} left; lower d_model, d_ff or the number of layers"))
+        if task is not None:
+            watch("Looking at the data")
+            result |= {"config": task.config.model_dump(mode="json"), "look": look(task), "tokens": _tokens(task)}
+            model = skeleton(task.config.model)  # with the vocabulary there is
+            kept = kept_memory(model, task.config.train)
+            result |= {"parameters": _parameters(model),
+                       "memory": _memory(task.config, kept, there, length=_row_length(task))}
+            problems += _warnings(config, task, result)
+        if trainer is not None:
+            try:
+                result |= _trial(trainer, result["memory"], watch)
+            except (ValueError, RuntimeError, MemoryError) as error:
+                problems.append(_said(error, config, device))
+    if there is not None and result["memory"]["total"] > FULL * there:
+        problems.append({"level": "warning", "text": (
+            f"training takes {_size(result['memory']['total'])} of the {_size(there)} that {device} has left; lower "
+            "batch_tokens and raise accumulate by as much")})
+    return result | {"problems": problems}
+
+
+def summary(found: dict[str, object]) -> list[str]:
+    """What `check` found, in a few lines to print."""
+    lines = []
+    if looked := found["look"]:
+        sizes = ", ".join(f"{name} {count:,}" for name, count in looked["splits"].items())
+        left, max_len = looked["left_out"], looked["max_len"]
+        lines += [f"{looked['corpus']['name']}: {sizes} {looked['unit']}",
+                  f"read in windows of {max_len:,} pieces" if left["how"] == "read in windows" else
+                  f"{left['share']:.1%} of the training part is {left['how']} at max_len {max_len:,}"]
+    parts = ", ".join(f"{part} {count:,}" for part, count in found["parameters"]["parts"].items())
+    lines.append(f"{found['parameters']['total']:,} parameters: {parts}")
+    memory = found["memory"]
+    how = f"measured in {memory['measured_steps']} steps" if memory["measured_steps"] else "estimated"
+    lines.append(f"memory {_size(memory['total'])} ({how})" + (
+        f" of {_size(memory['there'])}" if memory["there"] is not None else ""))
+    if tokens := found["tokens"]:
+        lines.append(f"{tokens['a_step']:,.0f} {tokens['counted']} a step, {tokens['total']:,.0f} in all, "
+                     f"{tokens['epochs']:,.1f} times the corpus")
+    if took := found["time"]:
+        lines.append(f"about {took['total'] / 60:,.1f} minutes on {found['device']['device']}: {took['steps']:,} steps "
+                     f"of {took['seconds_a_step']:.3f} s, by {took['steps_timed']} steps timed, and "
+                     f"{took['evaluations']:,} evaluations")
+    return lines + [f"{problem['level']}: {problem['text']}" for problem in found["problems"]]
+
+
+def _trial(trainer: Trainer, memory: dict[str, object], watch: Watch) -> dict[str, object]:
+    """Take steps, and say from them how long a run takes and how much memory."""
+    device, train = trainer.device, trainer.config.train
+    peak, seconds, until = Peak(device), [], time.monotonic() + LONGEST_TRIAL
+    while len(seconds) <= TIMED and (not seconds or time.monotonic() < until):
+        watch(f"Trying out: step {len(seconds) + 1} of {TIMED + 1}")
+        began = time.perf_counter()
+        trainer.train_step()
+        _wait(device)
+        seconds.append(time.perf_counter() - began)
+    beyond, weights = peak.read(), memory["weights"]
+    if beyond is not None:
+        rest = max(0, beyond - memory["gradients"] - memory["optimizer"])
+        memory = memory | {"activations": rest, "total": weights + memory["gradients"] + memory["optimizer"] + rest,
+                           "measured_steps": len(seconds)}
+    watch("Trying out: the held-out part")
+    timed = seconds[1:] or seconds
+    a_step, evaluations = float(np.mean(timed)), -(-train.steps // train.eval_every)
+    evaluation = evaluations * _evaluation(trainer)
+    return {"memory": memory, "time": {
+        "steps_timed": len(seconds) - 1, "first": seconds[0], "seconds_a_step": a_step, "fastest": min(timed),
+        "slowest": max(timed), "steps": train.steps, "training": a_step * train.steps, "evaluations": evaluations,
+        "evaluation": evaluation, "total": a_step * train.steps + evaluation}}
+
+
+def _evaluation(trainer: Trainer) -> float:
+    """Seconds that the held-out loss takes, from up to three of its batches."""
+    batches = trainer.task.held_out
+    some = batches[::max(1, len(batches) // 3)][:3]
+    began = time.perf_counter()
+    held_out_loss(trainer.model, some)
+    _wait(trainer.device)
+    elapsed = time.perf_counter() - began
+    return elapsed * sum(batch.tokens for batch in batches) / sum(batch.tokens for batch in some)
+
+
+def _fits(kept: dict[str, int], there: int | None) -> bool:
+    return there is None or sum(kept.values()) < there
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    elif device.type == "mps":
+        torch.mps.synchronize()
+
+
+def _described(device: torch.device) -> dict[str, object]:
+    named = torch.cuda.get_device_name(device) if device.type == "cuda" else None
+    return {"device": str(device), "name": named, "threads": torch.get_num_threads() if device.type == "cpu" else None}
+
+
+def _parameters(model: torch.nn.Module) -> dict[str, object]:
+    parts = parameters_by_part(model)
+    return {"total": sum(parts.values()), "parts": parts}
+
+
+def _memory(config: RunConfig, kept: dict[str, int], there: int | None, *, length: float) -> dict[str, object]:
+    activations = estimated_activations(config.model, config.train, length=length)
+    return kept | {"activations": activations, "total": sum(kept.values()) + activations, "measured_steps": 0,
+                   "there": there}
+
+
+def _row_length(task: Task) -> float:
+    batches = task.batches
+    if isinstance(batches, WindowBatches):
+        return batches.window
+    return float(np.mean(batches.lengths.max(axis=1) if isinstance(batches, PairBatches) else batches.lengths))
+
+
+def _tokens(task: Task) -> dict[str, object]:
+    """Labels that count, or texts, a step and in all; and how often the whole training part is read."""
+    batches, train = task.batches, task.config.train
+    if isinstance(batches, WindowBatches):
+        an_epoch = len(batches) * batches.rows * batches.window
+    elif isinstance(batches, PairBatches):
+        an_epoch = int(batches.lengths[:, 0].sum())  # targets, EOS included
+    else:
+        an_epoch = len(batches.items)
+    a_step = an_epoch / len(batches) * train.accumulate
+    return {"counted": "texts" if train.task == "classification" else "tokens", "a_step": a_step,
+            "total": a_step * train.steps, "an_epoch": an_epoch, "steps": train.steps,
+            "epochs": train.steps * train.accumulate / len(batches)}
+
+
+def _warnings(asked: RunConfig, task: Task, result: dict[str, object]) -> list[Problem]:
+    """What works but is probably not meant."""
+    looked, said = result["look"], []
+    left, how = looked["left_out"], looked["left_out"]["how"]
+    if left["share"] >= LEFT_OUT:
+        said.append(f"max_len {looked['max_len']:,} leaves {left['share']:.0%} of the training part "
+                    f"{'out' if how == 'left out' else 'cut'}; {left['takes_in_99']:,} takes in 99 of 100")
+    for side, found in looked["coverage"].items():
+        if found["unknown_share"] is not None and found["unknown_share"] >= UNKNOWN:
+            where = "" if side in ("text", "both sides") else f" on the {side} side"
+            said.append(f"{found['unknown_share']:.1%} of the held-out pieces{where} are unknown to the vocabulary; "
+                        "raise vocab_size, take another tokenizer (unigram, bpe), or train on more text")
+    for name in ("vocab_size", "src_vocab_size"):
+        want, got = getattr(asked.model, name), getattr(task.config.model, name)
+        if want and got < want and asked.train.tokenizer in ("unigram", "bpe"):
+            said.append(f"{name} is {got:,} and not {want:,}: the corpus yields no more pieces")
+    if looked["validation_from"] == "train":
+        said.append("nothing is held out, so the loss that the best weights are chosen by is that of the training "
+                    "part; give a larger corpus to see how well the model does on what it has not read")
+    if (epochs := result["tokens"]["epochs"]) > PASSES:
+        said.append(f"{asked.train.steps:,} steps read the corpus {epochs:,.0f} times, and the model will know it by "
+                    "heart; take fewer steps or a larger corpus")
+    return [{"level": "warning", "text": text} for text in said]
+
+
+def _said(error: Exception, config: RunConfig, device: torch.device) -> Problem:
+    """An error that a user can mend, as a problem; any other is raised again."""
+    full = isinstance(error, MemoryError | torch.OutOfMemoryError) or any(
+        words in str(error).lower() for words in ("out of memory", "can't allocate memory", "not enough memory"))
+    if full:
+        return _error(f"{device} ran out of memory; lower batch_tokens from {config.train.batch_tokens:,} and raise "
+                      "accumulate by as much, or take a smaller model")
+    if isinstance(error, ValueError):
+        return _error(str(error))
+    raise error
+
+
+def _error(text: str) -> Problem:
+    return {"level": "error", "text": text}
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"

@@ -1,0 +1,64 @@
+"""Amounts side by side: one bar cut into shares (HTML), or a bar for each (a Vega-Lite dictionary)."""
+from collections.abc import Mapping
+from html import escape
+
+from ui.figures.frame import NOTE, TEXT
+from ui.figures.palette import BAR, CATEGORICAL, INK, MUTED
+
+STYLE = """<style>
+.shares.shares { margin: 0; padding: 0; font-size: 15px; font-variant-numeric: tabular-nums; }
+.shares figcaption { font-size: 17px; font-weight: 700; padding-bottom: .4rem; }
+.shares figcaption small { font-size: 14px; font-weight: 400; }
+.shares .bar { display: flex; height: 1.6rem; border-radius: .3rem; overflow: hidden; }
+.shares .bar span { min-width: 2px; }
+.shares ul { list-style: none; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: .5rem 0 0; padding: 0; }
+.shares li { margin: 0; padding: 0; }
+.shares li b { display: inline-block; width: .8em; height: .8em; margin-right: .4em; border-radius: .15em; }
+</style>"""
+
+
+def share_bar(amounts: Mapping[str, int], *, unit: str, title: str) -> str:
+    """HTML for `st.html`: one bar cut into shares, and under it the name, number and share of each."""
+    total = sum(amounts.values()) or 1
+    colours = dict(zip(amounts, CATEGORICAL, strict=False))
+    cuts = "".join(f'<span style="flex:{count / total:.6f};background:{colours[name]}"></span>'
+                   for name, count in amounts.items())
+    keys = "".join(f'<li><b style="background:{colours[name]}"></b>{escape(name)}: {count:,} ({count / total:.1%})</li>'
+                   for name, count in amounts.items())
+    return (f'{STYLE}<figure class="shares"><figcaption>{escape(title)} <small>in {escape(unit)}</small></figcaption>'
+            f'<div class="bar" aria-hidden="true">{cuts}</div><ul>{keys}</ul></figure>')
+
+
+def amount_bars(amounts: Mapping[str, float], *, shown: Mapping[str, str], title: str, source: str = "",
+                dark: bool | None = None) -> dict:
+    """A horizontal bar for each amount, with the text that `shown` has for it at its end."""
+    values = [{"name": name, "value": float(value), "shown": shown[name]} for name, value in amounts.items()]
+    y = {"field": "name", "type": "nominal", "sort": None, "axis": {
+        "title": None, "labelFontSize": TEXT, "labelLimit": 160, "ticks": False, "domain": False,
+        **_ink(dark, "labelColor")}}
+    x = {"field": "value", "type": "quantitative", "axis": None,
+         "scale": {"domain": [0, 1.6 * max([*amounts.values(), 1e-9])], "nice": False}}  # room for the text
+    return {
+        "data": {"values": values}, "height": {"step": 34},
+        "layer": [{"mark": {"type": "bar", "color": BAR, "cornerRadius": 2}, "encoding": {"x": x, "y": y, "tooltip": [
+                      {"field": "name", "type": "nominal", "title": "part"},
+                      {"field": "shown", "type": "nominal", "title": "amount"}]}},
+                  {"mark": {"type": "text", "align": "left", "dx": 6, "fontSize": TEXT} | _ink(dark, "color"),
+                   "encoding": {"x": x, "y": y, "text": {"field": "shown"}}}],
+        **_titled(title, source, dark)}
+
+
+def describe_amounts(amounts: Mapping[str, float], *, shown: Mapping[str, str] | None = None, what: str) -> str:
+    """A sentence for `alt=`: every amount by name."""
+    texts = shown or {name: f"{value:,}" for name, value in amounts.items()}
+    return f"{what}: " + ", ".join(f"{name} {texts[name]}" for name in amounts) + "."
+
+
+def _titled(title: str, source: str, dark: bool | None) -> dict:
+    return {"title": {"text": title, "subtitle": source, "anchor": "start", "fontSize": 17, "subtitleFontSize": NOTE,
+                      "subtitleColor": INK[dark] or MUTED},
+            "padding": {"left": 4, "right": 12, "top": 32 if source else 8, "bottom": 4}}
+
+
+def _ink(dark: bool | None, *settings: str) -> dict:
+    return {setting: INK[dark] for setting in settings if INK[dark]}

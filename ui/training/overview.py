@@ -1,0 +1,73 @@
+"""All runs: how each stands, and the curves of any number of them over each other."""
+
+import time
+from pathlib import Path
+
+import streamlit as st
+
+from transformer.training.runs import Run, describe, find
+from ui import figures, owners
+from ui.before import duration
+from ui.resources import home
+from ui.run_curves import MOST_RUNS, REFERENCES, show_curves
+from ui.training.watch import STATES, UNIT, pace
+
+MOST_SHOWN = 200
+
+
+def show_runs(page: str, *, dark: bool) -> None:
+    """The list, and the curves of those chosen."""
+    folders = find(home() / "runs")
+    if not folders:
+        st.info("No run has been started yet. Start one above, or from a shell: a run whose folder is in "
+                f"{home() / 'runs'} shows up here.")
+        return
+    state, names = st.session_state, [folder.name for folder in folders]
+    state[f"{page}_over"] = [name for name in state.get(f"{page}_over") or [] if name in names][:MOST_RUNS]
+    under_way = any(describe(folder).now.under_way for folder in folders[:MOST_SHOWN])
+    st.fragment(_list, run_every=2 * pace() if under_way else None)(page, folders[:MOST_SHOWN])
+    if len(folders) > MOST_SHOWN:
+        st.caption(f"The newest {MOST_SHOWN} of {len(folders):,} runs.")
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    left.multiselect("Curves over each other", names, key=f"{page}_over", max_selections=MOST_RUNS,
+                     placeholder="Choose up to twelve runs")
+    with right:
+        wanted = st.selectbox("Watch one", ["", *names], key=f"{page}_watch_one", format_func=lambda name: name or "…")
+        if wanted:
+            state[f"{page}_run"] = wanted
+            state[f"{page}_next_view"] = "watch"
+            del state[f"{page}_watch_one"]
+            st.rerun()
+    chosen = [home() / "runs" / name for name in state[f"{page}_over"]]
+    if not chosen:
+        st.caption("Choose two or more runs to see their losses in one picture.")
+        return
+    st.fragment(_curves, run_every=pace() if any(describe(one).now.under_way for one in chosen) else None)(
+        page, chosen, dark)
+
+
+def _curves(page: str, chosen: list[Path], dark: bool) -> None:
+    runs = [describe(folder) for folder in chosen]
+    references = {REFERENCES.get(run.corpus) for run in runs}
+    units = {UNIT.get(run.task, "nats a token") for run in runs}
+    show_curves(f"{page}_all", chosen, dark=dark, unit=" or ".join(sorted(units)),
+                reference=references.pop() if len(references) == 1 else None)
+    if len({(run.task, run.corpus) for run in runs}) > 1:
+        st.caption("These runs learn from different texts or with different pieces, so their losses cannot be held "
+                   "against each other.")
+
+
+def _list(page: str, folders: list[Path]) -> None:
+    runs = [describe(folder) for folder in folders]
+    mine = owners.owner()
+    columns = ["run", "state", "step", "best held-out loss", "trained for", "what", "device", "started", "whose"]
+    st.html(figures.plain_table(columns, [_row(run, mine) for run in runs], label="Runs", numbers={2, 3}))
+
+
+def _row(run: Run, mine: str | None) -> list[str]:
+    steps = f"{run.now.step:,}" + (f" of {run.now.steps:,}" if run.now.steps else "")
+    what = " · ".join(filter(None, [run.corpus and Path(run.corpus).name, run.shape]))
+    started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started)) if run.started else "from a shell"
+    whose = "yours" if run.owner and run.owner == mine else "somebody's" if run.owner else "nobody's"
+    return [run.name, STATES[run.now.state], steps, "" if run.best is None else f"{run.best:.4f}",
+            duration(run.seconds) if run.seconds else "", what, run.device or "", started, whose]

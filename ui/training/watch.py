@@ -1,0 +1,249 @@
+"""One run, watched: how it stands, its curves, what it says, its log, and attention as it forms."""
+
+import threading
+import time
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from transformer.checkpoint import CheckpointError
+from transformer.training import metrics
+from transformer.training.launch import Progress, log_tail, progress, resume, stop
+from transformer.training.record import SAMPLES_FILE
+from transformer.training.runs import Run, as_csv, check_name, delete, describe, promote, rename
+from transformer.training.turns import before, record
+from ui import figures, owners
+from ui.before import duration
+from ui.forming import show_forming
+from ui.resources import curves, home, watchers
+from ui.run_curves import REFERENCES, show_curves
+
+UNIT = {"classification": "nats a text"}
+CORPORA = {"translation": "eng-fra", "language-model": "tiny-shakespeare", "classification": "speakers"}
+LARGEST_CSV = 20_000_000  # bytes of metrics that are made into a table
+_asked = threading.Lock()
+
+
+def find_run(name: str | None) -> Path | None:
+    """The folder of a run by the name that an address gives, which may be anything."""
+    try:
+        folder = home() / "runs" / check_name(name or "")
+    except ValueError:
+        return None
+    return folder if folder.is_dir() else None
+
+
+def pace() -> float:
+    """Seconds between two looks: one, and more as more people watch, so that all together ask 25 times a second."""
+    seen, now = watchers(), time.monotonic()
+    from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+    seen[get_script_run_ctx().session_id] = now
+    for session in [session for session, at in list(seen.items()) if now - at > 30]:
+        seen.pop(session, None)
+    return max(1.0, len(seen) / 25)
+
+
+def show_run(page: str, folder: Path, *, dark: bool) -> None:
+    """The whole view of one run."""
+    run = describe(folder)
+    under_way = run.now.under_way
+    every = pace()
+    _controls(page, run)
+    st.fragment(_live, run_every=every if under_way else None)(page, folder, run.now.state, every, dark)
+    st.subheader("Attention as it forms", anchor=False)
+    show_forming(page, folder, dark=dark)
+    with st.expander("The log", key=f"{page}_log"):
+        st.code(log_tail(folder, lines=40) or "(nothing was printed)", language=None, wrap_lines=True)
+
+
+def _live(page: str, folder: Path, was: str, every: float, dark: bool) -> None:
+    """What changes while it trains; the whole page is drawn again when its state is another, or many more watch."""
+    run = describe(folder)
+    if run.now.state != was or (run.now.under_way and not every / 2 <= pace() <= every * 2):
+        st.rerun()
+    show_standing(run)
+    show_curves(page, [folder], dark=dark, unit=UNIT.get(run.task, "nats a token"),
+                reference=REFERENCES.get(run.corpus))
+    _samples(page, folder)
+
+
+STATES = {"queued": "Queued", "starting": "Starting", "running": "Training", "finished": "Finished",
+          "stopped": "Stopped", "failed": "Failed", "died": "Died"}
+COLOURS = {"running": "blue", "finished": "green", "failed": "red", "died": "red"}
+
+
+def show_standing(run: Run) -> None:
+    """State, progress and the numbers of now."""
+    now, known = run.now, curves(run.folder)
+    known.update()
+    last = known.last("train")
+    if now.steps:
+        share = min(1.0, now.step / now.steps)
+        left = _left(run, last)
+        words = f"step {now.step:,} of {now.steps:,}" + (f" · {left}" if left and now.state == "running" else "")
+        st.progress(share, text=words)
+    for line in _explained(run):
+        (st.error if now.state in ("failed", "died") else st.info)(figures.markdown_text(line))
+    with st.container(horizontal=True, gap="large"):
+        if "loss" in last:
+            st.metric("Training loss", f"{last['loss']:.4f}", width="content")
+        if run.best is not None:
+            st.metric("Best held-out loss", f"{run.best:.4f}", width="content")
+        if "tokens_per_sec" in last:
+            counted = "Texts" if run.task == "classification" else "Tokens"
+            st.metric(f"{counted} a second", f"{last['tokens_per_sec']:,.0f}", width="content")
+        if "peak_share" in last:
+            st.metric("Share of the GPU's peak", f"{last['peak_share']:.0%}", width="content")
+        if "gpu_util" in last:
+            st.metric("GPU in use", f"{last['gpu_util']:.0%}", width="content")
+        if "gpu_memory" in last:
+            st.metric("GPU memory", f"{last['gpu_memory'] / 1e9:.1f} GB", width="content")
+        if run.seconds:
+            st.metric("Trained for", duration(run.seconds), width="content")
+    about = [run.shape, run.corpus and Path(run.corpus).name, run.device,
+             f"{run.processes} processes" if run.processes > 1 else None]
+    st.caption(figures.markdown_text(" · ".join(filter(None, about))))
+    if known.skipped:
+        st.caption(f"The metrics of this run are too long to read whole: the first {known.skipped / 1e6:,.0f} MB are "
+                   "left out.")
+
+
+def _left(run: Run, last: dict[str, float]) -> str | None:
+    """The time that is left, at the pace of the training so far."""
+    if not last.get("seconds") or not last.get("step") or not run.now.steps:
+        return None
+    return f"about {duration(last['seconds'] / last['step'] * (run.now.steps - run.now.step))} left"
+
+
+def _explained(run: Run) -> list[str]:
+    """What somebody who sees this state needs to know."""
+    now = run.now
+    saved = (run.folder / "last" / "manifest.json").exists()
+    back = "Resume goes on from the last save." if saved else "It had saved nothing yet; Resume starts it again."
+    match now.state:
+        case "queued":
+            if address := record(run.folder).get("cluster"):
+                return [f"Waiting for the cluster at {address} to start it."]
+            ahead = before(run.folder)
+            first = f", {ahead[0].name}" if ahead else ""
+            return [f"Waiting for its turn: {len(ahead)} run{'s' * (len(ahead) != 1)} before it on this device{first}. "
+                    "It starts by itself."]
+        case "starting":
+            return ["The process starts: it loads PyTorch, reads the corpus and makes the tokenizer."]
+        case "stopped":
+            return [f"It was stopped, and saved. {back}" if saved else f"It was stopped. {back}"]
+        case "failed":
+            return [f"It failed: {(now.why or 'it did not say why; its log may').rstrip('.')}.", back]
+        case "died":
+            why = now.why or "The process ended without a word: it was killed, or the machine went down"
+            return [f"{why.rstrip('.')}. {back}"]
+    if address := record(run.folder).get("cluster"):
+        return [f"It trains on the cluster at {address}."]
+    return ["It trains on another machine that shares this disk."] if now.elsewhere else []
+
+
+def _samples(page: str, folder: Path) -> None:
+    """What the model makes of held-out texts, evaluation by evaluation."""
+    rows = {row["step"]: row["samples"] for row in metrics.tail(folder / SAMPLES_FILE)
+            if isinstance(row.get("step"), int) and isinstance(row.get("samples"), list)}
+    if not rows:
+        return
+    st.markdown("**What it makes of held-out texts**")
+    steps = sorted(rows)
+    chosen = st.session_state.get(f"{page}_samples_at")
+    if len(steps) > 1:
+        if chosen not in steps:
+            st.session_state[f"{page}_samples_at"] = steps[-1]
+            st.session_state[f"{page}_samples_newest"] = True
+        elif st.session_state.get(f"{page}_samples_newest"):
+            st.session_state[f"{page}_samples_at"] = steps[-1]
+        chosen = st.select_slider("At step", steps, key=f"{page}_samples_at", on_change=_follow_newest,
+                                  args=[page, steps[-1]])
+    chosen = chosen if chosen in rows else steps[-1]
+    found = [sample for sample in rows[chosen] if isinstance(sample, dict)]
+    names = list(dict.fromkeys(name for sample in found for name in sample))
+    heads = {"text": "held-out text", "output": f"the model, step {chosen:,}"}
+    st.html(figures.plain_table([heads.get(name, name) for name in names],
+                                [[str(sample.get(name) or "") for name in names] for sample in found],
+                                label="Samples", wrap=True))
+
+
+def _follow_newest(page: str, newest: int) -> None:
+    state = st.session_state
+    state[f"{page}_samples_newest"] = state[f"{page}_samples_at"] == newest
+
+
+def _controls(page: str, run: Run) -> None:
+    """Stop, go on, and what can be done with a run that has ended."""
+    now, mine, key, folder = run.now, owners.controls(run), f"{page}_{run.name}", run.folder
+    with st.container(horizontal=True, vertical_alignment="center"):
+        badge = f":{COLOURS.get(now.state, 'gray')}-badge[{STATES[now.state]}]"
+        st.markdown(f"### {figures.markdown_text(run.name)} {badge}", width="content")
+        if now.under_way:
+            st.button("Stop", icon=":material/stop:", key=f"{page}_stop", on_click=_do, disabled=not mine,
+                      args=[page, partial(_stop, run.folder)], help="It saves first, and can be gone on with.")
+        elif now.state != "finished":
+            st.button("Resume", icon=":material/play_arrow:", key=f"{page}_resume", on_click=_do, disabled=not mine,
+                      args=[page, partial(resume, run.folder)])
+        size = (run.folder / "metrics.jsonl").stat().st_size if (run.folder / "metrics.jsonl").exists() else 0
+        st.download_button("Metrics as CSV", partial(as_csv, run.folder), f"{run.name}.csv", "text/csv",
+                           key=f"{page}_csv", icon=":material/download:", on_click="ignore",
+                           disabled=not 0 < size <= LARGEST_CSV)
+        with st.popover("Keep as a checkpoint", key=f"{page}_promote_box",
+                        disabled=not (run.folder / "best" / "manifest.json").exists()):
+            st.caption("Its best weights, in half precision, with curve, attention and a model card. Every page then "
+                       "offers it.")
+            st.text_input("Name of the checkpoint", run.name, key=f"{key}_promote_as", max_chars=60)
+            st.button("Keep", key=f"{page}_promote", on_click=_do, args=[page, partial(_promote, page, folder, key)])
+        with st.popover("Rename", key=f"{page}_rename_box", disabled=not mine or now.under_way):
+            st.text_input("New name", run.name, key=f"{key}_rename_to", max_chars=60)
+            st.button("Rename", key=f"{page}_rename", on_click=_do, args=[page, partial(_rename, page, folder, key)])
+        with st.popover("Delete", key=f"{page}_delete_box", disabled=not mine or now.under_way):
+            st.markdown(f"Delete **{figures.markdown_text(run.name)}** with its weights, curves and attention? There "
+                        "is no way back.")
+            st.button("Delete it", key=f"{page}_delete", on_click=_do, args=[page, partial(_delete, page, folder)])
+    if not mine:
+        st.caption("Only whoever started this run, and the teacher, can stop, resume, rename or delete it."
+                   if run.owner else "This run was started from a shell: the teacher can stop, rename or delete it.")
+
+
+def show_said(page: str) -> None:
+    """What came of the button that was pressed last."""
+    if refused := st.session_state.pop(f"{page}_refused", None):
+        st.error(figures.markdown_text(refused))
+    if done := st.session_state.pop(f"{page}_done", None):
+        st.success(figures.markdown_text(done))
+
+
+def _do(page: str, act: partial) -> None:
+    """Do what a button says; what cannot be done is said instead."""
+    try:
+        act()
+    except (ValueError, OSError, CheckpointError) as error:
+        st.session_state[f"{page}_refused"] = str(error)
+
+
+def _stop(folder: Path) -> None:
+    now: Progress = progress(folder)
+    if now.under_way and not stop(folder):
+        raise ValueError(f"{folder.name} has just ended by itself")
+
+
+def _promote(page: str, folder: Path, key: str) -> None:
+    name = check_name(st.session_state[f"{key}_promote_as"])
+    run = describe(folder)
+    with _asked:
+        promote(folder, home() / "checkpoints" / name, processor=run.device or "an unknown device")
+    st.session_state[f"{page}_done"] = f"{name} is now on offer on every page that fits it."
+
+
+def _rename(page: str, folder: Path, key: str) -> None:
+    st.session_state[f"{page}_run"] = rename(folder, st.session_state[f"{key}_rename_to"]).name
+
+
+def _delete(page: str, folder: Path) -> None:
+    delete(folder)
+    st.session_state[f"{page}_run"], st.session_state[f"{page}_view"] = "", "runs"
+    st.session_state[f"{page}_done"] = f"{folder.name} is deleted."
