@@ -128,8 +128,9 @@ def _watch(prefix: str, folder: Path, was_under_way: bool, dark: bool) -> None:
 def _other_sentences(prefix: str, folder: Path) -> list[tuple[str, str]]:
     """What the run learned from, label and sentence, where that is not what the boxes say now."""
     try:
-        rows = [tuple(line.split("\t", 1)) for line in (folder / "sentences.tsv").read_text("utf-8").splitlines()]
-    except OSError:
+        with open(folder / "sentences.csv", encoding="utf-8", newline="") as file:
+            rows = [(row["label"], row["text"]) for row in csv.DictReader(file)]
+    except (OSError, KeyError):
         return []
     typed = [" ".join((st.session_state.get(f"{prefix}_{label}") or "").split()) for label in ("positive", "negative")]
     return [] if [sentence for _, sentence in rows] == typed else rows
