@@ -34,9 +34,10 @@ const counted = (n) => Array.from({ length: n }, (_, i) => [i, String(i)]);
 // A canvas of that many pixels of the page, its context ready to paint.
 const resized = (canvas, width, height, zoom = 1) => {
   const ratio = (window.devicePixelRatio || 1) * zoom;
-  canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio);
+  const across = Math.round(width * ratio), down = Math.round(height * ratio), context = canvas.getContext("2d");
+  if (canvas.width === across && canvas.height === down) context.reset(); // its memory can stay
+  else [canvas.width, canvas.height] = [across, down];
   canvas.style.width = `${width}px`; canvas.style.height = `${height}px`;
-  const context = canvas.getContext("2d");
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   return context;
 };
