@@ -2,6 +2,8 @@
 
 import streamlit as st
 
+from ui.shell import show_shell
+
 # Drawn inline: Streamlit fetches icons named ":material/...:" from the network when they stand in the browser's tab.
 ICON = """<svg viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#0B5CAD"/><g fill="#fff">
 <rect x="6" y="6" width="6" height="6"/><rect x="6" y="13" width="6" height="6" opacity=".45"/>
@@ -59,4 +61,5 @@ page = st.navigation(
     position="top",
 )
 st.set_page_config(page_title=f"{page.title} · Heads Up")
+show_shell()
 page.run()

@@ -19,30 +19,37 @@ HELP = {
     "d_v": "The width of values, and so of what a head puts out.",
     "heads": "How many heads look at the sentence side by side. The first stays as it is.",
 }
+# what a part does not look at
+IDLE = {"scale": ("d_v", "heads", "scale", "mask"), "batch": ("scale", "mask"), "slips": ("d_v", "heads")}
 SCALE = {"sqrt(d_k)": "√d_k", "1": "nothing", "sqrt(d_model)": "√d_model", "d_k": "d_k"}
 
 dark = st.context.theme.type == "dark"
 arrive()
 
 st.title("By hand", anchor=False)
-st.markdown("Attention on one sentence with every number in sight. The weights are random, drawn from the seed: what "
-            "counts here is how the numbers come about. Change anything, and all that follows from it is drawn anew.")
+about = st.empty()
 part = st.segmented_control("Part", PARTS, key=f"{PAGE}_part", required=True, format_func=PARTS.get,
                             persist_state="session", label_visibility="collapsed")
+about.markdown("Attention on one sentence with every number in sight. " + (
+    "Here they are those of a model that was trained." if part == "trained" else
+    "The weights are random, drawn from the seed: what counts here is how the numbers come about. Change anything, and "
+    "all that follows from it is drawn anew."))
 text = st.text_input("A sentence", key=f"{PAGE}_text", persist_state="session",
                      placeholder=f"Type up to {WORDS} words and press Enter")
 if not text.strip():
     st.info("Type a sentence above and press Enter.")
     st.stop()
+unused = IDLE.get(part, ())
 if part != "trained":  # which brings its own numbers
     with st.container(horizontal=True, gap="small"):
         for name, (least, most) in BOUNDS.items():
             st.number_input(LABELS[name], least, most, step=1, key=f"{PAGE}_{name}", persist_state="session",
-                            help=HELP[name], width=112 if name != "seed" else 150)
+                            help=HELP[name], width=112 if name != "seed" else 150, disabled=name in unused)
         st.selectbox("Divide q · k by", SCALES, key=f"{PAGE}_scale", persist_state="session", format_func=SCALE.get,
-                     width=160, help="√d_k is the paper's choice. See what the others do.")
+                     width=160, help="√d_k is the paper's choice. See what the others do.", disabled="scale" in unused)
         st.segmented_control("Mask", MASKS, key=f"{PAGE}_mask", required=True, persist_state="session",
-                             format_func=str.capitalize, help="Causal: no word may look at those after it.")
+                             format_func=str.capitalize, help="Causal: no word may look at those after it.",
+                             disabled="mask" in unused)
         st.segmented_control("Positions", (False, True), key=f"{PAGE}_positions", required=True,
                              persist_state="session", format_func={False: "None", True: "Added"}.get,
                              help="Added: the paper's sines and cosines (section 3.5), to the embeddings.")
@@ -55,7 +62,7 @@ except ValueError as error:
 words = hand.settings.words
 query, key = place("query", len(words)), place("key", len(words))
 names = [figures.markdown_text(figures.plain_label(word)) for word in words]
-if part not in ("trained", "scale"):
+if part in ("steps", "slips"):
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.segmented_control("Query: the word that looks", range(len(words)), key=f"{PAGE}_query", required=True,
                              format_func=names.__getitem__, persist_state="session")

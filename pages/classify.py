@@ -70,7 +70,7 @@ view = st.segmented_control("Show", list(VIEWS), key=f"{PAGE}_show", required=Tr
                             label_visibility="collapsed")
 if view == "toy":
     show_toy(TOY, dark=dark)
-    leave_at(PAGE, FIELDS, checkpoint=st.session_state.get(f"{PAGE}_checkpoint"))
+    leave_at(PAGE, FIELDS, checkpoint=st.session_state.get(f"{PAGE}_checkpoint"), hidden="text")
     st.stop()
 
 left, right = st.columns([3, 1])
@@ -87,11 +87,11 @@ with left:
                            placeholder="Type or paste a passage and press Ctrl+Enter")
     st.pills("Examples", range(len(EXAMPLES)), key=f"{PAGE}_example", on_change=use_example,
              format_func=lambda at: f"{EXAMPLES[at][0].title().replace('Iii', 'III')}: "
-                                    f"{EXAMPLES[at][1].splitlines()[0].rstrip(':,')}",
-             label_visibility="collapsed")
+                                    f"{' '.join(EXAMPLES[at][1].split()[:3]).rstrip(':,;.')} …",
+             label_visibility="collapsed", wrap=True)
 if passage.strip():
     say_whose(ckpt, passage)
     show_reading(PAGE, ckpt, passage, question="Who is speaking?", dark=dark)
 else:
     st.info("Type or paste a passage above and press Ctrl+Enter, or choose an example.")
-leave_at(PAGE, FIELDS, checkpoint=ckpt.id)
+leave_at(PAGE, FIELDS, checkpoint=ckpt.id, hidden="toy_")

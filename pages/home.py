@@ -19,8 +19,9 @@ EXAMPLES = [
      "back for it."),
     ("How does it read a question?", "translate",
      {"text": "Do you know where he lives?", "step": "3", "kind": "encoder", "layer": "1", "head": "0"},
-     "The encoder sees the whole sentence at once. This head mostly looks one token back; click others and find one "
-     "that looks ahead."),
+     "The encoder sees the whole sentence at once. From the third word on this head looks back, at the one or two "
+     "tokens before; the first two, with little behind them, look at the end. Click others and find one that looks "
+     "ahead."),
     ("Where does a word end?", "write",
      {"text": "ROMEO:\nO, she doth teach", "step": "12", "kind": "decoder", "layer": "2", "head": "1"},
      "Shakespeare, one character at a time. This head keeps looking at spaces and line ends; choose another letter "

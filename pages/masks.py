@@ -54,11 +54,14 @@ st.subheader("A batch of your sentences", anchor=False)
 for row in range(1, ROWS + 1):
     left, right = st.columns(2)
     called = ("English", "French") if row == 1 else (f"English {row}", f"French {row}")
-    options = {"max_chars": LONGEST, "label_visibility": "visible" if row == 1 else "collapsed"}
+    options = {"label_visibility": "visible" if row == 1 else "collapsed"}
     left.text_input(called[0], key=f"{PAGE}_english{row}", placeholder=f"English sentence {row}", **options)
     right.text_input(called[1], key=f"{PAGE}_french{row}", placeholder=f"French translation {row}", **options)
 sentences = [(state[f"{PAGE}_english{row}"] or "", state[f"{PAGE}_french{row}"] or "") for row in range(1, ROWS + 1)]
 try:
+    longest = max(len(text) for sentence in sentences for text in sentence)
+    if longest > LONGEST:
+        raise ValueError(f"one of the sentences has {longest:,} characters, at most {LONGEST}; shorten it")
     read = [(reader(ckpt).encode(english), ckpt.tokenizer.encode(french)) for english, french in sentences]
     pairs = [ids for ids in read if all(ids)]
     for ids in pairs:
@@ -214,8 +217,7 @@ with st.container(horizontal=True, gap="medium"):
     everything = st.toggle("Mask every key", key=f"{PAGE}_all")
 if where == "typed":
     line, chosen = st.columns(2)
-    parts = re.split(r"[\s,;]+", line.text_input("Scores of one query, q·k / √d", key=f"{PAGE}_typed",
-                                                 max_chars=LONGEST).strip())
+    parts = re.split(r"[\s,;]+", line.text_input("Scores of one query, q·k / √d", key=f"{PAGE}_typed").strip())
     if parts == [""]:
         st.info("Type some numbers, with spaces between them.")
         leave_at(PAGE, FIELDS, checkpoint=ckpt.id)

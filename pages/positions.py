@@ -13,7 +13,7 @@ from transformer.model.positions import rotary_angles, sinusoids
 from transformer.reading import attend
 from transformer.search import translate
 from ui import figures
-from ui.address import arrive_at, choice, leave_at, text, whole, wholes
+from ui.address import arrive_at, choice, leave_at, switch, text, whole, wholes
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.stepper import choose_checkpoint
 
@@ -26,7 +26,7 @@ FIELDS = {
     "view": choice(VIEWS[0], VIEWS), "count": whole(100, 2, MOST), "d_model": whole(128, 2, WIDEST),
     "base": choice(10_000, BASES), "layout": choice("interleaved", LAYOUTS),
     "dims": wholes([4, 5, 20, 21, 60], WIDEST - 1, count=CURVES), "measure": choice("product", ["product", "cosine"]),
-    "place": whole(50, 0, MOST - 1), "width": whole(32, 2, 256), "seed": whole(0, 0, 999_999),
+    "place": whole(50, 0, MOST - 1), "width": whole(32, 2, 256), "seed": whole(0, 0, 999_999), "same": switch(False),
     "side": choice("src", ["src", "tgt"]), "text": text(EXAMPLE, longest=LONGEST),
     "kind": choice("encoder", ["encoder", "decoder", "cross"]), "layer": whole(1, 0, 1_000), "head": whole(0, 0, 1_000)}
 
@@ -130,12 +130,15 @@ def show_rotary() -> None:
     base = third.selectbox("Base", BASES, key=f"{PAGE}_base", format_func="{:,}".format)
     seed = fourth.number_input("Seed of q and k", 0, 999_999, step=1, key=f"{PAGE}_seed",
                                help="The query and the key are random; another seed draws others.")
+    same = st.toggle("q = k", key=f"{PAGE}_same", help="The key is the query: the product is largest where they stand "
+                     "at the same place, and decays with distance.")
     if width % 2:
         st.error(f"A head of {width} features has one without a partner; choose an even width.")
         return
     angles, products = rotary_angles(torch.arange(count), width, base=base), rotary_products(count, width, base=base,
-                                                                                             seed=seed)
+                                                                                             seed=seed, same=same)
     source = f"formula · {count} positions, head of {width}, base {base:,}"
+    source_of = f"{source} · seed {seed}{' · q = k' if same else ''}"
     left, right = st.columns(2, gap="large")
     with left:
         matrix(angles, "angles", across="pair of features", down="position", value="angle in radians", angle=True,
@@ -145,8 +148,9 @@ def show_rotary() -> None:
                    "the embeddings. The colours go round with the angle; hover tells all of it.")
     with right:
         matrix(products, "products", across="key's position", down="query's position", value="q·k / √d",
-               title="One query and one key, at all pairs of positions", source=f"{source} · seed {seed}")
-        st.caption(f"The same q and the same k, turned to every position. Along each diagonal the product is the same "
+               title="One query and one key, at all pairs of positions", source=source_of)
+        st.caption(f"{'The same vector as q and as k' if same else 'The same q and the same k'}, turned to "
+                   f"every position. Along each diagonal the product is the same "
                    f"(largest difference {along_diagonals(products):.1e}, which is rounding; all in all it goes from "
                    f"{products.min():.2f} to {products.max():.2f}): attention sees how far apart two tokens are, not "
                    "where they stand.")
@@ -154,7 +158,7 @@ def show_rotary() -> None:
     by_distance = {"q·k / √d": [float(products.diagonal(int(offset))[0]) for offset in offsets]}
     across = "distance: the key's position minus the query's"
     st.vega_lite_chart(figures.lines(by_distance, across=across, up="q·k / √d", first=float(offsets[0]),
-                                     title="The same by distance", source=f"{source} · seed {seed}", dark=dark),
+                                     title="The same by distance", source=source_of, dark=dark),
                        key=f"{PAGE}_distance",
                        alt=figures.describe_lines(by_distance, across=across, up="q·k / √d"))
 
@@ -209,10 +213,13 @@ def show_checkpoint(ckpt: Checkpoint) -> None:
 def show_left_out(ckpt: Checkpoint) -> None:
     config = ckpt.config
     translates, writes = "cross" in config.kinds, config.kinds == ("decoder",)
-    typed = st.text_area("Text", key=f"{PAGE}_text", max_chars=LONGEST, height=80,
+    typed = st.text_area("Text", key=f"{PAGE}_text", height=80,
                          placeholder="Type a text and press Ctrl+Enter")
     if not (typed or "").strip():
         st.info("Type a text above and press Ctrl+Enter.")
+        return
+    if len(typed) > LONGEST:
+        st.error(f"This text has {len(typed):,} characters, at most {LONGEST}; shorten it.")
         return
     if config.positions == "none":
         st.info(f"{ckpt.id} has no positions that could be left out.")

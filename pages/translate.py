@@ -1,5 +1,6 @@
 """English to French, one token at a time, with every head of the encoder, the decoder and the attention between."""
 
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -7,11 +8,12 @@ import streamlit as st
 from transformer.data.corpora import corpus
 from transformer.data.own import is_own
 from ui import figures
+from ui.about_model import show_about
 from ui.attention_view import look_at, show_attention, show_details, source_line
 from ui.beam import arrive_beam, beam_address, show_beam
 from ui.compare import arrive_compare, compare_address, show_compare
 from ui.diagram import show_model
-from ui.present import places, show_title
+from ui.present import places, presenting, show_title
 from ui.resources import sentences
 from ui.stepper import (
     arrive,
@@ -19,6 +21,7 @@ from ui.stepper import (
     example_pills,
     follow,
     leave_address,
+    picks_of,
     show_candidates,
     show_controls,
     tokens_after,
@@ -32,14 +35,14 @@ dark = st.context.theme.type == "dark"
 link = arrive(PAGE, text=EXAMPLES[0])
 arrive_beam(PAGE, link)
 
-show_title(PAGE, "Translate")
+show_title(PAGE, "Translate", partial(example_pills, PAGE, EXAMPLES))
 left, right = st.columns([3, 1], vertical_alignment="bottom")
 with right:
     ckpt = choose_checkpoint(PAGE, lambda about: set(about.config.kinds) == {"encoder", "decoder", "cross"})
 with left:
     text = st.text_input("An English sentence", key=f"{PAGE}_text", persist_state="session",
                          placeholder="Type a sentence and press Enter")
-example_pills(PAGE, EXAMPLES)
+show_about(PAGE, ckpt)
 if not text.strip():
     st.info("Type an English sentence above and press Enter, or choose an example.")
     st.stop()
@@ -54,9 +57,10 @@ newest = head.weights[-1]
 source_pieces, tokens = step.axes("cross")[1], step.axes("decoder")[0]
 words, chances, picture = places(PAGE)
 with picture:  # it stands below these two and is sent before they are filled
-    show_model(PAGE, step, look)
     show_attention(PAGE, step, look, head, dark=dark)
 with words:
+    reads, writes = (st.container(), st.container()) if presenting(PAGE) else st.columns(2)
+with reads:
     st.markdown("**English, as the encoder reads it**")
     unknown = [at for at, piece in enumerate(step.source) if piece.unknown]
     shown = [*(piece.text for piece in step.source), source_pieces[-1]]  # the encoder reads an end token after them
@@ -64,13 +68,17 @@ with words:
                                 weights=newest if look.kind == "cross" else None))
     if unknown:
         st.caption("Dashed: not in the vocabulary. The model sees only that something stands there.")
+with writes:
+    picks = picks_of(walk)
     st.markdown("**French, as the decoder writes it**")
     st.html(figures.token_chips([*tokens, step.piece, *tokens_after(walk)], label="target tokens",
-                                predicted=len(tokens), weights=newest if look.kind == "decoder" else None))
-    st.caption("Outlined: the token predicted now. ␣ is a space." + (
+                                predicted=len(tokens), picked=[1 + at for at in picks],
+                                weights=newest if look.kind == "decoder" else None))
+with words:
+    st.caption("Outlined: the token predicted now. ␣ is a space." + (" Underlined: chosen by you." if picks else "") + (
         " Shaded: where the chosen head looks from the newest token read." if look.kind != "encoder" else ""))
 
-    translation, references = st.columns(2)
+    translation, references = (st.container(), st.container()) if presenting(PAGE) else st.columns(2)
     with translation:
         st.markdown("**Translation so far**")
         st.text(step.output)
@@ -99,7 +107,8 @@ with words:
                     st.error(str(error))
 with chances:
     show_candidates(PAGE, walk, source=source_line(step), dark=dark)
-show_beam(PAGE, walk, dark=dark)
+show_model(PAGE, step, look)
+show_beam(PAGE, walk, look, head, dark=dark)
 show_details(PAGE, step, look, head, dark=dark)
 show_compare(PAGE, look, dark=dark)
 leave_address(PAGE, ckpt, walk, look, {**beam_address(PAGE), **compare_address(PAGE)})

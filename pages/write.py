@@ -1,17 +1,21 @@
 """Shakespeare, one character at a time, with every head of a decoder."""
 
+from functools import partial
+
 import streamlit as st
 
 from ui import figures
+from ui.about_model import show_about
 from ui.attention_view import look_at, show_attention, show_details, source_line
 from ui.diagram import show_model
-from ui.present import places, show_title
+from ui.present import places, presenting, show_title
 from ui.stepper import (
     arrive,
     choose_checkpoint,
     example_pills,
     follow,
     leave_address,
+    picks_of,
     show_candidates,
     show_controls,
     tokens_after,
@@ -23,17 +27,17 @@ EXAMPLES = ["ROMEO:\nO, she doth teach", "First Citizen:\nBefore we proceed", "T
 dark = st.context.theme.type == "dark"
 link = arrive(PAGE, text=EXAMPLES[0], temperature=0.8)
 
-show_title(PAGE, "Write")
+show_title(PAGE, "Write", partial(example_pills, PAGE, EXAMPLES))
 left, right = st.columns([3, 1])
 with right:
     ckpt = choose_checkpoint(PAGE, lambda about: about.config.kinds == ("decoder",))
 with left:
-    text = st.text_area("How the text begins", key=f"{PAGE}_text", persist_state="session", height=100,
+    text = st.text_area("How the text begins", key=f"{PAGE}_text", persist_state="session", height=68,
                         placeholder="Type a beginning and press Ctrl+Enter, or step from nothing")
-    example_pills(PAGE, EXAMPLES)
+show_about(PAGE, ckpt)
 
 walk = follow(PAGE, ckpt, text, link)
-step = walk.step
+step, picks = walk.step, picks_of(walk)
 look, head = look_at(PAGE, step)
 show_controls(PAGE, walk)
 
@@ -42,18 +46,25 @@ unknown = [at for at, piece in enumerate(step.source) if piece.unknown]
 shown = [step.source[at].text if at in unknown else piece for at, piece in enumerate(read)]
 words, chances, picture = places(PAGE)
 with picture:  # it stands below these two and is sent before they are filled
-    show_model(PAGE, step, look)
     show_attention(PAGE, step, look, head, dark=dark)
 with words:
+    reads, writes = (st.container(), st.container()) if presenting(PAGE) else st.columns([3, 2])
+with reads:
     st.markdown("**What the decoder has read, and the token it predicts now** (outlined). Shaded: where the chosen "
                 "head looks from the newest token read.")
     st.html(figures.token_chips([*shown, step.piece, *tokens_after(walk)], label="tokens", unknown=unknown,
-                                weights=head.weights[-1], predicted=len(read), small=True))
+                                weights=head.weights[-1], predicted=len(read), small=True,
+                                picked=[len(read) - step.index + at for at in picks]))
+    if picks:
+        st.caption("Underlined: chosen by you.")
     if unknown:
         st.caption("Dashed: not in the vocabulary. The model sees only that something stands there.")
+with writes:
     st.markdown("**The text so far**")
-    st.code(text + step.output, language=None, wrap_lines=True, height=170)
+    with st.container(key=f"{PAGE}_so_far"):
+        st.code(text + step.output, language=None, wrap_lines=True, height=170)
 with chances:
     show_candidates(PAGE, walk, source=source_line(step), dark=dark)
+show_model(PAGE, step, look)
 show_details(PAGE, step, look, head, dark=dark)
 leave_address(PAGE, ckpt, walk, look)

@@ -94,14 +94,18 @@ def arrive_at(page: str, fields: Mapping[str, Field]) -> None:
     state[f"{page}_checkpoint"] = params.get("checkpoint")
 
 
-def leave_at(page: str, fields: Mapping[str, Field], *, checkpoint: str | None = None) -> None:
-    """Write the page's values into the address bar; texts that make it too long stay out of it, with a word on it."""
+def leave_at(page: str, fields: Mapping[str, Field], *, checkpoint: str | None = None, hidden: str = "\0") -> None:
+    """Write the page's values into the address bar; texts that make it too long stay out of it, with a word on it.
+    hidden: how the names begin of texts that are not on the screen, which are the first to stay out, without a word."""
     state = st.session_state
     state[f"{page}_arrived"] = {name: state[f"{page}_{name}"] for name in fields}
     params = {"checkpoint": checkpoint} if checkpoint else {}
     written = {name: field.write(state[f"{page}_{name}"]) for name, field in fields.items()}
     params |= {name: value for name, value in written.items() if value is not None}
     if not fits_a_link(params):
-        st.caption("These sentences are too long for a link: the address leaves them out.")
+        params = {name: value for name, value in params.items()
+                  if not (name in fields and fields[name].long and name.startswith(hidden))}
+    if not fits_a_link(params):
+        st.caption("What is typed here is too long for a link: the address leaves it out.")
         params = {name: value for name, value in params.items() if not (name in fields and fields[name].long)}
     put_address(page, params)

@@ -40,6 +40,8 @@ def chosen_look(page: str, shown: Shown) -> Look:
     words = {name: found[name] if found[name] in allowed else allowed[0] for name, allowed in WORDS.items()}
     if kind == "cross" and words["of"] == "rollout":
         words["of"] = "head"
+    if words["of"] != "head":
+        words["stage"] = WORDS["stage"][0]  # a mean has neither scores nor values of its own
     look = Look(kind, min(_number(found["layer"]), layers - 1), min(_number(found["head"]), heads - 1), **words,
                 pair=_pair(found["pair"], tuple(map(len, shown.axes(kind)))), lit=_lit(found["lit"], heads))
     for name in LOOK:
@@ -109,9 +111,21 @@ def show_attention(page: str, shown: Shown, look: Look, head: Head, *, dark: boo
                     answered=state.get(f"{page}_look_answered", 0)))
     if presenting(page):
         return
-    st.caption(f"{MEANING[look.kind]} Each row of weights adds up to 1; the scale says which colour is which number. "
-               "Click a cell to compare its two tokens. Attention shows where a head looks, not why the model decides.")
+    st.caption(f"{MEANING[look.kind]} {_reading(look)} Attention shows where a head looks, not why the model decides.")
     _offer_files(page, shown, look)
+
+
+def _reading(look: Look) -> str:
+    """How to read what is drawn."""
+    if look.view == "lines":
+        return "The stronger a line, the larger its weight; lines of several heads lie side by side."
+    click = " Click a cell to compare its two tokens." if look.of == "head" else ""
+    return {"weights": "Each row of weights adds up to 1; the scale says which colour is which number.",
+            "scores": "Scores are q·k/√d of the two tokens, before the mask and the softmax: blue above 0, red below.",
+            "masked": "What the softmax is given: the scores, and −∞ where the mask forbids (striped).",
+            "moved": "How long a vector each key adds to its query: its weight times the length of its value, "
+                     "projected (Kobayashi et al. 2020, section 3). A row adds up to nothing in particular.",
+            }[look.stage] + click
 
 
 def _looked(page: str) -> None:
@@ -167,11 +181,16 @@ def show_details(page: str, shown: Shown, look: Look, head: Head, *, dark: bool)
             part, rows, columns = mask[-MOST_MASK:, -MOST_MASK:], queries[-MOST_MASK:], keys[-MOST_MASK:]
             title = f"Who may look at whom: {kind}" + (f", last {MOST_MASK} tokens" if part.size < mask.size else "")
             figure = figures.mask_matrix(part, rows, columns, title=title, source=source, dark=dark)
-            st.plotly_chart(figure, key=f"{page}_mask", config=figures.PLOTLY_CONFIG,
-                            alt=figures.describe_mask(part, rows, columns))
-            st.caption("The causal mask: no token sees the ones after it, for when it was written they were not there "
-                       "yet (Vaswani et al. 2017, section 3.2.3)." if kind == "decoder" else
-                       "Every query may look at every key: with one sentence there is no padding to hide.")
+            picture, said = st.columns([1, 1] if mask.all() else [5, 2], gap="large", vertical_alignment="center")
+            with picture:
+                st.plotly_chart(figure, key=f"{page}_mask", config=figures.PLOTLY_CONFIG,
+                                alt=figures.describe_mask(part, rows, columns))
+            said.markdown(
+                "**This mask allows everything.** " + (
+                    "There is one token so far, and it may look at itself." if kind == "decoder" else
+                    "Every query may look at every key: with one sentence there is no padding to hide.") if mask.all()
+                else "**The causal mask**: no token sees the ones after it, for when it was written they were not "
+                     "there yet (Vaswani et al. 2017, section 3.2.3).")
     if tabs[1].open:
         with tabs[1]:
             _show_positions(page, shown, kind, dark=dark)

@@ -5,6 +5,8 @@ from functools import partial
 
 import streamlit as st
 
+from transformer.attention_view.heads import Head
+from transformer.attention_view.message import Look
 from transformer.beam import Tree, beam_tree
 from transformer.decoding import Step
 from ui import figures
@@ -15,6 +17,11 @@ from ui.walk import Link, Walk
 
 WIDTH, MOST = 4, 8
 PENALTY, STRONGEST = 0.6, 2.0
+FITS = 8    # steps that fit on a page of usual width
+SCROLLS = """BOX > * { max-width: none; }
+BOX { overflow-x: auto; scrollbar-width: auto; padding-bottom: 6px;
+  background: linear-gradient(90deg, rgba(128, 128, 128, .35), transparent) 0 0 / 14px 100% no-repeat scroll,
+    linear-gradient(270deg, rgba(128, 128, 128, .35), transparent) 100% 0 / 14px 100% no-repeat scroll; }"""
 DRAWN = 40  # steps of the tree at once: a sentence that never ends takes 200, and a browser 5 s to draw them
 
 
@@ -49,8 +56,9 @@ def beam_address(page: str) -> Mapping[str, str]:
         {} if penalty == PENALTY else {"penalty": f"{penalty:g}"})
 
 
-def show_beam(page: str, walk: Walk, *, dark: bool) -> None:
-    """The tree and the hypotheses it ended with; nothing is searched before somebody opens it."""
+def show_beam(page: str, walk: Walk, look: Look, head: Head, *, dark: bool) -> None:
+    """The tree, the chosen head at the box chosen in it, and the hypotheses it ended with; nothing is searched before
+    somebody opens it."""
     if presenting(page):
         return
     panel = st.expander("Beam search", key=f"{page}_beam", on_change="rerun", icon=":material/account_tree:")
@@ -73,26 +81,42 @@ def show_beam(page: str, walk: Walk, *, dark: bool) -> None:
         nodes = [node for node in tree.nodes if first <= node.depth <= first + DRAWN]
         figure = figures.beam_figure(nodes, here=place, title=f"Beam search, width {width}", source=source,
                                      dark=dark)
-        # Streamlit makes no chart wider than what it stands in; this one keeps its width and scrolls in its own box
-        st.html(f"<style>.st-key-{page}_beam_box > * {{ max-width: none; }}</style>")
+        # Streamlit makes no chart wider than what it stands in; this one keeps its width and scrolls in its own box,
+        # with shadows where there is more of it
+        st.html(f"<style>{SCROLLS.replace('BOX', f'.st-key-{page}_beam_box')}</style>")
+        if here:  # what the step controls keep in sight
+            across = (here.depth - nodes[0].depth + 0.5) / (nodes[-1].depth - nodes[0].depth + 1)
+            st.html(f'<i class="beam-here" data-across="{across:.4f}" hidden></i>')
         with st.container(horizontal=True, wrap=False, key=f"{page}_beam_box"):
             st.plotly_chart(figure, key=chart, width=figure.layout.width, on_select=partial(_clicked, page, chart),
                             selection_mode="points", config=figures.PLOTLY_CONFIG,
                             alt=figures.describe_beam(tree.nodes, width=width))
         if len(nodes) < len(tree.nodes):
             st.caption(f"The search took {tree.depth} steps. {DRAWN} of them are drawn, around the one shown.")
+        if tree.depth > FITS:
+            st.caption("← The tree is wider than the page: it scrolls sideways. →")
         st.caption(
             f"At each step the {2 * width} likeliest ways to go on from what was kept are considered. The number in a "
             "box is the sum of the log-probabilities so far; the best is on top. The best "
             f"{f'{width} that do not end go' if width > 1 else 'one that does not end goes'} on; "
             "grey ones are pruned, ■ ended. "
             f"{'Lighter' if dark else 'Darker'}: a likelier token. Orange: the best "
-            "hypothesis. Ringed: the step shown on this page. Click a box to see its attention.")
+            "hypothesis. Ringed: the step shown on this page. Click a box to see its attention here below.")
+        kind, (queries, keys) = look.kind, walk.step.axes(look.kind)
+        newest = kind != "encoder"
+        name = figures.head_label(look.layer, look.head) if look.of == "head" else "the mean chosen above"
+        left, right = st.columns(2, gap="large")
+        with left:
+            st.plotly_chart(figures.attention_heatmap(
+                head.weights, queries, keys, source=source, newest=newest, mask=walk.step.mask(kind).numpy(), dark=dark,
+                title=f"{kind.capitalize()}, {name} · after “{walk.step.output[-40:]}”"), key=f"{page}_beam_attention",
+                config=figures.PLOTLY_CONFIG,
+                alt=figures.describe_attention(head.weights, queries, keys, newest=newest))
         eos = walk.step.ckpt.config.eos_id
-        st.html(figures.hypotheses_table(
+        right.html(figures.hypotheses_table(
             [(tree.output(node), node.total, node.depth, node.penalised, node.id == eos) for node in tree.hypotheses()],
             source=source))
-        st.caption("Total: the sum of the log-probabilities of all tokens, the end token included. Penalised: the "
+        right.caption("Total: the sum of the log-probabilities of all tokens, the end token included. Penalised: the "
                    "total over the length penalty (Wu et al. 2016, equation 14); the largest wins.")
 
 

@@ -46,8 +46,8 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str, *, question: str, dar
         _show_predicted(prefix, ckpt, reading)
     st.subheader("The attention of the encoder", anchor=False)
     look, head = look_at(prefix, reading)
-    show_model(prefix, reading, look)
     show_attention(prefix, reading, look, head, dark=dark, newest=False)
+    show_model(prefix, reading, look)
     show_details(prefix, reading, look, head, dark=dark)
 
 
@@ -96,6 +96,7 @@ def _class_clicked(prefix: str, chart: str, classes: tuple[str, ...]) -> None:
 def _show_pooling(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[Piece]) -> None:
     """The tokens twice: what each won, and what each adds to the class looked at."""
     tokens, unknown = [piece.text for piece in pieces], [at for at, piece in enumerate(pieces) if piece.unknown]
+    _say_how_it_reads(ckpt)
     features, chosen = ckpt.config.d_model, st.session_state[f"{prefix}_class"]
     if ckpt.config.pooling == "first":
         st.markdown("**First-token pooling: the class is read from the first token's row alone.** The other "
@@ -114,12 +115,19 @@ def _show_pooling(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[
     st.html(figures.contribution_chips(tokens, pooling.contributions[:, at].tolist(), to=chosen,
                                        label="contributions", unknown=unknown))
     total, bias = float(pooling.contributions[:, at].sum()), float(pooling.bias[at])
-    st.caption(f"Orange speaks for the class, blue against it, compared with the average class. They add up to "
-               f"{total:+.2f}, and with {bias:+.2f} that every text gets to {total + bias:+.2f}: the logit above the "
-               "mean of all classes. Exact, but attention has mixed the tokens before: this is what a token's row "
-               "adds, not what its word alone would." + (
+    st.caption("Blue speaks for the class, red against it, compared with the average class. They add up to "
+               f"{total:+.4f}. The class has {bias:+.4f} to begin with, whatever the text; together that is "
+               f"{total + bias:+.4f}, its logit above the mean of all classes. Exact, but attention has mixed the "
+               "tokens before: this is what a token's row adds, not what its word alone would." + (
                    " Dashed: not in the vocabulary. The model sees only that something stands there." if unknown else
                    ""))
+
+
+def _say_how_it_reads(ckpt: Checkpoint) -> None:
+    """What of the text never reaches the model."""
+    drops = getattr(ckpt.source_tokenizer, "standardise", False)
+    st.caption(("Read in lower case and without punctuation and line ends. " if drops else "")
+               + f"The model knows {ckpt.config.vocab_size:,} tokens; any other is to it one and the same unknown one.")
 
 
 def _show_features(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[Piece]) -> None:

@@ -157,7 +157,7 @@ def _show_difference(page: str, kind: str, layer: int, head: int, weights: list[
                                         mask=mask[:rows, :columns], dark=dark)
     st.plotly_chart(figure, key=f"{page}_compare_difference", config=figures.PLOTLY_CONFIG,
                     alt=figures.describe_difference(first, second, down, across))
-    said = ["Blue: more weight in this one; orange: in the other. Position by position: "
+    said = ["Blue: more weight in this one; red: in the other. Position by position: "
             f"{_same(queries, other_queries, rows)} queries and {_same(keys, other_keys, columns)} keys hold the same "
             "token; where they differ, the label names both."]
     if rows < max(len(queries), len(other_queries)):

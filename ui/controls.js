@@ -8,7 +8,9 @@ export default function ({ data, parentElement, setStateValue }) {
   });
   const find = (name) => bar.querySelector(`[data-action="${name}"]`);
   const speed = bar.querySelector("input");
+  if (data.large && !bar.classList.contains("large")) document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
   bar.classList.toggle("large", Boolean(data.large));
+  bar.style.zoom = data.large && window.innerWidth > 700 ? Math.max(1, Math.min(1.6, window.innerWidth / 1000, window.innerHeight / 620)) : "";
   let { last } = data; // null until the end of the text has been found
 
   if (state.walk !== data.walk) { // another text: what is still under way counts from its start
@@ -21,8 +23,9 @@ export default function ({ data, parentElement, setStateValue }) {
   if (data.answered >= state.sent) state.target = data.index; // nothing is under way: where Python says we are
 
   const show = () => {
-    const place = last === null ? `step ${state.target}` : `step ${state.target} of ${last}`;
-    bar.querySelector("output").textContent = last !== null && state.target >= last ? `${place} · ${data.end}` : place;
+    const at = state.playing ? data.index : state.target; // a press shows at once; while it plays, the number keeps to the picture
+    bar.querySelector("output").textContent = last !== null && at >= last ? `step ${at}, the last: ${data.end}` : `step ${at}`;
+    find("last").title = `Last step (End)${last === null ? `: to the end of the text, at most ${data.farthest} steps further` : ""}`;
     find("first").disabled = find("back").disabled = state.target <= 0;
     find("step").disabled = find("last").disabled = last !== null && state.target >= last;
     find("play").setAttribute("aria-pressed", state.playing);
@@ -95,9 +98,38 @@ export default function ({ data, parentElement, setStateValue }) {
       choose((Number(event.key) + 9) % 10); // 1 is the likeliest, 0 the tenth
     }
   };
+  // the tokens, the text so far and the beam search keep in sight what is predicted now, however long they are
+  const follow = () => {
+    state.following = 0;
+    for (const token of document.querySelectorAll(".chips .predicted")) {
+      const row = token.parentElement, at = `${token.dataset.position} ${row.scrollHeight}`;
+      if (row.followed !== at) row.scrollTop = token.offsetTop - row.offsetTop - row.clientHeight / 2;
+      row.followed = at;
+    }
+    for (const code of document.querySelectorAll("[class*=st-key-][class*=_so_far] pre")) {
+      const box = [code, code.parentElement, code.parentElement?.parentElement].find((box) => box && box.scrollHeight > box.clientHeight + 1);
+      if (box && code.followed !== code.textContent) box.scrollTop = box.scrollHeight;
+      code.followed = code.textContent;
+    }
+    for (const mark of document.querySelectorAll(".beam-here")) {
+      const box = document.querySelector("[class*=_beam_box]"), to = mark.dataset.across * box?.scrollWidth, room = 90;
+      if (box && mark.followed !== to) box.scrollLeft = Math.max(to + room - box.clientWidth, Math.min(to - room, box.scrollLeft));
+      mark.followed = to;
+    }
+  };
+  window.headsUpFollow?.disconnect();
+  window.headsUpFollow = new MutationObserver(() => { state.following ||= requestAnimationFrame(follow); });
+  const page = document.querySelector("[data-testid=stMain]");
+  if (page) window.headsUpFollow.observe(page, { childList: true, subtree: true, characterData: true });
+  follow();
+
   window.headsUpKeys?.abort(); // one listener, whatever was mounted before
   window.headsUpKeys = new AbortController();
   document.addEventListener("keydown", onkeydown, { signal: window.headsUpKeys.signal });
+  document.addEventListener("click", (event) => { // a candidate on a projector
+    const row = event.target.closest?.("[data-nth]");
+    if (row && bar.isConnected) { play(false); choose(Number(row.dataset.nth)); }
+  }, { signal: window.headsUpKeys.signal });
   // what a mouse has chosen among does not keep the arrow keys; reached by keyboard (detail is 0) it does
   // seen when the button goes down: a tab's content may move it away before the button is up
   document.addEventListener("pointerdown", (event) => {

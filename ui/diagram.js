@@ -22,7 +22,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const pick = ({ kind, layer }) => {
     setTriggerValue("pick", { kind, layer });
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    document.querySelector(`.${data.target}`)?.scrollIntoView({ block: "start", behavior: still ? "auto" : "smooth" });
+    const target = document.querySelector(`.${data.target}`);
+    if (target) target.style.scrollMarginTop = "4.5rem"; // below the bar on top
+    target?.scrollIntoView({ block: "start", behavior: still ? "auto" : "smooth" });
   };
   const blockOf = (block) => {
     const middle = block.x + block.width / 2, group = make("g", { class: `block ${block.role}`, "data-id": block.id ?? block.name });

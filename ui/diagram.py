@@ -36,7 +36,7 @@ def show_model(page: str, shown: Shown, look: Look) -> None:
                        "target": f"st-key-{page}_attention"})
         st.caption(f"Shapes are (batch, tokens, width) for this text at this step; {config.n_heads} heads of "
                    f"{config.width} work side by side in each attention. Thin lines past a block are what it is added "
-                   "to. Click an attention to see it below; the one shown is outlined.")
+                   "to. Click an attention to see it above; the one shown is outlined.")
 
 
 def _picked(page: str) -> None:

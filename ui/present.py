@@ -1,5 +1,6 @@
 """Presenting: a page made for a projector, with large type, the keys that step, and nothing set up only once."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -14,15 +15,17 @@ def presenting(page: str) -> bool:
     return bool(st.session_state.get(f"{page}_presenting"))
 
 
-def show_title(page: str, title: str) -> None:
-    """The title and the switch to presenting; while presenting, the way back alone."""
+def show_title(page: str, title: str, examples: Callable[[], None]) -> None:
+    """The title, the examples and the switch to presenting, in a line; while presenting, the way back alone."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_head"):
         if presenting(page):
             st.html(f"<style>{STYLE.replace('PAGE', page)}</style>")
             st.button("Leave", key=f"{page}_leave", shortcut="Esc", on_click=partial(_present, page, False),
                       help="Back to the whole page")
         else:
-            st.title(title, anchor=False)
+            st.title(title, anchor=False, width="content")
+            examples()
+            st.space("stretch")
             st.button("Present", key=f"{page}_present", icon=":material/present_to_all:", shortcut="F",
                       on_click=partial(_present, page, True),
                       help="For a projector: large type, the arrow keys and play at the speed chosen. Escape leaves.")
@@ -33,8 +36,10 @@ def _present(page: str, on: bool) -> None:
 
 
 def places(page: str) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
-    """Where the tokens, the candidates and the attention go: under each other, or beside each other on a projector."""
+    """Where the tokens, the candidates and the attention go: the attention under the tokens, so that it is on the first
+    screen, and what comes next beside both; on a projector the attention is on the right."""
     if not presenting(page):
-        return *st.columns([3, 2], gap="large"), st.container()
+        left, right = st.columns([11, 4], gap="medium")
+        return left.container(), right, left.container()
     left, right = st.columns([2, 3], gap="medium")
     return left.container(), left.container(), right

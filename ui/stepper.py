@@ -19,7 +19,7 @@ from ui.walk import HOTTEST, LAST_SEED, WIDEST, Link, Walk, begin
 
 HERE = Path(__file__).parent
 CANDIDATES = 10
-FEW, LARGE = 4, 25  # candidates on a projector, and the px of their names
+FEW = 4  # candidates on a projector
 FARTHEST = 200  # steps that "last" goes at most
 
 _controls = st.components.v2.component(
@@ -82,7 +82,8 @@ def choose_checkpoint(page: str, fits: Callable[[Description], bool]) -> Checkpo
             st.caption(f"`{_code(entry.folder.name)}` cannot be opened: {_code(entry.error)}")
         st.button(f"Use {first} instead", on_click=partial(st.session_state.update, {key: first}))
         st.stop()
-    help = "Checkpoints in the folder `checkpoints`, those kept of runs, uploads and imports."
+    help = ("Checkpoints in the folder `checkpoints`, those kept of runs, uploads and imports. After the @ stand the "
+            "first characters of a hash of its files: other weights, another id.")
     if broken:
         help += "\n\nNot on offer:\n" + "\n".join(f"- {_code(entry.error)}" for entry in broken)
     if wanted is None:
@@ -152,10 +153,10 @@ def _moved(page: str, walk: Walk, asked: dict, sampling: Sampling) -> Walk:
 def show_controls(page: str, walk: Walk) -> None:
     """First, back, step, play, last; keys; speed; copy the link."""
     step = walk.step
-    end = "the context is full" if step.full and step.id != step.ckpt.config.eos_id else "the end"
+    end = "the context is full" if step.full and step.id != step.ckpt.config.eos_id else "the text ends"
     _controls(key=f"{page}_controls", on_move_change=lambda: None,
               data={"index": walk.index, "last": walk.last, "end": end, "walk": st.session_state[f"{page}_walks"],
-                    "answered": st.session_state.get(f"{page}_answered", 0),
+                    "answered": st.session_state.get(f"{page}_answered", 0), "farthest": FARTHEST,
                     "large": presenting(page)})
 
 
@@ -184,15 +185,16 @@ def show_candidates(page: str, walk: Walk, *, source: str, dark: bool) -> None:
     sampling, step = sampling_of(page), walk.step
     candidates, excluded = ranked(walk, sampling)
     chart = f"{page}_candidates_{st.session_state.get(f'{page}_picks', 0)}_{walk.index}"
-    large = presenting(page)
-    figure = figures.candidate_bars(candidates[: FEW if large else None], chosen_id=step.id, excluded=excluded,
-                                    source="" if large else source, dark=dark, size=LARGE if large else figures.TEXT,
-                                    title="" if large else "What comes next?")
+    if presenting(page):
+        st.html(figures.candidate_rows(candidates[:FEW], chosen_id=step.id, excluded=excluded, label="next tokens",
+                                       rest=_others(candidates[:FEW], excluded)))
+        return
+    figure = figures.candidate_bars(candidates, chosen_id=step.id, excluded=excluded, source=source, dark=dark,
+                                    rest=_others(candidates, excluded), title="What comes next?")
     st.plotly_chart(figure, key=chart, on_select=partial(_clicked, page, chart), selection_mode="points",
                     config=figures.PLOTLY_CONFIG, alt=figures.describe_candidates(candidates, chosen_id=step.id))
-    if large:
-        return
-    st.caption("Click a bar to say that token and go on from there. The other way stays, as a branch.")
+    st.caption(f"Orange: {_why(walk, sampling)}. Click a bar, or press its digit, to say that token and go on from "
+               "there. The other way stays, as a branch.")
     left, right = st.columns(2)
     left.slider("Temperature", 0.0, HOTTEST, step=0.1, key=f"{page}_temperature", persist_state="session",
                 help="0 always takes the likeliest token. Above 0 a token is drawn: the higher, the bolder. It changes "
@@ -208,6 +210,29 @@ def show_candidates(page: str, walk: Walk, *, source: str, dark: bool) -> None:
         for at, branch in enumerate(walk.others):
             st.button(f"○ {_brief(branch.tip.output)}", key=f"{page}_branch_{at}", on_click=partial(_switch, page, at),
                       help="Go back to this branch")
+
+
+def _others(candidates: list, excluded: list[int]) -> float:
+    """What is left of the probability after these, of which the excluded have none."""
+    return max(0.0, 1 - sum(c.probability for c in candidates if c.id not in excluded))
+
+
+def _why(walk: Walk, sampling: Sampling) -> str:
+    """Why the chosen token is the one chosen."""
+    step = walk.step
+    if step.index in picks_of(walk):
+        return "the token you chose"
+    if step.id == step.likeliest:
+        return "the token said, here the likeliest"
+    if sampling.temperature:
+        return f"the token said, which was drawn at temperature {sampling.temperature:g} and need not be the likeliest"
+    return "the token said, chosen when the temperature was another"
+
+
+def picks_of(walk: Walk) -> set[int]:
+    """The steps of this branch at which the reader, or a link, said another token than the model would have."""
+    return {index for index, id in walk.branch.choices.items()
+            if index <= walk.branch.tip.index and walk.steps[index].id == id}
 
 
 def tokens_after(walk: Walk) -> list[str]:
@@ -241,6 +266,6 @@ def example_pills(page: str, examples: list[str], labels: list[str] | None = Non
             st.session_state[key] = None
 
     st.pills("Examples", list(range(len(examples))), format_func=lambda at: _brief((labels or examples)[at]), key=key,
-             on_change=use, label_visibility="collapsed")
+             on_change=use, label_visibility="collapsed", wrap=True)
 
 

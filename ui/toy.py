@@ -113,13 +113,27 @@ def _watch(prefix: str, folder: Path, was_under_way: bool, dark: bool) -> None:
     if was_under_way and not now.under_way:
         st.rerun()
     rows = [row for row in metrics.read(folder / "metrics.jsonl") if "loss" in row]
-    st.markdown(f"**{_said(now)}**")
+    other = _other_sentences(prefix, folder)
+    st.markdown(f"**{_said(now)}**" + (" on other sentences:" if other else ""))
+    if other:
+        st.text("\n".join(f"{label}: {sentence}" for label, sentence in other))
     if rows:
         steps, losses = [row["step"] for row in rows], [row["loss"] for row in rows]
         st.vega_lite_chart(figures.loss_curve(steps, losses, last=now.steps, chance=log(2), dark=dark,
                                               title="The loss while it trains", source=f"run {folder.name}"),
                            key=f"{prefix}_loss", alt=figures.describe_loss(steps, losses), width="stretch")
         st.caption("Dashed: ln 2 = 0.69, what it costs to say one half to both.")
+
+
+def _other_sentences(prefix: str, folder: Path) -> list[tuple[str, str]]:
+    """What the run learned from, label and sentence, where that is not what the boxes say now."""
+    try:
+        with open(folder / "sentences.csv", encoding="utf-8", newline="") as file:
+            rows = [(row["label"], row["text"]) for row in csv.DictReader(file)]
+    except (OSError, KeyError):
+        return []
+    typed = [" ".join((st.session_state.get(f"{prefix}_{label}") or "").split()) for label in ("positive", "negative")]
+    return [] if [sentence for _, sentence in rows] == typed else rows
 
 
 def _said(now: Progress) -> str:

@@ -175,6 +175,10 @@ def test_two_sentences_train_in_a_process_of_their_own_and_can_be_tried(visit, h
         assert said.max().exp() > 0.9
         assert at.selectbox(key="classify_toy_class").value == label
         assert len(shown(at, "features won")) == 3
+    at.text_input(key="classify_toy_positive").set_value("what a day")
+    settled(at)
+    assert any(text.value == "**Trained: step 200 of 200** on other sentences:" for text in at.markdown)
+    assert any(text.value == "positive: this is awesome\nnegative: i hated it" for text in at.text)
 
 
 @pytest.mark.parametrize(("changes", "message"), [
@@ -255,3 +259,10 @@ def test_old_toys_make_room_and_other_runs_stay(home, fake):
 def test_a_run_that_is_not_here_is_said(visit, name):
     at = visit(PAGE, show="toy", toy_run=name)
     assert "not here any more" in at.info[0].value
+
+
+def test_a_long_text_that_is_not_on_the_screen_stays_out_of_the_link_without_a_word(visit):
+    at = visit(PAGE, show="toy", text="My life is my foe's debt. " * 80, toy_positive="so good")
+    assert not any("too long" in caption.value for caption in at.caption)
+    assert at.query_params["toy_positive"] == "so good"
+    assert "text" not in at.query_params

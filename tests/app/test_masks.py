@@ -264,3 +264,9 @@ def test_every_figure_has_its_source_and_its_words(open_masks, ckpt):
     for chart in charts:
         assert ckpt.id in chart.proto.spec
         assert chart.proto.alt
+
+
+def test_a_sentence_too_long_is_refused_with_the_number_and_the_limit(open_masks):
+    at = open_masks()
+    at.text_input(key="masks_english1").set_value("a" * 201).run()
+    assert at.error[0].value == "one of the sentences has 201 characters, at most 200; shorten it"

@@ -220,3 +220,16 @@ def test_every_figure_has_words_for_who_cannot_see_it(open_positions, view):
     charts = [*at.get("plotly_chart"), *at.get("vega_lite_chart")]
     assert len(charts) >= 2
     assert all(chart.proto.alt for chart in charts)
+
+
+def test_a_vector_turned_against_itself_is_largest_at_distance_0(open_positions, drawn):
+    at = open_positions(view="Rotary", count="40", width="16", seed="7", same="on")
+    products = np.array(drawn(at, "positions_products")["data"][0]["z"])
+    assert (products.argmax(axis=1) == np.arange(40)).all()
+    assert at.query_params["same"] == "on"
+
+
+def test_a_text_too_long_is_refused_with_the_number_and_the_limit(open_positions):
+    at = open_positions(view="Left out")
+    at.text_area(key="positions_text").set_value("a" * 301).run()
+    assert at.error[0].value == "This text has 301 characters, at most 300; shorten it."

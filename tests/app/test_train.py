@@ -166,7 +166,7 @@ def test_a_run_that_is_not_there_is_said(watch, make, name):
     ("failed", "It failed: the loss is nan."), ("stopped", "It had saved nothing yet"),
     ("running", "The process ended without a word")])
 def test_how_a_run_ended_and_what_can_be_done_is_said(watch, make, state, said):
-    make("mine", state=state, why="the loss is nan")
+    make("mine", state=state, why="the loss is nan" if state == "failed" else None)
     at = watch("mine")
     assert said in " ".join(texts(at, "error") + texts(at, "info")).replace("\\", "")
     assert not at.button(key=f"{PAGE}_resume").disabled  # nobody's, and this computer's
@@ -292,3 +292,23 @@ def test_without_tensorboard_the_mirror_is_refused_before_the_start(visit, monke
     run(at)
     assert "pip install -r requirements/tensorboard.txt" in texts(at, "error")[0]
     assert f"{PAGE}_start" not in {button.key for button in at.button}
+
+
+def test_a_cluster_is_a_device_where_one_is_configured(visit, home, monkeypatch):
+    asked = []
+    monkeypatch.setattr("ui.training.form.cluster_offered", lambda: "http://head:8265")
+    monkeypatch.setattr("ui.training.form.cluster.submit", lambda folder, arguments, **options: asked.append(
+        (folder.name, arguments, options)))
+    at = visit(PAGE)
+    at.selectbox(key=f"{PAGE}_device").select("cluster")
+    run(at)
+    at.number_input(key=f"{PAGE}_processes_cluster").set_value(4)
+    run(at)
+    assert "--cluster --processes 4" in at.code[0].value
+    press(at, "start")
+    ((name, arguments, options),) = asked
+    assert (name, arguments) == ("translate", ["--preset", "translate"])
+    assert options == {"processes": 4, "owner": owners.digest(at.query_params["key"])}
+    monkeypatch.undo()
+    assert "cluster" not in visit(PAGE).selectbox(key=f"{PAGE}_device").options
+

@@ -210,13 +210,15 @@ def chips() -> Callable:
 
 @pytest.fixture
 def bars() -> Callable:
-    """The tokens offered and what is written beside them, likeliest first: `bars(page)[0] == ("␣He", "54.1%")`."""
+    """The tokens offered and what is written beside them, likeliest first: `bars(page)[0] == ("␣He", "54.1%")`.
+    The digit before each token and the line of all others are left out."""
 
     def bars(page):
         return [tuple(row) for row in page.locator("[class*=_candidates_]").evaluate("""chart => {
           const texts = (kind) => [...chart.querySelectorAll(kind)].map((text) => text.textContent);
           const notes = texts(".bartext");
-          return texts(".ytick").map((token, row) => [token, notes[row]]);
+          return texts(".ytick").filter((token) => token !== "all others")
+            .map((token, row) => [token.replace(/^\\d\\u2002/, ""), notes[row]]);
         }""")]
 
     return bars

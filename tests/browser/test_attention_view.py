@@ -136,9 +136,12 @@ def test_choosers_change_the_picture_and_the_link(look, settle, ckpt):
     found = hovered(page, 1, 2)
     expected = rollout(step_of(ckpt, 5).attentions["encoder"])[2, 1, 2].item()
     assert float(found.get_attribute("data-weight")) == pytest.approx(expected, abs=1e-6)
-    view.get_by_label("Stage", exact=True).select_option("moved")
-    expect(view.locator(".why")).to_contain_text("A mean has no values")
+    stages = view.get_by_label("Stage", exact=True).locator("option")
+    assert stages.evaluate_all("all => all.map((option) => [option.value, option.disabled])") == [
+        ["scores", True], ["masked", True], ["weights", False], ["moved", True]]
+    assert "of a single head only" in stages.first.text_content()
     view.get_by_label("Of", exact=True).select_option("head")
+    view.get_by_label("Stage", exact=True).select_option("moved")
     expect(view.locator(".why")).to_be_empty()
     view.get_by_role("radio", name="Lines").click()
     expect(view.locator(".main h4")).to_have_text("Encoder attention, layer 2")
@@ -160,6 +163,19 @@ def test_heads_of_the_lines_are_switched_by_chips(look, settle):
     page.locator(".attention-view .heads .all").click()
     settle(page)
     assert "lit" not in params(page)
+
+
+def test_the_lines_are_those_of_the_head_chosen_among_the_small_ones(look, settle):
+    page = look(view="lines", layer=1, head=3, lit="3")
+    page.locator("canvas.grid").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowLeft", "ArrowLeft", "ArrowLeft", "Enter"):  # the first one only begins
+        page.keyboard.press(key)
+    settle(page)
+    assert {"layer": "2", "head": "0", "lit": "0"}.items() <= params(page).items()
+    expect(page.locator('.attention-view .heads [aria-pressed="true"]')).to_have_text(["head 0"])
+    page.keyboard.press("Escape")
+    expect(page.locator(".attention-view .legend")).to_be_hidden()
+    expect(page.locator(".attention-view .readout")).to_contain_text("Double click a head to see only that one")
 
 
 def test_what_is_saved_says_what_it_is_and_holds_the_numbers(look, ckpt, tmp_path):

@@ -1,5 +1,7 @@
 """The diagram of the model and presenting, as somebody with a keyboard and a mouse meets them."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -55,9 +57,9 @@ def test_presenting_hides_the_rest_and_the_keys_still_step(visit, reached, settl
         "all => all.map((part) => parseFloat(getComputedStyle(part).fontSize))")
     assert min(sizes) >= 24
     page.get_by_role("toolbar", name="Steps").get_by_label("Steps a second").fill("8")
-    page.keyboard.press("Tab")
+    page.get_by_role("toolbar", name="Steps").get_by_role("button", name="Back").focus()
     page.keyboard.press("p")
-    expect(page.locator(".controls > output")).to_contain_text("the end")
+    expect(page.locator(".controls > output")).to_contain_text("the last")
     page.locator("canvas.grid").focus()
     page.keyboard.press("Escape")  # leaves the canvas, which uses it
     assert address(settle(page))["present"] == "1"
@@ -70,11 +72,48 @@ def test_presenting_hides_the_rest_and_the_keys_still_step(visit, reached, settl
 def test_the_pointer_finds_cells_and_heads_in_large_type(visit, reached):
     page = visit(f"/translate?text={TEXT}&step=4&kind=cross&layer=1&head=3&present=1")
     grid = page.locator("canvas.grid").bounding_box()
-    page.mouse.click(grid["x"] + 60 + 1.5 * (grid["width"] - 64) / 4, grid["y"] + 68 + 12)  # 30, 34: in paintGrid
+    zoom = page.locator(".attention-view").evaluate("view => view.currentCSSZoom")
+    assert zoom > 1.5
+    across = grid["x"] + zoom * 30 + 1.5 * (grid["width"] - zoom * 32) / 4  # 30, 32, 34: in paintGrid
+    page.mouse.click(across, grid["y"] + zoom * 34 + 12)
     reached(page, layer=0, head=1)
     box = page.locator("canvas.matrix").bounding_box()
     page.mouse.click(box["x"] + box["width"] - 12, box["y"] + box["height"] - 12)
     reached(page, pair="4:9")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1024, 768), (1280, 720), (1440, 900)])
+def test_a_projectors_whole_picture_is_in_its_window(visit_anew, width, height):
+    page = visit_anew("/translate?text=We+have+to+go+home+before+it+gets+dark.&step=15&kind=cross&present=1",
+                      width=width, height=height)
+    for part in (".attention-view canvas.matrix", ".attention-view .legend", ".next-tokens .others span",
+                 ".chips .predicted"):
+        box = page.locator(part).last.bounding_box()
+        assert box["y"] + box["height"] <= height, part
+        assert box["x"] + box["width"] <= width, part
+    expect(page.locator(".attention-view .main h4")).not_to_contain_text("in sight")  # because all of it is
+    scroller = page.locator(".attention-view .scroller")
+    assert scroller.evaluate("box => box.scrollHeight - box.clientHeight") <= 1
+    assert scroller.evaluate("box => box.scrollWidth - box.clientWidth") <= 1
+
+
+def test_presenting_begins_at_the_top_and_a_candidate_clicked_is_said(visit, reached):
+    page = visit(f"/translate?text={TEXT}&step=2")
+    page.get_by_role("tab", name="Mask").scroll_into_view_if_needed()
+    page.keyboard.press("f")
+    reached(page, present=1)
+    assert page.get_by_test_id("stMain").evaluate("main => main.scrollTop") == 0
+    said = page.locator(".next-tokens [data-nth='1'] bdi")
+    token = said.text_content()
+    said.click()
+    reached(page, step=3)
+    expect(page.locator(".chips .picked bdi")).to_have_text(token)
+
+
+def test_a_long_text_on_a_projector_says_how_much_of_it_is_in_sight(visit):
+    page = visit("/write?text=ROMEO%3A&step=60&present=1")
+    expect(page.locator(".attention-view .main h4")).to_contain_text(
+        re.compile(r"\d+ of 66 queries and \d+ of 66 keys in sight"))
 
 
 def test_a_link_presents_and_leave_is_a_button(visit, reached, address, settle):

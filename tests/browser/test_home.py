@@ -80,3 +80,35 @@ def test_on_a_phone_nothing_scrolls_sideways_and_every_control_is_in_reach(visit
             box = control.bounding_box()
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= 390
+
+
+def test_on_a_phone_a_page_chosen_from_the_menu_closes_it(visit_anew, settle):
+    page = visit_anew("/", width=390, height=844)
+    sidebar = page.get_by_test_id("stSidebar")
+    page.get_by_test_id("stExpandSidebarButton").click()
+    expect(sidebar).to_be_in_viewport(ratio=0.9)
+    page.get_by_test_id("stSidebarNavLink").filter(has_text="Masks").click()
+    page.wait_for_url("**/masks*")
+    settle(page)
+    expect(sidebar).not_to_be_in_viewport()
+    expect(page.get_by_role("heading", name="Masks").first).to_be_visible()
+
+
+def test_a_change_of_page_is_one_place_in_the_history(visit, reached, settle):
+    page = visit("/")
+    before = page.evaluate("history.length")
+    for name in ("Translate", "Write"):
+        there(page, name)
+        reached(page, step=0)
+    assert page.evaluate("history.length") == before + 2
+    page.keyboard.press("ArrowRight")
+    reached(page, step=1)
+    assert page.evaluate("history.length") == before + 3
+    page.go_back()
+    reached(page, step=0)
+    page.go_back()
+    page.wait_for_url("**/translate*")
+    expect(page.get_by_role("heading", name="Translate")).to_be_visible()
+    settle(page)
+    page.go_back()
+    expect(page.get_by_role("heading", name="See what every attention head does")).to_be_visible()

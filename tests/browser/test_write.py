@@ -129,3 +129,21 @@ def test_a_text_too_long_is_one_sentence_and_nothing_is_a_beginning(open_write, 
     page.keyboard.press("ArrowRight")
     shows(page, path[1])
     assert complaints == []
+
+
+def test_long_output_keeps_the_newest_token_and_the_end_of_the_text_in_sight(visit, reached):
+    page = visit("/write?text=ROMEO%3A&step=200")
+    seen = """token => {
+      const box = token.parentElement.getBoundingClientRect(), own = token.getBoundingClientRect();
+      return own.top >= box.top && own.bottom <= box.bottom + 1;
+    }"""
+    for step in (200, 199):
+        reached(page, step=step)
+        assert page.locator(".chips .predicted").evaluate(seen)
+        page.keyboard.press("ArrowLeft")
+    end = """pre => {
+      const boxes = [pre, pre.parentElement, pre.parentElement.parentElement];
+      const box = boxes.find((box) => box.scrollHeight > box.clientHeight + 1);
+      return box ? box.scrollTop + box.clientHeight >= box.scrollHeight - 2 : true;
+    }"""
+    assert page.locator(".st-key-write_so_far pre").evaluate(end)

@@ -98,8 +98,8 @@ def test_an_encoder_alone_ends_in_its_head(changes, blocks, shapes):
 
 
 @pytest.mark.parametrize(("positions", "added", "heads"), [
-    ("learned", "+ learned positions", "4 heads of 40"), ("none", None, "4 heads of 40"),
-    ("rotary", None, "4 heads of 40, rotary")])
+    ("learned", "+ learned positions", "4 heads, each 40 wide"), ("none", None, "4 heads, each 40 wide"),
+    ("rotary", None, "4 heads, each 40 wide, rotary")])
 def test_positions_come_in_where_they_do(positions, added, heads):
     diagram = drawn(DECODER, positions=positions, embedding_scale=False)
     assert way(diagram, "target token ids")[0][1:3] == ["embedding", added or "norm"]

@@ -1,9 +1,10 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 
-from ui.figures.palette import ink_on, ramp
+from ui.figures.palette import ACCENT, DIVERGING, ink_on, ramp
 
 # the primaries as the common kinds of colour blindness see them (Machado, Oliveira and Fernandes 2009), linear RGB
 BLINDNESS = {
@@ -44,3 +45,29 @@ def test_numbers_stand_out_on_every_colour():
 def test_figures_need_neither_streamlit_nor_torch():
     code = "import sys; sys.modules.update(streamlit=None, torch=None); import ui.figures"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def apart(one, other, matrix):
+    """How far two colours are from each other in OKLab, for an eye."""
+    def lab(colour):
+        rgb = linear(np.array([int(colour[at:at + 2], 16) for at in (1, 3, 5)], float)) @ matrix.T
+        cones = np.cbrt(np.clip(rgb, 0, None) @ np.array(
+            [[0.4122214708, 0.5363325363, 0.0514459929], [0.2119034982, 0.6806995451, 0.1073969566],
+             [0.0883024619, 0.2817188376, 0.6299787005]]).T)
+        return np.array([[0.2104542553, 0.7936177850, -0.0040720468], [1.9779984951, -2.4285922050, 0.4505937099],
+                         [0.0259040371, 0.7827717662, -0.8086757660]]) @ cones
+    return float(np.linalg.norm(lab(one) - lab(other)))
+
+
+def test_the_two_signs_are_apart_from_each_other_and_from_the_accent_for_every_eye():
+    for matrix in [np.eye(3), *map(np.array, BLINDNESS.values())]:
+        for negative, _, positive in DIVERGING.values():
+            assert apart(negative, positive, matrix) > 0.14
+            assert min(apart(negative, ACCENT, matrix), apart(positive, ACCENT, matrix)) > 0.09
+
+
+def test_the_attention_view_paints_signs_in_the_same_colours():
+    script = (Path(__file__).parents[2] / "transformer/attention_view/draw.js").read_text("utf-8")
+    for dark, colours in DIVERGING.items():
+        listed = ", ".join(f'"{colour}"' for colour in colours)
+        assert f"{str(dark).lower()}: [{listed}]" in script

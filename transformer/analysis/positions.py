@@ -25,10 +25,13 @@ def without_positions(ckpt: Checkpoint) -> Checkpoint:
                    model=model.eval().requires_grad_(False))
 
 
-def rotary_products(positions: int, width: int, *, base: float = 10_000.0, seed: int = 0) -> Tensor:
+def rotary_products(positions: int, width: int, *, base: float = 10_000.0, seed: int = 0,
+                    same: bool = False) -> Tensor:
     """q.k / sqrt(D) of one random query and one random key of D = width features, turned to every pair of positions
-    -> (T, T), [query's position, key's position]. Su et al. 2021, section 3.2.2: it depends on their distance alone."""
+    -> (T, T), [query's position, key's position]. Su et al. 2021, section 3.2.2: it depends on their distance alone.
+    same: the key is the query, so the product is largest at distance 0 and decays (section 3.3)."""
     q, k = torch.randn(2, 1, 1, 1, width, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    k = q if same else k
     angles = rotary_angles(torch.arange(positions), width, base=base).double()
     turned_q, turned_k = (rotate(x.expand(1, 1, positions, width), angles)[0, 0] for x in (q, k))  # (T, D)
     return turned_q @ turned_k.T / width ** 0.5

@@ -1,6 +1,7 @@
 // Painting on a canvas, or on anything that has its few methods (see Vector): colours, the grid, one matrix, bars.
 const RAMP = ["#f1f9f3", "#baecd3", "#78dac3", "#17c3be", "#09abb6", "#008fa9", "#057298", "#03588a", "#144077", "#1e2852", "#16152b"];
-const NEGATIVE = ["#b9a9d4", "#8160b1", "#4a2a82"], POSITIVE = ["#f4b27f", "#e66100", "#8f3b00"];  // from zero out
+// from below zero to above, by dark; ui/figures/palette.py has the same
+const SIGNED = { true: ["#c2376b", "#20232b", "#5cc1ee"], false: ["#8c1c3a", "#f7f7f7", "#03588a"] };
 const FONT = "system-ui, sans-serif";
 
 const channels = (colour) => [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
@@ -14,8 +15,7 @@ const palettes = {};
 function palette(dark) {
   return (palettes[dark] ??= Array.from({ length: 513 }, (_, i) => {
     const at = (i - 256) / 256;
-    const away = at < 0 ? NEGATIVE : POSITIVE;
-    return { signed: between(dark ? ["#16152b", ...[...away].reverse()] : ["#f7f7f7", ...away], Math.abs(at)),
+    return { signed: between(SIGNED[dark], (at + 1) / 2),
              plain: between(dark ? [...RAMP].reverse() : RAMP, Math.max(at, 0)) };
   }));
 }
@@ -108,8 +108,8 @@ function paintMatrix(context, box, { info, stage, look, cell: [cw, ch], gutter, 
   if (newest) { context.strokeStyle = theme.accent; context.lineWidth = 3; context.strokeRect(left + 1.5, y(Q - 1) + 1.5, Math.min(width, K * cw) - 3, Math.max(3, ch - 3)); }
   if (look.pair) { context.strokeStyle = theme.accent; context.lineWidth = 2; context.strokeRect(x(look.pair[1]), y(look.pair[0]), Math.max(cw, 3), Math.max(ch, 3)); }
   if (cursor) {
-    context.fillStyle = theme.cross;
-    context.fillRect(left, y(cursor[0]), width, ch); context.fillRect(x(cursor[1]), top, cw, height);
+    context.strokeStyle = theme.ink; context.lineWidth = 1.5;  // lines alone: a tint would be a colour that is not on the scale
+    context.strokeRect(left + 1, y(cursor[0]) + 1, width - 2, ch - 2); context.strokeRect(x(cursor[1]) + 1, top + 1, cw - 2, height - 2);
   }
   context.restore();
   const bold = (axis, at) => (cursor?.[axis] === at || (axis === 0 && newest && at === Q - 1) ? 700 : 400);
@@ -145,9 +145,9 @@ function tilesOf({ info, cells, shape: [L, H, R, C], theme, scale }, dots, rows)
   return canvas;
 }
 
-// All heads of a kind, small. Returns where they are, for the pointer: {left, top, width, height, gap}.
+// All heads of a kind, small; lit: the heads of the layer that are drawn as lines, where they are. Returns where they are, for the pointer: {left, top, width, height, gap}.
 function paintGrid(context, box, found) {
-  const { shape: [L, H, R, C], look, at, theme } = found, gap = 4, left = box.x + 30, top = box.y + 34;
+  const { shape: [L, H, R, C], look, at, theme, lit } = found, gap = 4, left = box.x + 30, top = box.y + 34;
   const width = Math.max(4, Math.floor((box.width - 32) / H) - gap);
   const height = Math.max(4, Math.min(Math.floor((box.height - 36) / L) - gap, Math.max(14, Math.round(width * Math.max(0.45, Math.min(1.2, R / C))))));
   const dots = Math.min(C, Math.floor(width * 2)), rows = Math.min(R, Math.floor(height * 2)), tiles = tilesOf(found, dots, rows);
@@ -155,13 +155,13 @@ function paintGrid(context, box, found) {
   for (let layer = 0; layer < L; layer++) for (let head = 0; head < H; head++) {
     const x = left + head * (width + gap), y = top + layer * (height + gap);
     context.drawImage(tiles, head * dots, layer * rows, dots, rows, x, y, width, height);
-    const chosen = layer === look.layer && (head === look.head || look.of !== "head") && look.of !== "mean_all";
+    const chosen = layer === look.layer && (lit ? lit.includes(head) : (head === look.head || look.of !== "head") && look.of !== "mean_all");
     if (chosen || (at && at[0] === layer && at[1] === head)) {
       context.strokeStyle = chosen ? theme.accent : theme.ink; context.lineWidth = chosen ? 3 : 2;
       context.strokeRect(x - 1.5, y - 1.5, width + 3, height + 3);
     }
   }
-  for (let head = 0; head < H; head++) text(context, String(head), left + head * (width + gap) + width / 2, top - 9, { colour: theme.ink, align: "center", weight: head === look.head && look.of === "head" ? 700 : 400 });
+  for (let head = 0; head < H; head++) text(context, String(head), left + head * (width + gap) + width / 2, top - 9, { colour: theme.ink, align: "center", weight: (lit ? lit.includes(head) : head === look.head && look.of === "head") ? 700 : 400 });
   for (let layer = 0; layer < L; layer++) text(context, String(layer), left - 8, top + layer * (height + gap) + height / 2, { colour: theme.ink, align: "right", weight: layer === look.layer ? 700 : 400 });
   text(context, "head", left, box.y + 8, { colour: theme.muted });
   text(context, "layer", box.x + 8, top, { colour: theme.muted, turn: -Math.PI / 2, align: "right" });
@@ -183,14 +183,20 @@ function paintLegend(context, x, y, { stage, scale, theme, width = 230 }) {
     x + width * (stage.signed ? (tick + 1) / 2 : tick), y + 18, { colour: theme.ink, size: 11, align: tick === ticks[0] ? "left" : tick === 1 ? "right" : "center" });
 }
 
-// The products q·k one by one, in the order of head_dim.
-function paintProducts(context, box, { rows, pair: [query, key], theme }) {
+// The products q·k one by one, in the order of head_dim, over an axis that numbers the dimensions.
+function paintProducts(context, whole, { rows, pair: [query, key], theme }) {
   const products = Array.from({ length: rows.width }, (_, i) => rows.q[query * rows.width + i] * rows.k[key * rows.width + i]);
-  const most = Math.max(1e-9, ...products.map(Math.abs)), step = box.width / rows.width, middle = box.y + box.height / 2;
+  const most = Math.max(1e-9, ...products.map(Math.abs)), label = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toPrecision(2);
+  const margin = textWidth([label(-most)]) + 8, box = { x: whole.x + margin, y: whole.y + 8, width: whole.width - margin, height: whole.height - 42 };
+  const step = box.width / rows.width, middle = box.y + box.height / 2;
+  for (const [value, y] of [[most, box.y + 2], [0, middle], [-most, box.y + box.height - 2]]) text(context, value ? label(value) : "0", box.x - 6, y, { colour: theme.ink, align: "right" });
+  const every = [1, 2, 4, 8, 16, 32, 64].find((n) => n * step >= 26) ?? 128;
+  for (let i = 0; i < rows.width; i += every) text(context, String(i), box.x + (i + 0.5) * step, box.y + box.height + 9, { colour: theme.ink, align: "center", size: 11 });
+  text(context, "dimension of the head", box.x, box.y + box.height + 25, { colour: theme.muted });
   context.fillStyle = theme.muted; context.fillRect(box.x, middle - 0.5, box.width, 1);
   products.forEach((value, i) => {
     const height = Math.abs(value) / most * (box.height / 2 - 2);
-    context.fillStyle = css(palette(theme.dark)[value < 0 ? 85 : 427].signed);
+    context.fillStyle = css(palette(theme.dark)[value < 0 ? 40 : 472].signed);
     context.fillRect(box.x + i * step, value < 0 ? middle : middle - height, Math.max(1, step - 1), height);
   });
   return products;

@@ -27,16 +27,24 @@ function layerOf(message, look) {
   return message.made.get(id);
 }
 
+// The room beside the lines: for the tokens, and for the number that hovering puts there, with its head where there are several.
+const saidOf = (weight, head, lit) => lit.length > 1 ? `${short(weight)}, head ${head}` : short(weight);
+function linesGutter(info, lit) {
+  const number = textWidth([saidOf(0.01, info.heads - 1, lit)], 700) + 10;
+  return { number, left: number + Math.min(130, textWidth(info.queries)) + 8, right: number + Math.min(130, textWidth(info.keys)) + 8 };
+}
+
 // hover: [side, token] or null; lit: the heads drawn.
 function paintLines(context, box, { info, layer, lit, hover, scroll, theme, gutter }) {
   const { values, q: Q, k: K, first } = layer, top = box.y + 30 - scroll;
   const left = box.x + gutter.left, right = box.x + box.width - gutter.right;
   const y = (at) => top + at * ROW + ROW / 2, bottom = box.y + box.height;
+  const apart = Math.min(3, 16 / lit.length);  // lines of several heads lie side by side
   const seen = (a, b) => !(Math.max(y(a), y(b)) < box.y || Math.min(y(a), y(b)) > bottom);
   context.save();
   context.beginPath(); context.rect(box.x, box.y + 18, box.width, box.height - 18); context.clip();
-  for (const head of lit) {
-    const levels = Array.from({ length: LEVELS }, () => []);
+  for (const [nth, head] of lit.entries()) {
+    const aside = (nth - (lit.length - 1) / 2) * apart, levels = Array.from({ length: LEVELS }, () => []);
     for (let q = 0; q < Q; q++) for (let k = 0; k < K; k++) {
       if (hover && hover[1] !== (hover[0] ? k : q)) continue;
       const weight = values[(head * Q + q) * K + k];
@@ -47,7 +55,7 @@ function paintLines(context, box, { info, layer, lit, hover, scroll, theme, gutt
       if (!ends.length) return;
       context.globalAlpha = (level + 0.6) / LEVELS; context.lineWidth = 1 + 2 * level / LEVELS;
       context.beginPath();
-      for (let i = 0; i < ends.length; i += 2) { context.moveTo(left + 4, y(ends[i])); context.lineTo(right - 4, y(ends[i + 1])); }
+      for (let i = 0; i < ends.length; i += 2) { context.moveTo(left + 4, y(ends[i]) + aside); context.lineTo(right - 4, y(ends[i + 1]) + aside); }
       context.stroke();
     });
     context.globalAlpha = 1;
@@ -62,11 +70,11 @@ function paintLines(context, box, { info, layer, lit, hover, scroll, theme, gutt
       const weights = lit.map((head) => values[side ? (head * Q + hover[1]) * K + at : (head * Q + at) * K + hover[1]]);
       const most = Math.max(...weights);
       if (most < 0.005) continue;
-      const edge = side ? box.x + box.width - 4 : box.x + 40, which = lit[weights.indexOf(most)];
-      text(context, lit.length > 1 ? `${short(most)} · ${which}` : short(most), edge, y(at), { colour: headColour(which, info.heads, theme.dark), align: "right", weight: 700 });
+      const edge = side ? box.x + box.width - 4 : box.x + gutter.number - 8, which = lit[weights.indexOf(most)];
+      text(context, saidOf(most, which, lit), edge, y(at), { colour: headColour(which, info.heads, theme.dark), align: "right", weight: 700 });
     }
   }
   context.restore();
-  text(context, "query: looks", left, box.y + 8, { colour: theme.muted, align: "right" });
-  text(context, "key: looked at", right, box.y + 8, { colour: theme.muted });
+  text(context, "query: looks", Math.max(left, box.x + textWidth(["query: looks"])), box.y + 8, { colour: theme.muted, align: "right" });
+  text(context, "key: looked at", Math.min(right, box.x + box.width - textWidth(["key: looked at"])), box.y + 8, { colour: theme.muted });
 }

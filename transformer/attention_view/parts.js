@@ -6,16 +6,17 @@ const part = (tag, properties = {}, ...children) => {
 };
 
 const themeOf = (dark, large = false) => ({ dark, brief: large, least: large ? 12 : 10, ...(dark
-  ? { ink: "#f0f2f6", muted: "#a9aeb8", accent: "#ff8a3d", forbidden: "#31343b", stripe: "#5d626c", cross: "rgba(255, 138, 61, 0.22)", page: "#0b0e14" }
-  : { ink: "#262730", muted: "#5d626c", accent: "#e66100", forbidden: "#e4e6ea", stripe: "#b4b9c1", cross: "rgba(230, 97, 0, 0.18)", page: "#ffffff" }) });
+  ? { ink: "#f0f2f6", muted: "#a9aeb8", accent: "#ff8a3d", forbidden: "#31343b", stripe: "#5d626c", page: "#0b0e14" }
+  : { ink: "#262730", muted: "#5d626c", accent: "#e66100", forbidden: "#e4e6ea", stripe: "#b4b9c1", page: "#ffffff" }) });
 
 const segments = (label, entries, value, pick) => part("div", { className: "segments", role: "radiogroup", ariaLabel: label }, ...entries.map(([name, shown]) => {
   const button = part("button", { textContent: shown, onclick: () => pick(name) });
   button.setAttribute("role", "radio"); button.setAttribute("aria-checked", name === value);
   return button;
 }));
+// entries: [value, what it says, and what keeps it from being chosen, if anything].
 const chooser = (label, entries, value, pick) => {
-  const select = part("select", { ariaLabel: label }, ...entries.map(([name, shown]) => part("option", { value: name, textContent: shown, selected: String(name) === String(value) })));
+  const select = part("select", { ariaLabel: label }, ...entries.map(([name, shown, why]) => part("option", { value: name, textContent: shown, selected: String(name) === String(value), disabled: Boolean(why) })));
   let pointer = false;
   select.onpointerdown = () => { pointer = true; };
   select.onkeydown = () => { pointer = false; };
@@ -33,9 +34,10 @@ const counted = (n) => Array.from({ length: n }, (_, i) => [i, String(i)]);
 // A canvas of that many pixels of the page, its context ready to paint.
 const resized = (canvas, width, height, zoom = 1) => {
   const ratio = (window.devicePixelRatio || 1) * zoom;
-  canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio);
+  const across = Math.round(width * ratio), down = Math.round(height * ratio), context = canvas.getContext("2d");
+  if (canvas.width === across && canvas.height === down) context.reset(); // its memory can stay
+  else [canvas.width, canvas.height] = [across, down];
   canvas.style.width = `${width}px`; canvas.style.height = `${height}px`;
-  const context = canvas.getContext("2d");
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   return context;
 };

@@ -3,7 +3,7 @@ function build(root) {
   const parts = {
     bar: part("div", { className: "bar" }), title: part("h4"), source: part("p", { className: "source" }),
     canvas: part("canvas", { tabIndex: 0, className: "matrix" }), grid: part("canvas", { tabIndex: 0, className: "grid" }),
-    spacer: part("div", { className: "spacer" }), scroller: part("div", { className: "scroller" }), legend: part("canvas", { className: "legend" }),
+    spacer: part("div", { className: "spacer" }), scroller: part("div", { className: "scroller" }), legend: part("canvas", { className: "legend" }), tools: part("div", { className: "bar tools" }),
     chips: part("div", { className: "heads" }), why: part("p", { className: "why" }), side: part("div", { className: "side" }),
     readout: part("output", { className: "readout" }), between: part("div", { className: "between" }),
     products: part("canvas"), sum: part("p"), sideTitle: part("h4"),
@@ -16,7 +16,7 @@ function build(root) {
   parts.between.append(parts.sum, parts.products);
   parts.side.append(parts.sideTitle, parts.grid);
   root.replaceChildren(parts.bar, part("div", { className: "panes" },
-    part("div", { className: "main" }, parts.title, parts.source, parts.chips, parts.why, parts.scroller, parts.legend, parts.readout, parts.between), parts.side));
+    part("div", { className: "main" }, parts.title, parts.source, parts.chips, parts.why, parts.scroller, parts.tools, parts.readout, parts.between), parts.side));
   return parts;
 }
 
@@ -29,7 +29,7 @@ function mount(root, data, send) {
     if (name.startsWith("grid/") && sameBytes(array, state.message?.arrays[name])) message.arrays[name] = state.message.arrays[name];
   state.message = message;
   const { parts } = state, look = state.look, large = Boolean(message.large);
-  root.classList.toggle("large", large); // for a projector: the style zooms, and what is left out here is set beforehand
+  root.classList.toggle("large", large); // for a projector: what is left out here is set beforehand
   const scale = () => root.currentCSSZoom ?? 1;
 
   const info = () => message.kinds[look.kind];
@@ -38,6 +38,7 @@ function mount(root, data, send) {
 
   const change = (fields) => {
     Object.assign(look, fields);
+    if (look.of !== "head") look.stage = "weights"; // a mean has neither scores nor values
     if ("kind" in fields) Object.assign(look, { layer: Math.min(look.layer, info().layers - 1), pair: null, of: look.kind === "cross" && look.of === "rollout" ? "head" : look.of });
     if (look.pair && (look.pair[0] >= info().queries.length || look.pair[1] >= info().keys.length)) look.pair = null;
     state.sent += 1;
@@ -60,7 +61,10 @@ function mount(root, data, send) {
       chooser("Layer", counted(info().layers), look.layer, (layer) => change({ layer: Number(layer) })),
       look.view === "matrix" && chooser("Head", counted(info().heads), look.head, (head) => change({ head: Number(head), of: "head" })),
       every && look.view === "matrix" && chooser("Of", [["head", "this head"], ["mean_heads", "mean over heads"], ["mean_all", "mean over layers"], look.kind !== "cross" && ["rollout", "rollout"]].filter(Boolean), look.of, (of) => change({ of })),
-      every && look.view === "matrix" && chooser("Stage", Object.entries(STAGES), look.stage, (stage) => change({ stage })),
+      every && look.view === "matrix" && chooser("Stage", Object.entries(STAGES).map(([name, shown]) => name === "weights" || look.of === "head" ? [name, shown] : [name, `${shown}: of a single head only`, true]), look.stage, (stage) => change({ stage })),
+    ].filter(Boolean));
+    rebuilt(parts.tools, root, [ // what is about the picture alone stands under it
+      parts.legend,
       every && look.view === "matrix" && !["scores", "masked"].includes(look.stage) && chooser("Colours", [["sqrt", "square root"], ["linear", "linear"]], look.scale, (scale) => change({ scale })),
       every && look.view === "matrix" && part("span", { className: "zoom" }, part("button", { textContent: "−", ariaLabel: "smaller cells", onclick: () => zoom(1 / 1.5) }), part("button", { textContent: "+", ariaLabel: "larger cells", onclick: () => zoom(1.5) })),
       every && chooser("Save", [["", "as …"], ["png", "PNG"], ["svg", "SVG"], ["csv", "CSV"]], "", (as) => as && save(as)),
@@ -69,11 +73,24 @@ function mount(root, data, send) {
   const zoom = (by) => { state.zoom = Math.min(40, Math.max(1, state.zoom * by)); draw(); };
 
   // sizes
-  const tallest = () => large ? Math.max(150, window.innerHeight / scale() - 221) : 620; // all on one screen of a projector
-  const layout = (width, zoom) => matrixLayout(info(), width, { zoom, least: large ? 13 : 1, tall: large ? tallest() : null });
+  const WIDE = 700, BELOW = 52; // px; under that width everything is in one column. Below the matrix stands its scale
+  const zoomed = () => { root.style.zoom = large && window.innerWidth > WIDE ? Math.min(2.4, Math.max(1.2, Math.min(window.innerWidth / 800, window.innerHeight / 500))) : ""; };
+  const tallest = () => { // all on one screen of a projector
+    if (!large) return 620;
+    if (window.innerWidth <= WIDE) return 420;
+    const above = parts.scroller.getBoundingClientRect().top + (document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0);
+    return Math.max(120, (window.innerHeight - above) / scale() - BELOW);
+  };
+  const layout = (width, zoom) => matrixLayout(info(), width, { zoom, least: large ? 11 : 1, tall: large ? tallest() : null });
+  const inSight = ({ cell, gutter }, width, tall) => { // on a projector, what of a long text is not there is said
+    const [Q, K] = [info().queries.length, info().keys.length], rows = Math.floor((tall - gutter.top) / cell[1]), columns = Math.floor((width - gutter.left) / cell[0]);
+    return [rows < Q && `${rows} of ${Q} queries`, columns < K && `${columns} of ${K} keys`].filter(Boolean).join(" and ");
+  };
   const sized = (canvas, width, height) => resized(canvas, width, height, scale());
   const stage = () => stageOf(message, look);
   const lit = () => look.lit ?? Array.from({ length: info().heads }, (_, i) => i);
+
+  const shownAs = () => look.view === "lines" ? lit() : null;
 
   const drawMain = () => {
     const width = parts.scroller.clientWidth;
@@ -81,7 +98,8 @@ function mount(root, data, send) {
       const layer = layerOf(message, look);
       root.classList.toggle("waiting", layer === null);
       if (!layer) return;
-      const gutter = { left: Math.min(170, 46 + textWidth(info().queries)), right: Math.min(190, 62 + textWidth(info().keys)) };
+      const gutter = linesGutter(info(), lit());
+      parts.scroller.hidden = false; parts.legend.hidden = true; // its scale is the matrix's
       const height = 34 + Math.max(layer.q, layer.k) * ROW, tall = Math.min(height, tallest());
       parts.spacer.style.cssText = `width: ${width}px; height: ${height}px`;
       parts.scroller.style.height = `${tall}px`;
@@ -96,7 +114,13 @@ function mount(root, data, send) {
     parts.why.textContent = found.why ?? "";
     parts.scroller.hidden = parts.legend.hidden = !found.values;
     if (!found.values) return;
-    const made = layout(width, state.zoom), tall = Math.min(made.height, tallest());
+    let made = layout(width, state.zoom), tall = Math.min(made.height, tallest());
+    const unseen = large && inSight(made, width, tall);
+    if (unseen) { // said in the title, which may then take a second line
+      parts.title.textContent += ` · ${unseen} in sight`;
+      made = layout(width, state.zoom);
+      tall = Math.min(made.height, tallest());
+    }
     parts.spacer.style.cssText = `width: ${made.width}px; height: ${made.height}px`;
     parts.scroller.style.height = `${tall + (made.width > width ? 14 : 0)}px`;
     Object.assign(state, { made });
@@ -117,7 +141,7 @@ function mount(root, data, send) {
     if (!cells) return;
     const width = parts.side.clientWidth, height = Math.min(560, tallest(), 40 + shape[0] * (14 + Math.min(110, width / shape[1])));
     const context = sized(parts.grid, width, height);
-    state.tiles = paintGrid(context, { x: 0, y: 0, width, height }, { info: info(), cells, shape, look, at: state.at, theme, scale: look.scale });
+    state.tiles = paintGrid(context, { x: 0, y: 0, width, height }, { info: info(), cells, shape, look, at: state.at, theme, scale: look.scale, lit: shownAs() });
     parts.sideTitle.textContent = `All ${look.kind} heads`;
   };
 
@@ -128,9 +152,9 @@ function mount(root, data, send) {
     const [query, key] = look.pair, width = parts.scroller.clientWidth || 300, score = dot(rows, query, key), open = mayLook(info(), query, key);
     const weight = found.weights[query * info().keys.length + key];
     parts.sum.textContent = `Between ${visible(info().queries[query])} (query ${query}) and ${visible(info().keys[key])} (key ${key}): the ${rows.width} products q·k add up to ${plain(score)}; divided by √${rows.width} that is the score ${plain(score / Math.sqrt(rows.width))}; `
-      + (open ? `the softmax over the row makes it the weight ${plain(weight)}.` : "the mask turns it into −∞, so the weight is 0.");
+      + (open ? `the softmax over the row makes it the weight ${plain(weight)}.` : "the mask turns it into −∞, so the weight is 0.") + " The products, one for each dimension of the head; blue ones add to the score, red ones take from it:";
     Object.assign(parts.between.dataset, { score: score / Math.sqrt(rows.width), weight, products: rows.width });
-    paintProducts(sized(parts.products, width, 90), { x: 0, y: 0, width, height: 90 }, { rows, pair: look.pair, theme });
+    paintProducts(sized(parts.products, width, 134), { x: 0, y: 0, width, height: 134 }, { rows, pair: look.pair, theme });
     parts.products.setAttribute("role", "img");
     parts.products.setAttribute("aria-label", "the products of query and key, in the order of head_dim");
   };
@@ -144,7 +168,7 @@ function mount(root, data, send) {
       chip.setAttribute("aria-pressed", on.has(head));
       chip.style.setProperty("--head", headColour(head, info().heads, dark));
       chip.onclick = (event) => {
-        if (event.detail > 1) return change({ lit: [head] });
+        if (event.detail > 1) return change({ lit: [head], head });
         const next = new Set(lit());
         if (!next.delete(head)) next.add(head);
         change({ lit: next.size === info().heads ? null : [...next].sort((a, b) => a - b) });
@@ -160,8 +184,11 @@ function mount(root, data, send) {
     parts.canvas.setAttribute("aria-label", `${where}. Arrow keys move between tokens, Enter compares two, Escape leaves.`);
     parts.grid.setAttribute("aria-label", `All ${look.kind} heads, ${info().layers} layers of ${info().heads}. Arrow keys move between heads, Enter chooses, Escape leaves.`);
   };
+  const LINES = "Hover over a token to see only its lines, with their weights. Double click a head to see only that one.";
+  const rest = () => (look.view === "lines" && !large ? LINES : "");
   const draw = () => {
-    toolbar(); describe(); drawChips(); drawGrid(); drawMain(); drawBetween();
+    if (["", LINES].includes(parts.readout.textContent)) say(rest());
+    zoomed(); toolbar(); describe(); drawChips(); drawGrid(); drawMain(); drawBetween();
     if (!root.classList.contains("waiting")) root.dataset.drawn = [look.kind, look.layer, look.head, info().queries.length];
   };
 
@@ -174,7 +201,7 @@ function mount(root, data, send) {
     if (!found.values) return say("");
     const words = [`${token(info().queries, query)} looks at ${token(info().keys, key)}:`, mayLook(info(), query, key) ? `weight ${plain(found.weights[at])}` : "masked, weight 0"];
     if (found.rows) words.push(`· score ${plain(dot(found.rows, query, key) / Math.sqrt(found.rows.width))}`);
-    if (found.rows?.moved) words.push(`· moves ${plain(found.weights[at] * found.rows.moved[key])}`);
+    if (found.rows?.moved) words.push(`· adds a vector of length ${plain(Number((found.weights[at] * found.rows.moved[key]).toPrecision(4)))} to the query's (weight × ‖value·W_O‖)`);
     say(words.join(" "), { query, key, weight: found.weights[at], layer: look.layer, head: look.head, kind: look.kind });
   };
   const cellAt = (event) => {
@@ -193,7 +220,7 @@ function mount(root, data, send) {
     if (same(to, state.hover)) return;
     state.hover = to;
     const tokens = to && (to[0] ? info().keys : info().queries);
-    say(to ? `${to[0] ? "who looks at" : "where looks"} ${token(tokens, state.layer.first[to[0]] + to[1])}; the numbers are weights${lit().length > 1 ? ", the largest of the heads that are on, and that head" : ""}` : "");
+    say(to ? `${to[0] ? "who looks at" : "where looks"} ${token(tokens, state.layer.first[to[0]] + to[1])}; the numbers are weights${lit().length > 1 ? ", each the largest of the heads that are on, and whose it is" : ""}` : rest());
     drawMain();
   };
   const put = (to) => { if (!same(to, state.cursor)) { state.cursor = to; drawMain(); tell(); } };
@@ -201,6 +228,7 @@ function mount(root, data, send) {
   parts.canvas.onpointermove = (event) => { if (look.view === "lines") { if (state.layer) hover(tokenAt(event)); } else if (matrix()) put(cellAt(event)); };
   parts.canvas.onpointerleave = () => { if (look.view === "lines") hover(null); else put(null); };
   parts.canvas.onclick = (event) => { if (matrix()) { const pair = cellAt(event); if (pair) change({ pair: same(pair, look.pair) ? null : pair }); } };
+  const choose = ([layer, head]) => change({ layer, head, of: "head", ...(look.view === "lines" && { lit: [head] }) }); // lines of the head clicked, and no other's
   const headAt = (event) => headUnder(state.tiles, spot(event, parts.grid), [info().layers, info().heads]);
   const tellHead = (at, inside) => {
     const cells = message.arrays[`grid/${look.kind}`], [, H, R, C] = message.shapes[`grid/${look.kind}`], block = message.block[look.kind];
@@ -215,8 +243,8 @@ function mount(root, data, send) {
     if (!same(found?.at, state.at)) { state.at = found?.at ?? null; drawGrid(); }
     if (found) tellHead(found.at, found.inside);
   };
-  parts.grid.onpointerleave = () => { state.at = null; say(""); drawGrid(); };
-  parts.grid.onclick = (event) => { const found = state.tiles && headAt(event); if (found) change({ layer: found.at[0], head: found.at[1], of: "head" }); };
+  parts.grid.onpointerleave = () => { state.at = null; say(rest()); drawGrid(); };
+  parts.grid.onclick = (event) => { const found = state.tiles && headAt(event); if (found) choose(found.at); };
 
   // the keyboard
   const intoView = () => {
@@ -239,7 +267,7 @@ function mount(root, data, send) {
   keyboard(parts.grid, ([down, across]) => {
     state.at = state.at ? within([state.at[0] + down, state.at[1] + across], [info().layers, info().heads]) : [look.layer, look.head];
     drawGrid(); tellHead(state.at);
-  }, () => { if (state.at) change({ layer: state.at[0], head: state.at[1], of: "head" }); }, () => { state.at = null; say(""); drawGrid(); });
+  }, () => { if (state.at) choose(state.at); }, () => { state.at = null; say(rest()); drawGrid(); });
   parts.scroller.onscroll = () => drawMain();
 
   // files
@@ -257,7 +285,7 @@ function mount(root, data, send) {
       paintMatrix(context, box, { ...matrixOf(found, made, [0, 0]), cursor: null });
       paintLegend(context, 16, height - 40, { stage: found, scale: look.scale, theme });
     } else paintLines(context, box, { info: info(), layer: state.layer, lit: lit(), hover: null, scroll: 0, theme, gutter: state.gutter });
-    paintGrid(context, { x: made.width + 40, y: 60, width: gridWidth, height: height - 110 }, { info: info(), cells: message.arrays[`grid/${look.kind}`], shape, look, theme, scale: look.scale });
+    paintGrid(context, { x: made.width + 40, y: 60, width: gridWidth, height: height - 110 }, { info: info(), cells: message.arrays[`grid/${look.kind}`], shape, look, theme, scale: look.scale, lit: shownAs() });
     return context;
   };
   const save = (as) => {

@@ -47,13 +47,18 @@ def launch(folder: Path, arguments: list[str], *, devices: tuple[str, ...] = (),
         if folder.exists() and any((folder / name).exists() for name in (RECORD, "metrics.jsonl")):
             raise ValueError(f"{folder.name} was started already; choose another name for the run")
         if owner and limit is not None:
-            theirs = sum(record(path.parent).get("owner") == owner and running(record(path.parent)) is not None
-                         for path in folder.parent.glob(f"*/{RECORD}"))
-            if theirs >= limit:
-                raise ValueError(f"{theirs} of your runs are queued or training, at most {limit}; stop one, or wait "
-                                 "until one has ended")
+            check_limit(folder.parent, owner, limit)
         folder.mkdir(parents=True, exist_ok=True)
         _start(folder, {"arguments": arguments, "devices": list(devices), "processes": processes, "owner": owner})
+
+
+def check_limit(runs: Path, owner: str, limit: int) -> None:
+    """Raises ValueError where so many runs of an owner are queued or training, here or on a cluster."""
+    theirs = sum(record(path.parent).get("owner") == owner and progress(path.parent).under_way
+                 for path in runs.glob(f"*/{RECORD}"))
+    if theirs >= limit:
+        raise ValueError(f"{theirs} of your runs are queued or training, at most {limit}; stop one, or wait until one "
+                         "has ended")
 
 
 def resume(folder: Path) -> None:

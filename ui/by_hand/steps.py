@@ -28,8 +28,8 @@ def show_steps(hand: ByHand, *, query: int, key: int) -> None:
     """Every matrix, the query's row marked in each."""
     st.markdown(" · ".join(f"[{number} {name}](#{anchor})"
                            for number, (anchor, name) in enumerate(CONTENTS.items(), start=1)))
-    st.caption("Each matrix says its shape, (rows, columns). Blue numbers are positive, orange ones negative, the "
-               "deeper the larger within that matrix. Marked in bright orange: the query's row, and the key's among "
+    st.caption("Each matrix says its shape, (rows, columns). Blue numbers are positive, red ones negative, the "
+               "deeper the larger within that matrix. Marked in orange: the query's row, and the key's among "
                "keys and values. Hover over a number for more digits.")
     _show_words(hand, query)
     _show_head(hand, query, key)

@@ -141,7 +141,7 @@ def matrix(traces: list[dict], queries: list[str], keys: list[str], *, newest: b
         traces, **frame, height=height, top=30 + (LETTER * max(letters) if upright else 20), bottom=legend_at + 28,
         xaxis=axis("key: the token looked at", side="top", range=[-0.5, len(keys) - 0.5], autotickangles=[0, -45, -90],
                    **_ticks(across)),
-        yaxis=axis("query: the token that looks" if len(queries) > 3 else "query", range=[len(queries) - 0.5, -0.5],
+        yaxis=axis("query: the token that looks" if len(queries) > 5 else "query", range=[len(queries) - 0.5, -0.5],
                    **_ticks(down)),
         shapes=[outline] if newest else [],
         annotations=[{"x": at, "y": 1, "yref": "paper", "yanchor": "bottom"} | mark for at, mark in _marks(keys)]
@@ -155,7 +155,7 @@ def _ticks(labels: list[str]) -> dict:
     """Numbers under the labels, for as categories equal tokens would merge; and all labels, drawn or not, for hover."""
     drawn = len(labels) <= LABELLED
     return {"tickvals": list(range(len(labels))), "ticktext": labels, "showticklabels": drawn, "fixedrange": drawn,
-            "standoff": 8 if drawn else 26}
+            "standoff": 14 if drawn else 26}
 
 
 def _marks(pieces: list[str]) -> list[tuple[int, dict]]:

@@ -8,37 +8,46 @@ from ui.figures.labels import axis_label, plain_label
 from ui.figures.palette import ACCENT, BAR, CLEAR, INK, MUTED
 
 ROW = 34  # px
+ROOM = 1.75  # of a full bar: the axis goes on for the words after it
+KEYS = "1234567890"  # that say the first, the second …
+OTHERS = "all others"
 
 
 def candidate_bars(candidates: Sequence, *, chosen_id: int | None = None, excluded: Collection[int] = (),
-                   title: str = "Likeliest next tokens", source: str = "", dark: bool | None = None,
-                   size: int = TEXT) -> go.Figure:
-    """Candidates `(id, piece, probability)` as horizontal bars, likeliest on top; the chosen one stands out, and
-    `excluded` ids (left out by top-k or top-p) are grey and striped. size: of the type, in pixels."""
+                   rest: float | None = None, title: str = "Likeliest next tokens", source: str = "",
+                   dark: bool | None = None) -> go.Figure:
+    """Candidates `(id, piece, probability)` as horizontal bars from 0 to 100%, likeliest on top, each after the key
+    that says it; the chosen one stands out, and `excluded` ids (left out by top-k or top-p) are grey and striped.
+    rest: the probability of all other tokens, below."""
     ids, pieces, probabilities = _columns(candidates)
     rows = list(range(len(ids)))
-    room = 1.5 if size == TEXT else 2.2  # for the words after the longest bar
-    across = room * (max(probabilities, default=0) or 1)
     states = ["chosen" if i == chosen_id else "excluded" if i in excluded else "open" for i in ids]
     colours = {"chosen": ACCENT, "excluded": MUTED, "open": BAR}
-    notes = {"chosen": " ◀ chosen", "excluded": " left out", "open": ""}
+    notes = {"chosen": " chosen", "excluded": " left out", "open": ""}
     bars = {"type": "bar", "orientation": "h", "y": rows, "x": probabilities, "width": 0.72, "hoverinfo": "skip",
             "text": [_weighted(percent(p) + notes[state], state)
                      for p, state in zip(probabilities, states, strict=True)],
-            "textposition": "outside", "cliponaxis": False, "textfont": {"size": size, "color": INK[dark]},
+            "textposition": "outside", "cliponaxis": False, "textfont": {"size": TEXT, "color": INK[dark]},
             "marker": {"color": [colours[state] for state in states],
                        "pattern": {"shape": ["/" * (state == "excluded") for state in states], "solidity": 0.3}}}
+    others = [] if rest is None else [
+        {"type": "bar", "orientation": "h", "y": [len(rows)], "x": [rest], "width": 0.72, "hoverinfo": "skip",
+         "text": [percent(rest)], "textposition": "outside", "cliponaxis": False,
+         "textfont": {"size": TEXT, "color": INK[dark]}, "marker": {"color": MUTED}}]
+    labels = [_weighted(f"{KEYS[row]}\u2002{axis_label(piece)}" if row < len(KEYS) else axis_label(piece), state)
+              for row, piece, state in zip(rows, pieces, states, strict=True)]
+    shown = len(rows) + len(others)
     # One see-through bar across each row takes the click: the bar of an unlikely token is a hair wide.
-    targets = {"type": "bar", "orientation": "h", "y": rows, "x": [across] * len(rows), "width": 1, "customdata": ids,
+    targets = {"type": "bar", "orientation": "h", "y": rows, "x": [ROOM] * len(rows), "width": 1, "customdata": ids,
                "hovertext": [f"<b>{axis_label(piece, longest=60)}</b> (id {i})<br>probability {p:.6g}"
                              for i, piece, p in zip(ids, pieces, probabilities, strict=True)],
                "hovertemplate": "%{hovertext}<br>click to go on from here<extra></extra>", "marker": {"color": CLEAR},
                "selected": {"marker": {"opacity": 1}}, "unselected": {"marker": {"opacity": 1}}}
-    return framed([bars, targets], title=title, source=source, dark=dark, height=ROW * max(len(rows), 1) * size // TEXT,
-                  showlegend=False, xaxis=axis(range=[0, across], visible=False),
-                  yaxis=axis(range=[len(rows) - 0.5, -0.5], tickvals=rows, tickfont={"size": size},
-                             ticktext=[_weighted(axis_label(piece), state)
-                                       for piece, state in zip(pieces, states, strict=True)]))
+    return framed([bars, *others, targets], title=title, source=source, dark=dark, height=ROW * max(shown, 1),
+                  showlegend=False, bottom=24,
+                  xaxis=axis(range=[0, ROOM], tickvals=[0, 0.5, 1], ticktext=["0", "50", "100%"], showgrid=True),
+                  yaxis=axis(range=[shown - 0.5, -0.5], tickvals=list(range(shown)),
+                             ticktext=labels + [OTHERS] * len(others)))
 
 
 def picked_candidate(event) -> int | None:

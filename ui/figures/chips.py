@@ -3,33 +3,39 @@ from collections.abc import Sequence
 from html import escape
 
 from ui.figures.labels import plain_label
-from ui.figures.palette import ACCENT
+from ui.figures.palette import ACCENT, BAR
 
 STYLE = f"""<style>
 .chips {{ display: flex; flex-wrap: wrap; gap: .3rem; align-items: center; line-height: 1.5;
   max-height: 14rem; overflow: auto; }}
 .chips span {{ padding: .1rem .5rem; border-radius: .4rem; border: 1px solid rgba(128, 128, 128, .45);
-  background: color-mix(in srgb, {ACCENT} calc(var(--weight, 0) * 75%), transparent);
+  background: color-mix(in srgb, {BAR} calc(var(--weight, 0) * 75%), transparent);
   font-size: 1.05rem; white-space: pre; }}
 .chips.small span {{ padding: 0 .18rem; font-size: .95rem; border-color: rgba(128, 128, 128, .25); }}
-.chips .unknown {{ border: 2px dashed #d62728; }}
-.chips .predicted {{ border: 2px solid {ACCENT}; font-weight: 700; }}
+.chips span.unknown {{ border: 2px dashed #d62728; }}
+.chips span.predicted {{ border: 2px solid {ACCENT}; font-weight: 700; }}
+.chips span.picked {{ border-bottom: 3px solid currentColor; }}
 .chips .later {{ opacity: .45; }}
 </style>"""
 
 
 def token_chips(pieces: Sequence[str], *, label: str, weights: Sequence[float] | None = None,
-                unknown: Sequence[int] = (), predicted: int | None = None, small: bool = False) -> str:
+                unknown: Sequence[int] = (), predicted: int | None = None, picked: Sequence[int] = (),
+                small: bool = False) -> str:
     """HTML for `st.html`: `weights` in [0, 1] shade the chips, positions in `unknown` are marked, and from
-    `predicted` on nothing has been read yet: that one comes next, what follows is known only from having been there."""
+    `predicted` on nothing has been read yet: that one comes next, what follows is known only from having been there.
+    picked: what the reader chose instead of the model."""
     chips = []
     for position, piece in enumerate(pieces):
         weight = None if weights is None or position >= len(weights) else float(weights[position])
         kinds = {"unknown": position in unknown, "predicted": position == predicted,
+                 "picked": position in picked,
                  "later": predicted is not None and position > predicted}
         hints = [f"position {position}"]
         if position in unknown:
             hints.append("not in the vocabulary: the model sees only that something is here")
+        if position in picked:
+            hints.append("you chose it")
         if weight is not None:
             hints.append(f"weight {weight:.3f}")
         # the square root, as in the heatmaps, so that small weights can be seen

@@ -10,17 +10,16 @@ import plotly.graph_objects as go
 from ui.figures.candidates import percent
 from ui.figures.frame import TEXT, axis, framed
 from ui.figures.labels import plain_label, plotly_text
-from ui.figures.palette import ACCENT, BAR, CATEGORICAL, CLEAR, INK
+from ui.figures.palette import ACCENT, BAR, CLEAR, INK, NEGATIVE
 
 ROW = 34        # px
 LONGEST = 24    # characters of a class's name beside its bar
-AGAINST = CATEGORICAL[0]
 
 STYLE = f"""<style>
 .pooled {{ display: flex; flex-wrap: wrap; gap: .3rem; line-height: 1.3; max-height: 19rem; overflow: auto; }}
 .pooled span {{ display: inline-flex; flex-direction: column; align-items: center; padding: .1rem .4rem;
   border-radius: .4rem; border: 1px solid rgba(128, 128, 128, .45); max-width: 100%;
-  background: color-mix(in srgb, var(--tint, {ACCENT}) calc(var(--weight, 0) * 70%), transparent); }}
+  background: color-mix(in srgb, var(--tint, {BAR}) calc(var(--weight, 0) * 70%), transparent); }}
 .pooled bdi {{ font-size: 1.05rem; white-space: pre-wrap; overflow-wrap: anywhere; }}
 .pooled small {{ font-size: .875rem; font-variant-numeric: tabular-nums; }}
 .pooled .unknown {{ border: 2px dashed #d62728; }}
@@ -76,12 +75,12 @@ def won_chips(pieces: Sequence[str], won: Sequence[int], *, features: int, label
 
 def contribution_chips(pieces: Sequence[str], added: Sequence[float], *, to: str, label: str,
                        unknown: Sequence[int] = ()) -> str:
-    """HTML for `st.html`: under each of T tokens what it adds to a class's score, orange for and blue against."""
+    """HTML for `st.html`: under each of T tokens what it adds to a class's score, blue for and red against."""
     most = max((abs(value) for value in added), default=0) or 1
     shown = [f"{value:+.2f}".replace("-", "−") for value in added]
     hints = [f"adds {value:+.4f} to the score of {_name(to, longest=60)}" for value in added]
     return _chips(pieces, shown, [abs(value) / most for value in added], hints, label=label, unknown=unknown,
-                  tints=[ACCENT if value >= 0 else AGAINST for value in added])
+                  tints=[BAR if value >= 0 else NEGATIVE for value in added])
 
 
 def _chips(pieces: Sequence[str], numbers: Sequence[str], shades: Sequence[float], hints: Sequence[str], *, label: str,

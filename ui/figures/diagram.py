@@ -152,7 +152,8 @@ class _Drawing:
         c = self.c
         weights = f"weights (1, {c['n_heads']}, {queries}, {keys})"
         turned = ", rotary" if c["positions"] == "rotary" and kind != "cross" else ""
-        block = self.block("attention", [ATTENTIONS[kind], f"{c['n_heads']} heads of {c['width']}{turned}", weights])
+        heads = f"{c['n_heads']} heads, each {c['width']} wide{turned}"
+        block = self.block("attention", [ATTENTIONS[kind], heads, weights])
         if len(layers) == 1:
             block |= {"kind": kind, "layer": layers[0], "shown": self.shown == (kind, layers[0]),
                       "name": f"{kind} attention of layer {layers[0]}, {weights}"}

@@ -5,7 +5,7 @@ A Vega-Lite dictionary for `st.vega_lite_chart`: building the same chart through
 from collections.abc import Sequence
 
 from ui.figures.frame import NOTE, TEXT
-from ui.figures.palette import CATEGORICAL, INK, MUTED
+from ui.figures.palette import CATEGORICAL, INK, MUTED, ZERO
 
 
 def lines(series: dict[str, Sequence[float]], *, across: str, up: str, title: str, source: str = "", first: float = 0,
@@ -36,9 +36,11 @@ def lines(series: dict[str, Sequence[float]], *, across: str, up: str, title: st
         layers += [
             {"data": named, "mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 2, "color": MUTED},
              "encoding": {"y": rule_y}},
-            {"data": named, "mark": {"type": "text", "align": "left", "baseline": "bottom", "dx": 6, "dy": -3,
-                                     "fontSize": TEXT} | ({"color": INK[dark]} if INK[dark] else {}),
-             "encoding": {"y": rule_y, "x": {"value": 0}, "text": {"field": "name"}}}]
+            *({"data": named, "mark": {"type": "text", "align": "right", "baseline": "bottom", "dx": -6, "dy": -8,
+                                       "fontSize": TEXT} | mark,
+               "encoding": {"y": rule_y, "x": {"value": "width"}, "text": {"field": "name"}}} for mark in (
+                {"stroke": ZERO[bool(dark)], "strokeWidth": 5, "strokeJoin": "round"},  # a ground, where a curve passes
+                {"color": INK[dark]} if INK[dark] else {}))]
     return {
         "data": {"values": values}, "layer": layers, "height": height,
         "padding": {"left": 4, "right": 16, "top": 32, "bottom": 4},  # the fit forgets the subtitle

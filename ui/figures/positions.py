@@ -33,10 +33,12 @@ def position_curves(encoding: np.ndarray, dims: Sequence[int], *, tokens: Sequen
     colours = {"domain": names, "range": [CATEGORICAL[i % len(CATEGORICAL)] for i in range(len(names))]}
     dashes = {"domain": names, "range": [[1, 0] if i < len(CATEGORICAL) else [6, 4] for i in range(len(names))]}
     text = {"labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": "normal"} | ink("labelColor", "titleColor")
-    across = {"title": "position", "labelOverlap": "greedy", "labelAngle": 0, **text}
+    every = next(n for n in (1, 2, 5, 10, 20, 50, 100) if len(encoding) / n <= 11 or n == 100)
+    across = {"title": "position", "values": list(range(0, len(encoding), every)), "labelAngle": 0, **text}
     if labels:
         # by position, shown as tokens: two equal tokens stay two places
-        across |= {"title": "token, in order of position", "labelExpr": f"{json.dumps(labels)}[datum.value]",
+        across |= {"title": "token, in order of position", "values": list(range(len(labels))),
+                   "labelOverlap": "greedy", "labelExpr": f"{json.dumps(labels)}[datum.value]",
                    "labelAngle": 0 if len(labels) <= 10 else -90}
     return {
         "data": {"values": values},

@@ -13,10 +13,12 @@ import torch
 
 from transformer.config import ModelConfig, RunConfig, TrainConfig, read_settings
 from transformer.presets import PRESETS
-from transformer.training.launch import launch
+from transformer.training import cluster
+from transformer.training.launch import check_limit, launch
 from transformer.training.runs import LONGEST_NAME, check_name, free_name
 from ui import figures, owners
 from ui.before import said, show_check
+from ui.cluster import cluster_offered
 from ui.corpus_choice import choose_corpus
 from ui.resources import home
 
@@ -49,6 +51,7 @@ HELP = {
     "accumulate": "Batches whose gradients are added up for one step",
     "tensorboard": "Write the metrics as TensorBoard events too, into the run's folder"}
 PINNED = 4
+CLUSTER = "cluster"
 AT_ONCE = 3  # queued or training, for one owner
 
 
@@ -88,7 +91,7 @@ def show_form(page: str, *, dark: bool) -> None:
                  "The curves on this page and metrics.jsonl have the same numbers.")
         return
     st.subheader("Before it starts", anchor=False)
-    show_check(page, name, settings, device, dark=dark)
+    show_check(page, name, settings, "cpu" if device == CLUSTER else device, dark=dark)
     _start_button(page, name, config, settings, device, processes)
 
 
@@ -174,24 +177,33 @@ def devices() -> dict[str, str]:
 
 
 def _device(page: str) -> tuple[str, int]:
-    offered = devices()
+    offered, address = dict(devices()), cluster_offered()
+    if address:
+        offered[CLUSTER] = f"at {address}"
     left, right = st.columns(2)
     with left:
         device = st.selectbox("Device", list(offered), key=f"{page}_device",
                               format_func=lambda name: f"{name} · {offered[name]}")
-        if device == "cpu" and len(offered) == 1:
+        if device == "cpu" and len(devices()) == 1:
             st.caption("No GPU was found here.")
-    most = (os.cpu_count() or 1) if device == "cpu" else sum(name.startswith("cuda") for name in offered) or 1
+    gpus = sum(name.startswith("cuda") for name in offered)
+    most = {"cpu": os.cpu_count() or 1, CLUSTER: 64}.get(device, gpus or 1)
     with right:
         processes = 1
         if most > 1:
             processes = st.number_input("Processes", 1, min(most, 64), key=f"{page}_processes_{device.split(':')[0]}",
                                         help="They share each batch; on GPUs, one process each.")
+    if device == CLUSTER:
+        st.caption("The run folder has to be on a disk that the cluster sees under the same path. The check below runs "
+                   "on this computer.")
     return device, int(processes)
 
 
 def command(name: str, settings: dict[str, object], out: str, device: str, processes: int) -> str:
     """What does the same from a shell."""
+    if device == CLUSTER:
+        there = ["--cluster", "--processes", str(processes), "--out", out]
+        return f"python -m transformer train {shlex.join([*arguments(name, settings), *there])}"
     start = "python -m" if processes == 1 else f"torchrun --nproc-per-node {processes} -m"
     where = ["--device", "cuda" if processes > 1 and device.startswith("cuda") else device]
     return f"{start} transformer train {shlex.join([*arguments(name, settings), *where, '--out', out])}"
@@ -246,8 +258,13 @@ def _start(page: str, name: str, settings: dict[str, object], device: str, proce
             raise ValueError("the teacher has stopped new runs; ask them, or wait")
         run = check_name(state[f"{page}_name"])
         owners.my_key()
-        launch(home() / "runs" / run, arguments(name, settings), devices=used(device, processes), processes=processes,
-               owner=owners.owner(), limit=None if owners.is_teacher() else AT_ONCE)
+        folder, owner, limit = home() / "runs" / run, owners.owner(), None if owners.is_teacher() else AT_ONCE
+        if device == CLUSTER:
+            check_limit(folder.parent, owner, limit or 1_000)
+            cluster.submit(folder, arguments(name, settings), processes=processes, owner=owner)
+        else:
+            launch(folder, arguments(name, settings), devices=used(device, processes), processes=processes,
+                   owner=owner, limit=limit)
     except (ValueError, OSError) as error:
         state[f"{page}_refused"] = str(error)
         return

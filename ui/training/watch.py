@@ -12,7 +12,7 @@ from transformer.training import metrics
 from transformer.training.launch import Progress, log_tail, progress, resume, stop
 from transformer.training.record import SAMPLES_FILE
 from transformer.training.runs import Run, as_csv, check_name, delete, describe, promote, rename
-from transformer.training.turns import before
+from transformer.training.turns import before, record
 from ui import figures, owners
 from ui.before import duration
 from ui.forming import show_forming
@@ -124,6 +124,8 @@ def _explained(run: Run) -> list[str]:
     back = "Resume goes on from the last save." if saved else "It had saved nothing yet; Resume starts it again."
     match now.state:
         case "queued":
+            if address := record(run.folder).get("cluster"):
+                return [f"Waiting for the cluster at {address} to start it."]
             ahead = before(run.folder)
             first = f", {ahead[0].name}" if ahead else ""
             return [f"Waiting for its turn: {len(ahead)} run{'s' * (len(ahead) != 1)} before it on this device{first}. "
@@ -133,9 +135,12 @@ def _explained(run: Run) -> list[str]:
         case "stopped":
             return [f"It was stopped, and saved. {back}" if saved else f"It was stopped. {back}"]
         case "failed":
-            return [f"It failed: {now.why or 'it did not say why; its log may'}.".replace("..", "."), back]
+            return [f"It failed: {(now.why or 'it did not say why; its log may').rstrip('.')}.", back]
         case "died":
-            return ["The process ended without a word: it was killed, or the machine went down. " + back]
+            why = now.why or "The process ended without a word: it was killed, or the machine went down"
+            return [f"{why.rstrip('.')}. {back}"]
+    if address := record(run.folder).get("cluster"):
+        return [f"It trains on the cluster at {address}."]
     return ["It trains on another machine that shares this disk."] if now.elsewhere else []
 
 

@@ -1,0 +1,35 @@
+"""What a reader should know of a model before believing it: its size, what it was trained on, how good it is."""
+
+import streamlit as st
+
+from transformer.checkpoint import Checkpoint
+from ui.present import presenting
+
+CORPORA = {"eng-fra": "short English and French sentence pairs", "tiny-shakespeare": "Tiny Shakespeare, by character"}
+
+
+def about_model(ckpt: Checkpoint) -> str:
+    """One line of what the checkpoint's own files say; what they do not say is left out."""
+    meta = ckpt.meta
+    count = meta.get("parameters") or sum(weight.numel() for weight in ckpt.model.parameters())
+    size = f"{count / 1e6:.1f} million" if count >= 1e5 else f"{count:,}"
+    said = [f"{'A small model' if count < 1e8 else 'A model'}: {size} parameters"]
+    name = meta.get("corpus") or (ckpt.description.train and ckpt.description.train.corpus)
+    if name:
+        pairs = f"{meta['train_pairs']:,} " if isinstance(meta.get("train_pairs"), int) else ""
+        said[0] += f", trained on {pairs}{CORPORA.get(name, name)}"
+    found = meta.get("metrics")
+    found = found if isinstance(found, dict) else {}
+    if isinstance(found.get("bleu"), float):
+        said.append(f"BLEU {found['bleu']:.1f} on {found.get('n', 0):,} {found.get('split', 'held-out')} sentences")
+    elif isinstance(found.get("bits_per_char"), float):
+        said.append(f"On held-out text it needs {found['bits_per_char']:.2f} bits a character, so it spells well and "
+                    "makes little sense")
+    elif isinstance(meta.get("validation_loss"), float):
+        said.append(f"Loss on held-out text: {meta['validation_loss']:.2f} nats a token")
+    return ". ".join(said) + "."
+
+
+def show_about(page: str, ckpt: Checkpoint) -> None:
+    if not presenting(page):
+        st.caption(about_model(ckpt).replace("$", "\\$"))

@@ -1,0 +1,31 @@
+// Mounted once for all pages. Runs again with every page; the listeners of the run before are let go first.
+const NARROW = "(max-width: 768px)"; // where Streamlit turns the menu on top into a drawer
+
+export default function () {
+  window.headsUpShell?.abort();
+  window.headsUpShell = new AbortController();
+  const { signal } = window.headsUpShell;
+
+  // a page chosen from the drawer closes it
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest?.("[data-testid=stSidebarNavLink]") || !matchMedia(NARROW).matches) return;
+    setTimeout(() => document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click(), 0);
+  }, { signal });
+
+  // One place in the history for each change of page: going to a page is one, and the address that the page then writes
+  // of itself, before anybody has touched it, takes its place.
+  const touched = () => { if (window.headsUpHistory) window.headsUpHistory.fresh = false; };
+  for (const kind of ["pointerdown", "keydown"]) window.addEventListener(kind, touched, { signal, capture: true });
+  if (window.headsUpHistory) return;
+  window.headsUpHistory = { fresh: true };
+  const push = window.history.pushState.bind(window.history);
+  window.history.pushState = (state, unused, url) => {
+    const same = url && new URL(url, window.location.href).pathname === window.location.pathname;
+    if (same && window.headsUpHistory.fresh) {
+      window.headsUpHistory.fresh = false;
+      return window.history.replaceState(state, unused, url);
+    }
+    window.headsUpHistory.fresh = !same;
+    return push(state, unused, url);
+  };
+}
