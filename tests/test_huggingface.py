@@ -409,6 +409,8 @@ def refused(folder, out):
     ("gpt2", {"model_type": "deberta-v2"}, "relative position bias"),
     ("gpt2", {"model_type": "made-up"}, "of type made-up, and gpt2, bert"),
     ("gpt2", {"model_type": None}, "of type None"),
+    ("gpt2", {"architectures": [{}]}, "the model is a {}"),
+    ("gpt2", {"suppress_tokens": 5}, "phrases of several tokens"),
     ("gpt2", {"n_embd": -3}, "n_embd is -3"),
     ("gpt2", {"n_embd": True}, "n_embd is True"),
     ("gpt2", {"n_embd": 25}, "does not divide by n_heads"),

@@ -56,8 +56,10 @@ def _show_predicted(prefix: str, ckpt: Checkpoint, reading: Reading) -> None:
     if reading.logits is None:
         st.info("This encoder has no classes and predicts nothing: its attention is what there is to see.")
         return
+    mask = next((mask for mask in ("[MASK]", "<mask>") if ckpt.tokenizer.kind != "ids" and any(
+        piece.text == mask for piece in ckpt.tokenizer.pieces(mask))), None)
     st.markdown("**What it would put at each place.** It was trained to fill in masked pieces"
-                + (": type `[MASK]` for one." if "[MASK]" in map(ckpt.tokenizer.piece, range(1_000)) else "."))
+                + (f": type `{mask}` for one." if mask else "."))
     values, ids = reading.logits.softmax(dim=-1).topk(min(PREDICTED, reading.logits.shape[-1]), dim=-1)
     columns = {"place": range(len(ids)), "read": [figures.plain_label(token) for token in reading.tokens["src"]]}
     for rank in range(ids.shape[1]):

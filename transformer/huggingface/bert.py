@@ -136,6 +136,6 @@ def _plan(config: Config, names: Names, family: str, prefix: str, layer: dict[st
         parts |= linear("pooler", classes[0], width, width) | linear("output", classes[1], len(labels), width)
     spare = re.compile(rf"({prefix}\.)?(embeddings\.(position_ids|token_type_ids)|pooler\.dense\..*)|"
                        r"(cls|lm_head|vocab_transform|vocab_layer_norm|vocab_projector|classifier|qa_outputs)\..*")
-    architectures = config.get("architectures") or [""]
-    left_out = next((what for ending, what in LEFT_OUT.items() if str(architectures[0]).endswith(ending)), None)
+    said = str(config.get("architectures"))
+    left_out = next((what for ending, what in LEFT_OUT.items() if f"{ending}'" in said), None)
     return Plan(ours, parts, spare, classes=labels, left_out=left_out)

@@ -79,8 +79,8 @@ def token(config: Config, name: str, vocab_size: int, *, default: int | None = N
 
 def banned(config: Config, vocab_size: int) -> list[int]:
     """Ids that are never to be generated, by bad_words_ids and suppress_tokens. Raises Refused for a banned phrase."""
-    words = config.get("bad_words_ids") or []
-    words = [*words, *([id] for id in config.get("suppress_tokens") or [])] if isinstance(words, list) else [words]
+    words, single = config.get("bad_words_ids") or [], config.get("suppress_tokens") or []
+    words = [*words, *([id] for id in single)] if isinstance(words, list) and isinstance(single, list) else [None]
     if not all(isinstance(word, list) and len(word) == 1 and type(word[0]) is int and word[0] >= 0 for word in words):
         raise Refused("the model needs phrases of several tokens banned (bad_words_ids), and Heads Up bans single "
                       "tokens")
@@ -122,9 +122,9 @@ def present(names: Names, *candidates: str) -> str:
 def architecture(config: Config, known: Mapping[str, str], guess: str) -> str:
     """What kind of model the folder says it is; where it does not say, a guess. Raises Refused for others."""
     listed = config.get("architectures") or []
-    name = listed[0] if isinstance(listed, list) and listed else None
+    name = str(listed[0]) if isinstance(listed, list) and listed else None
     if name is not None and name not in known:
-        raise Refused(f"the model is a {str(name)[:60]}, and of its family {', '.join(known)} are imported")
+        raise Refused(f"the model is a {name[:60]}, and of its family {', '.join(known)} are imported")
     return known[name] if name else guess
 
 

@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-import orjson
-
 from transformer.config import ModelConfig
 from transformer.huggingface.folder import Refused, read_json
 from transformer.huggingface.tokenizers import HuggingFaceTokenizer, MarianTokenizer, read_bytes, read_object
@@ -55,7 +53,7 @@ def _one(folder: Path, config: Mapping[str, object], model: ModelConfig) -> Foun
         return None, None, {}, why_not
     about = read_object(content, "tokenizer.json")
     inner = about.get("model") if isinstance(about.get("model"), dict) else {}
-    unknown = (inner.get("vocab") or {}).get(inner.get("unk_token")) if isinstance(inner.get("vocab"), dict) else None
+    unknown = inner["vocab"].get(str(inner.get("unk_token"))) if isinstance(inner.get("vocab"), dict) else None
     unk_id = unknown if type(unknown) is int and 0 <= unknown < model.vocab_size else None
     special = {"pad_id": model.pad_id, "unk_id": unk_id, "bos_id": model.bos_id, "eos_id": model.eos_id}
     if not find_spec("tokenizers"):
@@ -102,8 +100,11 @@ class _Kept:
 
     def __init__(self, content: bytes) -> None:
         self.content, self.digest = content, hashlib.sha256(content).hexdigest()
-        entries = orjson.loads(content).get("added_tokens") or []
-        vocabulary = (orjson.loads(content).get("model") or {}).get("vocab") or {}
+        about = read_object(content, "tokenizer.json")
+        entries = about["added_tokens"] if isinstance(about.get("added_tokens"), list) else []
+        vocabulary = about["model"].get("vocab") if isinstance(about.get("model"), dict) else None
+        if not isinstance(vocabulary, dict | list):
+            raise Refused("tokenizer.json is not a tokenizer: it has no vocabulary; copy it again")
         ids = [*(vocabulary.values() if isinstance(vocabulary, dict) else range(len(vocabulary))),
                *(entry.get("id") for entry in entries if isinstance(entry, dict))]
         self.vocab_size = max((id for id in ids if type(id) is int), default=-1) + 1
