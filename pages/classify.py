@@ -91,7 +91,8 @@ with left:
              label_visibility="collapsed", wrap=True)
 if passage.strip():
     say_whose(ckpt, passage)
-    show_reading(PAGE, ckpt, passage, question="Who is speaking?", dark=dark)
+    asked = "Who is speaking?" if ckpt.meta.get("corpus") == "speakers" else "Which class?"
+    show_reading(PAGE, ckpt, passage, question=asked, dark=dark)
 else:
     st.info("Type or paste a passage above and press Ctrl+Enter, or choose an example.")
 leave_at(PAGE, FIELDS, checkpoint=ckpt.id, hidden="toy_")

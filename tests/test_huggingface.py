@@ -278,6 +278,8 @@ def test_gpt2_reads_text_as_theirs_does(tmp_path, fast):
     step = transformer.start(ckpt, "I am")
     assert step.axes("decoder")[0] == ["I", "▁am"]
     assert isinstance(step.output, str)
+    back = hf.AutoTokenizer.from_pretrained(str(export_gpt2(ckpt, tmp_path / "back")))
+    assert [back(text).input_ids for text in TEXTS[:-1]] == [theirs(text).input_ids for text in TEXTS[:-1]]
 
 
 def test_bert_reads_text_as_theirs_does_with_what_it_puts_around(tmp_path):
