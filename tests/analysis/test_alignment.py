@@ -58,8 +58,8 @@ def test_the_table_and_the_alignments_are_those_of_nltk():
 
 def test_words_are_told_apart_by_what_they_stand_beside():
     aligner = WordAligner.learn(split(HOUSE), iterations=20)
-    assert aligner.align("the book".split(), "das buch".split()) == [(0,), (1,)]
-    assert aligner.align("a a".split(), "ein nie".split()) == [(0, 1), ()]
+    assert aligner.align(["the", "book"], ["das", "buch"]) == [(0,), (1,)]
+    assert aligner.align(["a", "a"], ["ein", "nie"]) == [(0, 1), ()]
     assert sum(aligner.probability(word, "book") for word in ("das", "haus", "ein", "buch")) == pytest.approx(1)
     assert aligner.probability("haus", "book") == aligner.probability("haus", "never") == 0
 

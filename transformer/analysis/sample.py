@@ -94,7 +94,9 @@ def padded(config: ModelConfig, sentences: Sequence[Sentence], *, device: torch.
                             padding_value=config.pad_id).to(device)
 
     labels = rows("labels")
-    return Padded(rows("src"), rows("tgt"), labels[:, 0] if labels is not None and not config.decoder_layers else labels)
+    if labels is not None and not config.decoder_layers:
+        labels = labels[:, 0]
+    return Padded(rows("src"), rows("tgt"), labels)
 
 
 def batches(config: ModelConfig, sentences: Sequence[Sentence], *, largest: int = LARGEST) -> Iterator[list[int]]:
