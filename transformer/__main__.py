@@ -185,6 +185,7 @@ def roles(
     folder: Annotated[Path, typer.Argument(help="A checkpoint folder.")],
     limit: Annotated[int, typer.Option(help="Held-out sentences, or windows of text, to measure on.")] = 200,
     seed: Annotated[int, typer.Option(help="Which sentences, and which untrained weights.")] = 0,
+    corpus: Annotated[str | None, typer.Option(help="A corpus or file; else what it was trained on.")] = None,
     cache: Annotated[Path, typer.Option(help="Where the word alignment is kept once learned.")] = Path("runs/analysis"),
     device: Device = "auto",
     as_json: AsJson = False,
@@ -196,8 +197,8 @@ def roles(
     from transformer.training.trainer import choose_device
 
     ckpt = load(folder, device=choose_device(device))
-    sentences = held_out(ckpt, limit=limit, seed=seed)
-    aligner = word_aligner(ckpt, cache) if "cross" in ckpt.config.kinds else None
+    sentences = held_out(ckpt, limit=limit, seed=seed, name=corpus)
+    aligner = word_aligner(ckpt, cache, name=corpus) if "cross" in ckpt.config.kinds else None
     with Progress(console=console, transient=True) as progress:
         bar = progress.add_task("measure", total=None)
         found = measure_roles(ckpt, sentences, aligner=aligner, seed=seed,
@@ -221,6 +222,7 @@ def ablate(
     out: Annotated[Path, typer.Option(help="The folder for results, one inside it for each checkpoint.")],
     what: Annotated[str, typer.Option(help="off, or uniform: looking at everything alike.")] = "off",
     limit: Annotated[int, typer.Option(help="The first so many held-out sentences; 0 takes all.")] = 200,
+    corpus: Annotated[str | None, typer.Option(help="A corpus or file; else what it was trained on.")] = None,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -232,7 +234,7 @@ def ablate(
 
     with Progress(*Progress.get_default_columns(), MofNCompleteColumn(), console=console, transient=True) as progress:
         bar = progress.add_task("head", total=None)
-        done = run(load(folder, device=choose_device(device)), out, what=what, limit=limit or None,
+        done = run(load(folder, device=choose_device(device)), out, what=what, limit=limit or None, corpus=corpus,
                    watch=lambda done, of, row: progress.update(bar, completed=done, total=of))
     found = read(done)
     about = {"folder": str(done), "state": metrics.read_json(done / "status.json").get("state"), "what": what}

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from transformer.analysis.ablation import SWITCHES, Head, Measured, all_heads, effects, measure
 from transformer.checkpoint import Checkpoint, describe
 from transformer.config import ModelConfig
+from transformer.data.own import is_own
 from transformer.held_out import found_corpus, held_out
 from transformer.training import metrics
 from transformer.training.launch import ASKED_TO_STOP, alive, spawn
@@ -48,18 +49,18 @@ class HeadEffects:
     of: int
 
 
-def place(out: Path, id: str, *, what: str = "off", limit: int | None = 200) -> Path:
+def place(out: Path, id: str, *, what: str = "off", limit: int | None = 200, corpus: str | None = None) -> Path:
     """The folder of one job: of the same checkpoint, switch and sample there is only one."""
-    return out / id / f"{what}-{limit or 'all'}"
+    return out / id / f"{what}-{limit or 'all'}{f'-{Path(corpus).stem}' if corpus else ''}"
 
 
-def launch(ckpt: Path, out: Path, *, what: str = "off", limit: int | None = 200) -> Path:
+def launch(ckpt: Path, out: Path, *, what: str = "off", limit: int | None = 200, corpus: str | None = None) -> Path:
     """Have a process of its own switch the heads of a checkpoint folder, or go on where one was stopped -> its folder.
 
     Nothing is started where that process is under way or has finished. Raises ValueError for another switch than off
     or uniform, and as `describe` does.
     """
-    folder = place(out, describe(ckpt).id, what=_checked(what, limit), limit=limit)
+    folder = place(out, describe(ckpt).id, what=_checked(what, limit), limit=limit, corpus=corpus)
     with locked(folder.parent):
         if alive(folder) or metrics.read_json(folder / "status.json").get("state") == "finished":
             return folder
@@ -68,19 +69,22 @@ def launch(ckpt: Path, out: Path, *, what: str = "off", limit: int | None = 200)
             (folder / name).unlink(missing_ok=True)
         command = [sys.executable, "-m", "transformer", "ablate", str(ckpt.resolve()), "--out", str(out.resolve()),
                    "--what", what, "--limit", str(limit or 0), "--json"]
+        if corpus:
+            command += ["--corpus", str(Path(corpus).resolve()) if is_own(corpus) else corpus]
         metrics.write_json(folder / RECORD, {**spawn(folder, command), "time": time.time()})
     return folder
 
 
-def run(ckpt: Checkpoint, out: Path, *, what: str = "off", limit: int | None = 200,
+def run(ckpt: Checkpoint, out: Path, *, what: str = "off", limit: int | None = 200, corpus: str | None = None,
         watch: Watch = lambda done, of, row: None) -> Path:
     """Switch each head in turn on the first `limit` held-out sentences, those `evaluate --limit` takes -> the folder.
 
-    Heads that have a row there already are not measured again. SIGTERM, Ctrl-C, or a file named stop in the folder end
-    it early, between two batches; the head it was at is measured again next time. Raises ValueError where another
-    process is at it, or the folder was filled from another corpus.
+    corpus: for a checkpoint that does not say what it was trained on. Heads that have a row there already are not
+    measured again. SIGTERM, Ctrl-C, or a file named stop in the folder end it early, between two batches; the head it
+    was at is measured again next time. Raises ValueError where another process is at it, or the folder was filled from
+    another corpus.
     """
-    folder = place(out, ckpt.id, what=_checked(what, limit), limit=limit)
+    folder = place(out, ckpt.id, what=_checked(what, limit), limit=limit, corpus=corpus)
     folder.mkdir(parents=True, exist_ok=True)
     with _alone(folder), _stoppable(folder) as stopping:
         heads, rows = all_heads(ckpt.config), metrics.read(folder / ROWS)
@@ -98,10 +102,11 @@ def run(ckpt: Checkpoint, out: Path, *, what: str = "off", limit: int | None = 2
 
         status("running")
         try:
-            sentences = held_out(ckpt, limit=limit, seed=None)
+            sentences = held_out(ckpt, limit=limit, seed=None, name=corpus)
             _agree(folder, {"checkpoint": ckpt.id, "what": what, "limit": limit, "n": len(sentences),
                             "tokens": sum(sentence.tokens for sentence in sentences),
-                            "corpus_sha256": found_corpus(ckpt).sha256, "config": ckpt.config.model_dump(mode="json")})
+                            "corpus_sha256": found_corpus(ckpt, corpus).sha256,
+                            "config": ckpt.config.model_dump(mode="json")})
             baseline = _read_baseline(folder)
             if baseline is None:
                 baseline = measure(ckpt, sentences, watch=look)

@@ -216,5 +216,6 @@ def test_batches_hold_every_sentence_once_and_stay_small(translator):
     found = list(batches(config, sentences, largest=2 * 2 * 2 * 6 ** 2))
     assert sorted(at for chosen in found for at in chosen) == list(range(5))
     assert found == [[1, 3], [4], [2], [0]]
-    src, tgt, labels = padded(config, [sentences[1], sentences[4]])
+    src, tgt, labels, real = padded(config, [sentences[1], sentences[4]])
+    assert real.tolist() == [[True] * 4 + [False] * 2, [True] * 6]
     assert src.tolist() == [[4, 5, 6, 0, 0], [4, 5, 6, 7, 8]] and tgt.shape == (2, 6) and labels is None

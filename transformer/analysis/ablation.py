@@ -125,10 +125,13 @@ def measure(ckpt: Checkpoint, sentences: Sequence[Sentence], heads: Heads | None
             watch: Watch = lambda done, of: None) -> Measured:
     """The held-out loss, the translations and the classes of a sample, with heads switched. The model stays as it is.
 
-    Every sentence needs labels. watch is called after each batch, and may raise to end it.
+    watch is called after each batch, and may raise to end it. Raises ValueError for a sentence without labels.
     """
     config, model = ckpt.config, ckpt.model
     translates = bool(config.encoder_layers and config.decoder_layers)
+    if any(sentence.labels is None for sentence in sentences):
+        raise ValueError("there are sentences without a label, so there is no loss; give texts whose class the model "
+                         "knows")
     nats, right = np.zeros(len(sentences)), np.zeros(len(sentences), bool)
     done, of = 0, len(sentences) * (1 + translates)
     for chosen in batches(config, sentences, largest=largest):

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from transformer.analysis.passes import Given, check_choice
 from transformer.analysis.rollout import rollout
+from transformer.model.attention import Attended, attend
 from transformer.model.models import Embedding, Transformer
 
 BASELINES = ("padding", "zero", "mean")
@@ -69,7 +70,8 @@ def attribute(read: Given, token: int | None = None, *, baseline: str = "padding
     check_choice(size, token)
     if token is None:
         token = int(ends[1].argmax()) if read.said is None or read.tgt is None else read.said
-    total, once = torch.zeros_like(end), max(1, TOKENS_AT_ONCE // (len(end) + len(read.ids)))
+    once = max(1, TOKENS_AT_ONCE // (len(end) + len(read.ids)))
+    total = torch.zeros_like(end)
     for first in range(0, steps, once):
         shares = (torch.arange(first, min(first + once, steps), device=end.device) + 0.5) / steps
         points = (begin + shares[:, None, None] * (end - begin)).requires_grad_()  # (points, S, d_model)
@@ -140,20 +142,30 @@ def _attention(read: Given) -> tuple[NDArray, NDArray]:
     its last query's. A classifier has no one query: every position counts by its share of the pooled features.
     """
     model, heads = read.ckpt.model, read.heads
-    encoded = None if read.src is None else model.encode(read.src, heads=heads, readable=True)
+    encoded = None if read.src is None else model.encode(read.src, heads=heads)
+    own = None if encoded is None else _means(encoded.attention, heads.get("encoder"))  # (L, 1, S, S)
     if read.tgt is None:
-        weights = torch.cat([layer.weights for layer in encoded.attention])  # (L, H, S, S)
         query = _pooled(model, encoded.x[0])  # (S,)
-        looked, through = query @ weights.mean((0, 1)), query @ rollout(weights)[-1]
+        looked, through = query @ own.mean((0, 1)), query @ rollout(own)[-1]
     else:
-        decoded = model.decode(read.tgt, None if encoded is None else encoded.x, heads=heads, readable=True)
+        decoded = model.decode(read.tgt, None if encoded is None else encoded.x, heads=heads)
         if encoded is None:
-            weights = torch.cat([layer.weights for layer in decoded.attention])
-            looked, through = weights[:, :, -1].mean((0, 1)), rollout(weights)[-1][-1]
+            own = _means(decoded.attention, heads.get("decoder"), causal=True)
+            looked, through = own[:, 0, -1].mean(0), rollout(own)[-1][-1]
         else:
-            looked = torch.cat([layer.weights for layer in decoded.cross])[:, :, -1].mean((0, 1))
-            through = looked @ rollout(torch.cat([layer.weights for layer in encoded.attention]))[-1]
+            looked = _means(decoded.cross, heads.get("cross"))[:, 0, -1].mean(0)
+            through = looked @ rollout(own)[-1]
     return looked.double().cpu().numpy(), through.double().cpu().numpy()
+
+
+def _means(layers: list[Attended], switches: Tensor | None, *, causal: bool = False) -> Tensor:
+    """Each layer's weights as the mean of its heads, (L, 1, Tq, Tk): all heads at once could fill the memory."""
+    found = []
+    for at, layer in enumerate(layers):
+        weights = attend(layer.queries, *layer.memory, causal=causal, readable=True,
+                         heads=None if switches is None else switches[at])[2]
+        found.append(weights.mean(1))
+    return torch.stack(found)
 
 
 def _pooled(model: Transformer, x: Tensor) -> Tensor:

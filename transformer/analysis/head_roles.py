@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from transformer.analysis.alignment import WordAligner, word_links
-from transformer.analysis.sample import LARGEST, Sentence, batches, padded
+from transformer.analysis.sample import LARGEST, Padded, Sentence, batches, padded
 from transformer.checkpoint import Checkpoint
 from transformer.config import ModelConfig
 from transformer.model.attention import Attended
@@ -101,7 +101,7 @@ def measure_roles(ckpt: Checkpoint, sentences: Sequence[Sentence], *, aligner: W
     for chosen in batches(config, sentences, largest=largest):
         batch = padded(config, [sentences[at] for at in chosen], device=ckpt.device)
         links = _links(ckpt, [sentences[at] for at in chosen], aligner) if "cross" in config.kinds and aligner else None
-        places = {kind: _places(config, kind, batch.src, batch.tgt, marks, links) for kind in config.kinds}
+        places = {kind: _places(config, kind, batch, marks, links) for kind in config.kinds}
         for model, total in zip(models, totals, strict=True):
             for kind, layers in read_weights(model, batch.src, batch.tgt):
                 for layer, weights in enumerate(layers):
@@ -135,7 +135,7 @@ def read_weights(model: Transformer, src: Tensor | None, tgt: Tensor | None) -> 
         yield "encoder", _weights(encoded.attention)
         del encoded
     if tgt is not None:
-        # padding stands on the right, where nobody looks; a causal mask alone lets a target hold the padding id
+        # padding stands on the right, where nobody looks, and a target may begin with the padding id
         decoded = model.decode(tgt, memory, memory_mask=memory_mask, causal=True, readable=True)
         yield "decoder", _weights(decoded.attention)
         if decoded.cross:
@@ -204,16 +204,17 @@ class _Totals:
         return {kind: {name: int(value) for name, value in found.items()} for kind, found in self.count.items()}
 
 
-def _places(config: ModelConfig, kind: str, src: Tensor | None, tgt: Tensor | None, marks: dict[str, Tensor],
+def _places(config: ModelConfig, kind: str, batch: Padded, marks: dict[str, Tensor],
             links: tuple[Tensor, Tensor] | None) -> Places:
     """Where the queries of a batch may look, and which keys each measure of a kind asks for."""
-    queries, keys = (src, src) if kind == "encoder" else (tgt, tgt) if kind == "decoder" else (tgt, src)
+    source = None if batch.src is None else batch.src != config.pad_id  # as the model masks it
+    real_queries, real = source if kind == "encoder" else batch.real, batch.real if kind == "decoder" else source
     side = "tgt" if kind == "decoder" else "src"
-    (_, rows), (_, columns) = queries.shape, keys.shape
-    real_queries, real = _real(config, queries), _real(config, keys)
+    keys = getattr(batch, side)
+    rows, columns = real_queries.shape[1], real.shape[1]
     allowed = real_queries[:, :, None] & real[:, None]  # (B, Tq, Tk)
     if kind == "decoder":
-        allowed = allowed & causal_mask(rows, columns, device=tgt.device)[0]
+        allowed = allowed & causal_mask(rows, columns, device=keys.device)[0]
     at, key = torch.arange(rows, device=keys.device)[:, None], torch.arange(columns, device=keys.device)
     found = {"first": (key == 0).expand(rows, columns).expand_as(allowed),
              "end": (keys == (-1 if config.eos_id is None else config.eos_id))[:, None].expand_as(allowed),
@@ -229,13 +230,6 @@ def _places(config: ModelConfig, kind: str, src: Tensor | None, tgt: Tensor | No
     found |= {"itself": own.expand_as(allowed), "previous": (key == at - 1).expand_as(allowed),
               "next": (key == at + 1).expand_as(allowed), "same": (keys[:, None] == keys[:, :, None]) & ~own}
     return Places(allowed, found, (key - at).abs().double().expand(allowed.shape))
-
-
-def _real(config: ModelConfig, ids: Tensor) -> Tensor:
-    """What is not padding (B, T), the first token in any case: Marian's targets start with the padding id."""
-    real = ids != config.pad_id
-    real[:, 0] = True
-    return real
 
 
 def _punctuation(tokenizer: Tokenizer | None, size: int, device: torch.device) -> Tensor:

@@ -41,6 +41,7 @@ class Padded(NamedTuple):
     src: Tensor | None  # (B, S)
     tgt: Tensor | None  # (B, T)
     labels: Tensor | None  # (B, T), pad_id where nothing counts; or (B,), classes
+    real: Tensor | None  # (B, T), False for padding in tgt, whatever ids a target holds
 
 
 def translation(ckpt: Checkpoint, text: str, target: str, references: Sequence[str] = ()) -> Sentence:
@@ -64,11 +65,11 @@ def window(ckpt: Checkpoint, ids: Sequence[int]) -> Sentence:
 
 
 def labelled(ckpt: Checkpoint, text: str, label: str | None = None) -> Sentence:
-    """A text to classify, as much of it as the model reads, and its class where it is known."""
+    """A text to classify, as much of it as the model reads, and its class where the model knows it."""
     ids = reader(ckpt).encode(text)[:ckpt.config.max_len]
     if not ids:
         raise ValueError("there is nothing to read; type a sentence")
-    return Sentence(text, None, tuple(ids), None, None if label is None else (ckpt.classes.index(label),))
+    return Sentence(text, None, tuple(ids), None, (ckpt.classes.index(label),) if label in ckpt.classes else None)
 
 
 def read_texts(ckpt: Checkpoint, texts: Sequence[str], targets: Sequence[str] | None = None) -> list[Sentence]:
@@ -96,7 +97,11 @@ def padded(config: ModelConfig, sentences: Sequence[Sentence], *, device: torch.
     labels = rows("labels")
     if labels is not None and not config.decoder_layers:
         labels = labels[:, 0]
-    return Padded(rows("src"), rows("tgt"), labels)
+    tgt, real = rows("tgt"), None
+    if tgt is not None:
+        lengths = torch.tensor([len(sentence.tgt) for sentence in sentences], device=device)
+        real = torch.arange(tgt.shape[1], device=device) < lengths[:, None]
+    return Padded(rows("src"), tgt, labels, real)
 
 
 def batches(config: ModelConfig, sentences: Sequence[Sentence], *, largest: int = LARGEST) -> Iterator[list[int]]:
