@@ -213,7 +213,7 @@ def roles(
             if row["queries"]:
                 (layer, head), most = max(heads.items(), key=lambda item: item[1])
                 console.print(f"{kind:>8} {name:<14} most in layer {layer} head {head}: {most:.3f}; looking at all "
-                              f"alike {row['even']:.3f}", highlight=False)
+                              f"alike {row['even']:.3f}", highlight=False, soft_wrap=True)
 
 
 @app.command()

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from transformer.analysis.alignment import WordAligner, words
-from transformer.analysis.head_roles import CROSS, OWN, Places, _Totals, measure_roles, read_weights, untrained
+from transformer.analysis.head_roles import CROSS, OWN, Asked, _Totals, measure_roles, read_weights, untrained
 from transformer.analysis.roles import measure_heads
 from transformer.analysis.sample import Sentence, batches, padded, read_texts
 from transformer.reading import attend
@@ -161,7 +161,7 @@ def test_an_induction_head_is_told_from_a_previous_token_head(writer):
         after[0, begin + length + i, begin + i + 1] = True
     perfect, previous = after.float(), torch.eye(size).roll(1, 0)[None]
     allowed = torch.ones(1, size, size, dtype=torch.bool).tril()
-    total.add("decoder", 0, torch.stack([perfect, previous], 1), Places(allowed, {"induction": after}), [-1])
+    total.add("decoder", 0, torch.stack([perfect, previous], 1), Asked.places(allowed, {"induction": after}), [-1])
     # a previous-token head finds the token after the first occurrence in the last query of the first copy alone
     np.testing.assert_allclose(total.means()["decoder"]["induction"][0], [1, 0])
     assert total.even()["decoder"]["induction"] == pytest.approx(np.mean([1 / (begin + length + i + 1)

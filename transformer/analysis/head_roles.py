@@ -73,12 +73,29 @@ class HeadRoles:
                     for kind, found in self.values.items()}}
 
 
-class Places(NamedTuple):
-    """Where a batch's queries may look, and the keys that a measure asks for, each boolean (B, Tq, Tk)."""
+class Asked(NamedTuple):
+    """What the M measures ask of a batch's weights."""
 
-    allowed: Tensor
-    measures: dict[str, Tensor]
-    distance: Tensor | None = None  # (B, Tq, Tk), tokens between a query and a key, or its aligned key and a key
+    names: tuple[str, ...]  # (M,), "entropy" last, where it is asked for
+    of: Tensor  # (B, Tq, Tk, M), what each weight counts: 1 on a measure's keys, the tokens in between for distance
+    counts: Tensor  # (B, Tq, M), the queries that a measure is a mean over
+    even: Tensor  # (B, Tq, M), what looking at all keys alike gives
+
+    @classmethod
+    def places(cls, allowed: Tensor, where: dict[str, Tensor], distance: Tensor | None = None) -> "Asked":
+        """The weight on some keys, each boolean (B, Tq, Tk), of those that a query may look at; with the distance of
+        every key (B, Tq, Tk) the mean distance too, and the entropy."""
+        sizes = allowed.sum(-1)[:, :, None]  # (B, Tq, 1)
+        of = torch.stack([keys & allowed for keys in where.values()], -1)
+        counts = of.any(2) & (sizes > 1)
+        of, names = of.float(), tuple(where)
+        if distance is not None:
+            of = torch.cat([of, (distance * allowed)[..., None]], -1)
+            counts, names = torch.cat([counts, sizes > 1, sizes > 1], -1), (*names, "distance", "entropy")
+        even = of.sum(2) / sizes.clamp(min=1)
+        if distance is not None:
+            even = torch.cat([even, sizes.clamp(min=1).log()], -1)
+        return cls(names, of, counts, even)
 
 
 def measure_roles(ckpt: Checkpoint, sentences: Sequence[Sentence], *, aligner: WordAligner | None = None, seed: int = 0,
@@ -101,11 +118,11 @@ def measure_roles(ckpt: Checkpoint, sentences: Sequence[Sentence], *, aligner: W
     for chosen in batches(config, sentences, largest=largest):
         batch = padded(config, [sentences[at] for at in chosen], device=ckpt.device)
         links = _links(ckpt, [sentences[at] for at in chosen], aligner) if "cross" in config.kinds and aligner else None
-        places = {kind: _places(config, kind, batch, marks, links) for kind in config.kinds}
+        asked = {kind: _ask(config, kind, batch, marks, links) for kind in config.kinds}
         for model, total in zip(models, totals, strict=True):
             for kind, layers in read_weights(model, batch.src, batch.tgt):
                 for layer, weights in enumerate(layers):
-                    total.add(kind, layer, weights, places[kind], chosen)
+                    total.add(kind, layer, weights, asked[kind], chosen)
         done += len(chosen)
         watch(done, len(sentences))
     for model, total in zip(models, totals, strict=True):
@@ -159,38 +176,30 @@ class _Totals:
         self.count, self.evens = ({kind: dict.fromkeys(names, 0.0) for kind, names in self.names.items()}
                                   for _ in range(2))
 
-    def add(self, kind: str, layer: int, weights: Tensor, places: Places, which: Sequence[int]) -> None:
+    def add(self, kind: str, layer: int, weights: Tensor, asked: Asked, which: Sequence[int]) -> None:
         """One layer's weights (B, H, Tq, Tk) of sentences number `which`; -1 stands for none that can be shown."""
-        allowed = places.allowed
-        possible = allowed.sum(-1)  # (B, Tq)
-        weights = weights.double().masked_fill(~allowed[:, None], 0.0)
-        free, sizes = possible > 1, possible.clamp(min=1).double()
-        if places.distance is not None:
-            spread = -(weights * weights.clamp(min=1e-300).log()).sum(-1)  # (B, H, Tq)
-            self._take(kind, layer, "entropy", spread, free, sizes.log(), which)
-            away = torch.einsum("bhqk,bqk->bhq", weights, places.distance)
-            self._take(kind, layer, "distance", away, free, (places.distance * allowed).sum(-1) / sizes, which)
-        for name, where in places.measures.items():
-            where = where & allowed
-            share = torch.einsum("bhqk,bqk->bhq", weights, where.double())
-            self._take(kind, layer, name, share, free & where.any(-1), where.sum(-1) / sizes, which)
-
-    def _take(self, kind: str, layer: int, name: str, values: Tensor, counts: Tensor, even: Tensor,
-              which: Sequence[int]) -> None:
-        """values (B, H, Tq) of the queries that count (B, Tq); even (B, Tq), what looking everywhere alike gives."""
-        each = (values * counts[:, None]).sum(-1).cpu().numpy()  # (B, H)
-        number = counts.sum(-1).cpu().numpy()  # (B,)
-        self.sums[kind][name][layer] += each.sum(0)
+        values = weights.transpose(1, 2) @ asked.of  # (B, Tq, H, M)
+        if asked.names[-1] == "entropy":
+            values = torch.cat([values, torch.special.entr(weights).sum(-1).transpose(1, 2)[..., None]], -1)
+        each = (values.double() * asked.counts[:, :, None]).sum(1).cpu().numpy()  # (B, H, M)
+        number = asked.counts.sum(1).cpu().numpy()  # (B, M)
         if layer == 0:
-            self.count[kind][name] += int(number.sum())
-            self.evens[kind][name] += float((even * counts).sum())
-        for row, (at, total) in enumerate(zip(which, number, strict=True)):
-            if at < 0 or not total:
-                continue
-            mean = each[row] / total - (0 if total >= ENOUGH else 1e6)  # a short one only where there is no other
-            better = mean > self.most[kind][name][layer]
-            self.most[kind][name][layer][better] = mean[better]
-            self.best[kind][name][layer][better] = at
+            even = (asked.even.double() * asked.counts).sum((0, 1)).tolist()
+        for at, name in enumerate(asked.names):
+            self.sums[kind][name][layer] += each[..., at].sum(0)
+            if layer == 0:
+                self.count[kind][name] += int(number[:, at].sum())
+                self.evens[kind][name] += even[at]
+            self._find_best(kind, layer, name, each[..., at], number[:, at], which)
+
+    def _find_best(self, kind: str, layer: int, name: str, each: NDArray, number: NDArray,
+                   which: Sequence[int]) -> None:
+        most, best = self.most[kind][name][layer], self.best[kind][name][layer]
+        for row, (sentence, queries) in enumerate(zip(which, number, strict=True)):
+            if sentence >= 0 and queries:
+                mean = each[row] / queries - (0 if queries >= ENOUGH else 1e6)  # a short one where there is no other
+                better = mean > most
+                most[better], best[better] = mean[better], sentence
 
     def means(self) -> ByKind:
         return {kind: {name: (total / (self.count[kind][name] or np.nan)).astype(np.float32)
@@ -204,8 +213,8 @@ class _Totals:
         return {kind: {name: int(value) for name, value in found.items()} for kind, found in self.count.items()}
 
 
-def _places(config: ModelConfig, kind: str, batch: Padded, marks: dict[str, Tensor],
-            links: tuple[Tensor, Tensor] | None) -> Places:
+def _ask(config: ModelConfig, kind: str, batch: Padded, marks: dict[str, Tensor],
+         links: tuple[Tensor, Tensor] | None) -> Asked:
     """Where the queries of a batch may look, and which keys each measure of a kind asks for."""
     source = None if batch.src is None else batch.src != config.pad_id  # as the model masks it
     real_queries, real = source if kind == "encoder" else batch.real, batch.real if kind == "decoder" else source
@@ -225,11 +234,11 @@ def _places(config: ModelConfig, kind: str, batch: Padded, marks: dict[str, Tens
         found["diagonal"] = key == aligned
         if links is not None:
             found |= dict(zip(("alignment", "alignment_read"), (link.to(keys.device) for link in links), strict=True))
-        return Places(allowed, found, (key - aligned).abs().double())
+        return Asked.places(allowed, found, (key - aligned).abs())
     own = key == at
     found |= {"itself": own.expand_as(allowed), "previous": (key == at - 1).expand_as(allowed),
               "next": (key == at + 1).expand_as(allowed), "same": (keys[:, None] == keys[:, :, None]) & ~own}
-    return Places(allowed, found, (key - at).abs().double().expand(allowed.shape))
+    return Asked.places(allowed, found, (key - at).abs().expand(allowed.shape))
 
 
 def _punctuation(tokenizer: Tokenizer | None, size: int, device: torch.device) -> Tensor:
@@ -296,6 +305,6 @@ def _measure_induction(model: Transformer, sentences: Sequence[Sentence], total:
             again = torch.arange(begin + count, begin + 2 * count)
             after[:, again, again - count + 1] = True
             allowed = causal_mask(length, length, device=device)[0] if kind == "decoder" else torch.ones_like(after)
-            places = Places(allowed.expand_as(after), {"induction": after})
+            asked = Asked.places(allowed.expand_as(after), {"induction": after})
             for layer, weights in enumerate(layers):
-                total.add(kind, layer, weights, places, [-1] * chosen)
+                total.add(kind, layer, weights, asked, [-1] * chosen)
