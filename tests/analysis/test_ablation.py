@@ -111,6 +111,19 @@ def test_the_loss_is_the_one_that_training_watches(translator, writer, classifie
         assert found.right[at] == (int(scores.argmax()) == at)
 
 
+def test_targets_may_start_with_padding(make_checkpoint):
+    ckpt = make_checkpoint(start_id=0, bos_id=None)  # as Marian's do
+    sentences = read_texts(ckpt, *zip(*PAIRS, strict=True))
+    found = measure(ckpt, sentences)
+    for one, sentence in enumerate(sentences):
+        logs = attend(ckpt, sentence.text, sentence.target).logits.log_softmax(-1)
+        expected = -sum(float(logs[at, label]) for at, label in enumerate(sentence.labels))
+        assert found.nats[one] == pytest.approx(expected, rel=1e-5)
+    path = compare_paths(ckpt, "Go on.", switch(ckpt.config, Head("cross", 0, 0)), max_steps=4)
+    assert [float(step.logits.softmax(-1)[step.id]) for step in path.before] == pytest.approx(
+        path.probabilities[:, 0].tolist(), rel=1e-4)
+
+
 def test_the_standard_error_is_that_of_a_ratio():
     baseline, nats, tokens = np.array([4.0, 6.0, 9.0]), np.array([5.0, 6.0, 12.0]), np.array([2, 3, 5])
     change, error = loss_change(nats, baseline, tokens)

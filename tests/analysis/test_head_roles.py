@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from transformer.analysis.alignment import WordAligner, words
-from transformer.analysis.head_roles import CROSS, OWN, Asked, _Totals, measure_roles, read_weights, untrained
+from transformer.analysis.head_roles import measure_roles, read_weights, untrained
+from transformer.analysis.role_measures import CROSS, OWN, Asked, Totals
 from transformer.analysis.roles import measure_heads
 from transformer.analysis.sample import Sentence, batches, padded, read_texts
 from transformer.reading import attend
@@ -107,6 +108,12 @@ def test_roles_are_means_over_every_query_of_every_sentence(translator, largest)
     assert not roles.notes
 
 
+def test_targets_may_start_with_padding(make_checkpoint):
+    ckpt = make_checkpoint(start_id=0, bos_id=None)  # as Marian's do
+    sentences = read_texts(ckpt, *zip(*PAIRS, strict=True))
+    check(measure_roles(ckpt, sentences), one_by_one(ckpt, sentences), ("encoder", "decoder", "cross"))
+
+
 def test_roles_of_a_decoder_and_of_an_encoder_alone(writer, classifier):
     for ckpt, kind in (writer, "decoder"), (classifier, "encoder"):
         sentences = read_texts(ckpt, TEXTS)
@@ -154,7 +161,7 @@ def test_the_best_sentence_has_the_largest_mean_of_those_long_enough(translator)
 
 def test_an_induction_head_is_told_from_a_previous_token_head(writer):
     length, begin = 4, 1
-    total = _Totals(writer.config)
+    total = Totals(writer.config)
     size = begin + 2 * length
     after = torch.zeros(1, size, size, dtype=torch.bool)
     for i in range(length):

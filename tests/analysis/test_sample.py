@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from transformer.analysis.explained import EXPLAINED, MEASURES
-from transformer.analysis.head_roles import CROSS, OWN
+from transformer.analysis.role_measures import CROSS, OWN
 from transformer.analysis.sample import read_texts
 from transformer.config import TrainConfig
 from transformer.data.corpora import corpus

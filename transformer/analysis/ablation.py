@@ -59,6 +59,11 @@ def switch(config: ModelConfig, *heads: Head, what: str = "off") -> Heads:
     return found
 
 
+def _there(ckpt: Checkpoint, heads: Heads) -> Heads:
+    """The switches on the device where the model is."""
+    return {kind: switches.to(ckpt.device) for kind, switches in heads.items()}
+
+
 @dataclass(frozen=True)
 class PathChange:
     """A text decoded as it is and with heads switched."""
@@ -77,6 +82,7 @@ def compare_paths(ckpt: Checkpoint, text: str, heads: Heads, *, max_steps: int =
     later ones are not; `probabilities` are comparable everywhere, as both then read the tokens of `before`. Raises
     ValueError as `decoding.start` does.
     """
+    heads = _there(ckpt, heads)
     before = list(steps(ckpt, text, max_steps=max_steps, **options))
     after = list(steps(ckpt, text, max_steps=max_steps, heads=heads, **options))
     pairs = zip(before, after, strict=False)
@@ -101,6 +107,7 @@ def compare_classes(ckpt: Checkpoint, text: str, heads: Heads) -> Tensor:
     model that does not classify."""
     if ckpt.config.decoder_layers:
         raise ValueError(f"{ckpt.id} writes tokens and has no classes; compare what it writes")
+    heads = _there(ckpt, heads)
     return torch.stack([attend(ckpt, text, heads=switched).logits.exp() for switched in (None, heads)])
 
 
@@ -127,7 +134,7 @@ def measure(ckpt: Checkpoint, sentences: Sequence[Sentence], heads: Heads | None
 
     watch is called after each batch, and may raise to end it. Raises ValueError for a sentence without labels.
     """
-    config, model = ckpt.config, ckpt.model
+    config, model, heads = ckpt.config, ckpt.model, _there(ckpt, heads or {})
     translates = bool(config.encoder_layers and config.decoder_layers)
     if any(sentence.labels is None for sentence in sentences):
         raise ValueError("there are sentences without a label, so there is no loss; give texts whose class the model "
