@@ -1,8 +1,9 @@
 """Which words translate each other, learned without any attention: IBM Model 1.
 
 Brown et al. 1993, section 4.2. NLTK has the same model (`nltk.translate.IBMModel1`), and a test compares every
-probability with it; but it counts in dictionaries, 0.3 ms a pair and iteration, four minutes for the training pairs of
-eng-fra, where the arrays here take seconds.
+probability with it; but it counts in dictionaries, 0.3 ms a pair and iteration, a minute for 40,000 pairs where the
+arrays here take two seconds. They differ in one thing: of a target word that stands twice in a sentence NLTK lets both
+together count once, the paper and this file each by itself.
 """
 
 import os
