@@ -111,7 +111,8 @@ def run(ckpt: Checkpoint, out: Path, *, what: str = "off", limit: int | None = 2
             if baseline is None:
                 baseline = measure(ckpt, sentences, watch=look)
                 _write_baseline(folder, baseline)
-            left, began = [head for head in heads if head not in done], time.monotonic()
+            left = [head for head in heads if head not in done]
+            began = time.monotonic()
             for head, row in zip(left, effects(ckpt, sentences, baseline, left, what=what, watch=look), strict=True):
                 metrics.append(folder / ROWS, {**row, "seconds": time.monotonic() - began})
                 began = time.monotonic()

@@ -8,6 +8,7 @@ from transformer.analysis.alignment import WordAligner, words
 from transformer.analysis.sample import Sentence, labelled, translation, window
 from transformer.checkpoint import Checkpoint
 from transformer.data.corpora import LabelledCorpus, PairCorpus, TextCorpus, corpus
+from transformer.decoding import reader
 
 ALIGNED_FROM = 40_000  # sentences; all of eng-fra align little better and take 1 GB of memory
 WINDOW = 128  # tokens of running text that are read at once
@@ -32,13 +33,13 @@ def held_out(ckpt: Checkpoint, *, limit: int | None = 200, seed: int | None = 0,
 
     limit: at most so many, drawn with the seed; None as a seed takes the first, as `evaluate` does. Running text is cut
     into windows of 128 tokens. What max_len has no room for is left out, as is a text without a piece. Raises
-    ValueError as `found_corpus` does, and where nothing is left.
+    ValueError as `found_corpus` does, without a tokenizer, and where nothing is left.
     """
     if limit is not None and limit < 1:
         raise ValueError(f"limit is {limit}; choose at least 1, or leave it out")
-    found = found_corpus(ckpt, name)
+    found, tokenizer = found_corpus(ckpt, name), reader(ckpt)
     if isinstance(found, TextCorpus):
-        ids, size = ckpt.tokenizer.encode(found.split(split or "validation")), min(WINDOW, ckpt.config.max_len)
+        ids, size = tokenizer.encode(found.split(split or "validation")), min(WINDOW, ckpt.config.max_len)
         rows = [ids[at:at + size + 1] for at in range(0, len(ids) - 1, size)]
         rows = [row for row in rows if len(row) > 2]
         return [window(ckpt, row) for row in _drawn(rows, limit, seed)]

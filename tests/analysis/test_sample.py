@@ -81,6 +81,9 @@ def test_what_cannot_be_drawn_is_said(translator, writer, pairs, tmp_path):
         held_out(translator)
     with pytest.raises(ValueError, match="mine.tsv is not what"):
         held_out(writer, name=str(pairs))
+    silent = replace(translator, tokenizer=None, source_tokenizer=None)
+    with pytest.raises(ValueError, match="has no tokenizer"):
+        held_out(silent, name=str(pairs))
     with pytest.raises(ValueError, match="limit is 0"):
         held_out(translator, limit=0, name=str(pairs))
     (tmp_path / "long.tsv").write_text("".join(f"{'a ' * 50}{i}\tGo\n" for i in range(20)))
