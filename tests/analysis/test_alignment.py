@@ -65,6 +65,11 @@ def test_words_are_told_apart_by_what_they_stand_beside():
     assert aligner.probability("haus", "book") == aligner.probability("haus", "never") == 0
 
 
+def test_a_word_that_is_everywhere_comes_from_none():
+    aligner = WordAligner.learn(split([("a", "x A"), ("b", "x B"), ("c", "x C")]))
+    assert aligner.align(["a"], ["x", "A"]) == [(), (0,)]
+
+
 def test_a_saved_table_aligns_as_before(tmp_path):
     aligner = WordAligner.learn(split(SENTENCES))
     aligner.save(tmp_path / "cache" / "alignment.safetensors")
