@@ -94,15 +94,21 @@ def _start(folder: Path, about: dict[str, object]) -> None:
     command = [sys.executable, *train]
     if about.get("devices"):
         command = [sys.executable, "-m", "transformer.training.turns", str(folder.resolve()), *command]
-    threads = max(1, (os.cpu_count() or 2) // 2 // processes)  # the app and the others want the rest
     number = turns.next_ticket(folder.parent)
+    metrics.write_json(folder / RECORD, {**about, **spawn(folder, command, processes=processes),
+                                         "ticket": number, "time": time.time()})
+
+
+def spawn(folder: Path, command: list[str], *, processes: int = 1) -> dict[str, object]:
+    """Start a command in a session of its own, which prints into the folder's log -> what tells it apart."""
+    threads = max(1, (os.cpu_count() or 2) // 2 // processes)  # the app and the others want the rest
     with open(folder / LOG, "ab") as log:
         process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                    start_new_session=True, env={**os.environ, "OMP_NUM_THREADS": str(threads),
                                                                 "NO_COLOR": "1", "COLUMNS": "100"})
-    metrics.write_json(folder / RECORD, {**about, **(identify(process.pid) or {"pid": process.pid}),
-                                         "ticket": number, "time": time.time()})
+    found = identify(process.pid) or {"pid": process.pid}
     threading.Thread(target=process.wait, daemon=True).start()  # so that it leaves no zombie
+    return found
 
 
 def alive(folder: Path) -> bool:
