@@ -17,6 +17,7 @@ from transformer.training.turns import ASKED_TO_STOP, RECORD, TURN, locked, reco
 ROOT = Path(__file__).resolve().parents[2]
 LOG = "log.txt"
 SILENT = 180.0  # seconds without a word after which a run on another machine counts as dead
+LEAVING = 10.0  # seconds that a process may take to end after its last word
 SHUTDOWN = 300  # seconds that torchrun gives its processes to save
 
 
@@ -66,6 +67,9 @@ def resume(folder: Path) -> None:
 
     Raises ValueError where it is still under way, or was not launched from here.
     """
+    until = time.monotonic() + LEAVING
+    while running(record(folder)) and not progress(folder).under_way and time.monotonic() < until:
+        time.sleep(0.05)  # it has said how it ended, and leaves
     with locked(folder.parent):
         about = record(folder)
         if running(about) is not None or progress(folder).under_way:
