@@ -17,12 +17,13 @@ from transformer.model.models import Heads
 
 
 def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: int = 200, length_penalty: float = 0.6,
-              batch_tokens: int = 2_048, heads: Heads | None = None,
+              batch_tokens: int = 2_048, heads: Heads | None = None, cut: bool = False,
               watch: Callable[[int], None] = lambda done: None) -> list[str]:
     """Translate many sentences, batched by length and cached; beam 1 is greedy.
 
     length_penalty is alpha of Wu et al. 2016, equation 14. heads switches some off, as in `decoding.start`. watch is
-    called with the number of sentences done. A text that is empty translates to "".
+    called with the number of sentences done. A text that is empty translates to ""; of one that is too long as much as
+    fits is read where `cut` says so, else it raises ValueError.
     """
     config = ckpt.config
     if not (config.encoder_layers and config.decoder_layers):
@@ -31,6 +32,8 @@ def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: i
         raise ValueError(f"beam is {beam}; choose 1 (greedy) to 64")
     rows = [[*ids, config.eos_id] if ids else [] for ids in reader(ckpt).encode_batch(texts)]
     for row in rows:
+        if cut and len(row) > config.max_len:
+            row[config.max_len - 1:] = [config.eos_id]
         check_length(len(row), config.max_len)
     order = sorted((i for i, row in enumerate(rows) if row), key=lambda i: len(rows[i]))
     out, done = [""] * len(texts), 0
