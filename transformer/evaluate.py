@@ -26,7 +26,7 @@ def evaluate(ckpt: Checkpoint, *, split: str | None = None, beam: int = 1, limit
 
     Translation, on the test split unless told: `bleu` (first reference), `bleu_all_references`, `bleu_unseen` (without
     near-duplicates of training sentences), `chrf`, `bleu_standardised` (outputs and first references in lower case
-    without punctuation: higher, and fair to models that write so), sacrebleu's `signature`, `n`. Text, on the
+    without punctuation, which is fair to models that write so), sacrebleu's `signature`, `n`. Text, on the
     validation split: `loss` in nats a token and `bits_per_char`. Classes, on the test split: `accuracy`, `majority`
     and `baseline` (see `class_quality`), `n`. limit takes only the first so many sentences. Raises ValueError where the
     checkpoint does not say what it was trained on.
