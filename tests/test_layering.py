@@ -40,7 +40,7 @@ ONLY = {
         "transformer.model.attention",
     ),
 }
-ABOVE_TRAINING = ("transformer.training", "transformer.__main__")
+ABOVE_TRAINING = ("transformer.training", "transformer.ablating", "transformer.__main__")
 
 IMPORT_ALL = """
 import importlib, pkgutil, sys

@@ -45,6 +45,16 @@ def test_nothing_to_translate_gives_nothing(translator):
     assert translate(translator, ["", ""]) == ["", ""]
 
 
+def test_of_a_text_too_long_as_much_as_fits_is_read_where_that_is_asked_for(translator):
+    ids = translator.tokenizer.encode(" ".join(TEXTS) * 20)
+    most = translator.config.max_len - 1  # the end of the sentence needs a place
+    long, fits = translator.tokenizer.decode(ids), translator.tokenizer.decode(ids[:most])
+    assert len(translator.tokenizer.encode(long)) > most == len(translator.tokenizer.encode(fits))
+    with pytest.raises(ValueError, match=f"reads at most {most + 1}; shorten it"):
+        translate(translator, [long])
+    assert translate(translator, [long, fits], cut=True) == translate(translator, [fits, fits])
+
+
 @pytest.mark.parametrize("beam", [0, 65])
 def test_a_beam_of_a_width_that_makes_no_sense_is_refused(translator, beam):
     with pytest.raises(ValueError, match=f"beam is {beam}; choose 1"):

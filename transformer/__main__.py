@@ -214,6 +214,70 @@ def evaluate(
 
 
 @app.command()
+def roles(
+    folder: Annotated[Path, typer.Argument(help="A checkpoint folder.")],
+    limit: Annotated[int, typer.Option(help="Held-out sentences, or windows of text, to measure on.")] = 200,
+    seed: Annotated[int, typer.Option(help="Which sentences, and which untrained weights.")] = 0,
+    corpus: Annotated[str | None, typer.Option(help="A corpus or file; else what it was trained on.")] = None,
+    cache: Annotated[Path, typer.Option(help="Where the word alignment is kept once learned.")] = Path("runs/analysis"),
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Say what each head does over held-out sentences, beside the same architecture untrained."""
+    from transformer.analysis.head_roles import measure_roles
+    from transformer.checkpoint import load
+    from transformer.held_out import held_out, word_aligner
+    from transformer.training.trainer import choose_device
+
+    ckpt = load(folder, device=choose_device(device))
+    sentences = held_out(ckpt, limit=limit, seed=seed, name=corpus)
+    aligner = word_aligner(ckpt, cache, name=corpus) if "cross" in ckpt.config.kinds else None
+    with Progress(console=console, transient=True) as progress:
+        bar = progress.add_task("measure", total=None)
+        found = measure_roles(ckpt, sentences, aligner=aligner, seed=seed,
+                              watch=lambda done, of: progress.update(bar, completed=done, total=of)).summary()
+    if as_json:
+        report(found, True)
+        return
+    for kind, measures in found["roles"].items():
+        for name, row in measures.items():
+            heads = {(layer, head): value for layer, values in enumerate(row["trained"])
+                     for head, value in enumerate(values)}
+            if row["queries"]:
+                (layer, head), most = max(heads.items(), key=lambda item: item[1])
+                console.print(f"{kind:>8} {name:<14} most in layer {layer} head {head}: {most:.3f}; looking at all "
+                              f"alike {row['even']:.3f}", highlight=False, soft_wrap=True)
+
+
+@app.command()
+def ablate(
+    folder: Annotated[Path, typer.Argument(help="A checkpoint folder.")],
+    out: Annotated[Path, typer.Option(help="The folder for results, one inside it for each checkpoint.")],
+    what: Annotated[str, typer.Option(help="off, or uniform: looking at everything alike.")] = "off",
+    limit: Annotated[int, typer.Option(help="The first so many held-out sentences; 0 takes all.")] = 200,
+    corpus: Annotated[str | None, typer.Option(help="A corpus or file; else what it was trained on.")] = None,
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Switch each head off in turn and measure what it changes; the same command goes on where it was stopped."""
+    from transformer.ablating import read, run
+    from transformer.checkpoint import load
+    from transformer.training import metrics
+    from transformer.training.trainer import choose_device
+
+    with Progress(*Progress.get_default_columns(), MofNCompleteColumn(), console=console, transient=True) as progress:
+        bar = progress.add_task("head", total=None)
+        done = run(load(folder, device=choose_device(device)), out, what=what, limit=limit or None, corpus=corpus,
+                   watch=lambda done, of, row: progress.update(bar, completed=done, total=of))
+    found = read(done)
+    about = {"folder": str(done), "state": metrics.read_json(done / "status.json").get("state"), "what": what}
+    if found is not None:
+        about |= {"done": found.done, "of": found.of, "n": found.n, **found.baseline}
+        about |= {"heads": metrics.read(done / "heads.jsonl")} if as_json else {}
+    report(about, as_json)
+
+
+@app.command()
 def translate(
     folder: Annotated[Path, typer.Argument(help="A checkpoint folder.")],
     texts: Annotated[list[str] | None, typer.Argument(help="Sentences; else lines of standard input.")] = None,

@@ -26,7 +26,7 @@ def evaluate(ckpt: Checkpoint, *, split: str | None = None, beam: int = 1, limit
 
     Translation, on the test split unless told: `bleu` (first reference), `bleu_all_references`, `bleu_unseen` (without
     near-duplicates of training sentences), `chrf`, `bleu_standardised` (outputs and first references in lower case
-    without punctuation: higher, and fair to models that write so), sacrebleu's `signature`, `n`. Text, on the
+    without punctuation, which is fair to models that write so), sacrebleu's `signature`, `n`. Text, on the
     validation split: `loss` in nats a token and `bits_per_char`. Classes, on the test split: `accuracy`, `majority`
     and `baseline` (see `class_quality`), `n`. limit takes only the first so many sentences. Raises ValueError where the
     checkpoint does not say what it was trained on.
@@ -49,8 +49,10 @@ def evaluate(ckpt: Checkpoint, *, split: str | None = None, beam: int = 1, limit
 
 def translation_quality(ckpt: Checkpoint, pairs: list[Pair], *, train: list[Pair], beam: int = 1,
                         watch: Watch = lambda done, of: None) -> dict[str, object]:
-    """BLEU (Papineni et al. 2002) and chrF (Popovic 2015) of translated (source, references) pairs, 0 to 100."""
-    outputs = translate(ckpt, [source for source, _ in pairs], beam=beam, watch=lambda done: watch(done, len(pairs)))
+    """BLEU (Papineni et al. 2002) and chrF (Popovic 2015) of translated (source, references) pairs, 0 to 100. Of
+    a source longer than the model reads, it is given as much as fits."""
+    outputs = translate(ckpt, [source for source, _ in pairs], beam=beam, cut=True,
+                        watch=lambda done: watch(done, len(pairs)))
     first = [references[0] for _, references in pairs]
     most = max(len(references) for _, references in pairs)
     # sacrebleu wants one list for each place in the line of references; None where a sentence has no more

@@ -13,14 +13,17 @@ from transformer.checkpoint import Checkpoint
 from transformer.decoding import check_length, reader
 from transformer.model.attention import KeysValues
 from transformer.model.masks import padding_mask
+from transformer.model.models import Heads
 
 
 def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: int = 200, length_penalty: float = 0.6,
-              batch_tokens: int = 2_048, watch: Callable[[int], None] = lambda done: None) -> list[str]:
+              batch_tokens: int = 2_048, heads: Heads | None = None, cut: bool = False,
+              watch: Callable[[int], None] = lambda done: None) -> list[str]:
     """Translate many sentences, batched by length and cached; beam 1 is greedy.
 
-    length_penalty is alpha of Wu et al. 2016, equation 14. watch is called with the number of sentences done. A text
-    that is empty translates to "".
+    length_penalty is alpha of Wu et al. 2016, equation 14. heads switches some off, as in `decoding.start`. watch is
+    called with the number of sentences done. A text that is empty translates to ""; of one that is too long as much as
+    fits is read where `cut` says so, else it raises ValueError.
     """
     config = ckpt.config
     if not (config.encoder_layers and config.decoder_layers):
@@ -29,6 +32,8 @@ def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: i
         raise ValueError(f"beam is {beam}; choose 1 (greedy) to 64")
     rows = [[*ids, config.eos_id] if ids else [] for ids in reader(ckpt).encode_batch(texts)]
     for row in rows:
+        if cut and len(row) > config.max_len:
+            row[config.max_len - 1:] = [config.eos_id]
         check_length(len(row), config.max_len)
     order = sorted((i for i, row in enumerate(rows) if row), key=lambda i: len(rows[i]))
     out, done = [""] * len(texts), 0
@@ -42,7 +47,8 @@ def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: i
         src = torch.full((len(chosen), len(rows[chosen[-1]])), config.pad_id)
         for row, i in enumerate(chosen):
             src[row, : len(rows[i])] = torch.tensor(rows[i])
-        found = search(ckpt, src.to(ckpt.device), beam=beam, max_steps=max_steps, length_penalty=length_penalty)
+        found = search(ckpt, src.to(ckpt.device), beam=beam, max_steps=max_steps, length_penalty=length_penalty,
+                       heads=heads)
         for i, ids in zip(chosen, found, strict=True):
             out[i] = ckpt.tokenizer.decode(ids)
         done += len(chosen)
@@ -67,7 +73,7 @@ def penalised(total: float, length: int, alpha: float) -> float:
 
 @torch.no_grad()
 def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200, length_penalty: float = 0.6,
-           trace: Callable[[int, list[Considered]], None] | None = None) -> list[list[int]]:
+           heads: Heads | None = None, trace: Callable[[int, list[Considered]], None] | None = None) -> list[list[int]]:
     """Beam search over a batch of sources (B, S), keys and values cached -> B lists of ids, without the end token.
 
     A hypothesis ends with the end token; a sentence is done when `beam` of its hypotheses have ended, or when no open
@@ -79,7 +85,7 @@ def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200
     sentences = src.shape[0]
     memory_mask = padding_mask(src, config.pad_id).repeat_interleave(beam, dim=0)  # (B * beam, 1, 1, S)
     memory = [KeysValues(*(x.repeat_interleave(beam, dim=0) for x in kv))
-              for kv in model.project_memory(model.encode(src).x)]
+              for kv in model.project_memory(model.encode(src, heads=heads).x)]
     tokens = torch.full((sentences * beam, 1), config.start_id, device=device)
     totals = torch.full((sentences, beam), float("-inf"), device=device)
     totals[:, 0] = 0.0  # all beams start the same; only one may go on
@@ -88,7 +94,7 @@ def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200
     ended: list[list[tuple[float, list[int]]]] = [[] for _ in range(sentences)]
 
     for length in range(1, max_steps + 1):
-        decoded = model.decode(tokens[:, -1:], memory, memory_mask=memory_mask, past=past)
+        decoded = model.decode(tokens[:, -1:], memory, memory_mask=memory_mask, past=past, heads=heads)
         past = [a.memory for a in decoded.attention]
         log_probabilities = model.project(decoded.x[:, -1]).log_softmax(dim=-1).unflatten(0, (len(live), beam))
         if config.banned_ids:

@@ -202,3 +202,15 @@ def test_a_run_under_way_is_not_started_again(command):
     with pytest.raises(ValueError, match="is under way; stop it first"):
         resume(folder)
     assert stop(folder)
+
+
+def test_a_run_that_has_said_how_it_ended_is_waited_for(command):
+    folder = command('import time; print("once", flush=True); time.sleep(1)')
+    launch(folder, [])
+    until(lambda: log_tail(folder) == "once")
+    metrics.write_json(folder / "status.json", {"state": "stopped", "step": 3, "steps": 9})
+    assert alive(folder)
+    resume(folder)
+    until(lambda: log_tail(folder) == "once\nonce")
+    assert json.loads((folder / "launch.json").read_text())["ticket"] == 2
+    stop(folder)

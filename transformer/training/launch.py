@@ -17,6 +17,7 @@ from transformer.training.turns import ASKED_TO_STOP, RECORD, TURN, locked, reco
 ROOT = Path(__file__).resolve().parents[2]
 LOG = "log.txt"
 SILENT = 180.0  # seconds without a word after which a run on another machine counts as dead
+LEAVING = 10.0  # seconds that a process may take to end after its last word
 SHUTDOWN = 300  # seconds that torchrun gives its processes to save
 
 
@@ -66,6 +67,9 @@ def resume(folder: Path) -> None:
 
     Raises ValueError where it is still under way, or was not launched from here.
     """
+    until = time.monotonic() + LEAVING
+    while running(record(folder)) and not progress(folder).under_way and time.monotonic() < until:
+        time.sleep(0.05)  # it has said how it ended, and leaves
     with locked(folder.parent):
         about = record(folder)
         if running(about) is not None or progress(folder).under_way:
@@ -94,15 +98,21 @@ def _start(folder: Path, about: dict[str, object]) -> None:
     command = [sys.executable, *train]
     if about.get("devices"):
         command = [sys.executable, "-m", "transformer.training.turns", str(folder.resolve()), *command]
-    threads = max(1, (os.cpu_count() or 2) // 2 // processes)  # the app and the others want the rest
     number = turns.next_ticket(folder.parent)
+    metrics.write_json(folder / RECORD, {**about, **spawn(folder, command, processes=processes),
+                                         "ticket": number, "time": time.time()})
+
+
+def spawn(folder: Path, command: list[str], *, processes: int = 1) -> dict[str, object]:
+    """Start a command in a session of its own, which prints into the folder's log -> what tells it apart."""
+    threads = max(1, (os.cpu_count() or 2) // 2 // processes)  # the app and the others want the rest
     with open(folder / LOG, "ab") as log:
         process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                    start_new_session=True, env={**os.environ, "OMP_NUM_THREADS": str(threads),
                                                                 "NO_COLOR": "1", "COLUMNS": "100"})
-    metrics.write_json(folder / RECORD, {**about, **(identify(process.pid) or {"pid": process.pid}),
-                                         "ticket": number, "time": time.time()})
+    found = identify(process.pid) or {"pid": process.pid}
     threading.Thread(target=process.wait, daemon=True).start()  # so that it leaves no zombie
+    return found
 
 
 def alive(folder: Path) -> bool:

@@ -1,0 +1,157 @@
+"""Direct effects: they add up to the logit, and each is what taking its part out of the residual stream takes away."""
+
+import copy
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+
+from transformer.analysis.direct import direct_effect, strongest
+from transformer.analysis.passes import given, given_text, upto
+from transformer.decoding import steps
+
+SHAPES = [
+    {}, {"norm": "post"}, {"encoder_layers": 0, "positions": "rotary"}, {"encoder_layers": 0, "positions": "learned"},
+    {"norm": "post", "embedding_norm": True, "type_vocab": 2, "activation": "gelu", "head_dim": 5},
+    {"decoder_layers": 0, "pooling": "max", "n_classes": 3, "embedding_norm": True},
+    {"decoder_layers": 0, "pooling": "mean", "n_classes": 3, "norm": "post", "positions": "learned"},
+    {"decoder_layers": 0, "pooling": "max", "n_classes": 3, "norm": "post"}]
+
+
+@pytest.fixture(params=SHAPES, ids=str)
+def ckpt(request, make_checkpoint):
+    """With biases and norms that are not 0 and 1, as training leaves them."""
+    found = make_checkpoint(**request.param)
+    found = replace(found, model=copy.deepcopy(found.model))
+    generator = torch.Generator().manual_seed(5)
+    with torch.no_grad():
+        for parameter in found.model.parameters():
+            if parameter.dim() == 1:
+                parameter.copy_(parameter + 0.3 * torch.randn(parameter.shape, generator=generator))
+    return found
+
+
+def by_parts(ckpt, read, token):
+    """The same effects the other way round: every part followed forward as a vector of its own, (parts, T, d_model),
+    through every norm with the scale that it really had."""
+    model, config = ckpt.model, ckpt.config
+    alone = read.tgt is None
+    stack, ids = (model.encoder, read.src) if alone else (model.decoder, read.tgt)
+    embedding = model.src_embedding if alone else model.tgt_embedding
+    memory = None if alone or read.src is None else model.encode(read.src).x
+    kind = "encoder" if alone else "decoder"
+    length = ids.shape[1]
+    mask = torch.ones(length, length, dtype=torch.bool)
+    mask = mask if alone else mask.tril()
+    parts = {"embedding": embedding.tokens(ids)[0] * embedding.scale,
+             "positions": torch.zeros(length, config.d_model), "biases": torch.zeros(length, config.d_model)}
+    if (table := embedding.encoding(0, length)) is not None:
+        parts["positions"] = table
+    if embedding.types is not None:
+        parts["biases"] = parts["biases"] + embedding.types.weight[0]
+
+    def norm_all(norm):
+        if not isinstance(norm, nn.LayerNorm):
+            return
+        x = sum(parts.values())
+        scale = (x.var(-1, unbiased=False, keepdim=True) + norm.eps).sqrt()
+        for name, part in parts.items():
+            parts[name] = norm.weight * (part - part.mean(-1, keepdim=True)) / scale
+        parts["biases"] = parts["biases"] + norm.bias
+
+    def added(layer, at):
+        for name, part, norm in (("own", layer.attention, layer.attention_norm),
+                                 ("cross", layer.cross, layer.cross_norm)):
+            if part is None:
+                continue
+            x = sum(parts.values())[None]
+            options = {"mask": mask, "angles": model.angles(0, length)} if name == "own" else {"memory": memory}
+            seen = part(layer.before(x, norm), readable=True, **options)
+            for head in range(config.n_heads):
+                columns = slice(head * config.width, (head + 1) * config.width)
+                context = seen.weights[0, head] @ seen.memory.values[0, head]
+                parts[kind if name == "own" else "cross", at, head] = context @ part.out_proj.weight[:, columns].T
+            parts["biases"] = parts["biases"] + part.out_proj.bias
+            if not layer.pre:
+                norm_all(norm)
+        change = layer.feed_forward(layer.before(sum(parts.values()), layer.feed_forward_norm))
+        parts["feed_forward", at] = change - layer.feed_forward.down.bias
+        parts["biases"] = parts["biases"] + layer.feed_forward.down.bias
+        if not layer.pre:
+            norm_all(layer.feed_forward_norm)
+
+    norm_all(embedding.norm)
+    for at, layer in enumerate(stack.layers):
+        added(layer, at)
+    norm_all(stack.norm)
+    x = sum(parts.values())
+    if not alone:
+        pool = lambda part: part[-1]  # noqa: E731
+    elif config.pooling == "mean":
+        pool = lambda part: part.mean(0)  # noqa: E731
+    else:
+        pool = lambda part: part.gather(0, x.argmax(0)[None])[0]  # noqa: E731
+    found = {name: float(pool(part) @ model.output.weight[token]) for name, part in parts.items()}
+    found["biases"] += float(model.output.bias[token])
+    return found
+
+
+def test_every_part_is_worth_what_it_adds(ckpt):
+    read = given_text(ckpt, "I am cold.", "He is tall")
+    for token in 0, 2:
+        found, expected = direct_effect(read, token), by_parts(ckpt, read, token)
+        assert found.embedding == pytest.approx(expected.pop("embedding"), abs=1e-4)
+        assert found.positions == pytest.approx(expected.pop("positions"), abs=1e-4)
+        assert found.biases == pytest.approx(expected.pop("biases"), abs=1e-4)
+        for name, value in expected.items():
+            ours = found.feed_forward[name[1]] if name[0] == "feed_forward" else found.heads[name[0]][name[1:]]
+            assert float(ours) == pytest.approx(value, abs=1e-4), name
+        assert len(expected) == len(found.feed_forward) + sum(x.numel() for x in found.heads.values())
+
+
+def test_the_parts_add_up_to_the_logit(ckpt):
+    read = given_text(ckpt, "We can go home.", "I see a dog")
+    if read.tgt is None:
+        logits = ckpt.model.project(ckpt.model.pool(ckpt.model.encode(read.src).x, read.src))[0]
+    else:
+        logits = ckpt.model(read.src, read.tgt)[0, -1]
+    for token in range(3):
+        found = direct_effect(read, token)
+        assert found.logit == pytest.approx(float(logits[token]), abs=1e-5)
+        assert found.total == pytest.approx(found.logit, abs=1e-4)
+    pair = direct_effect(read, 2, against=1)
+    assert pair.logit == pytest.approx(float(logits[2] - logits[1]), abs=1e-5)
+    assert pair.total == pytest.approx(pair.logit, abs=1e-4)
+    assert direct_effect(read).token == int(logits.argmax())
+
+
+def test_a_head_that_is_off_adds_nothing(translator, writer):
+    for ckpt in translator, writer:
+        kind = ckpt.config.kinds[-1]
+        heads = {kind: torch.tensor([[1, 0], [2, 1]])}
+        *_, step = steps(ckpt, "I am cold.", max_steps=5, heads=heads)
+        found = direct_effect(given(step))
+        assert found.token == step.id
+        assert found.logit == pytest.approx(float(step.logits[step.id]), abs=1e-4)
+        assert found.total == pytest.approx(found.logit, abs=1e-4)
+        assert found.heads[kind][0, 1] == 0 and (found.heads[kind][1] != 0).all()
+        at = len(step.tokens) - 2
+        earlier = direct_effect(upto(given(step), at))
+        assert earlier.token == step.tokens[-1]
+
+
+def test_the_strongest_come_first_whatever_their_sign(translator):
+    found = direct_effect(given_text(translator, "Go on.", "He"))
+    ordered = [abs(value) for *_, value in strongest(found, 100)]
+    assert ordered == sorted(ordered, reverse=True) and len(ordered) == 8
+    kind, layer, head, value = strongest(found, 1)[0]
+    assert found.heads[kind][layer, head] == value
+    assert set(found.heads) == {"decoder", "cross"}  # the encoder's heads are not in it
+
+
+def test_a_token_that_is_not_there_is_refused(translator):
+    read = given_text(translator, "Go on.")
+    for options in {"token": 1_000}, {"against": -1}:
+        with pytest.raises(ValueError, match="is not one of"):
+            direct_effect(read, **options)

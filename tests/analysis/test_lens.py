@@ -1,0 +1,87 @@
+"""The logit lens, depth by depth, against what the model gives when its upper layers are taken away."""
+
+import copy
+
+import pytest
+import torch
+
+from transformer.analysis.lens import read_layers
+from transformer.analysis.passes import given, given_text, upto
+from transformer.decoding import start, steps
+from transformer.reading import attend
+
+
+@pytest.fixture(scope="module", params=[{}, {"norm": "post"}, {"encoder_layers": 0, "positions": "rotary"},
+                                        {"encoder_layers": 0, "norm": "post", "embedding_norm": True}])
+def ckpt(request, make_checkpoint):
+    return make_checkpoint(**request.param)
+
+
+def cut(ckpt, depth):
+    """The model without the decoder layers (or the encoder's, where there are no others) from a depth on."""
+    model = copy.deepcopy(ckpt.model)
+    stack = model.decoder if ckpt.config.decoder_layers else model.encoder
+    stack.layers = stack.layers[:depth]
+    return model
+
+
+def test_each_depth_is_the_model_without_the_layers_above(ckpt):
+    read = given_text(ckpt, "I am cold.", "He is")
+    found = read_layers(read, count=3, positions=[0, 2])
+    final = ckpt.model(read.src, read.tgt)[0].softmax(-1)
+    for depth in range(3):
+        model = cut(ckpt, depth)
+        p = model(read.src, read.tgt)[0].softmax(-1)
+        for column, position in enumerate([0, 2]):
+            best = int(final[position].argmax())
+            assert found.final[column] == best
+            assert found.probability[depth, column] == pytest.approx(float(p[position, best]), rel=1e-4)
+            assert found.rank[depth, column] == 1 + int((p[position] > p[position, best]).sum())
+            divergence = (final[position] * (final[position] / p[position]).log()).sum()
+            assert found.divergence[depth, column] == pytest.approx(float(divergence), abs=1e-5)
+            entropy = -(p[position] * p[position].log()).sum()
+            assert found.entropy[depth, column] == pytest.approx(float(entropy), rel=1e-4)
+            values, ids = p[position].topk(3)
+            top = found.top(depth, column)
+            assert [one.id for one in top] == ids.tolist()
+            assert [one.probability for one in top] == pytest.approx(values.tolist(), rel=1e-4)
+            assert top[0].piece == ckpt.tokenizer.piece(top[0].id)
+    assert found.divergence[-1].tolist() == [0, 0] and found.rank[-1].tolist() == [1, 1]
+
+
+def test_a_step_is_read_where_it_stands_with_its_heads(ckpt):
+    heads = {"decoder": torch.tensor([[0, 1], [1, 2]])}
+    *_, step = steps(ckpt, "I am cold.", max_steps=4, heads=heads, forced={3: 9})
+    found = read_layers(given(step))
+    torch.testing.assert_close(found.probabilities[-1, 0], step.logits.softmax(-1).topk(5).values, rtol=1e-4, atol=1e-6)
+    assert found.final.tolist() == [9]
+    assert found.rank[-1, 0] == 1 + int((step.logits > step.logits[9]).sum())
+    assert read_layers(given(step), follow=4).final.tolist() == [4]
+
+
+def test_classes_are_read_at_every_depth(make_checkpoint):
+    for pooling in "max", "mean":
+        ckpt = make_checkpoint(decoder_layers=0, pooling=pooling, n_classes=3)
+        read = given_text(ckpt, "I am cold.")
+        found = read_layers(read)
+        for depth in range(3):
+            logs = cut(ckpt, depth)(read.src)[0]
+            assert found.probabilities[depth, 0].tolist() == pytest.approx(sorted(logs.exp().tolist(), reverse=True),
+                                                                           rel=1e-4)
+        assert found.top(2)[0].piece == ckpt.classes[int(attend(ckpt, "I am cold.").logits.argmax())]
+        with pytest.raises(ValueError, match="predicts no token at a position"):
+            upto(read, 0)
+
+
+def test_what_is_not_there_is_refused(translator):
+    read = given(start(translator, "Go on."))
+    for options, message in (({"positions": [1]}, "position is 1"), ({"follow": 999}, "token 999"),
+                             ({"follow": -1}, "token -1")):
+        with pytest.raises(ValueError, match=message):
+            read_layers(read, **options)
+    with pytest.raises(ValueError, match="position is 3; choose one from 0 to 0"):
+        upto(read, 3)
+    with pytest.raises(ValueError, match="nothing to read"):
+        given_text(translator, "")
+    forced = given_text(translator, "Go on.", "He is")
+    assert upto(forced, 1).said == forced.tgt[0, 2] and upto(forced, 5).said is None

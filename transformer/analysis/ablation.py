@@ -1,0 +1,204 @@
+"""What changes when a head is switched off, or looks at everything alike: one text, and a held-out sample.
+
+Michel et al. 2019, section 3, and Voita et al. 2019, section 5, switch heads off like this. T tokens, H heads.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sacrebleu.metrics import BLEU
+from torch import Tensor
+from torch.nn import functional as F
+
+from transformer.analysis.sample import LARGEST, Sentence, batches, padded
+from transformer.checkpoint import Checkpoint
+from transformer.config import ModelConfig
+from transformer.decoding import Step, steps
+from transformer.model.masks import padding_mask
+from transformer.model.models import Heads
+from transformer.reading import attend
+from transformer.search import translate
+
+SWITCHES = {"off": 0, "uniform": 2}
+Watch = Callable[[int, int], None]  # done, of
+
+
+class Head(NamedTuple):
+    """Which head of a model."""
+
+    kind: str
+    layer: int
+    head: int
+
+
+def all_heads(config: ModelConfig) -> list[Head]:
+    """Every head of a model: encoder, decoder, cross, each from its first layer on."""
+    layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}
+    return [Head(kind, layer, head) for kind in config.kinds for layer in range(layers[kind])
+            for head in range(config.n_heads)]
+
+
+def switch(config: ModelConfig, *heads: Head, what: str = "off") -> Heads:
+    """The switches that turn some heads "off" or "uniform" and leave the others; raises ValueError for a head that is
+    not there, or another word."""
+    if what not in SWITCHES:
+        raise ValueError(f"heads are switched {what!r}; choose {' or '.join(SWITCHES)}")
+    found: Heads = {}
+    for kind, layer, head in heads:
+        layers = config.encoder_layers if kind == "encoder" else config.decoder_layers
+        if kind not in config.kinds or not 0 <= layer < layers or not 0 <= head < config.n_heads:
+            raise ValueError(f"there is no {kind} head {head} in layer {layer}; it has {', '.join(config.kinds)} "
+                             f"attention, and layers and heads count from 0 (heads to {config.n_heads - 1})")
+        switches = found.setdefault(kind, torch.ones(layers, config.n_heads, dtype=torch.long))
+        switches[layer, head] = SWITCHES[what]
+    return found
+
+
+def _there(ckpt: Checkpoint, heads: Heads) -> Heads:
+    """The switches on the device where the model is."""
+    return {kind: switches.to(ckpt.device) for kind, switches in heads.items()}
+
+
+@dataclass(frozen=True)
+class PathChange:
+    """A text decoded as it is and with heads switched."""
+
+    before: list[Step]
+    after: list[Step]
+    differs: int | None  # the first step that predicts another token; None where none does
+    probabilities: NDArray  # (steps, 2), of each token of `before` after those ahead of it: as it is, and switched
+
+
+@torch.no_grad()
+def compare_paths(ckpt: Checkpoint, text: str, heads: Heads, *, max_steps: int = 60, **options: object) -> PathChange:
+    """Decode a text twice, without and with switched heads; options (temperature, seed, ...) go to `decoding.steps`.
+
+    Up to the first token that differs both have read the same, so that step's two distributions are comparable, and
+    later ones are not; `probabilities` are comparable everywhere, as both then read the tokens of `before`. Raises
+    ValueError as `decoding.start` does.
+    """
+    heads = _there(ckpt, heads)
+    before = list(steps(ckpt, text, max_steps=max_steps, **options))
+    after = list(steps(ckpt, text, max_steps=max_steps, heads=heads, **options))
+    pairs = zip(before, after, strict=False)
+    differs = next((at for at, (one, other) in enumerate(pairs) if one.id != other.id), None)
+    if not before:
+        return PathChange(before, after, None, np.empty((0, 2)))
+    tgt = torch.tensor([before[-1].tokens], device=ckpt.device)
+    ids = torch.tensor([step.id for step in before], device=ckpt.device)
+    columns = []
+    for switched in (None, heads):
+        memory = None
+        if ckpt.config.encoder_layers:
+            src = [*(piece.id for piece in before[0].source), ckpt.config.eos_id]
+            memory = ckpt.model.encode(torch.tensor([src], device=ckpt.device), heads=switched).x
+        rows = ckpt.model.decode(tgt, memory, heads=switched).x[0, -len(ids):]
+        columns.append(ckpt.model.project(rows).softmax(-1).gather(1, ids[:, None])[:, 0])
+    return PathChange(before, after, differs, torch.stack(columns, 1).cpu().numpy())
+
+
+def compare_classes(ckpt: Checkpoint, text: str, heads: Heads) -> Tensor:
+    """The probabilities of a text's classes as it is and with heads switched -> (2, classes); raises ValueError for a
+    model that does not classify."""
+    if ckpt.config.decoder_layers:
+        raise ValueError(f"{ckpt.id} writes tokens and has no classes; compare what it writes")
+    heads = _there(ckpt, heads)
+    return torch.stack([attend(ckpt, text, heads=switched).logits.exp() for switched in (None, heads)])
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A model on a sample of n sentences."""
+
+    nats: NDArray  # (n,), -log p of all labels of each sentence
+    tokens: NDArray  # (n,), labels of each
+    outputs: list[str] | None  # greedy translations
+    right: NDArray | None  # (n,), whether the likeliest class is the right one
+    bleu: float | None  # of outputs, with the first reference
+
+    @property
+    def loss(self) -> float:
+        """Nats a token, or a text where texts have a class."""
+        return float(self.nats.sum() / self.tokens.sum())
+
+
+@torch.no_grad()
+def measure(ckpt: Checkpoint, sentences: Sequence[Sentence], heads: Heads | None = None, *, largest: int = LARGEST,
+            watch: Watch = lambda done, of: None) -> Measured:
+    """The held-out loss, the translations and the classes of a sample, with heads switched. The model stays as it is.
+
+    watch is called after each batch, and may raise to end it. Raises ValueError for a sentence without labels.
+    """
+    config, model, heads = ckpt.config, ckpt.model, _there(ckpt, heads or {})
+    translates = bool(config.encoder_layers and config.decoder_layers)
+    if any(sentence.labels is None for sentence in sentences):
+        raise ValueError("there are sentences without a label, so there is no loss; give texts whose class the model "
+                         "knows")
+    nats, right = np.zeros(len(sentences)), np.zeros(len(sentences), bool)
+    done, of = 0, len(sentences) * (1 + translates)
+    for chosen in batches(config, sentences, largest=largest):
+        batch = padded(config, [sentences[at] for at in chosen], device=ckpt.device)
+        encoded = None if batch.src is None else model.encode(batch.src, heads=heads).x
+        if batch.tgt is None:
+            scores = model.classify(encoded, batch.src)  # log-probabilities
+            each = -scores.gather(1, batch.labels[:, None])[:, 0]
+            right[chosen] = (scores.argmax(-1) == batch.labels).cpu().numpy()
+        else:
+            mask = None if batch.src is None else padding_mask(batch.src, config.pad_id)
+            rows = model.decode(batch.tgt, encoded, memory_mask=mask, causal=True, heads=heads).x
+            lengths = torch.tensor([sentences[at].tokens for at in chosen], device=ckpt.device)
+            counts = torch.arange(batch.tgt.shape[1], device=ckpt.device) < lengths[:, None]  # (B, T)
+            few = max(1, LARGEST // config.vocab_size)  # logits at once
+            each = torch.cat([F.cross_entropy(model.project(some).float(), labels, reduction="none") for some, labels in
+                              zip(rows[counts].split(few), batch.labels[counts].split(few), strict=True)])
+            each = torch.zeros(len(chosen), device=ckpt.device).index_add(0, counts.nonzero()[:, 0], each)
+        nats[chosen] = each.double().cpu().numpy()
+        done += len(chosen)
+        watch(done, of)
+    outputs = bleu = None
+    if translates:
+        outputs = translate(ckpt, [sentence.text for sentence in sentences], heads=heads,
+                            watch=lambda translated: watch(done + translated, of))
+        bleu = BLEU().corpus_score(outputs, [[sentence.target for sentence in sentences]]).score
+    return Measured(nats, np.array([sentence.tokens for sentence in sentences]), outputs,
+                    None if config.decoder_layers else right, bleu)
+
+
+def loss_change(nats: NDArray, baseline: NDArray, tokens: NDArray) -> tuple[float, float | None]:
+    """The change of the loss in nats a token, and its standard error over sentences; None for a single sentence.
+
+    The loss is a ratio of two sums over sentences, and the error is that of a ratio: the spread of what each sentence
+    changes beyond its share (Cochran 1977, section 2.11). The same sentences are in both, so how hard they are cancels.
+    """
+    changes = nats - baseline
+    mean = changes.sum() / tokens.sum()
+    if len(changes) < 2:
+        return float(mean), None
+    beyond = changes - mean * tokens
+    return float(mean), float(sqrt((beyond ** 2).sum() / (len(changes) - 1) * len(changes)) / tokens.sum())
+
+
+def effects(ckpt: Checkpoint, sentences: Sequence[Sentence], baseline: Measured, heads: Sequence[Head], *, what: str,
+            watch: Watch = lambda done, of: None) -> Iterator[dict[str, object]]:
+    """Each head switched alone, in turn -> a row of plain values for each, as soon as it is measured.
+
+    `loss`, `change` and its standard error `se`, over `n` sentences; a translator's `bleu`, `bleu_change` and how many
+    translations are `other` ones; a classifier's `accuracy` and `accuracy_change`.
+    """
+    for head in heads:
+        found = measure(ckpt, sentences, switch(ckpt.config, head, what=what), watch=watch)
+        change, error = loss_change(found.nats, baseline.nats, found.tokens)
+        row = {**head._asdict(), "loss": found.loss, "change": change, "se": error, "n": len(sentences),
+               "tokens": int(found.tokens.sum())}
+        if found.outputs is not None:
+            other = sum(one != two for one, two in zip(found.outputs, baseline.outputs, strict=True))
+            row |= {"bleu": found.bleu, "bleu_change": found.bleu - baseline.bleu, "other": other}
+        if found.right is not None:
+            row |= {"accuracy": float(found.right.mean()),
+                    "accuracy_change": float(found.right.mean() - baseline.right.mean())}
+        yield row

@@ -1,0 +1,175 @@
+"""Which tokens a prediction comes from, by integrated gradients, beside what attention says of the same tokens.
+
+S tokens that are attributed to: the encoder's, or all that a decoder alone has read. d_model width of an embedding.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from transformer.analysis.passes import Given, check_choice
+from transformer.analysis.rollout import rollout
+from transformer.model.attention import Attended, attend
+from transformer.model.models import Embedding, Transformer
+
+BASELINES = ("padding", "zero", "mean")
+MOST_STEPS = 1_024
+TOKENS_AT_ONCE = 2_048  # positions of all points of the path that are run together
+
+
+@dataclass(frozen=True, eq=False)
+class Attribution:
+    """What each token adds to the log-probability of a prediction, and where attention looked."""
+
+    token: int  # or the class
+    label: str
+    tokens: list[str]  # (S,), as text to show
+    baseline: str
+    integrated: NDArray  # (S,), nats; adds up to `change` but for the gap
+    log_probability: float
+    change: float  # log-probability of the text less that of the baseline, nats
+    steps: int
+    attention: NDArray  # (S,), a share each: the mean over layers and heads
+    rollout: NDArray  # (S,), a share each: attention followed through the layers
+    correlations: dict[tuple[str, str], float]  # Spearman's, between |integrated|, attention and rollout; NaN if flat
+
+    @property
+    def gap(self) -> float:
+        """How far the attributions are from adding up: the error of the integral, in nats."""
+        return float(self.integrated.sum()) - self.change
+
+
+def attribute(read: Given, token: int | None = None, *, baseline: str = "padding", steps: int = 64,
+              watch: Callable[[int, int], None] = lambda done, of: None) -> Attribution:
+    """Integrated gradients of log p(token) with respect to the token embeddings. Sundararajan et al. 2017, equation 1.
+
+    The path goes straight from the baseline's embeddings to the text's, every token at once; positions stay, and so do
+    the decoder's own tokens where there is an encoder. baseline: the embedding of "padding", "zero", or the "mean" of
+    the vocabulary's. The integral is taken at `steps` points by the midpoint rule; `gap` says how far it is off, and
+    more steps make it smaller. token: of the vocabulary, or a class; without it the one that came next, or else the
+    likeliest. Weights are only read: no gradient is kept for them. Raises ValueError for a token, baseline or number
+    of steps that is not there.
+    """
+    if baseline not in BASELINES:
+        raise ValueError(f"there is no baseline {baseline!r}; choose {', '.join(BASELINES)}")
+    if not 1 <= steps <= MOST_STEPS:
+        raise ValueError(f"steps is {steps}; choose 1 to {MOST_STEPS:,}")
+    model, config = read.ckpt.model, read.ckpt.config
+    side = "tgt" if read.src is None else "src"
+    embedding: Embedding = getattr(model, f"{side}_embedding")
+    ids = getattr(read, side)
+    with torch.no_grad():
+        end = embedding.tokens(ids)[0]  # (S, d_model)
+        begin = _baseline(embedding, baseline, config.pad_id).expand_as(end)
+        ends = _log_probabilities(read, torch.stack([begin, end]))  # (2, V)
+    size = ends.shape[1]
+    check_choice(size, token)
+    if token is None:
+        token = int(ends[1].argmax()) if read.said is None or read.tgt is None else read.said
+    once = max(1, TOKENS_AT_ONCE // (len(end) + len(read.ids)))
+    total = torch.zeros_like(end)
+    for first in range(0, steps, once):
+        shares = (torch.arange(first, min(first + once, steps), device=end.device) + 0.5) / steps
+        points = (begin + shares[:, None, None] * (end - begin)).requires_grad_()  # (points, S, d_model)
+        with torch.enable_grad():
+            [gradient] = torch.autograd.grad(_log_probabilities(read, points)[:, token].sum(), points)
+        total += gradient.sum(0)
+        watch(min(first + once, steps), steps)
+    integrated = (total / steps * (end - begin)).sum(-1).double().cpu().numpy()
+    looked, through = _attention(read)
+    parts = {"integrated": np.abs(integrated), "attention": looked, "rollout": through}
+    names = list(parts)
+    correlations = {(one, other): spearman(parts[one], parts[other]) for at, one in enumerate(names)
+                    for other in names[at + 1:]}
+    label = read.ckpt.classes[token] if read.tgt is None else (
+        read.ckpt.tokenizer.piece(token) if read.ckpt.tokenizer else str(token))
+    return Attribution(token, label, read.labels(side), baseline, integrated, float(ends[1, token]),
+                       float(ends[1, token] - ends[0, token]), steps, looked, through, correlations)
+
+
+def spearman(one: NDArray, other: NDArray) -> float:
+    """Spearman's rank correlation, ties given their mean rank; NaN where either is flat. Spearman 1904."""
+    ranks = [_ranks(values) for values in (one, other)]
+    if len(one) < 2 or any(np.ptp(values) == 0 for values in ranks):
+        return float("nan")
+    return float(np.corrcoef(*ranks)[0, 1])
+
+
+def _ranks(values: NDArray) -> NDArray:
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(count) - (count - 1) / 2)[place]
+
+
+def _baseline(embedding: Embedding, name: str, pad_id: int) -> Tensor:
+    """(d_model,), before embeddings are scaled."""
+    table = embedding.tokens.weight
+    return {"padding": lambda: table[pad_id], "zero": lambda: torch.zeros_like(table[0]),
+            "mean": lambda: table.mean(0)}[name]()
+
+
+def _log_probabilities(read: Given, tokens: Tensor) -> Tensor:
+    """What the model predicts of token embeddings (B, S, d_model) -> log-probabilities (B, V) of what comes last."""
+    model, heads = read.ckpt.model, read.heads
+    if read.src is None:
+        x = _embed(model.tgt_embedding, tokens)
+        rows = model.decoder(x, causal=True, angles=model.angles(0, x.shape[1]), heads=heads.get("decoder")).x
+        return model.project(rows[:, -1]).log_softmax(-1)
+    src = _embed(model.src_embedding, tokens)
+    memory = model.encoder(src, angles=model.angles(0, src.shape[1]), heads=heads.get("encoder")).x
+    if read.tgt is None:
+        return model.classify(memory, read.src.expand(len(tokens), -1))
+    tgt = read.tgt.expand(len(tokens), -1)
+    return model.project(model.decode(tgt, memory, causal=True, heads=heads).x[:, -1]).log_softmax(-1)
+
+
+def _embed(embedding: Embedding, tokens: Tensor) -> Tensor:
+    """What `Embedding.forward` makes of rows of its table (B, S, d_model), were they looked up."""
+    x = tokens * embedding.scale
+    positions = embedding.encoding(0, tokens.shape[1])
+    x = x if positions is None else x + positions
+    return embedding.norm(x if embedding.types is None else x + embedding.types.weight[0])
+
+
+@torch.no_grad()
+def _attention(read: Given) -> tuple[NDArray, NDArray]:
+    """Where the prediction's attention lies on the S tokens, as the mean of all layers and heads and by rollout.
+
+    An encoder-decoder's is the last query's cross-attention, which rollout follows through the encoder. A decoder's is
+    its last query's. A classifier has no one query: every position counts by its share of the pooled features.
+    """
+    model, heads = read.ckpt.model, read.heads
+    encoded = None if read.src is None else model.encode(read.src, heads=heads)
+    own = None if encoded is None else _means(encoded.attention, heads.get("encoder"))  # (L, 1, S, S)
+    if read.tgt is None:
+        query = _pooled(model, encoded.x[0])  # (S,)
+        looked, through = query @ own.mean((0, 1)), query @ rollout(own)[-1]
+    else:
+        decoded = model.decode(read.tgt, None if encoded is None else encoded.x, heads=heads)
+        if encoded is None:
+            own = _means(decoded.attention, heads.get("decoder"), causal=True)
+            looked, through = own[:, 0, -1].mean(0), rollout(own)[-1][-1]
+        else:
+            looked = _means(decoded.cross, heads.get("cross"))[:, 0, -1].mean(0)
+            through = looked @ rollout(own)[-1]
+    return looked.double().cpu().numpy(), through.double().cpu().numpy()
+
+
+def _means(layers: list[Attended], switches: Tensor | None, *, causal: bool = False) -> Tensor:
+    """Each layer's weights as the mean of its heads, (L, 1, Tq, Tk): all heads at once could fill the memory."""
+    found = []
+    for at, layer in enumerate(layers):
+        weights = attend(layer.queries, *layer.memory, causal=causal, readable=True,
+                         heads=None if switches is None else switches[at])[2]
+        found.append(weights.mean(1))
+    return torch.stack(found)
+
+
+def _pooled(model: Transformer, x: Tensor) -> Tensor:
+    """Each position's share of the pooled features (S,)."""
+    if model.config.pooling == "mean":
+        return x.new_full((len(x),), 1 / len(x))
+    return torch.bincount(x.argmax(0), minlength=len(x)).to(x) / x.shape[1]

@@ -1,0 +1,163 @@
+"""Direct effects: what each part of the model itself adds to a logit, through the residual stream alone.
+
+The decoder's last row is the sum of what the embedding, every head and every feed-forward part wrote into it; with the
+scale of each normalisation held at its actual value the logit is linear in them, so they add up to it. Elhage et al.
+2021, "logit attribution"; Wang et al. 2023, section 3.1. L layers, H heads, T positions, D width of a head.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from transformer.analysis.passes import Given, check_choice
+from transformer.model.attention import Attended, Attention, attend
+from transformer.model.layers import Layer, StackOutput
+from transformer.model.models import Embedding, Transformer
+
+
+@dataclass(frozen=True, eq=False)
+class DirectEffect:
+    """A logit (or the difference of two), and the parts that add up to it."""
+
+    token: int
+    against: int | None
+    logit: float  # as the model computes it
+    embedding: float  # of the token at the position itself (of all tokens, where they are pooled)
+    positions: float  # and of where it stands; 0 where positions are rotary
+    heads: dict[str, Tensor]  # kind -> (L, H)
+    feed_forward: Tensor  # (L,)
+    biases: float  # of all linear maps and norms, and segment embeddings: what no token and no head decides
+
+    @property
+    def total(self) -> float:
+        """The sum of all parts; the logit but for rounding."""
+        return self.embedding + self.positions + self.biases + float(self.feed_forward.sum()) + sum(
+            float(found.sum()) for found in self.heads.values())
+
+
+@torch.no_grad()
+def direct_effect(read: Given, token: int | None = None, *, against: int | None = None) -> DirectEffect:
+    """Take the logit of a token after all that was read apart; without one, of the token that came or is likeliest.
+
+    against: another token whose logit is taken off, which asks what tells the two apart and cancels what all tokens
+    get. For a model that classifies, of a class; max pooling is held at the positions that win. Exact for pre-norm and
+    post-norm models; with post-norm a part passes through every later norm too, each with its scale held. An encoder's
+    heads reach a decoder only through the values that cross-attention reads, which is no direct effect: they are not
+    in it. Raises ValueError for a token that is not there.
+    """
+    model = read.ckpt.model
+    if read.tgt is None:
+        stack, embedding, ids, kinds = model.encoder, model.src_embedding, read.src, ("encoder", None)
+        run, memory = model.encode(read.src, heads=read.heads), None
+        logits = model.project(model.pool(run.x, read.src))[0]
+    else:
+        stack, embedding, ids, kinds = model.decoder, model.tgt_embedding, read.tgt, ("decoder", "cross")
+        memory = None if read.src is None else model.encode(read.src, heads=read.heads).x
+        run = model.decode(read.tgt, memory, heads=read.heads)
+        logits = model.project(run.x[0, -1])
+    check_choice(len(logits), token, against)
+    if token is None:
+        token = int(logits.argmax()) if read.said is None else read.said
+    output = model.output.weight[token] - (0 if against is None else model.output.weight[against])
+    bias = 0.0 if model.output.bias is None else float(
+        model.output.bias[token] - (0 if against is None else model.output.bias[against]))
+    rows = slice(None) if read.tgt is None else slice(-1, None)  # the positions whose rows reach the logit
+    path = _Path(output[None], biases=bias)
+    if read.tgt is None:
+        path.g = _unpool(model, run.x, output)  # (T, d_model)
+    _parts(path, stack.layers, stack.norm, run, rows, kinds, read.heads, causal=read.tgt is not None)
+    tokens, positions = _embedded(path, embedding, ids, rows)
+    logit = float(logits[token] - (0 if against is None else logits[against]))
+    heads = {kind: torch.stack(found[::-1]).cpu() for kind, found in path.heads.items()}
+    return DirectEffect(token, against, logit, tokens, positions, heads, torch.stack(path.feed_forward[::-1]).cpu(),
+                        path.biases)
+
+
+class _Path:
+    """The way back from the logit: g (T, d_model), what one more in each feature of a row would add to it."""
+
+    def __init__(self, g: Tensor, *, biases: float):
+        self.g, self.biases = g, biases
+        self.heads: dict[str, list[Tensor]] = {}
+        self.feed_forward: list[Tensor] = []
+
+    def constant(self, bias: Tensor | None) -> None:
+        """What a bias (d_model,) adds wherever it is added."""
+        if bias is not None:
+            self.biases += float((self.g * bias).sum())
+
+    def through(self, norm: nn.Module, x: Tensor) -> None:
+        """Past a norm of rows x (T, d_model), whose scale is held: y = weight * (x - mean) / scale + bias."""
+        if isinstance(norm, nn.LayerNorm):
+            self.constant(norm.bias)
+            g = self.g * norm.weight / (x.var(dim=-1, unbiased=False, keepdim=True) + norm.eps).sqrt()
+            self.g = g - g.mean(dim=-1, keepdim=True)
+
+
+def _parts(path: _Path, layers: nn.ModuleList, last: nn.Module, run: StackOutput, rows: slice,
+           kinds: tuple[str, str | None], switches: dict[str, Tensor], *, causal: bool) -> None:
+    """Every layer's parts, from the last one back to the embeddings."""
+    path.through(last, run.inputs[-1][0, rows])
+    for at in reversed(range(len(layers))):
+        layer, x = layers[at], run.inputs[at][0, rows]
+        parts: list[tuple[str, Attention, nn.LayerNorm, Tensor]] = []  # with what each adds to
+        for kind, part, norm, seen in ((kinds[0], layer.attention, layer.attention_norm, run.attention),
+                                       (kinds[1], layer.cross, layer.cross_norm, run.cross)):
+            if part is not None:
+                off = switches.get(kind)
+                context = _context(seen[at], rows, None if off is None else off[at], causal=causal and kind != "cross")
+                parts.append((kind, part, norm, context))
+        sums = [x]  # what each part was added to, the feed-forward last
+        for _, part, norm, context in parts:
+            sums.append(layer.add(sums[-1], part.out_proj(context.transpose(0, 1).flatten(1)), norm))
+        _feed_forward(path, layer, sums[-1])
+        for (kind, part, norm, context), before in zip(reversed(parts), reversed(sums[:-1]), strict=True):
+            if not layer.pre:
+                path.through(norm, before + part.out_proj(context.transpose(0, 1).flatten(1)))
+            path.constant(part.out_proj.bias)
+            ways = (path.g @ part.out_proj.weight).unflatten(-1, (part.n_heads, -1)).transpose(0, 1)  # (H, T, D)
+            path.heads.setdefault(kind, []).append((ways * context).sum((1, 2)))
+
+
+def _feed_forward(path: _Path, layer: Layer, x: Tensor) -> None:
+    inside = layer.feed_forward
+    change = inside.activation(inside.up(layer.before(x, layer.feed_forward_norm))) @ inside.down.weight.T
+    if not layer.pre:
+        path.through(layer.feed_forward_norm, x + change + inside.down.bias)
+    path.constant(inside.down.bias)
+    path.feed_forward.append((path.g * change).sum())
+
+
+def _context(seen: Attended, rows: slice, off: Tensor | None, *, causal: bool) -> Tensor:
+    """What each head took from the values, for the rows that reach the logit -> (H, T, D)."""
+    q, (k, v) = seen.queries[:, :, rows], seen.memory
+    # a decoder's last query sees every key, so that no mask is needed
+    assert not causal or q.shape[2] == 1, f"{q.shape[2]} rows under a causal mask"
+    return attend(q, k, v, heads=off, readable=True)[0][0]
+
+
+def _unpool(model: Transformer, x: Tensor, output: Tensor) -> Tensor:
+    """How the pooled logit depends on each final row x (1, T, d_model) -> (T, d_model)."""
+    if model.config.pooling == "mean":
+        return (output / x.shape[1]).expand(x.shape[1], -1)
+    g = torch.zeros_like(x[0])
+    return g.scatter(0, x[0].argmax(dim=0)[None], output[None])
+
+
+def _embedded(path: _Path, embedding: Embedding, ids: Tensor, rows: slice) -> tuple[float, float]:
+    """What tokens and positions add; segment embeddings go with the biases, the same for every text."""
+    tokens = embedding.tokens(ids)[0] * embedding.scale  # (T, d_model)
+    positions = embedding.encoding(0, ids.shape[1])
+    same = None if embedding.types is None else embedding.types.weight[0]
+    x = tokens + (0 if positions is None else positions) + (0 if same is None else same)
+    path.through(embedding.norm, x[rows])
+    path.constant(same)
+    return float((path.g * tokens[rows]).sum()), 0.0 if positions is None else float((path.g * positions[rows]).sum())
+
+
+def strongest(found: DirectEffect, count: int = 5) -> list[tuple[str, int, int, float]]:
+    """The heads with the largest effect, for or against: (kind, layer, head, effect)."""
+    every = [(kind, layer, head, value) for kind, values in found.heads.items()
+             for layer, row in enumerate(values.tolist()) for head, value in enumerate(row)]
+    return sorted(every, key=lambda one: -abs(one[3]))[:count]

@@ -1,0 +1,92 @@
+"""The logit lens: what the model would predict if it stopped at each layer.
+
+L layers, T positions, V vocabulary (or classes, of a model that classifies).
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.analysis.passes import Given, check_choice
+from transformer.decoding import Candidate
+from transformer.model.models import Transformer
+
+ROWS = 4_000_000  # logits at once: 16 MB
+
+
+@dataclass(frozen=True, eq=False)
+class Lens:
+    """The distribution read at each depth: 0 is what goes into the first layer, L what comes out of the last."""
+
+    positions: list[int]  # of the target, one for each column; [0] for a text that is classified as a whole
+    ids: Tensor  # (L + 1, T, k), the likeliest tokens or classes
+    probabilities: Tensor  # (L + 1, T, k), theirs
+    final: Tensor  # (T,), the token that is followed: the likeliest one at the end, or the one that was chosen
+    rank: Tensor  # (L + 1, T), its place among all, 1 for the likeliest
+    probability: Tensor  # (L + 1, T), its probability
+    divergence: Tensor  # (L + 1, T), KL(the model's own distribution || this one), in nats; 0 at the end
+    entropy: Tensor  # (L + 1, T), in nats
+    labels: dict[int, str]  # of all ids above
+
+    def top(self, depth: int, column: int = -1) -> list[Candidate]:
+        """The likeliest tokens at a depth."""
+        return [Candidate(id, self.labels[id], p) for id, p in zip(
+            self.ids[depth, column].tolist(), self.probabilities[depth, column].tolist(), strict=True)]
+
+
+@torch.no_grad()
+def read_layers(read: Given, *, count: int = 5, positions: list[int] | None = None, follow: int | None = None) -> Lens:
+    """Read the next token's distribution at every depth. nostalgebraist 2020, "interpreting GPT: the logit lens".
+
+    Each depth's rows go through the final norm and the output matrix as the last ones do. A post-norm model has no
+    final norm, and each of its layers ends with one of its own, so that rows go to the output matrix as they are; at
+    depth 0 they are the embeddings, which only `embedding_norm` normalises. A classifier's rows are pooled as well.
+
+    positions: of the target, the last one without them. follow: the token whose rank and probability are followed;
+    without it the token that a step chose, and elsewhere the likeliest at the end. Raises ValueError for a position or
+    a token that is not there. Lower layers were never trained to be read like this (Belrose et al. 2023, section 1).
+    """
+    config, model = read.ckpt.config, read.ckpt.model
+    if read.tgt is None:
+        stack, chosen, size = model.encode(read.src, heads=read.heads), [0], config.n_classes
+        norm, rows = model.encoder.norm, stack.inputs
+    else:
+        memory = None if read.src is None else model.encode(read.src, heads=read.heads).x
+        stack, size = model.decode(read.tgt, memory, heads=read.heads), config.vocab_size
+        chosen = [read.tgt.shape[1] - 1] if positions is None else list(positions)
+        for position in chosen:
+            if not 0 <= position < read.tgt.shape[1]:
+                raise ValueError(f"position is {position}; choose from 0 to {read.tgt.shape[1] - 1}")
+        norm, rows = model.decoder.norm, [layer[:, chosen] for layer in stack.inputs]
+    check_choice(size, follow)
+    parts = [_depths(model, norm, read.src, [layer[:, at:at + max(1, ROWS // size)] for layer in rows],
+                     read.said if follow is None and chosen == [len(read.ids) - 1] else follow, min(count, size))
+             for at in range(0, len(chosen), max(1, ROWS // size))]
+    ids, probabilities, final, rank, probability, divergence, entropy = (
+        torch.cat(found, dim=0 if at == 2 else 1).cpu() for at, found in enumerate(zip(*parts, strict=True)))
+    seen = sorted({*ids.flatten().tolist(), *final.tolist()})
+    names = read.ckpt.classes if read.tgt is None else None
+    tokenizer = read.ckpt.tokenizer
+    labels = {id: names[id] if names else tokenizer.piece(id) if tokenizer else str(id) for id in seen}
+    return Lens(chosen, ids, probabilities, final, rank, probability, divergence, entropy, labels)
+
+
+def _depths(model: Transformer, norm: torch.nn.Module, src: Tensor | None, rows: list[Tensor], follow: int | None,
+            count: int) -> tuple[Tensor, ...]:
+    """Some positions at every depth, the last depth first because all are compared with it."""
+    found = []
+    own = final = None
+    for layer in reversed(rows):
+        x = norm(layer)
+        logits = model.project(x)[0] if model.config.decoder_layers else model.project(model.pool(x, src))
+        logs = logits.float().log_softmax(-1)  # (T, V)
+        if own is None:
+            own = logs
+            final = logs.argmax(-1) if follow is None else torch.full((len(logs),), follow, device=logs.device)
+        best, ids = logs.topk(count, dim=-1)
+        of_final = logs.gather(1, final[:, None])
+        found.append((ids, best.exp(), (logs > of_final).sum(-1) + 1, of_final[:, 0].exp(),
+                      (own.exp() * (own - logs)).sum(-1), -(logs.exp() * logs).sum(-1)))
+    ids, best, rank, probability, divergence, entropy = (torch.stack(part[::-1]) for part in zip(*found, strict=True))
+    return ids, best, final, rank, probability, divergence, entropy

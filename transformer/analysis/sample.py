@@ -1,0 +1,121 @@
+"""Sentences to measure heads on, as ids, and the batches they are read in.
+
+B batch, S source length, T target length.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from transformer.checkpoint import Checkpoint
+from transformer.config import ModelConfig
+from transformer.decoding import check_length, reader
+
+LARGEST = 4_000_000  # weights of one kind of attention in a batch, all layers and heads: 16 MB
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """What the model reads, and what it should say."""
+
+    text: str  # as typed, or as it stands in the corpus
+    target: str | None  # its translation, where it has one
+    src: tuple[int, ...] | None  # what the encoder reads, its end token included
+    tgt: tuple[int, ...] | None  # what the decoder reads
+    labels: tuple[int, ...] | None  # what comes after each of tgt; or the one class
+    references: tuple[str, ...] = ()  # all translations that count as right
+
+    @property
+    def tokens(self) -> int:
+        """Labels that count."""
+        return len(self.labels or ())
+
+
+class Padded(NamedTuple):
+    """Several sentences in one batch; padding stands on the right."""
+
+    src: Tensor | None  # (B, S)
+    tgt: Tensor | None  # (B, T)
+    labels: Tensor | None  # (B, T), pad_id where nothing counts; or (B,), classes
+    real: Tensor | None  # (B, T), False for padding in tgt, whatever ids a target holds
+
+
+def translation(ckpt: Checkpoint, text: str, target: str, references: Sequence[str] = ()) -> Sentence:
+    """A sentence and its translation, as the model was taught: the source gets EOS, the target starts with start_id."""
+    config = ckpt.config
+    src, tgt = reader(ckpt).encode(text), ckpt.tokenizer.encode(target)
+    if not src:
+        raise ValueError("there is nothing to read; type a sentence")
+    check_length(max(len(src), len(tgt)) + 1, config.max_len)
+    return Sentence(text, target, (*src, config.eos_id), (config.start_id, *tgt), (*tgt, config.eos_id),
+                    tuple(references or (target,)))
+
+
+def window(ckpt: Checkpoint, ids: Sequence[int]) -> Sentence:
+    """A piece of running text: each of ids but the last predicts the next."""
+    if len(ids) < 3:
+        raise ValueError(f"the text has {len(ids)} tokens; at least 3 are needed for a head to have a choice")
+    check_length(len(ids) - 1, ckpt.config.max_len)
+    text = ckpt.tokenizer.decode(ids[:-1]) if ckpt.tokenizer else " ".join(map(str, ids[:-1]))
+    return Sentence(text, None, None, tuple(ids[:-1]), tuple(ids[1:]))
+
+
+def labelled(ckpt: Checkpoint, text: str, label: str | None = None) -> Sentence:
+    """A text to classify, as much of it as the model reads, and its class where the model knows it."""
+    ids = reader(ckpt).encode(text)[:ckpt.config.max_len]
+    if not ids:
+        raise ValueError("there is nothing to read; type a sentence")
+    return Sentence(text, None, tuple(ids), None, (ckpt.classes.index(label),) if label in ckpt.classes else None)
+
+
+def read_texts(ckpt: Checkpoint, texts: Sequence[str], targets: Sequence[str] | None = None) -> list[Sentence]:
+    """Texts of one's own, with their translations for a model that translates. Raises ValueError for one too long or
+    empty, and where there are not as many translations as texts."""
+    config = ckpt.config
+    if config.encoder_layers and config.decoder_layers:
+        if targets is None or len(targets) != len(texts):
+            raise ValueError(f"{len(texts)} sentences and {len(targets or ())} translations; give one for each")
+        return [translation(ckpt, text, target) for text, target in zip(texts, targets, strict=True)]
+    if config.decoder_layers:
+        return [window(ckpt, reader(ckpt).encode(text)) for text in texts]
+    return [labelled(ckpt, text) for text in texts]
+
+
+def padded(config: ModelConfig, sentences: Sequence[Sentence], *, device: torch.device | None = None) -> Padded:
+    """Sentences of one model side by side."""
+    def rows(name: str) -> Tensor | None:
+        found = [getattr(sentence, name) for sentence in sentences]
+        if any(row is None for row in found):
+            return None
+        return pad_sequence([torch.tensor(row) for row in found], batch_first=True,
+                            padding_value=config.pad_id).to(device)
+
+    labels = rows("labels")
+    if labels is not None and not config.decoder_layers:
+        labels = labels[:, 0]
+    tgt, real = rows("tgt"), None
+    if tgt is not None:
+        lengths = torch.tensor([len(sentence.tgt) for sentence in sentences], device=device)
+        real = torch.arange(tgt.shape[1], device=device) < lengths[:, None]
+    return Padded(rows("src"), tgt, labels, real)
+
+
+def batches(config: ModelConfig, sentences: Sequence[Sentence], *, largest: int = LARGEST) -> Iterator[list[int]]:
+    """The places of sentences that are read together, of similar length, so that no more than `largest` weights of one
+    kind of attention are made at once; one sentence is never cut."""
+    def longest(at: int) -> int:
+        return max(len(sentences[at].src or ()), len(sentences[at].tgt or ()))
+
+    chosen: list[int] = []
+    each = max(config.encoder_layers, config.decoder_layers) * config.n_heads
+    for at in sorted(range(len(sentences)), key=longest):
+        if chosen and (len(chosen) + 1) * each * longest(at) ** 2 > largest:
+            yield chosen
+            chosen = []
+        chosen.append(at)
+    if chosen:
+        yield chosen

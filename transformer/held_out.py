@@ -1,0 +1,82 @@
+"""A sample of the text that a checkpoint was not trained on, ready to measure heads with."""
+
+from pathlib import Path
+
+import numpy as np
+
+from transformer.analysis.alignment import WordAligner, words
+from transformer.analysis.sample import Sentence, labelled, translation, window
+from transformer.checkpoint import Checkpoint
+from transformer.data.corpora import LabelledCorpus, PairCorpus, TextCorpus, corpus
+from transformer.decoding import reader
+
+ALIGNED_FROM = 40_000  # sentences; all of eng-fra align little better and take 1 GB of memory
+WINDOW = 128  # tokens of running text that are read at once
+
+
+def found_corpus(ckpt: Checkpoint, name: str | None = None) -> TextCorpus | PairCorpus | LabelledCorpus:
+    """The corpus of that name, or the one a checkpoint was trained on; raises ValueError where it does not say, or
+    where the corpus is of another kind than the model reads."""
+    if name is None and ckpt.description.train is None:
+        raise ValueError(f"{ckpt.id} does not say which corpus it was trained on; name one, or give texts of your own")
+    found = corpus(name or ckpt.description.train.corpus)
+    kind = {("encoder", "decoder", "cross"): PairCorpus, ("decoder",): TextCorpus}.get(ckpt.config.kinds,
+                                                                                        LabelledCorpus)
+    if not isinstance(found, kind):
+        raise ValueError(f"{found.name} is not what {ckpt.id} reads; name a corpus of its kind")
+    return found
+
+
+def held_out(ckpt: Checkpoint, *, limit: int | None = 200, seed: int | None = 0, split: str | None = None,
+             name: str | None = None) -> list[Sentence]:
+    """Sentences of a held-out split: pairs and texts with a class of "test", running text of "validation".
+
+    limit: at most so many, drawn with the seed; None as a seed takes the first, as `evaluate` does. Running text is cut
+    into windows of 128 tokens. What max_len has no room for is left out, as is a text without a piece. Raises
+    ValueError as `found_corpus` does, without a tokenizer, and where nothing is left.
+    """
+    if limit is not None and limit < 1:
+        raise ValueError(f"limit is {limit}; choose at least 1, or leave it out")
+    found, tokenizer = found_corpus(ckpt, name), reader(ckpt)
+    if isinstance(found, TextCorpus):
+        ids, size = tokenizer.encode(found.split(split or "validation")), min(WINDOW, ckpt.config.max_len)
+        rows = [ids[at:at + size + 1] for at in range(0, len(ids) - 1, size)]
+        rows = [row for row in rows if len(row) > 2]
+        return [window(ckpt, row) for row in _drawn(rows, limit, seed)]
+    items = found.split(split or ("test" if "test" in found.splits else "train"))
+    out = []
+    for text, right in _drawn(items, None, seed):  # those left out are made up for by the next
+        try:
+            out.append(translation(ckpt, text, right[0], right) if isinstance(found, PairCorpus)
+                       else labelled(ckpt, text, right))
+        except ValueError:
+            continue
+        if len(out) == limit:
+            break
+    if not out:
+        raise ValueError(f"none of {len(items):,} sentences of {found.name} fits {ckpt.id}")
+    return out
+
+
+def word_aligner(ckpt: Checkpoint, folder: Path, *, name: str | None = None) -> WordAligner:
+    """The word alignment of a corpus, learned from its first 40,000 training sentences with their first translations,
+    and kept in a folder: a file of 2 MB by the corpus' hash, which is read where it is there already.
+
+    Raises ValueError as `found_corpus` does, for a corpus without pairs, and where the file is damaged.
+    """
+    found = found_corpus(ckpt, name)
+    if not isinstance(found, PairCorpus):
+        raise ValueError(f"{found.name} has no pairs of sentences to align")
+    path = folder / f"word-alignment-{found.sha256[:16]}.safetensors"
+    if not path.exists():
+        pairs = found.split("train")[:ALIGNED_FROM]
+        WordAligner.learn((words(source), words(references[0])) for source, references in pairs).save(path)
+    return WordAligner.load(path)  # also just after learning: the file leaves out what is rare
+
+
+def _drawn(items: list, limit: int | None, seed: int | None) -> list:
+    """`limit` different items in the order drawn, or the first ones without a seed."""
+    if seed is None:
+        return items[:limit]
+    order = np.random.default_rng(seed).permutation(len(items))
+    return [items[at] for at in order[:limit]]
