@@ -163,7 +163,7 @@ def test_classes_before_and_after(classifier, translator):
     np.testing.assert_allclose(after, attend(without(classifier, head), "a dog").logits.exp(), rtol=1e-4)
     with pytest.raises(ValueError, match="has no classes"):
         compare_classes(translator, "a dog", {})
-    with pytest.raises(ValueError, match="classifies and writes no tokens"):
+    with pytest.raises(ValueError, match="is an encoder and writes no tokens"):
         compare_paths(classifier, "a dog", {})
 
 

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from transformer.analysis.passes import Given, check_choice
+from transformer.analysis.passes import Given, check_choice, check_classes
 from transformer.analysis.rollout import rollout
 from transformer.model.attention import Attended, attend
 from transformer.model.models import Embedding, Transformer
@@ -58,6 +58,8 @@ def attribute(read: Given, token: int | None = None, *, baseline: str = "padding
         raise ValueError(f"there is no baseline {baseline!r}; choose {', '.join(BASELINES)}")
     if not 1 <= steps <= MOST_STEPS:
         raise ValueError(f"steps is {steps}; choose 1 to {MOST_STEPS:,}")
+    if read.tgt is None:
+        check_classes(read.ckpt)
     model, config = read.ckpt.model, read.ckpt.config
     side = "tgt" if read.src is None else "src"
     embedding: Embedding = getattr(model, f"{side}_embedding")
@@ -104,8 +106,10 @@ def _ranks(values: NDArray) -> NDArray:
     return (np.cumsum(count) - (count - 1) / 2)[place]
 
 
-def _baseline(embedding: Embedding, name: str, pad_id: int) -> Tensor:
-    """(d_model,), before embeddings are scaled."""
+def _baseline(embedding: Embedding, name: str, pad_id: int | None) -> Tensor:
+    """(d_model,), before embeddings are scaled. Raises ValueError for padding where the model has none."""
+    if name == "padding" and pad_id is None:
+        raise ValueError("this model has no padding to begin from; choose the baseline zero or mean")
     table = embedding.tokens.weight
     return {"padding": lambda: table[pad_id], "zero": lambda: torch.zeros_like(table[0]),
             "mean": lambda: table.mean(0)}[name]()
@@ -172,4 +176,6 @@ def _pooled(model: Transformer, x: Tensor) -> Tensor:
     """Each position's share of the pooled features (S,)."""
     if model.config.pooling == "mean":
         return x.new_full((len(x),), 1 / len(x))
+    if model.config.pooling == "first":
+        return torch.eye(len(x), device=x.device)[0]
     return torch.bincount(x.argmax(0), minlength=len(x)).to(x) / x.shape[1]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from transformer.analysis.passes import Given, check_choice
+from transformer.analysis.passes import Given, check_choice, check_classes
 from transformer.model.attention import Attended, Attention, attend
 from transformer.model.layers import Layer, StackOutput
 from transformer.model.models import Embedding, Transformer
@@ -47,7 +47,10 @@ def direct_effect(read: Given, token: int | None = None, *, against: int | None 
     in it. Raises ValueError for a token that is not there.
     """
     model = read.ckpt.model
+    if model.config.pooler:
+        raise ValueError(f"{read.ckpt.id} bends what it pooled ({model.config.pooler}), so its logit is no sum of parts")
     if read.tgt is None:
+        check_classes(read.ckpt)
         stack, embedding, ids, kinds = model.encoder, model.src_embedding, read.src, ("encoder", None)
         run, memory = model.encode(read.src, heads=read.heads), None
         logits = model.project(model.pool(run.x, read.src))[0]
@@ -142,6 +145,9 @@ def _unpool(model: Transformer, x: Tensor, output: Tensor) -> Tensor:
     if model.config.pooling == "mean":
         return (output / x.shape[1]).expand(x.shape[1], -1)
     g = torch.zeros_like(x[0])
+    if model.config.pooling == "first":
+        g[0] = output
+        return g
     return g.scatter(0, x[0].argmax(dim=0)[None], output[None])
 
 

@@ -22,6 +22,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.config import ModelConfig
 from transformer.model.attention import Attended
 from transformer.model.masks import causal_mask, padding_mask
+from transformer.model.masks import real as real_tokens
 from transformer.model.models import Transformer
 from transformer.tokenizer import Tokenizer
 
@@ -135,7 +136,7 @@ def _weights(layers: list[Attended]) -> list[Tensor]:
 def _ask(config: ModelConfig, kind: str, batch: Padded, marks: dict[str, Tensor],
          links: tuple[Tensor, Tensor] | None) -> Asked:
     """Where the queries of a batch may look, and which keys each measure of a kind asks for."""
-    source = None if batch.src is None else batch.src != config.pad_id  # as the model masks it
+    source = None if batch.src is None else real_tokens(batch.src, config.pad_id)  # as the model masks it
     real_queries, real = source if kind == "encoder" else batch.real, batch.real if kind == "decoder" else source
     side = "tgt" if kind == "decoder" else "src"
     keys = getattr(batch, side)

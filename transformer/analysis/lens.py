@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transformer.analysis.passes import Given, check_choice
+from transformer.analysis.passes import Given, check_choice, check_classes
 from transformer.decoding import Candidate
 from transformer.model.models import Transformer
 
@@ -49,6 +49,7 @@ def read_layers(read: Given, *, count: int = 5, positions: list[int] | None = No
     """
     config, model = read.ckpt.config, read.ckpt.model
     if read.tgt is None:
+        check_classes(read.ckpt)
         stack, chosen, size = model.encode(read.src, heads=read.heads), [0], config.n_classes
         norm, rows = model.encoder.norm, stack.inputs
     else:

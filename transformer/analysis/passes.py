@@ -72,6 +72,13 @@ def upto(read: Given, position: int) -> Given:
     return replace(read, tgt=read.tgt[:, : position + 1], said=said)
 
 
+def check_classes(ckpt: Checkpoint) -> None:
+    """Raises ValueError for an encoder that has no classes to speak of."""
+    if ckpt.config.head:
+        raise ValueError(f"{ckpt.id} is an encoder without classes ({ckpt.config.head}); this reading needs a "
+                         "classifier or a decoder")
+
+
 def check_choice(size: int, *ids: int | None) -> None:
     """Raises ValueError for an id that is not among `size` tokens or classes; None stands for no choice."""
     for id in ids:

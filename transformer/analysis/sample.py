@@ -86,13 +86,13 @@ def read_texts(ckpt: Checkpoint, texts: Sequence[str], targets: Sequence[str] | 
 
 
 def padded(config: ModelConfig, sentences: Sequence[Sentence], *, device: torch.device | None = None) -> Padded:
-    """Sentences of one model side by side."""
+    """Sentences of one model side by side, of a model without padding one alone: see `batches`."""
     def rows(name: str) -> Tensor | None:
         found = [getattr(sentence, name) for sentence in sentences]
         if any(row is None for row in found):
             return None
         return pad_sequence([torch.tensor(row) for row in found], batch_first=True,
-                            padding_value=config.pad_id).to(device)
+                            padding_value=config.pad_id or 0).to(device)
 
     labels = rows("labels")
     if labels is not None and not config.decoder_layers:
@@ -113,7 +113,7 @@ def batches(config: ModelConfig, sentences: Sequence[Sentence], *, largest: int 
     chosen: list[int] = []
     each = max(config.encoder_layers, config.decoder_layers) * config.n_heads
     for at in sorted(range(len(sentences)), key=longest):
-        if chosen and (len(chosen) + 1) * each * longest(at) ** 2 > largest:
+        if chosen and (config.pad_id is None or (len(chosen) + 1) * each * longest(at) ** 2 > largest):
             yield chosen
             chosen = []
         chosen.append(at)
