@@ -180,7 +180,7 @@ def _controls(page: str, run: Run) -> None:
     now, mine, key, folder = run.now, owners.controls(run), f"{page}_{run.name}", run.folder
     with st.container(horizontal=True, vertical_alignment="center"):
         badge = f":{COLOURS.get(now.state, 'gray')}-badge[{STATES[now.state]}]"
-        st.markdown(f"### {figures.markdown_text(run.name)} {badge}", width="content")
+        st.subheader(f"{figures.markdown_text(run.name)} {badge}", anchor=False, width="content")
         if now.under_way:
             st.button("Stop", icon=":material/stop:", key=f"{page}_stop", on_click=_do, disabled=not mine,
                       args=[page, partial(_stop, run.folder)], help="It saves first, and can be gone on with.")
