@@ -21,10 +21,7 @@ export default function () {
   const push = window.history.pushState.bind(window.history);
   window.history.pushState = (state, unused, url) => {
     const same = url && new URL(url, window.location.href).pathname === window.location.pathname;
-    if (same && window.headsUpHistory.fresh) {
-      window.headsUpHistory.fresh = false;
-      return window.history.replaceState(state, unused, url);
-    }
+    if (same && window.headsUpHistory.fresh) return window.history.replaceState(state, unused, url);
     window.headsUpHistory.fresh = !same;
     return push(state, unused, url);
   };
