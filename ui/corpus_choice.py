@@ -10,19 +10,18 @@ from transformer.data.corpora import LEARNS_FROM, LabelledCorpus, PairCorpus, Te
 from transformer.data.own import HOLDS, LARGEST_FILE
 from transformer.training.metrics import replace
 from ui.figures import markdown_text
-from ui.resources import home
+from ui.resources import home, serves_this_computer_alone
 
 KNOWN = {"eng-fra": "English and French sentences, 167,130 pairs", "tiny-shakespeare": "Shakespeare, 1.1 million "
          "characters", "speakers": "who says which passage in Shakespeare, ten classes"}
 DOWNLOAD = {"eng-fra": "3.4 MB", "tiny-shakespeare": "1.1 MB", "speakers": "1.1 MB"}
 BUILT_IN, UPLOAD, PATH = "Built in", "Upload", "A file on this computer"
-LOOPBACK = (None, "127.0.0.1", "localhost", "::1")
 
 
 def choose_corpus(prefix: str, task: str) -> str | None:
     """The name of a corpus that fits the task, or the path of a checked file; None where none has been chosen yet."""
     what, names, ending = LEARNS_FROM[task]
-    offered = [BUILT_IN, UPLOAD, *([PATH] if st.get_option("server.address") in LOOPBACK else [])]
+    offered = [BUILT_IN, UPLOAD, *([PATH] if serves_this_computer_alone() else [])]
     way = st.segmented_control("Corpus", offered, key=f"{prefix}_corpus_way", required=True, default=BUILT_IN,
                                help=f"This task learns from {what}.")
     if way == UPLOAD:

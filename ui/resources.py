@@ -33,6 +33,11 @@ def home() -> Path:
     return Path(os.environ.get("HEADSUP_HOME") or ROOT / "runs")
 
 
+def serves_this_computer_alone() -> bool:
+    """Whether nobody from another computer can be a visitor."""
+    return st.get_option("server.address") in (None, "127.0.0.1", "localhost", "::1")
+
+
 def entries() -> list[Entry]:
     """Every checkpoint at hand: those that come with the app, those kept of runs, uploaded and imported ones."""
     places = (ROOT / "checkpoints", home() / "checkpoints", home() / "uploads",

@@ -89,6 +89,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   root.header = header;
   for (const key of state.made.keys()) if (!(key in state.store)) state.made.delete(key);
   root.redraw = draw;
+  redrawWhenWider(root);
   legend();
   draw();
 
@@ -129,7 +130,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
       state.cursor = event.key === "Home" ? low : event.key === "End" ? high : Math.min(high, Math.max(low, at + (event.key === "ArrowLeft" ? -by : by)));
       root.redraw();
     };
-    new ResizeObserver(() => { if (root.clientWidth !== root.width) root.redraw?.(); }).observe(root);
   }
 
   function inMain(event) {
@@ -211,7 +211,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
 
   function draw() {
-    const { header } = root, runs = shownRuns(), width = root.width = Math.max(280, root.clientWidth), narrow = width < 640;
+    const { header } = root, runs = shownRuns(), width = Math.max(280, root.clientWidth), narrow = width < 640;
     const withPoints = runs.filter((run) => run.train.step?.length || run.held_out.step?.length);
     const nothing = new Column(), axisOf = (group) => group[state.axis] ?? nothing;
     const ends = withPoints.flatMap((run) => [run.train, run.held_out].map((group) => axisOf(group).at(-1))).filter(Number.isFinite);

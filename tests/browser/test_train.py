@@ -59,7 +59,7 @@ def corpus(tmp_path):
 
 def points(page):
     """How many points of the training loss the curves have drawn."""
-    return int(page.locator(".run-curves").get_attribute("data-points"))
+    return int(page.locator(".run-curves[data-points]").get_attribute("data-points"))
 
 
 def until(page, condition, *, seconds=100):

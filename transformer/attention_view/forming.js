@@ -324,12 +324,7 @@ function mountForming(root, data, send) {
   };
 
   root.redraw = draw;
-  root.observer ??= (() => {
-    const observer = new ResizeObserver(() => { if (root.clientWidth !== root.drawn) { root.drawn = root.clientWidth; root.redraw(); } });
-    observer.observe(root);
-    return observer;
-  })();
-  root.drawn = root.clientWidth;
+  redrawWhenWider(root);
   state.told ??= told();
   toolbar(); draw();
   if (missing() && message.answered >= state.sent) release(true); // a message was lost, or this is a new page

@@ -42,6 +42,16 @@ const resized = (canvas, width, height, zoom = 1) => {
   return context;
 };
 
+// Has root.redraw called when the page gives the view another width.
+const redrawWhenWider = (root) => {
+  root.observer ??= (() => {
+    const observer = new ResizeObserver(() => { if (root.clientWidth !== root.drawn) { root.drawn = root.clientWidth; root.redraw(); } });
+    observer.observe(root);
+    return observer;
+  })();
+  root.drawn = root.clientWidth;
+};
+
 const spot = (event, canvas) => {
   const box = canvas.getBoundingClientRect(), by = box.width / canvas.offsetWidth || 1;
   return [(event.clientX - box.left) / by, (event.clientY - box.top) / by];

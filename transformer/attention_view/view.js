@@ -312,12 +312,7 @@ function mount(root, data, send) {
   };
 
   root.redraw = draw;
-  root.observer ??= (() => {
-    const observer = new ResizeObserver(() => { if (root.clientWidth !== root.drawn) { root.drawn = root.clientWidth; root.redraw(); } });
-    observer.observe(root);
-    return observer;
-  })();
-  root.drawn = root.clientWidth;
+  redrawWhenWider(root);
   state.cursor = state.cursor && state.cursor[0] < info().queries.length && state.cursor[1] < info().keys.length ? state.cursor : null;
   draw();
 }

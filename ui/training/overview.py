@@ -5,6 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from transformer.training.launch import progress
 from transformer.training.runs import Run, describe, find
 from ui import figures, owners
 from ui.before import duration
@@ -24,7 +25,7 @@ def show_runs(page: str, *, dark: bool) -> None:
         return
     state, names = st.session_state, [folder.name for folder in folders]
     state[f"{page}_over"] = [name for name in state.get(f"{page}_over") or [] if name in names][:MOST_RUNS]
-    under_way = any(describe(folder).now.under_way for folder in folders[:MOST_SHOWN])
+    under_way = any(progress(folder).under_way for folder in folders[:MOST_SHOWN])
     st.fragment(_list, run_every=2 * pace() if under_way else None)(page, folders[:MOST_SHOWN])
     if len(folders) > MOST_SHOWN:
         st.caption(f"The newest {MOST_SHOWN} of {len(folders):,} runs.")
@@ -42,7 +43,7 @@ def show_runs(page: str, *, dark: bool) -> None:
     if not chosen:
         st.caption("Choose two or more runs to see their losses in one picture.")
         return
-    st.fragment(_curves, run_every=pace() if any(describe(one).now.under_way for one in chosen) else None)(
+    st.fragment(_curves, run_every=pace() if any(progress(one).under_way for one in chosen) else None)(
         page, chosen, dark)
 
 

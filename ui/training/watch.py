@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from transformer.checkpoint import CheckpointError
 from transformer.training import metrics
@@ -37,8 +38,6 @@ def find_run(name: str | None) -> Path | None:
 def pace() -> float:
     """Seconds between two looks: one, and more as more people watch, so that all together ask 25 times a second."""
     seen, now = watchers(), time.monotonic()
-    from streamlit.runtime.scriptrunner import get_script_run_ctx
-
     seen[get_script_run_ctx().session_id] = now
     for session in [session for session, at in list(seen.items()) if now - at > 30]:
         seen.pop(session, None)
