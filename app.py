@@ -57,6 +57,18 @@ page = st.navigation(
             icon=":material/model_training:",
             help="Train a model and watch its loss fall and its heads form.",
         ),
+        st.Page(
+            "pages/heads.py",
+            title="Heads",
+            icon=":material/troubleshoot:",
+            help="What every head does over many sentences, and what is lost without it.",
+        ),
+        st.Page(
+            "pages/checkpoints.py",
+            title="Checkpoints",
+            icon=":material/inventory_2:",
+            help="Open, inspect, try, compare and import checkpoints.",
+        ),
     ],
     position="top",
 )

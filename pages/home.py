@@ -49,6 +49,12 @@ PAGES = [
     ("train", "Train",
      "A task, a model and a device, and the loss falls while you watch, with samples, on a corpus of your own if you "
      "like; then every head is moved through the training with a slider. A run goes on when you close the page."),
+    ("heads", "Heads",
+     "What every head does over held-out text, beside the same model untrained; what is lost when one is switched off; "
+     "and what a single prediction is made of: the logit lens, direct effects, attribution."),
+    ("checkpoints", "Checkpoints",
+     "Any checkpoint opened: its card, tokenizer and every tensor, tried on its test set, compared with another or with "
+     "an earlier step; your own files and Hugging Face models brought in."),
 ]
 HEADLINE, LAYER, HEAD = "I like red wine.", 1, 3
 

@@ -1,0 +1,25 @@
+"""What heads do: roles over held-out text, heads switched off, and what a prediction is made of."""
+
+import streamlit as st
+
+from ui.address import Field, arrive_at, choice, leave_at
+from ui.heads.text import LONGEST
+from ui.stepper import choose_checkpoint
+
+PAGE = "heads"
+VIEWS = {"roles": "Roles", "switch": "Switch off", "lens": "Logit lens", "direct": "Direct effect",
+         "attribution": "Attribution"}
+FIELDS = {
+    "view": choice("roles", list(VIEWS)),
+    "text": Field(None, lambda value: value[:LONGEST], lambda value: value or None, long=True)}
+
+dark = st.context.theme.type == "dark"
+arrive_at(PAGE, FIELDS)
+state = st.session_state
+title, picker = st.columns([3, 1], vertical_alignment="bottom")
+title.title("Heads", anchor=False)
+with picker:
+    ckpt = choose_checkpoint(PAGE, lambda about: True)
+view = st.segmented_control("What to ask of the heads", list(VIEWS), format_func=VIEWS.get, key=f"{PAGE}_view",
+                            required=True, label_visibility="collapsed")
+leave_at(PAGE, FIELDS, checkpoint=ckpt.id)

@@ -1,0 +1,23 @@
+"""The text that a view of the page on heads is about."""
+
+import streamlit as st
+
+from transformer.checkpoint import Checkpoint
+
+LONGEST = 20_000
+EXAMPLES = {  # by the attention kinds of a model
+    ("encoder", "decoder", "cross"): ("An English sentence", "I like red wine."),
+    ("decoder",): ("How the text begins", "ROMEO:\nO, she doth teach"),
+    ("encoder",): ("A text", "Is she a Capulet?\nO dear account! my life is my foe's debt."),
+}
+
+
+def type_text(page: str, ckpt: Checkpoint) -> str:
+    """The box for a text that this model reads -> what stands in it, an example until somebody typed."""
+    state, key = st.session_state, f"{page}_text"
+    label, example = EXAMPLES[ckpt.config.kinds]
+    if state.get(key) is None:
+        state[key] = example
+    if ckpt.config.decoder_layers and ckpt.config.encoder_layers:
+        return st.text_input(label, key=key, placeholder="Type a sentence and press Enter")
+    return st.text_area(label, key=key, height=68, placeholder="Type a text and press Ctrl+Enter")
