@@ -53,8 +53,8 @@ PAGES = [
      "What every head does over held-out text, beside the same model untrained; what is lost when one is switched off; "
      "and what a single prediction is made of: the logit lens, direct effects, attribution."),
     ("checkpoints", "Checkpoints",
-     "Any checkpoint opened: its card, tokenizer and every tensor, tried on its test set, compared with another or with "
-     "an earlier step; your own files and Hugging Face models brought in."),
+     "Any checkpoint opened: its card, tokenizer and every tensor, tried on its test set, compared with another or an "
+     "earlier step; your own files and Hugging Face models brought in."),
 ]
 HEADLINE, LAYER, HEAD = "I like red wine.", 1, 3
 
