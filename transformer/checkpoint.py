@@ -13,7 +13,7 @@ from pathlib import Path
 import orjson
 import torch
 from pydantic import ValidationError
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.torch import load_model, save_model
 from torch import nn
 
@@ -21,13 +21,18 @@ from transformer import tokenizer as tokenizers
 from transformer.config import ModelConfig, TrainConfig
 from transformer.huggingface.tokenizers import HuggingFaceTokenizer, MarianTokenizer, read_bytes
 from transformer.model.models import Transformer
+from transformer.weights import Refused, check_tables, expected_tensors, is_shallow, lacks, read_header, shown
 
 FORMAT = 1
+LARGEST_JSON = 4_000_000  # bytes
 # Of both sides together, of what is read and of what is written, by the tokenizer's kind.
 TOKENIZER_FILES = {"huggingface": ("tokenizer.json", "source.json", "target.json"),
                    "marian": ("source.spm", "source.spm", "target.spm"),
                    None: ("tokenizer.model", "source.model", "target.model")}
 COPY = "copy the whole checkpoint folder again"
+# What pages compute with, where a checkpoint notes it.
+NOTED = {"step": int, "parameters": int, "train_pairs": int, "seconds": (int, float), "validation_loss": (int, float),
+         "corpus": str, "imported_from": str, "family": str, "metrics": dict}
 
 
 class CheckpointError(ValueError):
@@ -101,8 +106,7 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         yield new
         for path in new.rglob("*"):
             path.chmod(0o755 if path.is_dir() else 0o644)  # safetensors leaves its file to its owner alone
-        manifest = {str(p.relative_to(new)): _sha256(p) for p in sorted(new.rglob("*")) if p.is_file()}
-        (new / "manifest.json").write_bytes(orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
+        write_manifest(new)
         for path in [*(p for p in new.rglob("*") if p.is_file()), new]:
             handle = os.open(path, os.O_RDONLY)
             os.fsync(handle)
@@ -114,6 +118,13 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(new, ignore_errors=True)
+
+
+def write_manifest(folder: Path) -> None:
+    """List the sha256 of every file in the folder; to be written last."""
+    listed = {path.relative_to(folder).as_posix(): _sha256(path) for path in sorted(folder.rglob("*"))
+              if path.is_file() and path != folder / "manifest.json"}
+    (folder / "manifest.json").write_bytes(orjson.dumps(listed, option=orjson.OPT_INDENT_2))
 
 
 def recover(folder: Path) -> None:
@@ -153,6 +164,9 @@ def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | 
 
 def _read_json(path: Path) -> dict:
     try:
+        if (size := path.stat().st_size) > LARGEST_JSON:
+            raise CheckpointError(f"{path.parent.name}/{path.name} has {size:,} bytes, and at most {LARGEST_JSON:,} are "
+                                  f"read; {COPY}")
         value = orjson.loads(path.read_bytes())
     except FileNotFoundError:
         raise CheckpointError(f"{path.parent.name} has no {path.name}; {COPY}") from None
@@ -163,7 +177,34 @@ def _read_json(path: Path) -> dict:
                               "copy the checkpoint folder again") from None
     if not isinstance(value, dict):
         raise CheckpointError(f"{path.parent.name}/{path.name} should hold a JSON object; copy the folder again")
+    if not is_shallow(value):
+        raise CheckpointError(f"{path.parent.name}/{path.name} has lists in lists too deep for what it should hold; "
+                              "copy the folder again")
     return value
+
+
+def _noted(metadata: dict[str, str], names: set[str], folder: Path) -> dict[str, object]:
+    """What is known of a checkpoint, by the metadata of its weights. Raises CheckpointError for what pages could not
+    compute with."""
+    meta = {}
+    for key, text in metadata.items():
+        if text in names:  # safetensors notes its own format and tied tensors here too
+            continue
+        try:
+            meta[key] = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            raise CheckpointError(f"{folder.name}/model.safetensors notes {shown(key)!r}, which is not JSON; copy it "
+                                  "again") from None
+    numbers = meta.get("metrics") if isinstance(meta.get("metrics"), dict) else {}
+    wrong = [key for key, kind in NOTED.items() if meta.get(key) is not None
+             and (not isinstance(meta[key], kind) or isinstance(meta[key], bool))]
+    wrong += [key for key, value in meta.items() if not is_shallow(value)]
+    wrong += [key for key, value in numbers.items() if not isinstance(value, int | float | str | None)]
+    wrong += [key for key in ("n", "step") if type(numbers.get(key, 0)) is not int]
+    if wrong:
+        raise CheckpointError(f"{folder.name}/model.safetensors notes {shown(wrong[0])!r}, and not as what it should "
+                              "be; save the checkpoint again")
+    return meta
 
 
 def describe(folder: Path | str) -> Description:
@@ -174,38 +215,51 @@ def describe(folder: Path | str) -> Description:
     _read_json(folder / "manifest.json")
     config = _read_json(folder / "config.json")
     if config.get("format") != FORMAT:
-        raise CheckpointError(f"{folder.name} has format {config.get('format')}, this version reads format {FORMAT}; "
+        raise CheckpointError(f"{folder.name} has format {shown(config.get('format'))}, this version reads format {FORMAT}; "
                               "update Heads Up or save the checkpoint again")
     try:
         model = ModelConfig.model_validate(config.get("model"))
         train = TrainConfig.model_validate(config["train"]) if config.get("train") else None
     except ValidationError as error:
         first = error.errors()[0]
-        raise CheckpointError(f"{folder.name}/config.json: {'.'.join(map(str, first['loc']))} {first['msg']}") from None
+        raise CheckpointError(f"{folder.name}/config.json: {shown('.'.join(map(str, first['loc'])))} "
+                              f"{first['msg'].removeprefix('Value error, ')}") from None
+    tokenizer = config.get("tokenizer")
+    if tokenizer is not None and not (
+            isinstance(tokenizer, dict) and tokenizer.keys() == NO_TOKENIZER.keys()
+            and all(type(tokenizer[key]) is type(value) for key, value in NO_TOKENIZER.items())):
+        raise CheckpointError(f"{folder.name}/config.json: tokenizer should be null or have kind, standardise and "
+                              f"shared; {COPY}")
+    if not (folder / "model.safetensors").exists():
+        raise CheckpointError(f"{folder.name} has no model.safetensors; {COPY}")
     try:
-        with safe_open(str(folder / "model.safetensors"), "pt") as file:
-            names = {*file.keys(), "pt"}  # safetensors notes its own format and tied tensors here too
-            meta = {k: orjson.loads(v) for k, v in (file.metadata() or {}).items() if v not in names}
-    except FileNotFoundError:
-        raise CheckpointError(f"{folder.name} has no model.safetensors; {COPY}") from None
-    except (SafetensorError, orjson.JSONDecodeError, OSError) as error:
-        raise CheckpointError(f"{folder.name}/model.safetensors is damaged ({error}); copy it again") from None
+        found = read_header(folder / "model.safetensors")
+    except Refused as error:
+        raise CheckpointError(f"{folder.name}/{error}") from None
+    meta = _noted(found.metadata, {*found.tensors, "pt"}, folder)
     name = f"{folder.name}@{_sha256(folder / 'manifest.json')[:8]}"
-    return Description(folder, name, model, train, config.get("tokenizer"), meta)
+    return Description(folder, name, model, train, tokenizer, meta)
 
 
-def verify(folder: Path) -> None:
-    """Compare every file with the manifest. Raises CheckpointError naming the first that is missing or differs."""
+def verify(folder: Path, *, but: frozenset[str] = frozenset()) -> None:
+    """Compare every file, but some, with the manifest. Raises CheckpointError naming the first that is missing or
+    differs."""
     manifest = _read_json(folder / "manifest.json")
     for name in ("config.json", "model.safetensors"):
         if name not in manifest:
             raise CheckpointError(f"{folder.name}/manifest.json does not list {name}; {COPY}")
     for name, digest in manifest.items():
+        if name in but:
+            continue
         path = folder / name
-        if not path.resolve().is_relative_to(folder.resolve()):
+        try:
+            inside, there = path.resolve().is_relative_to(folder.resolve()), path.is_file()
+        except (OSError, ValueError):  # a name that no file can have
+            inside, there = True, False
+        if not inside:
             raise CheckpointError(f"{folder.name}/manifest.json names a file outside its folder; do not use it")
-        if not path.is_file():
-            raise CheckpointError(f"{folder.name} has no {name}; {COPY}")
+        if not there:
+            raise CheckpointError(f"{folder.name} has no {shown(name)}, which its manifest.json lists; {COPY}")
         if _sha256(path) != digest:
             raise CheckpointError(f"{folder.name}/{name} is damaged: it is not the file the manifest lists; {COPY}")
 
@@ -222,6 +276,7 @@ def load(folder: Path | str, *, device: str | torch.device = "cpu") -> Checkpoin
     """Open a checkpoint for looking at: eval mode, float32, no gradients. Raises CheckpointError if it is not whole."""
     described = describe(folder)
     folder = described.folder
+    check_weights(folder, described.config)
     verify(folder)
     model = Transformer(described.config)
     try:
@@ -231,13 +286,44 @@ def load(folder: Path | str, *, device: str | torch.device = "cpu") -> Checkpoin
         raise CheckpointError(f"{folder.name}: the weights do not fit config.json ({reason})") from None
     model = model.float().to(device).eval().requires_grad_(False)
     _lay_out(model)
+    return Checkpoint(described, model, *open_tokenizers(described))
+
+
+def check_weights(folder: Path, config: ModelConfig) -> None:
+    """Hold the header of a checkpoint's weights against its configuration, so that nothing is allocated for a model
+    that the file does not hold. Raises CheckpointError."""
     try:
-        return Checkpoint(described, model, *_tokenizers(folder, model.config, **(described.tokenizer or NO_TOKENIZER)))
-    except TypeError:
-        raise CheckpointError(f"{folder.name}/config.json: tokenizer should be null or have kind, standardise and "
-                              f"shared; {COPY}") from None
+        found = read_header(folder / "model.safetensors").tensors
+        if wrong := lacks(found, expected_tensors(config)):
+            raise CheckpointError(f"{folder.name}: the weights do not fit config.json ({wrong}); {COPY}")
+        check_tables(config, found)
+    except Refused as error:
+        raise CheckpointError(f"{folder.name}: {error}") from None
+
+
+def open_tokenizers(described: Description) -> tuple[tokenizers.Tokenizer, tokenizers.Tokenizer]:
+    """Of what a checkpoint writes, and of what it reads. Raises CheckpointError for one that is damaged, or that numbers
+    its pieces otherwise than the model."""
+    folder, config = described.folder, described.config
+    try:
+        target, source = _tokenizers(folder, config, **(described.tokenizer or NO_TOKENIZER))
+        for tokenizer, size in ((target, config.vocab_size), (source, config.src_vocab_size or config.vocab_size)):
+            _check_fit(tokenizer, config, size)
     except ValueError as error:
         raise CheckpointError(f"{folder.name}: {error}") from None
+    return target, source
+
+
+def _check_fit(tokenizer: tokenizers.Tokenizer, config: ModelConfig, size: int) -> None:
+    count = tokenizer.vocab_size
+    if count > size or (tokenizer.kind in tokenizers.KINDS and count < size):  # others may leave rows unused
+        raise ValueError(f"its tokenizer has {count:,} pieces and the model's vocabulary {size:,}; they do not belong "
+                         "together, so copy both from the same place")
+    for name in ("pad_id", "unk_id", "bos_id", "eos_id"):
+        ours, theirs = getattr(config, name), getattr(tokenizer, name)
+        if ours is not None and theirs != ours:
+            raise ValueError(f"{name} is {ours} in config.json and {theirs} in its tokenizer; they do not belong "
+                             "together, so copy both from the same place")
 
 
 def _tokenizers(folder: Path, config: ModelConfig, *, kind: str, standardise: bool,

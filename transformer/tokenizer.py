@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 import sentencepiece
 
 KINDS = ("unigram", "bpe", "char", "word")
+LARGEST_FILE = 64_000_000  # bytes; the largest vocabularies in use take a third of it
 _SPECIALS = 5  # <pad> <unk> <s> </s>, and the newline of a verbatim vocabulary
 
 # Sentencepiece drops training lines over 4,192 bytes without a word, and a character takes at most 4 bytes.
@@ -167,6 +168,8 @@ class IdsTokenizer:
 def load(path: Path, *, kind: str, standardise: bool = False) -> SentencePieceTokenizer:
     """Read a saved sentencepiece model; raises ValueError when it cannot be read or is damaged."""
     try:
+        if (size := path.stat().st_size) > LARGEST_FILE:
+            raise ValueError(f"the tokenizer {path} has {size:,} bytes, at most {LARGEST_FILE:,}; use a smaller one")
         model = path.read_bytes()
     except OSError as error:
         raise ValueError(f"the tokenizer {path} cannot be read ({error.strerror}); put the file back") from error

@@ -2,32 +2,17 @@
 
 import re
 from collections.abc import Mapping
-from math import prod
 from pathlib import Path
-from typing import NamedTuple
 
 import orjson
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-LARGEST_JSON, LARGEST_HEADER = 4_000_000, 4_000_000  # bytes; GPT-2 XL's header has 60,000
-BYTES = {"F32": 4, "F16": 2, "BF16": 2, "F64": 8}
-OTHERS = {"BOOL": 1, "U8": 1, "I8": 1, "I16": 2, "I32": 4, "I64": 8}  # buffers that older versions stored
+from transformer.weights import BYTES, Refused, Stored, is_shallow, read_header
+
+LARGEST_JSON = 4_000_000  # bytes
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt", "*.h5", "*.msgpack")
-
-
-class Refused(ValueError):
-    """A folder that is not imported; the message says why in one sentence."""
-
-
-class Stored(NamedTuple):
-    """A tensor in a file: what its header says."""
-
-    file: Path
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
 
 
 def read_json(path: Path) -> dict[str, object]:
@@ -45,53 +30,9 @@ def read_json(path: Path) -> dict[str, object]:
         raise Refused(f"{path.name} is not readable JSON ({error}); copy the folder again") from None
     if not isinstance(value, dict):
         raise Refused(f"{path.name} should hold a JSON object; copy the folder again")
+    if not is_shallow(value):
+        raise Refused(f"{path.name} has lists in lists too deep for what it should hold; copy the folder again")
     return value
-
-
-def header(path: Path) -> dict[str, Stored]:
-    """The tensors that a safetensors file says it has, all of the file accounted for. Raises Refused; allocates only
-    the header, which is bounded."""
-    broken = f"{path.name} is damaged or no safetensors file"
-    try:
-        size = path.stat().st_size
-        with open(path, "rb") as file:
-            length = int.from_bytes(file.read(8), "little")
-            if size < 8 or length > min(LARGEST_HEADER, size - 8):
-                raise Refused(f"{broken}: its header would have {length:,} bytes; copy it again")
-            about = orjson.loads(file.read(length))
-    except OSError as error:
-        raise Refused(f"{path.name} cannot be read ({error.strerror}); copy it again") from None
-    except orjson.JSONDecodeError:
-        raise Refused(f"{broken}: its header is not JSON; copy it again") from None
-    if not isinstance(about, dict):
-        raise Refused(f"{broken}: its header is no JSON object; copy it again")
-    about.pop("__metadata__", None)
-    found, spans = {}, []
-    for name, entry in about.items():
-        found[name], span = _stored(path, name, entry)
-        spans.append(span)
-    end = 0
-    for start, stop in sorted(spans):
-        if start != end:
-            raise Refused(f"{broken}: its tensors overlap or leave gaps; copy it again")
-        end = stop
-    if end != size - 8 - length:
-        raise Refused(f"{broken}: its header speaks of {end:,} bytes and it has {size - 8 - length:,}; copy it again")
-    return found
-
-
-def _stored(path: Path, name: str, entry: object) -> tuple[Stored, tuple[int, int]]:
-    """One entry of a header, with where its bytes start and stop."""
-    def whole(values: object) -> bool:
-        return isinstance(values, list) and all(type(value) is int and 0 <= value < 2**48 for value in values)
-
-    known = BYTES | OTHERS
-    if (isinstance(entry, dict) and entry.get("dtype") in known and whole(entry.get("shape"))
-            and whole(span := entry.get("data_offsets")) and len(span) == 2
-            and span[1] - span[0] == prod(entry["shape"]) * known[entry["dtype"]]):
-        return Stored(path, name, entry["dtype"], tuple(entry["shape"])), (span[0], span[1])
-    raise Refused(f"{path.name} is damaged or of a kind that is not read: the entry of {name[:60]!r} does not add up; "
-                  "copy it again")
 
 
 def tensors(folder: Path) -> dict[str, Stored]:
@@ -114,7 +55,7 @@ def tensors(folder: Path) -> dict[str, Stored]:
                 raise Refused(f"{folder.name} has its weights only as {pickles[0][:60]}, a format that can run code "
                               "when it is opened; ask for model.safetensors, or save it so with save_pretrained")
             raise Refused(f"{folder.name} has no {name}; copy the whole folder again")
-        more = header(folder / name)
+        more = read_header(folder / name).tensors
         if twice := found.keys() & more.keys():
             raise Refused(f"{min(twice)[:60]!r} is in two files of {folder.name}; copy the folder again")
         found |= more

@@ -18,6 +18,7 @@ from transformer.huggingface.families import Plan, gpt2, lacking, marian
 from transformer.huggingface.folder import Refused, fit, read, read_json, tensors
 from transformer.huggingface.vocabulary import tokenizers_of
 from transformer.model.models import Transformer
+from transformer.weights import Stored, check_tables
 
 FAMILIES = {"gpt2": gpt2, "bert": bert, "roberta": roberta, "distilbert": distilbert, "marian": marian}
 # Keys of config.json that ask for something our models lack, unless their value is one of these.
@@ -95,10 +96,9 @@ def plan_of(config: Mapping[str, object], names: Mapping[str, object]) -> Plan:
     return FAMILIES[kind](config, names)
 
 
-def _import(folder: Path, out: Path | None, *, ids: bool, origin: str) -> Path:
-    out = out or default_out(origin)
-    if out.exists() and not _was_imported(out):
-        raise Refused(f"{out} is there and was not imported; choose another place with --out")
+def examine(folder: Path) -> tuple[dict[str, object], dict[str, Stored], Plan]:
+    """What a folder's configuration says, the tensors that its headers name, and how they become ours. Reads JSON and
+    headers only. Raises Refused where they do not fit each other, or our models."""
     config = read_json(folder / "config.json")
     if (folder / "generation_config.json").exists():
         decides = ("eos_token_id", "decoder_start_token_id", "bad_words_ids", "suppress_tokens")
@@ -106,8 +106,21 @@ def _import(folder: Path, out: Path | None, *, ids: bool, origin: str) -> Path:
         config |= {key: generation[key] for key in decides if generation.get(key) is not None}
     found = {_today(name): stored for name, stored in tensors(folder).items()}
     plan = plan_of(config, found)
-    everything = {part.name: part.shape for part in (*plan.parts.values(), *plan.positions.values())}
-    fit(found, everything, spare=plan.spare, folder=folder.name)
+    fit(found, _everything(plan), spare=plan.spare, folder=folder.name)
+    check_tables(plan.config, found)
+    return config, found, plan
+
+
+def _everything(plan: Plan) -> dict[str, tuple[int, ...]]:
+    return {part.name: part.shape for part in (*plan.parts.values(), *plan.positions.values())}
+
+
+def _import(folder: Path, out: Path | None, *, ids: bool, origin: str) -> Path:
+    out = out or default_out(origin)
+    if out.exists() and not _was_imported(out):
+        raise Refused(f"{out} is there and was not imported; choose another place with --out")
+    config, found, plan = examine(folder)
+    everything = _everything(plan)
     tokenizer, source_tokenizer, settings, why_not = tokenizers_of(folder, config, plan.config, wanted=not ids)
     values = read(found, set(everything))
     ours, weights = _settle(plan, values)

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import orjson
 from transformer.tokenizer import Piece, SentencePieceTokenizer
 
 LARGEST = 64_000_000  # bytes of a tokenizer file; the largest vocabularies in use take a third of it
+MOST_PIECES = 1_000_000
 SURROGATES = re.compile("[\ud800-\udfff]")  # a browser can send them, UTF-8 cannot hold them
 
 
@@ -36,6 +37,22 @@ def read_object(content: bytes, name: str) -> dict:
     return value
 
 
+def spelled_size(about: Mapping[str, object], name: str = "tokenizer.json") -> int:
+    """One more than the largest id in a tokenizer.json. Raises ValueError for ids that no vocabulary has: the package
+    that runs it would take memory for all up to the largest."""
+    entries = about["added_tokens"] if isinstance(about.get("added_tokens"), list) else []
+    model = about["model"] if isinstance(about.get("model"), dict) else {}
+    vocabulary = model.get("vocab")
+    if not isinstance(vocabulary, dict | list):
+        raise ValueError(f"the tokenizer {name} has no vocabulary; copy it again")
+    ids = [*(vocabulary.values() if isinstance(vocabulary, dict) else range(len(vocabulary))),
+           *(entry.get("id") if isinstance(entry, dict) else None for entry in entries)]
+    if wrong := [id for id in ids if type(id) is not int or not 0 <= id < MOST_PIECES]:
+        raise ValueError(f"the tokenizer {name} gives a piece the id {str(wrong[0])[:40]}, and ids are whole numbers "
+                         f"from 0 to {MOST_PIECES:,}; copy it again")
+    return max(ids, default=-1) + 1
+
+
 @cache
 def _byte_of() -> dict[str, int]:
     """The character that byte-level BPE writes for each byte -> the byte. Radford et al. 2019, section 2.2."""
@@ -58,6 +75,7 @@ class HuggingFaceTokenizer:
         import tokenizers
 
         about = read_object(content, "tokenizer.json")
+        spelled_size(about)
         try:
             self._tokenizer = tokenizers.Tokenizer.from_str(content.decode())
             self._tokenizer.no_truncation()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from transformer.config import ModelConfig
 from transformer.huggingface.folder import Refused, read_json
-from transformer.huggingface.tokenizers import HuggingFaceTokenizer, MarianTokenizer, read_bytes, read_object
+from transformer.huggingface.tokenizers import HuggingFaceTokenizer, MarianTokenizer, read_bytes, read_object, spelled_size
 from transformer.tokenizer import Tokenizer
 
 # The classes of transformers that read a folder for us, by what tokenizer_config.json names without "Fast".
@@ -28,9 +28,13 @@ def tokenizers_of(folder: Path, config: Mapping[str, object], model: ModelConfig
     target, source, settings, why_not = read(folder, config, model)
     for tokenizer, size in ((target, model.vocab_size), (source, model.src_vocab_size or model.vocab_size)):
         if tokenizer is not None and tokenizer.vocab_size > size:
-            raise Refused(f"the tokenizer of {folder.name} has {tokenizer.vocab_size:,} pieces and the model {size:,}; "
-                          "they do not belong together (--ids imports without the tokenizer)")
+            raise _too_many(folder, tokenizer.vocab_size, size)
     return target, source, settings, why_not
+
+
+def _too_many(folder: Path, count: int, size: int) -> Refused:
+    return Refused(f"the tokenizer of {folder.name} has {count:,} pieces and the model {size:,}; they do not belong "
+                   "together (--ids imports without the tokenizer)")
 
 
 def _marian(folder: Path, config: Mapping[str, object], model: ModelConfig) -> Found:
@@ -48,6 +52,12 @@ def _marian(folder: Path, config: Mapping[str, object], model: ModelConfig) -> F
 def _one(folder: Path, config: Mapping[str, object], model: ModelConfig) -> Found:
     if not any((folder / name).is_file() for name in FILES):
         return None, None, {}, "there is none in the folder"
+    for name in ("vocab.json", "added_tokens.json", "tokenizer.json"):
+        if (folder / name).is_file():
+            about = read_object(read_bytes(folder / name), name)
+            count = spelled_size(about if name == "tokenizer.json" else {"model": {"vocab": about}}, name)
+            if count > model.vocab_size:
+                raise _too_many(folder, count, model.vocab_size)
     content, why_not = _content(folder, str(config.get("model_type")))
     if content is None:
         return None, None, {}, why_not
@@ -100,14 +110,7 @@ class _Kept:
 
     def __init__(self, content: bytes) -> None:
         self.content, self.digest = content, hashlib.sha256(content).hexdigest()
-        about = read_object(content, "tokenizer.json")
-        entries = about["added_tokens"] if isinstance(about.get("added_tokens"), list) else []
-        vocabulary = about["model"].get("vocab") if isinstance(about.get("model"), dict) else None
-        if not isinstance(vocabulary, dict | list):
-            raise Refused("tokenizer.json is not a tokenizer: it has no vocabulary; copy it again")
-        ids = [*(vocabulary.values() if isinstance(vocabulary, dict) else range(len(vocabulary))),
-               *(entry.get("id") for entry in entries if isinstance(entry, dict))]
-        self.vocab_size = max((id for id in ids if type(id) is int), default=-1) + 1
+        self.vocab_size = spelled_size(read_object(content, "tokenizer.json"))
 
     def save(self, path: Path) -> None:
         path.write_bytes(self.content)

@@ -1,0 +1,1 @@
+"""Checkpoints that other people send: looked through before anything of them is kept."""

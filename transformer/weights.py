@@ -1,0 +1,187 @@
+"""A safetensors file held against a configuration by its header alone, before anything that opens or allocates."""
+
+import json
+from collections.abc import Iterable, Mapping
+from math import prod
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import orjson
+import torch
+
+from transformer.config import ModelConfig
+from transformer.model.models import Transformer
+
+LARGEST_HEADER = 4_000_000  # bytes; GPT-2 XL's has 60,000
+MOST_TENSORS, MOST_AXES = 10_000, 8  # a model of 96 + 96 layers has 4,040 tensors
+LARGEST_METADATA = 1_000_000  # characters
+LARGEST_TABLE = 64_000_000  # bytes of sinusoids, which no file holds; more where the weights are more
+DEEPEST = 32  # levels of JSON in JSON
+BYTES = {"F32": 4, "F16": 2, "BF16": 2, "F64": 8}
+OTHERS = {"BOOL": 1, "U8": 1, "I8": 1, "I16": 2, "I32": 4, "I64": 8}  # buffers that older versions stored
+CHUNK = 4_000_000  # bytes read at once
+
+
+class Refused(ValueError):
+    """A file or folder that is not taken; the message says why in one sentence."""
+
+
+class Stored(NamedTuple):
+    """A tensor in a file: what its header says."""
+
+    file: Path
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    start: int  # of its bytes, in the file
+
+
+class Header(NamedTuple):
+    tensors: dict[str, Stored]
+    metadata: dict[str, str]
+
+
+def shown(text: object, *, longest: int = 80) -> str:
+    """What a file says, fit to stand in a sentence: short, on one line, without control characters."""
+    clean = "".join(char if char.isprintable() else "\ufffd" for char in str(text)[:longest + 1])
+    return clean if len(clean) <= longest else f"{clean[:longest - 1]}…"
+
+
+def is_shallow(value: object, deepest: int = DEEPEST) -> bool:
+    """Whether lists and objects lie at most so many levels inside each other."""
+    level = [value]
+    for _ in range(deepest + 1):
+        level = [inner for one in level if isinstance(one, dict | list)
+                 for inner in (one.values() if isinstance(one, dict) else one)]
+    return not level
+
+
+def read_header(path: Path) -> Header:
+    """What a safetensors file says it has, all of the file accounted for. Raises Refused; allocates only the header,
+    which is bounded."""
+    broken = f"{path.name} is damaged or no safetensors file"
+    try:
+        size = path.stat().st_size
+        with open(path, "rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            if size < 8 or length > min(LARGEST_HEADER, size - 8):
+                raise Refused(f"{broken}: its header would have {length:,} bytes; copy it again")
+            about = _header_object(file.read(length), broken)
+    except OSError as error:
+        raise Refused(f"{path.name} cannot be read ({error.strerror}); copy it again") from None
+    metadata = about.pop("__metadata__", None) or {}
+    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
+        raise Refused(f"{broken}: its metadata should be texts by name; copy it again")
+    if (characters := sum(len(name) + len(value) for name, value in metadata.items())) > LARGEST_METADATA:
+        raise Refused(f"{path.name} has {characters:,} characters of metadata, at most {LARGEST_METADATA:,}; save it "
+                      "again with less")
+    if len(about) > MOST_TENSORS:
+        raise Refused(f"{path.name} has {len(about):,} tensors, at most {MOST_TENSORS:,}; copy it again")
+    found, spans = {}, []
+    for name, entry in about.items():
+        found[name], span = _stored(path, name, entry, start=8 + length)
+        spans.append(span)
+    end = 0
+    for start, stop in sorted(spans):
+        if start != end:
+            raise Refused(f"{broken}: its tensors overlap or leave gaps; copy it again")
+        end = stop
+    if end != size - 8 - length:
+        raise Refused(f"{broken}: its header speaks of {end:,} bytes and it has {size - 8 - length:,}; copy it again")
+    return Header(found, metadata)
+
+
+def _header_object(content: bytes, broken: str) -> dict[str, object]:
+    def unlike(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise Refused(f"{broken}: its header has a name twice; copy it again")
+        return found
+
+    try:
+        orjson.loads(content)  # which is strict, and bounds how deep it goes
+        about = json.loads(content, object_pairs_hook=unlike)
+    except (orjson.JSONDecodeError, RecursionError):
+        raise Refused(f"{broken}: its header is not JSON; copy it again") from None
+    if not isinstance(about, dict):
+        raise Refused(f"{broken}: its header is no JSON object; copy it again")
+    return about
+
+
+def _stored(path: Path, name: str, entry: object, *, start: int) -> tuple[Stored, tuple[int, int]]:
+    """One entry of a header, with where its bytes start and stop after the header, which ends at `start`."""
+    def whole(values: object, most: int) -> bool:
+        return (isinstance(values, list) and len(values) <= most
+                and all(type(value) is int and 0 <= value < 2**48 for value in values))
+
+    known = BYTES | OTHERS
+    if (isinstance(entry, dict) and isinstance(entry.get("dtype"), str) and entry["dtype"] in known
+            and whole(entry.get("shape"), MOST_AXES) and whole(span := entry.get("data_offsets"), 2) and len(span) == 2
+            and span[1] - span[0] == prod(entry["shape"]) * known[entry["dtype"]]):
+        return Stored(path, name, entry["dtype"], tuple(entry["shape"]), start + span[0]), (span[0], span[1])
+    raise Refused(f"{path.name} is damaged or of a kind that is not read: the entry of {shown(name, longest=60)!r} does "
+                  "not add up; copy it again")
+
+
+def lacks(found: Mapping[str, Stored], expected: Iterable[tuple[set[str], tuple[int, ...]]]) -> str | None:
+    """The first of the expected tensors, each under exactly one of its names and with its shape, that headers do not
+    have so, or the first they have besides; None where they fit."""
+    left = dict(found)
+    for names, shape in expected:
+        there = sorted(names & left.keys())
+        if not there:
+            return f"there are no weights {min(names)}"
+        if len(there) > 1:
+            return f"{there[0]} and {there[1]} are one matrix, which is stored once"
+        stored = left.pop(there[0])
+        if stored.shape != shape:
+            return f"{there[0]} has the shape {stored.shape}, and should have {shape}"
+        if stored.dtype not in BYTES:
+            return f"{there[0]} is stored as {stored.dtype}, and {', '.join(BYTES)} are read"
+    return f"there is no place for its weights {shown(min(left))!r}" if left else None
+
+
+def expected_tensors(config: ModelConfig) -> list[tuple[set[str], tuple[int, ...]]]:
+    """The weights of the model of a configuration: the names of each, several where it is tied, and its shape. Nothing
+    is allocated."""
+    with torch.device("meta"):
+        weights = Transformer(config).state_dict(keep_vars=True)
+    groups: dict[int, tuple[set[str], tuple[int, ...]]] = {}
+    for name, weight in weights.items():
+        groups.setdefault(id(weight), (set(), tuple(weight.shape)))[0].add(name)
+    return list(groups.values())
+
+
+def check_tables(config: ModelConfig, found: Mapping[str, Stored]) -> None:
+    """Raises Refused where the sinusoids of a configuration would take more memory than all that the file holds."""
+    if config.positions == "sinusoidal":
+        size = 4 * config.max_len * config.d_model
+        most = max(LARGEST_TABLE, sum(prod(one.shape) * 4 for one in found.values()))
+        if size > most:
+            raise Refused(f"positions up to max_len {config.max_len:,} would take {size:,} bytes, more than the "
+                          f"weights; at most {most:,} are allowed, so lower max_len")
+
+
+def check_finite(found: Mapping[str, Stored]) -> None:
+    """Raises Refused for the first tensor with a number that is none in float32; reads a little at a time."""
+    for stored in sorted(found.values(), key=lambda one: (one.file, one.start)):
+        left, width = prod(stored.shape) * BYTES[stored.dtype], CHUNK
+        with open(stored.file, "rb") as file:
+            file.seek(stored.start)
+            while left:
+                chunk = file.read(min(left, width))
+                if not chunk:
+                    raise Refused(f"{stored.file.name} ends too early; copy it again")
+                left -= len(chunk)
+                if not _finite(chunk, stored.dtype):
+                    raise Refused(f"{stored.name} holds numbers that are not finite, so the model would compute "
+                                  "nothing; copy it again")
+
+
+def _finite(chunk: bytes, dtype: str) -> bool:
+    if dtype == "BF16":  # an exponent of ones
+        return not ((np.frombuffer(chunk, "<u2") & 0x7F80) == 0x7F80).any()
+    numbers = np.frombuffer(chunk, {"F32": "<f4", "F16": "<f2", "F64": "<f8"}[dtype])
+    most = np.finfo(np.float32).max
+    return bool(np.isfinite(numbers).all()) and (dtype != "F64" or bool((np.abs(numbers) <= most).all()))
