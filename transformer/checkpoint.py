@@ -21,7 +21,7 @@ from transformer import tokenizer as tokenizers
 from transformer.config import ModelConfig, TrainConfig
 from transformer.huggingface.tokenizers import HuggingFaceTokenizer, MarianTokenizer, read_bytes
 from transformer.model.models import Transformer
-from transformer.weights import Refused, check_tables, expected_tensors, is_shallow, lacks, read_header, shown
+from transformer.weights import Refused, check_tables, is_shallow, misfit, read_header, shown
 
 FORMAT = 1
 LARGEST_JSON = 4_000_000  # bytes
@@ -165,8 +165,8 @@ def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | 
 def _read_json(path: Path) -> dict:
     try:
         if (size := path.stat().st_size) > LARGEST_JSON:
-            raise CheckpointError(f"{path.parent.name}/{path.name} has {size:,} bytes, and at most {LARGEST_JSON:,} are "
-                                  f"read; {COPY}")
+            raise CheckpointError(f"{path.parent.name}/{path.name} has {size:,} bytes, and at most {LARGEST_JSON:,} "
+                                  f"are read; {COPY}")
         value = orjson.loads(path.read_bytes())
     except FileNotFoundError:
         raise CheckpointError(f"{path.parent.name} has no {path.name}; {COPY}") from None
@@ -181,6 +181,16 @@ def _read_json(path: Path) -> dict:
         raise CheckpointError(f"{path.parent.name}/{path.name} has lists in lists too deep for what it should hold; "
                               "copy the folder again")
     return value
+
+
+def _wrong(error: ValidationError) -> str:
+    """The first thing that is wrong with a configuration, in words."""
+    first = error.errors()[0]
+    where = shown(".".join(map(str, first["loc"])))
+    if first["type"] == "extra_forbidden":
+        return f"{where} is no setting that this version knows"
+    said = first["msg"].removeprefix("Value error, ")
+    return f"{where} is {shown(first['input'], longest=40)}, and the {said[0].lower()}{said[1:]}" if where else said
 
 
 def _noted(metadata: dict[str, str], names: set[str], folder: Path) -> dict[str, object]:
@@ -215,15 +225,13 @@ def describe(folder: Path | str) -> Description:
     _read_json(folder / "manifest.json")
     config = _read_json(folder / "config.json")
     if config.get("format") != FORMAT:
-        raise CheckpointError(f"{folder.name} has format {shown(config.get('format'))}, this version reads format {FORMAT}; "
-                              "update Heads Up or save the checkpoint again")
+        raise CheckpointError(f"{folder.name} has format {shown(config.get('format'))}, this version reads format "
+                              f"{FORMAT}; update Heads Up or save the checkpoint again")
     try:
         model = ModelConfig.model_validate(config.get("model"))
         train = TrainConfig.model_validate(config["train"]) if config.get("train") else None
     except ValidationError as error:
-        first = error.errors()[0]
-        raise CheckpointError(f"{folder.name}/config.json: {shown('.'.join(map(str, first['loc'])))} "
-                              f"{first['msg'].removeprefix('Value error, ')}") from None
+        raise CheckpointError(f"{folder.name}/config.json: {_wrong(error)}; {COPY}") from None
     tokenizer = config.get("tokenizer")
     if tokenizer is not None and not (
             isinstance(tokenizer, dict) and tokenizer.keys() == NO_TOKENIZER.keys()
@@ -294,7 +302,7 @@ def check_weights(folder: Path, config: ModelConfig) -> None:
     that the file does not hold. Raises CheckpointError."""
     try:
         found = read_header(folder / "model.safetensors").tensors
-        if wrong := lacks(found, expected_tensors(config)):
+        if wrong := misfit(found, config):
             raise CheckpointError(f"{folder.name}: the weights do not fit config.json ({wrong}); {COPY}")
         check_tables(config, found)
     except Refused as error:
@@ -302,8 +310,8 @@ def check_weights(folder: Path, config: ModelConfig) -> None:
 
 
 def open_tokenizers(described: Description) -> tuple[tokenizers.Tokenizer, tokenizers.Tokenizer]:
-    """Of what a checkpoint writes, and of what it reads. Raises CheckpointError for one that is damaged, or that numbers
-    its pieces otherwise than the model."""
+    """Of what a checkpoint writes, and of what it reads. Raises CheckpointError for one that is damaged, or that
+    numbers its pieces otherwise than the model."""
     folder, config = described.folder, described.config
     try:
         target, source = _tokenizers(folder, config, **(described.tokenizer or NO_TOKENIZER))

@@ -169,14 +169,15 @@ def load(path: Path, *, kind: str, standardise: bool = False) -> SentencePieceTo
     """Read a saved sentencepiece model; raises ValueError when it cannot be read or is damaged."""
     try:
         if (size := path.stat().st_size) > LARGEST_FILE:
-            raise ValueError(f"the tokenizer {path} has {size:,} bytes, at most {LARGEST_FILE:,}; use a smaller one")
+            raise ValueError(f"the tokenizer {path.name} has {size:,} bytes, at most {LARGEST_FILE:,}; use a smaller "
+                             "one")
         model = path.read_bytes()
     except OSError as error:
-        raise ValueError(f"the tokenizer {path} cannot be read ({error.strerror}); put the file back") from error
+        raise ValueError(f"the tokenizer {path.name} cannot be read ({error.strerror}); put the file back") from error
     try:
         return SentencePieceTokenizer(model, kind=kind, standardise=standardise)
     except ValueError as error:
-        raise ValueError(f"the tokenizer {path} cannot be used: {error}") from error
+        raise ValueError(f"the tokenizer {path.name} cannot be used: {error}") from error
 
 
 def train(

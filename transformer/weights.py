@@ -1,7 +1,8 @@
 """A safetensors file held against a configuration by its header alone, before anything that opens or allocates."""
 
+import functools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from math import prod
 from pathlib import Path
 from typing import NamedTuple
@@ -120,15 +121,19 @@ def _stored(path: Path, name: str, entry: object, *, start: int) -> tuple[Stored
             and whole(entry.get("shape"), MOST_AXES) and whole(span := entry.get("data_offsets"), 2) and len(span) == 2
             and span[1] - span[0] == prod(entry["shape"]) * known[entry["dtype"]]):
         return Stored(path, name, entry["dtype"], tuple(entry["shape"]), start + span[0]), (span[0], span[1])
-    raise Refused(f"{path.name} is damaged or of a kind that is not read: the entry of {shown(name, longest=60)!r} does "
-                  "not add up; copy it again")
+    raise Refused(f"{path.name} is damaged or of a kind that is not read: the entry of {shown(name, longest=60)!r} "
+                  "does not add up; copy it again")
 
 
-def lacks(found: Mapping[str, Stored], expected: Iterable[tuple[set[str], tuple[int, ...]]]) -> str | None:
-    """The first of the expected tensors, each under exactly one of its names and with its shape, that headers do not
-    have so, or the first they have besides; None where they fit."""
+def misfit(found: Mapping[str, Stored], config: ModelConfig) -> str | None:
+    """What of the weights that headers name is not what the model of a configuration has, each under exactly one of its
+    names and with its shape; None where all fits."""
+    for stack, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
+        there = {name.split(".")[2] for name in found if name.startswith(f"{stack}.layers.")}
+        if len(there) != layers:  # said before a model of so many is laid out
+            return f"there are weights of {len(there)} {stack} layers, and should be of {layers}"
     left = dict(found)
-    for names, shape in expected:
+    for names, shape in expected_tensors(config):
         there = sorted(names & left.keys())
         if not there:
             return f"there are no weights {min(names)}"
@@ -142,15 +147,16 @@ def lacks(found: Mapping[str, Stored], expected: Iterable[tuple[set[str], tuple[
     return f"there is no place for its weights {shown(min(left))!r}" if left else None
 
 
-def expected_tensors(config: ModelConfig) -> list[tuple[set[str], tuple[int, ...]]]:
+@functools.lru_cache(maxsize=32)
+def expected_tensors(config: ModelConfig) -> tuple[tuple[frozenset[str], tuple[int, ...]], ...]:
     """The weights of the model of a configuration: the names of each, several where it is tied, and its shape. Nothing
     is allocated."""
     with torch.device("meta"):
         weights = Transformer(config).state_dict(keep_vars=True)
-    groups: dict[int, tuple[set[str], tuple[int, ...]]] = {}
+    groups: dict[int, list[str]] = {}
     for name, weight in weights.items():
-        groups.setdefault(id(weight), (set(), tuple(weight.shape)))[0].add(name)
-    return list(groups.values())
+        groups.setdefault(id(weight), []).append(name)
+    return tuple((frozenset(names), tuple(weights[names[0]].shape)) for names in groups.values())
 
 
 def check_tables(config: ModelConfig, found: Mapping[str, Stored]) -> None:

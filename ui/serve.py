@@ -26,11 +26,16 @@ DEFAULT_PORT = 8501
 
 
 def preload() -> None:
-    """Import every module of `transformer` and `ui`, and draw once, which imports what drawing needs."""
+    """Import every module of `transformer` and `ui`; lay out a model and draw once, which imports what they need."""
     for name in ("transformer", "ui"):
         for module in pkgutil.walk_packages(importlib.import_module(name).__path__, f"{name}."):
             if module.name not in ("transformer.__main__", "ui.serve"):
                 importlib.import_module(module.name)
+
+    from transformer.config import ModelConfig
+    from transformer.weights import expected_tensors
+
+    expected_tensors(ModelConfig())  # whose first call takes a second, in which torch imports much of itself
 
     import altair
     import pandas

@@ -117,8 +117,9 @@ def edit_directory(content: bytes, luck: random.Random) -> bytes:
 
 MUTATIONS = [flip, flip, cut, leave_out, duplicate, splice, noise]
 JSON = [edit_json] * 7 + [swap_number] * 3
-MORE = {"safetensors": [edit_header] * 6, "zip": [edit_directory] * 8, "config": JSON, "manifest": JSON, "metrics": JSON,
-        "tokenizer": [], "tokenizer.json": JSON, "Hugging Face config": JSON, "Hugging Face safetensors": [edit_header] * 6}
+MORE = {"safetensors": [edit_header] * 6, "zip": [edit_directory] * 8, "config": JSON, "manifest": JSON,
+        "metrics": JSON, "tokenizer": [], "tokenizer.json": JSON, "Hugging Face config": JSON,
+        "Hugging Face safetensors": [edit_header] * 6}
 
 
 class Watch:
@@ -232,7 +233,8 @@ def main(sandbox: Path, count: int, kinds: list[str]) -> None:
             assert not watch.seen, watch.seen
         print(json.dumps({"kind": kind, "count": count, "accepted": accepted, "refused": count - accepted,
                           "sentences": len(refusals), "slowest": slowest[0], "slowest_said": slowest[1],
-                          "peak": max(0, status("VmHWM") - settled), "examples": sorted(refusals.values())}), flush=True)
+                          "peak": max(0, status("VmHWM") - settled), "examples": sorted(refusals.values())}),
+              flush=True)
 
 
 if __name__ == "__main__":

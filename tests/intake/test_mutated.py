@@ -12,6 +12,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 COUNT = 200
 OURS = ["safetensors", "zip", "config", "tokenizer", "manifest", "metrics"]
+measured = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(),
+                              reason="this system does not say how much memory is used")
 THEIRS = ["tokenizer.json", "Hugging Face config", "Hugging Face safetensors"]
 
 
@@ -37,13 +39,13 @@ def holds(found: dict[str, object]) -> None:
     assert found["peak"] < 400_000_000  # bytes
 
 
-@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="this system does not say how much memory is used")
+@measured
 def test_mutated_files_of_ours_are_taken_whole_or_refused(ours, tmp_path):
     for found in in_a_child(tmp_path, OURS):
         holds(found)
 
 
-@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="this system does not say how much memory is used")
+@measured
 def test_mutated_files_of_theirs_are_taken_whole_or_refused(theirs_with_tokenizer, tmp_path):
     shutil.rmtree(tmp_path / "decoder")
     for found in in_a_child(tmp_path, THEIRS):

@@ -7,7 +7,13 @@ from pathlib import Path
 
 from transformer.config import ModelConfig
 from transformer.huggingface.folder import Refused, read_json
-from transformer.huggingface.tokenizers import HuggingFaceTokenizer, MarianTokenizer, read_bytes, read_object, spelled_size
+from transformer.huggingface.tokenizers import (
+    HuggingFaceTokenizer,
+    MarianTokenizer,
+    read_bytes,
+    read_object,
+    spelled_size,
+)
 from transformer.tokenizer import Tokenizer
 
 # The classes of transformers that read a folder for us, by what tokenizer_config.json names without "Fast".

@@ -18,6 +18,8 @@ LARGEST_DIRECTORY = 1_000 * MOST_FILES  # bytes
 MOST_RATIO = 100  # unpacked to packed, of all files together; weights are about 1.1
 SMALL = 1_000_000  # bytes that need no ratio
 END, END_SIZE, LONGEST_COMMENT = b"PK\x05\x06", 22, 65_535
+SAVED = ("it is a file of torch.save, a pickle that can run code when it is opened; save the weights as "
+         "model.safetensors")
 AGAIN = "zip the checkpoint's folder again"
 
 
@@ -56,8 +58,7 @@ def read_archive(file: BinaryIO) -> list[Item]:
     for entry in entries:
         _check(entry)
     if any(re.fullmatch(r"(.*/)?data\.pkl", entry.filename) for entry in entries):
-        raise Refused("it is a file of torch.save, a pickle that can run code when it is opened; save the weights as "
-                      "model.safetensors")
+        raise Refused(SAVED)
     names = [same_name(entry.filename.removesuffix("/")) for entry in entries]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise Refused(f"the zip holds {shown(twice, longest=60)!r} twice; {AGAIN}")
@@ -67,8 +68,8 @@ def read_archive(file: BinaryIO) -> list[Item]:
         raise Refused(f"the zip would unpack to {total:,} bytes, at most {LARGEST:,}; send a smaller model, or import "
                       "it as a folder")
     if total > SMALL + MOST_RATIO * size:
-        raise Refused(f"the zip has {size:,} bytes and would unpack to {total:,}, more than {MOST_RATIO} times as many, "
-                      "which no weights do; do not use it")
+        raise Refused(f"the zip has {size:,} bytes and would unpack to {total:,}, more than {MOST_RATIO} times as "
+                      "many, which no weights do; do not use it")
     return [Item(entry.filename, entry.file_size, _opener(archive, entry)) for entry in entries if not entry.is_dir()]
 
 
@@ -80,6 +81,8 @@ def _directory(file: BinaryIO, size: int) -> int:
     """Where the list of files begins, read before it is: zipfile would read any length of it."""
     file.seek(max(0, size - END_SIZE - LONGEST_COMMENT))
     tail = file.read()
+    if b"/data.pkl" in tail:
+        raise Refused(SAVED)
     at = len(tail) - END_SIZE if tail[-END_SIZE:].startswith(END) else tail.rfind(END)
     if at < 0 or len(tail) - at < END_SIZE:
         raise Refused(f"the zip is damaged: it has no end; {AGAIN}")

@@ -118,8 +118,8 @@ def check_texts(folder: Path) -> None:
         with open(curve, "rb") as lines:
             for at, line in enumerate(lines, start=1):
                 if line.endswith(b"\n") and line.strip() and not _is_row(line):  # the last may be half written
-                    raise Refused(f"line {at:,} of metrics.jsonl is not a JSON object of numbers and texts; leave the file "
-                                  "out, or copy it again")
+                    raise Refused(f"line {at:,} of metrics.jsonl is not a JSON object of numbers and texts; leave the "
+                                  "file out, or copy it again")
 
 
 def _is_row(line: bytes) -> bool:

@@ -40,8 +40,8 @@ def take_in(sent: Sent | Sequence[tuple[str, Sent]], root: Path, *, name: str | 
     """Look through a zip, or files with their names, and return the new checkpoint's folder, right under root.
 
     name: what to call it, else what the zip is called; one that is there already is never replaced. ids: leave the
-    tokenizer of a Hugging Face folder out. watch: told which share has been unpacked. Raises ValueError in one sentence,
-    and then leaves nothing behind.
+    tokenizer of a Hugging Face folder out. watch: told which share has been unpacked. Raises ValueError in one
+    sentence, and then leaves nothing behind.
     """
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -58,8 +58,8 @@ def take_in(sent: Sent | Sequence[tuple[str, Sent]], root: Path, *, name: str | 
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise Refused(f"the zip is damaged ({shown(error)}); zip the checkpoint's folder again") from None
     except OSError as error:
-        raise Refused(f"the checkpoint cannot be kept here ({error.strerror or shown(error)}); make room, or tell whoever "
-                      "runs this server") from None
+        raise Refused(f"the checkpoint cannot be kept here ({error.strerror or shown(error)}); make room, or tell "
+                      "whoever runs this server") from None
     except MemoryError:
         raise Refused("the checkpoint needs more memory than there is here; send a smaller one") from None
 
@@ -191,7 +191,8 @@ def _copy(one: Kept, folder: Path, *, head: bool = False, watch: Watch = lambda 
                 break
             watch(out.tell())
         if out.tell() != one.item.size:
-            raise Refused(f"{one.name} is not as long as the {one.item.size:,} bytes that were announced; send it again")
+            raise Refused(f"{one.name} is not as long as the {one.item.size:,} bytes that were announced; send it "
+                          "again")
         out.flush()
         os.fsync(out.fileno())
 
@@ -231,12 +232,12 @@ def _try(folder: Path) -> None:
     except BaseException as error:  # a tokenizer's Rust panics with what is no Exception
         if isinstance(error, KeyboardInterrupt | SystemExit):
             raise
-        raise Refused(f"{folder.name} cannot be run ({type(error).__name__}: {shown(error)}); its configuration, weights "
-                      "and tokenizer do not belong together") from None
+        raise Refused(f"{folder.name} cannot be run ({type(error).__name__}: {shown(error)}); its configuration, "
+                      "weights and tokenizer do not belong together") from None
     for out in (reading.logits, reading.hidden, *reading.attentions.values()):
         if out is not None and not torch.isfinite(out).all():
-            raise Refused(f"what {folder.name} computes is not finite; its weights are damaged or too large, so copy them "
-                          "again")
+            raise Refused(f"what {folder.name} computes is not finite; its weights are damaged or too large, so copy "
+                          "them again")
 
 
 def _put(folder: Path, root: Path, name: str) -> Path:

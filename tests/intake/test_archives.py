@@ -1,0 +1,181 @@
+"""Zips that are made to do harm: refused by what their directory says, or by what comes out of them."""
+
+import io
+import shutil
+import stat
+import struct
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from transformer.intake.archive import MOST_FILES, read_archive
+from transformer.intake.taking import take_in
+
+CONFIG = b'{"format": 1}'
+
+
+def refusal(path, tmp_path) -> str:
+    """The sentence; nothing is written, not even beside the home."""
+    before = {one: one.stat().st_mtime_ns for one in tmp_path.rglob("*")}
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        take_in(path, tmp_path / "home")
+    assert not list((tmp_path / "home").iterdir())
+    (tmp_path / "home").rmdir()
+    assert {one: one.stat().st_mtime_ns for one in tmp_path.rglob("*")} == before
+    said = str(error.value)
+    assert said.isprintable()
+    return said
+
+
+def entry(name, **settings) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo("x")
+    info.filename, info.orig_filename = name, name
+    for field, value in settings.items():
+        setattr(info, field, value)
+    return info
+
+
+def zipped(path, *entries, **settings) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for info, content in entries:
+            archive.writestr(info, content, **settings)
+    return path
+
+
+@pytest.fixture
+def place(tmp_path) -> Path:
+    return tmp_path / "sent.zip"
+
+
+@pytest.mark.parametrize("name", [
+    "../config.json", "a/../../x", "/etc/passwd", "\\x", "a\\..\\x", "C:/x", "c:x", "./config.json", "a//b", "..", ".", " /x",
+    "a/ .. /b", "a\nb", "a\x1bb", "\u202ex", "x" * 201, "../x/"])
+def test_a_name_that_leads_outside_is_refused(place, tmp_path, name):
+    said = refusal(zipped(place, (entry("config.json"), CONFIG), (entry(name), b"")), tmp_path)
+    assert "which could be written outside its folder" in said
+
+
+def test_a_name_with_a_null_is_refused(place, tmp_path):
+    zipped(place, ("config.json", CONFIG), ("aXb", b""))
+    place.write_bytes(place.read_bytes().replace(b"aXb", b"a\0b"))
+    assert "could be written outside" in refusal(place, tmp_path)
+
+
+@pytest.mark.parametrize(("kind", "what"), [
+    (stat.S_IFLNK, "a link"), (stat.S_IFIFO, "no ordinary file"), (stat.S_IFCHR, "no ordinary file"),
+    (stat.S_IFSOCK, "no ordinary file"), (stat.S_IFDIR, "no ordinary file")])
+def test_links_and_devices_are_refused(place, tmp_path, kind, what):
+    info = entry("model.safetensors", external_attr=(kind | 0o777) << 16, create_system=3)
+    said = refusal(zipped(place, (entry("config.json"), CONFIG), (info, b"/etc/passwd")), tmp_path)
+    assert f"'model.safetensors' in the zip is {what}" in said
+
+
+@pytest.mark.parametrize("flag", [0x1, 0x40, 0x2000])
+def test_encrypted_files_are_refused(place, tmp_path, flag):
+    zipped(place, ("config.json", CONFIG))
+    content = bytearray(place.read_bytes())
+    for mark, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        struct.pack_into("<H", content, content.index(mark) + at, flag)
+    place.write_bytes(content)
+    assert "'config.json' in the zip is encrypted" in refusal(place, tmp_path)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_unusual_ways_of_packing_are_refused(place, tmp_path, method):
+    said = refusal(zipped(place, ("config.json", CONFIG), compress_type=method), tmp_path)
+    assert "packed in a way that is not read" in said
+
+
+@pytest.mark.parametrize("names", [
+    ["config.json"] * 2, ["a/config.json", "a/CONFIG.json"], ["é", "e\u0301"], ["a", "a/"]])
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_names_that_are_there_twice_are_refused(place, tmp_path, names):
+    assert "twice" in refusal(zipped(place, *[(entry(name), b"") for name in names]), tmp_path)
+
+
+def test_too_many_files_are_refused(place, tmp_path):
+    zipped(place, *[(f"{number}.txt", b"") for number in range(MOST_FILES + 1)])
+    assert f"holds {MOST_FILES + 1} files" in refusal(place, tmp_path)
+
+
+def test_a_directory_that_is_longer_than_it_says_is_refused_unread(place, tmp_path):
+    zipped(place, *[(f"{number:0150}.txt", b"") for number in range(3_000)])
+    content = bytearray(place.read_bytes())
+    struct.pack_into("<HH", content, len(content) - 14, 3, 3)  # so many files, it says
+    place.write_bytes(content)
+    assert "in a list of" in refusal(place, tmp_path)
+
+
+def test_a_bomb_is_refused_before_it_goes_off(place, tmp_path):
+    zipped(place, ("config.json", CONFIG), ("model.safetensors", bytes(300_000_000)))
+    assert "more than 100 times as many" in refusal(place, tmp_path)
+
+
+def test_more_than_is_ever_unpacked_is_refused(place, tmp_path):
+    zipped(place, ("config.json", CONFIG), ("model.safetensors", bytes(1_000)))
+    content = bytearray(place.read_bytes())
+    struct.pack_into("<L", content, content.rindex(b"PK\x01\x02") + 24, 4_000_000_000)
+    place.write_bytes(content)
+    assert "would unpack to 4,000,000,013 bytes, at most 2,000,000,000" in refusal(place, tmp_path)
+
+
+@pytest.mark.parametrize("said_size", [100, 900_000])
+def test_a_bomb_that_lies_about_its_size_does_not_go_off(place, tmp_path, said_size):
+    zipped(place, ("config.json", CONFIG), ("model.safetensors", b"{" + bytes(50_000_000)))
+    content = bytearray(place.read_bytes())
+    for mark, at in ((content.rindex(b"PK\x03\x04"), 22), (content.rindex(b"PK\x01\x02"), 24)):
+        struct.pack_into("<L", content, mark + at, said_size)
+    place.write_bytes(content)
+    (item,) = [item for item in read_archive(io.BytesIO(content)) if item.name == "model.safetensors"]
+    assert item.size == said_size
+    unpacked = io.BytesIO()
+    with item.open() as file, pytest.raises(zipfile.BadZipFile):
+        shutil.copyfileobj(file, unpacked, 100_000)
+    assert unpacked.tell() <= said_size
+    assert len(refusal(place, tmp_path)) > 20
+
+
+def test_files_that_share_bytes_are_refused(place, tmp_path):
+    """David Fifield's "A better zip bomb" (WOOT 2019) packs one kernel under many names."""
+    zipped(place, ("config.json", CONFIG), ("a", b"1" * 50), ("b", b"1" * 50))
+    content = bytearray(place.read_bytes())
+    places = [at for at in range(len(content)) if content[at:at + 4] == b"PK\x01\x02"]
+    first = struct.unpack_from("<L", content, places[1] + 42)[0]
+    struct.pack_into("<L", content, places[2] + 42, first)
+    place.write_bytes(content)
+    assert "overlap at 'b'" in refusal(place, tmp_path)
+
+
+def test_a_file_that_reaches_into_the_directory_is_refused(place, tmp_path):
+    zipped(place, ("config.json", CONFIG))
+    content = bytearray(place.read_bytes())
+    struct.pack_into("<L", content, content.index(b"PK\x01\x02") + 20, 1_000)
+    place.write_bytes(content)
+    assert "overlap with its list of files" in refusal(place, tmp_path)
+
+
+@pytest.mark.parametrize(("change", "says"), [
+    (lambda content: content[:-1], "damaged"), (lambda content: content[:30], "it has no end"),
+    (lambda content: content + b"x", "before or after it"), (lambda content: b"PKxx" + content, "before or after it"),
+    (lambda content: content[:4] + content[4:].replace(b"PK\x03\x04", b"PKxx"), "damaged at"),
+    (lambda content: content.replace(b"PK\x01\x02", b"PKxx"), "damaged (Bad magic"),
+    (lambda content: content.replace(b"config.json", b"konfig.json", 1), "is damaged (File name in directory"),
+    (lambda content: content[:-22] + b"PK\x06\x07" + bytes(16) + content[-22:], "zip64"),
+], ids=["cut", "cut early", "longer", "something before", "no file", "no directory", "two names", "zip64"])
+def test_a_damaged_zip_is_refused(place, tmp_path, change, says):
+    zipped(place, ("a.txt", b"a"), ("config.json", CONFIG))
+    place.write_bytes(change(place.read_bytes()))
+    assert says in refusal(place, tmp_path)
+
+
+def test_a_file_whose_content_is_not_what_was_packed_is_refused(place, tmp_path):
+    zipped(place, ("config.json", CONFIG), compress_type=zipfile.ZIP_STORED)
+    place.write_bytes(place.read_bytes().replace(CONFIG, b'{"format": 7}'))
+    assert "Bad CRC-32" in refusal(place, tmp_path)
+
+
+def test_an_empty_zip_and_a_file_that_is_none_are_refused(place, tmp_path):
+    assert "there is no config.json" in refusal(zipped(place), tmp_path)
+    place.write_bytes(b"hello")
+    assert "there is no config.json" in refusal(place, tmp_path)
