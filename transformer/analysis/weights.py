@@ -49,7 +49,7 @@ class Summary:
 def kept_tensors(about: Description) -> list[Kept]:
     """The tensors of a checkpoint's file in the model's order, read from its header."""
     with safe_open(str(about.folder / "model.safetensors"), "pt") as file:
-        kept = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118: no mapping
+        kept = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
         found = {name: (tuple(part.get_shape()), part.get_dtype()) for name, part in kept.items()}
         shared = {name: kept for name, kept in (file.metadata() or {}).items() if kept in found}
     with torch.device("meta"):
