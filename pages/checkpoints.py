@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from ui.address import Field, arrive_at, choice, leave_at
+from ui.address import Field, arrive_at, choice, leave_at, quiet, whole
 from ui.checkpoints.card import show_card, show_list
+from ui.checkpoints.compare import compare_fields, show_compare
 from ui.checkpoints.tokenizer import show_tokenizer, tokenizer_fields
 from ui.checkpoints.trial import show_trial, trial_fields
 from ui.checkpoints.weights import show_weights, weights_fields
@@ -12,9 +13,9 @@ from ui.stepper import choose_entry, open_entry
 PAGE = "checkpoints"
 VIEWS = {"card": "Card", "tokenizer": "Tokenizer", "weights": "Weights", "test": "Test set", "compare": "Compare",
          "add": "Add one"}
-HEAD = {name: Field(None, lambda value: value[:9], lambda value: None if value is None else str(value))
-        for name in ("kind", "layer", "head")}
-FIELDS = {"view": choice("card", list(VIEWS)), **tokenizer_fields(), **weights_fields(), **trial_fields(), **HEAD}
+HEAD = {"kind": quiet(Field(None)), "layer": quiet(whole(0, 0, 1_000)), "head": quiet(whole(0, 0, 1_000))}
+FIELDS = {"view": choice("card", list(VIEWS)), **tokenizer_fields(), **weights_fields(), **trial_fields(),
+          **compare_fields(), **HEAD}
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
@@ -34,4 +35,6 @@ elif view == "weights":
     show_weights(PAGE, open_entry(entry), dark=dark)
 elif view == "test":
     show_trial(PAGE, open_entry(entry))
+elif view == "compare":
+    show_compare(PAGE, entry, dark=dark)
 leave_at(PAGE, FIELDS, checkpoint=st.session_state.get(f"{PAGE}_checkpoint"))

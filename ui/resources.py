@@ -123,6 +123,15 @@ def _corpus(name: str, written: int = 0) -> PairCorpus | LabelledCorpus:
     return corpus(name)
 
 
+def corpus_of(about: Description) -> str | None:
+    """The corpus that a checkpoint says it was trained on; None where it does not say, and where an upload names a file
+    of this server, which others than its owner may be visiting."""
+    name = about.train and about.train.corpus
+    if name and is_own(name) and home() / "uploads" in about.folder.parents and not serves_this_computer_alone():
+        return None
+    return name
+
+
 def sentences(name: str) -> PairCorpus | None:
     """A corpus of sentence pairs if it is on this machine; a page never starts a download by itself."""
     if not is_own(name):

@@ -18,6 +18,7 @@ from transformer.model.models import Transformer
 
 BLOCKS = {"attention": "self-attention", "attention_norm": "norms", "cross": "cross-attention", "cross_norm": "norms",
           "feed_forward": "feed-forward", "feed_forward_norm": "norms"}
+STACKS = ("embeddings", "encoder", "decoder", "output")
 MOST_BARS = 80  # of a histogram
 
 
@@ -54,15 +55,20 @@ def kept_tensors(about: Description) -> list[Kept]:
         shared = {name: kept for name, kept in (file.metadata() or {}).items() if kept in found}
     with torch.device("meta"):
         order = {name: at for at, name in enumerate(Transformer(about.config).state_dict())}
-    return [Kept(name, *found[name], tuple(sorted(other for other, kept in shared.items() if kept == name)))
-            for name in sorted(found, key=lambda name: (order.get(name, len(order)), name))]
+    every = [Kept(name, *found[name], tuple(sorted(other for other, kept in shared.items() if kept == name)))
+             for name in found]
+    return sorted(every, key=lambda one: (min(order.get(name, len(order)) for name in (one.name, *one.shared)),
+                                          one.name))
 
 
-def block_of(name: str) -> tuple[str, int | None, str]:
-    """Where a tensor belongs: ("encoder", 2, "feed-forward"), ("embeddings", None, "tokens"), ("output", None, "")."""
+def block_of(tensor: Kept) -> tuple[str, int | None, str]:
+    """Where a tensor belongs: ("encoder", 2, "feed-forward"), ("embeddings", None, "target tokens"), ("output", None,
+    "output"); one that is embedding and output too is an embedding."""
+    name = next((name for name in (tensor.name, *tensor.shared) if "embedding" in name), tensor.name)
     first, *rest = name.split(".")
     if first.endswith("_embedding"):
-        return "embeddings", None, " ".join([{"src": "source", "tgt": "target"}[first[:3]], rest[0]])
+        side = "" if tensor.shared else {"src": "source ", "tgt": "target "}[first[:3]]
+        return "embeddings", None, f"{side}{rest[0]}"
     if rest and rest[0] == "layers":
         return first, int(rest[1]), BLOCKS[rest[2]]
     if first in ("encoder", "decoder"):
@@ -74,9 +80,9 @@ def parameters_by_block(kept: Sequence[Kept]) -> dict[tuple[str, int | None, str
     """Parameters of each block, in the model's order; a matrix with several uses counts once."""
     counts: dict[tuple[str, int | None, str], int] = {}
     for tensor in kept:
-        block = block_of(tensor.name)
+        block = block_of(tensor)
         counts[block] = counts.get(block, 0) + tensor.count
-    return counts
+    return dict(sorted(counts.items(), key=lambda item: STACKS.index(item[0][0])))
 
 
 @torch.no_grad()

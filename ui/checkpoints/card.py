@@ -126,8 +126,8 @@ def _show_parameters(page: str, about: Description, *, dark: bool) -> None:
     counts = parameters_by_block(kept_tensors(about))
     total = sum(counts.values())
     parts: dict[str, int] = {}
-    for (stack, layer, _), count in counts.items():
-        name = stack if layer is None else f"{stack} layer {layer}"
+    for (stack, layer, what), count in counts.items():
+        name = f"{stack} layer {layer}" if layer is not None else f"{stack} norm" if "norm" in what else stack
         parts[name] = parts.get(name, 0) + count
     shown = {name: f"{count:,} ({count / total:.1%})" for name, count in parts.items()}
     st.vega_lite_chart(figures.amount_bars(parts, shown=shown, title=f"{total:,} parameters", source=origin_of(about),

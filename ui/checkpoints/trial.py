@@ -12,6 +12,7 @@ from transformer.held_out import held_out
 from ui import figures
 from ui.address import Field, quiet, switch, whole
 from ui.head_choice import origin
+from ui.resources import corpus_of
 
 COUNT, LAST_DRAW = 50, 9_999
 SPLITS = {("decoder",): "validation"}  # the other kinds have a test split
@@ -24,16 +25,16 @@ def trial_fields() -> dict[str, Field]:
 
 def show_trial(page: str, ckpt: Checkpoint) -> None:
     """The sentences, once they have been tried, and the one chosen among them."""
-    name = ckpt.meta.get("corpus") or (ckpt.description.train and ckpt.description.train.corpus)
-    if ckpt.description.train is None:
+    name = corpus_of(ckpt.description)
+    if name is None:
         st.info("This checkpoint does not say what it was trained on, so there is no test set to try it on. Open it "
                 "above on a page that takes your own text.")
         return
     if ckpt.config.head:
         st.info("This encoder has no classes and writes nothing, so there is nothing to be right or wrong about.")
         return
-    if not at_hand(ckpt.description.train.corpus):
-        _offer_download(page, str(name))
+    if not at_hand(name):
+        _offer_download(page, name)
         return
     state = st.session_state
     with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -62,8 +62,8 @@ def _show_tensor(page: str, ckpt: Checkpoint, tensor: Kept, *, dark: bool) -> No
         st.vega_lite_chart(figures.tensor_histogram(counts.tolist(), edges.tolist(), title=tensor.name,
                                                     source=origin(ckpt), dark=dark),
                            key=f"{page}_histogram", alt=figures.describe_histogram(counts.tolist(), edges.tolist()))
-        near = float((values.abs() < 1e-6).float().mean())
-        st.caption(f"{near:.1%} of the elements are 0 or within a millionth of it.")
+        if near := float((values.abs() < 1e-6).float().mean()):
+            st.caption(f"{near:.1%} of the elements are 0 or within a millionth of it.")
     with right:
         if not st.toggle("Show it as a picture", key=f"{page}_picture",
                          help="The matrix itself, in colours from below zero to above"):

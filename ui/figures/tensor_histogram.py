@@ -13,7 +13,7 @@ def tensor_histogram(counts: Sequence[int], edges: Sequence[float], *, title: st
     values = [{"from": float(low), "to": float(high), "count": int(count)}
               for count, low, high in zip(counts, edges[:-1], edges[1:], strict=True)]
     return {
-        "data": {"values": values}, "height": 240, "padding": {"left": 4, "right": 16, "top": 32, "bottom": 4},
+        "data": {"values": values}, "height": 300, "padding": {"left": 4, "right": 16, "top": 32, "bottom": 4},
         "title": {"text": title, "subtitle": source, "anchor": "start", "fontSize": 17, "subtitleFontSize": NOTE,
                   "subtitleColor": INK[dark] or MUTED},
         "mark": {"type": "bar", "color": BAR, "binSpacing": 0},
