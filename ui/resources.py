@@ -10,7 +10,7 @@ import streamlit as st
 import torch
 
 from transformer.analysis.masks import Learned, learn_digits
-from transformer.analysis.weights import Circuits, Summary, summarise
+from transformer.analysis.weights import Change, Circuits, Summary, compare_weights, summarise
 from transformer.analysis.weights import circuits as head_circuits
 from transformer.checkpoint import Checkpoint, CheckpointError, Description, describe, find, load, snapshots
 from transformer.data.corpora import LabelledCorpus, PairCorpus, at_hand, corpus
@@ -105,6 +105,12 @@ def watchers() -> dict[str, float]:
 def summaries(folder: Path, id: str) -> dict[str, Summary]:
     """Each tensor of a checkpoint in a few numbers, under every name it has."""
     return {name: summarise(tensor) for name, tensor in opened(folder, id).model.state_dict().items()}
+
+
+@st.cache_resource(max_entries=16, show_spinner="Comparing every tensor…")
+def weight_changes(ids: tuple[str, str], _one: Checkpoint, _other: Checkpoint) -> tuple[list[Change], list[str]]:
+    """What changed in each tensor, by the two checkpoints' ids."""
+    return compare_weights(_one, _other)
 
 
 @st.cache_resource(max_entries=32, show_spinner="Taking the heads apart…")

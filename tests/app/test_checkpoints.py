@@ -156,7 +156,8 @@ def test_without_the_corpus_a_download_is_offered_and_none_is_begun(visit, monke
 def test_a_checkpoint_without_a_corpus_says_so(visit, home, writer, tiny_tokenizer):
     save(home / "uploads" / "mine", writer.model, tokenizer=tiny_tokenizer)
     at = visit(PAGE, view="test", checkpoint=describe(home / "uploads" / "mine").id)
-    assert any("does not say what it was trained on" in info.value for info in at.info)
+    assert "does not say what it was trained on" in at.selectbox(key=f"{PAGE}_corpus").label
+    assert not at.dataframe and not at.error
 
 
 def test_an_upload_cannot_have_a_file_of_the_server_read(visit, home, writer, tiny_tokenizer, tmp_path, monkeypatch):

@@ -4,7 +4,6 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis.difference import QualityChange, attention_distance, compare_quality, untrained_twin
-from transformer.analysis.weights import compare_weights
 from transformer.checkpoint import Checkpoint
 from transformer.held_out import held_out
 from transformer.reading import Reading, attend
@@ -15,7 +14,7 @@ from ui.checkpoints.card import quality, shape, task
 from ui.compare import overlap
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.heads.text import EXAMPLES, LONGEST
-from ui.resources import Entry, corpus_of
+from ui.resources import Entry, corpus_of, weight_changes
 from ui.stepper import choose_entry, open_entry
 
 AGAINST = {"step": "Another, or a step", "untrained": "Itself untrained"}
@@ -74,7 +73,7 @@ def _untrained(page: str, one: Checkpoint) -> Checkpoint:
 
 def _show_weights(page: str, one: Checkpoint, other: Checkpoint, *, dark: bool) -> None:
     st.subheader("Weights", anchor=False)
-    changes, unlike = compare_weights(one, other)
+    changes, unlike = weight_changes((one.id, other.id), one, other)
     if not changes:
         st.info("No tensor of one has the name and shape of one of the other: they cannot be held against each other.")
     else:
@@ -126,7 +125,7 @@ def _show_quality(page: str, one: Checkpoint, other: Checkpoint) -> None:
     known = state.get(f"{page}_quality")
     if known is None or known[0] != key:
         if not st.button(f"Measure both on {SENTENCES} held-out sentences", key=f"{page}_measure",
-                         help="A few seconds each for the models that come with the app"):
+                         help="Seconds for the models that come with the app; an untrained one hardly ever ends a sentence, and takes longer"):
             return
         bar = st.progress(0.0, "Measuring both…")
         try:

@@ -15,6 +15,7 @@ from ui.head_choice import origin
 from ui.resources import corpus_of
 
 COUNT, LAST_DRAW = 50, 9_999
+OTHERS = {("encoder", "decoder", "cross"): "eng-fra", ("decoder",): "tiny-shakespeare"}  # where it does not say which
 SPLITS = {("decoder",): "validation"}  # the other kinds have a test split
 
 
@@ -25,13 +26,11 @@ def trial_fields() -> dict[str, Field]:
 
 def show_trial(page: str, ckpt: Checkpoint) -> None:
     """The sentences, once they have been tried, and the one chosen among them."""
-    name = corpus_of(ckpt.description)
-    if name is None:
-        st.info("This checkpoint does not say what it was trained on, so there is no test set to try it on. Open it "
-                "above on a page that takes your own text.")
-        return
     if ckpt.config.head:
         st.info("This encoder has no classes and writes nothing, so there is nothing to be right or wrong about.")
+        return
+    name = corpus_of(ckpt.description) or _choose_corpus(page, ckpt)
+    if name is None:
         return
     if not at_hand(name):
         _offer_download(page, name)
@@ -41,21 +40,36 @@ def show_trial(page: str, ckpt: Checkpoint) -> None:
         st.number_input("Draw", 0, LAST_DRAW, step=1, key=f"{page}_draw", width=160,
                         help="Another number draws another fifty; the same one the same fifty.")
         st.toggle("Worst first", key=f"{page}_worst")
-    tried = _tried(page, ckpt, state[f"{page}_draw"])
+    tried = _tried(page, ckpt, name, state[f"{page}_draw"])
     if tried is None:
         return
-    _show_all(page, ckpt, tried)
+    _show_all(page, ckpt, name, tried)
 
 
-def _tried(page: str, ckpt: Checkpoint, draw: int) -> list[Tried] | None:
+def _choose_corpus(page: str, ckpt: Checkpoint) -> str | None:
+    """A corpus for a checkpoint that does not say what it was trained on, of the kind that it reads."""
+    known = OTHERS.get(ckpt.config.kinds)
+    if known is None:
+        st.info("This checkpoint does not say what it was trained on, so there is no test set to try it on. Open it in "
+                "Classify, which takes your own text.")
+        return None
+    chosen = st.selectbox("This checkpoint does not say what it was trained on. Try it on", [None, known],
+                          format_func=lambda name: name or "choose a corpus", key=f"{page}_corpus")
+    if chosen:
+        st.caption(f"What it was trained on is not known, so it may have seen these texts, or another language than "
+                   f"those of {known}.")
+    return chosen
+
+
+def _tried(page: str, ckpt: Checkpoint, name: str, draw: int) -> list[Tried] | None:
     """The results for this draw, made where there are none yet; None, said on the page, where that fails."""
-    key = (ckpt.id, draw)
+    key = (ckpt.id, name, draw)
     known = st.session_state.get(f"{page}_tried")
     if known and known[0] == key:
         return known[1]
     bar = st.progress(0.0, "Trying it on fifty sentences that it was not trained on…")
     try:
-        sentences = held_out(ckpt, limit=COUNT, seed=draw)
+        sentences = held_out(ckpt, limit=COUNT, seed=draw, name=name)
         found = try_sentences(ckpt, sentences, watch=lambda done, of: bar.progress(min(1.0, done / of)))
     except ValueError as error:
         st.error(figures.markdown_text(str(error)))
@@ -81,7 +95,7 @@ def _offer_download(page: str, name: str) -> None:
             st.error(figures.markdown_text(str(error)))
 
 
-def _show_all(page: str, ckpt: Checkpoint, tried: list[Tried]) -> None:
+def _show_all(page: str, ckpt: Checkpoint, name: str, tried: list[Tried]) -> None:
     state = st.session_state
     order = sorted(range(len(tried)), key=lambda at: _badness(tried[at])) if state[f"{page}_worst"] else range(
         len(tried))
@@ -91,7 +105,7 @@ def _show_all(page: str, ckpt: Checkpoint, tried: list[Tried]) -> None:
                                                           f"{state[f'{page}_worst']}",
                          column_config={name: st.column_config.NumberColumn(format=form) for name, form in (
                              ("chrF", "%.1f"), ("nats", "%.3f"), ("probability", "%.3f"))})
-    st.caption(_said(ckpt, tried) + f" {origin(ckpt)}")
+    st.caption(_said(ckpt, name, tried) + f" {origin(ckpt)}")
     chosen = event["selection"]["rows"]
     if not chosen:
         st.caption("Click the box before a row for the whole of it and the way to its attention; click a heading to "
@@ -120,9 +134,9 @@ def _columns(ckpt: Checkpoint, rows: list[Tried]) -> dict[str, list]:
             "said": [one.output for one in rows], "text": [one.text for one in rows]}
 
 
-def _said(ckpt: Checkpoint, tried: list[Tried]) -> str:
+def _said(ckpt: Checkpoint, name: str, tried: list[Tried]) -> str:
     split = SPLITS.get(ckpt.config.kinds, "test")
-    of = f"{len(tried)} drawn from the {split} split of {Path(ckpt.description.train.corpus).name}"
+    of = f"{len(tried)} drawn from the {split} split of {Path(name).name}"
     losses = [one.loss for one in tried if one.loss is not None]
     mean = f"{sum(losses) / len(losses):.3f}" if losses else "unknown"
     if ckpt.config.kinds == ("decoder",):
