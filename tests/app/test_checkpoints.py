@@ -1,5 +1,8 @@
 """The page of checkpoints: what is listed and shown is what the files and the models say."""
 
+import io
+import zipfile
+
 import numpy as np
 import pytest
 import torch
@@ -12,6 +15,7 @@ from transformer.analysis.sample import translation
 from transformer.checkpoint import describe, save, snapshots
 from transformer.config import TrainConfig
 from transformer.data.corpora import PairCorpus
+from ui.checkpoints.card import _zipped
 from ui.checkpoints.weights import effective_rank
 
 from .conftest import ROOT, SENTENCES, run
@@ -223,3 +227,11 @@ def test_tokenizers_that_differ_leave_no_difference_cell_by_cell(visit, home, ti
                text="go on a bit")
     assert not at.error
     assert "is only in" in "".join(text.value for text in at.text)
+
+
+def test_a_checkpoint_is_downloaded_whole(tmp_path):
+    folder = ROOT / "checkpoints" / "write"
+    with zipfile.ZipFile(io.BytesIO(_zipped(folder))) as file:
+        file.extractall(tmp_path)
+    assert describe(tmp_path / "write").id == describe(folder).id
+    transformer.load(tmp_path / "write")

@@ -1,9 +1,13 @@
 """Every checkpoint in a line, and of the chosen one the card, settings, parameters and training curve."""
 
+import io
 import re
+import zipfile
 from datetime import date
+from functools import partial
 from pathlib import Path
 
+import orjson
 import streamlit as st
 
 from transformer.analysis.weights import kept_tensors, parameters_by_block
@@ -18,6 +22,7 @@ from ui.run_curves import REFERENCES, show_curves
 TASKS = {("encoder", "decoder", "cross"): ("translates", "translate"), ("decoder",): ("writes", "write"),
          ("encoder",): ("classifies", "classify")}
 LONGEST_CARD = 200_000  # characters
+LARGEST_ZIP = 200_000_000  # bytes of weights
 
 
 def task(config: ModelConfig) -> str:
@@ -81,18 +86,24 @@ def whence(folder: Path) -> str:
 def show_card(page: str, entry: Entry, *, dark: bool) -> None:
     """All that a checkpoint's folder says of itself."""
     about = entry.about
+    st.markdown("**Open it in**")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for name, label in ((TASKS[about.config.kinds][1], TASKS[about.config.kinds][1].capitalize()),
+                            ("heads", "Heads"), ("positions", "Positions")):
+            st.page_link(f"pages/{name}.py", label=label, query_params={"checkpoint": about.id},
+                         icon=":material/arrow_forward:")
+        size = (about.folder / "model.safetensors").stat().st_size
+        st.download_button("Download as zip", partial(_zipped, about.folder), f"{about.id.partition('@')[0]}.zip",
+                           "application/zip", key=f"{page}_zip", icon=":material/download:", on_click="ignore",
+                           disabled=size > LARGEST_ZIP,
+                           help="The whole folder, which Add one reads on another machine." if size <= LARGEST_ZIP else
+                           f"{size:,} bytes are too many to send from memory: copy the folder {about.folder.name}.")
     left, right = st.columns(2, gap="large")
     with left:
         _show_facts(about)
         _show_parameters(page, about, dark=dark)
     with right:
         _show_curve(page, about, dark=dark)
-    st.subheader("Open it in", anchor=False)
-    with st.container(horizontal=True):
-        for name, label in ((TASKS[about.config.kinds][1], TASKS[about.config.kinds][1].capitalize()),
-                            ("heads", "Heads"), ("positions", "Positions")):
-            st.page_link(f"pages/{name}.py", label=label, query_params={"checkpoint": about.id},
-                         icon=":material/arrow_forward:")
     with st.expander("The model card", key=f"{page}_readme"):
         _show_readme(about.folder)
     with st.expander("Every setting", key=f"{page}_config"):
@@ -100,6 +111,15 @@ def show_card(page: str, entry: Entry, *, dark: bool) -> None:
                  "train": about.train.model_dump(mode="json") if about.train else None}, expanded=True)
     with st.expander("What its weights file says", key=f"{page}_meta"):
         st.json(about.meta, expanded=True)
+
+
+def _zipped(folder: Path) -> bytes:
+    """All that the manifest lists, under the folder's name; weights hardly shrink, and are stored as they are."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as file:
+        for name in ["manifest.json", *orjson.loads((folder / "manifest.json").read_bytes())]:
+            file.write(folder / name, f"{folder.name}/{name}")
+    return buffer.getvalue()
 
 
 def _show_facts(about: Description) -> None:

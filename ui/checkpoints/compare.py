@@ -125,7 +125,8 @@ def _show_quality(page: str, one: Checkpoint, other: Checkpoint) -> None:
     known = state.get(f"{page}_quality")
     if known is None or known[0] != key:
         if not st.button(f"Measure both on {SENTENCES} held-out sentences", key=f"{page}_measure",
-                         help="Seconds for the models that come with the app; an untrained one hardly ever ends a sentence, and takes longer"):
+                         help="Seconds for the models that come with the app; an untrained one hardly ever ends a "
+                              "sentence, and takes longer"):
             return
         bar = st.progress(0.0, "Measuring both…")
         try:
