@@ -1,8 +1,8 @@
 """Taking in a checkpoint that somebody sends, as a zip or as files: a whole good folder, or one sentence and no trace.
 
 Taken are our own checkpoint folders and Hugging Face's, which become ours. Files that neither has are looked at, as
-pickles and archives are refused under any name, and then left out. The cheap checks come first: names and sizes, the
-configuration, the headers of the weights; nothing large is unpacked before those fit each other.
+pickles and archives are refused under any name, and then left out; so are a run's snapshots. The cheap checks come
+first: names and sizes, the configuration, the headers of the weights; nothing large is unpacked before those fit.
 """
 
 import os
@@ -30,7 +30,7 @@ CHUNK = 1_000_000  # bytes
 PRIVATE = ".intake-"
 STALE = 3_600  # seconds after which what a killed process left is removed
 TEXTS = ("a", "I am cold.", " Ça va ?\n🙂 ", "x" * 300)  # a tokenizer that fails on these fails on ordinary ones
-RESERVED = {"corpora"}  # where the app keeps texts beside uploaded checkpoints
+RESERVED = {"corpora", "best"}  # where the app keeps texts beside uploaded checkpoints; and what runs call theirs
 Sent = Path | BinaryIO
 Watch = Callable[[float], None]
 

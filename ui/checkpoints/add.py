@@ -1,0 +1,205 @@
+"""Bringing in checkpoints: a zip or files that are sent, a Hugging Face folder or name; and taking them away again."""
+
+import os
+import re
+import shutil
+import threading
+from pathlib import Path
+
+import streamlit as st
+
+from transformer.checkpoint import Description, describe
+from transformer.huggingface.importing import default_out, import_model
+from transformer.intake.taking import take_in
+from ui import figures, owners
+from ui.resources import Entry, entries, home, serves_this_computer_alone
+
+LARGEST = 300  # MB a file, as in .streamlit/config.toml
+PAGES = {("encoder", "decoder", "cross"): ("translate", "Translate", ":material/translate:"),
+         ("decoder",): ("write", "Write", ":material/edit:"), ("encoder",): ("classify", "Classify", ":material/label:")}
+HEADS = ("heads", "What its heads do", ":material/troubleshoot:")
+CARD = ("checkpoints", "Its card", ":material/inventory_2:")
+_one_at_a_time = threading.Lock()  # what is looked through takes memory
+
+
+def show_add(page: str) -> None:
+    """The uploader, the import, and what was brought in, for those who may use them."""
+    owners.arrive_owner()
+    _show_said(page)
+    if not may_bring():
+        st.info("On this server the teacher brings in checkpoints, so that nobody fills its disk: ask them, or run "
+                "Heads Up on your own computer. What was brought in is on offer on every page that fits it.")
+        return
+    upload, imported = st.columns(2, gap="large")
+    with upload:
+        _upload(page)
+    with imported:
+        _import(page)
+    _brought(page)
+
+
+def may_bring() -> bool:
+    """Whether this visitor may bring checkpoints in and take them away: anybody at this computer, else the teacher."""
+    return serves_this_computer_alone() or owners.is_teacher()
+
+
+def take_away(folder: Path) -> None:
+    """Delete a checkpoint that was brought in. Raises ValueError for any other folder, and for who may not."""
+    places = [(home() / name).resolve() for name in ("uploads", "imports")]
+    if not may_bring():
+        raise ValueError("only the teacher takes checkpoints away; open the link that the server printed")
+    if folder.is_symlink() or folder.resolve().parent not in places or not (folder / "config.json").exists():
+        raise ValueError(f"{folder.name} was not brought in here, so it is not taken away here")
+    going = folder.with_name(f".{folder.name}.going-{os.getpid()}")
+    folder.rename(going)  # at once, for all who look
+    shutil.rmtree(going)
+
+
+def _upload(page: str) -> None:
+    state = st.session_state
+    st.subheader("Upload", anchor=False)
+    st.markdown("A checkpoint of Heads Up or a Hugging Face model: its folder as **one zip**, or **its files**, with "
+                "`config.json` and `model.safetensors` among them.")
+    # The uploader of another number is another one: so Streamlit forgets the bytes once they are on disk.
+    number = state.setdefault(f"{page}_uploads", 0)
+    sent = st.file_uploader("A zip, or files", accept_multiple_files=True, max_upload_size=LARGEST,
+                            key=f"{page}_file_{number}", label_visibility="collapsed")
+    name = st.text_input("Call it", key=f"{page}_name_{number}", max_chars=60,
+                         placeholder="as the zip is called", help="Letters, digits, dots, dashes and underscores. One "
+                         "that is there already is never replaced: this one gets a number.")
+    ids = _ids_switch(f"{page}_upload_ids")
+    if st.button("Check and keep", key=f"{page}_upload", icon=":material/upload:", disabled=not sent):
+        bar = st.progress(0.0, "Looking at what is in it…")
+        try:
+            with _turn():
+                folder = take_in([(file.name, file) for file in sent], home() / "uploads", name=name.strip() or None,
+                                 ids=ids, watch=lambda share: bar.progress(share, "Unpacking…"))
+            state[f"{page}_added"] = describe(folder)
+        except ValueError as error:
+            state[f"{page}_refused"] = str(error)
+        state[f"{page}_uploads"] = number + 1
+        st.rerun()
+    with st.expander("What is accepted, and what is checked"):
+        st.markdown(
+            f"At most {LARGEST} MB a file. Nothing in a file is ever run, and nothing is kept unless all of it is "
+            "good:\n- a **pickle** (`.bin`, `.pt`, `.ckpt`) is refused under any name, and so is an archive in an archive;\n"
+            "- a **zip** may not lead outside its folder, hold links or passwords, or unpack to more than it should;\n"
+            "- the **weights** must have exactly the names, shapes and types that the configuration asks for, all of "
+            "them finite numbers;\n"
+            "- the **tokenizer** must number its pieces as the model does;\n"
+            "- a **manifest**, where there is one, must list every file by its hash. Without one it gets one.\n\n"
+            "In the end it is opened and reads one short text. `README.md`, `metrics.jsonl` and the recorded attention "
+            "are kept; files that a checkpoint does not have are left out.")
+
+
+def _import(page: str) -> None:
+    state = st.session_state
+    alone = serves_this_computer_alone()
+    st.subheader("Import", anchor=False)
+    st.markdown("GPT-2, BERT, RoBERTa, DistilBERT or Marian (opus-mt) from Hugging Face, " + (
+        "from a folder on this computer or, with a network, by name." if alone else "by name, with a network."))
+    number = state.setdefault(f"{page}_imports", 0)
+    typed = st.text_input("A folder or a name" if alone else "A name", key=f"{page}_source_{number}", max_chars=1_000,
+                          placeholder="/home/me/opus-mt-en-fr" if alone else "Helsinki-NLP/opus-mt-en-fr",
+                          help="A folder has config.json, model.safetensors and its tokenizer's files." if alone else
+                          None).strip()
+    ids = _ids_switch(f"{page}_import_ids")
+    if st.button("Import", key=f"{page}_import", icon=":material/download:", disabled=not typed):
+        try:
+            with st.spinner("Reading the model…"), _turn():
+                state[f"{page}_added"] = describe(bring_in(typed, ids=ids))
+            state[f"{page}_imports"] = number + 1
+        except (ValueError, OSError, RuntimeError) as error:  # RuntimeError: a ~ of nobody's
+            state[f"{page}_refused"] = str(error)
+        st.rerun()
+    st.caption("What a model needs and ours lack is refused by name. Without `transformers` installed "
+               "(`requirements/huggingface.txt`) a model that has no `tokenizer.json` shows ids.")
+
+
+def bring_in(typed: str, *, ids: bool) -> Path:
+    """Import a Hugging Face folder or a zip by its path, or a model by its name, beside those that are there. Raises
+    ValueError, for a path too where visitors come from other computers."""
+    path = Path(typed).expanduser()
+    if not serves_this_computer_alone() and (path.exists() or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", typed)):
+        raise ValueError("on a server that others use, models are imported by name, such as openai-community/gpt2")
+    if path.is_file():
+        return take_in(path.resolve(), home() / "imports", ids=ids)
+    out = first = default_out(str(path.resolve()) if path.is_dir() else typed)
+    count = 1
+    while out.exists():
+        out = first.with_name(f"{first.name}-{(count := count + 1)}")
+    return import_model(path if path.is_dir() else typed, out, ids=ids)
+
+
+def _ids_switch(key: str) -> bool:
+    return st.toggle("Without its tokenizer: read and show ids", key=key,
+                     help="For a Hugging Face model whose tokenizer cannot be read, or whose ids you want to see.")
+
+
+class _turn:
+    """One at a time on this server. Raises ValueError for whoever would have to wait."""
+
+    def __enter__(self) -> None:
+        if not _one_at_a_time.acquire(timeout=5):
+            raise ValueError("another checkpoint is being looked through on this server; try again in a minute")
+
+    def __exit__(self, *_: object) -> None:
+        _one_at_a_time.release()
+
+
+def _show_said(page: str) -> None:
+    """What came of the button that was pressed last."""
+    state = st.session_state
+    if refused := state.pop(f"{page}_refused", None):
+        state[f"{page}_added"] = None
+        st.error(figures.markdown_text(refused), icon=":material/block:")
+    if done := state.pop(f"{page}_done", None):
+        state[f"{page}_added"] = None
+        st.success(figures.markdown_text(done))
+    if (added := state.get(f"{page}_added")) and added.folder.exists():
+        with st.container(border=True):
+            st.success(f"**{figures.markdown_text(added.id)}** is here, and on offer on every page that fits it.")
+            show_links(added)
+
+
+def show_links(about: Description) -> None:
+    """Where a checkpoint can be seen."""
+    with st.container(horizontal=True):
+        for page, title, icon in (PAGES[about.config.kinds], HEADS, CARD):
+            query = {"checkpoint": about.id} | ({"view": "card"} if page == "checkpoints" else {})
+            st.page_link(f"pages/{page}.py", label=title, icon=icon, query_params=query, width="content")
+
+
+def _brought(page: str) -> None:
+    """What was brought in, each with a way to take it away."""
+    places = {home() / "uploads": "uploaded", home() / "imports": "imported"}
+    found = [entry for entry in entries() if entry.folder.parent in places]
+    st.subheader("Brought in", anchor=False)
+    if not found:
+        st.caption("Nothing yet. What you bring in is kept here until you delete it.")
+    for entry in found:
+        with st.container(horizontal=True, vertical_alignment="center", border=True):
+            _line(page, entry, places[entry.folder.parent])
+
+
+def _line(page: str, entry: Entry, how: str) -> None:
+    name = entry.about.id if entry.about else entry.folder.name
+    if entry.about:
+        count = entry.about.meta.get("parameters")
+        said = [how, "encoder-decoder" if len(entry.about.config.kinds) == 3 else f"{entry.about.config.kinds[0]} alone",
+                f"{count:,} parameters" if isinstance(count, int) else ""]
+        st.markdown(f"**{figures.markdown_text(name)}**  \n{' · '.join(filter(None, said))}", width="stretch")
+    else:
+        st.markdown(f"**{figures.markdown_text(name)}**  \n{figures.markdown_text(f'{how}, not opened: {entry.error}')}",
+                    width="stretch")
+    with st.popover("Delete", key=f"{page}_delete_box_{how}_{entry.folder.name}"):
+        st.markdown(f"Delete **{figures.markdown_text(name)}** from this computer? There is no way back.")
+        st.button("Delete it", key=f"{page}_delete_{how}_{entry.folder.name}", on_click=_delete, args=[page, entry.folder])
+
+
+def _delete(page: str, folder: Path) -> None:
+    try:
+        take_away(folder)
+        st.session_state[f"{page}_done"] = f"{folder.name} is deleted."
+    except (ValueError, OSError) as error:
+        st.session_state[f"{page}_refused"] = str(error)
