@@ -16,7 +16,8 @@ from ui.resources import Entry, entries, home, serves_this_computer_alone
 
 LARGEST = 300  # MB a file, as in .streamlit/config.toml
 PAGES = {("encoder", "decoder", "cross"): ("translate", "Translate", ":material/translate:"),
-         ("decoder",): ("write", "Write", ":material/edit:"), ("encoder",): ("classify", "Classify", ":material/label:")}
+         ("decoder",): ("write", "Write", ":material/edit:"),
+         ("encoder",): ("classify", "Classify", ":material/label:")}
 HEADS = ("heads", "What its heads do", ":material/troubleshoot:")
 CARD = ("checkpoints", "Its card", ":material/inventory_2:")
 _one_at_a_time = threading.Lock()  # what is looked through takes memory
@@ -81,8 +82,8 @@ def _upload(page: str) -> None:
         st.rerun()
     with st.expander("What is accepted, and what is checked"):
         st.markdown(
-            f"At most {LARGEST} MB a file. Nothing in a file is ever run, and nothing is kept unless all of it is "
-            "good:\n- a **pickle** (`.bin`, `.pt`, `.ckpt`) is refused under any name, and so is an archive in an archive;\n"
+            f"At most {LARGEST} MB a file. Nothing in a file is ever run, nothing is kept unless all of it is good:\n"
+            "- a **pickle** (`.bin`, `.pt`, `.ckpt`) is refused under any name, and so is an archive inside;\n"
             "- a **zip** may not lead outside its folder, hold links or passwords, or unpack to more than it should;\n"
             "- the **weights** must have exactly the names, shapes and types that the configuration asks for, all of "
             "them finite numbers;\n"
@@ -133,7 +134,8 @@ def bring_in(typed: str, *, ids: bool) -> Path:
 
 def _ids_switch(key: str) -> bool:
     return st.toggle("Without its tokenizer: read and show ids", key=key,
-                     help="For a Hugging Face model whose tokenizer cannot be read, or whose ids you want to see.")
+                     help="For a Hugging Face model whose tokenizer cannot be read, or whose ids you want to see. A "
+                     "checkpoint of Heads Up keeps its tokenizer.")
 
 
 class _turn:
@@ -152,14 +154,13 @@ def _show_said(page: str) -> None:
     state = st.session_state
     if refused := state.pop(f"{page}_refused", None):
         state[f"{page}_added"] = None
-        st.error(figures.markdown_text(refused), icon=":material/block:")
+        st.error(f"Refused: {figures.markdown_text(refused)}", icon=":material/block:")
     if done := state.pop(f"{page}_done", None):
         state[f"{page}_added"] = None
         st.success(figures.markdown_text(done))
     if (added := state.get(f"{page}_added")) and added.folder.exists():
-        with st.container(border=True):
-            st.success(f"**{figures.markdown_text(added.id)}** is here, and on offer on every page that fits it.")
-            show_links(added)
+        st.success(f"It is here as **{figures.markdown_text(added.id)}**, and on offer on every page that fits it.")
+        show_links(added)
 
 
 def show_links(about: Description) -> None:
@@ -186,20 +187,22 @@ def _line(page: str, entry: Entry, how: str) -> None:
     name = entry.about.id if entry.about else entry.folder.name
     if entry.about:
         count = entry.about.meta.get("parameters")
-        said = [how, "encoder-decoder" if len(entry.about.config.kinds) == 3 else f"{entry.about.config.kinds[0]} alone",
-                f"{count:,} parameters" if isinstance(count, int) else ""]
-        st.markdown(f"**{figures.markdown_text(name)}**  \n{' · '.join(filter(None, said))}", width="stretch")
+        kinds = entry.about.config.kinds
+        said = " · ".join(filter(None, [
+            how, "encoder-decoder" if len(kinds) == 3 else f"{kinds[0]} alone",
+            f"{count:,} parameters" if isinstance(count, int) else ""]))
     else:
-        st.markdown(f"**{figures.markdown_text(name)}**  \n{figures.markdown_text(f'{how}, not opened: {entry.error}')}",
-                    width="stretch")
+        said = figures.markdown_text(f"{how}, not opened: {entry.error}")
+    st.markdown(f"**{figures.markdown_text(name)}**  \n{said}", width="stretch")
     with st.popover("Delete", key=f"{page}_delete_box_{how}_{entry.folder.name}"):
         st.markdown(f"Delete **{figures.markdown_text(name)}** from this computer? There is no way back.")
-        st.button("Delete it", key=f"{page}_delete_{how}_{entry.folder.name}", on_click=_delete, args=[page, entry.folder])
+        st.button("Delete it", key=f"{page}_delete_{how}_{entry.folder.name}", on_click=_delete,
+                  args=[page, entry.folder])
 
 
 def _delete(page: str, folder: Path) -> None:
     try:
         take_away(folder)
-        st.session_state[f"{page}_done"] = f"{folder.name} is deleted."
+        st.session_state[f"{page}_done"] = f"Deleted: {folder.name}"
     except (ValueError, OSError) as error:
         st.session_state[f"{page}_refused"] = str(error)
