@@ -5,6 +5,7 @@ import streamlit as st
 from transformer.checkpoint import Checkpoint
 from ui.address import Field, arrive_at, choice, leave_at, looks, opened, text
 from ui.classifier import classifies, show_reading
+from ui.figures import markdown_text
 from ui.resources import speakers
 from ui.stepper import choose_checkpoint
 from ui.toy import LONGEST, NEGATIVE, POSITIVE, show_toy
@@ -77,9 +78,10 @@ left, right = st.columns([3, 1])
 with right:
     ckpt = choose_checkpoint(PAGE, classifies)
     measured = ckpt.meta.get("metrics")
-    if isinstance(measured, dict) and isinstance(measured.get("accuracy"), float):
-        st.caption(f"Right on {measured['accuracy']:.0%} of {measured.get('n')} {measured.get('split')} passages. "
-                   f"Always saying the most frequent speaker: {measured['majority']:.0%}." + (
+    if isinstance(measured, dict) and all(isinstance(measured.get(name), float) for name in ("accuracy", "majority")):
+        st.caption(f"Right on {measured['accuracy']:.0%} of {measured.get('n')} "
+                   f"{markdown_text(str(measured.get('split')))} passages. Always saying the most frequent "
+                   f"speaker: {measured['majority']:.0%}." + (
                        f" Counting words, without order (logistic regression): {measured['baseline']:.0%}."
                        if isinstance(measured.get("baseline"), float) else ""))
 with left:

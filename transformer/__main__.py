@@ -158,17 +158,27 @@ app.command()(stop)
 
 @app.command("import")
 def import_(
-    source: Annotated[str, typer.Argument(help="A Hugging Face folder, or a name such as openai-community/gpt2.")],
+    source: Annotated[str, typer.Argument(help="A Hugging Face folder, a name such as openai-community/gpt2, or the "
+                                               "zip of a checkpoint.")],
     out: Annotated[Path | None, typer.Option(help="The checkpoint folder; else imports/NAME in HEADSUP_HOME.")] = None,
     ids: Annotated[bool, typer.Option("--ids", help="Leave the tokenizer out and show ids.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Compare with what transformers computes.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a checkpoint of somebody else's GPT-2, BERT, RoBERTa, DistilBERT or Marian (opus-mt) model."""
+    """Make a checkpoint of somebody else's GPT-2, BERT, RoBERTa, DistilBERT or Marian (opus-mt) model, or take one in
+    that was sent as a zip."""
     from transformer.checkpoint import describe
-    from transformer.huggingface.importing import import_model
+    from transformer.huggingface.importing import default_out, import_model
+    from transformer.intake.taking import take_in
 
-    folder = import_model(source, out, ids=ids)
+    if Path(source).is_file():
+        place = out or default_out(Path(source).stem)
+        if check or (out and out.exists()):
+            raise ValueError(f"{out} is there already; choose another place with --out" if out and out.exists() else
+                             "--check compares with a Hugging Face folder; unpack the zip and import that")
+        folder = take_in(Path(source), place.parent, name=place.name, ids=ids)
+    else:
+        folder = import_model(source, out, ids=ids)
     about = describe(folder)
     compared = {}
     if check:

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint
+from ui.figures import markdown_text
 from ui.present import presenting
 
 CORPORA = {"eng-fra": "short English and French sentence pairs", "tiny-shakespeare": "Tiny Shakespeare, by character"}
@@ -32,4 +33,4 @@ def about_model(ckpt: Checkpoint) -> str:
 
 def show_about(page: str, ckpt: Checkpoint) -> None:
     if not presenting(page):
-        st.caption(about_model(ckpt).replace("$", "\\$"))
+        st.caption(markdown_text(about_model(ckpt)))

@@ -2,7 +2,9 @@
 
 import pytest
 
+from transformer.checkpoint import describe, save
 from ui.about_model import about_model
+from ui.figures import markdown_text
 
 
 @pytest.mark.parametrize(("name", "of"), [("translate", "English and French"), ("write", "Tiny Shakespeare")])
@@ -15,4 +17,13 @@ def test_size_corpus_and_quality_are_those_of_the_files(shipped, visit, name, of
     measured = ckpt.meta["metrics"]
     figure = f"BLEU {measured['bleu']:.1f}" if name == "translate" else f"{measured['bits_per_char']:.2f} bits"
     assert figure in said
-    assert any(caption.value == said for caption in visit(name).caption)
+    assert any(caption.value == markdown_text(said) for caption in visit(name).caption)
+
+
+def test_what_a_checkpoint_says_is_text(make_checkpoint, visit, home):
+    ckpt = make_checkpoint()
+    save(home / "uploads" / "theirs", ckpt.model, tokenizer=ckpt.tokenizer, meta={
+        "corpus": "![x](http://example.org/x.png) :red[a]", "metrics": {"bleu": 1.5, "n": 3, "split": "<b>*t*</b>"}})
+    at = visit("translate", checkpoint=describe(home / "uploads" / "theirs").id)
+    (said,) = [caption.value for caption in at.caption if "example" in caption.value]
+    assert "!\\[x\\]\\(http" in said.replace("\\!", "!") and "\\<b\\>\\*t\\*" in said

@@ -88,10 +88,12 @@ def test_a_zip_is_kept_and_linked_to_where_it_can_be_seen(visit, send, made, hom
         f"It is here as **{markdown_text(id)}**, and on offer on every page that fits it."]
     assert transformer.load(home / "uploads" / "mine").id == id
     links = linked(at)
-    assert links.keys() >= {page, "heads", "checkpoints"}
-    assert all(id.replace("@", "%40") in links[name] or id in links[name] for name in (page, "heads", "checkpoints"))
-    assert not {"translate", "write", "classify"} & links.keys() - {page}
+    assert links.keys() == {page, "heads"}
+    assert all(id.replace("@", "%40") in query or id in query for query in links.values())
     assert not at.error
+    at.button(key="checkpoints_added_card").click().run()
+    assert not at.exception
+    assert (at.query_params["view"], at.query_params["checkpoint"]) == ("card", id)
     assert visit(page, checkpoint=id).query_params["checkpoint"] == id
 
 

@@ -1,6 +1,7 @@
 """What is sent and good becomes a checkpoint that opens, wherever in a zip it lay and whatever it was called."""
 
 import io
+import json
 import os
 import shutil
 import zipfile
@@ -11,6 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import transformer
+from transformer.__main__ import main
 from transformer.checkpoint import describe
 from transformer.intake.taking import STALE, safe_name, take_in
 
@@ -129,3 +131,33 @@ def test_what_a_killed_process_left_is_removed_later(ours, root):
         os.utime(root / name, (then, then))
     shutil.rmtree(take_in(files(ours), root))
     assert os.listdir(root) == [".intake-new"]
+
+
+def test_the_command_line_takes_a_zip(ours, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("HEADSUP_HOME", str(tmp_path / "home"))
+    sent = pack(ours, tmp_path / "sent.zip")
+
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["transformer", "import", str(sent), *map(str, arguments), "--json"])
+        try:
+            code = main()
+        except SystemExit as stopped:
+            code = stopped.code
+        return code, capsys.readouterr()
+
+    code, said = run()
+    assert not code
+    assert json.loads(said.out.splitlines()[-1])["folder"] == str(tmp_path / "home" / "imports" / "sent")
+    code, said = run("--out", tmp_path / "there")
+    assert not code
+    assert describe(tmp_path / "there").id.startswith("there@")
+    code, said = run("--out", tmp_path / "there")
+    assert code == 2
+    assert "is there already" in " ".join(said.err.split())
+    code, said = run("--check")
+    assert code == 2
+    assert "--check compares with a Hugging Face folder" in " ".join(said.err.split())
+    sent.write_bytes(b"\x80\x04\x95" + bytes(20))
+    code, said = run()
+    assert code == 2
+    assert "is a pickle" in " ".join(said.err.split())

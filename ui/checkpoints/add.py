@@ -19,7 +19,6 @@ PAGES = {("encoder", "decoder", "cross"): ("translate", "Translate", ":material/
          ("decoder",): ("write", "Write", ":material/edit:"),
          ("encoder",): ("classify", "Classify", ":material/label:")}
 HEADS = ("heads", "What its heads do", ":material/troubleshoot:")
-CARD = ("checkpoints", "Its card", ":material/inventory_2:")
 _one_at_a_time = threading.Lock()  # what is looked through takes memory
 
 
@@ -160,15 +159,18 @@ def _show_said(page: str) -> None:
         st.success(figures.markdown_text(done))
     if (added := state.get(f"{page}_added")) and added.folder.exists():
         st.success(f"It is here as **{figures.markdown_text(added.id)}**, and on offer on every page that fits it.")
-        show_links(added)
+        _show_links(page, added)
 
 
-def show_links(about: Description) -> None:
+def _show_links(page: str, about: Description) -> None:
     """Where a checkpoint can be seen."""
-    with st.container(horizontal=True):
-        for page, title, icon in (PAGES[about.config.kinds], HEADS, CARD):
-            query = {"checkpoint": about.id} | ({"view": "card"} if page == "checkpoints" else {})
-            st.page_link(f"pages/{page}.py", label=title, icon=icon, query_params=query, width="content")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for other, title, icon in (PAGES[about.config.kinds], HEADS):
+            st.page_link(f"pages/{other}.py", label=title, icon=icon, query_params={"checkpoint": about.id},
+                         width="content")
+        # on this page a link would not be followed: the browser is there already
+        st.button("Its card", key=f"{page}_added_card", icon=":material/inventory_2:", type="tertiary",
+                  on_click=st.session_state.update, args=[{f"{page}_checkpoint": about.id, f"{page}_view": "card"}])
 
 
 def _brought(page: str) -> None:

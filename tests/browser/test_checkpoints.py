@@ -1,0 +1,66 @@
+"""Checkpoints brought in by a real browser: what is chosen, kept, refused and taken away."""
+
+import shutil
+
+import pytest
+from playwright.sync_api import expect
+
+from transformer.checkpoint import describe
+
+ADD = "/checkpoints?view=add"
+
+
+@pytest.fixture
+def zipped(shipped, tmp_path):
+    """The zip of a checkpoint that comes with the app."""
+    def zipped(name, called):
+        folder = shipped(name).description.folder
+        return shutil.make_archive(str(tmp_path / called), "zip", folder.parent, folder.name)
+
+    return zipped
+
+
+def choose(page, settle, *files):
+    page.locator("input[type=file]").set_input_files(list(files))
+    button = page.get_by_role("button", name="Check and keep")
+    expect(button).to_be_enabled()
+    settle(page)
+    button.click()
+
+
+def test_a_zip_is_kept_opened_and_deleted(visit, settle, zipped, shipped, complaints):
+    page = visit(ADD)
+    choose(page, settle, zipped("write", "sent"))
+    id = f"sent@{describe(shipped('write').description.folder).id.split('@')[1]}"
+    expect(page.get_by_test_id("stAlertContentSuccess")).to_contain_text(id)
+    expect(page.get_by_test_id("stFileUploaderFile")).to_have_count(0)  # the upload is no longer held
+    main = page.get_by_test_id("stMain")
+    main.get_by_role("link", name="Write").click()
+    page.wait_for_url("**/write?*sent*")
+    settle(page)
+    expect(page.locator(".attention-view .main h4").first).to_contain_text("Decoder attention")
+    page = visit(ADD)
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_role("button", name="Delete it").click()
+    expect(page.get_by_text("Nothing yet.")).to_be_visible()
+    assert complaints == []
+
+
+def test_the_card_of_what_was_kept_opens_on_the_same_page(visit, settle, zipped, reached):
+    page = visit(ADD)
+    choose(page, settle, zipped("classify", "carded"))
+    expect(page.get_by_test_id("stAlertContentSuccess")).to_contain_text("carded@")
+    page.get_by_test_id("stMain").get_by_role("button", name="Its card").click()
+    reached(page, view="card")
+    expect(page.get_by_test_id("stMain")).to_contain_text("carded@")
+    assert "carded" in page.url
+
+
+def test_files_that_are_refused_are_said_in_a_sentence(visit, settle, tmp_path, complaints):
+    (tmp_path / "model.safetensors").write_bytes(b"\x80\x04\x95" + bytes(100))
+    (tmp_path / "config.json").write_text("{}")
+    page = visit(ADD)
+    choose(page, settle, tmp_path / "model.safetensors", tmp_path / "config.json")
+    expect(page.get_by_test_id("stAlertContentError")).to_contain_text("Refused: model.safetensors is a pickle")
+    expect(page.get_by_role("button", name="Check and keep")).to_be_disabled()
+    assert complaints == []
