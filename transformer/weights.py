@@ -3,7 +3,7 @@
 import functools
 import json
 from collections.abc import Mapping
-from math import prod
+from math import isfinite, prod
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ LARGEST_HEADER = 4_000_000  # bytes; GPT-2 XL's has 60,000
 MOST_TENSORS, MOST_AXES = 10_000, 8  # a model of 96 + 96 layers has 4,040 tensors
 LARGEST_METADATA = 1_000_000  # characters
 LARGEST_TABLE = 64_000_000  # bytes of sinusoids, which no file holds; more where the weights are more
+LARGEST_WEIGHT = 100_000  # of either sign; all of float16 is below, and trained weights are below 100
 DEEPEST = 32  # levels of JSON in JSON
 BYTES = {"F32": 4, "F16": 2, "BF16": 2, "F64": 8}
 OTHERS = {"BOOL": 1, "U8": 1, "I8": 1, "I16": 2, "I32": 4, "I64": 8}  # buffers that older versions stored
@@ -169,25 +170,34 @@ def check_tables(config: ModelConfig, found: Mapping[str, Stored]) -> None:
                           f"weights; at most {most:,} are allowed, so lower max_len")
 
 
-def check_finite(found: Mapping[str, Stored]) -> None:
-    """Raises Refused for the first tensor with a number that is none in float32; reads a little at a time."""
+def check_numbers(found: Mapping[str, Stored]) -> None:
+    """Raises Refused for the first tensor with a number that no weight is: not finite, or so large that a token which
+    meets it computes nothing finite. Reads a little at a time."""
     for stored in sorted(found.values(), key=lambda one: (one.file, one.start)):
-        left, width = prod(stored.shape) * BYTES[stored.dtype], CHUNK
+        left = prod(stored.shape) * BYTES[stored.dtype]
         with open(stored.file, "rb") as file:
             file.seek(stored.start)
             while left:
-                chunk = file.read(min(left, width))
+                chunk = file.read(min(left, CHUNK))
                 if not chunk:
                     raise Refused(f"{stored.file.name} ends too early; copy it again")
                 left -= len(chunk)
-                if not _finite(chunk, stored.dtype):
-                    raise Refused(f"{stored.name} holds numbers that are not finite, so the model would compute "
-                                  "nothing; copy it again")
+                if not (most := _most(chunk, stored.dtype)) <= LARGEST_WEIGHT:  # nan is neither more nor less
+                    raise too_large(stored.name, most)
 
 
-def _finite(chunk: bytes, dtype: str) -> bool:
-    if dtype == "BF16":  # an exponent of ones
-        return not ((np.frombuffer(chunk, "<u2") & 0x7F80) == 0x7F80).any()
-    numbers = np.frombuffer(chunk, {"F32": "<f4", "F16": "<f2", "F64": "<f8"}[dtype])
-    most = np.finfo(np.float32).max
-    return bool(np.isfinite(numbers).all()) and (dtype != "F64" or bool((np.abs(numbers) <= most).all()))
+def too_large(name: str, most: float) -> Refused:
+    """The refusal of a tensor by its largest number."""
+    if not isfinite(most):
+        return Refused(f"{name} holds numbers that are not finite, so the model would compute nothing; copy it again")
+    return Refused(f"{name} holds a number as large as {most:.3g}, at most {LARGEST_WEIGHT:,} are read as weights; "
+                   "copy it again")
+
+
+def _most(chunk: bytes, dtype: str) -> float:
+    """The largest absolute number, nan where one is."""
+    if dtype == "BF16":  # the upper half of a float32
+        numbers = (np.frombuffer(chunk, "<u2").astype(np.uint32) << 16).view(np.float32)
+    else:
+        numbers = np.frombuffer(chunk, {"F32": "<f4", "F16": "<f2", "F64": "<f8"}[dtype])
+    return max(float(numbers.max()), -float(numbers.min()))

@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import orjson
-import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from transformer.weights import BYTES, Refused, Stored, is_shallow, read_header
+from transformer.weights import BYTES, LARGEST_WEIGHT, Refused, Stored, is_shallow, read_header, too_large
 
 LARGEST_JSON = 4_000_000  # bytes
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt", "*.h5", "*.msgpack")
@@ -81,7 +80,7 @@ def fit(found: Mapping[str, Stored], expected: Mapping[str, tuple[int, ...]], *,
 
 
 def read(found: Mapping[str, Stored], names: set[str]) -> dict[str, Tensor]:
-    """Those tensors as float32. Raises Refused for one that is not all finite numbers."""
+    """Those tensors as float32. Raises Refused for one with numbers that no weight is."""
     out = {}
     for path in {found[name].file for name in names}:
         try:
@@ -92,7 +91,6 @@ def read(found: Mapping[str, Stored], names: set[str]) -> dict[str, Tensor]:
         except (SafetensorError, OSError) as error:
             raise Refused(f"{path.name} is damaged ({error}); copy it again") from None
     for name, tensor in out.items():
-        if not torch.isfinite(tensor).all():
-            raise Refused(f"{name} holds numbers that are not finite, so the model would compute nothing; copy it "
-                          "again")
+        if tensor.numel() and not (most := float(tensor.abs().max())) <= LARGEST_WEIGHT:  # nan is neither
+            raise too_large(name, most)
     return out

@@ -49,7 +49,7 @@ def spelled_size(about: Mapping[str, object], name: str = "tokenizer.json") -> i
            *(entry.get("id") if isinstance(entry, dict) else None for entry in entries)]
     if wrong := [id for id in ids if type(id) is not int or not 0 <= id < MOST_PIECES]:
         raise ValueError(f"the tokenizer {name} gives a piece the id {str(wrong[0])[:40]}, and ids are whole numbers "
-                         f"from 0 to {MOST_PIECES:,}; copy it again")
+                         f"from 0 to {MOST_PIECES - 1:,}; copy it again")
     return max(ids, default=-1) + 1
 
 

@@ -24,7 +24,7 @@ from transformer.huggingface.importing import examine, import_model
 from transformer.intake.archive import LARGEST, MOST_FILES, Item, check_name, read_archive, same_name
 from transformer.intake.content import JSON, OURS, THEIRS, Kept, check_texts, choose, look_at, under_one_folder
 from transformer.reading import attend
-from transformer.weights import LARGEST_HEADER, Refused, check_finite, is_shallow, read_header, shown
+from transformer.weights import LARGEST_HEADER, Refused, check_numbers, is_shallow, read_header, shown
 
 CHUNK = 1_000_000  # bytes
 PRIVATE = ".intake-"
@@ -151,7 +151,7 @@ def _make(items: list[Item], private: Path, name: str, *, ids: bool, watch: Watc
         _copy(one, folder, watch=lambda more, done=done: watch((done + more) / total))
         done += one.item.size
     if ours:
-        check_finite(read_header(folder / "model.safetensors").tensors)
+        check_numbers(read_header(folder / "model.safetensors").tensors)
         if not listed:
             checkpoint.write_manifest(folder)
     else:
@@ -193,8 +193,6 @@ def _copy(one: Kept, folder: Path, *, head: bool = False, watch: Watch = lambda 
         if out.tell() != one.item.size:
             raise Refused(f"{one.name} is not as long as the {one.item.size:,} bytes that were announced; send it "
                           "again")
-        out.flush()
-        os.fsync(out.fileno())
 
 
 def _check_ours(folder: Path) -> bool:
@@ -241,7 +239,11 @@ def _try(folder: Path) -> None:
 
 
 def _put(folder: Path, root: Path, name: str) -> Path:
-    """Move the finished folder to its place, under the first name that is free."""
+    """Move the finished folder to its place, under the first name that is free, once the disk has all of it."""
+    for path in [*(path for path in folder.rglob("*") if path.is_file()), folder]:
+        handle = os.open(path, os.O_RDONLY)
+        os.fsync(handle)
+        os.close(handle)
     for count in range(1, 1_000):
         place = root / (name if count == 1 else f"{name}-{count}")
         if place.name in RESERVED or place.exists() or place.is_symlink():
