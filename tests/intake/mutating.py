@@ -171,8 +171,7 @@ def lay_out(kind: str, base: Path, content: bytes) -> Path | list[tuple[str, Pat
 
 def run(folder: Path) -> None:
     ckpt = transformer.load(folder)
-    text = "0 1" if ckpt.source_tokenizer.kind == "ids" else "I am cold."
-    reading = transformer.attend(ckpt, text)
+    reading = transformer.attend(ckpt, "0" if ckpt.source_tokenizer.kind == "ids" else "I")
     assert all(((weights.sum(-1) - 1).abs() < 1e-3).all() for weights in reading.attentions.values())
 
 

@@ -19,6 +19,7 @@ from safetensors.torch import load_file, save_file
 from transformer import checkpoint
 from transformer import tokenizer as tokenizers
 from transformer.config import ModelConfig
+from transformer.huggingface.tokenizers import HuggingFaceTokenizer
 from transformer.intake.content import is_pickle
 from transformer.intake.taking import take_in
 from transformer.model.models import Transformer
@@ -384,3 +385,40 @@ def test_a_zip_is_looked_into_as_files_are(sent, tmp_path):
     assert "is a zip inside" in refused(zipped(files | {"x/a": b"PK\x03\x04"}, tmp_path / "b.zip"), tmp_path)
     damaged = files | {f"x/{WEIGHTS}": HEADERS["none"][0](b"")}
     assert "weights of 0 encoder" in refused(zipped(damaged, tmp_path / "c.zip"), tmp_path)
+
+
+@pytest.mark.parametrize(("change", "says"), [
+    (lambda about: about["model"]["vocab"].update(z=2**31), "the id 2147483648"),
+    (lambda about: about["model"]["vocab"].update(z=5_000), "has 5,001 pieces and the model 280"),
+    (lambda about: about["added_tokens"][0].update(id=-1), "the id -1"),
+    (lambda about: about.update(model=[]), "has no vocabulary"),
+])
+def test_a_hugging_face_tokenizer_with_other_ids_is_refused(theirs_with_tokenizer, tmp_path, change, says):
+    files = contents(theirs_with_tokenizer)
+    change(about := json.loads(files["tokenizer.json"]))
+    assert says in refused(files | {"tokenizer.json": json.dumps(about).encode()}, tmp_path, most=60_000_000)
+
+
+REPLACE = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 10}
+
+
+@pytest.mark.parametrize(("changes", "says"), [
+    ({"normalizer": {"type": "Sequence", "normalizers": [REPLACE] * 12}}, "a normalizer that makes a text more than"),
+    ({"decoder": REPLACE | {"content": "a" * 200}}, "a decoder that makes a text more than 100 times longer"),
+    ({"normalizer": {"type": "Prepend", "prepend": "a" * 200}}, "a normalizer that makes"),
+])
+def test_a_tokenizer_that_makes_texts_explode_is_refused(theirs_with_tokenizer, changes, says):
+    content = json.dumps(json.loads((theirs_with_tokenizer / "tokenizer.json").read_bytes()) | changes).encode()
+    with pytest.raises(ValueError, match=says):
+        HuggingFaceTokenizer(content, framed=False, pad_id=None, unk_id=None, bos_id=None, eos_id=None)
+
+
+def test_a_tokenizer_that_gives_up_on_a_text_says_so(theirs_with_tokenizer):
+    pytest.importorskip("tokenizers")
+    slow = {"type": "Split", "pattern": {"Regex": "(x|xx)+y"}, "behavior": "Isolated", "invert": False}
+    about = json.loads((theirs_with_tokenizer / "tokenizer.json").read_bytes()) | {"pre_tokenizer": slow}
+    tokenizer = HuggingFaceTokenizer(json.dumps(about).encode(), framed=False, pad_id=None, unk_id=None, bos_id=None,
+                                     eos_id=None)
+    assert tokenizer.encode("xy")
+    with pytest.raises(ValueError, match="the checkpoint's tokenizer fails on this text"):
+        tokenizer.encode("x" * 300)

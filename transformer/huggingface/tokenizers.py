@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
+from math import prod
 from pathlib import Path
 
 import orjson
@@ -11,7 +12,7 @@ import orjson
 from transformer.tokenizer import Piece, SentencePieceTokenizer
 
 LARGEST = 64_000_000  # bytes of a tokenizer file; the largest vocabularies in use take a third of it
-MOST_PIECES = 1_000_000
+MOST_PIECES, MOST_GROWTH = 1_000_000, 100
 SURROGATES = re.compile("[\ud800-\udfff]")  # a browser can send them, UTF-8 cannot hold them
 
 
@@ -53,6 +54,16 @@ def spelled_size(about: Mapping[str, object], name: str = "tokenizer.json") -> i
     return max(ids, default=-1) + 1
 
 
+def _growth(part: object) -> int:
+    """How many times longer a step of a tokenizer, and those in it, can make a text by what it puts in."""
+    if not isinstance(part, dict):
+        return 1
+    own = max(1, len(str(part["content"]))) if part.get("type") == "Replace" else 1
+    own += len(str(part.get("prepend") or ""))
+    inner = [one for value in part.values() for one in (value if isinstance(value, list) else [value])]
+    return min(own * prod(_growth(one) for one in inner), MOST_GROWTH + 1)
+
+
 @cache
 def _byte_of() -> dict[str, int]:
     """The character that byte-level BPE writes for each byte -> the byte. Radford et al. 2019, section 2.2."""
@@ -76,6 +87,10 @@ class HuggingFaceTokenizer:
 
         about = read_object(content, "tokenizer.json")
         spelled_size(about)
+        for step in ("normalizer", "pre_tokenizer", "decoder"):
+            if _growth(about.get(step)) > MOST_GROWTH:
+                raise ValueError(f"tokenizer.json has a {step} that makes a text more than {MOST_GROWTH} times longer; "
+                                 "do not use it")
         try:
             self._tokenizer = tokenizers.Tokenizer.from_str(content.decode())
             self._tokenizer.no_truncation()
@@ -136,7 +151,13 @@ class HuggingFaceTokenizer:
         path.write_bytes(self._content)
 
     def _encode(self, text: str) -> object:
-        return self._tokenizer.encode(SURROGATES.sub("\ufffd", text), add_special_tokens=self.framed)
+        try:
+            return self._tokenizer.encode(SURROGATES.sub("\ufffd", text), add_special_tokens=self.framed)
+        except BaseException as error:  # what Rust panics with is no Exception
+            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+                raise
+            raise ValueError(f"the checkpoint's tokenizer fails on this text ({str(error)[:120]}); try "
+                             "another") from None
 
 
 class MarianTokenizer:
