@@ -7,9 +7,10 @@ from ui.figures.attention import attention_heatmap, describe_attention, describe
 from ui.figures.beam import beam_figure, describe_beam, hypotheses_table, picked_node
 from ui.figures.blocks import head_blocks
 from ui.figures.candidate_rows import candidate_rows
-from ui.figures.candidates import candidate_bars, describe_candidates, picked_candidate
+from ui.figures.candidates import candidate_bars, describe_candidates, percent, picked_candidate
 from ui.figures.chips import token_chips
 from ui.figures.classes import class_bars, contribution_chips, describe_classes, picked_class, won_chips
+from ui.figures.depth_table import depth_candidates, depth_table, describe_depths
 from ui.figures.diagram import describe_diagram, model_diagram
 from ui.figures.difference import describe_difference, difference_heatmap, measures_table, paired
 from ui.figures.frame import PLOTLY_CONFIG, TEXT
@@ -29,12 +30,13 @@ from ui.figures.table import attention_table
 from ui.figures.widths import describe_widths, width_curves
 
 __all__ = ["PLOTLY_CONFIG", "TEXT", "amount_bars", "attention_heatmap", "attention_table", "axis_label", "batch_table",
-           "beam_figure", "candidate_bars", "candidate_rows", "class_bars", "contribution_chips", "describe_amounts",
-           "describe_attention", "describe_beam", "describe_candidates", "describe_classes", "describe_diagram",
-           "describe_difference", "describe_lengths", "describe_lines", "describe_loss", "describe_mask",
-           "describe_mask_grid", "describe_numbers", "describe_positions", "describe_widths", "difference_heatmap",
-           "head_blocks", "head_label", "hypotheses_table", "length_histogram", "lines", "loss_curve", "markdown_text",
-           "mask_grid", "mask_matrix", "matrix_style", "measures_table", "model_diagram", "number_heatmap",
-           "number_matrix", "number_table", "paired", "picked_candidate", "picked_class", "picked_node", "plain_label",
-           "plain_table", "position_curves", "sample_card", "share_bar", "spelled_cell", "spelled_sum", "token_chips",
-           "width_curves", "won_chips"]
+           "beam_figure", "candidate_bars", "candidate_rows", "class_bars", "contribution_chips", "depth_candidates",
+           "depth_table", "describe_amounts", "describe_attention", "describe_beam", "describe_candidates",
+           "describe_classes", "describe_depths", "describe_diagram", "describe_difference", "describe_lengths",
+           "describe_lines", "describe_loss", "describe_mask", "describe_mask_grid", "describe_numbers",
+           "describe_positions", "describe_widths", "difference_heatmap", "head_blocks", "head_label",
+           "hypotheses_table", "length_histogram", "lines", "loss_curve", "markdown_text", "mask_grid", "mask_matrix",
+           "matrix_style", "measures_table", "model_diagram", "number_heatmap", "number_matrix", "number_table",
+           "paired", "percent", "picked_candidate", "picked_class", "picked_node", "plain_label", "plain_table",
+           "position_curves", "sample_card", "share_bar", "spelled_cell", "spelled_sum", "token_chips", "width_curves",
+           "won_chips"]
