@@ -25,8 +25,7 @@ def _style(dark: bool | None) -> str:
 .depths tbody th, .depths tfoot th:first-child, .depths thead th:first-child {{ position: sticky; left: 0;
   text-align: right; background: {ZERO[bool(dark)]}; }}
 .depths td small, .depths thead small {{ display: block; font-size: 13px; font-weight: 400; }}
-.depths td.said {{ font-weight: 750; text-decoration: underline; text-underline-offset: 3px; }}
-.depths td.said small {{ display: inline-block; }}
+.depths td.said bdi {{ font-weight: 750; text-decoration: underline; text-underline-offset: 3px; }}
 .depths .chosen {{ box-shadow: 0 0 0 2px {ACCENT}; }}
 .depths tfoot td {{ font-weight: 750; }}
 .depths .scale {{ display: flex; align-items: center; gap: .5rem; font-size: 14px; padding-top: .5rem;

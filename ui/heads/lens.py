@@ -72,6 +72,8 @@ def _shaded(found: Lens, colour: str, size: int) -> tuple[np.ndarray, np.ndarray
     """The numbers, their shades, their texts, and what the ends of the scale stand for."""
     if colour in ("likeliest", "said"):
         values = (found.probabilities[..., 0] if colour == "likeliest" else found.probability).numpy()
+        if colour == "likeliest":
+            return values, values, _texts(values, figures.percent), "0%", "100%"
         return values, np.sqrt(values), _texts(values, figures.percent), "0%", "100%, shades by the square root"
     if colour == "rank":
         values = found.rank.numpy()
