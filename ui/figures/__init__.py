@@ -29,6 +29,7 @@ from ui.figures.positions import describe_positions, position_curves
 from ui.figures.sample import sample_card
 from ui.figures.spelled import spelled_cell, spelled_sum
 from ui.figures.table import attention_table
+from ui.figures.token_matrix import describe_token_matrix, token_matrix
 from ui.figures.widths import describe_widths, width_curves
 
 __all__ = ["PLOTLY_CONFIG", "TEXT", "amount_bars", "attention_heatmap", "attention_table", "axis_label", "bar_table",
@@ -36,9 +37,10 @@ __all__ = ["PLOTLY_CONFIG", "TEXT", "amount_bars", "attention_heatmap", "attenti
            "depth_candidates", "depth_table", "describe_amounts", "describe_attention", "describe_beam",
            "describe_candidates", "describe_classes", "describe_depths", "describe_diagram", "describe_difference",
            "describe_effects", "describe_lengths", "describe_lines", "describe_loss", "describe_mask",
-           "describe_mask_grid", "describe_numbers", "describe_positions", "describe_widths", "difference_heatmap",
-           "effect_map", "head_blocks", "head_label", "hypotheses_table", "length_histogram", "lines", "loss_curve",
-           "markdown_text", "mask_grid", "mask_matrix", "matrix_style", "measures_table", "model_diagram",
-           "number_heatmap", "number_matrix", "number_table", "paired", "percent", "picked_candidate", "picked_class",
-           "picked_head", "picked_node", "plain_label", "plain_table", "position_curves", "sample_card", "share_bar",
-           "signed_number", "spelled_cell", "spelled_sum", "token_chips", "width_curves", "won_chips"]
+           "describe_mask_grid", "describe_numbers", "describe_positions", "describe_token_matrix", "describe_widths",
+           "difference_heatmap", "effect_map", "head_blocks", "head_label", "hypotheses_table", "length_histogram",
+           "lines", "loss_curve", "markdown_text", "mask_grid", "mask_matrix", "matrix_style", "measures_table",
+           "model_diagram", "number_heatmap", "number_matrix", "number_table", "paired", "percent", "picked_candidate",
+           "picked_class", "picked_head", "picked_node", "plain_label", "plain_table", "position_curves", "sample_card",
+           "share_bar", "signed_number", "spelled_cell", "spelled_sum", "token_chips", "token_matrix", "width_curves",
+           "won_chips"]
