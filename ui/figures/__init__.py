@@ -16,7 +16,7 @@ from ui.figures.diagram import describe_diagram, model_diagram
 from ui.figures.difference import describe_difference, difference_heatmap, measures_table, paired
 from ui.figures.effect_map import describe_effects, effect_map, picked_head
 from ui.figures.frame import PLOTLY_CONFIG, TEXT
-from ui.figures.labels import axis_label, head_label, markdown_text, plain_label
+from ui.figures.labels import axis_label, head_label, markdown_text, plain_label, words_label
 from ui.figures.lengths import describe_lengths, length_histogram
 from ui.figures.lines import describe_lines, lines
 from ui.figures.loss import describe_loss, loss_curve
@@ -43,4 +43,4 @@ __all__ = ["PLOTLY_CONFIG", "TEXT", "amount_bars", "attention_heatmap", "attenti
            "model_diagram", "number_heatmap", "number_matrix", "number_table", "paired", "percent", "picked_candidate",
            "picked_class", "picked_head", "picked_node", "plain_label", "plain_table", "position_curves", "sample_card",
            "share_bar", "signed_number", "spelled_cell", "spelled_sum", "token_chips", "token_matrix", "width_curves",
-           "won_chips"]
+           "won_chips", "words_label"]

@@ -49,35 +49,36 @@ def signed_number(value: float) -> str:
 
 
 def bar_table(labels: Sequence[str], columns: Mapping[str, Sequence[float]], *, title: str, source: str = "",
-              signed: Collection[str] = (), written: Callable[[float], str] = signed_number, corner: str = "token",
-              numbered: bool = True, ranks: Mapping[str, Sequence[int]] | None = None, marked: Collection[int] = (),
+              signed: Collection[str] = (), written: Callable[[float], str] = "{:.3f}".format, corner: str = "token",
+              tokens: bool = True, ranks: Mapping[str, Sequence[int]] | None = None, marked: Collection[int] = (),
               unknown: Collection[int] = (), total: Sequence[str] | None = None, dark: bool | None = None) -> str:
     """A row for each label with a bar in each column, all columns on the same rows and each on a scale of its own.
 
     signed: columns whose bars go both ways from the middle, blue to the right above zero, red to the left below.
+    written: how the numbers of the others are. tokens: the labels are tokens, and numbered; else they are words.
     ranks: a place to write after a number, by column. total: a last row's heading and texts, without bars.
     """
     most = {name: float(np.abs(values).max(initial=0.0)) or 1.0 for name, values in columns.items()}
     rows = []
     for row, label in enumerate(labels):
+        whole, short = (plain_label(label, longest=None), plain_label(label)) if tokens else (label, label)
         cells = []
         for name, values in columns.items():
             value = float(values[row])
+            text = (signed_number if name in signed else written)(value)
             rank = "" if ranks is None else f'<span class="rank">{ranks[name][row]}.</span>'
             cells.append(f'<td data-row="{row}" data-column="{escape(name)}" data-value="{value:.7g}"><div>'
                          f"{_bar(value / most[name], name in signed)}"
-                         f'<span class="number">{escape(written(value))}</span>{rank}</div></td>')
+                         f'<span class="number">{escape(text)}</span>{rank}</div></td>')
         kinds = "marked" if row in marked else ""
-        place = f"<small>{row}</small> " if numbered else ""
+        place = f"<small>{row}</small> " if tokens else ""
         rows.append(f'<tr class="{kinds}"><th scope="row" class="{"unknown" * (row in unknown)}" '
-                    f'title="{escape(plain_label(label, longest=None))}">{place}'
-                    f"<bdi>{escape(plain_label(label, longest=16 if numbered else 40))}</bdi></th>"
-                    f"{''.join(cells)}</tr>")
+                    f'title="{escape(whole)}">{place}<bdi>{escape(short)}</bdi></th>{"".join(cells)}</tr>')
     if total is not None:
         rows.append(f'<tr class="total"><th scope="row">{escape(total[0])}</th>' + "".join(
             f'<td><div><span class="track"></span><span class="number">{escape(text)}</span></div></td>'
             for text in total[1:]) + "</tr>")
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
+    head = "".join(f'<th scope="col" style="width:{99 / len(columns):.1f}%">{escape(name)}</th>' for name in columns)
     return (f'{_style(dark)}<figure class="bar-table"><figcaption>{escape(title)}<small>{escape(source)}</small>'
             f'</figcaption><div class="box" role="region" aria-label="{escape(title)}" tabindex="0">'
             f'<table class="{"several" * (len(columns) > 1)}"><thead><tr><th scope="col">{escape(corner)}</th>{head}'

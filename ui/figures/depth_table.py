@@ -6,7 +6,7 @@ from html import escape
 import numpy as np
 
 from ui.figures.candidates import percent
-from ui.figures.labels import plain_label
+from ui.figures.labels import plain_label, words_label
 from ui.figures.palette import ACCENT, ZERO, ink_on, ramp
 
 SHORT = 9  # characters of a token in its cell; hovering has it whole
@@ -37,13 +37,18 @@ def _style(dark: bool | None) -> str:
 def depth_table(tokens: Sequence[Sequence[str]], values: np.ndarray, shades: np.ndarray, *, depths: Sequence[str],
                 positions: Sequence[int], read: Sequence[str], said: Sequence[str], shown: Sequence[Sequence[str]],
                 hits: np.ndarray, chosen: int | None, title: str, source: str, low: str, high: str,
-                dark: bool | None = None) -> str:
+                after: str = "comes next", classes: bool = False, dark: bool | None = None) -> str:
     """tokens, values, shades (from 0 to 1), shown (how a value is written) and hits (the cell's token is the one said
     in the end), each (depths, positions); above each column the token read there, below it the one said after it.
 
-    low, high: what the two ends of the shades stand for.
+    low, high: what the two ends of the shades stand for. after: what the last row is. classes: these are their names
+    and no tokens.
     """
     assert values.shape == shades.shape == (len(depths), len(positions)), f"{values.shape}, {shades.shape}"
+    def cut(token: str) -> str:
+        return escape(words_label(token, longest=2 * SHORT) if classes else plain_label(token, longest=SHORT))
+
+    named = words_label if classes else plain_label
     colours = ramp(256, dark=dark)
     at = (np.nan_to_num(shades) * 255).round().astype(int).clip(0, 255)
     body = []
@@ -58,36 +63,38 @@ def depth_table(tokens: Sequence[Sequence[str]], values: np.ndarray, shades: np.
                 f'<td class="{kinds}" data-depth="{row}" data-position="{position}" '
                 f'data-value="{float(values[row, column]):.7g}" '
                 f'style="background:rgb({red},{green},{blue});color:{ink}" '
-                f'title="{escape(plain_label(token, longest=None))}: {escape(number)}">'
-                f"<bdi>{escape(plain_label(token, longest=SHORT))}</bdi><small>{escape(number)}</small></td>")
+                f'title="{escape(named(token, longest=None))}: {escape(number)}">'
+                f"<bdi>{cut(token)}</bdi><small>{escape(number)}</small></td>")
         body.append(f'<tr><th scope="row">{escape(depth)}</th>{"".join(cells)}</tr>')
     head = "".join(f'<th scope="col"{_chosen(column, chosen)}><small>{position}</small>'
-                   f"<bdi>{escape(plain_label(token, longest=SHORT))}</bdi></th>"
+                   f"<bdi>{cut(token)}</bdi></th>"
                    for column, (position, token) in enumerate(zip(positions, read, strict=True)))
     foot = "".join(f'<td data-said="{position}"{_chosen(column, chosen)} '
-                   f'title="{escape(plain_label(token, longest=None))}">'
-                   f"<bdi>{escape(plain_label(token, longest=SHORT))}</bdi></td>"
+                   f'title="{escape(named(token, longest=None))}">'
+                   f"<bdi>{cut(token)}</bdi></td>"
                    for column, (position, token) in enumerate(zip(positions, said, strict=True)))
     steps = ",".join(f"rgb({red},{green},{blue})" for red, green, blue in colours[::51])
     return (f'{_style(dark)}<figure class="depths"><figcaption>{escape(title)}<small>{escape(source)}</small>'
             f'</figcaption><div class="box" role="region" aria-label="{escape(title)}" tabindex="0"><table>'
             f'<thead><tr><th scope="col"><small>position</small>read</th>{head}</tr></thead>'
-            f'<tbody>{"".join(body)}</tbody><tfoot><tr><th scope="row">said next</th>{foot}</tr></tfoot></table></div>'
+            f'<tbody>{"".join(body)}</tbody><tfoot><tr><th scope="row">{after}</th>{foot}</tr></tfoot></table></div>'
             f'<div class="scale"><span>{escape(low)}</span><i style="background:linear-gradient(90deg,{steps})"></i>'
-            f"<span>{escape(high)}</span><span>· underlined: the token that is said in the end</span></div></figure>")
+            f"<span>{escape(high)}</span><span>· underlined: the one that {after}</span></div></figure>")
 
 
 def depth_candidates(tops: Sequence[Sequence], *, depths: Sequence[str], said: int, ranks: Sequence[int],
                      probabilities: Sequence[float], entropies: Sequence[float], divergences: Sequence[float],
-                     title: str, source: str, dark: bool | None = None) -> str:
+                     title: str, source: str, classes: bool = False, dark: bool | None = None) -> str:
     """Of one position, for each depth its likeliest candidates `(id, piece, probability)`, and of the token `said` its
     rank and probability there."""
+    named = words_label if classes else plain_label
+
     def cell(row: int, rank: int, one) -> str:
         kind = ' class="said"' if one.id == said else ""
-        name = escape(plain_label(one.piece, longest=None))
+        name, short = (escape(named(one.piece, longest=longest)) for longest in (None, 2 * SHORT))
         return (f'<td{kind} data-depth="{row}" data-rank="{rank}" data-id="{one.id}" '
                 f'data-probability="{one.probability:.7g}" title="{name}">'
-                f"<bdi>{escape(plain_label(one.piece))}</bdi> <small>{escape(percent(one.probability))}</small></td>")
+                f"<bdi>{short}</bdi> <small>{escape(percent(one.probability))}</small></td>")
 
     rows = []
     for row, (depth, top) in enumerate(zip(depths, tops, strict=True)):

@@ -9,8 +9,9 @@ import streamlit as st
 
 from transformer.analysis.passes import Given, check_classes, given, given_text, upto
 from transformer.checkpoint import Checkpoint
-from transformer.decoding import check_length, reader, steps
+from transformer.decoding import reader, steps
 from transformer.tokenizer import Piece
+from ui import figures
 from ui.walk import Link
 
 T = TypeVar("T")
@@ -62,11 +63,11 @@ class Asked:
         """All that was read before it."""
         return self.answer.whole if self.classifies else upto(self.answer.whole, self.position)
 
-    def label(self, id: int) -> str:
-        """A token or a class as text to show."""
+    def name(self, id: int) -> str:
+        """A token or a class as a reader sees it, nothing in it unseen; as plain text."""
         if self.classifies:
-            return self.ckpt.classes[id]
-        return self.ckpt.tokenizer.piece(id) if self.ckpt.tokenizer else str(id)
+            return figures.words_label(self.ckpt.classes[id], longest=60)
+        return figures.plain_label(self.ckpt.tokenizer.piece(id))
 
     def link(self, kind: str, layer: int, head: int) -> tuple[str, dict[str, str]] | None:
         """The page, and its address, that show a head at this very prediction; None where a link cannot lead there."""
@@ -93,13 +94,13 @@ def answer(ckpt: Checkpoint, text: str, *, target: str = "", more: int = 8) -> A
     if not config.decoder_layers:
         check_classes(ckpt)
     pieces = tuple(reader(ckpt).pieces(text))
-    _check(len(pieces), "text")
+    limit = min(MOST, config.max_len)
+    _check(len(pieces), limit, "text")
     if not config.decoder_layers:
         whole = given_text(ckpt, text)
         return Answer(ckpt, text, whole, [int(ckpt.model(whole.src).argmax())], 0, {}, pieces)
     forced = ckpt.tokenizer.encode(target) if target else []
-    _check(len(forced), "translation")
-    check_length(len(forced) + 1, config.max_len)
+    _check(len(forced) + 1, limit, "translation with its start")
     if config.encoder_layers:
         more = len(forced) + 1 if forced else LONGEST_ANSWER
     path = list(steps(ckpt, text, max_steps=more, forced=dict(enumerate(forced))))
@@ -109,9 +110,9 @@ def answer(ckpt: Checkpoint, text: str, *, target: str = "", more: int = 8) -> A
     return Answer(ckpt, text, given(last), said, len(path[0].tokens) - 1, picked, pieces)
 
 
-def _check(tokens: int, what: str) -> None:
-    if tokens > MOST:
-        raise ValueError(f"the {what} is {tokens:,} tokens long and this view reads at most {MOST}; shorten it")
+def _check(tokens: int, limit: int, what: str) -> None:
+    if tokens > limit:
+        raise ValueError(f"the {what} is {tokens:,} tokens long and this view reads at most {limit}; shorten it")
 
 
 def kept(page: str, name: str, key: tuple, make: Callable[[], T]) -> T:

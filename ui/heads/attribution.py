@@ -15,7 +15,8 @@ from ui.heads.asked import Asked, kept
 
 STEPS = [8, 16, 32, 64, 128, 256]
 MARKED = 3         # tokens that the three disagree about most
-QUICK = 60e9       # multiplications and additions, some seconds on one core: more of them wait for a button
+RATE = 30e9        # multiplications with additions that one core does in a second
+QUICK = 3 * RATE   # what takes longer waits for a button
 ROWS = 40          # tokens of the overview
 MEASURES = {"integrated": "integrated gradients", "attention": "attention", "rollout": "rollout"}
 FIELDS = {"steps": choice(64, STEPS), "baseline": choice(BASELINES[0], list(BASELINES))}
@@ -29,11 +30,11 @@ def show_attribution(page: str, asked: Asked, *, dark: bool) -> None:
     st.markdown(EXPLAINED["integrated"])
     if work > QUICK and not _is_kept(page, "attribution", key) and not st.button(
             f"Compute {steps} steps", key=f"{page}_attribute",
-            help=f"About {work / 1e9:,.0f} billion multiplications; fewer steps take less time."):
-        st.info(f"This takes about {work / 20e9:,.0f} seconds on one processor core, so it waits for the button.")
+            help="Fewer steps take less time."):
+        st.info(f"This takes about {work / RATE:,.0f} seconds on one processor core, so it waits for the button.")
         return
     try:
-        found = kept(page, "attribution", key, partial(_attribute, asked, baseline, steps, long=work > QUICK / 10))
+        found = kept(page, "attribution", key, partial(_attribute, asked, baseline, steps, long=work > QUICK / 6))
     except ValueError as error:
         st.error(figures.markdown_text(str(error)))
         return
@@ -59,13 +60,13 @@ def _controls(page: str, asked: Asked) -> tuple[str, int]:
 
 
 def _work(asked: Asked, steps: int) -> float:
-    """About how many multiplications and additions it takes: of a pass forwards and backwards for each step."""
+    """About how many multiplications it takes: of a pass forwards, and twice as many backwards, for each step."""
     config = asked.ckpt.config
     layer = config.d_model * (4 * config.d_model + 2 * config.d_ff)
     source = 0 if asked.read.src is None else asked.read.src.shape[1]
     target = 0 if asked.read.tgt is None else asked.read.tgt.shape[1]
     row = config.d_model * (config.vocab_size if config.decoder_layers else config.n_classes or 1)
-    return 3.0 * steps * (layer * (source * config.encoder_layers + 1.5 * target * config.decoder_layers) + row)
+    return 3.0 * steps * (layer * (source * config.encoder_layers + target * config.decoder_layers) + row)
 
 
 def _is_kept(page: str, name: str, key: tuple) -> bool:
@@ -84,28 +85,30 @@ def _attribute(asked: Asked, baseline: str, steps: int, *, long: bool) -> Attrib
 
 
 def _show(asked: Asked, found: Attribution, *, dark: bool) -> None:
-    name = figures.markdown_text(figures.plain_label(found.label))
+    name = asked.name(found.token)
+    bold = f"**{figures.markdown_text(name)}**"
     where = "cross-attention" if asked.read.src is not None and not asked.classifies else "attention"
     ranks = {measure: places(np.abs(getattr(found, measure))) for measure in MEASURES}
     marked = most_apart(ranks["integrated"], ranks["attention"], ranks["rollout"])
-    st.markdown(f"From the empty text to this one, the log-probability of **{name}** changes by "
-                f"**{found.change:+.4f}** nats, to {found.log_probability:.4f}. The attributions add up to "
-                f"{float(found.integrated.sum()):+.4f}: a gap of {found.gap:+.4f} at {found.steps} steps."
-                .replace("-", "−"))
+    change, reached, total, gap = (text.replace("-", "−") for text in (
+        f"{found.change:+.4f}", f"{found.log_probability:.4f}", f"{float(found.integrated.sum()):+.4f}",
+        f"{found.gap:+.4f}"))
+    st.markdown(f"From the empty text to this one, the log-probability of {bold} changes by **{change}** nats, to "
+                f"{reached}. The attributions add up to {total}: a gap of {gap} at {found.steps} steps.")
     titles = {"integrated": "integrated gradients, nats", "attention": f"{where}, share", "rollout": "rollout, share"}
     st.html(figures.bar_table(
         found.tokens, {titles[measure]: getattr(found, measure).tolist() for measure in MEASURES},
         signed={titles["integrated"]}, ranks={titles[measure]: ranks[measure].tolist() for measure in MEASURES},
-        marked=marked, unknown=asked.answer.unknown, written=figures.signed_number, dark=dark,
-        title=f"Where “{figures.plain_label(found.label)}” comes from, by three measures",
+        marked=marked, unknown=asked.answer.unknown, dark=dark,
+        title=f"Where “{name}” comes from, by three measures",
         source=f"{origin(asked.ckpt)} · baseline {found.baseline}, {found.steps} steps"))
-    st.caption("Blue to the right: makes the prediction likelier; red to the left: less likely. The number after the "
-               "point is the rank in that column, by size" + (
+    st.caption("Blue to the right: makes the prediction likelier; red to the left: less likely. The small number is "
+               "the rank in its column, by size" + (
                    "; the marked rows are those ranked most differently." if marked else "."))
     if marked:
         st.markdown("They disagree most about " + "; ".join(
-            f"**{figures.markdown_text(figures.plain_label(found.tokens[at]))}** (position {at}: "
-            + ", ".join(f"{ranks[measure][at]}. by {MEASURES[measure]}" for measure in MEASURES) + ")"
+            f"**{figures.markdown_text(figures.plain_label(found.tokens[at]))}** (position {at}: rank "
+            + ", ".join(f"{ranks[measure][at]} by {MEASURES[measure]}" for measure in MEASURES) + ")"
             for at in marked) + ".")
     st.html(figures.plain_table(
         ["rank correlation of", "and", "Spearman's ρ"],
@@ -139,9 +142,11 @@ def _overview(page: str, asked: Asked, baseline: str, steps: int, *, dark: bool)
     rows = range(answer.typed, min(answer.typed + ROWS, len(answer.said)))
     if not _is_kept(page, "overview", key):
         work = sum((_work(asked, steps) for _ in rows), 0.0)
-        if not st.button(f"All {len(rows)} tokens written, at once", key=f"{page}_overview", icon=":material/grid_on:",
-                         help=f"About {max(1.0, work / 20e9):,.0f} seconds."):
+        place = st.empty()
+        if not place.button(f"All {len(rows)} tokens written, at once", key=f"{page}_overview", icon=":material/grid_on:",
+                         help=f"About {max(1.0, work / RATE):,.0f} seconds."):
             return
+        place.empty()
         bar, found = st.progress(0.0, "Integrating…"), []
         for done, position in enumerate(rows):
             bar.progress(done / len(rows), f"Integrating: token {done + 1} of {len(rows)}")
@@ -163,3 +168,10 @@ def _overview(page: str, asked: Asked, baseline: str, steps: int, *, dark: bool)
             alt=figures.describe_token_matrix(values, written, found[-1].tokens, what=name.capitalize()))
     st.caption("Down: the tokens written. Across: the tokens read. Each row is one prediction; its three rows have "
                "the same tokens in the same places.")
+    with st.expander("The numbers of all three", key=f"{page}_overview_numbers"):
+        for measure, name in MEASURES.items():
+            st.html(figures.number_table(
+                [figures.plain_label(token) for token in found[-1].tokens],
+                [(figures.plain_label(one.label), [f"{value:.5g}" for value in getattr(one, measure)]
+                  + ["–"] * (width - len(one.tokens))) for one in found],
+                label=f"overview, {name}", corner="written", caption=f"{name.capitalize()}. {origin(asked.ckpt)}"))

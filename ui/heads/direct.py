@@ -3,6 +3,7 @@
 from functools import partial
 
 import streamlit as st
+from torch import Tensor
 
 from transformer.analysis.direct import DirectEffect, direct_effect, strongest
 from transformer.analysis.explained import EXPLAINED
@@ -48,7 +49,7 @@ def show_direct(page: str, asked: Asked, *, dark: bool) -> None:
     chosen = _head_in_range(page, found)
     limit = max(float(values.abs().max()) for values in found.heads.values())
     unit = "added to the logit" if against is None else "added to the difference"
-    for place, (kind, values) in zip(st.columns(len(found.heads)), found.heads.items(), strict=True):
+    for place, (kind, values) in zip(st.columns(len(found.heads)), _in_order(found), strict=True):
         chart = f"{page}_effects_{kind}_{'-'.join(map(str, chosen))}"
         place.plotly_chart(
             figures.effect_map(values.numpy(), limit=limit, unit=unit, source=origin(asked.ckpt), dark=dark,
@@ -65,16 +66,21 @@ def show_direct(page: str, asked: Asked, *, dark: bool) -> None:
     with right:
         _show_parts(asked, found, dark=dark)
     with st.expander("Every head's number", key=f"{page}_effect_numbers"):
-        for kind, values in found.heads.items():
+        for kind, values in _in_order(found):
             st.html(figures.number_table([f"head {head}" for head in range(values.shape[1])], [
                 (f"layer {layer}", [f"{value:.6g}" for value in row]) for layer, row in enumerate(values.tolist())],
                 label=f"direct effects, {kind}", caption=f"{kind.capitalize()} attention, {unit}. {origin(asked.ckpt)}",
                 marked={chosen[1:]} if chosen[0] == kind else ()))
 
 
+def _in_order(found: DirectEffect) -> list[tuple[str, Tensor]]:
+    """The kinds in the order in which a layer runs them."""
+    return sorted(found.heads.items(), key=lambda one: one[0] == "cross")
+
+
 def _names(asked: Asked, against: int | None) -> str:
     """The token asked about, and the one that it is compared with, as markdown."""
-    one, *other = (f"**{figures.markdown_text(figures.plain_label(asked.label(id)))}**"
+    one, *other = (f"**{figures.markdown_text(asked.name(id))}**"
                    for id in (asked.token, against) if id is not None)
     return f"{one} rather than {other[0]}" if other else one
 
@@ -91,7 +97,7 @@ def _choose_other(page: str, asked: Asked, query: Query) -> int | None:
     def name(id: int) -> str:
         if id == ALONE:
             return "nothing: the logit itself"
-        return f"{figures.plain_label(asked.label(id))} · {figures.percent(float(probabilities[id]))} · id {id}"
+        return f"{asked.name(id)} · {figures.percent(float(probabilities[id]))} · id {id}"
 
     chosen = st.selectbox(f"Rather than which {'class' if asked.classifies else 'token'}?", options, format_func=name,
                           key=key, help="What raises all tokens alike cancels in a difference of two logits, so that "
@@ -103,7 +109,7 @@ def _say_sum(asked: Asked, found: DirectEffect, query: Query) -> None:
     probability = figures.percent(float(query.logits.softmax(-1)[asked.token]))
     what = f"The logit of {_names(asked, None)} (probability {probability})"
     if found.against is not None:
-        other = f"**{figures.markdown_text(figures.plain_label(asked.label(found.against)))}**"
+        other = f"**{figures.markdown_text(asked.name(found.against))}**"
         what += (f" is {float(query.logits[asked.token]):.4f}, that of {other} "
                  f"{float(query.logits[found.against]):.4f}. The difference")
     st.markdown(f"{what} is **{found.logit:.4f}** as the model computes it; all parts below add up to "
@@ -136,7 +142,7 @@ def _show_head(page: str, asked: Asked, found: DirectEffect, query: Query, *, da
         format_func=lambda part: f"{part[0]}, {figures.head_label(*part[1:])}: {figures.signed_number(effects[part])}")
     weights = query.weights[kind][layer, head].tolist()
     st.html(figures.bar_table(
-        keys[kind], {"weight": weights}, written="{:.3f}".format, dark=dark,
+        keys[kind], {"weight": weights}, dark=dark,
         title=f"Where {kind} {figures.head_label(layer, head)} looks", source=origin(asked.ckpt), corner="key"))
     st.caption("The mean of all its queries, each by its share of the pooled features." if asked.classifies else
                f"The weights of the query at position {asked.position}, which makes this prediction.")
@@ -161,11 +167,11 @@ def _show_parts(asked: Asked, found: DirectEffect, *, dark: bool) -> None:
     """Everything that adds to the logit, in the order in which the model computes it."""
     parts = {"token embedding": found.embedding, "positions": found.positions}
     for layer in range(len(found.feed_forward)):
-        parts |= {f"layer {layer}: {kind} heads": float(values[layer].sum()) for kind, values in found.heads.items()}
+        parts |= {f"layer {layer}: {kind} heads": float(values[layer].sum()) for kind, values in _in_order(found)}
         parts[f"layer {layer}: feed-forward"] = float(found.feed_forward[layer])
     parts["biases"] = found.biases
     st.html(figures.bar_table(
-        list(parts), {"adds": list(parts.values())}, signed={"adds"}, corner="part", numbered=False, dark=dark,
+        list(parts), {"adds": list(parts.values())}, signed={"adds"}, corner="part", tokens=False, dark=dark,
         title="All parts, from the first to the last", source=origin(asked.ckpt),
         total=["sum", figures.signed_number(found.total)]))
     st.caption("Biases stand last although they are added along the way: they are the same for every text but for the "

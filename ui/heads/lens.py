@@ -15,8 +15,8 @@ from ui.heads.asked import Asked, kept
 
 COLUMNS, STRIDE = 20, 10  # positions shown at once, and how far the window jumps
 TOP = 5
-COLOURS = {"likeliest": "its own probability", "said": "probability of what is said", "rank": "rank of what is said",
-           "entropy": "entropy", "divergence": "KL to the end"}
+COLOURS = {"likeliest": "its own probability", "said": "probability of the next token",
+           "rank": "rank of the next token", "entropy": "entropy", "divergence": "KL to the end"}
 FIELDS = {"colour": choice("likeliest", list(COLOURS))}
 
 
@@ -29,8 +29,9 @@ def show_lens(page: str, asked: Asked, *, dark: bool) -> None:
         st.error(figures.markdown_text(str(error)))
         return
     st.markdown(EXPLAINED["lens"])
-    colour = st.segmented_control("Shade by", list(COLOURS), format_func=COLOURS.get, key=f"{page}_colour",
-                                  required=True)
+    colour = st.segmented_control("Shade by", list(COLOURS), key=f"{page}_colour", required=True,
+                                  format_func=lambda name: COLOURS[name].replace(
+                                      "next token", "class" if asked.classifies else "next token"))
     st.html(_table(found, asked, column, colour=colour, dark=dark))
     _show_one(page, found, asked, column, dark=dark)
 
@@ -64,8 +65,9 @@ def _table(found: Lens, asked: Asked, column: int, *, colour: str, dark: bool) -
         [[found.labels[id] for id in row] for row in ids.tolist()], values, shades,
         depths=names_of_depths(len(values)), positions=found.positions, read=read,
         said=[found.labels[id] for id in found.final.tolist()], shown=texts,
-        hits=(ids == found.final).numpy(), chosen=column, low=low, high=high, dark=dark, source=origin(asked.ckpt),
-        title=f"The likeliest {'class' if asked.classifies else 'next token'} at each depth")
+        hits=(ids == found.final).numpy(), chosen=column, low=low, high=high, dark=dark,
+        after="is asked about" if asked.classifies else "comes next", classes=asked.classifies,
+        source=origin(asked.ckpt), title=f"The likeliest {'class' if asked.classifies else 'next token'} at each depth")
 
 
 def _shaded(found: Lens, colour: str, size: int) -> tuple[np.ndarray, np.ndarray, list[list[str]], str, str]:
@@ -91,7 +93,7 @@ def _texts(values: np.ndarray, written) -> list[list[str]]:
 
 def _show_one(page: str, found: Lens, asked: Asked, column: int, *, dark: bool) -> None:
     ranks, probabilities = found.rank[:, column].tolist(), found.probability[:, column].tolist()
-    name, source = figures.plain_label(asked.label(asked.token)), origin(asked.ckpt)
+    name, source = asked.name(asked.token), origin(asked.ckpt)
     after = "" if asked.classifies else f" after position {asked.position}"
     left, right = st.columns(2)
     alt = f"'{name}'{after}. {figures.describe_depths(ranks, probabilities)}"
@@ -104,4 +106,5 @@ def _show_one(page: str, found: Lens, asked: Asked, column: int, *, dark: bool) 
         [found.top(depth, column) for depth in range(len(ranks))], depths=names_of_depths(len(ranks)),
         said=asked.token, ranks=ranks, probabilities=probabilities, entropies=found.entropy[:, column].tolist(),
         divergences=found.divergence[:, column].tolist(), source=source, dark=dark,
-        title=f"The {min(TOP, found.ids.shape[-1])} likeliest at each depth{after}; of “{name}” rank and probability"))
+        classes=asked.classifies, title=f"The {min(TOP, found.ids.shape[-1])} likeliest at each depth{after}; of "
+                                        f"“{name}” rank and probability"))

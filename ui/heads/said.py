@@ -109,7 +109,9 @@ def _choose_token(page: str, found: Answer, of: tuple) -> Asked:
         right.html(figures.token_chips(
             [*found.whole.labels("tgt")[begin:position + 1], *tokens[position:position + FEW // 2]], small=True,
             label=f"tokens from position {begin} on", predicted=position + 1 - begin))
-    if found.typed:
+    if found.whole.src is not None:
+        st.caption("The number is the step of Translate that says it.")
+    else:
         st.caption("The number is the position of the token before it, which predicts it. Bold: what the model "
                    "went on with, greedily.")
     _say_unknown(found)
