@@ -143,8 +143,8 @@ def _overview(page: str, asked: Asked, baseline: str, steps: int, *, dark: bool)
     if not _is_kept(page, "overview", key):
         work = sum((_work(asked, steps) for _ in rows), 0.0)
         place = st.empty()
-        if not place.button(f"All {len(rows)} tokens written, at once", key=f"{page}_overview", icon=":material/grid_on:",
-                         help=f"About {max(1.0, work / RATE):,.0f} seconds."):
+        if not place.button(f"All {len(rows)} tokens written, at once", key=f"{page}_overview",
+                            icon=":material/grid_on:", help=f"About {max(1.0, work / RATE):,.0f} seconds."):
             return
         place.empty()
         bar, found = st.progress(0.0, "Integrating…"), []
