@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from transformer.analysis.rollout import rollout
 from transformer.checkpoint import Checkpoint
+from ui.heads.attribution import most_apart, places
 
 TEXT = "I like red wine."
 INTEGRATED, CROSS, ROLLOUT = "integrated gradients, nats", "cross-attention, share", "rollout, share"
@@ -164,6 +165,12 @@ def test_all_tokens_at_once_are_three_matrices(open_attribution, shipped, drawn,
     for name, column in (("integrated", INTEGRATED), ("attention", CROSS), ("rollout", ROLLOUT)):
         assert found[name][4].tolist() == pytest.approx(columns[column], abs=1e-4)
     assert all(chart.proto.alt for chart in at.get("plotly_chart"))
+
+
+def test_only_tokens_that_lead_somewhere_count_as_disagreed_about():
+    one, other = np.array([1, 2, 3, 4, 5, 6, 20, 8]), np.array([2, 1, 3, 7, 5, 6, 6, 4])
+    assert most_apart(one, other, one) == [7, 3]  # 8 and 4, then 4 and 7; 20 and 6 lead in neither, 1 and 2 are close
+    assert places(np.array([0.1, 0.9, 0.1])).tolist() == [2, 1, 3]
 
 
 def test_an_unrelated_rerun_integrates_nothing_again(open_attribution, monkeypatch):

@@ -94,6 +94,9 @@ def test_a_matrix_of_tokens_keeps_equal_tokens_apart_and_plain():
     assert (heat["zmin"], heat["zmax"]) == (-2, 2)
     assert list(figure["layout"]["xaxis"]["tickvals"]) == [0, 1]
     assert list(figure["layout"]["yaxis"]["ticktext"]) == ["&#60;b&#62;", "a"]
+    assert heat["text"][0][1] == "<b>&#60;b&#62;</b> from <b>a</b>"
+    many = token_matrix(np.zeros((1, 45)), ["x"], ["a"] * 45, signed=False, unit="share", title="t").to_dict()
+    assert list(many["layout"]["xaxis"]["ticktext"]) == [str(at) for at in range(0, 45, 5)]
     shares = token_matrix(np.abs(values), ["x", "y"], ["a", "b"], signed=False, unit="share", title="t").to_dict()
     assert (shares["data"][0]["zmin"], shares["data"][0]["zmax"]) == (0, 2)
     assert describe_token_matrix(values, ["<b>", "a"], ["a", "b"], what="Nats") == (

@@ -13,7 +13,8 @@ def _style(dark: bool | None) -> str:
 .bar-table.bar-table {{ margin: 0; max-width: 100%; }}
 .bar-table figcaption {{ font-size: 17px; font-weight: 700; padding-bottom: .4rem; }}
 .bar-table figcaption small {{ display: block; font-size: 13px; font-weight: 400; }}
-.bar-table .box {{ overflow: auto; max-height: 40rem; }}
+.bar-table .box {{ overflow: auto; }}
+.bar-table .box.tall {{ max-height: 40rem; }}
 .bar-table table {{ border-collapse: separate; border-spacing: 0 2px; width: 100%; font-size: 15px; margin: 0;
   font-variant-numeric: tabular-nums; table-layout: auto; }}
 .bar-table th, .bar-table td {{ border: 0; padding: .1em .35em; vertical-align: middle; }}
@@ -80,7 +81,7 @@ def bar_table(labels: Sequence[str], columns: Mapping[str, Sequence[float]], *, 
             for text in total[1:]) + "</tr>")
     head = "".join(f'<th scope="col" style="width:{99 / len(columns):.1f}%">{escape(name)}</th>' for name in columns)
     return (f'{_style(dark)}<figure class="bar-table"><figcaption>{escape(title)}<small>{escape(source)}</small>'
-            f'</figcaption><div class="box" role="region" aria-label="{escape(title)}" tabindex="0">'
+            f'</figcaption><div class="box{" tall" * tokens}" role="region" aria-label="{escape(title)}" tabindex="0">'
             f'<table class="{"several" * (len(columns) > 1)}"><thead><tr><th scope="col">{escape(corner)}</th>{head}'
             f"</tr></thead><tbody>{''.join(rows)}</tbody></table></div></figure>")
 

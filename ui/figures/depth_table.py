@@ -30,6 +30,8 @@ def _style(dark: bool | None) -> str:
 .depths tfoot td {{ font-weight: 750; }}
 .depths .scale {{ display: flex; align-items: center; gap: .5rem; font-size: 14px; padding-top: .5rem;
   flex-wrap: wrap; }}
+@media (max-width: 640px) {{ .depths tbody th span {{ display: none; }}
+  .depths th, .depths td {{ min-width: 2.6em; }} }}
 .depths .scale i {{ display: inline-block; width: 9rem; height: .8rem; border-radius: .2rem; }}
 </style>"""
 
@@ -65,8 +67,8 @@ def depth_table(tokens: Sequence[Sequence[str]], values: np.ndarray, shades: np.
                 f'style="background:rgb({red},{green},{blue});color:{ink}" '
                 f'title="{escape(named(token, longest=None))}: {escape(number)}">'
                 f"<bdi>{cut(token)}</bdi><small>{escape(number)}</small></td>")
-        body.append(f'<tr><th scope="row">{escape(depth)}</th>{"".join(cells)}</tr>')
-    head = "".join(f'<th scope="col"{_chosen(column, chosen)}><small>{position}</small>'
+        body.append(f'<tr><th scope="row">{_depth(row, depth)}</th>{"".join(cells)}</tr>')
+    head = "".join(f'<th scope="col"{_chosen(column, chosen)}>{"" if classes else f"<small>{position}</small>"}'
                    f"<bdi>{cut(token)}</bdi></th>"
                    for column, (position, token) in enumerate(zip(positions, read, strict=True)))
     foot = "".join(f'<td data-said="{position}"{_chosen(column, chosen)} '
@@ -76,7 +78,7 @@ def depth_table(tokens: Sequence[Sequence[str]], values: np.ndarray, shades: np.
     steps = ",".join(f"rgb({red},{green},{blue})" for red, green, blue in colours[::51])
     return (f'{_style(dark)}<figure class="depths"><figcaption>{escape(title)}<small>{escape(source)}</small>'
             f'</figcaption><div class="box" role="region" aria-label="{escape(title)}" tabindex="0"><table>'
-            f'<thead><tr><th scope="col"><small>position</small>read</th>{head}</tr></thead>'
+            f'<thead><tr><th scope="col">{"" if classes else "<small>position</small>"}read</th>{head}</tr></thead>'
             f'<tbody>{"".join(body)}</tbody><tfoot><tr><th scope="row">{after}</th>{foot}</tr></tfoot></table></div>'
             f'<div class="scale"><span>{escape(low)}</span><i style="background:linear-gradient(90deg,{steps})"></i>'
             f"<span>{escape(high)}</span><span>· underlined: the one that {after}</span></div></figure>")
@@ -103,7 +105,7 @@ def depth_candidates(tops: Sequence[Sequence], *, depths: Sequence[str], said: i
             ("of-said-probability", probabilities[row], percent(probabilities[row])),
             ("entropy", entropies[row], f"{entropies[row]:.2f}"),
             ("divergence", divergences[row], f"{max(0.0, divergences[row]):.2f}")))
-        rows.append(f'<tr><th scope="row">{escape(depth)}</th>{numbers}'
+        rows.append(f'<tr><th scope="row">{_depth(row, depth)}</th>{numbers}'
                     + "".join(cell(row, rank, one) for rank, one in enumerate(top, 1)) + "</tr>")
     names = ["its rank", "its probability", "entropy, nats", "KL to the end, nats",
              *(f"{rank}." for rank in range(1, 1 + len(tops[0])))]
@@ -121,6 +123,11 @@ def describe_depths(ranks: Sequence[int], probabilities: Sequence[float]) -> str
         rank == 1 for rank in ranks[first:]) else f"first the likeliest at depth {first}"
     return (f"Rank {ranks[0]:,} and probability {percent(probabilities[0])} at depth 0, rank {ranks[-1]:,} and "
             f"{percent(probabilities[-1])} at the last, depth {len(ranks) - 1}; {when}.")
+
+
+def _depth(row: int, name: str) -> str:
+    """Its number, and where there is room what it is."""
+    return f"{row}<span> · {escape(name)}</span>"
 
 
 def _chosen(column: int, chosen: int | None) -> str:

@@ -8,7 +8,7 @@ from ui.figures.frame import NOTE, axis, framed
 from ui.figures.labels import axis_label, plain_label
 from ui.figures.palette import colorscale, diverging_scale
 
-LABELLED = 40  # tokens along an axis; beyond, hovering has them
+LABELLED = 20  # tokens along an axis; beyond, positions are marked and hovering has the tokens
 LETTER = 8     # px, about the width of a character
 
 
@@ -21,7 +21,8 @@ def token_matrix(values: np.ndarray, down: Sequence[str], across: Sequence[str],
     most = max(float(np.abs(np.nan_to_num(values)).max(initial=0)), 1e-6)
     heat = {"type": "heatmap", "z": values, "zmin": -most if signed else 0, "zmax": most, "hoverongaps": False,
             "colorscale": diverging_scale(dark=dark) if signed else colorscale("sqrt", dark=dark),
-            "hovertemplate": f"<b>%{{y}}</b> from <b>%{{x}}</b><br>{unit} <b>%{{z:.4~g}}</b><extra></extra>",
+            "text": [[f"<b>{axis_label(one)}</b> from <b>{axis_label(other)}</b>" for other in across] for one in down],
+            "hovertemplate": f"%{{text}}<br>positions %{{y}} and %{{x}}<br>{unit} <b>%{{z:.4~g}}</b><extra></extra>",
             "colorbar": {"orientation": "h", "x": 0, "xanchor": "left", "xpad": 0, "y": 0, "yanchor": "top", "ypad": 8,
                          "lenmode": "pixels", "len": 180, "thickness": 12, "outlinewidth": 0,
                          "tickfont": {"size": NOTE}, "tickvals": [-most, 0, most] if signed else [0, most],
@@ -30,8 +31,8 @@ def token_matrix(values: np.ndarray, down: Sequence[str], across: Sequence[str],
     longest = max((len(plain_label(token)) for token in across), default=1)
     room = LETTER * longest if len(across) <= LABELLED else 0
     return framed([heat], title=title, source=source, dark=dark, height=min(34 * max(len(down), 2), 620),
-                  top=34 + room, bottom=74, xaxis=axis(side="top", range=[-0.5, len(across) - 0.5], tickangle=-90,
-                                                       **_ticks(across)),
+                  top=34 + max(room, 10), bottom=74,
+                  xaxis=axis(side="top", range=[-0.5, len(across) - 0.5], tickangle=-90, **_ticks(across)),
                   yaxis=axis(range=[len(down) - 0.5, -0.5], **_ticks(down)))
 
 
@@ -44,5 +45,7 @@ def describe_token_matrix(values: np.ndarray, down: Sequence[str], across: Seque
 
 
 def _ticks(tokens: Sequence[str]) -> dict:
-    return {"tickvals": list(range(len(tokens))), "ticktext": [axis_label(token) for token in tokens],
-            "showticklabels": len(tokens) <= LABELLED}
+    if len(tokens) <= LABELLED:
+        return {"tickvals": list(range(len(tokens))), "ticktext": [axis_label(token) for token in tokens]}
+    marked = list(range(0, len(tokens), 5 * -(-len(tokens) // 60)))
+    return {"tickvals": marked, "ticktext": [str(at) for at in marked]}

@@ -14,7 +14,7 @@ from ui.head_choice import origin
 from ui.heads.asked import Asked, kept
 
 STEPS = [8, 16, 32, 64, 128, 256]
-MARKED = 3         # tokens that the three disagree about most
+MARKED, FIRST = 3, 5  # tokens that the three disagree about most, of those among the first five of any
 RATE = 30e9        # multiplications with additions that one core does in a second
 QUICK = 3 * RATE   # what takes longer waits for a button
 ROWS = 40          # tokens of the overview
@@ -24,10 +24,10 @@ FIELDS = {"steps": choice(64, STEPS), "baseline": choice(BASELINES[0], list(BASE
 
 def show_attribution(page: str, asked: Asked, *, dark: bool) -> None:
     """The three measures on the same tokens, where they disagree, and on request all tokens written at once."""
+    st.markdown(EXPLAINED["integrated"])
     baseline, steps = _controls(page, asked)
     key = (*asked.key, baseline, steps)
     work = _work(asked, steps)
-    st.markdown(EXPLAINED["integrated"])
     if work > QUICK and not _is_kept(page, "attribution", key) and not st.button(
             f"Compute {steps} steps", key=f"{page}_attribute",
             help="Fewer steps take less time."):
@@ -94,7 +94,8 @@ def _show(asked: Asked, found: Attribution, *, dark: bool) -> None:
         f"{found.change:+.4f}", f"{found.log_probability:.4f}", f"{float(found.integrated.sum()):+.4f}",
         f"{found.gap:+.4f}"))
     st.markdown(f"From the empty text to this one, the log-probability of {bold} changes by **{change}** nats, to "
-                f"{reached}. The attributions add up to {total}: a gap of {gap} at {found.steps} steps.")
+                f"{reached}. The attributions add up to {total}: a gap of {gap} at {found.steps} steps."
+                + (" That is much: take more steps." if abs(found.gap) > 0.02 + 0.05 * abs(found.change) else ""))
     titles = {"integrated": "integrated gradients, nats", "attention": f"{where}, share", "rollout": "rollout, share"}
     st.html(figures.bar_table(
         found.tokens, {titles[measure]: getattr(found, measure).tolist() for measure in MEASURES},
@@ -103,8 +104,8 @@ def _show(asked: Asked, found: Attribution, *, dark: bool) -> None:
         title=f"Where “{name}” comes from, by three measures",
         source=f"{origin(asked.ckpt)} · baseline {found.baseline}, {found.steps} steps"))
     st.caption("Blue to the right: makes the prediction likelier; red to the left: less likely. The small number is "
-               "the rank in its column, by size" + (
-                   "; the marked rows are those ranked most differently." if marked else "."))
+               "the rank in its column, by size." + (f" Marked: of the first {FIRST} in any column, those that are "
+                                                     "ranked most differently." if marked else ""))
     if marked:
         st.markdown("They disagree most about " + "; ".join(
             f"**{figures.markdown_text(figures.plain_label(found.tokens[at]))}** (position {at}: rank "
@@ -131,8 +132,10 @@ def places(values: np.ndarray) -> np.ndarray:
 
 
 def most_apart(*ranks: np.ndarray) -> list[int]:
-    """The tokens whose places differ most between the measures, a difference of one left out, furthest first."""
-    apart = np.ptp(np.stack(ranks), axis=0)
+    """The tokens whose places differ most between the measures, furthest first: only those that lead in one of them,
+    for the order of the many small values is noise, and no difference of one."""
+    every = np.stack(ranks)
+    apart = np.where(every.min(axis=0) <= FIRST, np.ptp(every, axis=0), 0)
     return [int(at) for at in np.argsort(-apart, kind="stable")[:MARKED] if apart[at] > 1]
 
 

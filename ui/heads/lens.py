@@ -51,7 +51,7 @@ def _window(page: str, asked: Asked) -> tuple[Lens, int]:
 
 def names_of_depths(count: int) -> list[str]:
     """Depth 0 is what goes into layer 0."""
-    names = ["0 · before layer 0", *(f"{depth} · after layer {depth - 1}" for depth in range(1, count))]
+    names = ["before layer 0", *(f"after layer {depth - 1}" for depth in range(1, count))]
     names[-1] += ", the output"
     return names
 
@@ -106,5 +106,5 @@ def _show_one(page: str, found: Lens, asked: Asked, column: int, *, dark: bool) 
         [found.top(depth, column) for depth in range(len(ranks))], depths=names_of_depths(len(ranks)),
         said=asked.token, ranks=ranks, probabilities=probabilities, entropies=found.entropy[:, column].tolist(),
         divergences=found.divergence[:, column].tolist(), source=source, dark=dark,
-        classes=asked.classifies, title=f"The {min(TOP, found.ids.shape[-1])} likeliest at each depth{after}; of "
-                                        f"“{name}” rank and probability"))
+        classes=asked.classifies, title=f"The {min(TOP, found.ids.shape[-1])} likeliest at each depth{after}, "
+                                        f"and the rank and probability of “{name}”"))
