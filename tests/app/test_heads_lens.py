@@ -93,6 +93,18 @@ def test_another_text_is_asked_about_from_its_first_token(open_lens):
     assert at.query_params["position"] == "0"
 
 
+def test_another_checkpoint_is_asked_about_what_it_says_itself(open_lens, shipped):
+    at = open_lens(position="5")
+    at.selectbox(key="heads_checkpoint").set_value(shipped("write").id).run()
+    assert not at.exception
+    assert at.query_params["text"].startswith("ROMEO:")  # the example of the other gave way
+    assert at.query_params["position"] == "23"
+    at.button_group(key="heads_position").set_value(3).run()
+    assert at.query_params["position"] == "3"
+    at.number_input(key="heads_more").set_value(2).run()
+    assert at.query_params["position"] == "3"
+
+
 def test_a_translation_that_is_typed_is_what_is_asked_about(open_lens, shipped, figure, cells):
     ckpt, target = shipped("translate"), "J'adore le vin."
     at = open_lens(target=target, position="2")

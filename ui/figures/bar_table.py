@@ -14,7 +14,7 @@ def _style(dark: bool | None) -> str:
 .bar-table figcaption {{ font-size: 17px; font-weight: 700; padding-bottom: .4rem; }}
 .bar-table figcaption small {{ display: block; font-size: 13px; font-weight: 400; }}
 .bar-table .box {{ overflow: auto; }}
-.bar-table .box.tall {{ max-height: 40rem; }}
+.bar-table .box.tall {{ max-height: 52rem; }}
 .bar-table table {{ border-collapse: separate; border-spacing: 0 2px; width: 100%; font-size: 15px; margin: 0;
   font-variant-numeric: tabular-nums; table-layout: auto; }}
 .bar-table th, .bar-table td {{ border: 0; padding: .1em .35em; vertical-align: middle; }}

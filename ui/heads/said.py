@@ -61,9 +61,10 @@ def _forget_another(page: str, ckpt: Checkpoint, text: str, target: str) -> None
     """What was chosen of another text's tokens means nothing here; what came with an address does."""
     state = st.session_state
     arrived = state[f"{page}_arrived"]
-    before = arrived.get("text")
-    if (before is not None and before != text) or (arrived.get("target") or "").strip() != target or (
-            st.query_params.get("checkpoint", ckpt.id) != ckpt.id):
+    before, last = arrived.get("text"), state.get(f"{page}_asked_of", ckpt.id)
+    state[f"{page}_asked_of"] = ckpt.id
+    changed = last != ckpt.id and st.query_params.get("checkpoint") != ckpt.id  # by hand and not by an address
+    if changed or (before is not None and before != text) or (arrived.get("target") or "").strip() != target:
         forget(page, "position", "class", "against")
 
 
@@ -111,7 +112,7 @@ def _choose_token(page: str, found: Answer, of: tuple) -> Asked:
             label=f"tokens from position {begin} on", predicted=position + 1 - begin))
     if found.whole.src is not None:
         st.caption("The number is the step of Translate that says it.")
-    else:
+    elif count <= FEW:
         st.caption("The number is the position of the token before it, which predicts it. Bold: what the model "
                    "went on with, greedily.")
     _say_unknown(found)
