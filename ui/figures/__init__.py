@@ -14,6 +14,7 @@ from ui.figures.classes import class_bars, contribution_chips, describe_classes,
 from ui.figures.depth_table import depth_candidates, depth_table, describe_depths
 from ui.figures.diagram import describe_diagram, model_diagram
 from ui.figures.difference import describe_difference, difference_heatmap, measures_table, paired
+from ui.figures.difference_tiles import difference_tiles
 from ui.figures.effect_map import describe_effects, effect_map, picked_head
 from ui.figures.frame import PLOTLY_CONFIG, TEXT
 from ui.figures.labels import axis_label, head_label, markdown_text, plain_label, words_label
@@ -22,13 +23,16 @@ from ui.figures.lines import describe_lines, lines
 from ui.figures.loss import describe_loss, loss_curve
 from ui.figures.mask_grid import describe_mask_grid, mask_grid
 from ui.figures.matrix import matrix_style, number_matrix
-from ui.figures.number_heatmap import describe_numbers, number_heatmap
+from ui.figures.named_matrix import describe_named, named_matrix
+from ui.figures.number_heatmap import describe_numbers, number_heatmap, strongest
 from ui.figures.number_table import batch_table, number_table
 from ui.figures.plain_table import plain_table
 from ui.figures.positions import describe_positions, position_curves
 from ui.figures.sample import sample_card
+from ui.figures.spectrum import spectrum
 from ui.figures.spelled import spelled_cell, spelled_sum
 from ui.figures.table import attention_table
+from ui.figures.tensor_histogram import describe_histogram, tensor_histogram
 from ui.figures.token_matrix import describe_token_matrix, token_matrix
 from ui.figures.widths import describe_widths, width_curves
 
@@ -36,11 +40,12 @@ __all__ = ["PLOTLY_CONFIG", "TEXT", "amount_bars", "attention_heatmap", "attenti
            "batch_table", "beam_figure", "candidate_bars", "candidate_rows", "class_bars", "contribution_chips",
            "depth_candidates", "depth_table", "describe_amounts", "describe_attention", "describe_beam",
            "describe_candidates", "describe_classes", "describe_depths", "describe_diagram", "describe_difference",
-           "describe_effects", "describe_lengths", "describe_lines", "describe_loss", "describe_mask",
-           "describe_mask_grid", "describe_numbers", "describe_positions", "describe_token_matrix", "describe_widths",
-           "difference_heatmap", "effect_map", "head_blocks", "head_label", "hypotheses_table", "length_histogram",
-           "lines", "loss_curve", "markdown_text", "mask_grid", "mask_matrix", "matrix_style", "measures_table",
-           "model_diagram", "number_heatmap", "number_matrix", "number_table", "paired", "percent", "picked_candidate",
-           "picked_class", "picked_head", "picked_node", "plain_label", "plain_table", "position_curves", "sample_card",
-           "share_bar", "signed_number", "spelled_cell", "spelled_sum", "token_chips", "token_matrix", "width_curves",
-           "won_chips", "words_label"]
+           "describe_effects", "describe_histogram", "describe_lengths", "describe_lines", "describe_loss",
+           "describe_mask", "describe_mask_grid", "describe_named", "describe_numbers", "describe_positions",
+           "describe_token_matrix", "describe_widths", "difference_heatmap", "difference_tiles", "effect_map",
+           "head_blocks", "head_label", "hypotheses_table", "length_histogram", "lines", "loss_curve", "markdown_text",
+           "mask_grid", "mask_matrix", "matrix_style", "measures_table", "model_diagram", "named_matrix",
+           "number_heatmap", "number_matrix", "number_table", "paired", "percent", "picked_candidate", "picked_class",
+           "picked_head", "picked_node", "plain_label", "plain_table", "position_curves", "sample_card", "share_bar",
+           "signed_number", "spectrum", "spelled_cell", "spelled_sum", "strongest", "tensor_histogram", "token_chips",
+           "token_matrix", "width_curves", "won_chips", "words_label"]
