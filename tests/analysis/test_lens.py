@@ -85,3 +85,13 @@ def test_what_is_not_there_is_refused(translator):
         given_text(translator, "")
     forced = given_text(translator, "Go on.", "He is")
     assert upto(forced, 1).said == forced.tgt[0, 2] and upto(forced, 5).said is None
+
+
+def test_every_position_can_follow_a_token_of_its_own(ckpt):
+    read = given_text(ckpt, "I am cold.", "He is")
+    found = read_layers(read, positions=[0, 2], follow=[5, 9])
+    p = ckpt.model(read.src, read.tgt)[0].softmax(-1)
+    assert found.final.tolist() == [5, 9]
+    assert found.probability[-1].tolist() == pytest.approx([float(p[0, 5]), float(p[2, 9])], rel=1e-4)
+    with pytest.raises(ValueError, match="1 tokens to follow at 2 positions"):
+        read_layers(read, positions=[0, 2], follow=[5])

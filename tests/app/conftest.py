@@ -5,6 +5,7 @@ Callbacks of components and of charts do not run here; the tests in tests/browse
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from html import unescape
 from html.parser import HTMLParser
@@ -200,3 +201,43 @@ def sent() -> Callable[[AppTest], str]:
         return unescape("\n".join(str(element.proto) for element in at if hasattr(element, "proto")))
 
     return sent
+
+
+@pytest.fixture
+def figure() -> Callable[..., str]:
+    """The one piece of HTML with a figure of that class, whose title begins so: `figure(at, "bar-table", "Where")`."""
+
+    def figure(at: AppTest, kind: str, title: str = "") -> str:
+        (found,) = [element.value for element in at.get("html") if f'<figure class="{kind}"' in element.value
+                    and f"<figcaption>{title}" in unescape(element.value)]
+        return found
+
+    return figure
+
+
+@pytest.fixture
+def cells() -> Callable[[str], list[dict[str, str]]]:
+    """The data of every cell of a table that has some, with its text, without the small print."""
+
+    def cells(html: str) -> list[dict[str, str]]:
+        found = []
+        for attributes, inner in re.findall(r"<td([^>]*data-[^>]*)>(.*?)</td>", html, re.DOTALL):
+            text = re.search(r"<bdi>(.*?)</bdi>", inner, re.DOTALL)
+            found.append({name: unescape(value) for name, value in re.findall(r'data-([\w-]+)="([^"]*)"', attributes)}
+                         | {"text": unescape(text[1] if text else inner)})
+        return found
+
+    return cells
+
+
+@pytest.fixture
+def bars(figure, cells) -> Callable[..., dict[str, list[float]]]:
+    """The numbers of a table of bars by column: `bars(at, "Where")`, its title's beginning."""
+
+    def bars(at: AppTest, title: str) -> dict[str, list[float]]:
+        found: dict[str, list[float]] = {}
+        for cell in cells(figure(at, "bar-table", title)):
+            found.setdefault(cell["column"], []).append(float(cell["value"]))
+        return found
+
+    return bars

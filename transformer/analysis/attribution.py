@@ -149,7 +149,7 @@ def _attention(read: Given) -> tuple[NDArray, NDArray]:
     encoded = None if read.src is None else model.encode(read.src, heads=heads)
     own = None if encoded is None else _means(encoded.attention, heads.get("encoder"))  # (L, 1, S, S)
     if read.tgt is None:
-        query = _pooled(model, encoded.x[0])  # (S,)
+        query = pooled_shares(model, encoded.x[0])  # (S,)
         looked, through = query @ own.mean((0, 1)), query @ rollout(own)[-1]
     else:
         decoded = model.decode(read.tgt, None if encoded is None else encoded.x, heads=heads)
@@ -172,7 +172,7 @@ def _means(layers: list[Attended], switches: Tensor | None, *, causal: bool = Fa
     return torch.stack(found)
 
 
-def _pooled(model: Transformer, x: Tensor) -> Tensor:
+def pooled_shares(model: Transformer, x: Tensor) -> Tensor:
     """Each position's share of the pooled features (S,)."""
     if model.config.pooling == "mean":
         return x.new_full((len(x),), 1 / len(x))

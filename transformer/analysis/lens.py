@@ -3,6 +3,7 @@
 L layers, T positions, V vocabulary (or classes, of a model that classifies).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -36,16 +37,18 @@ class Lens:
 
 
 @torch.no_grad()
-def read_layers(read: Given, *, count: int = 5, positions: list[int] | None = None, follow: int | None = None) -> Lens:
+def read_layers(read: Given, *, count: int = 5, positions: list[int] | None = None,
+                follow: int | Sequence[int] | None = None) -> Lens:
     """Read the next token's distribution at every depth. nostalgebraist 2020, "interpreting GPT: the logit lens".
 
     Each depth's rows go through the final norm and the output matrix as the last ones do. A post-norm model has no
     final norm, and each of its layers ends with one of its own, so that rows go to the output matrix as they are; at
     depth 0 they are the embeddings, which only `embedding_norm` normalises. A classifier's rows are pooled as well.
 
-    positions: of the target, the last one without them. follow: the token whose rank and probability are followed;
-    without it the token that a step chose, and elsewhere the likeliest at the end. Raises ValueError for a position or
-    a token that is not there. Lower layers were never trained to be read like this (Belrose et al. 2023, section 1).
+    positions: of the target, the last one without them. follow: the token whose rank and probability are followed, or
+    one for each position; without it the token that a step chose, and elsewhere the likeliest at the end. Raises
+    ValueError for a position or a token that is not there. Lower layers were never trained to be read like this
+    (Belrose et al. 2023, section 1).
     """
     config, model = read.ckpt.config, read.ckpt.model
     if read.tgt is None:
@@ -60,10 +63,15 @@ def read_layers(read: Given, *, count: int = 5, positions: list[int] | None = No
             if not 0 <= position < read.tgt.shape[1]:
                 raise ValueError(f"position is {position}; choose from 0 to {read.tgt.shape[1] - 1}")
         norm, rows = model.decoder.norm, [layer[:, chosen] for layer in stack.inputs]
-    check_choice(size, follow)
-    parts = [_depths(model, norm, read.src, [layer[:, at:at + max(1, ROWS // size)] for layer in rows],
-                     read.said if follow is None and chosen == [len(read.ids) - 1] else follow, min(count, size))
-             for at in range(0, len(chosen), max(1, ROWS // size))]
+    if follow is None and read.tgt is not None and chosen == [len(read.ids) - 1]:
+        follow = read.said
+    follows = [follow] * len(chosen) if follow is None or isinstance(follow, int) else list(follow)
+    if len(follows) != len(chosen):
+        raise ValueError(f"{len(follows)} tokens to follow at {len(chosen)} positions; give one for each")
+    check_choice(size, *follows)
+    once = max(1, ROWS // size)
+    parts = [_depths(model, norm, read.src, [layer[:, at:at + once] for layer in rows], follows[at:at + once],
+                     min(count, size)) for at in range(0, len(chosen), once)]
     ids, probabilities, final, rank, probability, divergence, entropy = (
         torch.cat(found, dim=0 if at == 2 else 1).cpu() for at, found in enumerate(zip(*parts, strict=True)))
     seen = sorted({*ids.flatten().tolist(), *final.tolist()})
@@ -73,8 +81,8 @@ def read_layers(read: Given, *, count: int = 5, positions: list[int] | None = No
     return Lens(chosen, ids, probabilities, final, rank, probability, divergence, entropy, labels)
 
 
-def _depths(model: Transformer, norm: torch.nn.Module, src: Tensor | None, rows: list[Tensor], follow: int | None,
-            count: int) -> tuple[Tensor, ...]:
+def _depths(model: Transformer, norm: torch.nn.Module, src: Tensor | None, rows: list[Tensor],
+            follow: list[int | None], count: int) -> tuple[Tensor, ...]:
     """Some positions at every depth, the last depth first because all are compared with it."""
     found = []
     own = final = None
@@ -84,7 +92,8 @@ def _depths(model: Transformer, norm: torch.nn.Module, src: Tensor | None, rows:
         logs = logits.float().log_softmax(-1)  # (T, V)
         if own is None:
             own = logs
-            final = logs.argmax(-1) if follow is None else torch.full((len(logs),), follow, device=logs.device)
+            final = torch.tensor([likeliest if id is None else id for id, likeliest in zip(
+                follow, logs.argmax(-1).tolist(), strict=True)], device=logs.device)
         best, ids = logs.topk(count, dim=-1)
         of_final = logs.gather(1, final[:, None])
         found.append((ids, best.exp(), (logs > of_final).sum(-1) + 1, of_final[:, 0].exp(),

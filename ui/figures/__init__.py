@@ -4,17 +4,20 @@ Each figure has a sentence for `alt=` beside it, `describe_...`, and the plotly 
 """
 from ui.figures.amounts import amount_bars, describe_amounts, share_bar
 from ui.figures.attention import attention_heatmap, describe_attention, describe_mask, mask_matrix
+from ui.figures.bar_table import bar_table, signed_number
 from ui.figures.beam import beam_figure, describe_beam, hypotheses_table, picked_node
 from ui.figures.blocks import head_blocks
 from ui.figures.candidate_rows import candidate_rows
-from ui.figures.candidates import candidate_bars, describe_candidates, picked_candidate
+from ui.figures.candidates import candidate_bars, describe_candidates, percent, picked_candidate
 from ui.figures.chips import token_chips
 from ui.figures.classes import class_bars, contribution_chips, describe_classes, picked_class, won_chips
+from ui.figures.depth_table import depth_candidates, depth_table, describe_depths
 from ui.figures.diagram import describe_diagram, model_diagram
 from ui.figures.difference import describe_difference, difference_heatmap, measures_table, paired
 from ui.figures.difference_tiles import difference_tiles
+from ui.figures.effect_map import describe_effects, effect_map, picked_head
 from ui.figures.frame import PLOTLY_CONFIG, TEXT
-from ui.figures.labels import axis_label, head_label, markdown_text, plain_label
+from ui.figures.labels import axis_label, head_label, markdown_text, plain_label, words_label
 from ui.figures.lengths import describe_lengths, length_histogram
 from ui.figures.lines import describe_lines, lines
 from ui.figures.loss import describe_loss, loss_curve
@@ -30,16 +33,19 @@ from ui.figures.spectrum import spectrum
 from ui.figures.spelled import spelled_cell, spelled_sum
 from ui.figures.table import attention_table
 from ui.figures.tensor_histogram import describe_histogram, tensor_histogram
+from ui.figures.token_matrix import describe_token_matrix, token_matrix
 from ui.figures.widths import describe_widths, width_curves
 
-__all__ = ["PLOTLY_CONFIG", "TEXT", "amount_bars", "attention_heatmap", "attention_table", "axis_label", "batch_table",
-           "beam_figure", "candidate_bars", "candidate_rows", "class_bars", "contribution_chips", "describe_amounts",
-           "describe_attention", "describe_beam", "describe_candidates", "describe_classes", "describe_diagram",
-           "describe_difference", "describe_histogram", "describe_lengths", "describe_lines", "describe_loss",
+__all__ = ["PLOTLY_CONFIG", "TEXT", "amount_bars", "attention_heatmap", "attention_table", "axis_label", "bar_table",
+           "batch_table", "beam_figure", "candidate_bars", "candidate_rows", "class_bars", "contribution_chips",
+           "depth_candidates", "depth_table", "describe_amounts", "describe_attention", "describe_beam",
+           "describe_candidates", "describe_classes", "describe_depths", "describe_diagram", "describe_difference",
+           "describe_effects", "describe_histogram", "describe_lengths", "describe_lines", "describe_loss",
            "describe_mask", "describe_mask_grid", "describe_named", "describe_numbers", "describe_positions",
-           "describe_widths", "difference_heatmap", "difference_tiles", "head_blocks", "head_label",
-           "hypotheses_table", "length_histogram", "lines", "loss_curve", "markdown_text", "mask_grid", "mask_matrix",
-           "matrix_style", "measures_table", "model_diagram", "named_matrix", "number_heatmap", "number_matrix",
-           "number_table", "paired", "picked_candidate", "picked_class", "picked_node", "plain_label", "plain_table",
-           "position_curves", "sample_card", "share_bar", "spectrum", "spelled_cell", "spelled_sum", "strongest",
-           "tensor_histogram", "token_chips", "width_curves", "won_chips"]
+           "describe_token_matrix", "describe_widths", "difference_heatmap", "difference_tiles", "effect_map",
+           "head_blocks", "head_label", "hypotheses_table", "length_histogram", "lines", "loss_curve", "markdown_text",
+           "mask_grid", "mask_matrix", "matrix_style", "measures_table", "model_diagram", "named_matrix",
+           "number_heatmap", "number_matrix", "number_table", "paired", "percent", "picked_candidate", "picked_class",
+           "picked_head", "picked_node", "plain_label", "plain_table", "position_curves", "sample_card", "share_bar",
+           "signed_number", "spectrum", "spelled_cell", "spelled_sum", "strongest", "tensor_histogram", "token_chips",
+           "token_matrix", "width_curves", "won_chips", "words_label"]

@@ -35,6 +35,12 @@ def plotly_text(text: str) -> str:
     return re.sub(r"[&<>$#]", lambda found: f"&#{ord(found[0])};", text)
 
 
+def words_label(text: str, *, longest: int | None = None) -> str:
+    """A name that is no token: the spaces in it are just spaces, and nothing else acts unseen."""
+    shown = " ".join(plain_label(word, longest=None) for word in text.split()) or plain_label(text)
+    return shown if longest is None or len(shown) <= longest else _cut(shown, longest - 1) + "…"
+
+
 def markdown_text(text: str) -> str:
     """Plain text as Streamlit's markdown that draws it literally, for the labels of buttons and options."""
     return "".join(f"\\{char}" if char in r"\`*_{}[]()#+-.!|<>$:~^" else char for char in text)

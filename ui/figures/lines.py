@@ -25,8 +25,8 @@ def lines(series: dict[str, Sequence[float]], *, across: str, up: str, title: st
         "symbolType": "stroke", "symbolSize": 400, "symbolStrokeWidth": 3} | ink("labelColor"),
         "scale": {"domain": list(series), "range": list(CATEGORICAL[:len(series)])}}
     layers = [{"mark": {"type": "line", "strokeWidth": 2.5, "interpolate": "linear"}, "encoding": {
-        "x": {"field": "at", "type": "quantitative", "axis": {"title": across, "grid": False, **text},
-              "scale": {"nice": False}}, "y": y, "color": colour,
+        "x": {"field": "at", "type": "quantitative", "scale": {"nice": False},
+              "axis": {"title": across, "grid": False, "tickMinStep": step, **text}}, "y": y, "color": colour,
         "tooltip": [{"field": "at", "type": "quantitative", "title": across},
                     {"field": "name", "type": "nominal", "title": "curve"},
                     {"field": "value", "type": "quantitative", "title": up, "format": ".4~f" if not log else ",.2f"}]}}]

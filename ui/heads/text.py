@@ -16,8 +16,12 @@ def type_text(page: str, ckpt: Checkpoint) -> str:
     """The box for a text that this model reads -> what stands in it, an example until somebody typed."""
     state, key = st.session_state, f"{page}_text"
     label, example = EXAMPLES[ckpt.config.kinds]
-    if state.get(key) is None:
+    if ckpt.source_tokenizer is not None and ckpt.source_tokenizer.kind == "ids":
+        example = " ".join(str(id % ckpt.source_tokenizer.vocab_size) for id in range(5, 10))
+    # an example that nobody touched gives way to that of another sort of model
+    if state.get(key) in (None, state.get(f"{page}_example")):
         state[key] = example
+    state[f"{page}_example"] = example
     if ckpt.config.decoder_layers and ckpt.config.encoder_layers:
         return st.text_input(label, key=key, placeholder="Type a sentence and press Enter")
     return st.text_area(label, key=key, height=68, placeholder="Type a text and press Ctrl+Enter")

@@ -1,0 +1,40 @@
+"""The last query's rows and logits, against what a reading of the whole text says."""
+
+import pytest
+import torch
+
+from transformer.analysis.passes import given_text, upto
+from transformer.analysis.query import last_query
+from transformer.reading import attend
+
+
+@pytest.mark.parametrize("settings", [{}, {"norm": "post"}, {"encoder_layers": 0, "positions": "rotary"}])
+def test_rows_and_logits_are_those_of_the_whole_text(make_checkpoint, settings):
+    ckpt = make_checkpoint(**settings)
+    whole, reading = given_text(ckpt, "I am cold.", "He is"), attend(ckpt, "I am cold.", "He is")
+    found = last_query(upto(whole, 3))
+    assert found.weights.keys() == set(ckpt.config.kinds) - {"encoder"}
+    for kind, weights in found.weights.items():
+        keys = 4 if kind == "decoder" else weights.shape[-1]
+        torch.testing.assert_close(weights, reading.attentions[kind][:, :, 3, :keys])
+    expected = ckpt.model(whole.src, whole.tgt)[0, 3]
+    torch.testing.assert_close(found.logits, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "first", "max"])
+def test_a_classifiers_rows_count_by_their_share_of_the_pool(make_checkpoint, pooling):
+    ckpt = make_checkpoint(decoder_layers=0, pooling=pooling, n_classes=3)
+    read, reading = given_text(ckpt, "Go on."), attend(ckpt, "Go on.")
+    x = ckpt.model.encode(read.src).x[0]
+    share = {"mean": torch.full((len(x),), 1 / len(x)), "first": torch.eye(len(x))[0],
+             "max": torch.bincount(x.argmax(0), minlength=len(x)) / x.shape[1]}[pooling]
+    found = last_query(read)
+    torch.testing.assert_close(found.weights["encoder"],
+                               torch.einsum("q,lhqk->lhk", share, reading.attentions["encoder"]))
+    torch.testing.assert_close(found.logits.log_softmax(-1), reading.logits, rtol=1e-4, atol=1e-5)
+
+
+def test_an_encoder_without_classes_is_refused(make_checkpoint):
+    ckpt = make_checkpoint(decoder_layers=0, head="none")
+    with pytest.raises(ValueError, match="encoder without classes"):
+        last_query(given_text(ckpt, "Go on."))

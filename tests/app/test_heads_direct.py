@@ -1,0 +1,178 @@
+"""The direct effect of heads and parts on a logit, without a browser; tests/browser clicks a head."""
+
+import re
+import shutil
+from collections.abc import Callable
+from urllib.parse import parse_qs
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+import transformer
+from transformer.checkpoint import Checkpoint
+from transformer.decoding import Step
+from ui.figures.labels import markdown_text, plain_label
+
+TEXT = "I like red wine."
+
+
+@pytest.fixture
+def open_direct(visit) -> Callable[..., AppTest]:
+    return lambda **params: visit("heads", view="direct", **params)
+
+
+@pytest.fixture
+def place(make_checkpoint, home) -> Callable[..., Checkpoint]:
+    """A tiny checkpoint among the uploads."""
+    def place(**changes: object) -> Checkpoint:
+        ckpt = make_checkpoint(**changes)
+        shutil.copytree(ckpt.description.folder, home / "uploads" / "tiny")
+        return ckpt
+
+    return place
+
+
+def stated(at: AppTest) -> list[float]:
+    """The numbers in the sentence on the logit: as the model computes it, and the sum, last."""
+    (text,) = [text.value for text in at.markdown if "as the model computes it" in text.value]
+    return [float(number) for number in re.findall(r"-?\d+\.\d{4}", text)]
+
+
+def said_at(ckpt: Checkpoint, text: str, index: int) -> Step:
+    return list(transformer.steps(ckpt, text, max_steps=index + 1))[index]
+
+
+@pytest.mark.parametrize(("name", "text", "position", "index"), [
+    ("translate", TEXT, 4, 4), ("write", "ROMEO:\nO", 9, 2)])
+def test_the_parts_add_up_to_the_difference_of_two_logits(open_direct, shipped, bars, name, text, position, index):
+    ckpt = shipped(name)
+    at = open_direct(checkpoint=ckpt.id, text=text, position=str(position))
+    step = said_at(ckpt, text, index)
+    against = int(at.query_params["against"])
+    assert against == step.top(2)[1].id  # the second likeliest
+    logit, other = float(step.logits[step.id]), float(step.logits[against])
+    assert stated(at) == pytest.approx([logit, other, logit - other, logit - other], abs=2e-3)
+    assert sum(bars(at, "All parts")["adds"]) == pytest.approx(logit - other, abs=2e-3)
+
+
+def test_against_nothing_it_is_the_logit_itself(open_direct, shipped, bars):
+    at = open_direct(position="4", against="nothing")
+    logit = float(said_at(shipped("translate"), TEXT, 4).logits.max())
+    assert stated(at) == pytest.approx([logit, logit], abs=2e-3)
+    assert sum(bars(at, "All parts")["adds"]) == pytest.approx(logit, abs=2e-3)
+    assert at.query_params["against"] == "nothing"
+
+
+@pytest.mark.parametrize("settings", [
+    {}, {"norm": "post", "embedding_norm": True}, {"decoder_layers": 1, "encoder_layers": 1},
+    {"encoder_layers": 0, "positions": "rotary", "pad_id": None}])
+def test_every_sort_of_decoder_adds_up(open_direct, place, bars, settings):
+    ckpt = place(**settings)
+    at = open_direct(checkpoint=ckpt.id, text="I am cold.", against="5", more="3")
+    step = next(iter(transformer.steps(ckpt, "I am cold.")))
+    expected = float(step.logits[step.id] - step.logits[5])
+    assert stated(at)[-2:] == pytest.approx([expected, expected], abs=2e-3)
+    assert sum(bars(at, "All parts")["adds"]) == pytest.approx(expected, abs=2e-3)
+
+
+def test_the_maps_say_what_a_heads_output_times_the_tokens_direction_is(open_direct, shipped, drawn):
+    """Of the last layer, where nothing but the final norm is on the way: by hand."""
+    ckpt = shipped("translate")
+    at = open_direct(position="4", against="nothing")
+    step = said_at(ckpt, TEXT, 4)
+    model, weights = ckpt.model, step.attentions["cross"][2, :, -1]
+    values = step.looked("cross")[2][2]  # (H, S, D)
+    last = model.decoder.layers[2]
+    moved = torch.einsum("hs,hsd->hd", weights, values)
+    out = last.cross.out_proj.weight.unflatten(1, (4, -1)).permute(1, 2, 0)  # (H, D, d_model)
+    written = torch.einsum("hd,hdm->hm", moved, out)
+    src = torch.tensor([[*ckpt.tokenizer.encode(TEXT), ckpt.config.eos_id]])
+    x = model.decode(torch.tensor([step.tokens]), model.encode(src).x).inputs[-1][0, -1]
+    norm = model.decoder.norm
+    scale = (x.var(unbiased=False) + norm.eps).sqrt()
+    direction = model.output.weight[step.id] * norm.weight
+    expected = (written - written.mean(-1, keepdim=True)) @ direction / scale
+    cells = drawn(at, "heads_effects_cross")["data"][1]
+    found = [float(text) for text, (layer, _) in zip(
+        [hover.split("<br>")[1].split()[0] for hover in cells["hovertext"]], cells["customdata"], strict=True)
+        if layer == 2]
+    assert found == pytest.approx(expected.tolist(), abs=1e-3)
+
+
+@pytest.mark.parametrize(("name", "text", "position", "index"), [
+    ("translate", TEXT, 3, 3), ("write", "ROMEO:\nO", 9, 2)])
+def test_the_head_chosen_shows_where_the_predictions_query_looks(open_direct, shipped, bars, name, text, position,
+                                                                 index):
+    ckpt = shipped(name)
+    kind = ckpt.config.kinds[-1]
+    at = open_direct(checkpoint=ckpt.id, text=text, position=str(position), effect=f"{kind}-1-2")
+    expected = said_at(ckpt, text, index).attentions[kind][1, 2, -1].tolist()
+    assert bars(at, f"Where {kind} layer 1 · head 2")["weight"] == pytest.approx(expected, abs=1e-5)
+    at.selectbox(key="heads_effect").set_value((kind, 0, 1)).run()
+    assert not at.exception
+    expected = said_at(ckpt, text, index).attentions[kind][0, 1, -1].tolist()
+    assert bars(at, f"Where {kind} layer 0 · head 1")["weight"] == pytest.approx(expected, abs=1e-5)
+    assert at.query_params["effect"] == f"{kind}-0-1"
+
+
+@pytest.mark.parametrize(("name", "params", "index"), [
+    ("translate", {"text": TEXT, "position": "4"}, 4),
+    ("translate", {"text": TEXT, "position": "2", "target": "J'adore le vin."}, 2),
+    ("write", {"text": "ROMEO:\nO", "position": "9"}, 2), ("write", {"text": "ROMEO:\nO", "position": "3"}, 0)])
+def test_the_link_opens_the_same_prediction_and_head(open_direct, shipped, visit, chips, numbers, name, params, index):
+    ckpt = shipped(name)
+    kind = ckpt.config.kinds[-1]
+    at = open_direct(checkpoint=ckpt.id, effect=f"{kind}-1-2", **params)
+    (link,) = [link.proto for link in at.get("page_link")]
+    assert link.page.endswith(name)
+    query = {key: value[0] for key, value in parse_qs(link.query_string).items()}
+    there = visit(name, **query)
+    assert not there.error
+    walk = there.session_state[f"{name}_walk"]
+    pill = at.button_group(key="heads_position").options[int(params["position"])]
+    assert walk.step.index == index
+    assert len(walk.step.tokens) == int(params["position"]) + 1
+    assert markdown_text(plain_label(walk.step.piece)) in pill
+    assert numbers(there, name)[0] == (kind, 1, 2)
+
+
+def test_a_classifier_says_which_head_speaks_for_a_class(open_direct, shipped, bars, visit):
+    ckpt, text = shipped("classify"), "My life is my foe's debt."
+    at = open_direct(checkpoint=ckpt.id, text=text, effect="encoder-1-2", **{"class": "JULIET"})
+    logits = transformer.attend(ckpt, text).logits
+    best = int(logits.argmax())
+    assert at.query_params["against"] == str(best)
+    expected = float(logits[ckpt.classes.index("JULIET")] - logits[best])
+    assert stated(at)[-1] == pytest.approx(expected, abs=2e-3)
+    assert sum(bars(at, "All parts")["adds"]) == pytest.approx(expected, abs=2e-3)
+    assert sum(bars(at, "Where encoder layer 1 · head 2")["weight"]) == pytest.approx(1, abs=1e-4)
+    (link,) = [link.proto for link in at.get("page_link")]
+    there = visit("classify", **{key: value[0] for key, value in parse_qs(link.query_string).items()})
+    assert there.query_params["class"] == "JULIET"
+    assert (there.query_params["layer"], there.query_params["head"]) == ("1", "2")
+
+
+def test_a_pooler_that_bends_is_no_sum_and_says_so(open_direct, place):
+    ckpt = place(decoder_layers=0, pooling="first", pooler="tanh", n_classes=3)
+    at = open_direct(checkpoint=ckpt.id, text="Go on.")
+    assert ["is no sum of parts" in error.value for error in at.error] == [True]
+
+
+def test_another_token_is_compared_with_its_own_second(open_direct, shipped):
+    at = open_direct(position="4")
+    at.button_group(key="heads_position").set_value(2).run()
+    assert at.query_params["against"] == str(said_at(shipped("translate"), TEXT, 2).top(2)[1].id)
+    at.selectbox(key="heads_against").set_value(-1).run()
+    assert at.query_params["against"] == "nothing"
+
+
+def test_another_head_computes_nothing_again(open_direct, monkeypatch):
+    at = open_direct(position="4")
+    done = []
+    for name in ("direct_effect", "last_query"):
+        monkeypatch.setattr(f"ui.heads.direct.{name}", lambda *given, **options: done.append(given))
+    at.selectbox(key="heads_effect").set_value(("decoder", 0, 0)).run()
+    assert not at.exception
+    assert not done
+    assert all(chart.proto.alt for chart in at.get("plotly_chart"))

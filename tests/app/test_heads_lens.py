@@ -1,0 +1,213 @@
+"""The logit lens, and choosing what the views of one prediction are about, without a browser."""
+
+import re
+import shutil
+from collections.abc import Callable
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+import transformer
+from transformer.checkpoint import Checkpoint, save
+
+TEXT = "I like red wine."
+
+
+@pytest.fixture
+def open_lens(visit) -> Callable[..., AppTest]:
+    return lambda **params: visit("heads", view="lens", **params)
+
+
+@pytest.fixture
+def place(make_checkpoint, home) -> Callable[..., Checkpoint]:
+    """A tiny checkpoint among the uploads."""
+    def place(**changes: object) -> Checkpoint:
+        ckpt = make_checkpoint(**changes)
+        shutil.copytree(ckpt.description.folder, home / "uploads" / "tiny")
+        return ckpt
+
+    return place
+
+
+def test_it_opens_with_every_depth_of_every_token_said(open_lens, shipped, figure, cells):
+    at = open_lens()
+    said = list(transformer.steps(shipped("translate"), TEXT))
+    table = [cell for cell in cells(figure(at, "depths")) if "depth" in cell]
+    assert len(table) == 4 * len(said)
+    last = [cell for cell in table if cell["depth"] == "3"]
+    for cell, step in zip(last, said, strict=True):
+        likeliest = step.top(1)[0]
+        assert float(cell["value"]) == pytest.approx(likeliest.probability, rel=1e-4)
+        assert cell["text"] == likeliest.piece.replace("▁", "␣")
+    assert not at.error
+    assert {"view": "lens", "text": TEXT, "position": "0", "colour": "likeliest"}.items() <= at.query_params.items()
+    assert all(chart.proto.alt for chart in at.get("vega_lite_chart"))
+    assert any("written in the output's terms" in text.value for text in at.markdown)
+
+
+@pytest.mark.parametrize(("settings", "text"), [
+    ({}, "I am cold."), ({"norm": "post", "embedding_norm": True}, "Go on."), ({"decoder_layers": 1}, "Go on."),
+    ({"encoder_layers": 0, "positions": "rotary"}, "I am cold."), ({"encoder_layers": 0, "pad_id": None}, "He is")])
+def test_a_depth_is_read_off_the_row_that_leaves_its_layer(open_lens, place, settings, text, figure, cells):
+    ckpt = place(**settings)
+    at = open_lens(checkpoint=ckpt.id, text=text, position="4", more="3")
+    *_, last = transformer.steps(ckpt, text, max_steps=3 if "encoder_layers" in settings else 100)
+    tgt = last.tokens[:5]
+    model, read = ckpt.model, ckpt.tokenizer.encode(text)
+    src = transformer.start(ckpt, text).axes("encoder")[0] if ckpt.config.encoder_layers else None
+    memory = None if src is None else model.encode(torch.tensor([[*read, ckpt.config.eos_id]])).x
+    said = (*last.tokens, last.id)[5]
+    rows = model.decode(torch.tensor([tgt]), memory).inputs
+    found = cells(figure(at, "depths candidates"))
+    for depth, row in enumerate(rows):
+        p = model.project(model.decoder.norm(row[0, -1])).softmax(-1)
+        top = [cell for cell in found if cell["depth"] == str(depth) and "rank" in cell]
+        values, ids = p.topk(5)
+        assert [int(cell["id"]) for cell in top] == ids.tolist()
+        assert [float(cell["probability"]) for cell in top] == pytest.approx(values.tolist(), rel=1e-3)
+        (rank,) = [cell["of-said-rank"] for cell in found if cell["depth"] == str(depth) and "of-said-rank" in cell]
+        assert int(rank) == 1 + int((p > p[said]).sum())
+
+
+def test_choosing_another_token_reads_nothing_again(open_lens, monkeypatch, figure, cells):
+    at = open_lens()
+    assert at.query_params["position"] == "0"
+    read = []
+    monkeypatch.setattr("ui.heads.lens.read_layers", lambda *given, **options: read.append(given))
+    at.button_group(key="heads_position").set_value(4).run()
+    assert not at.exception
+    assert at.query_params["position"] == "4"
+    assert "␣vin" in at.get("vega_lite_chart")[0].proto.alt
+    at.button_group(key="heads_colour").set_value("rank").run()
+    assert not at.exception
+    ranks = [int(cell["value"]) for cell in cells(figure(at, "depths")) if cell.get("depth") == "3"]
+    assert ranks == [1] * 8  # greedy: what comes next is the likeliest
+    assert not read
+
+
+def test_another_text_is_asked_about_from_its_first_token(open_lens):
+    at = open_lens(position="5")
+    at.text_input(key="heads_text").set_value("Go on.").run()
+    assert at.query_params["text"] == "Go on."
+    assert at.query_params["position"] == "0"
+
+
+def test_another_checkpoint_is_asked_about_what_it_says_itself(open_lens, shipped):
+    at = open_lens(position="5")
+    at.selectbox(key="heads_checkpoint").set_value(shipped("write").id).run()
+    assert not at.exception
+    assert at.query_params["text"].startswith("ROMEO:")  # the example of the other gave way
+    assert at.query_params["position"] == "23"
+    at.button_group(key="heads_position").set_value(3).run()
+    assert at.query_params["position"] == "3"
+    at.number_input(key="heads_more").set_value(2).run()
+    assert at.query_params["position"] == "3"
+
+
+def test_a_translation_that_is_typed_is_what_is_asked_about(open_lens, shipped, figure, cells):
+    ckpt, target = shipped("translate"), "J'adore le vin."
+    at = open_lens(target=target, position="2")
+    ids = ckpt.tokenizer.encode(target)
+    forced = list(transformer.steps(ckpt, TEXT, forced=dict(enumerate(ids)), max_steps=len(ids) + 1))
+    found = [cell for cell in cells(figure(at, "depths")) if "said" in cell]
+    assert [cell["text"].replace("␣", "▁") for cell in found] == [step.piece for step in forced]
+    of_said = {cell["depth"]: cell for cell in cells(figure(at, "depths candidates")) if "of-said-rank" in cell}
+    p = forced[2].logits.softmax(-1)
+    assert int(of_said["3"]["of-said-rank"]) == 1 + int((p > p[ids[2]]).sum())
+
+
+def test_a_decoder_can_be_asked_about_tokens_inside_the_text(open_lens, shipped, figure, cells):
+    ckpt = shipped("write")
+    at = open_lens(checkpoint=ckpt.id, text="ROMEO:\nO", position="2", more="4")
+    found = [cell for cell in cells(figure(at, "depths")) if "said" in cell]
+    written = [step.piece for step in transformer.steps(ckpt, "ROMEO:\nO", max_steps=4)]
+    assert [cell["text"] for cell in found][:7] == ["O", "M", "E", "O", ":", "↵", "O"]
+    assert [cell["text"] for cell in found][7:] == [piece.replace(" ", "␣").replace("▁", "␣") for piece in written]
+    assert "'E' after position 2" in at.get("vega_lite_chart")[0].proto.alt
+    fresh = open_lens(checkpoint=ckpt.id, text="ROMEO:\nO")
+    assert fresh.query_params["position"] == "7"  # the first that the model wrote
+
+
+def test_a_long_text_shows_a_window_and_is_asked_by_number(open_lens, shipped, figure, cells):
+    ckpt = shipped("write")
+    at = open_lens(checkpoint=ckpt.id, text="O, she doth teach " * 8, position="70")
+    assert at.number_input(key="heads_position").value == 70
+    positions = {int(cell["position"]) for cell in cells(figure(at, "depths")) if "position" in cell}
+    assert positions == set(range(65, 85))
+
+
+def test_a_classifier_is_read_whole(open_lens, shipped, figure, cells):
+    ckpt = shipped("classify")
+    at = open_lens(checkpoint=ckpt.id, text="My life is my foe's debt.")
+    expected = transformer.attend(ckpt, "My life is my foe's debt.").logits.exp()
+    (last,) = [cell for cell in cells(figure(at, "depths")) if cell.get("depth") == "2"]
+    assert float(last["value"]) == pytest.approx(float(expected.max()), rel=1e-4)
+    assert at.query_params["class"] == ckpt.classes[int(expected.argmax())]
+    other = ckpt.classes[int(expected.argmin())]
+    at.selectbox(key="heads_class").set_value(other).run()
+    of_class = {cell["depth"]: cell for cell in cells(figure(at, "depths candidates")) if "of-said-rank" in cell}
+    assert of_class["2"]["of-said-rank"] == str(len(ckpt.classes))
+
+
+@pytest.mark.parametrize("view", ["lens", "direct", "attribution"])
+@pytest.mark.parametrize("head", ["masked", "none"])
+def test_an_encoder_without_classes_says_so_in_one_sentence(visit, place, view, head):
+    ckpt = place(decoder_layers=0, head=head)
+    at = visit("heads", view=view, checkpoint=ckpt.id, text="Go on.")
+    assert ["encoder without classes" in error.value for error in at.error] == [True]
+
+
+@pytest.mark.parametrize("view", ["lens", "direct", "attribution"])
+@pytest.mark.parametrize("text", ["", "   "])
+def test_without_a_text_it_asks_for_one(visit, view, text):
+    at = visit("heads", view=view, text=text)
+    assert [info.value for info in at.info] == ["Type a sentence above."]
+    assert not at.error
+    assert not at.get("vega_lite_chart")
+
+
+@pytest.mark.parametrize("view", ["lens", "direct", "attribution"])
+def test_a_text_too_long_is_an_error_with_the_limit(visit, shipped, view):
+    for name, limit in (("write", 256), ("translate", 256), ("classify", 400)):
+        at = visit("heads", view=view, checkpoint=shipped(name).id, text="a b " * 1_250)
+        assert [f"at most {limit}; shorten it" in error.value for error in at.error] == [True]
+
+
+@pytest.mark.parametrize("view", ["lens", "direct", "attribution"])
+def test_what_is_typed_is_never_markup(visit, sent, view):
+    at = visit("heads", view=view, text="<b>x</b> $x$ :red[hi] 😀", target="<i>un</i> :red[y] $z$")
+    assert not at.error
+    assert not re.search("<[bi]>", "\n".join(element.value for element in at.get("html")))
+    for text in (*at.markdown, *at.caption):
+        assert ":red[" not in text.value.replace("\\:red\\[", "")
+
+
+@pytest.mark.parametrize("view", ["lens", "direct", "attribution"])
+def test_an_address_of_nonsense_opens_the_defaults(visit, view):
+    at = visit("heads", view=view, position="nan", more="inf", colour="<b>", against="1e99", effect="a-b-c-d",
+               steps="nan", baseline="$x$", **{"class": "\n"})
+    assert not at.error
+    assert at.query_params["position"] == "0"
+    assert at.query_params["steps"] == "64"
+    at = visit("heads", view=view, position="-7", more="-2", against="-77", effect=f"cross--1-{10**30}", steps="-8")
+    assert not at.error
+    assert at.query_params["position"] == "0"
+    at = visit("heads", view=view, position="1e300", more="1e300")
+    assert not at.error
+    assert at.query_params["position"] == "7"
+
+
+def test_a_checkpoint_without_a_tokenizer_is_asked_by_ids(open_lens, place, home, figure, cells):
+    ckpt = place(encoder_layers=0, pad_id=None, banned_ids=(3,))
+    save(home / "imports" / "ids", ckpt.model, tokenizer=None, meta={})
+    ckpt = transformer.load(home / "imports" / "ids")
+    at = open_lens(checkpoint=ckpt.id)
+    assert not at.error
+    assert at.query_params["text"] == "5 6 7 8 9"
+    first = next(iter(transformer.steps(ckpt, "5 6 7 8 9")))
+    said = [cell["text"] for cell in cells(figure(at, "depths")) if "said" in cell]
+    assert said[:5] == ["6", "7", "8", "9", str(first.id)]
+    at = open_lens(checkpoint=ckpt.id, text=":red[x]")
+    assert ["reads ids, whole numbers" in error.value for error in at.error] == [True]
+    assert ":red[" not in at.error[0].value

@@ -1,0 +1,52 @@
+"""What the query of a prediction sees: the weights of its row in every head, and the logits it leads to.
+
+L layers, H heads, S keys, V vocabulary (or classes).
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.analysis.attribution import pooled_shares
+from transformer.analysis.passes import Given, check_classes
+from transformer.model.attention import Attended, attend
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """Where the heads that write to a prediction's own row look, and what is predicted."""
+
+    logits: Tensor  # (V,)
+    weights: dict[str, Tensor]  # kind -> (L, H, S), a share each
+
+
+@torch.no_grad()
+def last_query(read: Given) -> Query:
+    """The last query's row of every decoder and cross-attention head, with the logits that follow.
+
+    A classifier has no one query: its rows are averaged, each by its share of the pooled features. Raises ValueError
+    for an encoder without classes.
+    """
+    model, heads = read.ckpt.model, read.heads
+    encoded = None if read.src is None else model.encode(read.src, heads=heads)
+    if read.tgt is None:
+        check_classes(read.ckpt)
+        share = pooled_shares(model, encoded.x[0])  # (S,)
+        weights = {"encoder": _rows(encoded.attention, heads.get("encoder"), share)}
+        return Query(model.project(model.pool(encoded.x, read.src))[0].cpu(), weights)
+    decoded = model.decode(read.tgt, None if encoded is None else encoded.x, heads=heads)
+    weights = {"decoder": _rows(decoded.attention, heads.get("decoder"))}
+    if encoded is not None:
+        weights["cross"] = _rows(decoded.cross, heads.get("cross"))
+    return Query(model.project(decoded.x[0, -1]).cpu(), weights)
+
+
+def _rows(layers: list[Attended], switches: Tensor | None, share: Tensor | None = None) -> Tensor:
+    """Each layer's rows of the last query, which sees every key, or of all queries by their share -> (L, H, S)."""
+    found = []
+    for at, layer in enumerate(layers):
+        queries = layer.queries if share is not None else layer.queries[:, :, -1:]
+        weights = attend(queries, *layer.memory, readable=True, heads=None if switches is None else switches[at])[2][0]
+        found.append(weights[:, -1] if share is None else share @ weights)
+    return torch.stack(found).cpu()

@@ -1,0 +1,124 @@
+"""The prediction that a view asks about: of a text read, of a token that came, of a class."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import streamlit as st
+
+from transformer.analysis.passes import Given, check_classes, given, given_text, upto
+from transformer.checkpoint import Checkpoint
+from transformer.decoding import reader, steps
+from transformer.tokenizer import Piece
+from ui import figures
+from ui.walk import Link
+
+T = TypeVar("T")
+MOST = 400            # tokens read at once: every view runs the model over all of them, some many times
+LONGEST_ANSWER = 100  # tokens of a translation
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A text, and all that a model made of it."""
+
+    ckpt: Checkpoint
+    text: str
+    whole: Given
+    said: list[int]  # the token that came after each position of the decoder; the likeliest class of a classifier
+    typed: int  # of these, how many the text itself has
+    picked: Mapping[int, int]  # step -> token, where not greedy decoding but the reader decided
+    pieces: tuple[Piece, ...]  # of the text
+
+    @property
+    def unknown(self) -> list[int]:
+        return [at for at, piece in enumerate(self.pieces) if piece.unknown]
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """One of its predictions."""
+
+    answer: Answer
+    of: tuple  # what decides the answer
+    position: int  # of the decoder; 0 for a class
+    token: int  # or the class
+
+    @property
+    def ckpt(self) -> Checkpoint:
+        return self.answer.ckpt
+
+    @property
+    def classifies(self) -> bool:
+        return self.answer.whole.tgt is None
+
+    @property
+    def key(self) -> tuple:
+        """What decides every number about this prediction."""
+        return (*self.of, self.position, self.token)
+
+    @cached_property
+    def read(self) -> Given:
+        """All that was read before it."""
+        return self.answer.whole if self.classifies else upto(self.answer.whole, self.position)
+
+    def name(self, id: int) -> str:
+        """A token or a class as a reader sees it, nothing in it unseen; as plain text."""
+        if self.classifies:
+            return figures.words_label(self.ckpt.classes[id], longest=60)
+        return figures.plain_label(self.ckpt.tokenizer.piece(id))
+
+    def link(self, kind: str, layer: int, head: int) -> tuple[str, dict[str, str]] | None:
+        """The page, and its address, that show a head at this very prediction; None where a link cannot lead there."""
+        look = {"kind": kind, "layer": str(layer), "head": str(head)}
+        answer = self.answer
+        if self.classifies:
+            name = self.ckpt.classes[self.token]
+            return "classify", {"checkpoint": self.ckpt.id, "text": answer.text, "class": name, **look}
+        text, step, choices = answer.text, self.position - answer.typed, answer.picked
+        if step < 0:  # inside the text: the page reads it up to there, if that is read as the same tokens
+            text, step = text[: answer.pieces[self.position].end], 0
+            choices = {0: self.token}
+            if reader(self.ckpt).encode(text) != self.read.ids:
+                return None
+        choices = {at: id for at, id in choices.items() if at <= step}
+        found, whole = Link(self.ckpt.id, text, choices, 0.0, None, 0, step, look).params()
+        return ("translate" if "cross" in self.ckpt.config.kinds else "write", found) if whole else None
+
+
+def answer(ckpt: Checkpoint, text: str, *, target: str = "", more: int = 8) -> Answer:
+    """Read a text: an encoder-decoder translates it (or is made to say `target` first), a decoder goes on with it by
+    `more` tokens, greedily. Raises ValueError for a text that cannot be read, or is too long."""
+    config = ckpt.config
+    if not config.decoder_layers:
+        check_classes(ckpt)
+    pieces = tuple(reader(ckpt).pieces(text))
+    limit = min(MOST, config.max_len)
+    _check(len(pieces), limit, "text")
+    if not config.decoder_layers:
+        whole = given_text(ckpt, text)
+        return Answer(ckpt, text, whole, [int(ckpt.model(whole.src).argmax())], 0, {}, pieces)
+    forced = ckpt.tokenizer.encode(target) if target else []
+    _check(len(forced) + 1, limit, "translation with its start")
+    if config.encoder_layers:
+        more = len(forced) + 1 if forced else LONGEST_ANSWER
+    path = list(steps(ckpt, text, max_steps=more, forced=dict(enumerate(forced))))
+    last = path[-1]
+    said = [*last.tokens[1:], last.id]
+    picked = {step.index: step.id for step in path if step.id != step.likeliest}
+    return Answer(ckpt, text, given(last), said, len(path[0].tokens) - 1, picked, pieces)
+
+
+def _check(tokens: int, limit: int, what: str) -> None:
+    if tokens > limit:
+        raise ValueError(f"the {what} is {tokens:,} tokens long and this view reads at most {limit}; shorten it")
+
+
+def kept(page: str, name: str, key: tuple, make: Callable[[], T]) -> T:
+    """What this visitor's last run made under a name, made again only where the key is another."""
+    slot = f"{page}_kept_{name}"
+    found = st.session_state.get(slot)
+    if found is None or found[0] != key:
+        found = st.session_state[slot] = (key, make())
+    return found[1]

@@ -1,0 +1,180 @@
+"""Attribution: what each token read adds to a prediction, beside where attention looked."""
+
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from transformer.analysis.attribution import BASELINES, Attribution, attribute
+from transformer.analysis.explained import EXPLAINED
+from transformer.analysis.passes import upto
+from ui import figures
+from ui.address import choice
+from ui.head_choice import origin
+from ui.heads.asked import Asked, kept
+
+STEPS = [8, 16, 32, 64, 128, 256]
+MARKED, FIRST = 3, 5  # tokens that the three disagree about most, of those among the first five of any
+RATE = 30e9        # multiplications with additions that one core does in a second
+QUICK = 3 * RATE   # what takes longer waits for a button
+ROWS = 40          # tokens of the overview
+MEASURES = {"integrated": "integrated gradients", "attention": "attention", "rollout": "rollout"}
+FIELDS = {"steps": choice(64, STEPS), "baseline": choice(BASELINES[0], list(BASELINES))}
+
+
+def show_attribution(page: str, asked: Asked, *, dark: bool) -> None:
+    """The three measures on the same tokens, where they disagree, and on request all tokens written at once."""
+    st.markdown(EXPLAINED["integrated"])
+    baseline, steps = _controls(page, asked)
+    key = (*asked.key, baseline, steps)
+    work = _work(asked, steps)
+    if work > QUICK and not _is_kept(page, "attribution", key) and not st.button(
+            f"Compute {steps} steps", key=f"{page}_attribute",
+            help="Fewer steps take less time."):
+        st.info(f"This takes about {work / RATE:,.0f} seconds on one processor core, so it waits for the button.")
+        return
+    try:
+        found = kept(page, "attribution", key, partial(_attribute, asked, baseline, steps, long=work > QUICK / 6))
+    except ValueError as error:
+        st.error(figures.markdown_text(str(error)))
+        return
+    _show(asked, found, dark=dark)
+    if not asked.classifies and len(asked.answer.said) > 1:
+        _overview(page, asked, baseline, steps, dark=dark)
+
+
+def _controls(page: str, asked: Asked) -> tuple[str, int]:
+    """The baseline and the number of steps; padding is left out where the model has none."""
+    state, key = st.session_state, f"{page}_baseline"
+    options = [name for name in BASELINES if name != "padding" or asked.ckpt.config.pad_id is not None]
+    if state.get(key) not in options:
+        state[key] = options[0]
+    with st.container(horizontal=True, gap="medium"):
+        baseline = st.segmented_control(
+            "Baseline: what counts as empty", options, key=key, required=True,
+            help="The embedding that every token's path begins with: that of padding, all zeros, or the mean of the "
+                 "vocabulary." + ("" if "padding" in options else " This model has no padding."))
+        steps = st.segmented_control("Steps of the integral", STEPS, key=f"{page}_steps", required=True,
+                                     help="More steps make the gap smaller and take longer.")
+    return baseline, steps
+
+
+def _work(asked: Asked, steps: int) -> float:
+    """About how many multiplications it takes: of a pass forwards, and twice as many backwards, for each step."""
+    config = asked.ckpt.config
+    layer = config.d_model * (4 * config.d_model + 2 * config.d_ff)
+    source = 0 if asked.read.src is None else asked.read.src.shape[1]
+    target = 0 if asked.read.tgt is None else asked.read.tgt.shape[1]
+    row = config.d_model * (config.vocab_size if config.decoder_layers else config.n_classes or 1)
+    return 3.0 * steps * (layer * (source * config.encoder_layers + target * config.decoder_layers) + row)
+
+
+def _is_kept(page: str, name: str, key: tuple) -> bool:
+    found = st.session_state.get(f"{page}_kept_{name}")
+    return found is not None and found[0] == key
+
+
+def _attribute(asked: Asked, baseline: str, steps: int, *, long: bool) -> Attribution:
+    if not long:
+        return attribute(asked.read, asked.token, baseline=baseline, steps=steps)
+    bar = st.progress(0.0, "Integrating…")
+    found = attribute(asked.read, asked.token, baseline=baseline, steps=steps,
+                      watch=lambda done, of: bar.progress(done / of, f"Integrating: step {done} of {of}"))
+    bar.empty()
+    return found
+
+
+def _show(asked: Asked, found: Attribution, *, dark: bool) -> None:
+    name = asked.name(found.token)
+    bold = f"**{figures.markdown_text(name)}**"
+    where = "cross-attention" if asked.read.src is not None and not asked.classifies else "attention"
+    ranks = {measure: places(np.abs(getattr(found, measure))) for measure in MEASURES}
+    marked = most_apart(ranks["integrated"], ranks["attention"], ranks["rollout"])
+    change, reached, total, gap = (text.replace("-", "−") for text in (
+        f"{found.change:+.4f}", f"{found.log_probability:.4f}", f"{float(found.integrated.sum()):+.4f}",
+        f"{found.gap:+.4f}"))
+    st.markdown(f"From the empty text to this one, the log-probability of {bold} changes by **{change}** nats, to "
+                f"{reached}. The attributions add up to {total}: a gap of {gap} at {found.steps} steps."
+                + (" That is much: take more steps." if abs(found.gap) > 0.02 + 0.05 * abs(found.change) else ""))
+    titles = {"integrated": "integrated gradients, nats", "attention": f"{where}, share", "rollout": "rollout, share"}
+    st.html(figures.bar_table(
+        found.tokens, {titles[measure]: getattr(found, measure).tolist() for measure in MEASURES},
+        signed={titles["integrated"]}, ranks={titles[measure]: ranks[measure].tolist() for measure in MEASURES},
+        marked=marked, unknown=asked.answer.unknown, dark=dark,
+        title=f"Where “{name}” comes from, by three measures",
+        source=f"{origin(asked.ckpt)} · baseline {found.baseline}, {found.steps} steps"))
+    st.caption("Blue to the right: makes the prediction likelier; red to the left: less likely. The small number is "
+               "the rank in its column, by size." + (f" Marked: of the first {FIRST} in any column, those that are "
+                                                     "ranked most differently." if marked else ""))
+    if marked:
+        st.markdown("They disagree most about " + "; ".join(
+            f"**{figures.markdown_text(figures.plain_label(found.tokens[at]))}** (position {at}: rank "
+            + ", ".join(f"{ranks[measure][at]} by {MEASURES[measure]}" for measure in MEASURES) + ")"
+            for at in marked) + ".")
+    st.html(figures.plain_table(
+        ["rank correlation of", "and", "Spearman's ρ"],
+        [[MEASURES[one], MEASURES[other], _rho(value)] for (one, other), value in found.correlations.items()],
+        numbers=(2,), label="rank correlations"))
+    with st.expander("What attention, rollout and the correlation show, and what they do not"):
+        for what in ("attention", "rollout", "correlation"):
+            st.markdown(f"**{what.capitalize()}.** {EXPLAINED[what]}")
+
+
+def _rho(value: float) -> str:
+    return "–, one of them is flat" if np.isnan(value) else figures.signed_number(value)
+
+
+def places(values: np.ndarray) -> np.ndarray:
+    """The place of each among all, 1 for the largest; equal ones in their order."""
+    found = np.empty(len(values), dtype=int)
+    found[np.argsort(-values, kind="stable")] = np.arange(1, len(values) + 1)
+    return found
+
+
+def most_apart(*ranks: np.ndarray) -> list[int]:
+    """The tokens whose places differ most between the measures, furthest first: only those that lead in one of them,
+    for the order of the many small values is noise, and no difference of one."""
+    every = np.stack(ranks)
+    apart = np.where(every.min(axis=0) <= FIRST, np.ptp(every, axis=0), 0)
+    return [int(at) for at in np.argsort(-apart, kind="stable")[:MARKED] if apart[at] > 1]
+
+
+def _overview(page: str, asked: Asked, baseline: str, steps: int, *, dark: bool) -> None:
+    """All tokens written by all read, three matrices, made when asked for."""
+    answer, key = asked.answer, (*asked.of, baseline, steps)
+    rows = range(answer.typed, min(answer.typed + ROWS, len(answer.said)))
+    if not _is_kept(page, "overview", key):
+        work = sum((_work(asked, steps) for _ in rows), 0.0)
+        place = st.empty()
+        if not place.button(f"All {len(rows)} tokens written, at once", key=f"{page}_overview",
+                            icon=":material/grid_on:", help=f"About {max(1.0, work / RATE):,.0f} seconds."):
+            return
+        place.empty()
+        bar, found = st.progress(0.0, "Integrating…"), []
+        for done, position in enumerate(rows):
+            bar.progress(done / len(rows), f"Integrating: token {done + 1} of {len(rows)}")
+            found.append(attribute(upto(answer.whole, position), answer.said[position], baseline=baseline, steps=steps))
+        bar.empty()
+        kept(page, "overview", key, lambda: found)
+    found: list[Attribution] = kept(page, "overview", key, list)
+    width = max(len(one.tokens) for one in found)
+    written = [one.label for one in found]
+    for place, (measure, name) in zip(st.columns(3), MEASURES.items(), strict=True):
+        # a decoder has read fewer tokens before an earlier one
+        values = np.array([np.pad(getattr(one, measure), (0, width - len(one.tokens)), constant_values=np.nan)
+                           for one in found])
+        place.plotly_chart(
+            figures.token_matrix(values, written, found[-1].tokens, signed=measure == "integrated", dark=dark,
+                                 unit="nats" if measure == "integrated" else "share", title=name.capitalize(),
+                                 source=origin(asked.ckpt)),
+            key=f"{page}_overview_{measure}", config=figures.PLOTLY_CONFIG,
+            alt=figures.describe_token_matrix(values, written, found[-1].tokens, what=name.capitalize()))
+    st.caption("Down: the tokens written. Across: the tokens read. Each row is one prediction; its three rows have "
+               "the same tokens in the same places.")
+    with st.expander("The numbers of all three", key=f"{page}_overview_numbers"):
+        for measure, name in MEASURES.items():
+            st.html(figures.number_table(
+                [figures.plain_label(token) for token in found[-1].tokens],
+                [(figures.plain_label(one.label), [f"{value:.5g}" for value in getattr(one, measure)]
+                  + ["–"] * (width - len(one.tokens))) for one in found],
+                label=f"overview, {name}", corner="written", caption=f"{name.capitalize()}. {origin(asked.ckpt)}"))

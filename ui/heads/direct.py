@@ -1,0 +1,178 @@
+"""Direct effect: what each head, and every other part, adds by itself to the logit of a token."""
+
+from functools import partial
+
+import streamlit as st
+from torch import Tensor
+
+from transformer.analysis.direct import DirectEffect, direct_effect, strongest
+from transformer.analysis.explained import EXPLAINED
+from transformer.analysis.query import Query, last_query
+from ui import figures
+from ui.address import Field
+from ui.head_choice import origin
+from ui.heads.asked import Asked, kept
+from ui.heads.said import optional
+
+CANDIDATES, STRONGEST = 10, 6
+ALONE = -1  # against nothing
+Part = tuple[str, int, int]  # kind, layer, head
+
+
+def _part(text: str) -> Part:
+    kind, layer, head = text.split("-")
+    return kind, int(layer), int(head)
+
+
+def _against(text: str) -> int:
+    return ALONE if text == "nothing" else int(text)
+
+
+FIELDS = {
+    "against": optional(Field(None, _against, lambda id: "nothing" if id == ALONE else str(id))),
+    "effect": optional(Field(None, _part, lambda part: "-".join(map(str, part))))}
+
+
+def show_direct(page: str, asked: Asked, *, dark: bool) -> None:
+    """The effects of all heads as maps, of all parts as bars, and where the head chosen looks."""
+    try:
+        with st.spinner("Taking the logit apart…", show_time=False):
+            query = kept(page, "query", asked.key, partial(last_query, asked.read))
+            st.markdown(EXPLAINED["direct"])
+            against = _choose_other(page, asked, query)
+            found = kept(page, "direct", (*asked.key, against), partial(
+                direct_effect, asked.read, asked.token, against=against))
+    except ValueError as error:
+        st.error(figures.markdown_text(str(error)))
+        return
+    _say_sum(asked, found, query)
+    chosen = _head_in_range(page, found)
+    limit = max(float(values.abs().max()) for values in found.heads.values())
+    unit = "added to the logit" if against is None else "added to the difference"
+    for place, (kind, values) in zip(st.columns(len(found.heads)), _in_order(found), strict=True):
+        chart = f"{page}_effects_{kind}_{'-'.join(map(str, chosen))}"
+        place.plotly_chart(
+            figures.effect_map(values.numpy(), limit=limit, unit=unit, source=origin(asked.ckpt), dark=dark,
+                               chosen=chosen[1:] if chosen[0] == kind else None,
+                               title=f"{kind.capitalize()} attention: what each head adds"),
+            key=chart, on_select=partial(_clicked, page, chart, kind), selection_mode="points",
+            config=figures.PLOTLY_CONFIG, alt=f"{kind.capitalize()}: "
+            + figures.describe_effects(values.numpy(), unit=unit))
+    st.caption("Blue speaks for " + _names(asked, against) + ", red against. Click a head, or choose it below, to see "
+               "where it looks.")
+    left, right = st.columns(2, gap="large")
+    with left:
+        _show_head(page, asked, found, query, dark=dark)
+    with right:
+        _show_parts(asked, found, dark=dark)
+    with st.expander("Every head's number", key=f"{page}_effect_numbers"):
+        for kind, values in _in_order(found):
+            st.html(figures.number_table([f"head {head}" for head in range(values.shape[1])], [
+                (f"layer {layer}", [f"{value:.6g}" for value in row]) for layer, row in enumerate(values.tolist())],
+                label=f"direct effects, {kind}", caption=f"{kind.capitalize()} attention, {unit}. {origin(asked.ckpt)}",
+                marked={chosen[1:]} if chosen[0] == kind else ()))
+
+
+def _in_order(found: DirectEffect) -> list[tuple[str, Tensor]]:
+    """The kinds in the order in which a layer runs them."""
+    return sorted(found.heads.items(), key=lambda one: one[0] == "cross")
+
+
+def _names(asked: Asked, against: int | None) -> str:
+    """The token asked about, and the one that it is compared with, as markdown."""
+    one, *other = (f"**{figures.markdown_text(asked.name(id))}**"
+                   for id in (asked.token, against) if id is not None)
+    return f"{one} rather than {other[0]}" if other else one
+
+
+def _choose_other(page: str, asked: Asked, query: Query) -> int | None:
+    """The token that the one asked about is compared with: the likeliest other one to begin with; None for none."""
+    state, key, size = st.session_state, f"{page}_against", len(query.logits)
+    probabilities = query.logits.softmax(-1)
+    others = [id for id in query.logits.topk(min(CANDIDATES + 1, size)).indices.tolist() if id != asked.token]
+    if state.get(key) is None or state[key] == asked.token or not ALONE <= state[key] < size:
+        state[key] = others[0] if others else ALONE
+    options = list(dict.fromkeys([*others[:CANDIDATES], state[key], ALONE]))
+
+    def name(id: int) -> str:
+        if id == ALONE:
+            return "nothing: the logit itself"
+        return f"{asked.name(id)} · {figures.percent(float(probabilities[id]))} · id {id}"
+
+    chosen = st.selectbox(f"Rather than which {'class' if asked.classifies else 'token'}?", options, format_func=name,
+                          key=key, help="What raises all tokens alike cancels in a difference of two logits, so that "
+                                        "what is left tells these two apart.")
+    return None if chosen == ALONE else chosen
+
+
+def _say_sum(asked: Asked, found: DirectEffect, query: Query) -> None:
+    probability = figures.percent(float(query.logits.softmax(-1)[asked.token]))
+    what = f"The logit of {_names(asked, None)} (probability {probability})"
+    if found.against is not None:
+        other = f"**{figures.markdown_text(asked.name(found.against))}**"
+        what += (f" is {float(query.logits[asked.token]):.4f}, that of {other} "
+                 f"{float(query.logits[found.against]):.4f}. The difference")
+    st.markdown(f"{what} is **{found.logit:.4f}** as the model computes it; all parts below add up to "
+                f"**{found.total:.4f}**.")
+
+
+def _head_in_range(page: str, found: DirectEffect) -> Part:
+    """The head chosen, the strongest one without a choice or where this model has no such head."""
+    key = f"{page}_effect"
+    kind, layer, head = st.session_state.get(key) or ("", 0, 0)
+    values = found.heads.get(kind)
+    if values is None or not (0 <= layer < values.shape[0] and 0 <= head < values.shape[1]):
+        st.session_state[key] = strongest(found, 1)[0][:3]
+    return st.session_state[key]
+
+
+def _clicked(page: str, chart: str, kind: str) -> None:
+    picked = figures.picked_head(st.session_state.get(chart))
+    if picked is not None:
+        st.session_state[f"{page}_effect"] = (kind, *picked)
+
+
+def _show_head(page: str, asked: Asked, found: DirectEffect, query: Query, *, dark: bool) -> None:
+    """The head chosen: how much it adds, where the prediction's query looks in it, and the way to all of it."""
+    ordered = strongest(found, sum(values.numel() for values in found.heads.values()))
+    effects = {(kind, layer, head): value for kind, layer, head, value in ordered}
+    keys = {kind: asked.read.labels("tgt" if kind == "decoder" else "src") for kind in found.heads}
+    kind, layer, head = st.selectbox(
+        "Head, the strongest first", list(effects), key=f"{page}_effect",
+        format_func=lambda part: f"{part[0]}, {figures.head_label(*part[1:])}: {figures.signed_number(effects[part])}")
+    weights = query.weights[kind][layer, head].tolist()
+    st.html(figures.bar_table(
+        keys[kind], {"weight": weights}, dark=dark,
+        title=f"Where {kind} {figures.head_label(layer, head)} looks", source=origin(asked.ckpt), corner="key"))
+    st.caption("The mean of all its queries, each by its share of the pooled features." if asked.classifies else
+               f"The weights of the query at position {asked.position}, which makes this prediction.")
+    link = asked.link(kind, layer, head)
+    if link is not None:
+        page_name, params = link
+        st.page_link(f"pages/{page_name}.py", label=f"Open this head in {page_name.capitalize()}",
+                     icon=":material/arrow_forward:", query_params=params)
+    rows = [[kind, str(layer), str(head), figures.signed_number(value), _looks_at(query, keys, kind, layer, head)]
+            for kind, layer, head, value in ordered[:STRONGEST]]
+    st.html(figures.plain_table(["kind", "layer", "head", "adds", "looks most at"], rows, numbers=(1, 2, 3),
+                                label="strongest heads"))
+
+
+def _looks_at(query: Query, keys: dict[str, list[str]], kind: str, layer: int, head: int) -> str:
+    row = query.weights[kind][layer, head]
+    at = int(row.argmax())
+    return f"{figures.plain_label(keys[kind][at])} ({float(row[at]):.2f})"
+
+
+def _show_parts(asked: Asked, found: DirectEffect, *, dark: bool) -> None:
+    """Everything that adds to the logit, in the order in which the model computes it."""
+    parts = {"token embedding": found.embedding, "positions": found.positions}
+    for layer in range(len(found.feed_forward)):
+        parts |= {f"layer {layer}: {kind} heads": float(values[layer].sum()) for kind, values in _in_order(found)}
+        parts[f"layer {layer}: feed-forward"] = float(found.feed_forward[layer])
+    parts["biases"] = found.biases
+    st.html(figures.bar_table(
+        list(parts), {"adds": list(parts.values())}, signed={"adds"}, corner="part", tokens=False, dark=dark,
+        title="All parts, from the first to the last", source=origin(asked.ckpt),
+        total=["sum", figures.signed_number(found.total)]))
+    st.caption("Biases stand last although they are added along the way: they are the same for every text but for the "
+               "scales of the norms.")

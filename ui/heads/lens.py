@@ -1,0 +1,110 @@
+"""The logit lens: what the model would predict if it stopped at each layer."""
+
+from functools import partial
+from math import log
+
+import numpy as np
+import streamlit as st
+
+from transformer.analysis.explained import EXPLAINED
+from transformer.analysis.lens import Lens, read_layers
+from ui import figures
+from ui.address import choice
+from ui.head_choice import origin
+from ui.heads.asked import Asked, kept
+
+COLUMNS, STRIDE = 20, 10  # positions shown at once, and how far the window jumps
+TOP = 5
+COLOURS = {"likeliest": "its own probability", "said": "probability of the next token",
+           "rank": "rank of the next token", "entropy": "entropy", "divergence": "KL to the end"}
+FIELDS = {"colour": choice("likeliest", list(COLOURS))}
+
+
+def show_lens(page: str, asked: Asked, *, dark: bool) -> None:
+    """The table of depths by positions; of the one asked about the curves and the likeliest tokens by depth."""
+    try:
+        with st.spinner("Reading every layer…", show_time=False):
+            found, column = _window(page, asked)
+    except ValueError as error:
+        st.error(figures.markdown_text(str(error)))
+        return
+    st.markdown(EXPLAINED["lens"])
+    colour = st.segmented_control("Shade by", list(COLOURS), key=f"{page}_colour", required=True,
+                                  format_func=lambda name: COLOURS[name].replace(
+                                      "next token", "class" if asked.classifies else "next token"))
+    st.html(_table(found, asked, column, colour=colour, dark=dark))
+    _show_one(page, found, asked, column, dark=dark)
+
+
+def _window(page: str, asked: Asked) -> tuple[Lens, int]:
+    """The positions around the one asked about, each followed by its own token, and which column that is."""
+    if asked.classifies:
+        return kept(page, "lens", asked.key, partial(read_layers, asked.read, count=TOP, follow=asked.token)), 0
+    said = asked.answer.said
+    first = max(0, min(asked.position // STRIDE * STRIDE - COLUMNS // 4, len(said) - COLUMNS))
+    positions = list(range(first, min(first + COLUMNS, len(said))))
+    # positions count from the text's beginning and see nothing after them: one pass over all of it serves them all
+    return kept(page, "lens", (*asked.of, first), partial(
+        read_layers, asked.answer.whole, count=TOP, positions=positions, follow=[said[at] for at in positions])
+    ), asked.position - first
+
+
+def names_of_depths(count: int) -> list[str]:
+    """Depth 0 is what goes into layer 0."""
+    names = ["before layer 0", *(f"after layer {depth - 1}" for depth in range(1, count))]
+    names[-1] += ", the output"
+    return names
+
+
+def _table(found: Lens, asked: Asked, column: int, *, colour: str, dark: bool) -> str:
+    answer, ids = asked.answer, found.ids[..., 0]  # (L + 1, T)
+    size = asked.ckpt.config.n_classes if asked.classifies else asked.ckpt.config.vocab_size
+    values, shades, texts, low, high = _shaded(found, colour, size)
+    read = ["the whole text"] if asked.classifies else [answer.whole.labels("tgt")[at] for at in found.positions]
+    return figures.depth_table(
+        [[found.labels[id] for id in row] for row in ids.tolist()], values, shades,
+        depths=names_of_depths(len(values)), positions=found.positions, read=read,
+        said=[found.labels[id] for id in found.final.tolist()], shown=texts,
+        hits=(ids == found.final).numpy(), chosen=column, low=low, high=high, dark=dark,
+        after="is asked about" if asked.classifies else "comes next", classes=asked.classifies,
+        source=origin(asked.ckpt), title=f"The likeliest {'class' if asked.classifies else 'next token'} at each depth")
+
+
+def _shaded(found: Lens, colour: str, size: int) -> tuple[np.ndarray, np.ndarray, list[list[str]], str, str]:
+    """The numbers, their shades, their texts, and what the ends of the scale stand for."""
+    if colour in ("likeliest", "said"):
+        values = (found.probabilities[..., 0] if colour == "likeliest" else found.probability).numpy()
+        if colour == "likeliest":
+            return values, values, _texts(values, figures.percent), "0%", "100%"
+        return values, np.sqrt(values), _texts(values, figures.percent), "0%", "100%, shades by the square root"
+    if colour == "rank":
+        values = found.rank.numpy()
+        return values, 1 - np.log(values) / log(size), _texts(values, "{:,}".format), (
+            f"rank {size:,}"), "rank 1, shades by its logarithm"
+    values = np.maximum(0, (found.entropy if colour == "entropy" else found.divergence).numpy())
+    most = log(size) if colour == "entropy" else max(float(values.max()), 1e-6)
+    high = f"ln {size:,} = {most:.2f} nats, every one alike" if colour == "entropy" else f"{most:.2f} nats"
+    return values, values / most, _texts(values, "{:.2f}".format), "0 nats", high
+
+
+def _texts(values: np.ndarray, written) -> list[list[str]]:
+    return [[written(value) for value in row] for row in values.tolist()]
+
+
+def _show_one(page: str, found: Lens, asked: Asked, column: int, *, dark: bool) -> None:
+    ranks, probabilities = found.rank[:, column].tolist(), found.probability[:, column].tolist()
+    name, source = asked.name(asked.token), origin(asked.ckpt)
+    after = "" if asked.classifies else f" after position {asked.position}"
+    left, right = st.columns(2)
+    alt = f"'{name}'{after}. {figures.describe_depths(ranks, probabilities)}"
+    for place, which, curve, log_scale in ((left, "probability", probabilities, False), (right, "rank", ranks, True)):
+        place.vega_lite_chart(figures.lines(
+            {name: curve}, across="depth: layers that were run", up=which, log=log_scale, zero=not log_scale,
+            title=f"{which.capitalize()} of “{name}”{after}" + ", 1 is the likeliest" * log_scale, source=source,
+            height=300, dark=dark), key=f"{page}_lens_{which}", alt=alt)
+    st.html(figures.depth_candidates(
+        [found.top(depth, column) for depth in range(len(ranks))], depths=names_of_depths(len(ranks)),
+        said=asked.token, ranks=ranks, probabilities=probabilities, entropies=found.entropy[:, column].tolist(),
+        divergences=found.divergence[:, column].tolist(), source=source, dark=dark,
+        classes=asked.classifies, title=f"The {min(TOP, found.ids.shape[-1])} likeliest at each depth{after}, "
+                                        f"and the rank and probability of “{name}”"))

@@ -1,0 +1,26 @@
+"""The views that take one prediction apart, by name."""
+
+import streamlit as st
+
+from transformer.checkpoint import Checkpoint
+from ui.address import Field
+from ui.heads import attribution, direct, lens, said
+from ui.heads.attribution import show_attribution
+from ui.heads.direct import show_direct
+from ui.heads.lens import show_lens
+from ui.heads.said import ask
+
+VIEWS = {"lens": show_lens, "direct": show_direct, "attribution": show_attribution}
+
+
+def prediction_fields() -> dict[str, Field]:
+    """All that these views have in the address, but the text."""
+    return {**said.FIELDS, **lens.FIELDS, **direct.FIELDS, **attribution.FIELDS}
+
+
+def show_prediction(page: str, ckpt: Checkpoint, view: str, *, dark: bool) -> None:
+    """Choose a prediction and show one of the views of it."""
+    asked = ask(page, ckpt)
+    if asked is not None:
+        st.divider()
+        VIEWS[view](page, asked, dark=dark)

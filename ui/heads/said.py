@@ -1,0 +1,129 @@
+"""Choosing what is asked about: a text, what the model says of it, and one token of that, or a class."""
+
+from functools import partial
+
+import streamlit as st
+
+from transformer.checkpoint import Checkpoint
+from ui import figures
+from ui.address import Field, whole
+from ui.heads.asked import MOST, Answer, Asked, answer, kept
+from ui.heads.text import type_text
+
+LONGEST = 2_000  # characters of a translation typed
+FEW = 80         # tokens to choose among by a click; more of them by number
+GO_ON = 60       # tokens that a decoder goes on by, at most
+
+
+def optional(field: Field) -> Field:
+    """The same, None and not in the address where nothing was chosen."""
+    return Field(None, field.read, lambda value: None if value is None else field.write(value), field.long)
+
+
+FIELDS = {
+    "target": Field("", lambda value: value[:LONGEST], lambda value: value or None, long=True),
+    "more": whole(8, 1, GO_ON),
+    "position": optional(whole(0, 0, MOST)),
+    "class": optional(Field(None))}
+
+
+def ask(page: str, ckpt: Checkpoint) -> Asked | None:
+    """The box for a text, and the chooser of the token or class asked about; None, with a sentence, where there is
+    nothing to ask."""
+    config = ckpt.config
+    target, more = "", 0
+    if not config.decoder_layers:
+        text = type_text(page, ckpt)
+    else:
+        left, right = st.columns([3, 2] if config.encoder_layers else [4, 1])
+        with left:
+            text = type_text(page, ckpt)
+        if config.encoder_layers:
+            target = right.text_input("Its translation", key=f"{page}_target", max_chars=LONGEST,
+                                      placeholder="the model's own; type another to ask about that").strip()
+        else:
+            more = right.number_input("Tokens to go on by", 1, GO_ON, step=1, key=f"{page}_more")
+    of = (ckpt.id, text, target, more)
+    _forget_another(page, ckpt, text, target)
+    if not text.strip():
+        st.info(f"Type a {'sentence' if config.encoder_layers and config.decoder_layers else 'text'} above.")
+        return None
+    try:
+        with st.spinner("Reading…", show_time=False):
+            found = kept(page, "answer", of, lambda: answer(ckpt, text, target=target, more=more))
+    except ValueError as error:
+        st.error(figures.markdown_text(str(error)))
+        return None
+    return _choose_class(page, found, of) if found.whole.tgt is None else _choose_token(page, found, of)
+
+
+def _forget_another(page: str, ckpt: Checkpoint, text: str, target: str) -> None:
+    """What was chosen of another text's tokens means nothing here; what came with an address does."""
+    state = st.session_state
+    arrived = state[f"{page}_arrived"]
+    before, last = arrived.get("text"), state.get(f"{page}_asked_of", ckpt.id)
+    state[f"{page}_asked_of"] = ckpt.id
+    changed = last != ckpt.id and st.query_params.get("checkpoint") != ckpt.id  # by hand and not by an address
+    if changed or (before is not None and before != text) or (arrived.get("target") or "").strip() != target:
+        forget(page, "position", "class", "against")
+
+
+def forget(page: str, *names: str) -> None:
+    """Leave what these say to the view again."""
+    for name in names:
+        st.session_state[f"{page}_{name}"] = None
+
+
+def _choose_class(page: str, found: Answer, of: tuple) -> Asked:
+    state, classes, key = st.session_state, found.ckpt.classes, f"{page}_class"
+    if state.get(key) not in classes:
+        state[key] = classes[found.said[0]]
+    tokens = found.whole.labels("src")
+    st.html(figures.token_chips(tokens, label="tokens read", small=len(tokens) > FEW, unknown=found.unknown))
+    chosen = st.selectbox("Class asked about", classes, key=key, on_change=partial(forget, page, "against"),
+                          help="The likeliest one to begin with.")
+    _say_unknown(found)
+    return Asked(found, of, 0, classes.index(chosen))
+
+
+def _choose_token(page: str, found: Answer, of: tuple) -> Asked:
+    """Every token that the decoder predicted, as chips; where there are too many of them, by number."""
+    state, key, count = st.session_state, f"{page}_position", len(found.said)
+    if state.get(key) is None:
+        state[key] = min(found.typed, count - 1)
+    state[key] = min(state[key], count - 1)
+    tokens = [found.ckpt.tokenizer.piece(id) for id in found.said]
+    if found.whole.src is not None:
+        st.html(figures.token_chips(found.whole.labels("src"), label="source tokens", unknown=found.unknown))
+    elif count <= FEW:
+        first = figures.markdown_text(figures.plain_label(found.whole.labels("tgt")[0]))
+        st.caption(f"The text begins with **{first}**, which nothing predicts.")
+    anew = partial(forget, page, "against")
+    if count <= FEW:
+        position = st.pills("Ask about the token", range(count), key=key, required=True, on_change=anew, wrap=True,
+                            format_func=lambda at: _pill(at, tokens[at], own=at >= found.typed))
+    else:
+        left, right = st.columns([1, 4], vertical_alignment="bottom")
+        position = left.number_input("Ask about the token after position", 0, count - 1, step=1, key=key,
+                                     on_change=anew)
+        begin = max(0, position - FEW // 2)
+        right.html(figures.token_chips(
+            [*found.whole.labels("tgt")[begin:position + 1], *tokens[position:position + FEW // 2]], small=True,
+            label=f"tokens from position {begin} on", predicted=position + 1 - begin))
+    if found.whole.src is not None:
+        st.caption("The number is the step of Translate that says it.")
+    elif count <= FEW:
+        st.caption("The number is the position of the token before it, which predicts it. Bold: what the model "
+                   "went on with, greedily.")
+    _say_unknown(found)
+    return Asked(found, of, position, found.said[position])
+
+
+def _pill(at: int, token: str, *, own: bool) -> str:
+    label = figures.markdown_text(figures.plain_label(token))
+    return f":small[{at}]\u2002**{label}**" if own else f":small[{at}]\u2002{label}"
+
+
+def _say_unknown(found: Answer) -> None:
+    if found.unknown:
+        st.caption("Dashed, or a sign for unknown: not in the vocabulary. The model sees only that something is there.")
