@@ -3,6 +3,8 @@
 import streamlit as st
 
 from ui.address import Field, arrive_at, choice, leave_at
+from ui.heads.roles import roles_fields, show_roles
+from ui.heads.switch import show_switch, switch_fields
 from ui.heads.text import LONGEST
 from ui.stepper import choose_checkpoint
 
@@ -11,7 +13,8 @@ VIEWS = {"roles": "Roles", "switch": "Switch off", "lens": "Logit lens", "direct
          "attribution": "Attribution"}
 FIELDS = {
     "view": choice("roles", list(VIEWS)),
-    "text": Field(None, lambda value: value[:LONGEST], lambda value: value or None, long=True)}
+    "text": Field(None, lambda value: value[:LONGEST], lambda value: value or None, long=True),
+    **roles_fields(), **switch_fields()}
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
@@ -22,4 +25,8 @@ with picker:
     ckpt = choose_checkpoint(PAGE, lambda about: True)
 view = st.segmented_control("What to ask of the heads", list(VIEWS), format_func=VIEWS.get, key=f"{PAGE}_view",
                             required=True, label_visibility="collapsed")
+if view == "roles":
+    show_roles(PAGE, ckpt, dark=dark)
+elif view == "switch":
+    show_switch(PAGE, ckpt, dark=dark)
 leave_at(PAGE, FIELDS, checkpoint=ckpt.id)

@@ -1,6 +1,9 @@
 """Everything the app holds once for all its visitors: opened checkpoints and corpora. All caching is in this file."""
 
 import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -105,3 +108,44 @@ def digit_runs() -> tuple[Learned, Learned]:
 def speakers() -> LabelledCorpus | None:
     """Who says which passage of Tiny Shakespeare, if that is on this machine."""
     return _corpus("speakers") if at_hand("speakers") else None
+
+
+class Shelf:
+    """Results that take seconds to make: made once for all visitors, one at a time, the ones used longest ago gone."""
+
+    def __init__(self, most: int):
+        self._kept, self._most, self._turn = OrderedDict(), most, threading.Lock()
+
+    def find(self, key: tuple) -> object | None:
+        try:
+            self._kept.move_to_end(key)
+            return self._kept[key]
+        except KeyError:
+            return None
+
+    def make(self, key: tuple, make: Callable[[], object], waiting: Callable[[], None]) -> object:
+        """What is kept under a key, else what `make` makes. waiting is called now and then while another is being made;
+        it may raise, where the visitor has left."""
+        while not self._turn.acquire(timeout=0.3):
+            waiting()
+        try:
+            found = self.find(key)
+            if found is None:
+                found = self._kept[key] = make()
+                while len(self._kept) > self._most:
+                    self._kept.popitem(last=False)
+            return found
+        finally:
+            self._turn.release()
+
+
+@st.cache_resource
+def measured_roles() -> Shelf:
+    """What was measured of heads, by checkpoint and sample."""
+    return Shelf(32)
+
+
+@st.cache_resource
+def measured_seconds() -> Shelf:
+    """How long one held-out sentence takes, by checkpoint and corpus."""
+    return Shelf(64)
