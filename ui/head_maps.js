@@ -18,6 +18,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".head-maps");
   const focused = root.getRootNode().activeElement?.dataset?.at;
   root.style.setProperty("--accent", data.accent);
+  root.style.setProperty("--columns", data.columns);
   root.setAttribute("role", "group");
   root.setAttribute("aria-label", data.alt);
   const chosen = data.chosen?.join(":"), crossed = new Set(data.crossed);

@@ -63,13 +63,14 @@ def change_card(name: str, kind: str, change: np.ndarray, error: np.ndarray | No
 
 
 def head_maps(cards: Sequence[dict], *, alt: str, source: str, chosen: tuple[str, int, int] | None = None,
-              chosen_card: str | None = None, crossed: Collection[tuple[str, int, int]] = (),
+              chosen_card: str | None = None, crossed: Collection[tuple[str, int, int]] = (), columns: int = 12,
               dark: bool | None = None) -> dict:
-    """All that `ui/head_maps.js` draws: the cards, the head and card that are chosen, the heads that are switched."""
+    """All that `ui/head_maps.js` draws: the cards, the head and card that are chosen, the heads that are switched.
+    columns: the most cards beside each other."""
     scales = {"ramp": ramp(SHADES, dark=dark), "diverging": diverging(SHADES, dark=dark)}
     return {"cards": list(cards), "alt": alt, "source": source, "accent": ACCENT, "ink": INK[bool(dark)],
             "paper": "#0e1117" if dark else "#ffffff", "chosen": chosen and list(chosen), "chosenCard": chosen_card,
-            "crossed": [":".join(map(str, head)) for head in crossed],
+            "columns": columns, "crossed": [":".join(map(str, head)) for head in crossed],
             **{name: ["#" + bytes(shade.tolist()).hex() for shade in shades] for name, shades in scales.items()},
             "inks": {name: ink_on(shades) for name, shades in scales.items()}}
 

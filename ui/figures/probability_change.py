@@ -27,7 +27,7 @@ def probability_change(names: Sequence[str], probabilities: np.ndarray, *, what:
         "data": {"values": values},
         "title": {"text": title, "subtitle": source, "anchor": "start", "fontSize": 17, "subtitleFontSize": NOTE,
                   "subtitleColor": INK[dark] or MUTED},
-        "height": 380, "padding": {"left": 4, "right": 12, "top": 32 if source else 8, "bottom": 4},
+        "height": 430, "padding": {"left": 4, "right": 12, "top": 32 if source else 8, "bottom": 4},
         "mark": {"type": "bar", "cornerRadius": 1},
         "encoding": {
             # by place, shown as names: two equal tokens stay two places
@@ -36,9 +36,9 @@ def probability_change(names: Sequence[str], probabilities: np.ndarray, *, what:
                 "labelAngle": 0 if len(labels) <= UPRIGHT else -90, **text}},
             "xOffset": {"field": "series", "type": "nominal", "sort": list(series)},
             "y": {"field": "probability", "type": "quantitative", "scale": {"domain": [0, 1]},
-                  "axis": {"title": "probability", "tickCount": 5, **text}},
+                  "axis": {"title": "probability", "values": [0, 0.25, 0.5, 0.75, 1], "format": "~g", **text}},
             "color": {"field": "series", "type": "nominal", "sort": list(series),
-                      "scale": {"domain": list(series), "range": list(CATEGORICAL[:2])},
+                      "scale": {"domain": list(series), "range": [CATEGORICAL[0], CATEGORICAL[3]]},
                       "legend": {"title": None, "labelFontSize": TEXT, "labelLimit": 320, "orient": "top",
                                  "symbolType": "square", "columns": 2} | ink("labelColor")},
             "tooltip": [{"field": "name", "type": "nominal", "title": what},

@@ -41,13 +41,18 @@ def optional(field: Field) -> Field:
     return Field(None, field.read, lambda value: None if value is None else str(value))
 
 
+def unless_first(field: Field) -> Field:
+    """A field that the address leaves out while it is as it is to begin with."""
+    return Field(field.default, field.read, lambda value: None if value == field.default else str(value))
+
+
 def roles_fields() -> dict[str, Field]:
     """What of this view the address holds."""
     return {"role": optional(choice(None, list(TITLES))),
             "role_kind": optional(choice(None, ["encoder", "decoder", "cross"])),
             "role_layer": optional(whole(0, 0, 1_000)), "role_head": optional(whole(0, 0, 1_000)),
             "role_on": Field(None, lambda value: value[:300], lambda value: value or None),
-            "role_sample": choice(200, SIZES),
+            "role_sample": unless_first(choice(200, SIZES)),
             "role_texts": Field(None, lambda value: value[:LONGEST], lambda value: value or None, long=True)}
 
 

@@ -5,10 +5,11 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.ablation import Head, PathChange, all_heads, compare_paths, switch
+from transformer.analysis.ablation import Head, all_heads, compare_paths, switch
 from transformer.analysis.explained import ANALYSES
 from transformer.checkpoint import Checkpoint
 from transformer.config import ModelConfig
+from transformer.decoding import steps
 from transformer.model.models import Heads
 from transformer.reading import attend
 from ui import figures, owners
@@ -16,7 +17,7 @@ from ui.address import Field, choice, whole
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.heads.corpora import readable
 from ui.heads.effects import LIMITS, show_effects
-from ui.heads.roles import optional
+from ui.heads.roles import optional, unless_first
 from ui.heads.switched_text import show_encoder, show_paths
 from ui.heads.text import type_text
 
@@ -28,10 +29,10 @@ WHAT = {"off": "Off: it adds nothing", "uniform": "Uniform: it looks at all alik
 def switch_fields() -> dict[str, Field]:
     """What of this view the address holds: heads=decoder:0:3,cross:1:2 and so on."""
     return {"heads": Field([], read_heads, lambda heads: write_heads(heads) or None, long=True),
-            "what": choice("off", list(WHAT)),
+            "what": unless_first(choice("off", list(WHAT))),
             "seen_kind": optional(choice(None, ["encoder", "decoder", "cross"])),
             "seen_layer": optional(whole(0, 0, 1_000)), "seen_head": optional(whole(0, 0, 1_000)),
-            "limit": choice(200, LIMITS)}
+            "limit": unless_first(choice(200, LIMITS))}
 
 
 def read_heads(text: str) -> list[Head]:
@@ -53,13 +54,13 @@ def show_switch(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     """The whole view."""
     owners.arrive_owner()
     state, config = st.session_state, ckpt.config
-    if state.pop(f"{page}_switch_again", False):  # a click inside the part that redraws itself
-        st.rerun()
+    state.pop(f"{page}_switch_again", None)  # the whole page is being drawn again
     there = set(all_heads(config))
     state[f"{page}_heads"] = [head for head in state[f"{page}_heads"] if head in there]
     st.caption("What does the model lose without a head? Choose heads, and see what it then writes or decides.")
     text = type_text(page, ckpt)
-    _choose_heads(page, config)
+    with st.container(key=f"{page}_switches"):
+        _choose_heads(page, config)
     heads = state[f"{page}_heads"]
     if not text.strip():
         st.info("Type a text above to see what switching heads changes in it.")
@@ -80,7 +81,6 @@ def _toggle(page: str, pick: dict) -> None:
     state = st.session_state
     head, heads = Head(pick["kind"], pick["layer"], pick["head"]), state[f"{page}_heads"]
     state[f"{page}_heads"] = [one for one in heads if one != head] if head in heads else [*heads, head]
-    state[f"{page}_seen_kind"], state[f"{page}_seen_layer"], state[f"{page}_seen_head"] = head
     state[f"{page}_switch_again"] = True
 
 
@@ -126,19 +126,17 @@ def _show_text(page: str, ckpt: Checkpoint, text: str, heads: Heads, *, dark: bo
     if ckpt.config.decoder_layers:
         known = state.get(f"{page}_paths")
         if known is None or known[0] != key:
-            known = key, compare_paths(ckpt, text, heads, max_steps=STEPS[ckpt.config.kinds])
-            state[f"{page}_paths"] = known
-        change: PathChange = known[1]
-        if not change.before or not change.after:
-            return
+            change = compare_paths(ckpt, text, heads, max_steps=STEPS[ckpt.config.kinds])
+            said = {step.index: step.id for step in change.before}
+            *_, same = steps(ckpt, text, max_steps=len(said), forced=said, heads=heads)
+            known = state[f"{page}_paths"] = key, change, (change.before[-1], same)
+        _, change, pair = known
         show_paths(page, ckpt, change, name=name, dark=dark)
-        at = change.differs if change.differs is not None else len(change.before) - 1
-        pair = change.before[at], change.after[at]
-        about = f"step {at}, where both have read the same tokens"
+        about = "on the tokens that the model as it is writes, read both ways"
     else:
         pair = attend(ckpt, text), attend(ckpt, text, heads=heads)
         show_encoder(page, ckpt, pair, name=name, dark=dark)
-        about = "the same text"
+        about = "on this text, read both ways"
     _show_attention(page, ckpt, pair, chosen, name=name, about=about, dark=dark)
 
 
@@ -150,7 +148,7 @@ def _show_attention(page: str, ckpt: Checkpoint, pair: tuple, chosen: tuple[Head
         state[f"{page}_seen_kind"], state[f"{page}_seen_layer"], state[f"{page}_seen_head"] = _later(
             ckpt.config, chosen[0])
     kind, layer, head = head_in_range(f"{page}_seen", ckpt.config)
-    st.markdown(f"**What a head then looks at**, at {about}")
+    st.markdown(f"**What a head then looks at**, {about}")
     head_controls(f"{page}_seen", ckpt.config)
     queries, keys = pair[0].axes(kind)
     mask = pair[0].mask(kind).numpy()
