@@ -48,7 +48,8 @@ def button(at, name):
 
 
 def maps(at):
-    return [json.loads(view.proto.json) for view in at.get("bidi_component") if view.proto.component_name == "head_maps"]
+    views = [view.proto for view in at.get("bidi_component")]
+    return [json.loads(view.json) for view in views if view.component_name == "head_maps"]
 
 
 def table(at):
@@ -198,7 +199,8 @@ def test_what_was_measured_is_drawn_for_everybody(done, visit_switch):
     assert f"loss {found.baseline['loss']:.4g}" in sent["source"] and f"{found.n} sentences" in sent["source"]
     assert button(at, "effects_start") is None  # nothing is left to do
     rows = list(csv.DictReader(io.StringIO(as_csv(folder))))
-    assert len(rows) == len(all_heads(ckpt.config)) and float(rows[-1]["change"]) == found.values["cross"]["change"][1, 1]
+    assert len(rows) == len(all_heads(ckpt.config))
+    assert float(rows[-1]["change"]) == found.values["cross"]["change"][1, 1]
 
 
 def test_a_job_started_here_is_watched_stopped_and_gone_on_with(home, visit_switch):
