@@ -25,7 +25,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const most = Math.max(...data.cards.map(({ maps }) => maps[0].shades[0].length));
   const [, width, height] = CELL.find(([upTo]) => most <= upTo);
   const wide = data.cards.some(({ maps }) => maps.length > 1) ? 2 : 1;
-  root.style.setProperty("--card", `${Math.min(wide * (most * (width + 2) + 26) + (wide - 1) * 22 + 30, 620)}px`);
+  root.style.setProperty("--card", `${Math.min(wide * (most * (width + 2) + 24) + (wide - 1) * 20 + 28, 620)}px`);
 
   const pick = (head) => {
     setTriggerValue("pick", head);

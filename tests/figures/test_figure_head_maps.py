@@ -53,10 +53,17 @@ def test_cells_say_their_number_and_the_pointer_all_digits():
 def test_a_change_is_centred_at_none_and_faint_under_two_standard_errors():
     (drawn,) = change()["maps"]
     assert drawn["shades"] == [[SHADES - 1, 31], [32, -1]]
+    assert change()["scale"]["low"] == "worse −.50" and change()["scale"]["high"] == "+.50 better"
     assert drawn["faint"] == [[False, True], [False, False]]
     assert drawn["texts"] == [["+.50", "−.01"], ["0", ""]]
     assert drawn["hints"][0][1].endswith("-0.01 nats, standard error 0.02: not told apart from none")
     assert drawn["hints"][1][1].endswith("not measured yet")
+
+
+def test_what_is_worse_above_zero_has_the_same_colours_the_other_way():
+    card = change(worse="above")
+    assert card["maps"][0]["shades"] == [[0, 33], [32, -1]]
+    assert card["scale"]["low"] == "worse +.50" and card["scale"]["high"] == "−.50 better"
 
 
 def test_without_an_error_nothing_is_faint():

@@ -40,9 +40,10 @@ def role_card(name: str, kind: str, trained: np.ndarray, untrained: np.ndarray, 
 
 
 def change_card(name: str, kind: str, change: np.ndarray, error: np.ndarray | None, *, title: str, unit: str,
-                limit: float) -> dict:
-    """What changes when each head (layers, H) is switched alone, on a diverging scale from -limit to limit. Heads whose
-    change is under two standard errors are faint, and those without a value yet are waiting."""
+                limit: float, worse: str = "below") -> dict:
+    """What changes when each head (layers, H) is switched alone, on a diverging scale up to `limit` both ways, worse in
+    red. worse: "above" or "below" zero. Heads whose change is under two standard errors are faint, and those without a
+    value yet are waiting."""
     limit = max(limit, LEAST_CHANGE)
     hints, faint = [], []
     for layer, row in enumerate(change):
@@ -56,9 +57,10 @@ def change_card(name: str, kind: str, change: np.ndarray, error: np.ndarray | No
             said += f", standard error {spread:.2g}" if np.isfinite(spread) else ""
             hints[-1].append(said + (": not told apart from none" if unsure else ""))
             faint[-1].append(unsure)
-    drawn = _map("", change, -limit, limit, hints, signed=True) | {"faint": faint}
+    ends = (limit, -limit) if worse == "above" else (-limit, limit)
+    drawn = _map("", change, *ends, hints, signed=True) | {"faint": faint}
     return {"name": name, "kind": kind, "title": title, "unit": unit, "maps": [drawn], "scale": {
-        "low": f"−{_plain(limit)}", "high": f"+{_plain(limit)}", "marks": [{"at": 0.5, "text": "0"}],
+        "low": f"worse {_signed(ends[0])}", "high": f"{_signed(ends[1])} better", "marks": [{"at": 0.5, "text": "0"}],
         "diverging": True}}
 
 

@@ -36,7 +36,7 @@ def probability_change(names: Sequence[str], probabilities: np.ndarray, *, what:
                 "labelAngle": 0 if len(labels) <= UPRIGHT else -90, **text}},
             "xOffset": {"field": "series", "type": "nominal", "sort": list(series)},
             "y": {"field": "probability", "type": "quantitative", "scale": {"domain": [0, 1]},
-                  "axis": {"title": "probability", "values": [0, 0.25, 0.5, 0.75, 1], "format": "~g", **text}},
+                  "axis": {"title": "probability", "values": [0, 0.5, 1], **text}},
             "color": {"field": "series", "type": "nominal", "sort": list(series),
                       "scale": {"domain": list(series), "range": [CATEGORICAL[0], CATEGORICAL[3]]},
                       "legend": {"title": None, "labelFontSize": TEXT, "labelLimit": 320, "orient": "top",

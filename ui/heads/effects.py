@@ -189,13 +189,14 @@ def _show_found(page: str, ckpt: Checkpoint, folder: Path, found: HeadEffects, c
                     for kinds in found.values.values())
         for kind, kinds in found.values.items():
             cards.append(figures.change_card(name, kind, kinds[name], kinds["se"] if name == "change" else None,
-                                             title=f"{title} · {kind}", unit=unit, limit=float(limit)))
+                                             title=f"{title} · {kind}", unit=unit, limit=float(limit),
+                                             worse="above" if name == "change" else "below"))
             values.append(kinds[name])
     show_head_maps(f"{page}_effect_maps", figures.head_maps(
         cards, alt=figures.describe_head_maps(cards, values), source=source, crossed=crossed, dark=dark,
         columns=len(found.values)), on_pick, target=f"{page}_switches")
-    st.caption("A cell is the change when that head alone is switched. Loss above zero (blue) and BLEU or accuracy "
-               "below zero (red) are worse. Dashed: less than two standard errors, not told apart from none; of heads "
+    st.caption("A cell is the change when that head alone is switched. Red is worse: a higher loss, a lower "
+               "BLEU or accuracy. Dashed: less than two standard errors, not told apart from none; of heads "
                "that do nothing, about one in twenty passes that by chance. Striped: not measured yet. Click a head to "
                "switch it in the text above; switched heads are crossed.")
     st.caption(ANALYSES["loss_change"] + (f" {ANALYSES['bleu_change']}" if "bleu_change" in there else ""))

@@ -33,7 +33,8 @@ def show_best(page: str, ckpt: Checkpoint, found: HeadRoles, measure: str, kind:
         st.caption(f"Induction is measured on random tokens. Here are {TWICE} of them, twice: an induction head looks "
                    "from the second half at what followed the same token in the first.")
     else:
-        st.caption("The sentence of the sample where this measure of this head is largest"
+        what = "sentence" if sentence.target is not None else "text"
+        st.caption(f"The {what} of the sample where this measure of this head is largest"
                    + (", with its translation given to the decoder." if sentence.target is not None else "."))
         st.text(sentence.text + (f"\n→ {sentence.target}" if sentence.target is not None else ""))
     weights, queries, keys, mask = weights_on(ckpt, sentence, kind)
@@ -45,7 +46,7 @@ def show_best(page: str, ckpt: Checkpoint, found: HeadRoles, measure: str, kind:
         alt=figures.describe_attention(matrix, queries, keys, newest=False))
     if measure != "induction":
         name, label = PAGES[ckpt.config.kinds]
-        st.page_link(f"pages/{name}.py", label=f"Open this sentence in {label}", icon=":material/open_in_new:",
+        st.page_link(f"pages/{name}.py", label=f"Open this {what} in {label}", icon=":material/open_in_new:",
                      query_params=address_of(ckpt, sentence, kind, layer, head))
     if matrix.size <= 2_500:
         with st.expander("The weights as a table", key=f"{page}_role_weights"):

@@ -23,7 +23,7 @@ from ui.heads.text import type_text
 
 MOST = 2_000  # heads in an address
 STEPS = {("encoder", "decoder", "cross"): 60, ("decoder",): 40}
-WHAT = {"off": "Off: it adds nothing", "uniform": "Uniform: it looks at all alike"}
+WHAT = {"off": "Off", "uniform": "Looking at all alike"}
 
 
 def switch_fields() -> dict[str, Field]:
