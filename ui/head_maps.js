@@ -1,5 +1,5 @@
 // Draws the cards that ui/figures/head_maps.py makes; a head clicked, or chosen with Enter, goes to Python.
-const CELL = [[4, 36, 32], [8, 34, 30], [12, 25, 24], [16, 19, 20], [Infinity, 15, 17]]; // up to so many heads: width, height
+const CELL = [[4, 36, 32], [8, 34, 30], [12, 19, 19], [16, 18, 18], [Infinity, 15, 17]]; // up to so many heads: width, height
 const NUMBERED = 8; // heads beside each other; of more the pointer says the numbers
 const FONT = "system-ui, sans-serif";
 

@@ -193,6 +193,15 @@ def test_a_corpus_that_is_not_here_is_said_and_own_texts_are_offered(home, visit
     assert at.text_area(key=f"{PAGE}_role_texts").value in (None, "")
 
 
+def test_a_corpus_with_nothing_held_out_is_not_said_to_be_unseen(home, visit_roles):
+    ckpt = make(home, "translator")
+    assert "mine.tsv, test split, never trained on" in maps(visit_roles(ckpt, role_sample="50"))["source"]
+    path = home / "data" / "mine.tsv"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:5]))
+    at = visit_roles(ckpt, role_sample="50")
+    assert "mine.tsv, train split, which it was trained on, as nothing is held out" in maps(at)["source"]
+
+
 def test_what_was_measured_is_measured_once_for_all(home, visit_roles, monkeypatch):
     ckpt = make(home, "writer")
     first = maps(visit_roles(ckpt, role_sample="50"))

@@ -31,17 +31,23 @@ def corpus_name(name: str) -> str:
     return Path(name).name if is_own(name) else name
 
 
-def split_of(ckpt: Checkpoint) -> str:
-    """The held-out split that a checkpoint's kind is measured on."""
-    return "validation" if ckpt.config.kinds == ("decoder",) else "test"
+def split_of(ckpt: Checkpoint, name: str) -> str:
+    """The split of a corpus at hand that a checkpoint is measured on: "train" where a corpus has nothing held out."""
+    if ckpt.config.kinds == ("decoder",):
+        return "validation"
+    if not is_own(name):
+        return "test"
+    try:
+        return "test" if "test" in getattr(corpus(name), "splits", {}) else "train"
+    except (ValueError, OSError):
+        return "test"  # what is wrong with it is said when it is read
 
 
 def say_missing(key: str, ckpt: Checkpoint) -> None:
     """Why there is no held-out text, and a button where it could be downloaded."""
     own = trained_on(ckpt)
     if own is None:
-        st.info(f"{figures.markdown_text(ckpt.id)} does not say which corpus it was trained on, so there is no "
-                "held-out text of its own.")
+        st.info("This checkpoint does not say which corpus it was trained on, so there is no held-out text of its own.")
     elif is_own(own):
         st.info(f"It was trained on {figures.markdown_text(Path(own).name)}, which is not on this machine.")
     else:

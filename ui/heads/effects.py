@@ -37,16 +37,16 @@ def show_effects(page: str, ckpt: Checkpoint, *, names: list[str], crossed: list
                  on_pick: Callable[[dict], None], dark: bool) -> None:
     """Everything from the sample to the maps. names: the corpora at hand that this checkpoint reads."""
     state = st.session_state
-    st.markdown("Every head of the model is switched alone, and the model measured again on held-out text: "
-                "what does it lose with that one head?")
+    st.markdown("Every head of the model is switched alone, and the model measured again: what does it lose "
+                "with that one head?")
     if not names:
         say_missing(f"{page}_effects", ckpt)
         return
     what = state[f"{page}_what"]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         unit = "Windows of text" if ckpt.config.kinds == ("decoder",) else "Sentences"
-        st.segmented_control(f"{unit} of {corpus_name(names[0])}, {split_of(ckpt)} split", LIMITS, key=f"{page}_limit",
-                             required=True)
+        where = f"{corpus_name(names[0])}, {split_of(ckpt, names[0])} split"
+        st.segmented_control(f"{unit} of {where}", LIMITS, key=f"{page}_limit", required=True)
     corpus = None if trained_on(ckpt) else names[0]
     folder = place(home() / "analysis", ckpt.id, what=what, limit=state[f"{page}_limit"], corpus=corpus)
     now = progress(folder)
@@ -200,7 +200,7 @@ def _show_found(page: str, ckpt: Checkpoint, folder: Path, found: HeadEffects, c
                "that do nothing, about one in twenty passes that by chance. Striped: not measured yet. Click a head to "
                "switch it in the text above; switched heads are crossed.")
     st.caption(ANALYSES["loss_change"] + (f" {ANALYSES['bleu_change']}" if "bleu_change" in there else ""))
-    with st.expander("Numbers", key=f"{page}_effect_numbers"):
+    with st.expander("Numbers", key=f"{page}_switch_effects"):
         names = list(next(iter(found.values.values())))
         st.html(figures.heads_table({name: {kind: kinds[name] for kind, kinds in found.values.items()}
                                      for name in names}, caption=source, label="effects of the heads"))

@@ -3,6 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import streamlit as st
 
@@ -10,6 +11,7 @@ from transformer.analysis.alignment import WordAligner
 from transformer.analysis.head_roles import HeadRoles, measure_roles
 from transformer.analysis.sample import Sentence, read_texts
 from transformer.checkpoint import Checkpoint
+from transformer.data.own import is_own
 from transformer.held_out import held_out, word_aligner
 from transformer.search import translate
 from ui import figures
@@ -37,8 +39,10 @@ class Sample:
 
     @property
     def key(self) -> tuple:
-        about = hashlib.sha256(self.texts.encode("utf-8", "replace")).hexdigest() if self.on == OWN else self.size
-        return self.ckpt.id, self.on, about
+        if self.on == OWN:
+            return self.ckpt.id, OWN, hashlib.sha256(self.texts.encode("utf-8", "replace")).hexdigest()
+        written = Path(self.on).stat().st_mtime_ns if is_own(self.on) else None  # it may be changed
+        return self.ckpt.id, self.on, self.size, written
 
     def sentences(self) -> list[Sentence]:
         """Raises ValueError as `held_out` and `read_own` do."""
@@ -58,8 +62,12 @@ class Sample:
         """What was measured on, for a line under the picture."""
         what = "windows of up to 128 tokens" if self.ckpt.config.kinds == ("decoder",) and self.on != OWN else (
             "texts" if self.ckpt.config.kinds != ("encoder", "decoder", "cross") else "sentences")
-        where = "typed here" if self.on == OWN else f"of {corpus_name(self.on)}, {split_of(self.ckpt)} split" + (
-            ", never trained on" if trained_on(self.ckpt) == self.on else ", which it may have been trained on")
+        where = "typed here"
+        if self.on != OWN:
+            split = split_of(self.ckpt, self.on)
+            where = f"of {corpus_name(self.on)}, {split} split, " + (
+                "which it may have been trained on" if trained_on(self.ckpt) != self.on else
+                "which it was trained on, as nothing is held out" if split == "train" else "never trained on")
         return f"{len(found.sentences):,} {what} {where} · {found.tokens:,} tokens · seed {found.seed}"
 
 
@@ -74,7 +82,7 @@ def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.segmented_control("Measured on", offered, key=key, required=True,
                              format_func=lambda name: "Texts of your own" if name == OWN else
-                             f"{corpus_name(name)}, {split_of(ckpt)} split")
+                             f"{corpus_name(name)}, {split_of(ckpt, name)} split")
         if state[key] != OWN:
             unit = "Windows of text" if ckpt.config.kinds == ("decoder",) else "Sentences"
             st.segmented_control(unit, SIZES, key=f"{page}_role_sample", required=True)

@@ -126,9 +126,10 @@ def _show_text(page: str, ckpt: Checkpoint, text: str, heads: Heads, *, dark: bo
     if ckpt.config.decoder_layers:
         known = state.get(f"{page}_paths")
         if known is None or known[0] != key:
-            change = compare_paths(ckpt, text, heads, max_steps=STEPS[ckpt.config.kinds])
-            said = {step.index: step.id for step in change.before}
-            *_, same = steps(ckpt, text, max_steps=len(said), forced=said, heads=heads)
+            with st.spinner("Writing the text both ways…"):
+                change = compare_paths(ckpt, text, heads, max_steps=STEPS[ckpt.config.kinds])
+                said = {step.index: step.id for step in change.before}
+                *_, same = steps(ckpt, text, max_steps=len(said), forced=said, heads=heads)
             known = state[f"{page}_paths"] = key, change, (change.before[-1], same)
         _, change, pair = known
         show_paths(page, ckpt, change, name=name, dark=dark)
