@@ -58,7 +58,7 @@ def test_two_who_ask_at_once_get_what_was_made_once():
 
 
 def test_one_who_leaves_stops_waiting_and_one_who_fails_lets_others_in():
-    shelf = Shelf(1)
+    shelf = Shelf(1, at_once=1)
 
     def fail():
         with pytest.raises(KeyboardInterrupt):

@@ -111,32 +111,43 @@ def speakers() -> LabelledCorpus | None:
 
 
 class Shelf:
-    """Results that take seconds to make: made once for all visitors, one at a time, the ones used longest ago gone."""
+    """Results that take seconds to make: each made once for all visitors, a few at a time, the ones used longest ago
+    gone."""
 
-    def __init__(self, most: int):
-        self._kept, self._most, self._turn = OrderedDict(), most, threading.Lock()
+    def __init__(self, most: int, *, at_once: int = 2):
+        self._kept, self._most, self._at_once = OrderedDict(), most, at_once
+        self._making, self._changed = set(), threading.Condition()
 
     def find(self, key: tuple) -> object | None:
-        try:
-            self._kept.move_to_end(key)
-            return self._kept[key]
-        except KeyError:
-            return None
+        with self._changed:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
 
     def make(self, key: tuple, make: Callable[[], object], waiting: Callable[[], None]) -> object:
-        """What is kept under a key, else what `make` makes. waiting is called now and then while another is being made;
-        it may raise, where the visitor has left."""
-        while not self._turn.acquire(timeout=0.3):
+        """What is kept under a key, else what `make` makes. waiting is called now and then while this or others are
+        being made; it may raise, where the visitor has left."""
+        while True:
+            with self._changed:
+                if key in self._kept:
+                    self._kept.move_to_end(key)
+                    return self._kept[key]
+                if key not in self._making and len(self._making) < self._at_once:
+                    self._making.add(key)
+                    break
+                self._changed.wait(0.3)
             waiting()
         try:
-            found = self.find(key)
-            if found is None:
-                found = self._kept[key] = make()
+            found = make()
+            with self._changed:
+                self._kept[key] = found
                 while len(self._kept) > self._most:
                     self._kept.popitem(last=False)
             return found
         finally:
-            self._turn.release()
+            with self._changed:
+                self._making.discard(key)
+                self._changed.notify_all()
 
 
 @st.cache_resource

@@ -202,6 +202,25 @@ def test_a_corpus_with_nothing_held_out_is_not_said_to_be_unseen(home, visit_rol
     assert "mine.tsv, train split, which it was trained on, as nothing is held out" in maps(at)["source"]
 
 
+def test_a_large_model_is_measured_when_it_is_asked_to(home, visit_roles, monkeypatch):
+    monkeypatch.setattr("ui.heads.sample.LARGE", 1_000)
+    at = visit_roles(make(home, "classifier"), role_sample="50")
+    assert not [view for view in at.get("bidi_component") if view.proto.component_name == "head_maps"]
+    at.button(key=f"{PAGE}_role_measure").click()
+    run(at)
+    assert maps(at)["cards"]
+
+
+def test_a_long_text_is_cut_to_what_can_be_drawn(home, visit_roles, drawn, monkeypatch):
+    monkeypatch.setattr("ui.heads.windowed.LARGEST", 8)
+    ckpt = make(home, "writer", corpus=False)
+    at = visit_roles(ckpt, role_texts="a dog is cold.", role="previous", role_layer="1", role_head="0")
+    weights = transformer.attend(ckpt, "a dog is cold").attentions["decoder"][1, 0].numpy()
+    shown = drawn(at, f"{PAGE}_role_heatmap")["data"][0]["z"]
+    assert shown.shape == (8, 8) and np.nanmax(np.abs(shown - weights[:8, :8])) < 1e-6
+    assert "only the first 8 of each are drawn" in texts(at)
+
+
 def test_what_was_measured_is_measured_once_for_all(home, visit_roles, monkeypatch):
     ckpt = make(home, "writer")
     first = maps(visit_roles(ckpt, role_sample="50"))

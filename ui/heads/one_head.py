@@ -10,6 +10,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.model.masks import causal_mask
 from ui import figures
 from ui.head_choice import origin
+from ui.heads.windowed import windowed
 from ui.walk import Link
 
 TWICE = 8  # random tokens in a row that stands twice
@@ -38,7 +39,7 @@ def show_best(page: str, ckpt: Checkpoint, found: HeadRoles, measure: str, kind:
                    + (", with its translation given to the decoder." if sentence.target is not None else "."))
         st.text(sentence.text + (f"\n→ {sentence.target}" if sentence.target is not None else ""))
     weights, queries, keys, mask = weights_on(ckpt, sentence, kind)
-    matrix = weights[layer, head]
+    (matrix,), queries, keys, mask = windowed([weights[layer, head]], queries, keys, mask)
     st.plotly_chart(
         figures.attention_heatmap(matrix, queries, keys, mask=mask, newest=False, dark=dark, source=origin(ckpt),
                                   title=f"{kind.capitalize()}, {figures.head_label(layer, head)}"),

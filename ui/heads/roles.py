@@ -61,7 +61,7 @@ def show_roles(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     st.caption("What does each head look at, over many sentences? Each map has a cell for each head, beside the same "
                "model before it learned anything: what is as large there was not learned.")
     sample = choose_sample(page, ckpt)
-    found = sample and measured(sample)
+    found = sample and measured(page, sample)
     if not found:
         return
     measure, kind, layer, head = _chosen(page, found, ckpt)

@@ -22,6 +22,7 @@ SIZES = [50, 200, 500]
 OWN = "own"
 MOST_LINES = 200
 SEED = 0
+LARGE = 20_000_000  # weights
 EXAMPLES = {
     ("encoder", "decoder", "cross"): "I like red wine.\tJ'aime le vin rouge.\nWhere does he live?",
     ("decoder",): "ROMEO:\\nO, she doth teach the torches to burn bright!",
@@ -135,11 +136,13 @@ def _read(ckpt: Checkpoint, number: int, text: str, target: str | None = None) -
         raise ValueError(f"line {number}: {error}") from None
 
 
-def measured(sample: Sample) -> HeadRoles | None:
+def measured(page: str, sample: Sample) -> HeadRoles | None:
     """The roles on a sample, measured now where nobody has yet; None, with the reason said, where it cannot be read."""
     shelf = measured_roles()
     if (found := shelf.find(sample.key)) is not None:
         return found
+    if sample.on != OWN and not _asked(page, sample):
+        return None
     bar = st.progress(0.0, text="Reading the text…")
     try:
         return shelf.make(sample.key, partial(_measure, sample, bar),
@@ -149,6 +152,17 @@ def measured(sample: Sample) -> HeadRoles | None:
         return None
     finally:
         bar.empty()
+
+
+def _asked(page: str, sample: Sample) -> bool:
+    """Whether a measurement may begin: a large model's takes minutes, and waits for a button."""
+    size = sum(weights.numel() for weights in sample.ckpt.model.parameters())
+    if size <= LARGE or st.session_state.get(f"{page}_role_asked") == sample.key:
+        return True
+    st.button(f"Measure every head on {sample.size} texts", key=f"{page}_role_measure", icon=":material/play_arrow:",
+              on_click=st.session_state.update, args=[{f"{page}_role_asked": sample.key}])
+    st.caption(f"This model has {size / 1e6:,.0f} million weights: it can take some minutes, once for all visitors.")
+    return False
 
 
 def _measure(sample: Sample, bar) -> HeadRoles:

@@ -20,6 +20,7 @@ from ui.heads.effects import LIMITS, show_effects
 from ui.heads.roles import optional, unless_first
 from ui.heads.switched_text import show_encoder, show_paths
 from ui.heads.text import type_text
+from ui.heads.windowed import windowed
 
 MOST = 2_000  # heads in an address
 STEPS = {("encoder", "decoder", "cross"): 60, ("decoder",): 40}
@@ -151,9 +152,9 @@ def _show_attention(page: str, ckpt: Checkpoint, pair: tuple, chosen: tuple[Head
     kind, layer, head = head_in_range(f"{page}_seen", ckpt.config)
     st.markdown(f"**What a head then looks at**, {about}")
     head_controls(f"{page}_seen", ckpt.config)
-    queries, keys = pair[0].axes(kind)
-    mask = pair[0].mask(kind).numpy()
-    before, after = (one.attentions[kind][layer, head].cpu().numpy() for one in pair)
+    (before, after), queries, keys, mask = windowed(
+        [one.attentions[kind][layer, head].cpu().numpy() for one in pair], *pair[0].axes(kind),
+        pair[0].mask(kind).numpy())
     which, newest = f"{kind.capitalize()}, {figures.head_label(layer, head)}", False
     for place, of, matrix, title in zip(st.columns(2, gap="large"), ("before", "after"), (before, after),
                                         ("as it is", name), strict=True):
