@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -10,7 +11,7 @@ import torch
 
 import transformer
 from tests.app.conftest import run
-from tests.app.heads_shared import make
+from tests.app.heads_shared import corpus_file, make
 from transformer.analysis.head_roles import measure_roles
 from transformer.checkpoint import save
 from transformer.config import ModelConfig
@@ -18,6 +19,12 @@ from transformer.held_out import held_out, word_aligner
 from transformer.model.models import Transformer
 
 PAGE = "heads"
+
+
+@pytest.fixture(autouse=True)
+def few_corpora(monkeypatch):
+    """Only files are at hand, whatever this machine has."""
+    monkeypatch.setattr("ui.heads.corpora.at_hand", lambda name: Path(name).is_file())
 
 
 @pytest.fixture
@@ -202,6 +209,13 @@ def test_a_corpus_with_nothing_held_out_is_not_said_to_be_unseen(home, visit_rol
     assert "mine.tsv, train split, which it was trained on, as nothing is held out" in maps(at)["source"]
 
 
+def test_one_that_names_no_corpus_is_offered_one_of_its_kind(home, visit_roles, monkeypatch):
+    path = corpus_file(home / "data", "writer")
+    monkeypatch.setattr("ui.heads.corpora.OTHERS", {("decoder",): [str(path)]})
+    at = visit_roles(make(home, "writer", corpus=False), role_sample="50")
+    assert "mine.txt, validation split, which it may have been trained on" in maps(at)["source"]
+
+
 def test_a_large_model_is_measured_when_it_is_asked_to(home, visit_roles, monkeypatch):
     monkeypatch.setattr("ui.heads.sample.LARGE", 1_000)
     at = visit_roles(make(home, "classifier"), role_sample="50")
@@ -226,3 +240,13 @@ def test_what_was_measured_is_measured_once_for_all(home, visit_roles, monkeypat
     first = maps(visit_roles(ckpt, role_sample="50"))
     monkeypatch.setattr("ui.heads.sample.measure_roles", lambda *_, **__: pytest.fail("measured again"))
     assert maps(visit_roles(ckpt, role_sample="50")) == first
+
+
+def test_induction_is_shown_on_random_tokens_that_stand_twice(home, visit_roles, drawn):
+    ckpt = make(home, "writer")
+    at = visit_roles(ckpt, role="induction", role_sample="50")
+    assert "Here are 8 of them, twice" in texts(at)
+    heatmap = drawn(at, f"{PAGE}_role_heatmap")
+    labels = heatmap["layout"]["xaxis"]["ticktext"]
+    assert len(labels) == 16 and labels[:8] == labels[8:]
+    assert not [link for link in at.get("page_link") if link.proto.query_string]

@@ -5,6 +5,7 @@ import io
 import json
 import re
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,6 +26,12 @@ from ui.heads.effects import as_csv
 from ui.heads.switch import read_heads, write_heads
 
 PAGE = "heads"
+
+
+@pytest.fixture(autouse=True)
+def few_corpora(monkeypatch):
+    """Only files are at hand, whatever this machine has."""
+    monkeypatch.setattr("ui.heads.corpora.at_hand", lambda name: Path(name).is_file())
 
 
 @pytest.fixture

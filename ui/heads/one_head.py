@@ -1,5 +1,7 @@
 """One head on the sentence that shows it best, and the way to that sentence on the page of its model."""
 
+from collections import Counter
+
 import streamlit as st
 import torch
 
@@ -31,8 +33,10 @@ def show_best(page: str, ckpt: Checkpoint, found: HeadRoles, measure: str, kind:
         st.info("No single sentence can show this measure.")
         return
     if measure == "induction":
-        st.caption(f"Induction is measured on random tokens. Here are {TWICE} of them, twice: an induction head looks "
-                   "from the second half at what followed the same token in the first.")
+        read = Counter(sentence.src if kind == "encoder" else sentence.tgt)
+        st.caption(f"Induction is measured on random tokens. Here are {sum(times == 2 for times in read.values())} of "
+                   "them, twice: an induction head looks from the second half at what followed the same token in the "
+                   "first.")
     else:
         what = "sentence" if sentence.target is not None else "text"
         st.caption(f"The {what} of the sample where this measure of this head is largest"
