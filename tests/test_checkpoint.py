@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,7 @@ def test_what_is_saved_comes_back(model, tiny_tokenizer, tmp_path):
     found = load(tmp_path / "a" / "tiny")
     assert equal(weights(found.model), weights(model))
     assert (found.config, found.description.train) == (model.config, train)
+    assert date.fromisoformat(found.meta.pop("saved")) <= date.today()
     assert found.meta == {**meta, "parameters": sum(p.numel() for p in model.parameters())}
     assert found.description.step == 3
     assert found.tokenizer is found.source_tokenizer

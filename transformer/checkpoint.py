@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +28,7 @@ FORMAT = 1
 TOKENIZER_FILES = {"huggingface": ("tokenizer.json", "source.json", "target.json"),
                    "marian": ("source.spm", "source.spm", "target.spm"),
                    None: ("tokenizer.model", "source.model", "target.model")}
+SNAPSHOTS = "snapshots"  # in a run or a checkpoint: a checkpoint folder for each of some steps, by its number
 COPY = "copy the whole checkpoint folder again"
 
 
@@ -143,7 +145,8 @@ def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | 
             copy = Transformer(model.config).half()
             copy.load_state_dict(model.state_dict())
             model = copy
-        about = {**(meta or {}), "parameters": sum(p.numel() for p in model.parameters())}
+        about = {"saved": date.today().isoformat(), **(meta or {})}
+        about["parameters"] = sum(p.numel() for p in model.parameters())
         metadata = {key: orjson.dumps(value).decode() for key, value in about.items()}
         save_model(model, str(new / "model.safetensors"), metadata=metadata)
         for name, content in (files or {}).items():
@@ -190,8 +193,20 @@ def describe(folder: Path | str) -> Description:
         raise CheckpointError(f"{folder.name} has no model.safetensors; {COPY}") from None
     except (SafetensorError, orjson.JSONDecodeError, OSError) as error:
         raise CheckpointError(f"{folder.name}/model.safetensors is damaged ({error}); copy it again") from None
-    name = f"{folder.name}@{_sha256(folder / 'manifest.json')[:8]}"
-    return Description(folder, name, model, train, config.get("tokenizer"), meta)
+    id = f"{_name(folder)}@{_sha256(folder / 'manifest.json')[:8]}"
+    return Description(folder, id, model, train, config.get("tokenizer"), meta)
+
+
+def _name(folder: Path) -> str:
+    """A folder's name, behind that of its run where it is one of the run's: step 400 of mine is mine-400."""
+    run = folder.parent.parent if folder.parent.name == SNAPSHOTS else folder.parent if folder.name == "best" else None
+    return folder.name if run is None else f"{run.name}-{folder.name}"
+
+
+def snapshots(folder: Path) -> list[Path]:
+    """The weights that a run, or a checkpoint, kept of steps along the way, the earliest first."""
+    found = [path for path in (folder / SNAPSHOTS).glob("*") if path.name.isascii() and path.name.isdigit()]
+    return sorted((path for path in found if (path / "config.json").exists()), key=lambda path: int(path.name))
 
 
 def verify(folder: Path) -> None:

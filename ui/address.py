@@ -1,7 +1,7 @@
 """The address bar of a page whose picture is decided by its widgets alone: read on arrival, written back after."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import isfinite
 
@@ -56,6 +56,11 @@ def wholes(default: list[int], most: int, *, count: int) -> Field:
 def looks(prefix: str = "") -> dict[str, Field]:
     """What of the attention is looked at, as `ui.attention_view` keeps it."""
     return {f"{prefix}{name}": Field(None, lambda value: value[:100], partial(look_param, name)) for name in LOOK}
+
+
+def quiet(field: Field) -> Field:
+    """The same, and not in the address while it is as it is to begin with."""
+    return replace(field, write=lambda value: None if value == field.default else field.write(value))
 
 
 def opened() -> Field:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoint import Checkpoint, Description
 from transformer.config import ModelConfig
 
 
@@ -32,5 +32,10 @@ def head_controls(page: str, config: ModelConfig) -> None:
 
 def origin(ckpt: Checkpoint) -> str:
     """What every figure says of where it comes from."""
-    trained = ckpt.meta.get("step")
-    return f"{ckpt.id} · training step {'not recorded' if trained is None else f'{trained:,}'}"
+    return origin_of(ckpt.description)
+
+
+def origin_of(about: Description) -> str:
+    """The same, where the weights have not been read."""
+    trained = about.step
+    return f"{about.id} · training step {'not recorded' if trained is None else f'{trained:,}'}"

@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,14 +13,18 @@ import streamlit as st
 import torch
 
 from transformer.analysis.masks import Learned, learn_digits
-from transformer.checkpoint import Checkpoint, CheckpointError, Description, describe, find, load
+from transformer.analysis.weights import Change, Circuits, Summary, compare_weights, summarise
+from transformer.analysis.weights import circuits as head_circuits
+from transformer.checkpoint import Checkpoint, CheckpointError, Description, describe, find, load, snapshots
 from transformer.data.corpora import LabelledCorpus, PairCorpus, at_hand, corpus
 from transformer.data.own import is_own
 from transformer.training.curves import Curves
 from transformer.training.forming import Forming, forming_stamp, read_forming
+from transformer.training.runs import find as find_runs
 
 torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
 ROOT = Path(__file__).resolve().parent.parent
+MOST_RUNS = 30  # whose single steps are on offer
 
 
 @dataclass(frozen=True)
@@ -45,14 +50,35 @@ def entries() -> list[Entry]:
     """Every checkpoint at hand: those that come with the app, those kept of runs, uploaded and imported ones."""
     places = (ROOT / "checkpoints", home() / "checkpoints", home() / "uploads",
               home() / "imports")  # pages open with the first
-    found = []
     shipped = sorted(find(places[0]), key=lambda folder: folder.name != "translate")  # what a page that takes any shows
-    for folder in [*shipped, *chain.from_iterable(map(find, places[1:]))]:
-        try:
-            found.append(Entry(folder, describe(folder)))
-        except CheckpointError as error:
-            found.append(Entry(folder, None, str(error)))
-    return found
+    return [_entry(folder) for folder in [*shipped, *chain.from_iterable(map(find, places[1:]))]]
+
+
+def along_the_way() -> list[Entry]:
+    """The weights of single training steps, of checkpoints that come with them and of the newest runs; and what each
+    of those runs has found best. What cannot be read is left out."""
+    runs = find_runs(home() / "runs")[:MOST_RUNS]
+    folders = [*find(ROOT / "checkpoints", home() / "checkpoints"), *runs]
+    found = [part for folder in folders for part in snapshots(folder)]
+    found += [run / "best" for run in runs if (run / "best" / "manifest.json").exists()]
+    return [entry for entry in map(_entry, found) if entry.about]
+
+
+def _entry(folder: Path) -> Entry:
+    try:
+        stamp = tuple((folder / name).stat().st_mtime_ns for name in ("manifest.json", "config.json",
+                                                                      "model.safetensors"))
+    except OSError:
+        stamp = (time.time(),)  # `describe` says what is missing
+    try:
+        return Entry(folder, _described(folder, stamp))
+    except CheckpointError as error:
+        return Entry(folder, None, str(error))
+
+
+@st.cache_resource(max_entries=2_000, show_spinner=False)
+def _described(folder: Path, stamp: tuple) -> Description:
+    return describe(folder)
 
 
 @st.cache_resource(max_entries=8, show_spinner="Opening the checkpoint…")
@@ -78,6 +104,24 @@ def watchers() -> dict[str, float]:
     return {}
 
 
+@st.cache_resource(max_entries=16, show_spinner="Measuring every tensor…")
+def summaries(folder: Path, id: str) -> dict[str, Summary]:
+    """Each tensor of a checkpoint in a few numbers, under every name it has."""
+    return {name: summarise(tensor) for name, tensor in opened(folder, id).model.state_dict().items()}
+
+
+@st.cache_resource(max_entries=16, show_spinner="Comparing every tensor…")
+def weight_changes(ids: tuple[str, str], _one: Checkpoint, _other: Checkpoint) -> tuple[list[Change], list[str]]:
+    """What changed in each tensor, by the two checkpoints' ids."""
+    return compare_weights(_one, _other)
+
+
+@st.cache_resource(max_entries=32, show_spinner="Taking the heads apart…")
+def circuits(folder: Path, id: str, kind: str) -> Circuits:
+    """The singular values of every head of a kind."""
+    return head_circuits(opened(folder, id).model, kind)
+
+
 def forming(folder: Path) -> Forming | None:
     """The attention that a run or a checkpoint recorded, read again when there is more of it. Raises ValueError."""
     return _forming(folder, forming_stamp(folder))
@@ -86,6 +130,15 @@ def forming(folder: Path) -> Forming | None:
 @st.cache_resource(max_entries=2, show_spinner="Reading the corpus…")
 def _corpus(name: str, written: int = 0) -> PairCorpus | LabelledCorpus:
     return corpus(name)
+
+
+def corpus_of(about: Description) -> str | None:
+    """The corpus that a checkpoint says it was trained on; None where it does not say, and where an upload names a file
+    of this server, which others than its owner may be visiting."""
+    name = about.train and about.train.corpus
+    if name and is_own(name) and home() / "uploads" in about.folder.parents and not serves_this_computer_alone():
+        return None
+    return name
 
 
 def sentences(name: str) -> PairCorpus | None:

@@ -14,7 +14,7 @@ from ui import figures
 from ui.arrival import arrived, put_address
 from ui.attention_view import look_params, take_look
 from ui.present import presenting
-from ui.resources import Entry, entries, opened
+from ui.resources import Entry, along_the_way, entries, opened
 from ui.walk import HOTTEST, LAST_SEED, WIDEST, Link, Walk, begin
 
 HERE = Path(__file__).parent
@@ -58,23 +58,43 @@ def leave_address(page: str, ckpt: Checkpoint, walk: Walk, look: Look, more: Map
 
 def choose_checkpoint(page: str, fits: Callable[[Description], bool]) -> Checkpoint:
     """The picker, and the checkpoint picked; stops the page with a sentence where there is none."""
+    return open_entry(choose_entry(page, fits))
+
+
+def open_entry(entry: Entry) -> Checkpoint:
+    """A checkpoint's weights; stops the page with a sentence where they cannot be read."""
+    try:
+        return opened(entry.folder, entry.about.id)
+    except CheckpointError as error:
+        st.error(str(error))
+        st.stop()
+
+
+def choose_entry(page: str, fits: Callable[[Description], bool], *, label: str = "Checkpoint", name: str = "checkpoint",
+                 steps: bool = False) -> Entry:
+    """The picker alone, keyed <page>_<name>, without weights being read. steps: single training steps are on offer
+    too; elsewhere only a link leads to one."""
     found = entries()
     offered: dict[str, Entry] = {}
     for entry in found:
         if entry.about and fits(entry.about):
             offered.setdefault(entry.about.id, entry)  # a copy does not take the place of what came with the app
-    key, broken = f"{page}_checkpoint", [entry for entry in found if entry.error]
+    key, broken = f"{page}_{name}", [entry for entry in found if entry.error]
+    wanted = st.session_state.get(key)
+    if steps or (wanted is not None and wanted not in offered):
+        for entry in along_the_way():
+            if fits(entry.about) and (steps or entry.about.id == wanted):
+                offered.setdefault(entry.about.id, entry)
     if not offered:
         for entry in broken:
             st.error(entry.error)
         st.error("There is no checkpoint for this page. Copy one into the folder `checkpoints`, or train one with "
                  "`python -m transformer train --help`.")
         st.stop()
-    wanted = st.session_state.get(key)
     if wanted is not None and wanted not in offered:
         first = next(iter(offered))
-        name = wanted.partition("@")[0]
-        changed = any(id.partition("@")[0] == name for id in offered)
+        called = wanted.partition("@")[0]
+        changed = any(id.partition("@")[0] == called for id in offered)
         st.error(f"The checkpoint `{_code(wanted)}` is not here" + (
             ": there is one of that name with other weights, so the picture would be another one." if changed else
             ". Ask whoever sent the link for its folder."))
@@ -88,12 +108,7 @@ def choose_checkpoint(page: str, fits: Callable[[Description], bool]) -> Checkpo
         help += "\n\nNot on offer:\n" + "\n".join(f"- {_code(entry.error)}" for entry in broken)
     if wanted is None:
         st.session_state[key] = next(iter(offered))
-    id = st.selectbox("Checkpoint", list(offered), key=key, persist_state="session", help=help)
-    try:
-        return opened(offered[id].folder, id)
-    except CheckpointError as error:
-        st.error(str(error))
-        st.stop()
+    return offered[st.selectbox(label, list(offered), key=key, persist_state="session", help=help)]
 
 
 def _code(text: str) -> str:

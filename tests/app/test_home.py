@@ -25,7 +25,8 @@ def test_it_says_what_the_app_is(at):
 
 def test_every_page_is_there_with_its_description(at):
     named = {link.proto.page for link in at.get("page_link") if not link.proto.query_string}
-    assert named == {"translate", "write", "by_hand", "masks", "positions", "train", "classify"}
+    assert named == {"translate", "write", "by_hand", "masks", "positions", "train", "classify", "heads",
+                     "checkpoints"}
 
 
 def test_there_are_three_examples(at):

@@ -180,7 +180,7 @@ class Trainer:
             if self.step % train.eval_every == 0 or self.finished:
                 self._evaluate(watch)
             if self.step in weights_at:
-                self.save(f"snapshots/{self.step}", resumable=False)
+                self.save(f"{checkpoint.SNAPSHOTS}/{self.step}", resumable=False)
             if self.step % train.save_every == 0:
                 self.save("last")
             stop = self._should_stop(until)

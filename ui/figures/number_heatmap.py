@@ -9,9 +9,11 @@ TICKS = 9  # numbers along an axis, at most about so many
 
 
 def number_heatmap(values: np.ndarray, *, across: str, down: str, value: str, title: str, source: str = "",
-                   angle: bool = False, height: int = 380, dark: bool | None = None) -> go.Figure:
+                   angle: bool = False, height: int = 380, first: tuple[int, int] = (0, 0),
+                   step: tuple[int, int] = (1, 1), dark: bool | None = None) -> go.Figure:
     """Values (rows, columns) in colours from below zero to above, or from least to most where all are above zero, row
-    0 on top; with `angle` they are radians and their colours go round at 2 pi, while hover tells the whole angle."""
+    0 on top; with `angle` they are radians and their colours go round at 2 pi, while hover tells the whole angle.
+    first and step: the numbers of the first row and column, and how many each cell stands for."""
     values = np.asarray(values, dtype=np.float32)
     assert values.ndim == 2 and values.size, f"a matrix and not {values.shape}"
     bar = {"orientation": "h", "x": 0, "xanchor": "left", "xpad": 0, "y": 0, "yanchor": "top", "ypad": 10,
@@ -34,10 +36,23 @@ def number_heatmap(values: np.ndarray, *, across: str, down: str, value: str, ti
         heat |= scale | {"z": values, "hovertemplate": where + f"{value} <b>%{{z:.5~g}}</b><extra></extra>"}
         bar |= {"nticks": 5}
     rows, columns = values.shape
+    if (first, step) != ((0, 0), (1, 1)):
+        heat |= {f"{side}0": start for side, start in zip("yx", first, strict=True)}
+        heat |= {f"d{side}": by for side, by in zip("yx", step, strict=True)}
     return framed([heat], title=title, source=source, dark=dark, height=height, top=50, bottom=74, xaxis=axis(
-        across, side="top", range=[-0.5, columns - 0.5], tickvals=_ticks(columns), ticktext=_ticks(columns)),
-        yaxis=axis(down, range=[rows - 0.5, -0.5], tickvals=_ticks(rows), ticktext=_ticks(rows),
-                   tickfont={"size": TEXT}))
+        across, side="top", **_numbered(columns, first[1], step[1])),
+        yaxis=axis(down, **_numbered(rows, first[0], step[0], downward=True), tickfont={"size": TEXT}))
+
+
+def strongest(values: np.ndarray, *, most: int) -> tuple[np.ndarray, tuple[int, int]]:
+    """Values (rows, columns) pooled to at most `most` along each side: of each block the element farthest from zero;
+    and how many rows and columns a block has."""
+    block = tuple(-(-size // most) for size in values.shape)
+    short = [-size % by for size, by in zip(values.shape, block, strict=True)]
+    padded = np.pad(values, [(0, more) for more in short])
+    blocks = padded.reshape(padded.shape[0] // block[0], block[0], padded.shape[1] // block[1], block[1])
+    blocks = blocks.transpose(0, 2, 1, 3).reshape(blocks.shape[0], blocks.shape[2], -1)
+    return np.take_along_axis(blocks, np.abs(blocks).argmax(-1)[..., None], -1)[..., 0], block
 
 
 def describe_numbers(values: np.ndarray, *, across: str, down: str, value: str) -> str:
@@ -47,7 +62,14 @@ def describe_numbers(values: np.ndarray, *, across: str, down: str, value: str) 
             f"from {np.nanmin(values):.4g} to {np.nanmax(values):.4g}.")
 
 
-def _ticks(count: int) -> list[int]:
-    steps = (1, 2, 5, 10, 20, 25, 50, 100, 200, 500)
-    step = next((step for step in steps if count / step <= TICKS), steps[-1])
-    return list(range(0, count, step))
+def _numbered(count: int, first: int, by: int, *, downward: bool = False) -> dict:
+    """The range and ticks of an axis with `count` cells of `by` numbers each."""
+    low, high = first - by / 2, first + by * (count - 0.5)
+    ticks = _ticks(first, first + by * count)
+    return {"range": [high, low] if downward else [low, high], "tickvals": ticks, "ticktext": ticks}
+
+
+def _ticks(first: int, end: int) -> list[int]:
+    steps = (1, 2, 5, 10, 20, 25, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
+    step = next((step for step in steps if (end - first) / step <= TICKS), steps[-1])
+    return list(range(-(-first // step) * step, end, step))

@@ -1,0 +1,237 @@
+"""The page of checkpoints: what is listed and shown is what the files and the models say."""
+
+import io
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+from sacrebleu.metrics import CHRF
+
+import transformer
+from transformer.analysis.difference import untrained_twin
+from transformer.analysis.head_roles import untrained
+from transformer.analysis.sample import translation
+from transformer.checkpoint import describe, save, snapshots
+from transformer.config import TrainConfig
+from transformer.data.corpora import PairCorpus
+from ui.checkpoints.card import _zipped
+from ui.checkpoints.weights import effective_rank
+
+from .conftest import ROOT, SENTENCES, run
+
+PAGE = "checkpoints"
+
+
+def table(at, label: str) -> str:
+    (html,) = [element.value for element in at.get("html") if f'aria-label="{label}"' in element.value]
+    return html
+
+
+def test_it_lists_what_is_there_and_opens_the_card_of_the_first(visit):
+    at = visit(PAGE)
+    listed = table(at, "Checkpoints")
+    for name in ("translate", "write", "classify"):
+        about = describe(ROOT / "checkpoints" / name)
+        assert about.id in listed and f"{about.meta['parameters']:,}" in listed
+    assert "BLEU 42.44" in listed and "comes with the app" in listed
+    assert "3 encoder + 3 decoder" in table(at, "Facts")
+    assert at.query_params["checkpoint"] == describe(ROOT / "checkpoints" / "translate").id
+    assert not at.error
+
+
+def test_a_broken_folder_is_named_with_what_is_wrong(visit, home):
+    (home / "uploads" / "bad").mkdir(parents=True)
+    (home / "uploads" / "bad" / "config.json").write_text("{")
+    at = visit(PAGE)
+    assert any("bad" in caption.value and "manifest" in caption.value for caption in at.caption)
+
+
+def test_a_card_from_elsewhere_is_shown_as_text(visit, home, writer, tiny_tokenizer):
+    folder = home / "uploads" / "mine"
+    save(folder, writer.model, tokenizer=tiny_tokenizer, files={"README.md": b"# <b>Hi</b> ![x](http://a.b/c.png)"})
+    at = visit(PAGE, checkpoint=describe(folder).id)
+    assert any("![x]" in code.value for code in at.code)
+    assert not any("![x]" in text.value for text in at.markdown)
+    assert any("No training curve" in info.value for info in at.info)
+
+
+def test_training_steps_are_on_offer_under_the_name_of_their_model(visit):
+    early = snapshots(ROOT / "checkpoints" / "write")[0]
+    about = describe(early)
+    assert about.id.startswith(f"write-{early.name}@") and about.step == int(early.name)
+    at = visit(PAGE)
+    assert about.id in at.selectbox(key=f"{PAGE}_checkpoint").options
+
+
+# the tokenizer
+
+
+def test_a_piece_is_found_by_text_and_by_id_with_its_neighbours(visit, shipped):
+    ckpt = shipped("translate")
+    at = visit(PAGE, view="tokenizer", search="▁red")
+    id = at.session_state[f"{PAGE}_piece"]
+    assert ckpt.tokenizer.piece(id) == "▁red"
+    weight = ckpt.model.tgt_embedding.tokens.weight
+    cosines = torch.cosine_similarity(weight, weight[id:id + 1])
+    cosines[id] = -2
+    best = int(cosines.argmax())
+    row = table(at, "Neighbours")
+    assert f">{best}<" in row and f"{float(cosines[best]):+.4f}" in row
+    by_id = visit(PAGE, view="tokenizer", search=str(id))
+    assert by_id.session_state[f"{PAGE}_piece"] == id
+
+
+@pytest.mark.parametrize("search", ["", "   ", "<b>", "$x$", "zzzzzzz", "🦀", "99999999999", "a" * 500])
+def test_any_search_is_answered(visit, search):
+    at = visit(PAGE, view="tokenizer", search=search, piece="nan")
+    assert not at.error
+
+
+# the weights
+
+
+def test_every_tensor_is_listed_with_its_numbers(visit, shipped):
+    ckpt = shipped("write")
+    at = visit(PAGE, view="weights", checkpoint=ckpt.id)
+    frame = at.dataframe[0].value
+    values = {name: tensor.numpy() for name, tensor in ckpt.model.named_parameters()}
+    assert set(frame["tensor"]) <= set(ckpt.model.state_dict())
+    row = frame[frame["tensor"] == "decoder.layers.1.feed_forward.up.weight"].iloc[0]
+    array = values["decoder.layers.1.feed_forward.up.weight"].astype(np.float64)
+    assert row["shape"] == " × ".join(map(str, array.shape)) and row["stored as"] == "F16"
+    np.testing.assert_allclose([row["mean"], row["spread"], row["norm"], row["least"], row["most"]],
+                               [array.mean(), array.std(), np.linalg.norm(array), array.min(), array.max()], rtol=1e-5)
+    at.toggle(key=f"{PAGE}_picture").set_value(True)
+    run(at)
+    assert not at.error
+
+
+@pytest.mark.parametrize("tensor", ["", "nothing", "../../etc", "decoder.norm.weight"])
+def test_any_tensor_that_an_address_names_is_one_that_is_there(visit, shipped, tensor):
+    at = visit(PAGE, view="weights", checkpoint=shipped("write").id, tensor=tensor, layer="99", head="nan", kind="x")
+    assert at.session_state[f"{PAGE}_tensor"] in shipped("write").model.state_dict()
+    assert not at.error
+
+
+def test_effective_rank_counts_directions_that_matter():
+    assert effective_rank(np.array([3.0, 0, 0])) == pytest.approx(1)
+    assert effective_rank(np.ones(4)) == pytest.approx(4)
+    assert effective_rank(np.zeros(4)) == 0
+
+
+# the test set
+
+
+@pytest.fixture
+def corpus(monkeypatch) -> PairCorpus:
+    found = PairCorpus("eng-fra", "0" * 64, "made up", "nobody", {**SENTENCES, "test": {
+        "I am cold.": ["J'ai froid."], "Go on.": ["Continue.", "Poursuis !"], "I like red wine.": ["Zut."]}})
+    monkeypatch.setattr("transformer.held_out.corpus", lambda name: found)
+    monkeypatch.setattr("ui.checkpoints.trial.at_hand", lambda name: True)
+    return found
+
+
+def test_sentences_are_tried_and_the_worst_comes_first(visit, shipped, corpus):
+    ckpt = shipped("translate")
+    at = visit(PAGE, view="test", worst="on")
+    frame = at.dataframe[0].value
+    assert set(frame["source"]) == set(corpus.splits["test"])
+    assert list(frame["chrF"]) == sorted(frame["chrF"])
+    for _, row in frame.iterrows():
+        output = transformer.translate(ckpt, [row["source"]])[0]
+        references = corpus.splits["test"][row["source"]]
+        assert row["translation"] == output
+        assert row["chrF"] == pytest.approx(CHRF().sentence_score(output, references).score)
+    row = frame[frame["source"] == "Go on."].iloc[0]
+    sentence = translation(ckpt, "Go on.", "Continue.")
+    logits = ckpt.model(torch.tensor([sentence.src]), torch.tensor([sentence.tgt]))[0]
+    loss = torch.nn.functional.cross_entropy(logits, torch.tensor(sentence.labels))
+    assert row["nats"] == pytest.approx(float(loss), rel=1e-4)
+
+
+def test_without_the_corpus_a_download_is_offered_and_none_is_begun(visit, monkeypatch):
+    monkeypatch.setattr("ui.checkpoints.trial.at_hand", lambda name: False)
+    at = visit(PAGE, view="test")
+    assert at.button(key=f"{PAGE}_download").label.replace("\\", "") == "Download eng-fra"
+    assert not at.dataframe
+
+
+def test_a_checkpoint_without_a_corpus_says_so(visit, home, writer, tiny_tokenizer):
+    save(home / "uploads" / "mine", writer.model, tokenizer=tiny_tokenizer)
+    at = visit(PAGE, view="test", checkpoint=describe(home / "uploads" / "mine").id)
+    assert "does not say what it was trained on" in at.selectbox(key=f"{PAGE}_corpus").label
+    assert not at.dataframe and not at.error
+
+
+def test_an_upload_cannot_have_a_file_of_the_server_read(visit, home, writer, tiny_tokenizer, tmp_path, monkeypatch):
+    secret = tmp_path / "secret.txt"
+    secret.write_text("the secret of the server " * 50)
+    save(home / "uploads" / "mine", writer.model, tokenizer=tiny_tokenizer,
+         train=TrainConfig(task="language-model", corpus=str(secret)))
+    monkeypatch.setattr("ui.resources.serves_this_computer_alone", lambda: False)
+    at = visit(PAGE, view="test", checkpoint=describe(home / "uploads" / "mine").id)
+    assert not at.dataframe and not any("secret of" in text.value for text in at.text)
+
+
+# comparing
+
+
+def test_a_model_is_compared_with_itself_untrained(visit, shipped):
+    ckpt = shipped("write")
+    at = visit(PAGE, view="compare", checkpoint=ckpt.id, kind="decoder", layer="1", head="2")
+    assert "write, untrained" in table(at, "The two")
+    changes = {row["tensor"]: row["relative change"] for _, row in at.dataframe[0].value.iterrows()}
+    a, b = ckpt.model.decoder.layers[0].attention.q_proj.weight, untrained(ckpt.config).decoder.layers[
+        0].attention.q_proj.weight
+    assert changes["decoder.layers.0.attention.q_proj.weight"] == pytest.approx(float((b - a).norm() / a.norm()),
+                                                                               rel=1e-5)
+    distances = table(at, "Distance of every decoder head")
+    text = "ROMEO:\nO, she doth teach"
+    early = transformer.attend(ckpt, text).attentions["decoder"][1, 2]
+    late = transformer.attend(untrained_twin(ckpt), text).attentions["decoder"][1, 2]
+    far = float(((early - late).abs().sum(-1) / 2)[1:].mean())
+    assert f"● {far:.3f}" in distances
+
+
+def test_two_training_steps_are_compared(visit):
+    late, early = (describe(folder) for folder in (ROOT / "checkpoints" / "translate",
+                                                   snapshots(ROOT / "checkpoints" / "translate")[0]))
+    at = visit(PAGE, view="compare", against="step", other=early.id)
+    assert late.id in table(at, "The two") and early.id in table(at, "The two")
+    assert at.query_params["other"] == early.id
+    assert not at.error
+    again = visit(PAGE, view="compare", against="step", other=late.id)
+    assert any("Both are the same" in info.value for info in again.info)
+
+
+def test_both_are_measured_on_the_same_sentences(visit, shipped, corpus):
+    at = visit(PAGE, view="compare")
+    at.button(key=f"{PAGE}_measure").click()
+    run(at)
+    assert "on 3 held-out texts" in table(at, "Quality")
+    assert "BLEU" in table(at, "Quality")
+
+
+@pytest.mark.parametrize("text", ["   ", "<b>$x$</b>", "🦀" * 50, "word " * 2_000])
+def test_any_text_to_compare_on_is_answered(visit, text):
+    at = visit(PAGE, view="compare", text=text)
+    assert len(at.error) <= 1  # that it is too long, and by how much
+    assert text.strip() == "" or not at.error or "shorten" in at.error[0].value
+
+
+def test_tokenizers_that_differ_leave_no_difference_cell_by_cell(visit, home, tiny_tokenizer, writer, shipped):
+    folder = home / "uploads" / "mine"
+    save(folder, writer.model, tokenizer=tiny_tokenizer)
+    at = visit(PAGE, view="compare", checkpoint=shipped("write").id, against="step", other=describe(folder).id,
+               text="go on a bit")
+    assert not at.error
+    assert "is only in" in "".join(text.value for text in at.text)
+
+
+def test_a_checkpoint_is_downloaded_whole(tmp_path):
+    folder = ROOT / "checkpoints" / "write"
+    with zipfile.ZipFile(io.BytesIO(_zipped(folder))) as file:
+        file.extractall(tmp_path)
+    assert describe(tmp_path / "write").id == describe(folder).id
+    transformer.load(tmp_path / "write")

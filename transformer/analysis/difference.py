@@ -1,0 +1,67 @@
+"""How two models differ in what they do: the attention of every head on one text, and the loss on many.
+
+Tq queries, Tk keys, H heads.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from transformer.analysis.ablation import Measured, loss_change, measure
+from transformer.analysis.sample import Sentence
+from transformer.checkpoint import Checkpoint
+from transformer.model.models import Transformer
+
+Watch = Callable[[int, int], None]  # done, of
+
+
+def attention_distance(one: Tensor, other: Tensor, mask: Tensor) -> Tensor:
+    """How far apart two models' weights (layers, H, Tq, Tk) under mask (Tq, Tk) are -> (layers, H).
+
+    The total variation distance of each query's two distributions, half the sum of absolute differences, as a mean over
+    the queries that have a choice: 0 where all weights are the same, 1 where no key has weight in both. 0 where no
+    query has a choice.
+    """
+    assert one.shape == other.shape, f"{tuple(one.shape)} and {tuple(other.shape)}"
+    free = mask.sum(-1) > 1
+    if not free.any():
+        return one.new_zeros(one.shape[:2])
+    return ((one - other).abs().sum(-1) / 2)[..., free].mean(-1)
+
+
+def untrained_twin(ckpt: Checkpoint, *, seed: int = 0) -> Checkpoint:
+    """The same architecture and tokenizer with the random weights that a training would start from."""
+    model = Transformer(ckpt.config, generator=torch.Generator().manual_seed(seed)).eval().requires_grad_(False)
+    about = replace(ckpt.description, id=f"{ckpt.id.partition('@')[0]}, untrained", meta={"step": 0})
+    return replace(ckpt, description=about, model=model.to(ckpt.device))
+
+
+@dataclass(frozen=True)
+class QualityChange:
+    """Two models on the same held-out sentences."""
+
+    one: Measured
+    other: Measured
+    n: int
+    change: float | None  # of the loss in nats a token, other less one; None where they cut text into other pieces
+    error: float | None  # its standard error over sentences
+
+
+def compare_quality(one: Checkpoint, other: Checkpoint, sentences: Sequence[Sentence],
+                    others: Sequence[Sentence], *, watch: Watch = lambda done, of: None) -> QualityChange:
+    """Measure both on the same texts, each as its own tokenizer cut them. Raises ValueError where the texts differ.
+
+    A loss a token of other pieces is of another thing, so that its change is None then; BLEU and accuracy are of the
+    text. watch is called after each batch, of both models.
+    """
+    if [sentence.text for sentence in sentences] != [sentence.text for sentence in others]:
+        raise ValueError("the two do not read the same sentences; choose ones that fit both")
+    found = [measure(ckpt, chosen, watch=lambda done, of, at=at: watch(at * of + done, 2 * of))
+             for at, (ckpt, chosen) in enumerate(((one, sentences), (other, others)))]
+    if not np.array_equal(found[0].tokens, found[1].tokens) or any(
+            a.labels != b.labels for a, b in zip(sentences, others, strict=True)):
+        return QualityChange(*found, len(sentences), None, None)
+    return QualityChange(*found, len(sentences), *loss_change(found[1].nats, found[0].nats, found[0].tokens))

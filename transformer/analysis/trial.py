@@ -1,0 +1,60 @@
+"""A checkpoint tried on a few sentences that it was not trained on, each with what it made of it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from sacrebleu.metrics import CHRF
+
+from transformer.analysis.ablation import measure
+from transformer.analysis.passes import check_classes
+from transformer.analysis.sample import Sentence
+from transformer.checkpoint import Checkpoint
+
+Watch = Callable[[int, int], None]  # done, of
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One sentence, and what the model made of it."""
+
+    text: str
+    loss: float | None  # nats a token, or a text where texts have a class; None where the model knows no such class
+    output: str | None  # the greedy translation, or the likeliest class
+    references: tuple[str, ...]  # every translation that counts as right, or the class
+    chrf: float | None  # of the output with all references, 0 to 100
+    probability: float | None  # of the right class
+
+
+@torch.no_grad()
+def try_sentences(ckpt: Checkpoint, sentences: Sequence[Sentence], *,
+                  watch: Watch = lambda done, of: None) -> list[Tried]:
+    """Read each sentence, in its order; of a model that classifies the right class is the sentence's label.
+
+    The chrF of a single sentence (Popović 2015, sacrebleu's) with all its references: it shows which ones went wrong,
+    and is rough as a measure of one. watch is called after each batch, and may raise to end it.
+    """
+    if not ckpt.config.decoder_layers:
+        check_classes(ckpt)
+        out = []
+        for sentence in sentences:
+            out.append(_classified(ckpt, sentence))
+            watch(len(out), len(sentences))
+        return out
+    found, score, out = measure(ckpt, sentences, watch=watch), CHRF(), []
+    for at, sentence in enumerate(sentences):
+        output = found.outputs[at] if found.outputs else None
+        chrf = score.sentence_score(output, list(sentence.references)).score if output is not None else None
+        out.append(Tried(sentence.text, float(found.nats[at] / found.tokens[at]), output, sentence.references, chrf,
+                         None))
+    return out
+
+
+def _classified(ckpt: Checkpoint, sentence: Sentence) -> Tried:
+    src = torch.tensor([sentence.src], device=ckpt.device)
+    logs = ckpt.model.classify(ckpt.model.encode(src).x, src)[0]
+    output = ckpt.classes[int(logs.argmax())]
+    if not sentence.labels:
+        return Tried(sentence.text, None, output, (), None, None)
+    right = sentence.labels[0]
+    return Tried(sentence.text, float(-logs[right]), output, (ckpt.classes[right],), None, float(logs[right].exp()))

@@ -1,0 +1,194 @@
+"""What the weights of a model are, without running it: every tensor in numbers, and what each head can do.
+
+d_model width of a row, H heads, D width of a head, V vocabulary.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import safe_open
+from torch import Tensor
+
+from transformer.checkpoint import Checkpoint, Description
+from transformer.model.models import Transformer
+
+BLOCKS = {"attention": "self-attention", "attention_norm": "norms", "cross": "cross-attention", "cross_norm": "norms",
+          "feed_forward": "feed-forward", "feed_forward_norm": "norms"}
+STACKS = ("embeddings", "encoder", "decoder", "output")
+MOST_BARS = 80  # of a histogram
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A tensor as a checkpoint's file holds it."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str  # as safetensors names it: F32, F16, BF16, ...
+    shared: tuple[str, ...]  # the other names under which the model uses the same numbers
+
+    @property
+    def count(self) -> int:
+        return prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A tensor in a few numbers."""
+
+    mean: float
+    spread: float  # the standard deviation of its elements
+    norm: float  # Frobenius: the root of the sum of squares
+    least: float
+    most: float
+
+
+def kept_tensors(about: Description) -> list[Kept]:
+    """The tensors of a checkpoint's file in the model's order, read from its header."""
+    with safe_open(str(about.folder / "model.safetensors"), "pt") as file:
+        kept = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+        found = {name: (tuple(part.get_shape()), part.get_dtype()) for name, part in kept.items()}
+        shared = {name: kept for name, kept in (file.metadata() or {}).items() if kept in found}
+    with torch.device("meta"):
+        order = {name: at for at, name in enumerate(Transformer(about.config).state_dict())}
+    every = [Kept(name, *found[name], tuple(sorted(other for other, kept in shared.items() if kept == name)))
+             for name in found]
+    return sorted(every, key=lambda one: (min(order.get(name, len(order)) for name in (one.name, *one.shared)),
+                                          one.name))
+
+
+def block_of(tensor: Kept) -> tuple[str, int | None, str]:
+    """Where a tensor belongs: ("encoder", 2, "feed-forward"), ("embeddings", None, "target tokens"), ("output", None,
+    "output"); one that is embedding and output too is an embedding."""
+    name = next((name for name in (tensor.name, *tensor.shared) if "embedding" in name), tensor.name)
+    first, *rest = name.split(".")
+    if first.endswith("_embedding"):
+        side = "" if tensor.shared else {"src": "source ", "tgt": "target "}[first[:3]]
+        return "embeddings", None, f"{side}{rest[0]}"
+    if rest and rest[0] == "layers":
+        return first, int(rest[1]), BLOCKS[rest[2]]
+    if first in ("encoder", "decoder"):
+        return first, None, "final norm"
+    return "output", None, first.replace("_", " ")
+
+
+def parameters_by_block(kept: Sequence[Kept]) -> dict[tuple[str, int | None, str], int]:
+    """Parameters of each block, in the model's order; a matrix with several uses counts once."""
+    counts: dict[tuple[str, int | None, str], int] = {}
+    for tensor in kept:
+        block = block_of(tensor)
+        counts[block] = counts.get(block, 0) + tensor.count
+    return dict(sorted(counts.items(), key=lambda item: STACKS.index(item[0][0])))
+
+
+@torch.no_grad()
+def summarise(tensor: Tensor) -> Summary:
+    """A tensor in a few numbers, summed in double precision."""
+    values = tensor.detach().double()
+    return Summary(float(values.mean()), float(values.std(unbiased=False)), float(values.norm()), float(values.min()),
+                   float(values.max()))
+
+
+@torch.no_grad()
+def histogram(tensor: Tensor, *, bars: int = 60) -> tuple[NDArray, NDArray]:
+    """How many elements lie where: counts (bars,) and edges (bars + 1,), from the least to the most.
+
+    Raises ValueError for a number of bars below 1 or above 80.
+    """
+    if not 1 <= bars <= MOST_BARS:
+        raise ValueError(f"bars is {bars}; choose 1 to {MOST_BARS}")
+    return np.histogram(tensor.detach().float().cpu().numpy(), bins=bars)
+
+
+@dataclass(frozen=True, eq=False)
+class Circuits:
+    """Singular values of what each head computes, from the largest, each (layers, H, D)."""
+
+    query_key: NDArray  # of W_q W_k^T (d_model, d_model): which differences between rows the scores can see
+    value_output: NDArray  # of W_v W_o (d_model, d_model): what the head can move from one row to another
+
+
+@torch.no_grad()
+def circuits(model: Transformer, kind: str) -> Circuits:
+    """Take every head of a kind apart into its two products. Elhage et al. 2021, "QK and OV circuits".
+
+    A product has rank D at most, so that the D values here are all that are not 0. They are of the matrices alone: the
+    biases, the scale 1/sqrt(D) of the scores, the norms before them and rotary positions (which turn query and key by
+    their distance) are left out. Raises ValueError for a kind the model does not have.
+    """
+    if kind not in model.config.kinds:
+        raise ValueError(f"there is no {kind} attention; this model has {', '.join(model.config.kinds)}")
+    layers = model.config.encoder_layers if kind == "encoder" else model.config.decoder_layers
+    found = []
+    for layer in range(layers):
+        part = model.attention(kind, layer)
+        q, k, v = (one.weight.double().unflatten(0, (part.n_heads, -1)).transpose(1, 2)  # (H, d_model, D)
+                   for one in (part.q_proj, part.k_proj, part.v_proj))
+        o = part.out_proj.weight.double().unflatten(1, (part.n_heads, -1)).transpose(0, 1)  # (H, d_model, D)
+        found.append((_values(q, k), _values(v, o)))
+    return Circuits(*(torch.stack(values).float().cpu().numpy() for values in zip(*found, strict=True)))
+
+
+def _values(left: Tensor, right: Tensor) -> Tensor:
+    """Singular values of left @ right^T (H, d_model, d_model), each factor (H, d_model, D) -> (H, D).
+
+    An orthonormal basis changes none of them, so they are those of the two small triangles' product.
+    """
+    return torch.linalg.svdvals(torch.linalg.qr(left).R @ torch.linalg.qr(right).R.mT)
+
+
+@torch.no_grad()
+def neighbours(table: Tensor, id: int, *, count: int = 12) -> list[tuple[int, float]]:
+    """The ids whose rows of an embedding table (V, d_model) point the same way as one's: (id, cosine), nearest first.
+
+    A row of zeros has no direction and is nobody's neighbour. Raises ValueError for an id outside the table.
+    """
+    if not 0 <= id < len(table):
+        raise ValueError(f"there is no id {id}; choose from 0 to {len(table) - 1:,}")
+    lengths = table.norm(dim=1)
+    cosines = (table @ table[id]) / (lengths * lengths[id])
+    cosines[(lengths == 0) | (torch.arange(len(table), device=table.device) == id)] = float("-inf")
+    values, ids = cosines.nan_to_num(nan=float("-inf"), neginf=float("-inf")).topk(min(count, len(table)))
+    return [(at, value) for at, value in zip(ids.tolist(), values.tolist(), strict=True) if value > float("-inf")]
+
+
+@dataclass(frozen=True)
+class Change:
+    """How a tensor differs between two models."""
+
+    name: str
+    relative: float  # ||other - one|| / ||one||; NaN where one is all zeros and the other is not
+    cosine: float  # of the two, as vectors; NaN where either is all zeros
+
+
+@torch.no_grad()
+def compare_weights(one: Checkpoint, other: Checkpoint) -> tuple[list[Change], list[str]]:
+    """What changed in each tensor that both have in the same shape, and a sentence for each one that they do not."""
+    first, second = (_named(ckpt.model) for ckpt in (one, other))
+    changes, unlike = [], []
+    for name, tensor in first.items():
+        if name not in second:
+            unlike.append(f"{name} is only in {one.id}")
+        elif tensor.shape != second[name].shape:
+            unlike.append(f"{name} is {_shape(tensor)} in {one.id} and {_shape(second[name])} in {other.id}")
+        else:
+            a, b = tensor.double(), second[name].double()
+            size, dot = float(a.norm()), float((a * b).sum())
+            far, both = float((b - a).norm()), size * float(b.norm())
+            changes.append(Change(name, far / size if size else 0.0 if not far else float("nan"),
+                                  dot / both if both else float("nan")))
+    unlike += [f"{name} is only in {other.id}" for name in second if name not in first]
+    return changes, unlike
+
+
+def _named(model: Transformer) -> dict[str, Tensor]:
+    """Every tensor once, under its first name."""
+    return dict(model.named_parameters())
+
+
+def _shape(tensor: Tensor) -> str:
+    return " × ".join(f"{size:,}" for size in tensor.shape)

@@ -1,0 +1,187 @@
+"""Every checkpoint in a line, and of the chosen one the card, settings, parameters and training curve."""
+
+import io
+import re
+import zipfile
+from datetime import date
+from functools import partial
+from pathlib import Path
+
+import orjson
+import streamlit as st
+
+from transformer.analysis.weights import kept_tensors, parameters_by_block
+from transformer.checkpoint import Description
+from transformer.config import ModelConfig
+from ui import figures
+from ui.before import duration
+from ui.head_choice import origin_of
+from ui.resources import ROOT, Entry, entries, home
+from ui.run_curves import REFERENCES, show_curves
+
+TASKS = {("encoder", "decoder", "cross"): ("translates", "translate"), ("decoder",): ("writes", "write"),
+         ("encoder",): ("classifies", "classify")}
+LONGEST_CARD = 200_000  # characters
+LARGEST_ZIP = 200_000_000  # bytes of weights
+
+
+def task(config: ModelConfig) -> str:
+    """What a model does, in a word or two."""
+    return {"masked": "fills in masked pieces", "none": "reads"}.get(config.head) or TASKS[config.kinds][0]
+
+
+def shape(config: ModelConfig) -> str:
+    """A model's size in a few figures, as the list of runs writes it."""
+    layers = "+".join(str(count) for count in (config.encoder_layers, config.decoder_layers) if count)
+    return f"{layers} × {config.d_model}, {config.n_heads} heads"
+
+
+def quality(about: Description) -> str:
+    """How good a checkpoint says it is, in the measure of its task; empty where it does not say."""
+    measured = about.meta.get("metrics")
+    measured = measured if isinstance(measured, dict) else {}
+    for name, text in (("bleu", "BLEU {:.2f}"), ("accuracy", "{:.1%} right"), ("loss", "{:.4f} nats")):
+        if isinstance(measured.get(name), int | float):
+            return text.format(measured[name])
+    loss = about.meta.get("validation_loss")
+    return f"held-out loss {loss:.4f}" if isinstance(loss, int | float) else ""
+
+
+def show_list(chosen: str) -> None:
+    """Every checkpoint at hand, the chosen one marked; and those that cannot be opened, with what is wrong."""
+    found = entries()
+    rows = [_line(entry, chosen) for entry in found if entry.about]
+    st.html(figures.plain_table(["checkpoint", "task", "size", "parameters", "step", "quality", "date", "device",
+                                 "from"], rows, label="Checkpoints", numbers={3, 4}))
+    for entry in found:
+        if entry.error:
+            st.caption(figures.markdown_text(f"Not opened, {entry.folder.name}: {entry.error}"))
+
+
+def _line(entry: Entry, chosen: str) -> list[str]:
+    about = entry.about
+    count, step = about.meta.get("parameters"), about.step
+    mark = "● " if about.id == chosen else ""
+    return [mark + about.id, task(about.config), shape(about.config), f"{count:,}" if isinstance(count, int) else "",
+            f"{step:,}" if isinstance(step, int) else "", quality(about), when(about),
+            str(about.meta.get("device") or "")[:20], whence(entry.folder)]
+
+
+def when(about: Description) -> str:
+    """The day it was saved; where it does not say, that of its file here."""
+    said = about.meta.get("saved")
+    if isinstance(said, str):
+        return said[:10]
+    written = (about.folder / "model.safetensors").stat().st_mtime
+    return f"{date.fromtimestamp(written).isoformat()} (file)"
+
+
+def whence(folder: Path) -> str:
+    """How a checkpoint came here."""
+    places = {ROOT / "checkpoints": "comes with the app", home() / "checkpoints": "kept of a run",
+              home() / "uploads": "uploaded", home() / "imports": "imported"}
+    return places.get(folder.parent, "a step of a training")
+
+
+def show_card(page: str, entry: Entry, *, dark: bool) -> None:
+    """All that a checkpoint's folder says of itself."""
+    about = entry.about
+    st.markdown("**Open it in**")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for name, label in ((TASKS[about.config.kinds][1], TASKS[about.config.kinds][1].capitalize()),
+                            ("heads", "Heads"), ("positions", "Positions")):
+            st.page_link(f"pages/{name}.py", label=label, query_params={"checkpoint": about.id},
+                         icon=":material/arrow_forward:")
+        size = (about.folder / "model.safetensors").stat().st_size
+        st.download_button("Download as zip", partial(_zipped, about.folder), f"{about.id.partition('@')[0]}.zip",
+                           "application/zip", key=f"{page}_zip", icon=":material/download:", on_click="ignore",
+                           disabled=size > LARGEST_ZIP,
+                           help="The whole folder, which Add one reads on another machine." if size <= LARGEST_ZIP else
+                           f"{size:,} bytes are too many to send from memory: copy the folder {about.folder.name}.")
+    left, right = st.columns(2, gap="large")
+    with left:
+        _show_facts(about)
+        _show_parameters(page, about, dark=dark)
+    with right:
+        _show_curve(page, about, dark=dark)
+    with st.expander("The model card", key=f"{page}_readme"):
+        _show_readme(about.folder)
+    with st.expander("Every setting", key=f"{page}_config"):
+        st.json({"model": about.config.model_dump(mode="json"), "tokenizer": about.tokenizer,
+                 "train": about.train.model_dump(mode="json") if about.train else None}, expanded=True)
+    with st.expander("What its weights file says", key=f"{page}_meta"):
+        st.json(about.meta, expanded=True)
+
+
+def _zipped(folder: Path) -> bytes:
+    """All that the manifest lists, under the folder's name; weights hardly shrink, and are stored as they are."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as file:
+        for name in ["manifest.json", *orjson.loads((folder / "manifest.json").read_bytes())]:
+            file.write(folder / name, f"{folder.name}/{name}")
+    return buffer.getvalue()
+
+
+def _show_facts(about: Description) -> None:
+    config, meta = about.config, about.meta
+    seconds = meta.get("seconds")
+    facts = {
+        "task": task(config), "trained on": meta.get("corpus") or (about.train and about.train.corpus),
+        "imported from": meta.get("imported_from"), "licence": meta.get("license"),
+        "quality": quality(about), "step": about.step, "trained for": isinstance(seconds, int | float) and
+        duration(seconds), "device": meta.get("device"), "date": when(about),
+        "attention": ", ".join(config.kinds),
+        "layers": " + ".join(f"{count} {stack}" for stack, count in (
+            ("encoder", config.encoder_layers), ("decoder", config.decoder_layers)) if count),
+        "heads": f"{config.n_heads} of width {config.width}", "d_model": config.d_model, "d_ff": config.d_ff,
+        "norm": config.norm, "positions": f"{config.positions}, at most {config.max_len:,}",
+        "activation": config.activation, "vocabulary": f"{config.vocab_size:,} pieces"
+        + (f", {config.src_vocab_size:,} read" if config.src_vocab_size else ""),
+        "tokenizer": (about.tokenizer or {}).get("kind", "none: ids")}
+    rows = [[name, f"{value:,}" if isinstance(value, int) else str(value)] for name, value in facts.items() if value]
+    st.html(figures.plain_table([about.id, ""], rows, label="Facts", wrap=True))
+
+
+def _show_parameters(page: str, about: Description, *, dark: bool) -> None:
+    counts = parameters_by_block(kept_tensors(about))
+    total = sum(counts.values())
+    parts: dict[str, int] = {}
+    for (stack, layer, what), count in counts.items():
+        name = f"{stack} layer {layer}" if layer is not None else f"{stack} norm" if "norm" in what else stack
+        parts[name] = parts.get(name, 0) + count
+    shown = {name: f"{count:,} ({count / total:.1%})" for name, count in parts.items()}
+    st.vega_lite_chart(figures.amount_bars(parts, shown=shown, title=f"{total:,} parameters", source=origin_of(about),
+                                           dark=dark),
+                       key=f"{page}_parameters", alt=figures.describe_amounts(parts, shown=shown, what="Parameters"))
+    with st.expander("By block", key=f"{page}_blocks"):
+        rows = [[stack, "" if layer is None else str(layer), what, f"{count:,}", f"{count / total:.2%}"]
+                for (stack, layer, what), count in counts.items()]
+        st.html(figures.plain_table(["part", "layer", "block", "parameters", "share"], rows,
+                                    label="Parameters by block", numbers={1, 3, 4}))
+        st.caption("A matrix that the model uses in several places is stored, and counted, once.")
+
+
+def _show_curve(page: str, about: Description, *, dark: bool) -> None:
+    st.markdown("**How it was trained**")
+    if not (about.folder / "metrics.jsonl").is_file() or not (about.folder / "metrics.jsonl").stat().st_size:
+        st.info("No training curve came with this checkpoint.")
+        return
+    unit = "nats a text" if about.train and about.train.task == "classification" else "nats a token"
+    show_curves(f"{page}_{about.id}", [about.folder], dark=dark, unit=unit,
+                reference=REFERENCES.get(about.train.corpus) if about.train else None)
+    if (about.folder / "attention").is_dir():
+        st.caption("What its heads did at steps along the way is on the page Train, under Watch.")
+
+
+def _show_readme(folder: Path) -> None:
+    """A card from elsewhere is shown as plain text: its pictures would be fetched from wherever it says."""
+    try:
+        text = (folder / "README.md").read_text("utf-8", errors="replace")[:LONGEST_CARD]
+    except OSError:
+        st.info("No model card came with this checkpoint.")
+        return
+    if folder.parent in (ROOT / "checkpoints", home() / "checkpoints"):  # ours; the curve is drawn above
+        st.markdown(re.sub(r"```mermaid.*?```", "", text, flags=re.DOTALL).replace("[Heads Up](../../README.md)",
+                                                                                   "Heads Up"))
+    else:
+        st.code(text, language=None, wrap_lines=True)

@@ -1,0 +1,282 @@
+"""Two checkpoints, or two training steps of one: their weights, their quality, and every head on the same sentence."""
+
+import numpy as np
+import streamlit as st
+
+from transformer.analysis.difference import QualityChange, attention_distance, compare_quality, untrained_twin
+from transformer.checkpoint import Checkpoint
+from transformer.held_out import held_out
+from transformer.reading import Reading, attend
+from transformer.search import translate
+from ui import figures
+from ui.address import Field, choice, quiet, text
+from ui.checkpoints.card import quality, shape, task
+from ui.compare import overlap
+from ui.head_choice import head_controls, head_in_range, origin
+from ui.heads.text import EXAMPLES, LONGEST
+from ui.resources import Entry, corpus_of, weight_changes
+from ui.stepper import choose_entry, open_entry
+
+AGAINST = {"step": "Another, or a step", "untrained": "Itself untrained"}
+MOST_CELLS = 20_000  # of all heads in one picture
+SENTENCES = 200
+PARTS = {"attention.q_proj": "W_q", "attention.k_proj": "W_k", "attention.v_proj": "W_v", "attention.out_proj": "W_o",
+         "cross.q_proj": "cross W_q", "cross.k_proj": "cross W_k", "cross.v_proj": "cross W_v",
+         "cross.out_proj": "cross W_o", "feed_forward.up": "FF up", "feed_forward.down": "FF down"}
+
+
+def compare_fields() -> dict[str, Field]:
+    """What of this view is in the address."""
+    return {"against": quiet(choice("untrained", list(AGAINST))), "other": quiet(Field(None)),
+            "text": quiet(text("", longest=LONGEST)), "target": quiet(text("", longest=LONGEST))}
+
+
+def show_compare(page: str, entry: Entry, *, dark: bool) -> None:
+    """The other one chosen, and what differs."""
+    one = open_entry(entry)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        against = st.segmented_control("Compare with", list(AGAINST), format_func=AGAINST.get, key=f"{page}_against",
+                                       required=True)
+        other = _untrained(page, one) if against == "untrained" else _other(page, entry)
+    if other is None:
+        st.info("There is no other checkpoint that does the same task. Train one, keep one of a run, or upload one; "
+                "a run's steps along the way are offered here too.")
+        return
+    if other.id == one.id:
+        st.info("Both are the same checkpoint, so nothing differs. Choose another one, or another step.")
+        return
+    st.html(figures.plain_table(["", "checkpoint", "task", "size", "step", "quality, as it says"], [
+        [name, ckpt.id, task(ckpt.config), shape(ckpt.config), f"{ckpt.meta.get('step') or 0:,}",
+         quality(ckpt.description)] for name, ckpt in (("A", one), ("B", other))], label="The two", numbers={4}))
+    _show_weights(page, one, other, dark=dark)
+    _show_quality(page, one, other)
+    _show_attention(page, one, other, dark=dark)
+
+
+def _other(page: str, entry: Entry) -> Checkpoint | None:
+    """The checkpoint that is chosen for B, of the same task; the nearest step of the same one to begin with."""
+    found = choose_entry(page, lambda about: about.config.kinds == entry.about.config.kinds, label="B", name="other",
+                         steps=True)
+    return open_entry(found)
+
+
+def _untrained(page: str, one: Checkpoint) -> Checkpoint:
+    key = f"{page}_untrained"
+    known = st.session_state.get(key)
+    if known is None or known[0] != one.id:
+        known = st.session_state[key] = one.id, untrained_twin(one)
+    return known[1]
+
+
+# the weights
+
+
+def _show_weights(page: str, one: Checkpoint, other: Checkpoint, *, dark: bool) -> None:
+    st.subheader("Weights", anchor=False)
+    changes, unlike = weight_changes((one.id, other.id), one, other)
+    if not changes:
+        st.info("No tensor of one has the name and shape of one of the other: they cannot be held against each other.")
+    else:
+        values, rows, columns = _by_part({change.name: change.relative for change in changes})
+        if values.size:
+            st.plotly_chart(figures.named_matrix(values, rows, columns, quantity="relative change", least_high=0.1,
+                                                 title="Relative change of each matrix",
+                                                 source=f"A {origin(one)} · B {origin(other)}", dark=dark),
+                            key=f"{page}_change", config=figures.PLOTLY_CONFIG,
+                            alt=figures.describe_named(values, rows, columns, quantity="relative change"))
+        with st.expander(f"All {len(changes)} tensors", key=f"{page}_changes"):
+            st.dataframe({"tensor": [change.name for change in changes],
+                          "relative change": [change.relative for change in changes],
+                          "cosine": [change.cosine for change in changes]}, hide_index=True, width="stretch",
+                         key=f"{page}_change_table", column_config={
+                             name: st.column_config.NumberColumn(format="%.4g") for name in ("relative change",
+                                                                                             "cosine")})
+        st.caption("Relative change: the norm of B minus A over the norm of A; 0 is unchanged, and two unrelated "
+                   "matrices of the same size give about 1.41. Cosine: of the two as vectors. Weights can also change "
+                   "without the model doing anything else: a head's queries and keys may turn together.")
+    if unlike:
+        with st.expander(f"{len(unlike)} tensors that only one has, or in another shape", key=f"{page}_unlike"):
+            st.text("\n".join(unlike[:200]))
+
+
+def _by_part(found: dict[str, float]) -> tuple[np.ndarray, list[str], list[str]]:
+    """Layers by parts (rows, columns); NaN where a layer has no such part."""
+    places = {tuple(name.split(".")[:3:2]) for name in found if ".layers." in name}
+    rows = sorted(places, key=lambda place: (place[0] != "encoder", int(place[1])))
+    columns = [part for part in PARTS if any(f".{part}.weight" in name for name in found)]
+    values = np.full((len(rows), len(columns)), np.nan)
+    for i, (stack, layer) in enumerate(rows):
+        for j, part in enumerate(columns):
+            values[i, j] = found.get(f"{stack}.layers.{layer}.{part}.weight", np.nan)
+    return values, [f"{stack} layer {layer}" for stack, layer in rows], [PARTS[part] for part in columns]
+
+
+# how good they are
+
+
+def _show_quality(page: str, one: Checkpoint, other: Checkpoint) -> None:
+    st.subheader("Quality", anchor=False)
+    name = corpus_of(one.description)
+    if name is None or one.config.head:
+        st.info("A does not say which corpus it was trained on, so there are no held-out sentences to measure both on."
+                if name is None else "An encoder without classes is right about nothing.")
+        return
+    state, key = st.session_state, (one.id, other.id)
+    known = state.get(f"{page}_quality")
+    if known is None or known[0] != key:
+        if not st.button(f"Measure both on {SENTENCES} held-out sentences", key=f"{page}_measure",
+                         help="Seconds for the models that come with the app; an untrained one hardly ever ends a "
+                              "sentence, and takes longer"):
+            return
+        bar = st.progress(0.0, "Measuring both…")
+        try:
+            found = compare_quality(one, other, *_both(one, other, name), watch=lambda done, of: bar.progress(
+                min(1.0, done / of)))
+        except ValueError as error:
+            st.error(figures.markdown_text(str(error)))
+            return
+        finally:
+            bar.empty()
+        known = state[f"{page}_quality"] = key, found
+    _show_measured(known[1])
+
+
+def _both(one: Checkpoint, other: Checkpoint, corpus: str) -> tuple[list, list]:
+    """The same held-out sentences as each reads them, those left out that do not fit both."""
+    first, second = ({sentence.text: sentence for sentence in held_out(ckpt, limit=SENTENCES, name=corpus)}
+                     for ckpt in (one, other))
+    shared = [name for name in first if name in second]
+    if not shared:
+        raise ValueError("the two do not read the same pieces of running text, so their losses cannot be compared")
+    return [first[name] for name in shared], [second[name] for name in shared]
+
+
+def _show_measured(found: QualityChange) -> None:
+    rows = [["loss, nats a label", f"{found.one.loss:.4f}", f"{found.other.loss:.4f}",
+             "other pieces" if found.change is None else f"{found.change:+.4f}" + (
+                 f" ± {found.error:.4f}" if found.error is not None else "")]]
+    if found.one.bleu is not None:
+        same = sum(a == b for a, b in zip(found.one.outputs, found.other.outputs, strict=True))
+        rows += [["BLEU, greedy, first reference", f"{found.one.bleu:.2f}", f"{found.other.bleu:.2f}",
+                  f"{found.other.bleu - found.one.bleu:+.2f}"],
+                 ["the same translation", "", "", f"{same} of {found.n}"]]
+    if found.one.right is not None:
+        rows.append(["right", f"{found.one.right.mean():.1%}", f"{found.other.right.mean():.1%}",
+                     f"{found.other.right.mean() - found.one.right.mean():+.1%}"])
+    st.html(figures.plain_table([f"on {found.n} held-out texts", "A", "B", "B minus A"], rows, label="Quality",
+                                numbers={1, 2, 3}))
+    st.caption("The same texts for both. ±: the standard error of the change over texts.")
+
+
+# every head on the same sentence
+
+
+def _show_attention(page: str, one: Checkpoint, other: Checkpoint, *, dark: bool) -> None:
+    st.subheader("Every head on the same sentence", anchor=False)
+    read = _read(page, one, other)
+    if read is None:
+        return
+    first, second = read
+    kind, layer, head = head_in_range(page, one.config)
+    common = min(first.attentions[kind].shape[0], second.attentions[kind].shape[0])
+    heads = min(one.config.n_heads, other.config.n_heads)
+    head_controls(page, one.config)
+    if layer >= common or head >= heads:
+        st.info(f"B has {common} layers of {heads} heads here, and no {figures.head_label(layer, head)}.")
+        return
+    (queries, keys), (other_queries, other_keys) = (of.axes(kind) for of in read)
+    size = overlap(kind, (len(queries), len(keys)), (len(other_queries), len(other_keys)))
+    if size is None or (queries, keys) != (other_queries, other_keys):
+        st.info("The two cut this text into different pieces, so a cell of one is no cell of the other: the chosen "
+                "head is shown for each, without a difference.")
+        _show_side_by_side(page, read, (one, other), kind, layer, head, dark=dark)
+        return
+    a, b = (of.attentions[kind][:common, :heads] for of in read)
+    _show_tiles(page, a.numpy(), b.numpy(), queries, keys, (one, other), kind, layer, head, dark=dark)
+    far = attention_distance(a, b, first.mask(kind)).numpy()
+    _show_distances(far, kind, layer, head)
+    _show_side_by_side(page, read, (one, other), kind, layer, head, dark=dark)
+    mask = first.mask(kind).numpy()
+    figure = figures.difference_heatmap(
+        a[layer, head].numpy(), b[layer, head].numpy(), queries, keys, names=("A", "B"), mask=mask, dark=dark,
+        source=f"A {one.id} · B {other.id}",
+        title=f"{kind.capitalize()}, {figures.head_label(layer, head)} · A minus B")
+    st.plotly_chart(figure, key=f"{page}_difference", config=figures.PLOTLY_CONFIG,
+                    alt=figures.describe_difference(a[layer, head].numpy(), b[layer, head].numpy(), queries, keys))
+
+
+def _read(page: str, one: Checkpoint, other: Checkpoint) -> tuple[Reading, Reading] | None:
+    """The text, read by both with the same target; None, said on the page, where one of them cannot."""
+    state, config = st.session_state, one.config
+    label, example = EXAMPLES[config.kinds]
+    if one.tokenizer is not None and one.tokenizer.kind == "ids":
+        example = "1 2 3"
+    translates = bool(config.encoder_layers and config.decoder_layers)
+    typed = st.text_input(label, key=f"{page}_text", placeholder=f"{example.splitlines()[-1]} (as long as it is empty)")
+    typed = typed if typed.strip() else example
+    target = None
+    try:
+        if translates:
+            forced = st.text_input("Its translation, read by both decoders", key=f"{page}_target",
+                                   placeholder="A's own, as long as it is empty")
+            target = forced if forced.strip() else _translated(page, one, typed)
+            st.text(f"{typed} → {target}")
+        else:
+            st.text(typed)
+        found = tuple(attend(ckpt, typed, target) for ckpt in (one, other))
+    except ValueError as error:
+        st.error(figures.markdown_text(str(error)))
+        return None
+    state[f"{page}_read"] = typed
+    return found
+
+
+def _translated(page: str, ckpt: Checkpoint, typed: str) -> str:
+    """A's own translation, made once."""
+    key = ckpt.id, typed
+    known = st.session_state.get(f"{page}_translated")
+    if known is None or known[0] != key:
+        known = st.session_state[f"{page}_translated"] = key, translate(ckpt, [typed])[0]
+    return known[1]
+
+
+def _show_tiles(page: str, a: np.ndarray, b: np.ndarray, queries: list[str], keys: list[str],
+                both: tuple[Checkpoint, Checkpoint], kind: str, layer: int, head: int, *, dark: bool) -> None:
+    layers, note = list(range(len(a))), ""
+    if a.size > MOST_CELLS:
+        layers, note = [layer], "the chosen layer's heads"
+        a, b = a[[layer]], b[[layer]]
+    most = max(1, int((MOST_CELLS / (a.shape[0] * a.shape[1])) ** 0.5))
+    if max(a.shape[2:]) > most and a.size > MOST_CELLS:
+        a, b, queries, keys = a[..., -most:, -most:], b[..., -most:, -most:], queries[-most:], keys[-most:]
+        note += f", their last {most} tokens"
+    figure = figures.difference_tiles(
+        a, b, queries, keys, layers=layers, names=("A", "B"), chosen=(layer, head), dark=dark,
+        title=f"{kind.capitalize()} attention, every head: A minus B", source=" · ".join(ckpt.id for ckpt in both))
+    st.plotly_chart(figure, key=f"{page}_tiles", config=figures.PLOTLY_CONFIG,
+                    alt=f"Difference of every {kind} head over {len(queries)} queries and {len(keys)} keys.")
+    st.caption("In each small matrix rows are queries and columns keys. Blue: A puts more weight there; red: B does."
+               + (f" The text is long: shown are {note}." if note else ""))
+
+
+def _show_distances(far: np.ndarray, kind: str, layer: int, head: int) -> None:
+    """How far each head is from its counterpart, as a table."""
+    rows = [[str(at), *(("● " if (at, j) == (layer, head) else "") + f"{value:.3f}" for j, value in enumerate(row))]
+            for at, row in enumerate(far.tolist())]
+    with st.expander("How far apart each head is, in one number"):
+        st.html(figures.plain_table(["layer", *(f"head {j}" for j in range(far.shape[1]))], rows,
+                                    label=f"Distance of every {kind} head", numbers=set(range(1, far.shape[1] + 1))))
+        st.caption("Half the sum of the absolute differences of a query's weights, as a mean over queries: 0 where "
+                   "both look at the same tokens, 1 where they have none in common.")
+
+
+def _show_side_by_side(page: str, read: tuple[Reading, Reading], both: tuple[Checkpoint, Checkpoint], kind: str,
+                       layer: int, head: int, *, dark: bool) -> None:
+    for place, name, of, ckpt in zip(st.columns(2, gap="large"), "AB", read, both, strict=True):
+        queries, keys = of.axes(kind)
+        weights, mask = of.attentions[kind][layer, head].numpy(), of.mask(kind).numpy()
+        figure = figures.attention_heatmap(weights, queries, keys, mask=mask, newest=False, source=origin(ckpt),
+                                           title=f"{kind.capitalize()}, {figures.head_label(layer, head)} · {name}",
+                                           dark=dark)
+        place.plotly_chart(figure, key=f"{page}_{name}", config=figures.PLOTLY_CONFIG,
+                           alt=figures.describe_attention(weights, queries, keys, newest=False))

@@ -1,0 +1,111 @@
+"""A checkpoint's tokenizer: pieces found by text or id, what a text becomes, and a piece's neighbours by embedding."""
+
+import streamlit as st
+
+from transformer.analysis.weights import neighbours
+from transformer.checkpoint import Checkpoint
+from ui import figures
+from ui.address import Field, quiet, text, whole
+from ui.head_choice import origin
+
+MOST_FOUND, LONGEST, NEIGHBOURS = 60, 200, 12
+
+
+def tokenizer_fields() -> dict[str, Field]:
+    """What of this view is in the address."""
+    return {"search": quiet(text("", longest=LONGEST)), "piece": quiet(whole(-1, -1, 10_000_000))}
+
+
+def show_tokenizer(page: str, ckpt: Checkpoint) -> None:
+    """The search, the piece that was found, and its neighbours."""
+    sides = _sides(ckpt)
+    side = next(iter(sides))
+    if len(sides) > 1:
+        side = st.segmented_control("Which of the two", list(sides), key=f"{page}_side", required=True)
+    tokenizer, table = sides[side]
+    drops = " It drops case and punctuation first." if getattr(tokenizer, "standardise", False) else ""
+    st.caption(f"{tokenizer.vocab_size:,} pieces, kind: {tokenizer.kind}.{drops} ▁ or Ġ at the start of a piece "
+               "stands for a space.")
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        wanted = st.text_input("Search a piece, or an id", key=f"{page}_search", max_chars=LONGEST,
+                               placeholder="for example: the, ▁la, 17")
+        found = _find(page, tokenizer, wanted)
+    with right:
+        if found is None:
+            st.info("Type part of a piece, or an id, to see which pieces there are and what lies near them.")
+        else:
+            _show_neighbours(page, ckpt, tokenizer, table, found)
+
+
+def _sides(ckpt: Checkpoint) -> dict[str, tuple]:
+    """Each vocabulary with the matrix its ids are looked up in."""
+    model, found = ckpt.model, {}
+    for name, tokenizer, side in (("written", ckpt.tokenizer, "tgt_embedding"),
+                                  ("read", ckpt.source_tokenizer, "src_embedding")):
+        embedding = getattr(model, side, None)
+        if embedding is not None and not any(embedding.tokens.weight is table for _, table in found.values()):
+            found[name] = tokenizer, embedding.tokens.weight
+    return found
+
+
+def _find(page: str, tokenizer, wanted: str) -> int | None:
+    """The pieces that a search finds, to choose one of -> its id; None where nothing is found or asked."""
+    state = st.session_state
+    if not wanted.strip():
+        chosen = state[f"{page}_piece"]
+        return chosen if 0 <= chosen < tokenizer.vocab_size else None
+    ids = matches(tokenizer, wanted)
+    if not ids:
+        st.info(f"No piece has {figures.markdown_text(repr(wanted))} in it. It becomes:")
+        _show_pieces(tokenizer, wanted)
+        state[f"{page}_piece"] = -1
+        return None
+    st.caption(f"{len(ids):,} found" + (f", the {MOST_FOUND} shortest here" if len(ids) > MOST_FOUND else ""))
+    ids = ids[:MOST_FOUND]
+    if state[f"{page}_piece"] not in ids:
+        state[f"{page}_piece"] = ids[0]
+    st.selectbox("Piece", ids, key=f"{page}_piece",
+                 format_func=lambda id: f"{figures.plain_label(tokenizer.piece(id), longest=40)} · {id}")
+    st.markdown("**What was typed becomes**")
+    _show_pieces(tokenizer, wanted)
+    return state[f"{page}_piece"]
+
+
+def matches(tokenizer, wanted: str) -> list[int]:
+    """Ids whose piece holds a text, the same piece and the shortest first; a number finds its id too."""
+    plain = wanted.strip()
+    pieces = {id: tokenizer.piece(id) for id in range(tokenizer.vocab_size)}
+    found = [id for id, piece in pieces.items() if plain in piece or plain.lower() in piece.lower()]
+    found.sort(key=lambda id: (pieces[id].lstrip("▁Ġ") != plain, len(pieces[id]), id))
+    if plain.isascii() and plain.isdigit() and int(plain[:9]) < tokenizer.vocab_size:
+        found = [int(plain[:9]), *(id for id in found if id != int(plain[:9]))]
+    return found
+
+
+def _show_pieces(tokenizer, text: str) -> None:
+    try:
+        pieces = tokenizer.pieces(text)
+    except ValueError as error:
+        st.caption(figures.markdown_text(str(error)))
+        return
+    st.html(figures.token_chips([piece.text for piece in pieces], label="pieces",
+                                unknown=[at for at, piece in enumerate(pieces) if piece.unknown]))
+    st.caption("ids: " + " ".join(str(piece.id) for piece in pieces[:100]) + (" …" if len(pieces) > 100 else ""))
+
+
+def _show_neighbours(page: str, ckpt: Checkpoint, tokenizer, table, id: int) -> None:
+    near = neighbours(table, id, count=NEIGHBOURS)
+    label = figures.plain_label(tokenizer.piece(id), longest=40)
+    st.markdown(f"**{figures.markdown_text(label)}**, id {id}: its embedding has length "
+                f"{float(table[id].norm()):.4g}; the mean of all is {float(table.norm(dim=1).mean()):.4g}.")
+    if not near:
+        st.info("Its embedding is all zeros, so it has no direction and no neighbours.")
+        return
+    rows = [[str(rank + 1), figures.plain_label(tokenizer.piece(other), longest=40), str(other), f"{cosine:+.4f}"]
+            for rank, (other, cosine) in enumerate(near)]
+    st.html(figures.plain_table(["", "nearest by embedding", "id", "cosine"], rows, label="Neighbours",
+                                code={1}, numbers={0, 2, 3}))
+    st.caption("Cosine of the rows of the embedding matrix: 1 points the same way, 0 has nothing in common. Pieces "
+               "lie near each other when training made the model treat them alike; rare pieces have hardly moved from "
+               f"where they started at random. {origin(ckpt)}")

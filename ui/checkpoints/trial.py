@@ -1,0 +1,169 @@
+"""A checkpoint tried on fifty sentences of its test set, each beside what would have been right."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from transformer.analysis.trial import Tried, try_sentences
+from transformer.checkpoint import Checkpoint
+from transformer.data.corpora import at_hand, corpus
+from transformer.data.own import is_own
+from transformer.held_out import held_out
+from ui import figures
+from ui.address import Field, quiet, switch, whole
+from ui.head_choice import origin
+from ui.resources import corpus_of
+
+COUNT, LAST_DRAW = 50, 9_999
+OTHERS = {("encoder", "decoder", "cross"): "eng-fra", ("decoder",): "tiny-shakespeare"}  # where it does not say which
+SPLITS = {("decoder",): "validation"}  # the other kinds have a test split
+
+
+def trial_fields() -> dict[str, Field]:
+    """What of this view is in the address."""
+    return {"draw": quiet(whole(0, 0, LAST_DRAW)), "worst": quiet(switch(False))}
+
+
+def show_trial(page: str, ckpt: Checkpoint) -> None:
+    """The sentences, once they have been tried, and the one chosen among them."""
+    if ckpt.config.head:
+        st.info("This encoder has no classes and writes nothing, so there is nothing to be right or wrong about.")
+        return
+    name = corpus_of(ckpt.description) or _choose_corpus(page, ckpt)
+    if name is None:
+        return
+    if not at_hand(name):
+        _offer_download(page, name)
+        return
+    state = st.session_state
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.number_input("Draw", 0, LAST_DRAW, step=1, key=f"{page}_draw", width=160,
+                        help="Another number draws another fifty; the same one the same fifty.")
+        st.toggle("Worst first", key=f"{page}_worst")
+    tried = _tried(page, ckpt, name, state[f"{page}_draw"])
+    if tried is None:
+        return
+    _show_all(page, ckpt, name, tried)
+
+
+def _choose_corpus(page: str, ckpt: Checkpoint) -> str | None:
+    """A corpus for a checkpoint that does not say what it was trained on, of the kind that it reads."""
+    known = OTHERS.get(ckpt.config.kinds)
+    if known is None:
+        st.info("This checkpoint does not say what it was trained on, so there is no test set to try it on. Open it in "
+                "Classify, which takes your own text.")
+        return None
+    chosen = st.selectbox("This checkpoint does not say what it was trained on. Try it on", [None, known],
+                          format_func=lambda name: name or "choose a corpus", key=f"{page}_corpus")
+    if chosen:
+        st.caption(f"What it was trained on is not known, so it may have seen these texts, or another language than "
+                   f"those of {known}.")
+    return chosen
+
+
+def _tried(page: str, ckpt: Checkpoint, name: str, draw: int) -> list[Tried] | None:
+    """The results for this draw, made where there are none yet; None, said on the page, where that fails."""
+    key = (ckpt.id, name, draw)
+    known = st.session_state.get(f"{page}_tried")
+    if known and known[0] == key:
+        return known[1]
+    bar = st.progress(0.0, "Trying it on fifty sentences that it was not trained on…")
+    try:
+        sentences = held_out(ckpt, limit=COUNT, seed=draw, name=name)
+        found = try_sentences(ckpt, sentences, watch=lambda done, of: bar.progress(min(1.0, done / of)))
+    except ValueError as error:
+        st.error(figures.markdown_text(str(error)))
+        return None
+    finally:
+        bar.empty()
+    st.session_state[f"{page}_tried"] = key, found
+    return found
+
+
+def _offer_download(page: str, name: str) -> None:
+    if is_own(name):
+        st.info(figures.markdown_text(f"It was trained on {Path(name).name}, which is not on this machine. Put the "
+                                      "file back where it was to try the checkpoint on it."))
+        return
+    st.info(f"Its test set is part of {figures.markdown_text(name)}, which is not on this machine.")
+    if st.button(f"Download {figures.markdown_text(name)}", key=f"{page}_download"):
+        try:
+            with st.spinner("Downloading…"):
+                corpus(name)
+            st.rerun()
+        except ValueError as error:
+            st.error(figures.markdown_text(str(error)))
+
+
+def _show_all(page: str, ckpt: Checkpoint, name: str, tried: list[Tried]) -> None:
+    state = st.session_state
+    order = sorted(range(len(tried)), key=lambda at: _badness(tried[at])) if state[f"{page}_worst"] else range(
+        len(tried))
+    rows = [tried[at] for at in order]
+    event = st.dataframe(_columns(ckpt, rows), hide_index=True, height=420, width="stretch", on_select="rerun",
+                         selection_mode="single-row", key=f"{page}_trial_{ckpt.id}_{state[f'{page}_draw']}_"
+                                                          f"{state[f'{page}_worst']}",
+                         column_config={name: st.column_config.NumberColumn(format=form) for name, form in (
+                             ("chrF", "%.1f"), ("nats", "%.3f"), ("probability", "%.3f"))})
+    st.caption(_said(ckpt, name, tried) + f" {origin(ckpt)}")
+    chosen = event["selection"]["rows"]
+    if not chosen:
+        st.caption("Click the box before a row for the whole of it and the way to its attention; click a heading to "
+                   "sort.")
+        return
+    _show_one(ckpt, rows[chosen[0]])
+
+
+def _badness(one: Tried) -> float:
+    """Smaller is worse."""
+    if one.chrf is not None:
+        return one.chrf
+    return -(one.loss if one.loss is not None else 0.0)
+
+
+def _columns(ckpt: Checkpoint, rows: list[Tried]) -> dict[str, list]:
+    if ckpt.config.kinds == ("decoder",):
+        return {"nats": [one.loss for one in rows], "text": [one.text for one in rows]}
+    if ckpt.config.decoder_layers:
+        return {"chrF": [one.chrf for one in rows], "source": [one.text for one in rows],
+                "translation": [one.output for one in rows],
+                "first reference": [one.references[0] for one in rows],
+                "references": [len(one.references) for one in rows], "nats": [one.loss for one in rows]}
+    return {"right": [one.output in one.references for one in rows],
+            "probability": [one.probability for one in rows], "class": [" ".join(one.references) for one in rows],
+            "said": [one.output for one in rows], "text": [one.text for one in rows]}
+
+
+def _said(ckpt: Checkpoint, name: str, tried: list[Tried]) -> str:
+    split = SPLITS.get(ckpt.config.kinds, "test")
+    of = f"{len(tried)} drawn from the {split} split of {Path(name).name}"
+    losses = [one.loss for one in tried if one.loss is not None]
+    mean = f"{sum(losses) / len(losses):.3f}" if losses else "unknown"
+    if ckpt.config.kinds == ("decoder",):
+        return f"Windows of running text, {of}. nats: the mean loss a token; the mean of all is {mean}."
+    if ckpt.config.decoder_layers:
+        scores = [one.chrf for one in tried]
+        return (f"Sentences, {of}. chrF: sacrebleu's for a sentence, with all its references, 0 to 100; the mean is "
+                f"{sum(scores) / len(scores):.1f}. nats: the loss a token of the first reference.")
+    right = sum(one.output in one.references for one in tried)
+    return f"Texts, {of}: {right} right. probability: that of the right class."
+
+
+def _show_one(ckpt: Checkpoint, one: Tried) -> None:
+    with st.container(border=True):
+        st.markdown("**Source**" if one.output and ckpt.config.decoder_layers else "**Text**")
+        st.text(one.text)
+        if ckpt.config.encoder_layers and ckpt.config.decoder_layers:
+            left, right = st.columns(2)
+            left.markdown(f"**Translation** · chrF {one.chrf:.1f}")
+            left.text(one.output)
+            right.markdown(f"**References** · {len(one.references)}")
+            right.text("\n".join(one.references))
+        elif ckpt.config.encoder_layers:
+            st.markdown(figures.markdown_text(f"Said: {one.output}. Right: {' '.join(one.references)}."))
+        page = {("decoder",): "write", ("encoder",): "classify"}.get(ckpt.config.kinds, "translate")
+        query = {"checkpoint": ckpt.id, "text": one.text}
+        if page == "write":
+            query["text"] = one.text[:ckpt.config.max_len // 2]
+        st.page_link(f"pages/{page}.py", label=f"Open in {page.capitalize()}", query_params=query,
+                     icon=":material/arrow_forward:")
