@@ -10,8 +10,7 @@ import pytest
 import torch
 
 import transformer
-from tests.app.conftest import run
-from tests.app.heads_shared import corpus_file, make
+from tests.app.heads_checkpoints import corpus_file, make
 from transformer.analysis.head_roles import measure_roles
 from transformer.checkpoint import save
 from transformer.config import ModelConfig
@@ -19,6 +18,13 @@ from transformer.held_out import held_out, word_aligner
 from transformer.model.models import Transformer
 
 PAGE = "heads"
+
+
+def run(at):
+    """Run the script to its end, which no exception may be."""
+    at.run()
+    assert not at.exception, at.exception[0].message
+    return at
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,7 @@ import pytest
 import torch
 
 import transformer
-from tests.app.conftest import run
-from tests.app.heads_shared import make
+from tests.app.heads_checkpoints import make
 from transformer import ablating
 from transformer.analysis.ablation import Head, all_heads
 from transformer.checkpoint import save
@@ -26,6 +25,13 @@ from ui.heads.effects import as_csv
 from ui.heads.switch import read_heads, write_heads
 
 PAGE = "heads"
+
+
+def run(at):
+    """Run the script to its end, which no exception may be."""
+    at.run()
+    assert not at.exception, at.exception[0].message
+    return at
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import transformer
-from tests.app.heads_shared import make
+from tests.app.heads_checkpoints import make
 from transformer import ablating
 
 
