@@ -197,11 +197,11 @@ def test_a_model_is_compared_with_itself_untrained(visit, shipped):
 def test_two_training_steps_are_compared(visit):
     late, early = (describe(folder) for folder in (ROOT / "checkpoints" / "translate",
                                                    snapshots(ROOT / "checkpoints" / "translate")[0]))
-    at = visit(PAGE, view="compare", against="step", other=early.id)
+    at = visit(PAGE, view="compare", against="other", other=early.id)
     assert late.id in table(at, "The two") and early.id in table(at, "The two")
     assert at.query_params["other"] == early.id
     assert not at.error
-    again = visit(PAGE, view="compare", against="step", other=late.id)
+    again = visit(PAGE, view="compare", against="other", other=late.id)
     assert any("Both are the same" in info.value for info in again.info)
 
 
@@ -223,7 +223,7 @@ def test_any_text_to_compare_on_is_answered(visit, text):
 def test_tokenizers_that_differ_leave_no_difference_cell_by_cell(visit, home, tiny_tokenizer, writer, shipped):
     folder = home / "uploads" / "mine"
     save(folder, writer.model, tokenizer=tiny_tokenizer)
-    at = visit(PAGE, view="compare", checkpoint=shipped("write").id, against="step", other=describe(folder).id,
+    at = visit(PAGE, view="compare", checkpoint=shipped("write").id, against="other", other=describe(folder).id,
                text="go on a bit")
     assert not at.error
     assert "is only in" in "".join(text.value for text in at.text)

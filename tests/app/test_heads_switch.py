@@ -37,7 +37,7 @@ def run(at):
 @pytest.fixture(autouse=True)
 def few_corpora(monkeypatch):
     """Only files are at hand, whatever this machine has."""
-    monkeypatch.setattr("ui.heads.corpora.at_hand", lambda name: Path(name).is_file())
+    monkeypatch.setattr("ui.held_out_corpus.at_hand", lambda name: Path(name).is_file())
 
 
 @pytest.fixture

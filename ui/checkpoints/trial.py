@@ -1,24 +1,17 @@
 """A checkpoint tried on fifty sentences of its test set, each beside what would have been right."""
 
-from pathlib import Path
-
 import streamlit as st
 
 from transformer.analysis.trial import Tried, try_sentences
 from transformer.checkpoint import Checkpoint
-from transformer.data.corpora import at_hand, corpus
-from transformer.data.own import is_own
 from transformer.held_out import held_out
 from ui import figures
 from ui.address import Field, quiet, switch, whole
 from ui.head_choice import origin
+from ui.held_out_corpus import corpus_name, readable, say_missing, split_of
 from ui.resources import corpus_of
 
 COUNT, LAST_DRAW = 50, 9_999
-OTHERS = {("encoder", "decoder", "cross"): "eng-fra", ("decoder",): "tiny-shakespeare"}  # where it does not say which
-SPLITS = {("decoder",): "validation"}  # the other kinds have a test split
-
-
 def trial_fields() -> dict[str, Field]:
     """What of this view is in the address."""
     return {"draw": quiet(whole(0, 0, LAST_DRAW)), "worst": quiet(switch(False))}
@@ -29,12 +22,14 @@ def show_trial(page: str, ckpt: Checkpoint) -> None:
     if ckpt.config.head:
         st.info("This encoder has no classes and writes nothing, so there is nothing to be right or wrong about.")
         return
-    name = corpus_of(ckpt.description) or _choose_corpus(page, ckpt)
-    if name is None:
+    names = readable(ckpt)
+    if not names:
+        say_missing(page, ckpt)
         return
-    if not at_hand(name):
-        _offer_download(page, name)
-        return
+    name = names[0]
+    if corpus_of(ckpt.description) is None:
+        st.caption(f"This checkpoint does not say what it was trained on. It is tried on {name}, which it may have "
+                   "seen, and which may be in other languages than its own.")
     state = st.session_state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.number_input("Draw", 0, LAST_DRAW, step=1, key=f"{page}_draw", width=160,
@@ -44,21 +39,6 @@ def show_trial(page: str, ckpt: Checkpoint) -> None:
     if tried is None:
         return
     _show_all(page, ckpt, name, tried)
-
-
-def _choose_corpus(page: str, ckpt: Checkpoint) -> str | None:
-    """A corpus for a checkpoint that does not say what it was trained on, of the kind that it reads."""
-    known = OTHERS.get(ckpt.config.kinds)
-    if known is None:
-        st.info("This checkpoint does not say what it was trained on, so there is no test set to try it on. Open it in "
-                "Classify, which takes your own text.")
-        return None
-    chosen = st.selectbox("This checkpoint does not say what it was trained on. Try it on", [None, known],
-                          format_func=lambda name: name or "choose a corpus", key=f"{page}_corpus")
-    if chosen:
-        st.caption(f"What it was trained on is not known, so it may have seen these texts, or another language than "
-                   f"those of {known}.")
-    return chosen
 
 
 def _tried(page: str, ckpt: Checkpoint, name: str, draw: int) -> list[Tried] | None:
@@ -78,21 +58,6 @@ def _tried(page: str, ckpt: Checkpoint, name: str, draw: int) -> list[Tried] | N
         bar.empty()
     st.session_state[f"{page}_tried"] = key, found
     return found
-
-
-def _offer_download(page: str, name: str) -> None:
-    if is_own(name):
-        st.info(figures.markdown_text(f"It was trained on {Path(name).name}, which is not on this machine. Put the "
-                                      "file back where it was to try the checkpoint on it."))
-        return
-    st.info(f"Its test set is part of {figures.markdown_text(name)}, which is not on this machine.")
-    if st.button(f"Download {figures.markdown_text(name)}", key=f"{page}_download"):
-        try:
-            with st.spinner("Downloading…"):
-                corpus(name)
-            st.rerun()
-        except ValueError as error:
-            st.error(figures.markdown_text(str(error)))
 
 
 def _show_all(page: str, ckpt: Checkpoint, name: str, tried: list[Tried]) -> None:
@@ -135,8 +100,9 @@ def _columns(ckpt: Checkpoint, rows: list[Tried]) -> dict[str, list]:
 
 
 def _said(ckpt: Checkpoint, name: str, tried: list[Tried]) -> str:
-    split = SPLITS.get(ckpt.config.kinds, "test")
-    of = f"{len(tried)} drawn from the {split} split of {Path(name).name}"
+    split = split_of(ckpt, name)
+    of = f"{len(tried)} drawn from the {split} split of {corpus_name(name)}" + (
+        ", by which its best weights were chosen" if split == "validation" else "")
     losses = [one.loss for one in tried if one.loss is not None]
     mean = f"{sum(losses) / len(losses):.3f}" if losses else "unknown"
     if ckpt.config.kinds == ("decoder",):

@@ -24,7 +24,7 @@ from ui.figures.lines import describe_lines, lines
 from ui.figures.loss import describe_loss, loss_curve
 from ui.figures.mask_grid import describe_mask_grid, mask_grid
 from ui.figures.matrix import matrix_style, number_matrix
-from ui.figures.named_matrix import describe_named, named_matrix
+from ui.figures.named_matrix import named_matrix
 from ui.figures.number_heatmap import describe_numbers, number_heatmap, strongest
 from ui.figures.number_table import batch_table, number_table
 from ui.figures.plain_table import plain_table
@@ -43,12 +43,12 @@ __all__ = ["PLOTLY_CONFIG", "TEXT", "amount_bars", "attention_heatmap", "attenti
            "contribution_chips", "depth_candidates", "depth_table", "describe_amounts", "describe_attention",
            "describe_beam", "describe_candidates", "describe_classes", "describe_depths", "describe_diagram",
            "describe_difference", "describe_effects", "describe_head_maps", "describe_histogram", "describe_lengths",
-           "describe_lines", "describe_loss", "describe_mask", "describe_mask_grid", "describe_named",
-           "describe_numbers", "describe_positions", "describe_probability_change", "describe_token_matrix",
-           "describe_widths", "difference_heatmap", "difference_tiles", "effect_map", "head_blocks", "head_label",
-           "head_maps", "heads_table", "hypotheses_table", "length_histogram", "lines", "loss_curve", "markdown_text",
-           "mask_grid", "mask_matrix", "matrix_style", "measures_table", "model_diagram", "named_matrix",
-           "number_heatmap", "number_matrix", "number_table", "paired", "percent", "picked_candidate", "picked_class",
-           "picked_head", "picked_node", "plain_label", "plain_table", "position_curves", "probability_change",
-           "role_card", "sample_card", "share_bar", "signed_number", "spectrum", "spelled_cell", "spelled_sum",
-           "strongest", "tensor_histogram", "token_chips", "token_matrix", "width_curves", "won_chips", "words_label"]
+           "describe_lines", "describe_loss", "describe_mask", "describe_mask_grid", "describe_numbers",
+           "describe_positions", "describe_probability_change", "describe_token_matrix", "describe_widths",
+           "difference_heatmap", "difference_tiles", "effect_map", "head_blocks", "head_label", "head_maps",
+           "heads_table", "hypotheses_table", "length_histogram", "lines", "loss_curve", "markdown_text", "mask_grid",
+           "mask_matrix", "matrix_style", "measures_table", "model_diagram", "named_matrix", "number_heatmap",
+           "number_matrix", "number_table", "paired", "percent", "picked_candidate", "picked_class", "picked_head",
+           "picked_node", "plain_label", "plain_table", "position_curves", "probability_change", "role_card",
+           "sample_card", "share_bar", "signed_number", "spectrum", "spelled_cell", "spelled_sum", "strongest",
+           "tensor_histogram", "token_chips", "token_matrix", "width_curves", "won_chips", "words_label"]

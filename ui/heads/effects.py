@@ -22,8 +22,8 @@ from transformer.training.turns import record
 from ui import figures, owners
 from ui.head_choice import origin
 from ui.head_maps import show_head_maps
-from ui.heads.corpora import corpus_name, say_missing, split_of, trained_on
-from ui.resources import home, measured_seconds, serves_this_computer_alone
+from ui.held_out_corpus import corpus_name, say_missing, split_of
+from ui.resources import corpus_of, home, measured_seconds, serves_this_computer_alone
 from ui.training.watch import pace
 
 LIMITS = [50, 200, 500, 2000]
@@ -47,7 +47,7 @@ def show_effects(page: str, ckpt: Checkpoint, *, names: list[str], crossed: list
         unit = "Windows of text" if ckpt.config.kinds == ("decoder",) else "Sentences"
         where = f"{corpus_name(names[0])}, {split_of(ckpt, names[0])} split"
         st.segmented_control(f"{unit} of {where}", LIMITS, key=f"{page}_limit", required=True)
-    corpus = None if trained_on(ckpt) else names[0]
+    corpus = None if corpus_of(ckpt.description) else names[0]
     folder = place(home() / "analysis", ckpt.id, what=what, limit=state[f"{page}_limit"], corpus=corpus)
     now = progress(folder)
     every = pace()

@@ -11,7 +11,7 @@ from transformer.analysis.explained import MEASURES as EXPLAINED
 from transformer.analysis.head_roles import HeadRoles
 from transformer.checkpoint import Checkpoint
 from ui import figures
-from ui.address import Field, choice, whole
+from ui.address import Field, choice, optional, quiet, whole
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.head_maps import show_head_maps
 from ui.heads.named import MARGIN, named_heads
@@ -36,23 +36,13 @@ WHY_NOT = {"next": "a decoder cannot look ahead", "end": "no end token stands in
            "punctuation": "no token here is known to be punctuation and nothing else"}
 
 
-def optional(field: Field) -> Field:
-    """A field without a value until somebody chooses one."""
-    return Field(None, field.read, lambda value: None if value is None else str(value))
-
-
-def unless_first(field: Field) -> Field:
-    """A field that the address leaves out while it is as it is to begin with."""
-    return Field(field.default, field.read, lambda value: None if value == field.default else str(value))
-
-
 def roles_fields() -> dict[str, Field]:
     """What of this view the address holds."""
     return {"role": optional(choice(None, list(TITLES))),
             "role_kind": optional(choice(None, ["encoder", "decoder", "cross"])),
             "role_layer": optional(whole(0, 0, 1_000)), "role_head": optional(whole(0, 0, 1_000)),
             "role_on": Field(None, lambda value: value[:300], lambda value: value or None),
-            "role_sample": unless_first(choice(200, SIZES)),
+            "role_sample": quiet(choice(200, SIZES)),
             "role_texts": Field(None, lambda value: value[:LONGEST], lambda value: value or None, long=True)}
 
 

@@ -15,8 +15,8 @@ from transformer.data.own import is_own
 from transformer.held_out import held_out, word_aligner
 from transformer.search import translate
 from ui import figures
-from ui.heads.corpora import corpus_name, readable, say_missing, split_of, trained_on
-from ui.resources import home, measured_roles
+from ui.held_out_corpus import corpus_name, readable, say_missing, split_of
+from ui.resources import corpus_of, home, measured_roles
 
 SIZES = [50, 200, 500]
 OWN = "own"
@@ -67,7 +67,7 @@ class Sample:
         if self.on != OWN:
             split = split_of(self.ckpt, self.on)
             where = f"of {corpus_name(self.on)}, {split} split, " + (
-                "which it may have been trained on" if trained_on(self.ckpt) != self.on else
+                "which it may have been trained on" if corpus_of(self.ckpt.description) != self.on else
                 "which it was trained on, as nothing is held out" if split == "train" else "never trained on")
         return f"{len(found.sentences):,} {what} {where} · {found.tokens:,} tokens · seed {found.seed}"
 

@@ -13,14 +13,13 @@ from transformer.decoding import steps
 from transformer.model.models import Heads
 from transformer.reading import attend
 from ui import figures, owners
-from ui.address import Field, choice, whole
+from ui.address import Field, choice, optional, quiet, whole
 from ui.head_choice import head_controls, head_in_range, origin
-from ui.heads.corpora import readable
 from ui.heads.effects import LIMITS, show_effects
-from ui.heads.roles import optional, unless_first
 from ui.heads.switched_text import show_encoder, show_paths
 from ui.heads.text import type_text
 from ui.heads.windowed import windowed
+from ui.held_out_corpus import readable
 
 MOST = 2_000  # heads in an address
 STEPS = {("encoder", "decoder", "cross"): 60, ("decoder",): 40}
@@ -30,10 +29,10 @@ WHAT = {"off": "Off", "uniform": "Looking at all alike"}
 def switch_fields() -> dict[str, Field]:
     """What of this view the address holds: heads=decoder:0:3,cross:1:2 and so on."""
     return {"heads": Field([], read_heads, lambda heads: write_heads(heads) or None, long=True),
-            "what": unless_first(choice("off", list(WHAT))),
+            "what": quiet(choice("off", list(WHAT))),
             "seen_kind": optional(choice(None, ["encoder", "decoder", "cross"])),
             "seen_layer": optional(whole(0, 0, 1_000)), "seen_head": optional(whole(0, 0, 1_000)),
-            "limit": unless_first(choice(200, LIMITS))}
+            "limit": quiet(choice(200, LIMITS))}
 
 
 def read_heads(text: str) -> list[Head]:

@@ -8,18 +8,14 @@ from transformer.checkpoint import Checkpoint
 from transformer.data.corpora import at_hand, corpus
 from transformer.data.own import is_own
 from ui import figures
+from ui.resources import corpus_of
 
 OTHERS = {("encoder", "decoder", "cross"): ["eng-fra"], ("decoder",): ["tiny-shakespeare"]}  # for one that says none
 
 
-def trained_on(ckpt: Checkpoint) -> str | None:
-    """The corpus that a checkpoint says it learned from."""
-    return ckpt.description.train.corpus if ckpt.description.train else None
-
-
 def readable(ckpt: Checkpoint) -> list[str]:
     """The corpora at hand that a checkpoint can be measured on: its own, else the ones of the kind that it reads."""
-    own = trained_on(ckpt)
+    own = corpus_of(ckpt.description)
     if own:
         return [own] if at_hand(own) else []
     if ckpt.tokenizer is None or ckpt.tokenizer.kind == "ids":
@@ -45,7 +41,7 @@ def split_of(ckpt: Checkpoint, name: str) -> str:
 
 def say_missing(key: str, ckpt: Checkpoint) -> None:
     """Why there is no held-out text, and a button where it could be downloaded."""
-    own = trained_on(ckpt)
+    own = corpus_of(ckpt.description)
     if own is None:
         st.info("This checkpoint does not say which corpus it was trained on, so there is no held-out text of its own.")
     elif is_own(own):
