@@ -23,6 +23,7 @@ from ui import figures, owners
 from ui.head_choice import origin
 from ui.head_maps import show_head_maps
 from ui.heads.corpora import corpus_name, say_missing, split_of, trained_on
+from ui.heads.sample import LARGE, weights_of
 from ui.resources import home, measured_seconds, serves_this_computer_alone
 from ui.training.watch import pace
 
@@ -119,6 +120,9 @@ def _expected(ckpt: Checkpoint, folder: Path, corpus: str | None, limit: int, he
     """How long it will take, by the heads measured before or by a few sentences timed now."""
     if left := _left(folder, heads):
         return f"The others take about {left} on this machine."
+    if weights_of(ckpt) > LARGE:
+        return (f"It reads {limit:,} texts once for each of the {heads} heads, which can take a model of this size hours "
+                "here; how long is left is said after the first head.")
     shelf, key = measured_seconds(), (ckpt.id, corpus)
     if (each := shelf.find(key)) is None:
         try:

@@ -154,9 +154,14 @@ def measured(page: str, sample: Sample) -> HeadRoles | None:
         bar.empty()
 
 
+def weights_of(ckpt: Checkpoint) -> int:
+    """How many numbers a model has."""
+    return sum(weights.numel() for weights in ckpt.model.parameters())
+
+
 def _asked(page: str, sample: Sample) -> bool:
     """Whether a measurement may begin: a large model's takes minutes, and waits for a button."""
-    size = sum(weights.numel() for weights in sample.ckpt.model.parameters())
+    size = weights_of(sample.ckpt)
     if size <= LARGE or st.session_state.get(f"{page}_role_asked") == sample.key:
         return True
     st.button(f"Measure every head on {sample.size} texts", key=f"{page}_role_measure", icon=":material/play_arrow:",
