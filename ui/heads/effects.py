@@ -121,8 +121,8 @@ def _expected(ckpt: Checkpoint, folder: Path, corpus: str | None, limit: int, he
     if left := _left(folder, heads):
         return f"The others take about {left} on this machine."
     if weights_of(ckpt) > LARGE:
-        return (f"It reads {limit:,} texts once for each of the {heads} heads, which can take a model of this size hours "
-                "here; how long is left is said after the first head.")
+        return (f"It reads {limit:,} texts once for each of the {heads} heads, which can take a model of this size "
+                "hours here; how long is left is said after the first head.")
     shelf, key = measured_seconds(), (ckpt.id, corpus)
     if (each := shelf.find(key)) is None:
         try:
