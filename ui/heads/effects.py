@@ -22,7 +22,7 @@ from transformer.training.turns import record
 from ui import figures, owners
 from ui.head_choice import origin
 from ui.head_maps import show_head_maps
-from ui.heads.corpora import corpus_name, say_missing, split_of, trained_on
+from ui.heads.corpora import corpus_name, say_missing, split_of, texts_of, trained_on
 from ui.heads.sample import LARGE, weights_of
 from ui.resources import home, measured_seconds, serves_this_computer_alone
 from ui.training.watch import pace
@@ -30,8 +30,8 @@ from ui.training.watch import pace
 LIMITS = [50, 200, 500, 2000]
 AT_ONCE = 2  # of these processes on this server
 PROBE = 10   # sentences to time before a start
-MEASURES = {"change": ("Loss", "nats a token"), "bleu_change": ("BLEU", "points"),
-            "accuracy_change": ("Accuracy", "share of the texts"), "other": ("Other translations", "sentences")}
+MEASURES = {"change": ("Loss", "nats"), "bleu_change": ("BLEU", "points"),
+            "accuracy_change": ("Accuracy", "share of the texts")}
 
 
 def show_effects(page: str, ckpt: Checkpoint, *, names: list[str], crossed: list[Head],
@@ -45,9 +45,8 @@ def show_effects(page: str, ckpt: Checkpoint, *, names: list[str], crossed: list
         return
     what = state[f"{page}_what"]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        unit = "Windows of text" if ckpt.config.kinds == ("decoder",) else "Sentences"
         where = f"{corpus_name(names[0])}, {split_of(ckpt, names[0])} split"
-        st.segmented_control(f"{unit} of {where}", LIMITS, key=f"{page}_limit", required=True)
+        st.segmented_control(f"{texts_of(ckpt).capitalize()} of {where}", LIMITS, key=f"{page}_limit", required=True)
     corpus = None if trained_on(ckpt) else names[0]
     folder = place(home() / "analysis", ckpt.id, what=what, limit=state[f"{page}_limit"], corpus=corpus)
     now = progress(folder)
@@ -182,13 +181,15 @@ def _show_found(page: str, ckpt: Checkpoint, folder: Path, found: HeadEffects, c
     """Maps of every kind on one scale a measure, the numbers, and the file."""
     there = [name for name in ("change", "bleu_change", "accuracy_change") if name in next(iter(found.values.values()))]
     said = ", ".join(f"{name if name != 'bleu' else 'BLEU'} {value:.4g}" for name, value in found.baseline.items())
-    source = (f"{origin(ckpt)} · {found.n:,} {'windows' if ckpt.config.kinds == ('decoder',) else 'sentences'}, "
-              f"{found.tokens:,} {'texts' if ckpt.config.kinds == ('encoder',) else 'tokens'} to predict · as it is: "
+    source = (f"{origin(ckpt)} · {found.n:,} {texts_of(ckpt)}, {found.tokens:,} "
+              f"{'classes' if ckpt.config.kinds == ('encoder',) else 'tokens'} to predict · as it is: "
               f"{said} · heads {found.what}")
-    st.markdown(_told_apart(found))
+    each = "text" if ckpt.config.kinds == ("encoder",) else "token"
+    st.markdown(_told_apart(found, each))
     cards, values = [], []
     for name in there:
         title, unit = MEASURES[name]
+        unit = f"{unit} a {each}" if name == "change" else unit
         limit = max(np.nanmax(np.abs(kinds[name]), initial=0, where=~np.isnan(kinds[name]))
                     for kinds in found.values.values())
         for kind, kinds in found.values.items():
@@ -212,7 +213,7 @@ def _show_found(page: str, ckpt: Checkpoint, folder: Path, found: HeadEffects, c
                            key=f"{page}_effect_csv", icon=":material/download:", on_click="ignore")
 
 
-def _told_apart(found: HeadEffects) -> str:
+def _told_apart(found: HeadEffects, each: str) -> str:
     """How many heads change the loss by two standard errors and more, and the most of them."""
     heads = [(kinds["change"][at], Head(kind, *map(int, at)), kinds["se"][at]) for kind, kinds in found.values.items()
              for at in np.ndindex(kinds["change"].shape) if np.isfinite(kinds["change"][at])]
@@ -221,7 +222,7 @@ def _told_apart(found: HeadEffects) -> str:
     if sure and sure[0][0] > 0:
         change, (kind, layer, head), error = sure[0]
         said += f" Most is lost with {kind}, {figures.head_label(layer, head)}: {change:+.3f} ± {error:.3f} nats a " \
-                "token."
+                f"{each}."
     if better := [one for one in sure if one[0] < 0]:
         said += f" Without {len(better)} of them the loss is lower."
     return said

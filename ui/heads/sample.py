@@ -15,7 +15,7 @@ from transformer.data.own import is_own
 from transformer.held_out import held_out, word_aligner
 from transformer.search import translate
 from ui import figures
-from ui.heads.corpora import corpus_name, readable, say_missing, split_of, trained_on
+from ui.heads.corpora import corpus_name, readable, say_missing, split_of, texts_of, trained_on
 from ui.resources import home, measured_roles
 
 SIZES = [50, 200, 500]
@@ -85,8 +85,7 @@ def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
                              format_func=lambda name: "Texts of your own" if name == OWN else
                              f"{corpus_name(name)}, {split_of(ckpt, name)} split")
         if state[key] != OWN:
-            unit = "Windows of text" if ckpt.config.kinds == ("decoder",) else "Sentences"
-            st.segmented_control(unit, SIZES, key=f"{page}_role_sample", required=True)
+            st.segmented_control(texts_of(ckpt).capitalize(), SIZES, key=f"{page}_role_sample", required=True)
     on = state[key]
     if on != OWN:
         return Sample(ckpt, on, state[f"{page}_role_sample"], "")
