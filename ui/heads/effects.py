@@ -199,7 +199,7 @@ def _show_found(page: str, ckpt: Checkpoint, folder: Path, found: HeadEffects, c
             values.append(kinds[name])
     show_head_maps(f"{page}_effect_maps", figures.head_maps(
         cards, alt=figures.describe_head_maps(cards, values), source=source, crossed=crossed, dark=dark,
-        columns=len(found.values)), on_pick, target=f"{page}_switches")
+        columns=max(2, len(found.values))), on_pick, target=f"{page}_switches")
     st.caption("A cell is the change when that head alone is switched. Red is worse: a higher loss, a lower "
                "BLEU or accuracy. Dashed: less than two standard errors, not told apart from none; of heads "
                "that do nothing, about one in twenty passes that by chance. Striped: not measured yet. Click a head to "
