@@ -27,6 +27,11 @@ def corpus_name(name: str) -> str:
     return Path(name).name if is_own(name) else name
 
 
+def texts_of(ckpt: Checkpoint) -> str:
+    """What a checkpoint is measured on many of."""
+    return {("encoder",): "texts", ("decoder",): "windows of text"}.get(ckpt.config.kinds, "sentences")
+
+
 def split_of(ckpt: Checkpoint, name: str) -> str:
     """The split of a corpus at hand that a checkpoint is measured on: "train" where a corpus has nothing held out."""
     if ckpt.config.kinds == ("decoder",):

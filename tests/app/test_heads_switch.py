@@ -286,3 +286,11 @@ def test_a_job_that_failed_says_why_with_the_end_of_its_log(home, visit_switch):
     assert "It failed: no room on the disk." in texts(at)
     assert "OSError: no room on the disk" in at.code[0].value
     assert button(at, "effects_start").label == "Go on" and "2 of 4 heads are measured" in texts(at)
+
+
+def test_a_large_model_is_not_timed_before_a_start(home, visit_switch, monkeypatch):
+    monkeypatch.setattr("ui.heads.effects.LARGE", 1_000)
+    monkeypatch.setattr("ui.heads.effects.measure", lambda *_: pytest.fail("a large model was timed"))
+    at = visit_switch(make(home, "classifier"), limit="50")
+    assert "It reads 50 texts once for each of the 4 heads" in texts(at)
+    assert not button(at, "effects_start").disabled

@@ -24,6 +24,13 @@ def test_equal_tokens_stay_two_places_and_every_chance_is_of_one():
     assert encoding["xOffset"]["sort"] == encoding["color"]["scale"]["domain"] == ["before", "after"]
 
 
+def test_names_that_are_no_tokens_stay_as_they_are():
+    drawn = probability_change(["KING LEAR"], CHANCES[:1], what="class", series=("before", "after"), title="t",
+                               tokens=False)
+    assert '["KING LEAR"]' in drawn["encoding"]["x"]["axis"]["labelExpr"]
+    assert drawn["data"]["values"][0]["name"] == "KING LEAR"
+
+
 def test_ink_follows_the_theme():
     inks = {draw(dark=dark)["encoding"]["x"]["axis"]["labelColor"] for dark in (True, False)}
     assert len(inks) == 2

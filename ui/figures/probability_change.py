@@ -12,22 +12,22 @@ UPRIGHT = 9  # names; more of them stand
 
 
 def probability_change(names: Sequence[str], probabilities: np.ndarray, *, what: str, series: tuple[str, str],
-                       title: str, source: str = "", dark: bool | None = None) -> dict:
+                       title: str, source: str = "", tokens: bool = True, dark: bool | None = None) -> dict:
     """Probabilities (names, 2) of tokens or classes, in the order given; equal names stay apart. what: what the names
-    are; series: what the two columns are."""
+    are; series: what the two columns are; tokens: their spaces are made visible."""
     assert probabilities.shape == (len(names), 2), f"{probabilities.shape} for {len(names)} names"
     def ink(*settings: str) -> dict:
         return {setting: INK[dark] for setting in settings if INK[dark]}
 
-    labels = [plain_label(name) for name in names]
-    values = [{"place": place, "name": plain_label(name, longest=None), "series": series[at],
+    labels = [plain_label(name) if tokens else name for name in names]
+    values = [{"place": place, "name": plain_label(name, longest=None) if tokens else name, "series": series[at],
                "probability": float(probabilities[place, at])} for place, name in enumerate(names) for at in (0, 1)]
     text = {"labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": "normal"} | ink("labelColor", "titleColor")
     return {
         "data": {"values": values},
         "title": {"text": title, "subtitle": source, "anchor": "start", "fontSize": 17, "subtitleFontSize": NOTE,
                   "subtitleColor": INK[dark] or MUTED},
-        "height": 430, "padding": {"left": 4, "right": 12, "top": 32 if source else 8, "bottom": 4},
+        "height": 430 if tokens else 480, "padding": {"left": 4, "right": 12, "top": 32 if source else 8, "bottom": 4},
         "mark": {"type": "bar", "cornerRadius": 1},
         "encoding": {
             # by place, shown as names: two equal tokens stay two places

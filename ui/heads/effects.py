@@ -22,15 +22,16 @@ from transformer.training.turns import record
 from ui import figures, owners
 from ui.head_choice import origin
 from ui.head_maps import show_head_maps
-from ui.held_out_corpus import corpus_name, say_missing, split_of
+from ui.heads.sample import LARGE, weights_of
+from ui.held_out_corpus import corpus_name, say_missing, split_of, texts_of
 from ui.resources import corpus_of, home, measured_seconds, serves_this_computer_alone
 from ui.training.watch import pace
 
 LIMITS = [50, 200, 500, 2000]
 AT_ONCE = 2  # of these processes on this server
 PROBE = 10   # sentences to time before a start
-MEASURES = {"change": ("Loss", "nats a token"), "bleu_change": ("BLEU", "points"),
-            "accuracy_change": ("Accuracy", "share of the texts"), "other": ("Other translations", "sentences")}
+MEASURES = {"change": ("Loss", "nats"), "bleu_change": ("BLEU", "points"),
+            "accuracy_change": ("Accuracy", "share of the texts")}
 
 
 def show_effects(page: str, ckpt: Checkpoint, *, names: list[str], crossed: list[Head],
@@ -44,9 +45,8 @@ def show_effects(page: str, ckpt: Checkpoint, *, names: list[str], crossed: list
         return
     what = state[f"{page}_what"]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        unit = "Windows of text" if ckpt.config.kinds == ("decoder",) else "Sentences"
         where = f"{corpus_name(names[0])}, {split_of(ckpt, names[0])} split"
-        st.segmented_control(f"{unit} of {where}", LIMITS, key=f"{page}_limit", required=True)
+        st.segmented_control(f"{texts_of(ckpt).capitalize()} of {where}", LIMITS, key=f"{page}_limit", required=True)
     corpus = None if corpus_of(ckpt.description) else names[0]
     folder = place(home() / "analysis", ckpt.id, what=what, limit=state[f"{page}_limit"], corpus=corpus)
     now = progress(folder)
@@ -119,6 +119,9 @@ def _expected(ckpt: Checkpoint, folder: Path, corpus: str | None, limit: int, he
     """How long it will take, by the heads measured before or by a few sentences timed now."""
     if left := _left(folder, heads):
         return f"The others take about {left} on this machine."
+    if weights_of(ckpt) > LARGE:
+        return (f"It reads {limit:,} texts once for each of the {heads} heads, which can take a model of this size "
+                "hours here; how long is left is said after the first head.")
     shelf, key = measured_seconds(), (ckpt.id, corpus)
     if (each := shelf.find(key)) is None:
         try:
@@ -178,13 +181,15 @@ def _show_found(page: str, ckpt: Checkpoint, folder: Path, found: HeadEffects, c
     """Maps of every kind on one scale a measure, the numbers, and the file."""
     there = [name for name in ("change", "bleu_change", "accuracy_change") if name in next(iter(found.values.values()))]
     said = ", ".join(f"{name if name != 'bleu' else 'BLEU'} {value:.4g}" for name, value in found.baseline.items())
-    source = (f"{origin(ckpt)} · {found.n:,} {'windows' if ckpt.config.kinds == ('decoder',) else 'sentences'}, "
-              f"{found.tokens:,} {'texts' if ckpt.config.kinds == ('encoder',) else 'tokens'} to predict · as it is: "
+    source = (f"{origin(ckpt)} · {found.n:,} {texts_of(ckpt)}, {found.tokens:,} "
+              f"{'classes' if ckpt.config.kinds == ('encoder',) else 'tokens'} to predict · as it is: "
               f"{said} · heads {found.what}")
-    st.markdown(_told_apart(found))
+    each = "text" if ckpt.config.kinds == ("encoder",) else "token"
+    st.markdown(_told_apart(found, each))
     cards, values = [], []
     for name in there:
         title, unit = MEASURES[name]
+        unit = f"{unit} a {each}" if name == "change" else unit
         limit = max(np.nanmax(np.abs(kinds[name]), initial=0, where=~np.isnan(kinds[name]))
                     for kinds in found.values.values())
         for kind, kinds in found.values.items():
@@ -194,7 +199,7 @@ def _show_found(page: str, ckpt: Checkpoint, folder: Path, found: HeadEffects, c
             values.append(kinds[name])
     show_head_maps(f"{page}_effect_maps", figures.head_maps(
         cards, alt=figures.describe_head_maps(cards, values), source=source, crossed=crossed, dark=dark,
-        columns=len(found.values)), on_pick, target=f"{page}_switches")
+        columns=max(2, len(found.values))), on_pick, target=f"{page}_switches")
     st.caption("A cell is the change when that head alone is switched. Red is worse: a higher loss, a lower "
                "BLEU or accuracy. Dashed: less than two standard errors, not told apart from none; of heads "
                "that do nothing, about one in twenty passes that by chance. Striped: not measured yet. Click a head to "
@@ -208,7 +213,7 @@ def _show_found(page: str, ckpt: Checkpoint, folder: Path, found: HeadEffects, c
                            key=f"{page}_effect_csv", icon=":material/download:", on_click="ignore")
 
 
-def _told_apart(found: HeadEffects) -> str:
+def _told_apart(found: HeadEffects, each: str) -> str:
     """How many heads change the loss by two standard errors and more, and the most of them."""
     heads = [(kinds["change"][at], Head(kind, *map(int, at)), kinds["se"][at]) for kind, kinds in found.values.items()
              for at in np.ndindex(kinds["change"].shape) if np.isfinite(kinds["change"][at])]
@@ -217,7 +222,7 @@ def _told_apart(found: HeadEffects) -> str:
     if sure and sure[0][0] > 0:
         change, (kind, layer, head), error = sure[0]
         said += f" Most is lost with {kind}, {figures.head_label(layer, head)}: {change:+.3f} ± {error:.3f} nats a " \
-                "token."
+                f"{each}."
     if better := [one for one in sure if one[0] < 0]:
         said += f" Without {len(better)} of them the loss is lower."
     return said

@@ -15,7 +15,7 @@ from transformer.data.own import is_own
 from transformer.held_out import held_out, word_aligner
 from transformer.search import translate
 from ui import figures
-from ui.held_out_corpus import corpus_name, readable, say_missing, split_of
+from ui.held_out_corpus import corpus_name, readable, say_missing, split_of, texts_of
 from ui.resources import corpus_of, home, measured_roles
 
 SIZES = [50, 200, 500]
@@ -85,8 +85,7 @@ def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
                              format_func=lambda name: "Texts of your own" if name == OWN else
                              f"{corpus_name(name)}, {split_of(ckpt, name)} split")
         if state[key] != OWN:
-            unit = "Windows of text" if ckpt.config.kinds == ("decoder",) else "Sentences"
-            st.segmented_control(unit, SIZES, key=f"{page}_role_sample", required=True)
+            st.segmented_control(texts_of(ckpt).capitalize(), SIZES, key=f"{page}_role_sample", required=True)
     on = state[key]
     if on != OWN:
         return Sample(ckpt, on, state[f"{page}_role_sample"], "")
@@ -154,9 +153,14 @@ def measured(page: str, sample: Sample) -> HeadRoles | None:
         bar.empty()
 
 
+def weights_of(ckpt: Checkpoint) -> int:
+    """How many numbers a model has."""
+    return sum(weights.numel() for weights in ckpt.model.parameters())
+
+
 def _asked(page: str, sample: Sample) -> bool:
     """Whether a measurement may begin: a large model's takes minutes, and waits for a button."""
-    size = sum(weights.numel() for weights in sample.ckpt.model.parameters())
+    size = weights_of(sample.ckpt)
     if size <= LARGE or st.session_state.get(f"{page}_role_asked") == sample.key:
         return True
     st.button(f"Measure every head on {sample.size} texts", key=f"{page}_role_measure", icon=":material/play_arrow:",

@@ -65,7 +65,7 @@ def show_switch(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     if not text.strip():
         st.info("Type a text above to see what switching heads changes in it.")
     elif not heads:
-        st.info("Choose heads above: the text is then written once with them as they are and once with them switched.")
+        st.info("Choose heads above: the text then goes through the model once as it is and once with them switched.")
     else:
         try:
             _show_text(page, ckpt, text, switch(config, *heads, what=state[f"{page}_what"]), dark=dark)

@@ -67,7 +67,7 @@ def show_encoder(page: str, ckpt: Checkpoint, pair: tuple[Reading, Reading], *, 
     few = order[:MOST_CLASSES]
     names = [ckpt.classes[at] for at in few]
     st.vega_lite_chart(
-        figures.probability_change(names, values[few], what="class", series=(BEFORE, name), dark=dark,
+        figures.probability_change(names, values[few], what="class", series=(BEFORE, name), dark=dark, tokens=False,
                                    title="How likely each class is", source=origin(ckpt)),
         key=f"{page}_switch_chances", alt=figures.describe_probability_change(names, values[few]))
     if len(order) > len(few):
@@ -98,7 +98,8 @@ def _table(page: str, names: list[str], probabilities: np.ndarray, name: str, wh
     with st.expander("These numbers as a table", key=f"{page}_switch_numbers"):
         st.html(figures.number_table(
             [BEFORE, name, "change"],
-            [(figures.plain_label(one, longest=None), [str(before), str(after), f"{after - before:+.6f}"])
+            [(one if what == "class" else figures.plain_label(one, longest=None),
+              [str(before), str(after), f"{after - before:+.6f}"])
              for one, (before, after) in zip(names, probabilities, strict=True)],
             corner=what, label=f"probabilities of each {what}"))
 
