@@ -12,9 +12,12 @@ from ui.held_out_corpus import corpus_name, readable, say_missing, split_of
 from ui.resources import corpus_of
 
 COUNT, LAST_DRAW = 50, 9_999
+
+
 def trial_fields() -> dict[str, Field]:
     """What of this view is in the address."""
-    return {"draw": quiet(whole(0, 0, LAST_DRAW)), "worst": quiet(switch(False))}
+    return {"draw": quiet(whole(0, 0, LAST_DRAW)), "worst": quiet(switch(False)),
+            "row": quiet(whole(0, 0, COUNT - 1))}
 
 
 def show_trial(page: str, ckpt: Checkpoint) -> None:
@@ -31,8 +34,9 @@ def show_trial(page: str, ckpt: Checkpoint) -> None:
         st.caption(f"This checkpoint does not say what it was trained on. It is tried on {name}, which it may have "
                    "seen, and which may be in other languages than its own.")
     state = st.session_state
+    st.caption("What it makes of fifty texts that it was not trained on, beside what would have been right.")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.number_input("Draw", 0, LAST_DRAW, step=1, key=f"{page}_draw", width=160,
+        st.number_input("Which fifty", 0, LAST_DRAW, step=1, key=f"{page}_draw", width=160,
                         help="Another number draws another fifty; the same one the same fifty.")
         st.toggle("Worst first", key=f"{page}_worst")
     tried = _tried(page, ckpt, name, state[f"{page}_draw"])
@@ -62,21 +66,30 @@ def _tried(page: str, ckpt: Checkpoint, name: str, draw: int) -> list[Tried] | N
 
 def _show_all(page: str, ckpt: Checkpoint, name: str, tried: list[Tried]) -> None:
     state = st.session_state
-    order = sorted(range(len(tried)), key=lambda at: _badness(tried[at])) if state[f"{page}_worst"] else range(
-        len(tried))
+    order = list(range(len(tried)))
+    if state[f"{page}_worst"]:
+        order.sort(key=lambda at: _badness(tried[at]))
     rows = [tried[at] for at in order]
+    key = f"{page}_trial_{ckpt.id}_{state[f'{page}_draw']}_{state[f'{page}_worst']}"
     event = st.dataframe(_columns(ckpt, rows), hide_index=True, height=420, width="stretch", on_select="rerun",
-                         selection_mode="single-row", key=f"{page}_trial_{ckpt.id}_{state[f'{page}_draw']}_"
-                                                          f"{state[f'{page}_worst']}",
-                         column_config={name: st.column_config.NumberColumn(format=form) for name, form in (
-                             ("chrF", "%.1f"), ("nats", "%.3f"), ("probability", "%.3f"))})
+                         selection_mode="single-row", key=key, column_config={
+                             name: st.column_config.NumberColumn(format=form, width="small") for name, form in (
+                                 ("chrF", "%.1f"), ("nats", "%.3f"), ("probability", "%.3f"), ("references", "%d"))})
     st.caption(_said(ckpt, name, tried) + f" {origin(ckpt)}")
-    chosen = event["selection"]["rows"]
-    if not chosen:
-        st.caption("Click the box before a row for the whole of it and the way to its attention; click a heading to "
-                   "sort.")
-        return
-    _show_one(ckpt, rows[chosen[0]])
+    picked = event["selection"]["rows"]
+    if picked and state.get(f"{key}_picked") != picked:
+        state[f"{page}_row"] = order[picked[0]]
+    state[f"{key}_picked"] = picked
+    if state[f"{page}_row"] not in order:
+        state[f"{page}_row"] = order[0]
+    chosen = st.selectbox("Look closer at", order, key=f"{page}_row", format_func=lambda at: _brief(tried[at].text),
+                          help="Or click the box before a row above; a click on a heading sorts.")
+    _show_one(ckpt, tried[chosen])
+
+
+def _brief(text: str, longest: int = 80) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= longest else f"{text[:longest]}…"
 
 
 def _badness(one: Tried) -> float:
@@ -106,11 +119,13 @@ def _said(ckpt: Checkpoint, name: str, tried: list[Tried]) -> str:
     losses = [one.loss for one in tried if one.loss is not None]
     mean = f"{sum(losses) / len(losses):.3f}" if losses else "unknown"
     if ckpt.config.kinds == ("decoder",):
-        return f"Windows of running text, {of}. nats: the mean loss a token; the mean of all is {mean}."
+        return (f"Windows of running text, {of}. nats: the loss a token, −ln of the probability of what came; the "
+                f"mean of all is {mean}.")
     if ckpt.config.decoder_layers:
         scores = [one.chrf for one in tried]
-        return (f"Sentences, {of}. chrF: sacrebleu's for a sentence, with all its references, 0 to 100; the mean is "
-                f"{sum(scores) / len(scores):.1f}. nats: the loss a token of the first reference.")
+        return (f"Sentences, {of}. chrF: how many runs of letters it shares with the references (sacrebleu's for a "
+                f"sentence), 0 to 100; the mean is {sum(scores) / len(scores):.1f}. nats: the loss "
+                "a token of the first reference.")
     right = sum(one.output in one.references for one in tried)
     return f"Texts, {of}: {right} right. probability: that of the right class."
 
