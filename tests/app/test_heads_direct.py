@@ -93,10 +93,9 @@ def test_the_maps_say_what_a_heads_output_times_the_tokens_direction_is(open_dir
     scale = (x.var(unbiased=False) + norm.eps).sqrt()
     direction = model.output.weight[step.id] * norm.weight
     expected = (written - written.mean(-1, keepdim=True)) @ direction / scale
-    cells = drawn(at, "heads_effects_cross")["data"][1]
-    found = [float(text) for text, (layer, _) in zip(
-        [hover.split("<br>")[1].split()[0] for hover in cells["hovertext"]], cells["customdata"], strict=True)
-        if layer == 2]
+    (html,) = [element.value for element in at.get("html") if 'aria-label="direct effects"' in element.value]
+    cells = re.findall(r'data-kind="cross" data-layer="2" data-head="\d" [^>]*>([^<]+)<', html)
+    found = [float(value) for value in cells]
     assert found == pytest.approx(expected.tolist(), abs=1e-3)
 
 

@@ -1,4 +1,4 @@
-"""Bars in a table, a map of heads that can be clicked, and a matrix of tokens written by tokens read."""
+"""Bars in a table, and a matrix of tokens written by tokens read."""
 
 import re
 
@@ -7,10 +7,7 @@ import pytest
 
 from ui.figures import (
     bar_table,
-    describe_effects,
     describe_token_matrix,
-    effect_map,
-    picked_head,
     signed_number,
     token_matrix,
 )
@@ -57,34 +54,6 @@ def test_all_zeros_are_bars_of_no_length():
 @pytest.mark.parametrize(("value", "text"), [(1.005, "+1.00"), (-0.001, "0.00"), (-2.5, "−2.50")])
 def test_a_signed_number_has_its_sign_and_no_minus_before_zero(value, text):
     assert signed_number(value) == text
-
-
-def test_a_map_has_a_cell_for_each_head_and_outlines_the_one_chosen():
-    values = np.array([[0.5, -1.0, 0.0], [0.25, 0.0, 1.0]])
-    figure = effect_map(values, limit=1.0, chosen=(1, 2), unit="added", title="t", dark=False).to_dict()
-    scale, cells = figure["data"]
-    assert [tuple(place) for place in cells["customdata"]] == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
-    assert list(cells["text"][:2]) == ["+0.50", "−1.00"]
-    assert list(cells["marker"]["line"]["width"]) == [0, 0, 0, 0, 0, 4]
-    colours = list(cells["marker"]["color"])
-    assert colours[1] == "rgb(140, 28, 58)"
-    assert colours[5] == "rgb(3, 88, 138)"
-    assert colours[2] == colours[4]
-    assert (scale["marker"]["cmin"], scale["marker"]["cmax"]) == (-1, 1)
-    assert describe_effects(values, unit="added") == (
-        "2 layers by 3 heads, added. Most for: layer 1 · head 2 with +1.00; most against: layer 0 · head 1 with -1.00.")
-
-
-def test_many_heads_say_their_numbers_on_hover_alone():
-    figure = effect_map(np.zeros((12, 12)), limit=0.0, chosen=None, unit="added", title="t").to_dict()
-    assert not any(figure["data"][1]["text"])
-    assert figure["data"][1]["hovertext"][13] == "<b>layer 1 · head 1</b><br>+0 added"
-
-
-def test_a_click_says_which_head():
-    assert picked_head({"selection": {"points": [{"customdata": [1, 2]}]}}) == (1, 2)
-    assert picked_head({"selection": {"points": []}}) is None
-    assert picked_head(None) is None
 
 
 def test_a_matrix_of_tokens_keeps_equal_tokens_apart_and_plain():

@@ -1,5 +1,7 @@
 """Two checkpoints, or two training steps of one: their weights, their quality, and every head on the same sentence."""
 
+from functools import partial
+
 import numpy as np
 import streamlit as st
 
@@ -13,6 +15,7 @@ from ui.address import Field, choice, quiet, text
 from ui.checkpoints.card import quality, shape, task
 from ui.compare import overlap
 from ui.head_choice import head_controls, head_in_range, origin
+from ui.head_maps import show_head_maps
 from ui.heads.text import EXAMPLES, LONGEST
 from ui.held_out_corpus import readable, say_missing
 from ui.resources import Entry, along_the_way, entries, weight_changes
@@ -208,9 +211,9 @@ def _show_attention(page: str, one: Checkpoint, other: Checkpoint, *, dark: bool
         _show_side_by_side(page, read, (one, other), kind, layer, head, dark=dark)
         return
     a, b = (of.attentions[kind][:common, :heads] for of in read)
-    _show_tiles(page, a.numpy(), b.numpy(), queries, keys, (one, other), kind, layer, head, dark=dark)
     far = attention_distance(a, b, first.mask(kind)).numpy()
-    _show_distances(far, kind, layer, head)
+    _show_distances(page, far, kind, layer, head, source=f"A {one.id} · B {other.id}", dark=dark)
+    _show_tiles(page, a.numpy(), b.numpy(), queries, keys, (one, other), kind, layer, head, dark=dark)
     _show_side_by_side(page, read, (one, other), kind, layer, head, dark=dark)
     mask = first.mask(kind).numpy()
     figure = figures.difference_heatmap(
@@ -275,15 +278,22 @@ def _show_tiles(page: str, a: np.ndarray, b: np.ndarray, queries: list[str], key
                + (f" The text is long: shown are {note}." if note else ""))
 
 
-def _show_distances(far: np.ndarray, kind: str, layer: int, head: int) -> None:
-    """How far each head is from its counterpart, as a table."""
-    rows = [[str(at), *(("● " if (at, j) == (layer, head) else "") + f"{value:.3f}" for j, value in enumerate(row))]
-            for at, row in enumerate(far.tolist())]
-    with st.expander("How far apart each head is, in one number"):
-        st.html(figures.plain_table(["layer", *(f"head {j}" for j in range(far.shape[1]))], rows,
-                                    label=f"Distance of every {kind} head", numbers=set(range(1, far.shape[1] + 1))))
-        st.caption("Half the sum of the absolute differences of a query's weights, as a mean over queries: 0 where "
-                   "both look at the same tokens, 1 where they have none in common.")
+def _show_distances(page: str, far: np.ndarray, kind: str, layer: int, head: int, *, source: str, dark: bool) -> None:
+    """How far each head is from its counterpart, as a map to click."""
+    card = figures.amount_card("distance", kind, far, high=max(float(far.max()), 0.1), unit="0 to 1",
+                               title=f"How far apart each {kind} head is")
+    show_head_maps(f"{page}_distance", figures.head_maps(
+        [card], alt=figures.describe_head_maps([card], [far]), source=source, chosen=(kind, layer, head), dark=dark),
+        partial(_pick_head, page))
+    st.caption("Half the sum of the absolute differences of a query's weights, as a mean over queries: 0 where both "
+               "look at the same tokens, 1 where they have none in common. Click a head to look closer.")
+    with st.expander("Numbers"):
+        st.html(figures.heads_table({"distance": {kind: far}}, caption=source, label=f"Distance of every {kind} head"))
+
+
+def _pick_head(page: str, pick: dict) -> None:
+    for name in ("layer", "head"):
+        st.session_state[f"{page}_{name}"] = pick[name]
 
 
 def _show_side_by_side(page: str, read: tuple[Reading, Reading], both: tuple[Checkpoint, Checkpoint], kind: str,

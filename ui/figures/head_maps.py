@@ -40,10 +40,10 @@ def role_card(name: str, kind: str, trained: np.ndarray, untrained: np.ndarray, 
 
 
 def change_card(name: str, kind: str, change: np.ndarray, error: np.ndarray | None, *, title: str, unit: str,
-                limit: float, worse: str = "below") -> dict:
-    """What changes when each head (layers, H) is switched alone, on a diverging scale up to `limit` both ways, worse in
-    red. worse: "above" or "below" zero. Heads whose change is under two standard errors are faint, and those without a
-    value yet are waiting."""
+                limit: float, worse: str = "below", ends: tuple[str, str] = ("worse", "better")) -> dict:
+    """What each head (layers, H) changes, on a diverging scale up to `limit` both ways, worse in red. worse: "above" or
+    "below" zero. ends: what the two ends of the scale are called. Heads whose change is under two standard errors are
+    faint, and those without a value yet are waiting."""
     limit = max(limit, LEAST_CHANGE)
     hints, faint = [], []
     for layer, row in enumerate(change):
@@ -57,11 +57,19 @@ def change_card(name: str, kind: str, change: np.ndarray, error: np.ndarray | No
             said += f", standard error {spread:.2g}" if np.isfinite(spread) else ""
             hints[-1].append(said + (": not told apart from none" if unsure else ""))
             faint[-1].append(unsure)
-    ends = (limit, -limit) if worse == "above" else (-limit, limit)
-    drawn = _map("", change, *ends, hints, signed=True) | {"faint": faint}
+    low, high = (limit, -limit) if worse == "above" else (-limit, limit)
+    drawn = _map("", change, low, high, hints, signed=True) | {"faint": faint}
     return {"name": name, "kind": kind, "title": title, "unit": unit, "maps": [drawn], "scale": {
-        "low": f"worse {_signed(ends[0])}", "high": f"{_signed(ends[1])} better", "marks": [{"at": 0.5, "text": "0"}],
+        "low": f"{ends[0]} {_signed(low)}", "high": f"{_signed(high)} {ends[1]}", "marks": [{"at": 0.5, "text": "0"}],
         "diverging": True}}
+
+
+def amount_card(name: str, kind: str, amounts: np.ndarray, *, title: str, unit: str, high: float) -> dict:
+    """An amount of 0 and more for each head (layers, H), on a scale up to `high`."""
+    hints = [[_hint(kind, layer, head, amounts, unit) for head in range(amounts.shape[1])]
+             for layer in range(len(amounts))]
+    return {"name": name, "kind": kind, "title": title, "unit": unit, "maps": [_map("", amounts, 0, high, hints)],
+            "scale": {"low": "0", "high": _plain(high), "marks": [], "diverging": False}}
 
 
 def head_maps(cards: Sequence[dict], *, alt: str, source: str, chosen: tuple[str, int, int] | None = None,

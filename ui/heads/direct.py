@@ -11,6 +11,7 @@ from transformer.analysis.query import Query, last_query
 from ui import figures
 from ui.address import Field, optional
 from ui.head_choice import origin
+from ui.head_maps import show_head_maps
 from ui.heads.asked import Asked, kept
 
 CANDIDATES, STRONGEST = 10, 6
@@ -48,15 +49,13 @@ def show_direct(page: str, asked: Asked, *, dark: bool) -> None:
     chosen = _head_in_range(page, found)
     limit = max(float(values.abs().max()) for values in found.heads.values())
     unit = "added to the logit" if against is None else "added to the difference"
-    for place, (kind, values) in zip(st.columns(len(found.heads)), _in_order(found), strict=True):
-        chart = f"{page}_effects_{kind}_{'-'.join(map(str, chosen))}"
-        place.plotly_chart(
-            figures.effect_map(values.numpy(), limit=limit, unit=unit, source=origin(asked.ckpt), dark=dark,
-                               chosen=chosen[1:] if chosen[0] == kind else None,
-                               title=f"{kind.capitalize()} attention: what each head adds"),
-            key=chart, on_select=partial(_clicked, page, chart, kind), selection_mode="points",
-            config=figures.PLOTLY_CONFIG, alt=f"{kind.capitalize()}: "
-            + figures.describe_effects(values.numpy(), unit=unit))
+    effects = {kind: values.numpy() for kind, values in _in_order(found)}
+    cards = [figures.change_card("effect", kind, values, None, unit=unit, limit=limit, ends=("against", "for"),
+                                 title=f"{kind.capitalize()} attention: what each head adds")
+             for kind, values in effects.items()]
+    show_head_maps(f"{page}_effects", figures.head_maps(
+        cards, alt=figures.describe_head_maps(cards, list(effects.values())), source=origin(asked.ckpt), chosen=chosen,
+        columns=2, dark=dark), partial(_clicked, page))
     st.caption("Blue speaks for " + _names(asked, against) + ", red against. Click a head, or choose it below, to see "
                "where it looks.")
     left, right = st.columns(2, gap="large")
@@ -65,11 +64,8 @@ def show_direct(page: str, asked: Asked, *, dark: bool) -> None:
     with right:
         _show_parts(asked, found, dark=dark)
     with st.expander("Every head's number", key=f"{page}_effect_numbers"):
-        for kind, values in _in_order(found):
-            st.html(figures.number_table([f"head {head}" for head in range(values.shape[1])], [
-                (f"layer {layer}", [f"{value:.6g}" for value in row]) for layer, row in enumerate(values.tolist())],
-                label=f"direct effects, {kind}", caption=f"{kind.capitalize()} attention, {unit}. {origin(asked.ckpt)}",
-                marked={chosen[1:]} if chosen[0] == kind else ()))
+        st.html(figures.heads_table({"adds": effects}, caption=f"{unit}. {origin(asked.ckpt)}",
+                                    label="direct effects"))
 
 
 def _in_order(found: DirectEffect) -> list[tuple[str, Tensor]]:
@@ -125,10 +121,8 @@ def _head_in_range(page: str, found: DirectEffect) -> Part:
     return st.session_state[key]
 
 
-def _clicked(page: str, chart: str, kind: str) -> None:
-    picked = figures.picked_head(st.session_state.get(chart))
-    if picked is not None:
-        st.session_state[f"{page}_effect"] = (kind, *picked)
+def _clicked(page: str, pick: dict) -> None:
+    st.session_state[f"{page}_effect"] = (pick["kind"], pick["layer"], pick["head"])
 
 
 def _show_head(page: str, asked: Asked, found: DirectEffect, query: Query, *, dark: bool) -> None:
