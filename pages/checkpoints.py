@@ -12,7 +12,7 @@ from ui.checkpoints.weights import show_weights, weights_fields
 from ui.stepper import choose_entry, open_entry
 
 PAGE = "checkpoints"
-VIEWS = {"card": "Card", "tokenizer": "Tokenizer", "weights": "Weights", "test": "Test set", "compare": "Compare",
+VIEWS = {"card": "Card", "tokenizer": "Tokenizer", "weights": "Weights", "test": "Try it", "compare": "Compare",
          "add": "Add one"}
 HEAD = {"kind": quiet(Field(None)), "layer": quiet(whole(0, 0, 1_000)), "head": quiet(whole(0, 0, 1_000))}
 FIELDS = {"view": choice("card", list(VIEWS)), **tokenizer_fields(), **weights_fields(), **trial_fields(),

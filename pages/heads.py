@@ -4,6 +4,8 @@ import streamlit as st
 
 from ui.address import Field, arrive_at, choice, leave_at
 from ui.heads.predictions import prediction_fields, show_prediction
+from ui.heads.roles import roles_fields, show_roles
+from ui.heads.switch import show_switch, switch_fields
 from ui.heads.text import LONGEST
 from ui.stepper import choose_checkpoint
 
@@ -13,7 +15,7 @@ VIEWS = {"roles": "Roles", "switch": "Switch off", "lens": "Logit lens", "direct
 FIELDS = {
     "view": choice("roles", list(VIEWS)),
     "text": Field(None, lambda value: value[:LONGEST], lambda value: value or None, long=True),
-    **prediction_fields()}
+    **roles_fields(), **switch_fields(), **prediction_fields()}
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
@@ -24,6 +26,10 @@ with picker:
     ckpt = choose_checkpoint(PAGE, lambda about: True)
 view = st.segmented_control("What to ask of the heads", list(VIEWS), format_func=VIEWS.get, key=f"{PAGE}_view",
                             required=True, label_visibility="collapsed")
-if view in ("lens", "direct", "attribution"):
+if view == "roles":
+    show_roles(PAGE, ckpt, dark=dark)
+elif view == "switch":
+    show_switch(PAGE, ckpt, dark=dark)
+else:
     show_prediction(PAGE, ckpt, view, dark=dark)
 leave_at(PAGE, FIELDS, checkpoint=ckpt.id)

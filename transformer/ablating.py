@@ -54,16 +54,23 @@ def place(out: Path, id: str, *, what: str = "off", limit: int | None = 200, cor
     return out / id / f"{what}-{limit or 'all'}{f'-{Path(corpus).stem}' if corpus else ''}"
 
 
-def launch(ckpt: Path, out: Path, *, what: str = "off", limit: int | None = 200, corpus: str | None = None) -> Path:
+def launch(ckpt: Path, out: Path, *, what: str = "off", limit: int | None = 200, corpus: str | None = None,
+           owner: str | None = None, at_once: int | None = None) -> Path:
     """Have a process of its own switch the heads of a checkpoint folder, or go on where one was stopped -> its folder.
 
-    Nothing is started where that process is under way or has finished. Raises ValueError for another switch than off
-    or uniform, and as `describe` does.
+    Nothing is started where that process is under way or has finished. owner: whose it is, in the record of its start.
+    at_once: so many may be under way in `out`. Raises ValueError for another switch than off or uniform, over that
+    limit, and as `describe` does.
     """
     folder = place(out, describe(ckpt).id, what=_checked(what, limit), limit=limit, corpus=corpus)
-    with locked(folder.parent):
+    with locked(out):
         if alive(folder) or metrics.read_json(folder / "status.json").get("state") == "finished":
             return folder
+        busy = [one for one in under_way(out) if one != folder]
+        if at_once is not None and len(busy) >= at_once:
+            which = ", ".join(f"{one.parent.name}, {one.name}" for one in busy)
+            raise ValueError(f"{len(busy)} of these measurements under way here, at most {at_once}: {which}; wait "
+                             "until one has ended")
         folder.mkdir(parents=True, exist_ok=True)
         for name in (ASKED_TO_STOP, "status.json"):
             (folder / name).unlink(missing_ok=True)
@@ -71,8 +78,13 @@ def launch(ckpt: Path, out: Path, *, what: str = "off", limit: int | None = 200,
                    "--what", what, "--limit", str(limit or 0), "--json"]
         if corpus:
             command += ["--corpus", str(Path(corpus).resolve()) if is_own(corpus) else corpus]
-        metrics.write_json(folder / RECORD, {**spawn(folder, command), "time": time.time()})
+        metrics.write_json(folder / RECORD, {**spawn(folder, command), "owner": owner, "time": time.time()})
     return folder
+
+
+def under_way(out: Path) -> list[Path]:
+    """The folders of `out` that a process of this machine is filling."""
+    return [path.parent for path in sorted(out.glob(f"*/*/{RECORD}")) if alive(path.parent)]
 
 
 def run(ckpt: Checkpoint, out: Path, *, what: str = "off", limit: int | None = 200, corpus: str | None = None,

@@ -58,6 +58,11 @@ def looks(prefix: str = "") -> dict[str, Field]:
     return {f"{prefix}{name}": Field(None, lambda value: value[:100], partial(look_param, name)) for name in LOOK}
 
 
+def optional(field: Field) -> Field:
+    """The same without a value until somebody chooses one."""
+    return replace(field, default=None, write=lambda value: None if value is None else field.write(value))
+
+
 def quiet(field: Field) -> Field:
     """The same, and not in the address while it is as it is to begin with."""
     return replace(field, write=lambda value: None if value == field.default else field.write(value))

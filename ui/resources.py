@@ -1,7 +1,10 @@
 """Everything the app holds once for all its visitors: opened checkpoints and corpora. All caching is in this file."""
 
 import os
+import threading
 import time
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -158,3 +161,55 @@ def digit_runs() -> tuple[Learned, Learned]:
 def speakers() -> LabelledCorpus | None:
     """Who says which passage of Tiny Shakespeare, if that is on this machine."""
     return _corpus("speakers") if at_hand("speakers") else None
+
+
+class Shelf:
+    """Results that take seconds to make: each made once for all visitors, a few at a time, the ones used longest ago
+    gone."""
+
+    def __init__(self, most: int, *, at_once: int = 2):
+        self._kept, self._most, self._at_once = OrderedDict(), most, at_once
+        self._making, self._changed = set(), threading.Condition()
+
+    def find(self, key: tuple) -> object | None:
+        with self._changed:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
+
+    def make(self, key: tuple, make: Callable[[], object], waiting: Callable[[], None]) -> object:
+        """What is kept under a key, else what `make` makes. waiting is called now and then while this or others are
+        being made; it may raise, where the visitor has left."""
+        while True:
+            with self._changed:
+                if key in self._kept:
+                    self._kept.move_to_end(key)
+                    return self._kept[key]
+                if key not in self._making and len(self._making) < self._at_once:
+                    self._making.add(key)
+                    break
+                self._changed.wait(0.3)
+            waiting()
+        try:
+            found = make()
+            with self._changed:
+                self._kept[key] = found
+                while len(self._kept) > self._most:
+                    self._kept.popitem(last=False)
+            return found
+        finally:
+            with self._changed:
+                self._making.discard(key)
+                self._changed.notify_all()
+
+
+@st.cache_resource
+def measured_roles() -> Shelf:
+    """What was measured of heads, by checkpoint and sample."""
+    return Shelf(32)
+
+
+@st.cache_resource
+def measured_seconds() -> Shelf:
+    """How long one held-out sentence takes, by checkpoint and corpus."""
+    return Shelf(64)

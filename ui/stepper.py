@@ -91,10 +91,12 @@ def choose_entry(page: str, fits: Callable[[Description], bool], *, label: str =
         st.error("There is no checkpoint for this page. Copy one into the folder `checkpoints`, or train one with "
                  "`python -m transformer train --help`.")
         st.stop()
+    if wanted is not None and "@" not in wanted:  # somebody typed its name
+        wanted = st.session_state[key] = next((id for id in offered if id.partition("@")[0] == wanted), wanted)
     if wanted is not None and wanted not in offered:
-        first = next(iter(offered))
         called = wanted.partition("@")[0]
-        changed = any(id.partition("@")[0] == called for id in offered)
+        changed = [id for id in offered if id.partition("@")[0] == called]
+        first = [*changed, *offered][0]
         st.error(f"The checkpoint `{_code(wanted)}` is not here" + (
             ": there is one of that name with other weights, so the picture would be another one." if changed else
             ". Ask whoever sent the link for its folder."))

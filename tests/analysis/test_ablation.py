@@ -36,6 +36,8 @@ from transformer.reading import attend
 from transformer.search import translate
 from transformer.training import metrics
 from transformer.training.launch import alive, progress, stop
+from transformer.training.process import identify
+from transformer.training.turns import RECORD, record
 
 PAIRS = [("I am cold.", "He is tall."), ("Go on.", "We can go home, can we?"), ("Who is it?", "I see a dog."),
          ("We, we can go home.", "a cat.")]
@@ -243,6 +245,22 @@ def test_a_process_of_its_own_does_it_and_is_stopped(trained, tmp_path):
         assert time.monotonic() < end
         os.sched_yield()
     assert progress(other).state == "stopped"
+
+
+def test_it_says_whose_it_is_and_keeps_to_so_many_at_once(trained, tmp_path):
+    busy = tmp_path / "another@1" / "off-3"
+    busy.mkdir(parents=True)
+    metrics.write_json(busy / RECORD, identify(os.getpid()))
+    assert ablating.under_way(tmp_path) == [busy]
+    with pytest.raises(ValueError, match="1 of these measurements under way here, at most 1: another@1, off-3"):
+        ablating.launch(trained, tmp_path, limit=2, at_once=1)
+    folder = ablating.launch(trained, tmp_path, limit=2, at_once=2, owner="me")
+    assert record(folder)["owner"] == "me" and set(ablating.under_way(tmp_path)) == {busy, folder}
+    assert stop(folder)
+    end = time.monotonic() + 120
+    while alive(folder):
+        assert time.monotonic() < end
+        os.sched_yield()
 
 
 def test_the_commands_give_json(trained, tmp_path):

@@ -128,7 +128,7 @@ def corpus(monkeypatch) -> PairCorpus:
     found = PairCorpus("eng-fra", "0" * 64, "made up", "nobody", {**SENTENCES, "test": {
         "I am cold.": ["J'ai froid."], "Go on.": ["Continue.", "Poursuis !"], "I like red wine.": ["Zut."]}})
     monkeypatch.setattr("transformer.held_out.corpus", lambda name: found)
-    monkeypatch.setattr("ui.checkpoints.trial.at_hand", lambda name: True)
+    monkeypatch.setattr("ui.held_out_corpus.at_hand", lambda name: True)
     return found
 
 
@@ -151,17 +151,18 @@ def test_sentences_are_tried_and_the_worst_comes_first(visit, shipped, corpus):
 
 
 def test_without_the_corpus_a_download_is_offered_and_none_is_begun(visit, monkeypatch):
-    monkeypatch.setattr("ui.checkpoints.trial.at_hand", lambda name: False)
+    monkeypatch.setattr("ui.held_out_corpus.at_hand", lambda name: False)
     at = visit(PAGE, view="test")
-    assert at.button(key=f"{PAGE}_download").label.replace("\\", "") == "Download eng-fra"
+    assert at.button(key=f"{PAGE}_download").label == "Download eng-fra"
     assert not at.dataframe
 
 
-def test_a_checkpoint_without_a_corpus_says_so(visit, home, writer, tiny_tokenizer):
-    save(home / "uploads" / "mine", writer.model, tokenizer=tiny_tokenizer)
+def test_a_checkpoint_without_a_corpus_is_tried_on_one_of_its_kind_and_says_so(visit, home, translator, tiny_tokenizer,
+                                                                              corpus):
+    save(home / "uploads" / "mine", translator.model, tokenizer=tiny_tokenizer)
     at = visit(PAGE, view="test", checkpoint=describe(home / "uploads" / "mine").id)
-    assert "does not say what it was trained on" in at.selectbox(key=f"{PAGE}_corpus").label
-    assert not at.dataframe and not at.error
+    assert any("does not say what it was trained on" in caption.value for caption in at.caption)
+    assert set(at.dataframe[0].value["source"]) == set(corpus.splits["test"])
 
 
 def test_an_upload_cannot_have_a_file_of_the_server_read(visit, home, writer, tiny_tokenizer, tmp_path, monkeypatch):
@@ -182,8 +183,8 @@ def test_a_model_is_compared_with_itself_untrained(visit, shipped):
     at = visit(PAGE, view="compare", checkpoint=ckpt.id, kind="decoder", layer="1", head="2")
     assert "write, untrained" in table(at, "The two")
     changes = {row["tensor"]: row["relative change"] for _, row in at.dataframe[0].value.iterrows()}
-    a, b = ckpt.model.decoder.layers[0].attention.q_proj.weight, untrained(ckpt.config).decoder.layers[
-        0].attention.q_proj.weight
+    began = untrained(ckpt.config, seed=ckpt.description.train.seed)
+    a, b = (model.decoder.layers[0].attention.q_proj.weight for model in (ckpt.model, began))
     assert changes["decoder.layers.0.attention.q_proj.weight"] == pytest.approx(float((b - a).norm() / a.norm()),
                                                                                rel=1e-5)
     distances = table(at, "Distance of every decoder head")
@@ -197,11 +198,11 @@ def test_a_model_is_compared_with_itself_untrained(visit, shipped):
 def test_two_training_steps_are_compared(visit):
     late, early = (describe(folder) for folder in (ROOT / "checkpoints" / "translate",
                                                    snapshots(ROOT / "checkpoints" / "translate")[0]))
-    at = visit(PAGE, view="compare", against="step", other=early.id)
+    at = visit(PAGE, view="compare", against="other", other=early.id)
     assert late.id in table(at, "The two") and early.id in table(at, "The two")
     assert at.query_params["other"] == early.id
     assert not at.error
-    again = visit(PAGE, view="compare", against="step", other=late.id)
+    again = visit(PAGE, view="compare", against="other", other=late.id)
     assert any("Both are the same" in info.value for info in again.info)
 
 
@@ -223,7 +224,7 @@ def test_any_text_to_compare_on_is_answered(visit, text):
 def test_tokenizers_that_differ_leave_no_difference_cell_by_cell(visit, home, tiny_tokenizer, writer, shipped):
     folder = home / "uploads" / "mine"
     save(folder, writer.model, tokenizer=tiny_tokenizer)
-    at = visit(PAGE, view="compare", checkpoint=shipped("write").id, against="step", other=describe(folder).id,
+    at = visit(PAGE, view="compare", checkpoint=shipped("write").id, against="other", other=describe(folder).id,
                text="go on a bit")
     assert not at.error
     assert "is only in" in "".join(text.value for text in at.text)

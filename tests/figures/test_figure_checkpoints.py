@@ -23,12 +23,11 @@ def test_a_spectrum_puts_one_head_in_front_of_the_others():
 
 def test_a_named_matrix_shows_each_number_and_leaves_out_what_is_not_there():
     values = np.array([[0.5, np.nan], [1.25, 0.0]])
-    figure = figures.named_matrix(values, ["<i>one", "two"], ["W_q", "W_k"], quantity="change", title="t", dark=True)
-    assert list(figure.data[1].text) == ["0.50", "1.25", "0.00"]
-    assert figure.data[0].zmax == 1.25 and figure.layout.yaxis.ticktext[0] == "&#60;i&#62;one"
-    assert figures.describe_named(values, ["one", "two"], ["W_q", "W_k"], quantity="change").endswith(
-        "to 1.25, two, W_q.")
-    assert "none is known" in figures.describe_named(values * np.nan, ["one", "two"], ["a", "b"], quantity="change")
+    html = figures.named_matrix(values, ["<i>one", "two"], ["W_q", "W_k"], label="change", caption="a@1", dark=True)
+    assert [cell.split("<")[0] for cell in html.split('">')[1:] if cell[:1].isdigit()] == ["0.50", "1.25", "0.00"]
+    assert "<td></td>" in html and "&lt;i&gt;one" in html and "<i>" not in html
+    dark, bright = (figures.named_matrix(np.ones((1, 1)), ["a"], ["b"], label="x", dark=on) for on in (True, False))
+    assert dark != bright
 
 
 def test_difference_tiles_lay_every_head_side_by_side():

@@ -32,9 +32,12 @@ def attention_distance(one: Tensor, other: Tensor, mask: Tensor) -> Tensor:
     return ((one - other).abs().sum(-1) / 2)[..., free].mean(-1)
 
 
-def untrained_twin(ckpt: Checkpoint, *, seed: int = 0) -> Checkpoint:
-    """The same architecture and tokenizer with the random weights that a training would start from."""
-    model = Transformer(ckpt.config, generator=torch.Generator().manual_seed(seed)).eval().requires_grad_(False)
+def untrained_twin(ckpt: Checkpoint) -> Checkpoint:
+    """The same architecture and tokenizer with the very weights that its training began with; of a model that was not
+    trained here, with random weights of its kind, of seed 0."""
+    train = ckpt.description.train
+    generator = torch.Generator().manual_seed(train.seed if train else 0)
+    model = Transformer(ckpt.config, generator=generator).eval().requires_grad_(False)
     about = replace(ckpt.description, id=f"{ckpt.id.partition('@')[0]}, untrained", meta={"step": 0})
     return replace(ckpt, description=about, model=model.to(ckpt.device))
 

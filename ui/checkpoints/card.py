@@ -11,7 +11,7 @@ import orjson
 import streamlit as st
 
 from transformer.analysis.weights import kept_tensors, parameters_by_block
-from transformer.checkpoint import Description
+from transformer.checkpoint import SNAPSHOTS, Description
 from transformer.config import ModelConfig
 from ui import figures
 from ui.before import duration
@@ -37,7 +37,10 @@ def shape(config: ModelConfig) -> str:
 
 
 def quality(about: Description) -> str:
-    """How good a checkpoint says it is, in the measure of its task; empty where it does not say."""
+    """How good a checkpoint says it is, in the measure of its task; empty where it does not say, and of a step along
+    the way, whose last measurement was of an earlier one."""
+    if about.folder.parent.name == SNAPSHOTS:
+        return ""
     measured = about.meta.get("metrics")
     measured = measured if isinstance(measured, dict) else {}
     for name, text in (("bleu", "BLEU {:.2f}"), ("accuracy", "{:.1%} right"), ("loss", "{:.4f} nats")):
@@ -170,7 +173,10 @@ def _show_curve(page: str, about: Description, *, dark: bool) -> None:
     show_curves(f"{page}_{about.id}", [about.folder], dark=dark, unit=unit,
                 reference=REFERENCES.get(about.train.corpus) if about.train else None)
     if (about.folder / "attention").is_dir():
-        st.caption("What its heads did at steps along the way is on the page Train, under Watch.")
+        run = f"checkpoints/{about.folder.name}" if about.folder.parent == ROOT / "checkpoints" else None
+        if run:
+            st.page_link("pages/train.py", label="What its heads did along the way", icon=":material/timeline:",
+                         query_params={"view": "watch", "run": run})
 
 
 def _show_readme(folder: Path) -> None:

@@ -14,10 +14,11 @@ from ui.checkpoints.card import quality, shape, task
 from ui.compare import overlap
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.heads.text import EXAMPLES, LONGEST
-from ui.resources import Entry, corpus_of, weight_changes
+from ui.held_out_corpus import readable, say_missing
+from ui.resources import Entry, along_the_way, entries, weight_changes
 from ui.stepper import choose_entry, open_entry
 
-AGAINST = {"step": "Another, or a step", "untrained": "Itself untrained"}
+AGAINST = {"untrained": "Itself untrained", "other": "Another"}
 MOST_CELLS = 20_000  # of all heads in one picture
 SENTENCES = 200
 PARTS = {"attention.q_proj": "W_q", "attention.k_proj": "W_k", "attention.v_proj": "W_v", "attention.out_proj": "W_o",
@@ -34,30 +35,43 @@ def compare_fields() -> dict[str, Field]:
 def show_compare(page: str, entry: Entry, *, dark: bool) -> None:
     """The other one chosen, and what differs."""
     one = open_entry(entry)
+    st.caption("Two checkpoints side by side: how far their weights are apart, which is better on the same sentences, "
+               "and where each head looks.")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         against = st.segmented_control("Compare with", list(AGAINST), format_func=AGAINST.get, key=f"{page}_against",
                                        required=True)
         other = _untrained(page, one) if against == "untrained" else _other(page, entry)
-    if other is None:
-        st.info("There is no other checkpoint that does the same task. Train one, keep one of a run, or upload one; "
-                "a run's steps along the way are offered here too.")
-        return
     if other.id == one.id:
         st.info("Both are the same checkpoint, so nothing differs. Choose another one, or another step.")
         return
     st.html(figures.plain_table(["", "checkpoint", "task", "size", "step", "quality, as it says"], [
         [name, ckpt.id, task(ckpt.config), shape(ckpt.config), f"{ckpt.meta.get('step') or 0:,}",
          quality(ckpt.description)] for name, ckpt in (("A", one), ("B", other))], label="The two", numbers={4}))
-    _show_weights(page, one, other, dark=dark)
+    if against == "untrained":
+        st.caption("B is what A's training began with: the same random weights, made again from its seed."
+                   if one.description.train else "A was not trained here, so that nobody knows what it began with: B "
+                   "has other random weights of the same kind.")
+    if against == "other" or one.description.train:
+        _show_weights(page, one, other, dark=dark)
     _show_quality(page, one, other)
     _show_attention(page, one, other, dark=dark)
 
 
-def _other(page: str, entry: Entry) -> Checkpoint | None:
-    """The checkpoint that is chosen for B, of the same task; the nearest step of the same one to begin with."""
-    found = choose_entry(page, lambda about: about.config.kinds == entry.about.config.kinds, label="B", name="other",
-                         steps=True)
-    return open_entry(found)
+def _other(page: str, entry: Entry) -> Checkpoint:
+    """The checkpoint that is chosen for B, of the same task; to begin with, an earlier step of the same model, or
+    another one of the same shape."""
+    if st.session_state.get(f"{page}_other") is None:
+        st.session_state[f"{page}_other"] = _nearest(entry)
+    return open_entry(choose_entry(page, lambda about: about.config.kinds == entry.about.config.kinds, label="B",
+                                   name="other", steps=True))
+
+
+def _nearest(entry: Entry) -> str | None:
+    steps = [one.about for one in along_the_way() if one.about.config.kinds == entry.about.config.kinds]
+    own = [about for about in steps if entry.folder in about.folder.parents]
+    every = [one.about for one in entries() if one.about]
+    alike = [about for about in [*steps, *every] if about.config == entry.about.config and about.id != entry.about.id]
+    return next((about.id for about in [*own, *alike]), None)
 
 
 def _untrained(page: str, one: Checkpoint) -> Checkpoint:
@@ -79,11 +93,8 @@ def _show_weights(page: str, one: Checkpoint, other: Checkpoint, *, dark: bool) 
     else:
         values, rows, columns = _by_part({change.name: change.relative for change in changes})
         if values.size:
-            st.plotly_chart(figures.named_matrix(values, rows, columns, quantity="relative change", least_high=0.1,
-                                                 title="Relative change of each matrix",
-                                                 source=f"A {origin(one)} · B {origin(other)}", dark=dark),
-                            key=f"{page}_change", config=figures.PLOTLY_CONFIG,
-                            alt=figures.describe_named(values, rows, columns, quantity="relative change"))
+            st.html(figures.named_matrix(values, rows, columns, least_high=0.1, label="Relative change of each matrix",
+                                         caption=f"A {origin(one)} · B {origin(other)}", dark=dark))
         with st.expander(f"All {len(changes)} tensors", key=f"{page}_changes"):
             st.dataframe({"tensor": [change.name for change in changes],
                           "relative change": [change.relative for change in changes],
@@ -116,10 +127,12 @@ def _by_part(found: dict[str, float]) -> tuple[np.ndarray, list[str], list[str]]
 
 def _show_quality(page: str, one: Checkpoint, other: Checkpoint) -> None:
     st.subheader("Quality", anchor=False)
-    name = corpus_of(one.description)
-    if name is None or one.config.head:
-        st.info("A does not say which corpus it was trained on, so there are no held-out sentences to measure both on."
-                if name is None else "An encoder without classes is right about nothing.")
+    names = readable(one)
+    if one.config.head:
+        st.info("An encoder without classes writes and decides nothing that could be measured.")
+        return
+    if not names:
+        say_missing(f"{page}_quality", one)
         return
     state, key = st.session_state, (one.id, other.id)
     known = state.get(f"{page}_quality")
@@ -130,7 +143,7 @@ def _show_quality(page: str, one: Checkpoint, other: Checkpoint) -> None:
             return
         bar = st.progress(0.0, "Measuring both…")
         try:
-            found = compare_quality(one, other, *_both(one, other, name), watch=lambda done, of: bar.progress(
+            found = compare_quality(one, other, *_both(one, other, names[0]), watch=lambda done, of: bar.progress(
                 min(1.0, done / of)))
         except ValueError as error:
             st.error(figures.markdown_text(str(error)))
@@ -152,9 +165,10 @@ def _both(one: Checkpoint, other: Checkpoint, corpus: str) -> tuple[list, list]:
 
 
 def _show_measured(found: QualityChange) -> None:
-    rows = [["loss, nats a label", f"{found.one.loss:.4f}", f"{found.other.loss:.4f}",
-             "other pieces" if found.change is None else f"{found.change:+.4f}" + (
-                 f" ± {found.error:.4f}" if found.error is not None else "")]]
+    unit = "token" if found.one.right is None else "text"
+    change = "other pieces" if found.change is None else f"{found.change:+.4f}"
+    error = "" if found.error is None else f" ± {found.error:.4f}"
+    rows = [[f"loss, nats a {unit}", f"{found.one.loss:.4f}", f"{found.other.loss:.4f}", change + error]]
     if found.one.bleu is not None:
         same = sum(a == b for a, b in zip(found.one.outputs, found.other.outputs, strict=True))
         rows += [["BLEU, greedy, first reference", f"{found.one.bleu:.2f}", f"{found.other.bleu:.2f}",
@@ -165,7 +179,9 @@ def _show_measured(found: QualityChange) -> None:
                      f"{found.other.right.mean() - found.one.right.mean():+.1%}"])
     st.html(figures.plain_table([f"on {found.n} held-out texts", "A", "B", "B minus A"], rows, label="Quality",
                                 numbers={1, 2, 3}))
-    st.caption("The same texts for both. ±: the standard error of the change over texts.")
+    st.caption("The same texts for both, fewer than a card's figure is measured on, so the two differ. Nats: −ln of "
+               "the probability of what is right, so smaller is better. ±: the standard error of the change over texts."
+               + (" On so few sentences BLEU moves by a point or two by chance." if found.one.bleu is not None else ""))
 
 
 # every head on the same sentence

@@ -9,6 +9,7 @@ from ui.address import Field, quiet, text, whole
 from ui.head_choice import origin
 
 MOST_FOUND, LONGEST, NEIGHBOURS = 60, 200, 12
+EXAMPLES = ["red", "he", "e", "17"]
 
 
 def tokenizer_fields() -> dict[str, Field]:
@@ -24,12 +25,14 @@ def show_tokenizer(page: str, ckpt: Checkpoint) -> None:
         side = st.segmented_control("Which of the two", list(sides), key=f"{page}_side", required=True)
     tokenizer, table = sides[side]
     drops = " It drops case and punctuation first." if getattr(tokenizer, "standardise", False) else ""
-    st.caption(f"{tokenizer.vocab_size:,} pieces, kind: {tokenizer.kind}.{drops} ▁ or Ġ at the start of a piece "
-               "stands for a space.")
+    st.caption(f"A model reads numbers: its tokenizer cuts a text into pieces, each with an id. This one has "
+               f"{tokenizer.vocab_size:,} pieces, kind: {tokenizer.kind}.{drops} ␣ is a space.")
     left, right = st.columns([2, 3], gap="large")
     with left:
         wanted = st.text_input("Search a piece, or an id", key=f"{page}_search", max_chars=LONGEST,
                                placeholder="for example: the, ▁la, 17")
+        st.pills("Examples", EXAMPLES, key=f"{page}_piece_example", on_change=_use_example, args=[page],
+                 label_visibility="collapsed")
         found = _find(page, tokenizer, wanted)
     with right:
         if found is None:
@@ -49,6 +52,12 @@ def _sides(ckpt: Checkpoint) -> dict[str, tuple]:
     return found
 
 
+def _use_example(page: str) -> None:
+    state = st.session_state
+    if state[f"{page}_piece_example"]:
+        state[f"{page}_search"], state[f"{page}_piece_example"] = state[f"{page}_piece_example"], None
+
+
 def _find(page: str, tokenizer, wanted: str) -> int | None:
     """The pieces that a search finds, to choose one of -> its id; None where nothing is found or asked."""
     state = st.session_state
@@ -57,7 +66,9 @@ def _find(page: str, tokenizer, wanted: str) -> int | None:
         return chosen if 0 <= chosen < tokenizer.vocab_size else None
     ids = matches(tokenizer, wanted)
     if not ids:
-        st.info(f"No piece has {figures.markdown_text(repr(wanted))} in it. It becomes:")
+        number = wanted.strip().isascii() and wanted.strip().isdigit()
+        st.info(f"No piece has {figures.markdown_text(repr(wanted))} in it"
+                + (f", and ids go from 0 to {tokenizer.vocab_size - 1:,}. It becomes:" if number else ". It becomes:"))
         _show_pieces(tokenizer, wanted)
         state[f"{page}_piece"] = -1
         return None
@@ -89,8 +100,10 @@ def _show_pieces(tokenizer, text: str) -> None:
     except ValueError as error:
         st.caption(figures.markdown_text(str(error)))
         return
-    st.html(figures.token_chips([piece.text for piece in pieces], label="pieces",
-                                unknown=[at for at, piece in enumerate(pieces) if piece.unknown]))
+    unknown = [at for at, piece in enumerate(pieces) if piece.unknown]
+    st.html(figures.token_chips([piece.text for piece in pieces], label="pieces", unknown=unknown))
+    if unknown:
+        st.caption("Dashed: not in the vocabulary. The model sees only that something stands there.")
     st.caption("ids: " + " ".join(str(piece.id) for piece in pieces[:100]) + (" …" if len(pieces) > 100 else ""))
 
 

@@ -1,27 +1,23 @@
 """A checkpoint tried on fifty sentences of its test set, each beside what would have been right."""
 
-from pathlib import Path
-
 import streamlit as st
 
 from transformer.analysis.trial import Tried, try_sentences
 from transformer.checkpoint import Checkpoint
-from transformer.data.corpora import at_hand, corpus
-from transformer.data.own import is_own
 from transformer.held_out import held_out
 from ui import figures
 from ui.address import Field, quiet, switch, whole
 from ui.head_choice import origin
+from ui.held_out_corpus import corpus_name, readable, say_missing, split_of
 from ui.resources import corpus_of
 
 COUNT, LAST_DRAW = 50, 9_999
-OTHERS = {("encoder", "decoder", "cross"): "eng-fra", ("decoder",): "tiny-shakespeare"}  # where it does not say which
-SPLITS = {("decoder",): "validation"}  # the other kinds have a test split
 
 
 def trial_fields() -> dict[str, Field]:
     """What of this view is in the address."""
-    return {"draw": quiet(whole(0, 0, LAST_DRAW)), "worst": quiet(switch(False))}
+    return {"draw": quiet(whole(0, 0, LAST_DRAW)), "worst": quiet(switch(False)),
+            "row": quiet(whole(0, 0, COUNT - 1))}
 
 
 def show_trial(page: str, ckpt: Checkpoint) -> None:
@@ -29,36 +25,24 @@ def show_trial(page: str, ckpt: Checkpoint) -> None:
     if ckpt.config.head:
         st.info("This encoder has no classes and writes nothing, so there is nothing to be right or wrong about.")
         return
-    name = corpus_of(ckpt.description) or _choose_corpus(page, ckpt)
-    if name is None:
+    names = readable(ckpt)
+    if not names:
+        say_missing(page, ckpt)
         return
-    if not at_hand(name):
-        _offer_download(page, name)
-        return
+    name = names[0]
+    if corpus_of(ckpt.description) is None:
+        st.caption(f"This checkpoint does not say what it was trained on. It is tried on {name}, which it may have "
+                   "seen, and which may be in other languages than its own.")
     state = st.session_state
+    st.caption("What it makes of fifty texts that it was not trained on, beside what would have been right.")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.number_input("Draw", 0, LAST_DRAW, step=1, key=f"{page}_draw", width=160,
+        st.number_input("Which fifty", 0, LAST_DRAW, step=1, key=f"{page}_draw", width=160,
                         help="Another number draws another fifty; the same one the same fifty.")
         st.toggle("Worst first", key=f"{page}_worst")
     tried = _tried(page, ckpt, name, state[f"{page}_draw"])
     if tried is None:
         return
     _show_all(page, ckpt, name, tried)
-
-
-def _choose_corpus(page: str, ckpt: Checkpoint) -> str | None:
-    """A corpus for a checkpoint that does not say what it was trained on, of the kind that it reads."""
-    known = OTHERS.get(ckpt.config.kinds)
-    if known is None:
-        st.info("This checkpoint does not say what it was trained on, so there is no test set to try it on. Open it in "
-                "Classify, which takes your own text.")
-        return None
-    chosen = st.selectbox("This checkpoint does not say what it was trained on. Try it on", [None, known],
-                          format_func=lambda name: name or "choose a corpus", key=f"{page}_corpus")
-    if chosen:
-        st.caption(f"What it was trained on is not known, so it may have seen these texts, or another language than "
-                   f"those of {known}.")
-    return chosen
 
 
 def _tried(page: str, ckpt: Checkpoint, name: str, draw: int) -> list[Tried] | None:
@@ -80,38 +64,32 @@ def _tried(page: str, ckpt: Checkpoint, name: str, draw: int) -> list[Tried] | N
     return found
 
 
-def _offer_download(page: str, name: str) -> None:
-    if is_own(name):
-        st.info(figures.markdown_text(f"It was trained on {Path(name).name}, which is not on this machine. Put the "
-                                      "file back where it was to try the checkpoint on it."))
-        return
-    st.info(f"Its test set is part of {figures.markdown_text(name)}, which is not on this machine.")
-    if st.button(f"Download {figures.markdown_text(name)}", key=f"{page}_download"):
-        try:
-            with st.spinner("Downloading…"):
-                corpus(name)
-            st.rerun()
-        except ValueError as error:
-            st.error(figures.markdown_text(str(error)))
-
-
 def _show_all(page: str, ckpt: Checkpoint, name: str, tried: list[Tried]) -> None:
     state = st.session_state
-    order = sorted(range(len(tried)), key=lambda at: _badness(tried[at])) if state[f"{page}_worst"] else range(
-        len(tried))
+    order = list(range(len(tried)))
+    if state[f"{page}_worst"]:
+        order.sort(key=lambda at: _badness(tried[at]))
     rows = [tried[at] for at in order]
+    key = f"{page}_trial_{ckpt.id}_{state[f'{page}_draw']}_{state[f'{page}_worst']}"
     event = st.dataframe(_columns(ckpt, rows), hide_index=True, height=420, width="stretch", on_select="rerun",
-                         selection_mode="single-row", key=f"{page}_trial_{ckpt.id}_{state[f'{page}_draw']}_"
-                                                          f"{state[f'{page}_worst']}",
-                         column_config={name: st.column_config.NumberColumn(format=form) for name, form in (
-                             ("chrF", "%.1f"), ("nats", "%.3f"), ("probability", "%.3f"))})
+                         selection_mode="single-row", key=key, column_config={
+                             name: st.column_config.NumberColumn(format=form, width="small") for name, form in (
+                                 ("chrF", "%.1f"), ("nats", "%.3f"), ("probability", "%.3f"), ("references", "%d"))})
     st.caption(_said(ckpt, name, tried) + f" {origin(ckpt)}")
-    chosen = event["selection"]["rows"]
-    if not chosen:
-        st.caption("Click the box before a row for the whole of it and the way to its attention; click a heading to "
-                   "sort.")
-        return
-    _show_one(ckpt, rows[chosen[0]])
+    picked = event["selection"]["rows"]
+    if picked and state.get(f"{key}_picked") != picked:
+        state[f"{page}_row"] = order[picked[0]]
+    state[f"{key}_picked"] = picked
+    if state[f"{page}_row"] not in order:
+        state[f"{page}_row"] = order[0]
+    chosen = st.selectbox("Look closer at", order, key=f"{page}_row", format_func=lambda at: _brief(tried[at].text),
+                          help="Or click the box before a row above; a click on a heading sorts.")
+    _show_one(ckpt, tried[chosen])
+
+
+def _brief(text: str, longest: int = 80) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= longest else f"{text[:longest]}…"
 
 
 def _badness(one: Tried) -> float:
@@ -135,16 +113,19 @@ def _columns(ckpt: Checkpoint, rows: list[Tried]) -> dict[str, list]:
 
 
 def _said(ckpt: Checkpoint, name: str, tried: list[Tried]) -> str:
-    split = SPLITS.get(ckpt.config.kinds, "test")
-    of = f"{len(tried)} drawn from the {split} split of {Path(name).name}"
+    split = split_of(ckpt, name)
+    of = f"{len(tried)} drawn from the {split} split of {corpus_name(name)}" + (
+        ", by which its best weights were chosen" if split == "validation" else "")
     losses = [one.loss for one in tried if one.loss is not None]
     mean = f"{sum(losses) / len(losses):.3f}" if losses else "unknown"
     if ckpt.config.kinds == ("decoder",):
-        return f"Windows of running text, {of}. nats: the mean loss a token; the mean of all is {mean}."
+        return (f"Windows of running text, {of}. nats: the loss a token, −ln of the probability of what came; the "
+                f"mean of all is {mean}.")
     if ckpt.config.decoder_layers:
         scores = [one.chrf for one in tried]
-        return (f"Sentences, {of}. chrF: sacrebleu's for a sentence, with all its references, 0 to 100; the mean is "
-                f"{sum(scores) / len(scores):.1f}. nats: the loss a token of the first reference.")
+        return (f"Sentences, {of}. chrF: how many runs of letters it shares with the references (sacrebleu's for a "
+                f"sentence), 0 to 100; the mean is {sum(scores) / len(scores):.1f}. nats: the loss "
+                "a token of the first reference.")
     right = sum(one.output in one.references for one in tried)
     return f"Texts, {of}: {right} right. probability: that of the right class."
 

@@ -6,7 +6,7 @@ import streamlit as st
 from transformer.analysis.weights import Kept, histogram, kept_tensors
 from transformer.checkpoint import Checkpoint
 from ui import figures
-from ui.address import Field
+from ui.address import Field, quiet, switch
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.resources import circuits, summaries
 
@@ -16,14 +16,15 @@ MOST_LINES = 16   # heads in one picture of singular values
 
 def weights_fields() -> dict[str, Field]:
     """What of this view is in the address."""
-    return {"tensor": Field(None, lambda value: value[:200], lambda value: value or None)}
+    return {"tensor": Field(None, lambda value: value[:200], lambda value: value or None),
+            "picture": quiet(switch(False))}
 
 
 def show_weights(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     """The table, the tensor chosen in it, and the circuits of the heads."""
     kept = kept_tensors(ckpt.description)
     found = summaries(ckpt.description.folder, ckpt.id)
-    st.markdown(f"**{len(kept)} tensors, {sum(tensor.count for tensor in kept):,} numbers**")
+    st.caption(f"All that training has learned: {len(kept)} tensors, {sum(tensor.count for tensor in kept):,} numbers.")
     chosen = _table(page, kept, found)
     _show_tensor(page, ckpt, chosen, dark=dark)
     st.subheader("What a head's matrices can do", anchor=False)
@@ -42,8 +43,9 @@ def _table(page: str, kept: list[Kept], found: dict) -> Kept:
     columns["also used as"] = [", ".join(tensor.shared) for tensor in kept]
     event = st.dataframe(columns, hide_index=True, height=300, key=f"{page}_tensors", on_select="rerun",
                          selection_mode="single-row", width="stretch",
-                         column_config={name: st.column_config.NumberColumn(format="%.4g")
-                                        for name in ("mean", "spread", "norm", "least", "most")})
+                         column_config={"elements": st.column_config.NumberColumn(format="localized"), **{
+                             name: st.column_config.NumberColumn(format="%.4g")
+                             for name in ("mean", "spread", "norm", "least", "most")}})
     rows = event["selection"]["rows"]
     if rows and rows != state.get(f"{page}_tensor_row"):
         state[f"{page}_tensor"] = names[rows[0]]
@@ -108,15 +110,16 @@ def _show_circuits(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
             st.vega_lite_chart(figure, key=f"{page}_{name}", alt=figures.describe_lines(
                 {f"head {head}": values[layer, head]}, across="number", up="singular value"))
             st.html(figures.plain_table(
-                ["head", "largest", "sum of squares' root", "effective rank"],
-                [[("● " if at == head else "") + str(at), f"{row[0]:.4g}", f"{np.sqrt((row ** 2).sum()):.4g}",
+                ["head", "largest", "norm", "effective rank"],
+                [[("● " if at == head else "") + str(at), f"{row[0]:.3f}", f"{np.sqrt((row ** 2).sum()):.3f}",
                   f"{effective_rank(row):.1f} of {len(row)}"] for at, row in enumerate(values[layer])],
                 label=title, numbers={1, 2, 3}))
     st.caption("Each product is a d_model × d_model matrix of rank d_head at most (Elhage et al. 2021, QK and OV "
                "circuits): the left one says which pairs of rows score high, the right one what is written where the "
                "head looks. A steep fall means that the head cares about few directions. Left out are biases, the "
                "scale 1/√d_head, the norms before, and rotary turns; so sizes cannot be held against another model's. "
-               "Effective rank: the exponential of the entropy of the values' shares (Roy and Vetterli 2007).")
+               "Norm: the root of the sum of their squares. Effective rank: how many directions matter, the "
+               "exponential of the entropy of the values' shares (Roy and Vetterli 2007).")
 
 
 def effective_rank(values: np.ndarray) -> float:

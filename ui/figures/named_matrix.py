@@ -1,51 +1,43 @@
-"""A small matrix whose rows and columns have names, each cell with its number."""
+"""A small matrix whose rows and columns have names, each cell with its number, as an HTML table."""
 from collections.abc import Sequence
+from html import escape
 
 import numpy as np
-import plotly.graph_objects as go
 
-from ui.figures.frame import NOTE, TEXT, axis, framed
-from ui.figures.labels import plotly_text
-from ui.figures.palette import colorscale, ink_on, ramp
+from ui.figures.palette import ink_on, ramp
 
-ROW = 30       # px
-NUMBERED = 24  # rows; beyond, hover tells the numbers
-TOP = 84       # px for the names of the columns, which stand askew
+SHADES = 256
+STYLE = """<style>
+.named-matrix { overflow-x: auto; max-width: 100%; }
+.named-matrix table { border-collapse: collapse; font-size: 15px; font-variant-numeric: tabular-nums; }
+.named-matrix caption { text-align: left; padding-bottom: .5em; font-weight: 700; font-size: 17px; }
+.named-matrix caption small { display: block; font-weight: 400; font-size: 14px; }
+.named-matrix th { padding: .3em .7em; font-weight: 400; white-space: nowrap; text-align: left; }
+.named-matrix thead th { text-align: center; }
+.named-matrix td { padding: .35em .7em; text-align: center; min-width: 3.4em; }
+</style>"""
 
 
-def named_matrix(values: np.ndarray, rows: Sequence[str], columns: Sequence[str], *, quantity: str, title: str,
-                 source: str = "", least_high: float = 0.0, dark: bool | None = None) -> go.Figure:
-    """Values (rows, columns) of 0 and more, from 0 to the largest (or to `least_high`); NaN is left empty."""
+def named_matrix(values: np.ndarray, rows: Sequence[str], columns: Sequence[str], *, label: str, caption: str = "",
+                 least_high: float = 0.0, dark: bool = False) -> str:
+    """Values (rows, columns) of 0 and more, coloured from 0 to the largest (or to `least_high`); NaN is left empty."""
     values = np.asarray(values, dtype=np.float64)
     assert values.shape == (len(rows), len(columns)), f"{values.shape} for {len(rows)} x {len(columns)} names"
     high = max([least_high, *values[np.isfinite(values)].tolist()]) or 1.0
-    heatmap = {"type": "heatmap", "z": values.astype(np.float32), "zmin": 0, "zmax": high, "hoverongaps": False,
-               "colorscale": colorscale("linear", dark=dark), "xgap": 1, "ygap": 1,
-               "hovertemplate": f"%{{y}}, %{{x}}<br>{quantity} <b>%{{z:.4~g}}</b><extra></extra>",
-               "colorbar": {"orientation": "h", "x": 0, "xanchor": "left", "xpad": 0, "y": 0, "yanchor": "top",
-                            "ypad": 8, "lenmode": "pixels", "len": 180, "thickness": 12, "outlinewidth": 0, "nticks": 4,
-                            "tickfont": {"size": NOTE},
-                            "title": {"text": quantity, "side": "top", "font": {"size": NOTE}}}}
-    traces = [heatmap]
-    if len(rows) <= NUMBERED:
-        at = np.argwhere(np.isfinite(values))
-        shown = [values[i, j] for i, j in at]
-        shades = ramp(256, dark=dark)[[min(255, int(255 * value / high)) for value in shown]]
-        traces.append({"type": "scatter", "mode": "text", "x": at[:, 1], "y": at[:, 0], "hoverinfo": "skip",
-                       "text": [f"{value:.2f}" for value in shown], "showlegend": False,
-                       "textfont": {"size": TEXT, "color": ink_on(shades)}})
-    return framed(traces, title=title, source=source, dark=dark, height=ROW * len(rows), top=TOP, bottom=70,
-                  xaxis=axis(side="top", tickvals=list(range(len(columns))), ticktext=[plotly_text(name)
-                                                                                      for name in columns],
-                             range=[-0.5, len(columns) - 0.5], tickangle=-50),
-                  yaxis=axis(tickvals=list(range(len(rows))), ticktext=[plotly_text(name) for name in rows],
-                             range=[len(rows) - 0.5, -0.5]))
+    shades = ramp(SHADES, dark=dark)
+    inks = ink_on(shades)
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("", *columns))
+    body = "".join(f'<tr><th scope="row">{escape(name)}</th>'
+                   + "".join(_cell(value, high, shades, inks) for value in line) + "</tr>"
+                   for name, line in zip(rows, values.tolist(), strict=True))
+    return (f'{STYLE}<div class="named-matrix" role="region" aria-label="{escape(label)}" tabindex="0"><table>'
+            f"<caption>{escape(label)}<small>{escape(caption)}</small></caption><thead><tr>{head}</tr></thead>"
+            f"<tbody>{body}</tbody></table></div>")
 
 
-def describe_named(values: np.ndarray, rows: Sequence[str], columns: Sequence[str], *, quantity: str) -> str:
-    """A sentence for `alt=`: the sizes, and where it is largest."""
-    if not np.isfinite(values).any():
-        return f"{quantity} of {len(rows)} by {len(columns)}: none is known."
-    i, j = np.unravel_index(np.nanargmax(values), values.shape)
-    return (f"{quantity} of {len(rows)} by {len(columns)}: from {np.nanmin(values):.3g} to {values[i, j]:.3g}, "
-            f"{rows[i]}, {columns[j]}.")
+def _cell(value: float, high: float, shades: np.ndarray, inks: list[str]) -> str:
+    if not np.isfinite(value):
+        return "<td></td>"
+    at = min(SHADES - 1, int((SHADES - 1) * value / high))
+    colour = "#" + bytes(shades[at].tolist()).hex()
+    return f'<td style="background:{colour};color:{inks[at]}" title="{value:.6g}">{value:.2f}</td>'

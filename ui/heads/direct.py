@@ -9,10 +9,9 @@ from transformer.analysis.direct import DirectEffect, direct_effect, strongest
 from transformer.analysis.explained import EXPLAINED
 from transformer.analysis.query import Query, last_query
 from ui import figures
-from ui.address import Field
+from ui.address import Field, optional
 from ui.head_choice import origin
 from ui.heads.asked import Asked, kept
-from ui.heads.said import optional
 
 CANDIDATES, STRONGEST = 10, 6
 ALONE = -1  # against nothing

@@ -6,20 +6,13 @@ import streamlit as st
 
 from transformer.checkpoint import Checkpoint
 from ui import figures
-from ui.address import Field, whole
+from ui.address import Field, optional, whole
 from ui.heads.asked import MOST, Answer, Asked, answer, kept
 from ui.heads.text import type_text
 
 LONGEST = 2_000  # characters of a translation typed
 FEW = 80         # tokens to choose among by a click; more of them by number
 GO_ON = 60       # tokens that a decoder goes on by, at most
-
-
-def optional(field: Field) -> Field:
-    """The same, None and not in the address where nothing was chosen."""
-    return Field(None, field.read, lambda value: None if value is None else field.write(value), field.long)
-
-
 FIELDS = {
     "target": Field("", lambda value: value[:LONGEST], lambda value: value or None, long=True),
     "more": whole(8, 1, GO_ON),

@@ -1,0 +1,54 @@
+"""Tiny checkpoints among those that are kept, trained on a corpus of one's own, for the tests of the Heads page."""
+
+import random
+from pathlib import Path
+
+import torch
+
+import transformer
+from transformer import tokenizer as tokenizers
+from transformer.checkpoint import Checkpoint, save
+from transformer.config import ModelConfig, TrainConfig
+from transformer.model.models import Transformer
+
+SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 24, "max_len": 60, "tie_embeddings": False, "logits_bias": True}
+WORDS = ["a dog", "the cat", "it", "he", "we", "she"]
+ENDS = [" is cold", " can go home", " is tall, too", " sees a dog"]
+KINDS = {"translator": {"encoder_layers": 1, "decoder_layers": 2}, "writer": {"encoder_layers": 0, "decoder_layers": 2},
+         "classifier": {"encoder_layers": 2, "decoder_layers": 0, "pooling": "mean", "n_classes": 2}}
+
+
+def sentences() -> list[str]:
+    return [f"{start}{end}{stop}" for start in WORDS for end in ENDS for stop in (".", "!")]
+
+
+def corpus_file(folder: Path, kind: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = sentences()
+    random.Random(0).shuffle(texts)
+    texts = [f"{text} {number}" for number in range(4) for text in texts]
+    path = folder / {"translator": "mine.tsv", "writer": "mine.txt", "classifier": "mine.csv"}[kind]
+    path.write_text({
+        "translator": "".join(f"{text}\t{text.replace('a', 'o')}\n" for text in texts),
+        "writer": "\n".join(texts),
+        "classifier": "text,label\n" + "".join(f'"{text}",{text[0]}\n' for text in texts if text[0] in "at")}[kind])
+    return path
+
+
+def make(home: Path, kind: str, *, corpus: bool = True, sharp: float = 1.5, **changes: object) -> Checkpoint:
+    """A model of random weights, sharp enough that every head matters, opened from where the page finds it."""
+    tokenizer = tokenizers.train([*sentences(), "o 0123456789"], kind="char", vocab_size=50, verbatim=True)
+    settings = {**SIZES, **KINDS[kind], "vocab_size": tokenizer.vocab_size, **changes}
+    model = Transformer(ModelConfig(**settings), generator=torch.Generator().manual_seed(29))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() == 2:
+                parameter.mul_(sharp)
+    folder = home / "checkpoints" / kind
+    train = None
+    if corpus:
+        task = {"translator": "translation", "writer": "language-model", "classifier": "classification"}[kind]
+        train = TrainConfig(task=task, corpus=str(corpus_file(home / "data", kind)))
+    save(folder, model, tokenizer=tokenizer, train=train, meta={"step": 7, **(
+        {"classes": ["a", "t"]} if kind == "classifier" else {})})
+    return transformer.load(folder)

@@ -1,0 +1,258 @@
+"""Roles of heads on the Heads page: maps beside random weights, the head on its best sentence, texts of one's own."""
+
+import json
+import re
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+import numpy as np
+import pytest
+import torch
+
+import transformer
+from tests.app.heads_checkpoints import corpus_file, make
+from transformer.analysis.head_roles import measure_roles
+from transformer.checkpoint import save
+from transformer.config import ModelConfig
+from transformer.held_out import held_out, word_aligner
+from transformer.model.models import Transformer
+
+PAGE = "heads"
+
+
+def run(at):
+    """Run the script to its end, which no exception may be."""
+    at.run()
+    assert not at.exception, at.exception[0].message
+    return at
+
+
+@pytest.fixture(autouse=True)
+def few_corpora(monkeypatch):
+    """Only files are at hand, whatever this machine has."""
+    monkeypatch.setattr("ui.held_out_corpus.at_hand", lambda name: Path(name).is_file())
+
+
+@pytest.fixture
+def visit_roles(visit):
+    return lambda ckpt, **params: visit(PAGE, view="roles", checkpoint=ckpt.id, **params)
+
+
+def maps(at, name=f"{PAGE}_role_maps"):
+    """What the maps were sent."""
+    (found,) = [view.proto for view in at.get("bidi_component") if view.proto.component_name == "head_maps"]
+    return json.loads(found.json)
+
+
+def texts(at):
+    return " ".join(element.value for kind in ("markdown", "caption", "info", "error", "text") for element in
+                    getattr(at, kind))
+
+
+def numbers(at):
+    """The table of numbers, opened: (kind, layer, head, column) -> value."""
+    at.session_state[f"{PAGE}_role_numbers"] = True
+    run(at)
+    (html,) = [element.value for element in at.get("html") if "roles of the heads" in element.value]
+
+    return {(kind, int(layer), int(head), name): float("nan") if value == "–" else float(value)
+            for kind, layer, head, name, value in re.findall(
+                r'data-kind="(\w+)" data-layer="(\d+)" data-head="(\d+)" data-measure="([^"]+)">([^<]+)<', html)}
+
+
+@pytest.mark.parametrize("kind", ["translator", "writer", "classifier"])
+def test_a_checkpoint_opens_with_its_maps_and_says_what_they_are_of(kind, home, visit_roles):
+    ckpt = make(home, kind)
+    at = visit_roles(ckpt)
+    assert not at.error
+    sent = maps(at)
+    expected = held_out(ckpt, limit=200)
+    assert ckpt.id in sent["source"] and "training step 7" in sent["source"]
+    assert f"{len(expected):,} " in sent["source"] and "seed 0" in sent["source"]
+    layers, heads = {"translator": (2, 2), "writer": (2, 2), "classifier": (2, 2)}[kind]
+    for card in sent["cards"]:
+        assert [one["caption"] for one in card["maps"]] == ["trained", "random weights"]
+        assert all(np.shape(one["shades"]) == (layers, heads) for one in card["maps"])
+        assert card["scale"]["marks"][0]["text"].startswith("all alike ")
+    names = {card["name"] for card in sent["cards"]}
+    assert names >= ({"diagonal", "alignment", "alignment_read", "end"} if kind == "translator" else
+                     {"previous", "first", "same", "induction", "punctuation"})
+    assert ("next" in names) == (kind == "classifier")
+
+
+def test_the_previous_token_share_is_the_one_that_attend_gives(home, visit_roles):
+    ckpt = make(home, "classifier")
+    at = visit_roles(ckpt, role="previous", role_layer="1", role_head="0")
+    found = numbers(at)
+    total, queries = 0.0, 0
+    for sentence in held_out(ckpt, limit=200):
+        weights = transformer.attend(ckpt, sentence.text).attentions["encoder"][1, 0].double()
+        if len(weights) > 1:
+            total += float(weights.diagonal(-1).sum())
+            queries += len(weights) - 1
+    assert found["encoder", 1, 0, "previous"] == pytest.approx(total / queries, rel=1e-5)
+    assert any(f"**Previous token: {total / queries:.2f}**" in text.value for text in at.markdown)
+
+
+def test_every_number_is_the_library_s_and_random_weights_stand_beside(home, visit_roles, tmp_path):
+    ckpt = make(home, "translator")
+    at = visit_roles(ckpt, role_kind="cross", role_sample="50")
+    expected = measure_roles(ckpt, held_out(ckpt, limit=50), aligner=word_aligner(ckpt, tmp_path))
+    found = numbers(at)
+    for name in ("alignment", "alignment_read", "diagonal", "end", "entropy"):
+        for place in np.ndindex(2, 2):
+            assert found["cross", *place, name] == pytest.approx(expected.values["cross"][name][place], rel=1e-6)
+            assert found["cross", *place, f"{name}, random weights"] == pytest.approx(
+                expected.untrained["cross"][name][place], rel=1e-6)
+
+
+def test_a_head_opens_on_its_best_sentence_and_the_link_leads_to_the_same_picture(home, visit, visit_roles, drawn):
+    ckpt = make(home, "translator")
+    at = visit_roles(ckpt, role="diagonal", role_kind="cross", role_layer="1", role_head="1")
+    expected = measure_roles(ckpt, held_out(ckpt, limit=200)).sentence("cross", "diagonal", 1, 1)
+    weights = transformer.attend(ckpt, expected.text, expected.target).attentions["cross"][1, 1].numpy()
+    assert expected.text in texts(at)
+    assert np.abs(drawn(at, f"{PAGE}_role_heatmap")["data"][0]["z"] - weights).max() < 1e-5
+    (link,) = [link.proto for link in at.get("page_link") if link.proto.query_string]
+    assert link.page == "translate"
+    there = visit("translate", **dict(parse_qsl(link.query_string)))
+    assert not there.error
+    assert [there.query_params[name] for name in ("kind", "layer", "head")] == ["cross", "1", "1"]
+    walk = there.session_state["translate_walk"]
+    assert (*walk.step.tokens, walk.step.id)[1:] == expected.labels
+    assert np.abs(walk.step.attentions["cross"][1, 1].numpy() - weights).max() < 1e-4
+
+
+def test_the_choosers_and_the_address_move_together(home, visit_roles):
+    ckpt = make(home, "translator")
+    at = visit_roles(ckpt, role="punctuation", role_kind="encoder", role_layer="0", role_head="1", role_sample="50")
+    assert maps(at)["chosen"] == ["encoder", 0, 1] and maps(at)["chosenCard"] == "punctuation"
+    at.selectbox(key=f"{PAGE}_role").set_value("first")
+    run(at)
+    assert at.query_params["role"] == "first" and maps(at)["chosenCard"] == "first"
+    assert at.query_params["role_sample"] == "50" and at.query_params["role_head"] == "1"
+
+
+def test_a_hostile_address_is_brought_into_range(home, visit_roles):
+    ckpt = make(home, "translator")
+    at = visit_roles(ckpt, role="<b>", role_kind="../x", role_layer="1e99", role_head="-7", role_sample="nan",
+                     role_on="/etc/passwd", role_texts="\x00" * 50)
+    assert not at.error
+    sent = maps(at)
+    assert sent["chosen"] == ["cross", 1, 0]
+    assert at.query_params["role_on"].endswith("mine.tsv") and "role_sample" not in at.query_params
+
+
+def test_own_texts_are_measured_with_the_model_s_translation_where_none_is_given(home, visit_roles):
+    ckpt = make(home, "translator", corpus=False)
+    at = visit_roles(ckpt, role_texts="a dog is cold. | o dog is cold.\nwe can go home.", role_kind="cross",
+                     role="diagonal")
+    assert "does not say which corpus" in texts(at)
+    found = numbers(at)
+    other = transformer.translate(ckpt, ["we can go home."])[0]
+    rows = [transformer.attend(ckpt, text, target).attentions["cross"].double() for text, target in
+            (("a dog is cold.", "o dog is cold."), ("we can go home.", other))]
+    total = sum(w[0, 0][range(w.shape[2]), [int((i + .5) * w.shape[3] / w.shape[2]) for i in range(w.shape[2])]].sum()
+                for w in rows)
+    assert found["cross", 0, 0, "diagonal"] == pytest.approx(float(total) / sum(w.shape[2] for w in rows), rel=1e-5)
+    assert "typed here" in maps(at)["source"]
+    assert "alignment" not in {card["name"] for card in maps(at)["cards"]}
+    assert "no word alignment was given" in texts(at)
+
+
+@pytest.mark.parametrize(("typed", "said"), [
+    ("", "Type some texts above"),
+    (" \n ", "Type some texts above"),
+    ("a dog\n" + "it " * 60, "line 2: the text is"),
+    ("a dog\n" * 300, "300 lines, at most 200"),
+], ids=["nothing", "blank", "too long", "too many"])
+def test_own_texts_that_cannot_be_measured_are_said(typed, said, home, visit_roles):
+    ckpt = make(home, "writer", corpus=False)
+    at = visit_roles(ckpt, role_on="own", role_texts=typed)
+    assert said in texts(at).replace("\\", "")
+    assert not [view for view in at.get("bidi_component") if view.proto.component_name == "head_maps"]
+
+
+@pytest.mark.parametrize("settings", [
+    {"encoder_layers": 0, "decoder_layers": 1, "n_heads": 1, "pad_id": None},
+    {"encoder_layers": 0, "decoder_layers": 3, "n_heads": 12, "d_model": 24},
+    {"encoder_layers": 2, "decoder_layers": 0, "head": "none"},
+    {"encoder_layers": 2, "decoder_layers": 0, "head": "masked"},
+], ids=["one head", "many heads", "encoder that only reads", "masked"])
+def test_an_import_without_a_tokenizer_is_measured_on_ids(settings, home, visit_roles):
+    config = ModelConfig(**{"d_model": 16, "n_heads": 2, "d_ff": 24, "vocab_size": 30, "max_len": 20,
+                            "tie_embeddings": False, **settings})
+    save(home / "imports" / "theirs", Transformer(config, generator=torch.Generator().manual_seed(1)), tokenizer=None)
+    ckpt = transformer.load(home / "imports" / "theirs")
+    at = visit_roles(ckpt, role_texts="5 6 7 8 9 5 6\n7 8 9 10 11 12", role="previous")
+    assert not at.error
+    kind = "decoder" if config.decoder_layers else "encoder"
+    read = ("5 6 7 8 9 5", "7 8 9 10 11") if config.decoder_layers else ("5 6 7 8 9 5 6", "7 8 9 10 11 12")
+    weights = [transformer.attend(ckpt, text).attentions[kind][0, 0] for text in read]  # a last token is only predicted
+    shares = torch.cat([one.diagonal(-1) for one in weights])
+    assert numbers(at)[kind, 0, 0, "previous"] == pytest.approx(float(shares.mean()), rel=1e-5)
+    assert "no token here is known to be punctuation" in texts(at)
+    at.text_area(key=f"{PAGE}_role_texts").set_value("5 hello")
+    run(at)
+    (error,) = at.error
+    assert "line 1: " in error.value.replace("\\", "") and "whole numbers" in error.value
+
+
+def test_a_corpus_that_is_not_here_is_said_and_own_texts_are_offered(home, visit_roles):
+    ckpt = make(home, "writer")
+    (home / "data" / "mine.txt").unlink()
+    at = visit_roles(ckpt)
+    assert "mine.txt, which is not on this machine" in texts(at).replace("\\", "")
+    assert at.text_area(key=f"{PAGE}_role_texts").value in (None, "")
+
+
+def test_a_corpus_with_nothing_held_out_is_not_said_to_be_unseen(home, visit_roles):
+    ckpt = make(home, "translator")
+    assert "mine.tsv, test split, never trained on" in maps(visit_roles(ckpt, role_sample="50"))["source"]
+    path = home / "data" / "mine.tsv"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:5]))
+    at = visit_roles(ckpt, role_sample="50")
+    assert "mine.tsv, train split, which it was trained on, as nothing is held out" in maps(at)["source"]
+
+
+def test_one_that_names_no_corpus_is_offered_one_of_its_kind(home, visit_roles, monkeypatch):
+    path = corpus_file(home / "data", "writer")
+    monkeypatch.setattr("ui.held_out_corpus.OTHERS", {("decoder",): [str(path)]})
+    at = visit_roles(make(home, "writer", corpus=False), role_sample="50")
+    assert "mine.txt, validation split, which it may have been trained on" in maps(at)["source"]
+
+
+def test_a_large_model_is_measured_when_it_is_asked_to(home, visit_roles, monkeypatch):
+    monkeypatch.setattr("ui.heads.sample.LARGE", 1_000)
+    at = visit_roles(make(home, "classifier"), role_sample="50")
+    assert not [view for view in at.get("bidi_component") if view.proto.component_name == "head_maps"]
+    at.button(key=f"{PAGE}_role_measure").click()
+    run(at)
+    assert maps(at)["cards"]
+
+
+def test_a_long_text_is_cut_to_what_can_be_drawn(home, visit_roles, drawn, monkeypatch):
+    monkeypatch.setattr("ui.heads.windowed.LARGEST", 8)
+    ckpt = make(home, "writer", corpus=False)
+    at = visit_roles(ckpt, role_texts="a dog is cold.", role="previous", role_layer="1", role_head="0")
+    weights = transformer.attend(ckpt, "a dog is cold").attentions["decoder"][1, 0].numpy()
+    shown = drawn(at, f"{PAGE}_role_heatmap")["data"][0]["z"]
+    assert shown.shape == (8, 8) and np.nanmax(np.abs(shown - weights[:8, :8])) < 1e-6
+    assert "only the first 8 of each are drawn" in texts(at)
+
+
+def test_what_was_measured_is_measured_once_for_all(home, visit_roles, monkeypatch):
+    ckpt = make(home, "writer")
+    first = maps(visit_roles(ckpt, role_sample="50"))
+    monkeypatch.setattr("ui.heads.sample.measure_roles", lambda *_, **__: pytest.fail("measured again"))
+    assert maps(visit_roles(ckpt, role_sample="50")) == first
+
+
+def test_induction_is_shown_on_random_tokens_that_stand_twice(home, visit_roles, drawn):
+    ckpt = make(home, "writer")
+    at = visit_roles(ckpt, role="induction", role_sample="50")
+    assert "Here are 8 of them, twice" in texts(at)
+    heatmap = drawn(at, f"{PAGE}_role_heatmap")
+    labels = heatmap["layout"]["xaxis"]["ticktext"]
+    assert len(labels) == 16 and labels[:8] == labels[8:]
+    assert not [link for link in at.get("page_link") if link.proto.query_string]

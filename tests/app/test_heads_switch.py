@@ -1,0 +1,296 @@
+"""Heads switched off on the Heads page: a text before and after, and every head in turn in a process of its own."""
+
+import csv
+import io
+import json
+import re
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import transformer
+from tests.app.heads_checkpoints import make
+from transformer import ablating
+from transformer.analysis.ablation import Head, all_heads
+from transformer.checkpoint import save
+from transformer.config import ModelConfig
+from transformer.model.models import Transformer
+from transformer.training import metrics
+from transformer.training.launch import progress
+from transformer.training.process import identify
+from ui.heads.effects import as_csv
+from ui.heads.switch import read_heads, write_heads
+
+PAGE = "heads"
+
+
+def run(at):
+    """Run the script to its end, which no exception may be."""
+    at.run()
+    assert not at.exception, at.exception[0].message
+    return at
+
+
+@pytest.fixture(autouse=True)
+def few_corpora(monkeypatch):
+    """Only files are at hand, whatever this machine has."""
+    monkeypatch.setattr("ui.held_out_corpus.at_hand", lambda name: Path(name).is_file())
+
+
+@pytest.fixture
+def visit_switch(visit):
+    return lambda ckpt, **params: visit(PAGE, view="switch", checkpoint=ckpt.id, **params)
+
+
+def off(layers, heads, layer, head, to=0):
+    switches = torch.ones(layers, heads, dtype=torch.long)
+    switches[layer, head] = to
+    return switches
+
+
+def texts(at):
+    return " ".join(element.value for kind in ("markdown", "caption", "info", "error", "success", "warning") for element
+                    in getattr(at, kind)).replace("\\", "")
+
+
+def button(at, name):
+    return next((one for one in at.button if one.key == f"{PAGE}_{name}"), None)
+
+
+def maps(at):
+    views = [view.proto for view in at.get("bidi_component")]
+    return [json.loads(view.json) for view in views if view.component_name == "head_maps"]
+
+
+def table(at):
+    (html,) = [element.value for element in at.get("html") if 'aria-label="probabilities of each' in element.value]
+
+    cells = re.findall(r'data-row="(\d+)" data-column="(\d+)"[^>]*>([^<]+)<', html)
+    found = np.zeros((1 + max(int(row) for row, *_ in cells), 3))
+    for row, column, value in cells:
+        found[int(row), int(column)] = float(value)
+    return found
+
+
+@pytest.mark.parametrize("kind", ["translator", "writer", "classifier"])
+def test_it_opens_and_asks_for_heads(kind, home, visit_switch):
+    ckpt = make(home, kind)
+    at = visit_switch(ckpt)
+    assert not at.error and "Choose heads above" in texts(at)
+    keys = {pills.key for pills in at.button_group if (pills.key or "").startswith(f"{PAGE}_switch_")}
+    assert keys == {f"{PAGE}_switch_{head.kind}_{head.layer}" for head in all_heads(ckpt.config)}
+
+
+def test_both_paths_are_shown_and_the_first_token_that_differs_is_marked(home, visit_switch, chips):
+    ckpt = make(home, "translator")
+    heads = {"decoder": off(2, 2, 0, 1), "cross": off(2, 2, 1, 0)}
+    before = list(transformer.steps(ckpt, "a dog is cold.", max_steps=60))
+    after = list(transformer.steps(ckpt, "a dog is cold.", max_steps=60, heads=heads))
+    differs = next(at for at, (one, two) in enumerate(zip(before, after, strict=False)) if one.id != two.id)
+    at = visit_switch(ckpt, text="a dog is cold.", heads="decoder:0:1,cross:1:0")
+    assert not at.error
+    for label, path in (("tokens before", before), ("tokens after", after)):
+        assert [chip.replace("␣", " ") for chip in chips(at, label)] == [step.piece.replace("▁", " ") for step in path]
+        (html,) = [element.value for element in at.get("html") if f'aria-label="{label}"' in element.value]
+        assert f'class="predicted" data-position="{differs}"' in html
+    assert f"First token that differs: step {differs}." in texts(at)
+    forced = list(transformer.steps(ckpt, "a dog is cold.", max_steps=len(before), heads=heads,
+                                    forced={step.index: step.id for step in before}))
+    found = table(at)
+    for step, switched, (one, other, change) in zip(before, forced, found, strict=True):
+        assert one == pytest.approx(float(step.logits.softmax(-1)[step.id]), rel=1e-4)
+        assert other == pytest.approx(float(switched.logits.softmax(-1)[step.id]), rel=1e-4)
+        assert change == pytest.approx(other - one, abs=1e-6)
+    assert [link.proto.page for link in at.get("page_link") if link.proto.query_string] == ["translate"] * 2
+
+
+def test_the_attention_before_and_after_is_that_of_attend(home, visit_switch, drawn):
+    ckpt = make(home, "classifier")
+    heads = {"encoder": off(2, 2, 0, 1, to=2)}
+    text = "a dog is tall, too."
+    at = visit_switch(ckpt, text=text, heads="encoder:0:1", what="uniform", seen_kind="encoder", seen_layer="1",
+                      seen_head="0")
+    one, other = (transformer.attend(ckpt, text, heads=given) for given in (None, heads))
+    for name, reading in (("before", one), ("after", other)):
+        weights = reading.attentions["encoder"][1, 0].numpy()
+        assert np.abs(drawn(at, f"{PAGE}_seen_{name}")["data"][0]["z"] - weights).max() < 1e-6
+    difference = (other.attentions["encoder"] - one.attentions["encoder"])[1, 0].numpy()
+    assert np.abs(drawn(at, f"{PAGE}_seen_difference")["data"][0]["z"] - difference).max() < 1e-6
+    expected = torch.stack([one.logits.exp(), other.logits.exp()], 1)
+    assert np.allclose(table(at)[:, :2], expected[expected[:, 0].argsort(descending=True)], rtol=1e-5)
+    (chart,) = at.get("vega_lite_chart")
+    assert chart.proto.alt.startswith("Probabilities of 2 before and after.")
+    assert at.query_params["what"] == "uniform"
+
+
+def test_a_head_pressed_goes_into_the_address_and_all_on_again_empties_it(home, visit_switch):
+    ckpt = make(home, "writer")
+    at = visit_switch(ckpt, text="a dog")
+    pills = next(one for one in at.button_group if one.key == f"{PAGE}_switch_decoder_1")
+    pills.set_value([0, 1])
+    run(at)
+    assert at.query_params["heads"] == "decoder:1:0,decoder:1:1"
+    assert "**Decoder** · 2 switched" in texts(at)
+    button(at, "all_on").click()
+    run(at)
+    assert "heads" not in at.query_params and "Choose heads above" in texts(at)
+
+
+def test_a_head_that_cannot_read_a_switched_one_is_said_to_look_the_same(home, visit_switch):
+    ckpt = make(home, "writer")
+    at = visit_switch(ckpt, text="a dog", heads="decoder:1:0", seen_kind="decoder", seen_layer="0", seen_head="0")
+    assert "looks at exactly the same in both" in texts(at)
+
+
+@pytest.mark.parametrize(("text", "said"), [("  ", "Type a text above"), ("a " * 60, "this model reads at most 60")],
+                         ids=["nothing", "too long"])
+def test_a_text_that_cannot_be_read_is_said(text, said, home, visit_switch):
+    ckpt = make(home, "writer")
+    at = visit_switch(ckpt, text=text, heads="decoder:1:0")
+    assert said in texts(at)
+    assert button(at, "effects_start") is not None
+
+
+def test_a_hostile_address_is_brought_into_range(home, visit_switch):
+    ckpt = make(home, "translator")
+    heads = "decoder:0:1,decoder:9:9,<b>:0:0,cross:-1:0,cross:1e9:0,:::,encoder:0:0:0,decoder:0:1," + "x," * 3_000
+    at = visit_switch(ckpt, heads=heads, what="on", limit="1e99", seen_kind="?", seen_layer="99", seen_head="99")
+    assert not at.error
+    assert at.query_params["heads"] == "decoder:0:1"
+    assert "what" not in at.query_params and "limit" not in at.query_params
+
+
+def test_heads_in_an_address_read_back_as_they_were_written():
+    heads = [Head("encoder", 0, 3), Head("cross", 11, 11)]
+    assert read_heads(write_heads(heads)) == heads
+    assert read_heads("") == []
+
+
+@pytest.mark.parametrize("settings", [
+    {"encoder_layers": 0, "decoder_layers": 1, "n_heads": 1, "pad_id": None},
+    {"encoder_layers": 0, "decoder_layers": 12, "n_heads": 12, "d_model": 24},
+    {"encoder_layers": 2, "decoder_layers": 0, "head": "none"},
+    {"encoder_layers": 2, "decoder_layers": 0, "head": "masked"},
+    {"encoder_layers": 2, "decoder_layers": 0, "pooling": "first", "pooler": "tanh", "n_classes": 40},
+], ids=["one head", "many heads", "encoder that only reads", "masked", "many classes"])
+def test_an_import_without_a_tokenizer_is_switched_on_ids(settings, home, visit_switch):
+    config = ModelConfig(**{"d_model": 16, "n_heads": 2, "d_ff": 24, "vocab_size": 30, "max_len": 20,
+                            "tie_embeddings": False, **settings})
+    save(home / "imports" / "theirs", Transformer(config, generator=torch.Generator().manual_seed(1)), tokenizer=None)
+    ckpt = transformer.load(home / "imports" / "theirs")
+    kind = config.kinds[0]
+    at = visit_switch(ckpt, text="5 6 7 8", heads=f"{kind}:0:0")
+    assert not at.error
+    assert at.get("plotly_chart")
+    assert "does not say which corpus" in texts(at) and button(at, "effects_start") is None
+
+
+@pytest.fixture
+def done(home):
+    """A translator, and the folder of its finished job."""
+    ckpt = make(home, "translator")
+    return ckpt, ablating.run(ckpt, home / "analysis", limit=50)
+
+
+def test_what_was_measured_is_drawn_for_everybody(done, visit_switch):
+    ckpt, folder = done
+    at = visit_switch(ckpt, limit="50", heads="cross:1:0")
+    found = ablating.read(folder)
+    (sent,) = maps(at)
+    assert [(card["name"], card["kind"]) for card in sent["cards"]] == [
+        (name, kind) for name in ("change", "bleu_change") for kind in ("encoder", "decoder", "cross")]
+    assert sent["crossed"] == ["cross:1:0"]
+    for card in sent["cards"][:3]:
+        kinds = found.values[card["kind"]]
+        assert card["maps"][0]["faint"] == (np.abs(kinds["change"]) < 2 * kinds["se"]).tolist()
+    (html,) = [element.value for element in at.get("html") if "effects of the heads" in element.value]
+    value = found.values["cross"]["change"][1, 0]
+    assert f'data-kind="cross" data-layer="1" data-head="0" data-measure="change">{value}<' in html
+    assert f"loss {found.baseline['loss']:.4g}" in sent["source"] and f"{found.n} sentences" in sent["source"]
+    assert button(at, "effects_start") is None  # nothing is left to do
+    rows = list(csv.DictReader(io.StringIO(as_csv(folder))))
+    assert len(rows) == len(all_heads(ckpt.config))
+    assert float(rows[-1]["change"]) == found.values["cross"]["change"][1, 1]
+
+
+def test_a_job_started_here_is_watched_stopped_and_gone_on_with(home, visit_switch):
+    ckpt = make(home, "classifier")
+    at = visit_switch(ckpt, limit="50")
+    folder = ablating.place(home / "analysis", ckpt.id, limit=50)
+    assert "It takes about" in texts(at)
+    button(at, "effects_start").click()
+    run(at)
+    until = time.monotonic() + 120
+    while progress(folder).under_way:
+        assert time.monotonic() < until, (folder / "log.txt").read_text()
+        run(at)
+    run(at)
+    assert progress(folder).state == "finished", (folder / "log.txt").read_text()
+    (sent,) = maps(at)
+    assert [card["name"] for card in sent["cards"]] == ["change", "accuracy_change"]
+
+
+def begun(home, ckpt, *, state="running", owner=None, rows=2, alive=True, **status):
+    """A job as a process of somebody else leaves it half-way."""
+    folder = ablating.place(home / "analysis", ckpt.id, limit=50)
+    ablating.run(ckpt, home / "analysis", limit=50)
+    metrics.replace(folder / "heads.jsonl", b"".join((folder / "heads.jsonl").read_bytes().splitlines(True)[:rows]))
+    about = identify(1) or {"pid": 1}
+    metrics.write_json(folder / "status.json", {"state": state, "step": rows, "steps": 6, "why": None, **(
+        about if alive else {}), **status})
+    metrics.write_json(folder / "launch.json", {"owner": owner, "time": time.time(), **(about if alive else {})})
+    return folder
+
+
+@pytest.mark.parametrize("shared", [True, False], ids=["on a shared server", "on this computer alone"])
+def test_only_its_starter_stops_a_job_on_a_shared_server(shared, home, visit_switch, monkeypatch):
+    monkeypatch.setattr("ui.heads.effects.serves_this_computer_alone", lambda: not shared)
+    ckpt = make(home, "classifier")
+    begun(home, ckpt, owner="f" * 32)
+    at = visit_switch(ckpt, limit="50")
+    assert button(at, "effects_stop").disabled == shared
+    assert ("Only whoever started it" in texts(at)) == shared
+    (sent,) = maps(at)
+    waiting = [cell for card in sent["cards"] for row in card["maps"][0]["shades"] for cell in row if cell < 0]
+    assert len(waiting) == 2 * 2  # of four heads two are measured, in two maps
+
+
+def test_no_more_than_two_are_under_way_at_once(home, visit_switch, monkeypatch):
+    ckpt = make(home, "classifier")
+    for name in ("one@1", "two@2"):
+        folder = home / "analysis" / name / "off-50"
+        folder.mkdir(parents=True)
+        metrics.write_json(folder / "launch.json", {"time": time.time(), **identify(1)})
+    at = visit_switch(ckpt, limit="50")
+    button(at, "effects_start").click()
+    run(at)
+    assert "at most 2: one@1, off-50, two@2, off-50" in texts(at)
+    assert not ablating.place(home / "analysis", ckpt.id, limit=50).exists()
+
+
+def test_the_teacher_can_forbid_starting(home, visit_switch):
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "no-new-runs").touch()
+    at = visit_switch(make(home, "classifier"), limit="50")
+    assert button(at, "effects_start").disabled and "The teacher has stopped new runs" in texts(at)
+
+
+def test_a_job_that_failed_says_why_with_the_end_of_its_log(home, visit_switch):
+    ckpt = make(home, "classifier")
+    folder = begun(home, ckpt, state="failed", alive=False, why="no room on the disk")
+    (folder / "log.txt").write_text("reading\nOSError: no room on the disk\n")
+    at = visit_switch(ckpt, limit="50")
+    assert "It failed: no room on the disk." in texts(at)
+    assert "OSError: no room on the disk" in at.code[0].value
+    assert button(at, "effects_start").label == "Go on" and "2 of 4 heads are measured" in texts(at)
+
+
+def test_a_large_model_is_not_timed_before_a_start(home, visit_switch, monkeypatch):
+    monkeypatch.setattr("ui.heads.effects.LARGE", 1_000)
+    monkeypatch.setattr("ui.heads.effects.measure", lambda *_: pytest.fail("a large model was timed"))
+    at = visit_switch(make(home, "classifier"), limit="50")
+    assert "It reads 50 texts once for each of the 4 heads" in texts(at)
+    assert not button(at, "effects_start").disabled

@@ -1,0 +1,40 @@
+import numpy as np
+
+from ui.figures import describe_probability_change, probability_change
+
+CHANCES = np.array([[0.9, 0.8], [0.5, 0.1], [0.4, 0.45]])
+NAMES = ["le", "<b>", "le"]
+
+
+def draw(**options):
+    return probability_change(NAMES, CHANCES, what="token", series=("before", "after"), title="t", **options)
+
+
+def test_each_name_has_a_bar_before_and_one_after():
+    values = draw()["data"]["values"]
+    assert [(row["place"], row["series"], row["probability"]) for row in values] == [
+        (0, "before", 0.9), (0, "after", 0.8), (1, "before", 0.5), (1, "after", 0.1), (2, "before", 0.4),
+        (2, "after", 0.45)]
+
+
+def test_equal_tokens_stay_two_places_and_every_chance_is_of_one():
+    encoding = draw()["encoding"]
+    assert encoding["x"]["field"] == "place" and '["le", "<b>", "le"]' in encoding["x"]["axis"]["labelExpr"]
+    assert encoding["y"]["scale"]["domain"] == [0, 1]
+    assert encoding["xOffset"]["sort"] == encoding["color"]["scale"]["domain"] == ["before", "after"]
+
+
+def test_names_that_are_no_tokens_stay_as_they_are():
+    drawn = probability_change(["KING LEAR"], CHANCES[:1], what="class", series=("before", "after"), title="t",
+                               tokens=False)
+    assert '["KING LEAR"]' in drawn["encoding"]["x"]["axis"]["labelExpr"]
+    assert drawn["data"]["values"][0]["name"] == "KING LEAR"
+
+
+def test_ink_follows_the_theme():
+    inks = {draw(dark=dark)["encoding"]["x"]["axis"]["labelColor"] for dark in (True, False)}
+    assert len(inks) == 2
+
+
+def test_the_description_names_the_largest_change():
+    assert "'<b>', from 0.50 to 0.10" in describe_probability_change(NAMES, CHANCES)

@@ -1,0 +1,137 @@
+"""Every head of a model as a small cell, layers down and heads across: one number each, as a map to click.
+
+What is made here is plain values that `ui/head_maps.js` draws; and the table with the same numbers.
+"""
+from collections.abc import Collection, Mapping, Sequence
+from html import escape
+
+import numpy as np
+
+from ui.figures.labels import head_label
+from ui.figures.palette import ACCENT, INK, diverging, ink_on, ramp
+
+SHADES = 65       # of a scale; odd, so that a diverging one has a middle
+LEAST_SHARE = 0.25  # the smallest end of a scale of weights: noise is not blown up to a pattern
+LEAST_CHANGE = 0.01
+
+STYLE = """<style>
+.heads-table { overflow: auto; max-height: 30rem; font-size: 14px; }
+.heads-table table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+.heads-table caption { text-align: left; padding-bottom: .4em; }
+.heads-table th, .heads-table td { padding: .15em .6em; text-align: right; white-space: nowrap; }
+.heads-table th { font-weight: 600; }
+</style>"""
+
+
+def role_card(name: str, kind: str, trained: np.ndarray, untrained: np.ndarray, even: float, *, title: str, unit: str,
+              share: bool) -> dict:
+    """One measure of a kind's heads (layers, H), beside the same with random weights, on one colour scale that the
+    value of looking at all alike is marked on. share: it is a share of the weight, from 0 to 1."""
+    assert trained.shape == untrained.shape, f"{trained.shape} trained and {untrained.shape} untrained"
+    both = [value for value in (trained, untrained) if np.isfinite(value).any()]
+    high = max([float(np.nanmax(value)) for value in both] + [even if np.isfinite(even) else 0,
+                                                             LEAST_SHARE if share else LEAST_CHANGE])
+    maps = [_map(caption, value, 0, high, [[_hint(kind, at, head, value, caption) for head in range(value.shape[1])]
+                                           for at in range(len(value))])
+            for caption, value in (("trained", trained), ("random weights", untrained))]
+    marks = [{"at": even / high, "text": f"all alike {_plain(even)}"}] if np.isfinite(even) else []
+    return {"name": name, "kind": kind, "title": title, "unit": unit, "maps": maps,
+            "scale": {"low": "0", "high": _plain(high), "marks": marks, "diverging": False}}
+
+
+def change_card(name: str, kind: str, change: np.ndarray, error: np.ndarray | None, *, title: str, unit: str,
+                limit: float, worse: str = "below") -> dict:
+    """What changes when each head (layers, H) is switched alone, on a diverging scale up to `limit` both ways, worse in
+    red. worse: "above" or "below" zero. Heads whose change is under two standard errors are faint, and those without a
+    value yet are waiting."""
+    limit = max(limit, LEAST_CHANGE)
+    hints, faint = [], []
+    for layer, row in enumerate(change):
+        hints.append([])
+        faint.append([])
+        for head, value in enumerate(row):
+            said = f"{kind}, {head_label(layer, head)}: "
+            spread = float("nan") if error is None else float(error[layer, head])
+            unsure = bool(np.isfinite(spread) and abs(value) < 2 * spread)
+            said += "not measured yet" if np.isnan(value) else f"{value:+.4g} {unit}"
+            said += f", standard error {spread:.2g}" if np.isfinite(spread) else ""
+            hints[-1].append(said + (": not told apart from none" if unsure else ""))
+            faint[-1].append(unsure)
+    ends = (limit, -limit) if worse == "above" else (-limit, limit)
+    drawn = _map("", change, *ends, hints, signed=True) | {"faint": faint}
+    return {"name": name, "kind": kind, "title": title, "unit": unit, "maps": [drawn], "scale": {
+        "low": f"worse {_signed(ends[0])}", "high": f"{_signed(ends[1])} better", "marks": [{"at": 0.5, "text": "0"}],
+        "diverging": True}}
+
+
+def head_maps(cards: Sequence[dict], *, alt: str, source: str, chosen: tuple[str, int, int] | None = None,
+              chosen_card: str | None = None, crossed: Collection[tuple[str, int, int]] = (), columns: int = 12,
+              dark: bool | None = None) -> dict:
+    """All that `ui/head_maps.js` draws: the cards, the head and card that are chosen, the heads that are switched.
+    columns: the most cards beside each other."""
+    scales = {"ramp": ramp(SHADES, dark=dark), "diverging": diverging(SHADES, dark=dark)}
+    return {"cards": list(cards), "alt": alt, "source": source, "accent": ACCENT, "ink": INK[bool(dark)],
+            "paper": "#0e1117" if dark else "#ffffff", "chosen": chosen and list(chosen), "chosenCard": chosen_card,
+            "columns": columns, "crossed": [":".join(map(str, head)) for head in crossed],
+            **{name: ["#" + bytes(shade.tolist()).hex() for shade in shades] for name, shades in scales.items()},
+            "inks": {name: ink_on(shades) for name, shades in scales.items()}}
+
+
+def describe_head_maps(cards: Sequence[dict], values: Sequence[np.ndarray]) -> str:
+    """A few words for `alt=`: of each map where it is largest."""
+    said = []
+    for card, value in zip(cards, values, strict=True):
+        if np.isfinite(value).any():
+            layer, head = np.unravel_index(np.nanargmax(np.abs(value)), value.shape)
+            said.append(f"{card['title']}: most at {head_label(layer, head)}, {value[layer, head]:.3g}.")
+    return " ".join([f"{len(cards)} maps, layers down and heads across.", *said])
+
+
+def heads_table(columns: Mapping[str, Mapping[str, np.ndarray]], *, caption: str, label: str) -> str:
+    """HTML of every number: column -> kind -> (layers, H). NaN is a dash."""
+    kinds = list(next(iter(columns.values())))
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("attention", "layer", "head", *columns))
+    rows = []
+    for kind in kinds:
+        layers, heads = next(iter(columns.values()))[kind].shape
+        for layer in range(layers):
+            for at in range(heads):
+                which = f'data-kind="{escape(kind)}" data-layer="{layer}" data-head="{at}"'
+                cells = "".join(f'<td {which} data-measure="{escape(name)}">{_exact(found[kind][layer, at])}</td>'
+                                for name, found in columns.items())
+                rows.append(f'<tr><th scope="row">{escape(kind)}</th><th>{layer}</th><th>{at}</th>{cells}</tr>')
+    return (f'{STYLE}<div class="heads-table" role="region" aria-label="{escape(label)}" tabindex="0"><table>'
+            f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+            "</div>")
+
+
+def _map(caption: str, values: np.ndarray, low: float, high: float, hints: list[list[str]], *,
+         signed: bool = False) -> dict:
+    places = np.nan_to_num((values.astype(np.float64) - low) / (high - low) * (SHADES - 1)).round().clip(0, SHADES - 1)
+    shades = np.where(np.isnan(values), -1, places).astype(int)
+    return {"caption": caption, "shades": shades.tolist(), "hints": hints,
+            "texts": [["" if np.isnan(value) else _signed(value) if signed else _plain(value) for value in row]
+                      for row in values.tolist()]}
+
+
+def _hint(kind: str, layer: int, head: int, values: np.ndarray, caption: str) -> str:
+    return f"{kind}, {head_label(layer, head)}, {caption}: {values[layer, head]:.4g}"
+
+
+def _plain(value: float) -> str:
+    """Two digits, as short as a cell needs: .83, 1.2, 12."""
+    if abs(value) >= 9.95:
+        return f"{value:.0f}"
+    if abs(value) >= 0.995:
+        return f"{value:.1f}".removesuffix(".0")
+    return f"{value:.2f}"[1:] if value >= 0.005 else "0"
+
+
+def _signed(value: float) -> str:
+    if abs(value) < 0.005:
+        return "0"
+    return ("+" if value > 0 else "−") + _plain(abs(value))
+
+
+def _exact(value: float) -> str:
+    return "–" if np.isnan(value) else str(value)

@@ -1,0 +1,241 @@
+"""The change of held-out loss and quality for each head of a model in turn: started, watched, drawn, kept for all."""
+
+import csv
+import hmac
+import io
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+
+from transformer.ablating import HeadEffects, launch, place, read
+from transformer.analysis.ablation import Head, all_heads, measure
+from transformer.analysis.explained import ANALYSES
+from transformer.checkpoint import Checkpoint, CheckpointError
+from transformer.held_out import held_out
+from transformer.training import metrics
+from transformer.training.launch import Progress, log_tail, progress, stop
+from transformer.training.turns import record
+from ui import figures, owners
+from ui.head_choice import origin
+from ui.head_maps import show_head_maps
+from ui.heads.sample import LARGE, weights_of
+from ui.held_out_corpus import corpus_name, say_missing, split_of, texts_of
+from ui.resources import corpus_of, home, measured_seconds, serves_this_computer_alone
+from ui.training.watch import pace
+
+LIMITS = [50, 200, 500, 2000]
+AT_ONCE = 2  # of these processes on this server
+PROBE = 10   # sentences to time before a start
+MEASURES = {"change": ("Loss", "nats"), "bleu_change": ("BLEU", "points"),
+            "accuracy_change": ("Accuracy", "share of the texts")}
+
+
+def show_effects(page: str, ckpt: Checkpoint, *, names: list[str], crossed: list[Head],
+                 on_pick: Callable[[dict], None], dark: bool) -> None:
+    """Everything from the sample to the maps. names: the corpora at hand that this checkpoint reads."""
+    state = st.session_state
+    st.markdown("Every head of the model is switched alone, and the model measured again: what does it lose "
+                "with that one head?")
+    if not names:
+        say_missing(f"{page}_effects", ckpt)
+        return
+    what = state[f"{page}_what"]
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        where = f"{corpus_name(names[0])}, {split_of(ckpt, names[0])} split"
+        st.segmented_control(f"{texts_of(ckpt).capitalize()} of {where}", LIMITS, key=f"{page}_limit", required=True)
+    corpus = None if corpus_of(ckpt.description) else names[0]
+    folder = place(home() / "analysis", ckpt.id, what=what, limit=state[f"{page}_limit"], corpus=corpus)
+    now = progress(folder)
+    every = pace()
+    st.fragment(_live, run_every=every if now.under_way else None)(
+        page, ckpt, folder, corpus, now.state, crossed, on_pick, dark)
+
+
+def _live(page: str, ckpt: Checkpoint, folder: Path, corpus: str | None, was: str, crossed: list[Head],
+          on_pick: Callable[[dict], None], dark: bool) -> None:
+    """What changes while it is measured; the page is drawn again when its state is another, or a head was clicked."""
+    state = st.session_state
+    now = progress(folder)
+    if now.state != was or state.pop(f"{page}_switch_again", False):
+        st.rerun()
+    found = read(folder) if (folder / "baseline.json").exists() else None
+    _controls(page, ckpt, folder, corpus, now, found)
+    if found is None:
+        return
+    if not found.done:
+        st.caption("The model as it is has been measured; the first head comes next.")
+        return
+    _show_found(page, ckpt, folder, found, crossed, on_pick, dark=dark)
+
+
+def _controls(page: str, ckpt: Checkpoint, folder: Path, corpus: str | None, now: Progress,
+              found: HeadEffects | None) -> None:
+    """How it stands, and what can be done about it."""
+    state, heads = st.session_state, len(all_heads(ckpt.config))
+    done = found.done if found else 0
+    if refused := state.pop(f"{page}_effects_refused", None):
+        st.error(figures.markdown_text(refused))
+    if now.under_way:
+        left = _left(folder, heads - done)
+        begins = "" if found else " · it loads PyTorch and measures the model as it is first"
+        st.progress(done / heads, text=f"{done} of {heads} heads" + (f" · about {left} left" if left else begins))
+        mine = _mine(folder)
+        st.button("Stop", key=f"{page}_effects_stop", icon=":material/stop:", disabled=not mine, on_click=_stop,
+                  args=[page, folder], help="What is measured stays, and can be gone on with.")
+        if not mine:
+            st.caption("Only whoever started it, and the teacher, can stop it.")
+        return
+    if now.state == "failed":
+        st.error(figures.markdown_text(f"It failed: {now.why or 'it did not say why; its log may'}."))
+    elif now.state == "died" and (folder / "launch.json").exists() and not now.why:
+        st.error("The process ended without a word. What it had measured is kept.")
+    if now.state in ("failed", "died") and (tail := log_tail(folder)):
+        st.code(tail, language=None, wrap_lines=True)
+    if now.state == "finished":
+        return
+    allowed = owners.starting_allowed() or owners.is_teacher()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Go on" if done else f"Measure all {heads} heads", key=f"{page}_effects_start", on_click=_start,
+                  icon=":material/play_arrow:", args=[page, ckpt, corpus], disabled=not allowed)
+        st.caption((f"{done} of {heads} heads are measured. " if done else "")
+                   + _expected(ckpt, folder, corpus, state[f"{page}_limit"], heads - done)
+                   + " It runs as a process of its own: the page can be closed, and whoever opens it sees the result.")
+    if not allowed:
+        st.warning("The teacher has stopped new runs for now.")
+
+
+def _left(folder: Path, heads: int) -> str | None:
+    """The time that the heads not yet measured take, at the pace of those that are."""
+    seconds = [row["seconds"] for row in metrics.read(folder / "heads.jsonl")
+               if isinstance(row.get("seconds"), int | float)]
+    return _duration(heads * float(np.median(seconds))) if seconds else None
+
+
+def _expected(ckpt: Checkpoint, folder: Path, corpus: str | None, limit: int, heads: int) -> str:
+    """How long it will take, by the heads measured before or by a few sentences timed now."""
+    if left := _left(folder, heads):
+        return f"The others take about {left} on this machine."
+    if weights_of(ckpt) > LARGE:
+        return (f"It reads {limit:,} texts once for each of the {heads} heads, which can take a model of this size "
+                "hours here; how long is left is said after the first head.")
+    shelf, key = measured_seconds(), (ckpt.id, corpus)
+    if (each := shelf.find(key)) is None:
+        try:
+            each = shelf.make(key, partial(_probe, ckpt, corpus), lambda: None)
+        except (ValueError, OSError) as error:
+            return figures.markdown_text(f"It cannot be measured: {error}.")
+    return f"It takes about {_duration(each * limit * (heads + 1))} on this machine."
+
+
+def _probe(ckpt: Checkpoint, corpus: str | None) -> float:
+    """Seconds that a held-out sentence takes."""
+    sentences = held_out(ckpt, limit=PROBE, seed=None, name=corpus)
+    took = []
+    for _ in range(2):  # the first of them is also a warm-up
+        began = time.monotonic()
+        measure(ckpt, sentences)
+        took.append(time.monotonic() - began)
+    return min(took) / len(sentences)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} seconds"
+    return f"{round(seconds / 60)} minutes" if seconds < 5_400 else f"{seconds / 3600:.1f} hours"
+
+
+def _mine(folder: Path) -> bool:
+    """Whether this visitor may stop what fills a folder."""
+    owner = record(folder).get("owner")
+    if owners.is_teacher() or serves_this_computer_alone():
+        return True
+    return isinstance(owner, str) and owners.owner() is not None and hmac.compare_digest(owner, owners.owner())
+
+
+def _start(page: str, ckpt: Checkpoint, corpus: str | None) -> None:
+    state = st.session_state
+    try:
+        if not (owners.starting_allowed() or owners.is_teacher()):
+            raise ValueError("the teacher has stopped new runs; ask them, or wait")
+        owners.my_key()
+        (home() / "analysis").mkdir(parents=True, exist_ok=True)
+        launch(ckpt.description.folder, home() / "analysis", what=state[f"{page}_what"], limit=state[f"{page}_limit"],
+               corpus=corpus, owner=owners.owner(), at_once=AT_ONCE)
+    except (ValueError, OSError, CheckpointError) as error:
+        state[f"{page}_effects_refused"] = str(error)
+    state[f"{page}_switch_again"] = True
+
+
+def _stop(page: str, folder: Path) -> None:
+    if _mine(folder):
+        stop(folder)
+    st.session_state[f"{page}_switch_again"] = True
+
+
+def _show_found(page: str, ckpt: Checkpoint, folder: Path, found: HeadEffects, crossed: list[Head],
+                on_pick: Callable[[dict], None], *, dark: bool) -> None:
+    """Maps of every kind on one scale a measure, the numbers, and the file."""
+    there = [name for name in ("change", "bleu_change", "accuracy_change") if name in next(iter(found.values.values()))]
+    said = ", ".join(f"{name if name != 'bleu' else 'BLEU'} {value:.4g}" for name, value in found.baseline.items())
+    source = (f"{origin(ckpt)} · {found.n:,} {texts_of(ckpt)}, {found.tokens:,} "
+              f"{'classes' if ckpt.config.kinds == ('encoder',) else 'tokens'} to predict · as it is: "
+              f"{said} · heads {found.what}")
+    each = "text" if ckpt.config.kinds == ("encoder",) else "token"
+    st.markdown(_told_apart(found, each))
+    cards, values = [], []
+    for name in there:
+        title, unit = MEASURES[name]
+        unit = f"{unit} a {each}" if name == "change" else unit
+        limit = max(np.nanmax(np.abs(kinds[name]), initial=0, where=~np.isnan(kinds[name]))
+                    for kinds in found.values.values())
+        for kind, kinds in found.values.items():
+            cards.append(figures.change_card(name, kind, kinds[name], kinds["se"] if name == "change" else None,
+                                             title=f"{title} · {kind}", unit=unit, limit=float(limit),
+                                             worse="above" if name == "change" else "below"))
+            values.append(kinds[name])
+    show_head_maps(f"{page}_effect_maps", figures.head_maps(
+        cards, alt=figures.describe_head_maps(cards, values), source=source, crossed=crossed, dark=dark,
+        columns=max(2, len(found.values))), on_pick, target=f"{page}_switches")
+    st.caption("A cell is the change when that head alone is switched. Red is worse: a higher loss, a lower "
+               "BLEU or accuracy. Dashed: less than two standard errors, not told apart from none; of heads "
+               "that do nothing, about one in twenty passes that by chance. Striped: not measured yet. Click a head to "
+               "switch it in the text above; switched heads are crossed.")
+    st.caption(ANALYSES["loss_change"] + (f" {ANALYSES['bleu_change']}" if "bleu_change" in there else ""))
+    with st.expander("Numbers", key=f"{page}_switch_effects"):
+        names = list(next(iter(found.values.values())))
+        st.html(figures.heads_table({name: {kind: kinds[name] for kind, kinds in found.values.items()}
+                                     for name in names}, caption=source, label="effects of the heads"))
+        st.download_button("All of it as CSV", partial(as_csv, folder), f"heads-{found.what}-{ckpt.id}.csv", "text/csv",
+                           key=f"{page}_effect_csv", icon=":material/download:", on_click="ignore")
+
+
+def _told_apart(found: HeadEffects, each: str) -> str:
+    """How many heads change the loss by two standard errors and more, and the most of them."""
+    heads = [(kinds["change"][at], Head(kind, *map(int, at)), kinds["se"][at]) for kind, kinds in found.values.items()
+             for at in np.ndindex(kinds["change"].shape) if np.isfinite(kinds["change"][at])]
+    sure = sorted((one for one in heads if np.isfinite(one[2]) and abs(one[0]) >= 2 * one[2]), reverse=True)
+    said = f"**{len(sure)} of {len(heads)} heads** change the loss by two standard errors or more."
+    if sure and sure[0][0] > 0:
+        change, (kind, layer, head), error = sure[0]
+        said += f" Most is lost with {kind}, {figures.head_label(layer, head)}: {change:+.3f} ± {error:.3f} nats a " \
+                f"{each}."
+    if better := [one for one in sure if one[0] < 0]:
+        said += f" Without {len(better)} of them the loss is lower."
+    return said
+
+
+def as_csv(folder: Path) -> str:
+    """The rows of a folder as they were measured."""
+    rows = metrics.read(folder / "heads.jsonl")
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    out = io.StringIO()
+    writer = csv.DictWriter(out, names)
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+

@@ -1,0 +1,96 @@
+"""One head on the sentence that shows it best, and the way to that sentence on the page of its model."""
+
+from collections import Counter
+
+import streamlit as st
+import torch
+
+from transformer.analysis.explained import MEASURES
+from transformer.analysis.head_roles import HeadRoles, read_weights
+from transformer.analysis.sample import Sentence, padded
+from transformer.checkpoint import Checkpoint
+from transformer.model.masks import causal_mask
+from ui import figures
+from ui.head_choice import origin
+from ui.heads.windowed import windowed
+from ui.walk import Link
+
+TWICE = 8  # random tokens in a row that stands twice
+PAGES = {("encoder", "decoder", "cross"): ("translate", "Translate"), ("decoder",): ("write", "Write"),
+         ("encoder",): ("classify", "Classify")}
+
+
+def show_best(page: str, ckpt: Checkpoint, found: HeadRoles, measure: str, kind: str, layer: int, head: int, *,
+              title: str, dark: bool) -> None:
+    """The head's weights on the sentence where the measure is largest, its targets given to the decoder."""
+    value, random = (of[kind][measure][layer, head] for of in (found.values, found.untrained))
+    st.subheader(f"{kind.capitalize()}, {figures.head_label(layer, head)}", anchor=False)
+    st.markdown(f"**{title}: {value:.2f}** over all of the sample · random weights {random:.2f} · all alike "
+                f"{found.even[kind][measure]:.2f}")
+    st.caption(MEASURES[measure])
+    sentence = repeated(ckpt, found) if measure == "induction" else found.sentence(kind, measure, layer, head)
+    if sentence is None:
+        st.info("No single sentence can show this measure.")
+        return
+    if measure == "induction":
+        read = Counter(sentence.src if kind == "encoder" else sentence.tgt)
+        st.caption(f"Induction is measured on random tokens. Here are {sum(times == 2 for times in read.values())} of "
+                   "them, twice: an induction head looks from the second half at what followed the same token in the "
+                   "first.")
+    else:
+        what = "sentence" if sentence.target is not None else "text"
+        st.caption(f"The {what} of the sample where this measure of this head is largest"
+                   + (", with its translation given to the decoder." if sentence.target is not None else "."))
+        st.text(sentence.text + (f"\n→ {sentence.target}" if sentence.target is not None else ""))
+    weights, queries, keys, mask = weights_on(ckpt, sentence, kind)
+    (matrix,), queries, keys, mask = windowed([weights[layer, head]], queries, keys, mask)
+    st.plotly_chart(
+        figures.attention_heatmap(matrix, queries, keys, mask=mask, newest=False, dark=dark, source=origin(ckpt),
+                                  title=f"{kind.capitalize()}, {figures.head_label(layer, head)}"),
+        key=f"{page}_role_heatmap", config=figures.PLOTLY_CONFIG,
+        alt=figures.describe_attention(matrix, queries, keys, newest=False))
+    if measure != "induction":
+        name, label = PAGES[ckpt.config.kinds]
+        st.page_link(f"pages/{name}.py", label=f"Open this {what} in {label}", icon=":material/open_in_new:",
+                     query_params=address_of(ckpt, sentence, kind, layer, head))
+    if matrix.size <= 2_500:
+        with st.expander("The weights as a table", key=f"{page}_role_weights"):
+            st.html(figures.attention_table(matrix, queries, keys, kind=kind, layer=layer, head=head, mask=mask,
+                                            source=origin(ckpt)))
+
+
+def weights_on(ckpt: Checkpoint, sentence: Sentence, kind: str) -> tuple:
+    """The weights (layers, H, Tq, Tk) of a kind on a sentence as it was measured; its queries, its keys, the mask."""
+    batch = padded(ckpt.config, [sentence], device=ckpt.device)
+    layers = dict(read_weights(ckpt.model, batch.src, batch.tgt))[kind]
+    weights = torch.cat(layers).cpu().numpy()
+    tokens = {"src": [ckpt.source_tokenizer.piece(id) for id in sentence.src or ()],
+              "tgt": [ckpt.tokenizer.piece(id) for id in sentence.tgt or ()]}
+    queries, keys = tokens["src" if kind == "encoder" else "tgt"], tokens["tgt" if kind == "decoder" else "src"]
+    mask = causal_mask(len(queries), len(keys))[0, 0].numpy() if kind == "decoder" else None
+    return weights, queries, keys, mask
+
+
+def address_of(ckpt: Checkpoint, sentence: Sentence, kind: str, layer: int, head: int) -> dict[str, str]:
+    """The query string under which the page of the model shows this head on this sentence, its target forced."""
+    look = {"kind": kind, "layer": str(layer), "head": str(head)}
+    if sentence.target is None:
+        return Link(ckpt.id, sentence.text, look=look).params()[0]
+    choices = dict(enumerate(sentence.labels or ()))
+    return Link(ckpt.id, sentence.text, choices, temperature=0.0, step=len(choices) - 1, look=look).params()[0]
+
+
+def repeated(ckpt: Checkpoint, found: HeadRoles) -> Sentence | None:
+    """Random tokens of the sample that stand twice, as induction is measured on; None where there are too few."""
+    config, generator = ckpt.config, torch.Generator().manual_seed(found.seed)
+    special = {config.pad_id, config.unk_id, config.bos_id, config.eos_id}
+    rows = {}
+    for side, before, after in (("src", (), (config.eos_id,) * bool(config.decoder_layers)),
+                                ("tgt", (config.start_id,) * bool(config.encoder_layers), ())):
+        pool = sorted({id for sentence in found.sentences for id in getattr(sentence, side) or ()} - special)
+        count = min(TWICE, len(pool), (config.max_len - len(before) - len(after)) // 2)
+        drawn = [pool[i] for i in torch.randperm(len(pool), generator=generator)[:max(count, 0)].tolist()]
+        rows[side] = (*before, *drawn, *drawn, *after) if count > 1 else None
+    if (config.encoder_layers and rows["src"] is None) or (config.decoder_layers and rows["tgt"] is None):
+        return None
+    return Sentence("", None, rows["src"], rows["tgt"], None)

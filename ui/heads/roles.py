@@ -1,0 +1,167 @@
+"""Roles: what every head does over many sentences, beside the same architecture with random weights."""
+
+from functools import partial
+
+import numpy as np
+import orjson
+import streamlit as st
+
+from transformer.analysis.explained import BASELINES
+from transformer.analysis.explained import MEASURES as EXPLAINED
+from transformer.analysis.head_roles import HeadRoles
+from transformer.checkpoint import Checkpoint
+from ui import figures
+from ui.address import Field, choice, optional, quiet, whole
+from ui.head_choice import head_controls, head_in_range, origin
+from ui.head_maps import show_head_maps
+from ui.heads.named import MARGIN, named_heads
+from ui.heads.one_head import show_best
+from ui.heads.sample import SIZES, choose_sample, measured
+from ui.heads.text import LONGEST
+
+TITLES = {"entropy": "Entropy", "distance": "Mean distance", "itself": "Its own token", "previous": "Previous token",
+          "next": "Next token", "same": "Same token elsewhere", "first": "First token", "end": "End of sentence",
+          "punctuation": "Punctuation", "induction": "Induction", "diagonal": "Diagonal",
+          "alignment": "Alignment with the word to be written", "alignment_read": "Alignment with the word just read"}
+UNITS = {"entropy": "how widely it looks, in nats", "distance": "how far away it looks, in tokens",
+         "itself": "weight on the token itself", "previous": "weight on the token before",
+         "next": "weight on the token after", "same": "weight on other places with the same token",
+         "first": "weight on the first token", "end": "weight on the end-of-sentence token",
+         "punctuation": "weight on punctuation", "diagonal": "weight on the place as far along the source",
+         "induction": "random tokens twice: weight on what came next", "alignment": "weight on its source word",
+         "alignment_read": "weight on its source word"}
+AMOUNTS = ("entropy", "distance")  # all others are shares of the weight
+WHY_NOT = {"next": "a decoder cannot look ahead", "end": "no end token stands in what is read",
+           "same": "no token comes twice", "induction": "the texts have too few different tokens",
+           "punctuation": "no token here is known to be punctuation and nothing else"}
+
+
+def roles_fields() -> dict[str, Field]:
+    """What of this view the address holds."""
+    return {"role": optional(choice(None, list(TITLES))),
+            "role_kind": optional(choice(None, ["encoder", "decoder", "cross"])),
+            "role_layer": optional(whole(0, 0, 1_000)), "role_head": optional(whole(0, 0, 1_000)),
+            "role_on": Field(None, lambda value: value[:300], lambda value: value or None),
+            "role_sample": quiet(choice(200, SIZES)),
+            "role_texts": Field(None, lambda value: value[:LONGEST], lambda value: value or None, long=True)}
+
+
+def show_roles(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
+    """The whole view."""
+    st.caption("What does each head look at, over many sentences? Each map has a cell for each head, beside the same "
+               "model before it learned anything: what is as large there was not learned.")
+    sample = choose_sample(page, ckpt)
+    found = sample and measured(page, sample)
+    if not found:
+        return
+    measure, kind, layer, head = _chosen(page, found, ckpt)
+    source = f"{origin(ckpt)} · {sample.about(found)}"
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        head_controls(f"{page}_role", ckpt.config)
+        st.selectbox("Measure", _there(found, kind), key=f"{page}_role", format_func=TITLES.get, width=330)
+    _show_named(found, kind)
+    _show_maps(page, found, kind, measure, layer, head, source=source, dark=dark)
+    with st.container(key=f"{page}_role_best"):
+        show_best(page, ckpt, found, measure, kind, layer, head, title=TITLES[measure], dark=dark)
+    _show_numbers(page, found, kind, layer, head, source)
+    with st.expander("What the measures say, and what not", key=f"{page}_role_words"):
+        st.markdown("\n".join(f"- **{TITLES[name]}.** {EXPLAINED[name]}" for name in found.values[kind]))
+        st.markdown(f"**Random weights.** {BASELINES['untrained']}\n\n**All alike.** {BASELINES['even']}")
+        st.markdown("Where weight lies is not why a model decides: switch a head off to see what depends on it.")
+
+
+def _there(found: HeadRoles, kind: str) -> list[str]:
+    """The measures that there are values of."""
+    return [name for name in found.values[kind] if found.queries[kind][name]]
+
+
+def _chosen(page: str, found: HeadRoles, ckpt: Checkpoint) -> tuple[str, str, int, int]:
+    """Measure, kind, layer and head as chosen, in range; until somebody chooses, the head that a measure is largest
+    of."""
+    state = st.session_state
+    first = state.get(f"{page}_role_layer") is None and state.get(f"{page}_role_head") is None
+    kind, layer, head = head_in_range(f"{page}_role", ckpt.config)
+    there = _there(found, kind)
+    if state.get(f"{page}_role") not in there:
+        wanted = ("alignment", "diagonal") if kind == "cross" else ("previous",)
+        state[f"{page}_role"] = next((name for name in wanted if name in there), there[0] if there else "entropy")
+    measure = state[f"{page}_role"]
+    if first and there:
+        layer, head = map(int, np.unravel_index(np.nanargmax(found.values[kind][measure]),
+                                                found.values[kind][measure].shape))
+        state[f"{page}_role_layer"], state[f"{page}_role_head"] = layer, head
+    return measure, kind, layer, head
+
+
+def _pick(page: str, pick: dict) -> None:
+    state = st.session_state
+    for name, value in (("role", pick["card"]), ("role_kind", pick["kind"]), ("role_layer", pick["layer"]),
+                        ("role_head", pick["head"])):
+        state[f"{page}_{name}"] = value
+
+
+def _show_named(found: HeadRoles, kind: str) -> None:
+    """The heads that stand out, in words and numbers."""
+    rows, quiet = [], []
+    for name in _there(found, kind):
+        if name in AMOUNTS:
+            continue
+        value, random, even = found.values[kind][name], found.untrained[kind][name], found.even[kind][name]
+        heads = named_heads(value, random, even)
+        if not heads:
+            quiet.append(TITLES[name].lower())
+            continue
+        rows.append([TITLES[name], ", ".join(f"{layer}.{head} ({value[layer, head]:.2f})" for layer, head in heads[:4])
+                     + (f" and {len(heads) - 4} more" if len(heads) > 4 else ""),
+                     f"{np.nanmax(random):.2f}", f"{even:.2f}"])
+    st.markdown(f"**Heads of the {kind} that stand out**" if kind != "cross" else
+                "**Heads of cross-attention that stand out**")
+    if rows:
+        st.html(figures.plain_table(
+            ["puts its weight on", "layer.head (share of its weight)", "random weights, at most", "all alike"], rows,
+            label="heads that stand out", numbers=(2, 3)))
+    st.caption(("" if rows else "None by these measures. ") + "A head is named where its share goes at least "
+               f"{MARGIN:.0%} of the way from the larger of both baselines to 1, most first."
+               + (f" Nothing stands out in: {', '.join(quiet)}." if quiet else "")
+               + " A name says where weight lies, not what the head is for.")
+
+
+def _show_maps(page: str, found: HeadRoles, kind: str, measure: str, layer: int, head: int, *, source: str,
+               dark: bool) -> None:
+    names = _there(found, kind)
+    cards = [figures.role_card(name, kind, found.values[kind][name], found.untrained[kind][name],
+                               found.even[kind][name], title=TITLES[name], unit=UNITS[name], share=name not in AMOUNTS)
+             for name in names]
+    alt = figures.describe_head_maps(cards, [found.values[kind][name] for name in names])
+    show_head_maps(f"{page}_role_maps", figures.head_maps(
+        cards, alt=alt, source=source, chosen=(kind, layer, head), chosen_card=measure, dark=dark),
+        partial(_pick, page), target=f"{page}_role_best")
+    missing = [f"{TITLES[name].lower()} ({found.notes.get(name) or WHY_NOT.get(name, 'no token of that sort is read')})"
+               for name in found.values[kind] if name not in names]
+    st.caption("Click a head to see it on the sentence that shows the measure best; the arrow keys move between heads, "
+               "Enter chooses. Each pair of maps has one colour scale; the mark on it is a head that looks at all "
+               "tokens alike." + (f" Not measured here: {'; '.join(missing)}." if missing else ""))
+
+
+def _show_numbers(page: str, found: HeadRoles, kind: str, layer: int, head: int, source: str) -> None:
+    """Everything as tables, and as a file."""
+    with st.expander("Numbers", key=f"{page}_role_numbers", on_change="rerun") as box:
+        if not box.open:
+            return
+        names = _there(found, kind)
+        st.html(figures.heads_table(
+            {f"{name}{after}": {kind: values[kind][name]} for name in names
+             for after, values in (("", found.values), (", random weights", found.untrained))},
+            caption=f"Means over queries, {kind}. {source}", label="roles of the heads"))
+        st.html(figures.plain_table(
+            ["measure", f"{kind} {figures.head_label(layer, head)}", "random weights", "all alike", "queries"],
+            [[TITLES[name], f"{found.values[kind][name][layer, head]:.4f}",
+              f"{found.untrained[kind][name][layer, head]:.4f}", f"{found.even[kind][name]:.4f}",
+              f"{found.queries[kind][name]:,}"] for name in names], label="the chosen head", numbers=(1, 2, 3, 4)))
+        st.download_button("All of it as JSON", partial(_as_json, found), f"roles-{found.checkpoint}.json",
+                           "application/json", key=f"{page}_role_json", icon=":material/download:",
+                           on_click="ignore")
+
+
+def _as_json(found: HeadRoles) -> bytes:
+    return orjson.dumps(found.summary(), option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY)

@@ -1,0 +1,178 @@
+"""What the heads are measured on: held-out text or texts of one's own; measured once for all visitors."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from transformer.analysis.alignment import WordAligner
+from transformer.analysis.head_roles import HeadRoles, measure_roles
+from transformer.analysis.sample import Sentence, read_texts
+from transformer.checkpoint import Checkpoint
+from transformer.data.own import is_own
+from transformer.held_out import held_out, word_aligner
+from transformer.search import translate
+from ui import figures
+from ui.held_out_corpus import corpus_name, readable, say_missing, split_of, texts_of
+from ui.resources import corpus_of, home, measured_roles
+
+SIZES = [50, 200, 500]
+OWN = "own"
+MOST_LINES = 200
+SEED = 0
+LARGE = 20_000_000  # weights
+EXAMPLES = {
+    ("encoder", "decoder", "cross"): "I like red wine.\tJ'aime le vin rouge.\nWhere does he live?",
+    ("decoder",): "ROMEO:\\nO, she doth teach the torches to burn bright!",
+    ("encoder",): "Is she a Capulet? O dear account! my life is my foe's debt."}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What to measure on, before it is read."""
+
+    ckpt: Checkpoint
+    on: str  # a corpus, or OWN
+    size: int
+    texts: str
+
+    @property
+    def key(self) -> tuple:
+        if self.on == OWN:
+            return self.ckpt.id, OWN, hashlib.sha256(self.texts.encode("utf-8", "replace")).hexdigest()
+        written = Path(self.on).stat().st_mtime_ns if is_own(self.on) else None  # it may be changed
+        return self.ckpt.id, self.on, self.size, written
+
+    def sentences(self) -> list[Sentence]:
+        """Raises ValueError as `held_out` and `read_own` do."""
+        if self.on == OWN:
+            return read_own(self.ckpt, self.texts)
+        return held_out(self.ckpt, limit=self.size, seed=SEED, name=self.on)
+
+    def aligner(self) -> WordAligner | None:
+        names = readable(self.ckpt)
+        name = self.on if self.on != OWN else names[0] if names else None
+        if "cross" not in self.ckpt.config.kinds or name is None:
+            return None
+        (home() / "analysis").mkdir(parents=True, exist_ok=True)
+        return word_aligner(self.ckpt, home() / "analysis", name=name)
+
+    def about(self, found: HeadRoles) -> str:
+        """What was measured on, for a line under the picture."""
+        what = "windows of up to 128 tokens" if self.ckpt.config.kinds == ("decoder",) and self.on != OWN else (
+            "texts" if self.ckpt.config.kinds != ("encoder", "decoder", "cross") else "sentences")
+        where = "typed here"
+        if self.on != OWN:
+            split = split_of(self.ckpt, self.on)
+            where = f"of {corpus_name(self.on)}, {split} split, " + (
+                "which it may have been trained on" if corpus_of(self.ckpt.description) != self.on else
+                "which it was trained on, as nothing is held out" if split == "train" else "never trained on")
+        return f"{len(found.sentences):,} {what} {where} · {found.tokens:,} tokens · seed {found.seed}"
+
+
+def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
+    """The chooser of what to measure on; None where there is nothing yet, which is said."""
+    state, names = st.session_state, readable(ckpt)
+    key, offered = f"{page}_role_on", [*names, OWN]
+    if state.get(key) not in offered:
+        state[key] = offered[0]
+    if not names:
+        say_missing(f"{page}_role", ckpt)
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        st.segmented_control("Measured on", offered, key=key, required=True,
+                             format_func=lambda name: "Texts of your own" if name == OWN else
+                             f"{corpus_name(name)}, {split_of(ckpt, name)} split")
+        if state[key] != OWN:
+            st.segmented_control(texts_of(ckpt).capitalize(), SIZES, key=f"{page}_role_sample", required=True)
+    on = state[key]
+    if on != OWN:
+        return Sample(ckpt, on, state[f"{page}_role_sample"], "")
+    translates = ckpt.config.kinds == ("encoder", "decoder", "cross")
+    ids = ckpt.tokenizer is not None and ckpt.tokenizer.kind == "ids"
+    said = "One text a line; \\n stands for a new line in it."
+    if translates:
+        said = ("One sentence a line, then a tab or | and its translation. Where there is none, the model's own "
+                "translation is what its decoder is given.")
+    example = "464 3290 318 257 3290" if ids else EXAMPLES[ckpt.config.kinds]
+    st.text_area("Your texts", key=f"{page}_role_texts", height=130, placeholder=example.replace("\t", " | "),
+                 help=f"At most {MOST_LINES} lines.")
+    st.caption(said + (" This checkpoint has no tokenizer: type ids, with spaces between." if ids else "")
+               + " Press Ctrl+Enter to measure.")
+    texts = state[f"{page}_role_texts"] or ""
+    if not texts.strip():
+        st.info("Type some texts above and press Ctrl+Enter.")
+        return None
+    return Sample(ckpt, OWN, 0, texts)
+
+
+def read_own(ckpt: Checkpoint, typed: str) -> list[Sentence]:
+    """Texts of one's own, one a line, as sentences. Raises ValueError with the number of the line for one that cannot
+    be read, for too many, and where there are none."""
+    lines = [(number, line.strip()) for number, line in enumerate(typed.splitlines(), 1) if line.strip()]
+    if not lines:
+        raise ValueError("there are no texts; type one a line")
+    if len(lines) > MOST_LINES:
+        raise ValueError(f"there are {len(lines)} lines, at most {MOST_LINES} are measured; take some away")
+    if ckpt.config.kinds != ("encoder", "decoder", "cross"):
+        return [_read(ckpt, number, line.replace("\\n", "\n")) for number, line in lines]
+    pairs = [(number, *(part.strip() for part in line.partition("\t" if "\t" in line else "|")[::2]))
+             for number, line in lines]
+    given = []
+    for number, source, target in pairs:
+        _read(ckpt, number, source, target)  # before anything is translated
+        given.append((number, source, target))
+    open_ones = [source for _, source, target in given if not target]
+    made = iter(translate(ckpt, open_ones) if open_ones else [])
+    return [_read(ckpt, number, source, target or next(made)) for number, source, target in given]
+
+
+def _read(ckpt: Checkpoint, number: int, text: str, target: str | None = None) -> Sentence:
+    try:
+        return read_texts(ckpt, [text], None if target is None else [target])[0]
+    except ValueError as error:
+        raise ValueError(f"line {number}: {error}") from None
+
+
+def measured(page: str, sample: Sample) -> HeadRoles | None:
+    """The roles on a sample, measured now where nobody has yet; None, with the reason said, where it cannot be read."""
+    shelf = measured_roles()
+    if (found := shelf.find(sample.key)) is not None:
+        return found
+    if sample.on != OWN and not _asked(page, sample):
+        return None
+    bar = st.progress(0.0, text="Reading the text…")
+    try:
+        return shelf.make(sample.key, partial(_measure, sample, bar),
+                          lambda: bar.progress(0.0, text="Waiting: another measurement is under way…"))
+    except (ValueError, OSError) as error:
+        st.error(figures.markdown_text(str(error)))
+        return None
+    finally:
+        bar.empty()
+
+
+def weights_of(ckpt: Checkpoint) -> int:
+    """How many numbers a model has."""
+    return sum(weights.numel() for weights in ckpt.model.parameters())
+
+
+def _asked(page: str, sample: Sample) -> bool:
+    """Whether a measurement may begin: a large model's takes minutes, and waits for a button."""
+    size = weights_of(sample.ckpt)
+    if size <= LARGE or st.session_state.get(f"{page}_role_asked") == sample.key:
+        return True
+    st.button(f"Measure every head on {sample.size} texts", key=f"{page}_role_measure", icon=":material/play_arrow:",
+              on_click=st.session_state.update, args=[{f"{page}_role_asked": sample.key}])
+    st.caption(f"This model has {size / 1e6:,.0f} million weights: it can take some minutes, once for all visitors.")
+    return False
+
+
+def _measure(sample: Sample, bar) -> HeadRoles:
+    sentences = sample.sentences()
+    if "cross" in sample.ckpt.config.kinds:
+        bar.progress(0.02, text="Learning which words translate which, without attention…")
+    aligner = sample.aligner()
+    return measure_roles(sample.ckpt, sentences, aligner=aligner, seed=SEED, watch=lambda done, of: bar.progress(
+        min(1.0, done / of), text=f"Measuring every head: {done} of {of} texts…"))

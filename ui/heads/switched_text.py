@@ -1,0 +1,119 @@
+"""What a model makes of one text with its heads as they are, and with some switched."""
+
+import numpy as np
+import streamlit as st
+
+from transformer.analysis.ablation import PathChange
+from transformer.checkpoint import Checkpoint
+from transformer.decoding import Step
+from transformer.reading import Reading
+from ui import figures
+from ui.head_choice import origin
+from ui.heads.one_head import PAGES
+from ui.walk import Link
+
+TOP = 5
+MOST_CLASSES = 20
+BEFORE = "as it is"
+
+
+def show_paths(page: str, ckpt: Checkpoint, change: PathChange, *, name: str, dark: bool) -> None:
+    """Both paths, the first token that differs, the candidates there, and how likely the tokens of the first are."""
+    before, after, differs = change.before, change.after, change.differs
+    if differs is None:
+        st.success(f"Every token is the same {name}: {len(before)} of {len(before)}.")
+    else:
+        st.markdown(f"**First token that differs: step {differs}.** As it is the model says "
+                    f"“{_shown(before[differs])}”, {name} “{_shown(after[differs])}”.")
+    for place, title, path, label in zip(st.columns(2, gap="large"), ("As it is", name.capitalize()), (before, after),
+                                         ("tokens before", "tokens after"), strict=True):
+        with place:
+            st.markdown(f"**{title}**")
+            st.text(path[-1].output or "(nothing)")
+            st.html(figures.token_chips([step.piece for step in path], label=label, predicted=differs))
+            _link(page, ckpt, path, label)
+    if differs is not None:
+        st.caption("Outlined: the first token that differs. From there on both have read different tokens (faint), so "
+                   "they are not compared any further.")
+        for place, step, title in zip(st.columns(2, gap="large"), (before[differs], after[differs]), (BEFORE, name),
+                                      strict=True):
+            with place:
+                st.markdown(f"Likeliest at step {differs}, {title}")
+                st.html(figures.candidate_rows(step.top(TOP), chosen_id=step.id, label=f"candidates {title}"))
+    pieces = [step.piece for step in before]
+    st.vega_lite_chart(
+        figures.probability_change(pieces, change.probabilities, what="token that the model as it is writes",
+                                   series=(BEFORE, name), title="How likely each of these tokens is", dark=dark,
+                                   source=f"after the same tokens before it · {origin(ckpt)}"),
+        key=f"{page}_switch_chances", alt=figures.describe_probability_change(pieces, change.probabilities))
+    _table(page, pieces, change.probabilities, name, "token")
+
+
+def show_encoder(page: str, ckpt: Checkpoint, pair: tuple[Reading, Reading], *, name: str, dark: bool) -> None:
+    """The classes, or the pieces put at each place, of a text read both ways."""
+    before = pair[0]
+    if before.logits is None:
+        st.info("This encoder has no classes and predicts nothing: only its attention can be compared.")
+        return
+    if not ckpt.config.n_classes:
+        _show_masked(page, ckpt, pair, name=name)
+        return
+    values = np.stack([one.logits.exp().cpu().numpy() for one in pair], axis=1)  # (classes, 2)
+    first, second = (ckpt.classes[int(column.argmax())] for column in values.T)
+    said = f"As it is the likeliest class is **{figures.markdown_text(first)}** ({values[:, 0].max():.0%}); {name} "
+    st.markdown(said + (f"it is the same ({values[:, 1].max():.0%})." if first == second else
+                        f"it is **{figures.markdown_text(second)}** ({values[:, 1].max():.0%})."))
+    order = np.argsort(-values[:, 0], kind="stable")
+    few = order[:MOST_CLASSES]
+    names = [ckpt.classes[at] for at in few]
+    st.vega_lite_chart(
+        figures.probability_change(names, values[few], what="class", series=(BEFORE, name), dark=dark, tokens=False,
+                                   title="How likely each class is", source=origin(ckpt)),
+        key=f"{page}_switch_chances", alt=figures.describe_probability_change(names, values[few]))
+    if len(order) > len(few):
+        st.caption(f"The {MOST_CLASSES} likeliest of {len(order):,} classes; the table has all.")
+    _table(page, [ckpt.classes[at] for at in order], values[order], name, "class")
+    _open(page, ckpt, Link(ckpt.id, before.text), "before", "Open this text")
+
+
+def _show_masked(page: str, ckpt: Checkpoint, pair: tuple[Reading, Reading], *, name: str) -> None:
+    """Of a model that was trained to fill in masked pieces: the likeliest piece at each place, both ways."""
+    tops = [one.logits.softmax(-1).max(-1) for one in pair]
+    rows = [[f"{place}", figures.plain_label(read, longest=None),
+             *(text for values, ids in tops for text in (
+                 figures.plain_label(ckpt.tokenizer.piece(int(ids[place])), longest=None), f"{values[place]:.3f}"))]
+            for place, read in enumerate(pair[0].tokens["src"])]
+    same = sum(int(one) == int(other) for one, other in zip(tops[0][1], tops[1][1], strict=True))
+    st.markdown(f"**What it would put at each place**: the same at {same} of {len(rows)} places {name}.")
+    st.html(figures.plain_table(["place", "read", BEFORE, "probability", name, "probability"], rows,
+                                label="pieces before and after", numbers=(3, 5)))
+    _open(page, ckpt, Link(ckpt.id, pair[0].text), "before", "Open this text")
+
+
+def _shown(step: Step) -> str:
+    return figures.markdown_text(figures.plain_label(step.piece))
+
+
+def _table(page: str, names: list[str], probabilities: np.ndarray, name: str, what: str) -> None:
+    with st.expander("These numbers as a table", key=f"{page}_switch_numbers"):
+        st.html(figures.number_table(
+            [BEFORE, name, "change"],
+            [(one if what == "class" else figures.plain_label(one, longest=None),
+              [str(before), str(after), f"{after - before:+.6f}"])
+             for one, (before, after) in zip(names, probabilities, strict=True)],
+            corner=what, label=f"probabilities of each {what}"))
+
+
+def _link(page: str, ckpt: Checkpoint, path: list[Step], label: str) -> None:
+    """Opens these very tokens where the model is stepped through, which has all its heads."""
+    choices = {step.index: step.id for step in path}
+    link = Link(ckpt.id, path[0].text, choices if label == "tokens after" else {}, temperature=0.0, step=len(path) - 1)
+    _open(page, ckpt, link, label.split()[-1], "Open this" if label == "tokens before" else
+          "Open these tokens, all heads on,")
+
+
+def _open(page: str, ckpt: Checkpoint, link: Link, which: str, words: str) -> None:
+    name, title = PAGES[ckpt.config.kinds]
+    with st.container(key=f"{page}_open_{which}"):
+        st.page_link(f"pages/{name}.py", label=f"{words} in {title}", icon=":material/open_in_new:",
+                     query_params=link.params()[0])

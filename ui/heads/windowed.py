@@ -1,0 +1,16 @@
+"""As much of a head's matrix as a page draws."""
+
+import numpy as np
+import streamlit as st
+
+LARGEST = 256  # tokens along a side
+
+
+def windowed(matrices: list[np.ndarray], queries: list[str], keys: list[str], mask: np.ndarray | None) -> tuple:
+    """Matrices (Tq, Tk) of the same tokens, their labels and their mask, cut to the first tokens, with a word on it,
+    where there are more than can be drawn."""
+    if max(len(queries), len(keys)) > LARGEST:
+        st.caption(f"{len(queries):,} queries and {len(keys):,} keys: only the first {LARGEST} of each are drawn.")
+    cut = np.s_[:LARGEST, :LARGEST]
+    return ([matrix[cut] for matrix in matrices], queries[:LARGEST], keys[:LARGEST],
+            None if mask is None else np.asarray(mask)[cut])

@@ -1,0 +1,62 @@
+"""Which text the heads of a checkpoint can be measured on."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from transformer.checkpoint import Checkpoint
+from transformer.data.corpora import at_hand, corpus
+from transformer.data.own import is_own
+from ui import figures
+from ui.resources import corpus_of
+
+OTHERS = {("encoder", "decoder", "cross"): ["eng-fra"], ("decoder",): ["tiny-shakespeare"]}  # for one that says none
+
+
+def readable(ckpt: Checkpoint) -> list[str]:
+    """The corpora at hand that a checkpoint can be measured on: its own, else the ones of the kind that it reads."""
+    own = corpus_of(ckpt.description)
+    if own:
+        return [own] if at_hand(own) else []
+    if ckpt.tokenizer is None or ckpt.tokenizer.kind == "ids":
+        return []
+    return [name for name in OTHERS.get(ckpt.config.kinds, []) if at_hand(name)]
+
+
+def corpus_name(name: str) -> str:
+    return Path(name).name if is_own(name) else name
+
+
+def texts_of(ckpt: Checkpoint) -> str:
+    """What a checkpoint is measured on many of."""
+    return {("encoder",): "texts", ("decoder",): "windows of text"}.get(ckpt.config.kinds, "sentences")
+
+
+def split_of(ckpt: Checkpoint, name: str) -> str:
+    """The split of a corpus at hand that a checkpoint is measured on: "train" where a corpus has nothing held out."""
+    if ckpt.config.kinds == ("decoder",):
+        return "validation"
+    if not is_own(name):
+        return "test"
+    try:
+        return "test" if "test" in getattr(corpus(name), "splits", {}) else "train"
+    except (ValueError, OSError):
+        return "test"  # what is wrong with it is said when it is read
+
+
+def say_missing(key: str, ckpt: Checkpoint) -> None:
+    """Why there is no held-out text, and a button where it could be downloaded."""
+    own = corpus_of(ckpt.description)
+    if own is None:
+        st.info("This checkpoint does not say which corpus it was trained on, so there is no held-out text of its own.")
+    elif is_own(own):
+        st.info(f"It was trained on {figures.markdown_text(Path(own).name)}, which is not on this machine.")
+    else:
+        st.info(f"It was trained on {own}, which is not on this machine yet.")
+        if st.button(f"Download {own}", key=f"{key}_download"):
+            try:
+                with st.spinner(f"Downloading {own}…"):
+                    corpus(own)
+                st.rerun()
+            except ValueError as error:
+                st.error(figures.markdown_text(str(error)))
