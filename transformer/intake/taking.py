@@ -12,6 +12,7 @@ import time
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
@@ -51,8 +52,8 @@ def take_in(sent: Sent | Sequence[tuple[str, Sent]], root: Path, *, name: str | 
         elif not isinstance(sent, Sequence):
             sent = [(name or "checkpoint", sent)]
         name = safe_name(name or (Path(sent[0][0]).stem if len(sent) == 1 else "checkpoint"))
-        with TemporaryDirectory(prefix=PRIVATE, dir=root) as private:
-            return _put(_make(_items(sent), Path(private), name, ids=ids, watch=watch), root, name)
+        with TemporaryDirectory(prefix=PRIVATE, dir=root) as private, ExitStack() as opened:
+            return _put(_make(_items(sent, opened), Path(private), name, ids=ids, watch=watch), root, name)
     except ValueError as error:
         raise Refused(shown(error, longest=600)) from None
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
@@ -75,15 +76,15 @@ def _sweep(root: Path) -> None:
             shutil.rmtree(left, ignore_errors=True)
 
 
-def _items(sent: Sequence[tuple[str, Sent]]) -> list[Item]:
-    """What was sent, file by file; out of the zip where it is one."""
+def _items(sent: Sequence[tuple[str, Sent]], opened: ExitStack) -> list[Item]:
+    """What was sent, file by file; out of the zip where it is one, which stays open as long as `opened`."""
     if not sent:
         raise Refused("nothing was sent; choose a zip, or the files of a checkpoint")
     if len(sent) > MOST_FILES:
         raise Refused(f"{len(sent):,} files were sent, at most {MOST_FILES}; send a checkpoint's files alone")
     if len(sent) == 1 and _begins(sent[0][1]).startswith(b"PK"):
         file = sent[0][1]
-        return read_archive(file.open("rb") if isinstance(file, Path) else file)
+        return read_archive(opened.enter_context(file.open("rb")) if isinstance(file, Path) else file)
     items = []
     for name, file in sent:
         check_name(name)
