@@ -14,7 +14,7 @@ from ui.beam import arrive_beam, beam_address, show_beam
 from ui.compare import arrive_compare, compare_address, show_compare
 from ui.diagram import show_model
 from ui.present import places, presenting, show_title
-from ui.resources import sentences
+from ui.resources import corpus_of, sentences
 from ui.stepper import (
     arrive,
     choose_checkpoint,
@@ -83,7 +83,7 @@ with words:
         st.markdown("**Translation so far**")
         st.text(step.output)
     with references.container(key=f"{PAGE}_references"):
-        trained_on = ckpt.description.train and ckpt.description.train.corpus
+        trained_on = corpus_of(ckpt.description)
         known = sentences(trained_on) if trained_on else None
         if known is not None and (found := known.find(text)):
             split, answers = found
