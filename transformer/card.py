@@ -40,10 +40,12 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
         how = f"Measured while it trained, at step {meta['step']:,}, before the weights were rounded to float16:"
         what = "loss on texts it learned from" if learned_from else "loss on the validation split"
         measured = f"| {what}, nats a {unit} | {meta['validation_loss']:.4f} |"
-    held = ("Trained on all of it: so small a text leaves\nnothing to hold out, and what is measured here is measured on "
-            "what was learned." if learned_from else
+    held = ("Trained on all of it: so small a text leaves nothing\nto hold out, and what is measured here is what was "
+            "learned." if learned_from else
             "Trained on its train split; chosen and measured on\nsplits that the training never saw.")
-    curve = (f"```mermaid\nxychart-beta\n  title \"{'Loss on what it learned from' if learned_from else 'Held-out loss'}, nats a {unit}\"\n"
+    measured_on = "Loss on what it learned from" if learned_from else "Held-out loss"
+    where, more = (f"checkpoints/{name}", "it again") if quality else ("THIS_FOLDER", "more")
+    curve = (f"```mermaid\nxychart-beta\n  title \"{measured_on}, nats a {unit}\"\n"
              f"  x-axis \"step\" [{', '.join(str(row['step']) for row in seen)}]\n  y-axis \"loss\"\n"
              f"  line [{', '.join(format(row['validation_loss'], '.3f') for row in seen)}]\n```")
     took = f"{meta['seconds'] / 60:.0f} minutes" if meta["seconds"] >= 100 else f"{meta['seconds']:.0f} seconds"
@@ -84,7 +86,7 @@ whole curve, and `attention/` what all heads did with a few pinned sentences at 
 | --- | --- |
 {measured}
 
-`HEADSUP_DATA=FOLDER python -m transformer evaluate {f'checkpoints/{name}' if quality else 'THIS_FOLDER'} --device cpu` measures {'it again' if quality else 'more'}.{signature}
+`HEADSUP_DATA=FOLDER python -m transformer evaluate {where} --device cpu` measures {more}.{signature}
 
 ## What it is not
 

@@ -61,6 +61,10 @@ def texts(at, kind):
     return [element.value for element in getattr(at, kind)]
 
 
+def plain(at, kind):
+    return [value.replace("\\", "") for value in texts(at, kind)]
+
+
 @pytest.fixture
 def corpus(tmp_path):
     path = tmp_path / "sentences.csv"
@@ -89,16 +93,21 @@ def test_every_preset_is_offered_for_its_task(visit, task, presets):
         assert f"--preset {name}" in at.code[0].value
 
 
-def test_a_setting_that_does_not_fit_is_said_and_nothing_can_be_started(visit):
+def test_a_setting_that_does_not_fit_is_said_and_nothing_can_be_started(visit, home):
     at = visit(PAGE)
     at.number_input(key=f"{PAGE}_translate_n_heads").set_value(7)
     run(at)
-    assert "does not divide" in texts(at, "error")[0]
-    assert f"{PAGE}_start" not in {button.key for button in at.button}
+    assert "This cannot be trained: d_model 160 does not divide" in plain(at, "error")[0]
+    press(at, "start")
+    assert "It was not started: d_model 160" in plain(at, "error")[-1]
+    assert not (home / "runs").exists() or not list((home / "runs").glob("[!.]*"))
     at.number_input(key=f"{PAGE}_translate_n_heads").set_value(8)
-    at.text_area(key=f"{PAGE}_translate_other").set_value("nonsense=3")
+    at.text_area(key=f"{PAGE}_translate_other").set_value("nonsense=3\n<b>x\nlr = fast\n  n_heads=0")
     run(at)
-    assert "unknown setting nonsense" in texts(at, "error")[0]
+    assert plain(at, "error")[0].splitlines()[2:] == [
+        "- the line '<b>x' has no '='; write one setting a line, as key=value", "- unknown setting nonsense",
+        "- n_heads 0: it should be greater than or equal to 1",
+        '- lr "fast": it should be a valid number, unable to parse string as a number']
     at.text_area(key=f"{PAGE}_translate_other").set_value("accumulate=4")
     run(at)
     assert not at.error
@@ -106,12 +115,35 @@ def test_a_setting_that_does_not_fit_is_said_and_nothing_can_be_started(visit):
 
 
 @pytest.mark.parametrize(("name", "why"), [("", "has no name"), ("../../etc", "something else")])
-def test_a_name_that_is_none_starts_nothing(visit, home, name, why):
+def test_a_name_that_is_none_is_said_as_soon_as_it_is_typed_and_starts_nothing(visit, home, name, why):
     at = visit(PAGE)
     at.text_input(key=f"{PAGE}_name").set_value(name)
-    press(run(at), "start")
-    assert why in texts(at, "error")[0]
+    (error,) = texts(run(at), "error")
+    assert why in error
+    (error,) = texts(press(at, "start"), "error")
+    assert "It was not started:" in error
+    assert why in error
     assert not (home / "runs").exists() or not list((home / "runs").glob("[!.]*"))
+
+
+def test_a_name_that_a_run_has_is_said_before_the_start(visit, make):
+    make("mine")
+    at = visit(PAGE)
+    at.text_input(key=f"{PAGE}_name").set_value("mine")
+    assert texts(run(at), "error") == ["there is a run mine already; choose another name"]
+
+
+def test_the_name_stays_through_settings_that_do_not_fit_and_other_views(visit):
+    at = visit(PAGE)
+    at.text_input(key=f"{PAGE}_name").set_value("my-name")
+    run(at)
+    for value in (161, 164):
+        at.number_input(key=f"{PAGE}_translate_d_model").set_value(value)
+        assert run(at).text_input(key=f"{PAGE}_name").value == "my-name"
+    for view in ("runs", "new"):
+        at.segmented_control(key=f"{PAGE}_view").set_value(view)
+        run(at)
+    assert at.text_input(key=f"{PAGE}_name").value == "my-name"
 
 
 def test_a_run_is_started_watched_stopped_and_gone_on_with(visit, home, corpus):
@@ -290,8 +322,10 @@ def test_without_tensorboard_the_mirror_is_refused_before_the_start(visit, monke
     at = visit(PAGE)
     at.toggle(key=f"{PAGE}_translate_tensorboard").set_value(True)
     run(at)
-    assert "pip install -r requirements/tensorboard.txt" in texts(at, "error")[0]
-    assert f"{PAGE}_start" not in {button.key for button in at.button}
+    assert "pip install -r requirements/tensorboard.txt" in plain(at, "error")[0]
+    press(at, "start")
+    assert "pip install -r requirements/tensorboard.txt" in plain(at, "error")[-1]
+    assert at.query_params["view"] == "new"
 
 
 def test_a_cluster_is_a_device_where_one_is_configured(visit, home, monkeypatch):
