@@ -259,7 +259,8 @@ def test_an_upload_is_checked_kept_on_disk_and_dropped_from_memory(home):
 
 def test_an_upload_that_is_wrong_says_on_which_line_and_is_not_kept(home):
     at = upload(opened(choice, task="translation"), "mine.tsv", b"Go.\tVa !\nno tab\n")
-    assert at.error[0].value.replace("\\", "").startswith("mine.tsv, line 2: 1 column where 2 are needed")
+    assert at.error[0].value.replace("\\", "").startswith("It cannot be learned from: mine.tsv, line 2: 1 column where "
+                                                            "2 are needed")
     assert at.session_state["chosen"] is None
     assert not list((home / "uploads" / "corpora").iterdir())
     assert at.file_uploader

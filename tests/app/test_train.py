@@ -212,6 +212,45 @@ def test_the_numbers_of_now_are_those_of_the_file(watch, make):
                      "Trained for": "3.0 s"}
 
 
+@pytest.mark.parametrize(("model", "train", "said"), [
+    ({"dropout": 0.1}, {"label_smoothing": 0.1}, "with dropout and label smoothing at work"),
+    ({"dropout": 0.0}, {"label_smoothing": 0.1}, "with label smoothing at work"),
+    ({"dropout": 0.1}, {}, "with dropout at work"), ({"dropout": 0.0}, {"label_smoothing": 0.0}, None)])
+def test_why_the_held_out_loss_can_be_the_lower_one_is_said_where_it_is_so(watch, make, model, train, said):
+    folder = make("mine", state="stopped", rows=rows(3))
+    metrics.write_json(folder / "config.json", {"model": model, "train": train})
+    (caption,) = [text for text in texts(watch("mine"), "caption") if "nats" in text]
+    assert "−ln of the probability that the right token got" in caption
+    assert said in caption if said else "lie below" not in caption
+
+
+def sample(step):
+    return {"step": step, "samples": [{"text": "I am", "output": f"said at {step}", "goes on": " cold."}]}
+
+
+def test_what_it_makes_of_held_out_texts_follows_the_newest_until_it_is_moved(watch, make):
+    folder = make("mine", alive=True, state="running", rows=rows(3))
+
+    def evaluated(step):
+        metrics.append(folder / "samples.jsonl", sample(step))
+        run(at)
+        (table,) = [element.value for element in at.get("html") if 'aria-label="Samples"' in element.value]
+        assert "how the text really goes on" in table
+        return int(table.split("said at ")[1].split("<")[0])
+
+    at = watch("mine")
+    assert not at.select_slider
+    assert evaluated(100) == 100  # one has nothing to be moved
+    assert [evaluated(step) for step in (200, 300)] == [200, 300]
+    assert at.select_slider[0].value == 300
+    at.select_slider[0].set_value(200)
+    assert run(at).select_slider[0].value == 200
+    assert evaluated(400) == 200
+    at.select_slider[0].set_value(400)
+    run(at)
+    assert [evaluated(500), evaluated(600)] == [500, 600]
+
+
 def test_damaged_metrics_do_not_stop_the_page(watch, make):
     folder = make("mine", rows=rows(2))
     with open(folder / "metrics.jsonl", "ab") as file:
@@ -267,7 +306,7 @@ def test_all_runs_are_listed_with_how_they_stand(visit, make):
     assert "<td class=\"text\">done</td><td class=\"text\">Finished</td>" in table
     assert "Failed" in table
     assert "2.0000" in table
-    assert "yours" in table
+    assert table.count(">you</td>") == table.count(">a shell</td>") == 1
     at.multiselect(key=f"{PAGE}_over").set_value(["done", "broken"])
     run(at)
     assert at.query_params["over"] == "done,broken"
@@ -286,7 +325,7 @@ def test_a_run_is_renamed_kept_and_deleted(watch, make, home):
     assert at.query_params["run"] == "better"
     press(at, "delete")
     assert not (home / "runs" / "better").exists()
-    assert "better is deleted" in " ".join(texts(at, "success"))
+    assert "The run better is deleted" in " ".join(texts(at, "success"))
 
 
 def test_so_many_runs_at_once_are_somebodys_limit(visit, make):
@@ -310,11 +349,16 @@ def test_a_run_that_is_kept_is_offered_by_the_pages_it_fits(watch, visit, home, 
     assert [option.split("@")[0] for option in offered] == ["classify"]
     at.text_input(key=f"{PAGE}_mine_promote_as").set_value("two-words")
     press(run(at), "promote")
-    assert "two-words is now on offer" in texts(at, "success")[0].replace("\\", "")
+    assert plain(at, "success") == ["The checkpoint two-words is now on offer on every page that fits it."]
     offered = visit("classify").selectbox(key="classify_checkpoint").options
     assert [option.split("@")[0] for option in offered] == ["classify", "two-words"]
     press(at, "promote")
-    assert "there is a checkpoint two-words already" in texts(at, "error")[0].replace("\\", "")
+    assert "there is a checkpoint two-words already" in plain(at, "error")[0]
+    for taken in ("translate", "Translate"):  # which comes with the app
+        at.text_input(key=f"{PAGE}_mine_promote_as").set_value(taken)
+        press(run(at), "promote")
+        assert f"there is a checkpoint {taken} already" in plain(at, "error")[0]
+    assert [path.name for path in (home / "checkpoints").glob("[!.]*")] == ["two-words"]
 
 
 def test_without_tensorboard_the_mirror_is_refused_before_the_start(visit, monkeypatch):

@@ -119,7 +119,7 @@ def _must_have_ended(folder: Path) -> None:
     if not folder.is_dir():
         raise ValueError(f"there is no run {folder.name} any more")
     if alive(folder) or progress(folder).under_way:
-        raise ValueError(f"{folder.name} is under way; stop it first")
+        raise ValueError(f"the run {folder.name} is under way; stop it first")
 
 
 def as_csv(folder: Path) -> str:
@@ -143,7 +143,7 @@ def promote(folder: Path, out: Path, *, processor: str) -> Path:
     from transformer.card import model_card
 
     if not (folder / "best" / "manifest.json").exists():
-        raise ValueError(f"{folder.name} has saved no weights yet; wait for its first evaluation")
+        raise ValueError(f"the run {folder.name} has saved no weights yet; wait for its first evaluation")
     if out.exists():
         raise ValueError(f"there is a checkpoint {out.name} already; choose another name")
     ckpt = checkpoint.load(folder / "best")
