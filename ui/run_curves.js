@@ -304,9 +304,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
     return plot;
   }
 
-  // What each kind of line is, whatever its colour.
+  // What each kind of line is, whatever its colour; at most what fits a telephone.
   function lineKinds(context, left, y, runs) {
-    const kinds = [["training, as measured", 0.35, 1], ["smoothed", 1, 2]];
+    const kinds = [["training", 0.5, 1], ["smoothed", 1, 2]];
     if (runs.some((run) => run.held_out.step?.length)) kinds.push(["held-out", 1, 1.5]);
     const ink = runs.length === 1 ? runs[0].colour : theme.ink;
     for (const [name, alpha, width] of runs.length ? kinds : []) {

@@ -161,8 +161,8 @@ def _start_button(page: str, name: str, settings: dict[str, object], device: str
         st.error(listed("It was not started:", refused))
     elif wrong := _wrong_name(runs, state[f"{page}_name"]):
         st.error(figures.markdown_text(wrong))
-    st.caption(f"A name has up to {LONGEST_NAME} letters from a to z, digits, '.', '-' and '\\_', begins with a letter "
-               "or a digit, and is no other run's.")
+    st.caption(f"A name is up to {LONGEST_NAME} letters from a to z, digits, dots, hyphens and underscores, and begins "
+               "with a letter or a digit; no other run may have it.")
     if not owners.starting_allowed():
         st.warning("The teacher has stopped new runs for now." + (
             " You can still start some." if owners.is_teacher() else " Runs under way go on."))
