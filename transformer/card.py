@@ -11,9 +11,10 @@ FIGURES = {  # key of evaluate -> what it is, and how many digits of it mean som
     "accuracy": ("accuracy: share of texts whose class is the likeliest", 3),
     "majority": ("accuracy of always saying the class most frequent in training", 3),
     "baseline": ("accuracy of logistic regression on word counts (scikit-learn)", 3), "n": ("texts", 0)}
-WHAT = {"translation": "An encoder-decoder transformer that translates English to French.",
-        "language-model": "A decoder-only transformer that writes in Shakespeare's manner, character by character.",
+WHAT = {"translation": "An encoder-decoder transformer that translates{}.",
+        "language-model": "A decoder-only transformer that goes on with a text{}.",
         "classification": "An encoder that says which of a few classes a text belongs to."}
+FROM = {"eng-fra": " English to French", "tiny-shakespeare": " in Shakespeare's manner"}
 UNIT = {"classification": ("text", "texts read")}  # what the loss and the speed count, where it is not tokens
 
 
@@ -32,10 +33,19 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
         learned, [0.0, *(row["seconds"] for row in learned)], strict=False))
     unit, counted = UNIT.get(train.task, ("token", "target tokens"))
     amount = f"{tokens / 1e6:.1f} million" if tokens >= 1e5 else f"{tokens:,.0f}"
-    split = quality.get("split", "validation")
+    learned_from = "validation_from" in meta
+    how = (f"On the {quality.get('split', 'validation')} split{', which it learned from,' * learned_from} with the "
+           "weights as they are in this folder:")
     if not quality:
-        measured = f"| held-out loss, nats a {unit}, while it trained | {meta['validation_loss']:.4f} |"
-    curve = (f"```mermaid\nxychart-beta\n  title \"Held-out loss, nats a {unit}\"\n"
+        how = f"Measured while it trained, at step {meta['step']:,}, before the weights were rounded to float16:"
+        what = "loss on texts it learned from" if learned_from else "loss on the validation split"
+        measured = f"| {what}, nats a {unit} | {meta['validation_loss']:.4f} |"
+    held = ("Trained on all of it: so small a text leaves nothing\nto hold out, and what is measured here is what was "
+            "learned." if learned_from else
+            "Trained on its train split; chosen and measured on\nsplits that the training never saw.")
+    measured_on = "Loss on what it learned from" if learned_from else "Held-out loss"
+    where, more = (f"checkpoints/{name}", "it again") if quality else ("THIS_FOLDER", "more")
+    curve = (f"```mermaid\nxychart-beta\n  title \"{measured_on}, nats a {unit}\"\n"
              f"  x-axis \"step\" [{', '.join(str(row['step']) for row in seen)}]\n  y-axis \"loss\"\n"
              f"  line [{', '.join(format(row['validation_loss'], '.3f') for row in seen)}]\n```")
     took = f"{meta['seconds'] / 60:.0f} minutes" if meta["seconds"] >= 100 else f"{meta['seconds']:.0f} seconds"
@@ -44,7 +54,8 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
     signature = f"\n\nsacrebleu's signature: `{quality['signature']}`" if "signature" in quality else ""
     return f"""# {name}
 
-{WHAT[train.task]} It comes with [Heads Up](../../README.md), which shows what every attention head of it does.{classes}
+{WHAT[train.task].format(FROM.get(train.corpus, ""))} It was made with Heads Up, which shows what every attention head
+of it does.{classes}
 
 ## What it is
 
@@ -55,8 +66,7 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
 ## Data
 
 {found.name}: {found.attribution}. Licence: {found.licence}. sha256 of the text:
-`{found.sha256}`. Trained on its train split; chosen and measured on
-splits that the training never saw.
+`{found.sha256}`. {held}
 
 ## How it was trained
 
@@ -70,17 +80,17 @@ whole curve, and `attention/` what all heads did with a few pinned sentences at 
 
 ## How good it is
 
-On the {split} split, with the weights as they are in this folder:
+{how}
 
 | measure | value |
 | --- | --- |
 {measured}
 
-`HEADSUP_DATA=FOLDER python -m transformer evaluate checkpoints/{name} --device cpu` measures it again.{signature}
+`HEADSUP_DATA=FOLDER python -m transformer evaluate {where} --device cpu` measures {more}.{signature}
 
 ## What it is not
 
-A small model made to be looked at. It knows only what its corpus shows: short everyday sentences, or one author's
-plays. It repeats what that text says of people, and it is wrong often. Do not rely on what it
+A small model made to be looked at. It knows only what its corpus, {found.name}, shows. It repeats what that text says
+of people, and it is wrong often. Do not rely on what it
 {"says" if ckpt.classes else "writes"}.
 """

@@ -1,8 +1,13 @@
 """Before a run: what it would learn from, how large it is, how long it takes, and what does not fit."""
 
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+import orjson
 import streamlit as st
 from pydantic import ValidationError
 
+from transformer.config import ModelConfig, RunConfig, TrainConfig
 from transformer.presets import preset as find_preset
 from ui import figures
 from ui.checks import Standing, cancel_check, check_key, forget_check, standing, start_check
@@ -10,26 +15,24 @@ from ui.checks import Standing, cancel_check, check_key, forget_check, standing,
 EVERY = 1.0  # seconds between two looks at a check that runs
 
 
-def show_check(prefix: str, preset: str, settings: dict[str, object], device: str, *, dark: bool) -> None:
-    """The button, the check while it runs, and what it found, for a run of `preset` with `settings` on `device`."""
-    try:
-        find_preset(preset).set(settings)
-    except ValueError as error:
-        st.error(_plain(said(error)))
-        return
+def show_check(prefix: str, preset: str, settings: dict[str, object], device: str, *, faults: Sequence[str] = (),
+               dark: bool) -> None:
+    """The button, the check while it runs, and what it found, for a run of `preset` with `settings` on `device`.
+    faults: why nothing can be checked yet, which the button then says."""
+    faults = [*faults] or find_faults(find_preset(preset), settings)
     key = check_key(preset, settings, device)
     now = standing(key)
     running = now.state == "running"
     with st.container(horizontal=True):
         st.button("Check again" if now.state == "done" else "Check", icon=":material/fact_check:",
-                  key=f"{prefix}_check", on_click=_start, args=[prefix, key, preset, settings, device],
+                  key=f"{prefix}_check", on_click=_start, args=[prefix, key, preset, settings, device, faults],
                   disabled=running, help="Reads the corpus, trains the tokenizer and takes a few steps on the device, "
                                          "without starting a run.")
         if running:
             st.button("Cancel", icon=":material/close:", key=f"{prefix}_check_cancel", on_click=cancel_check,
                       args=[key])
     if refused := st.session_state.pop(f"{prefix}_check_refused", None):
-        st.error(refused)
+        st.error(listed("It was not checked:", refused))
     if now.state == "none":
         st.caption("A check shows samples of the data, the size of the model, the memory and the time it takes, before "
                    "anything is started.")
@@ -42,21 +45,52 @@ def show_check(prefix: str, preset: str, settings: dict[str, object], device: st
         show_found(prefix, now.result, dark=dark)
 
 
-def said(error: ValueError) -> str:
-    """What is wrong with a configuration, as one sentence."""
-    if not isinstance(error, ValidationError):
-        return str(error)
-    parts = [(".".join(map(str, found["loc"])), found["msg"].removeprefix("Value error, ")) for found in error.errors()]
-    return "; ".join(f"{name}: {text}" if name else text for name, text in parts)
+def find_faults(preset: RunConfig, settings: dict[str, object]) -> list[str]:
+    """All that keeps a preset with some settings changed from being a configuration, a sentence each."""
+    found, known = [], {*ModelConfig.model_fields, *TrainConfig.model_fields}
+    for name in sorted(settings.keys() - known):
+        meant = get_close_matches(name, known, n=1)
+        found.append(f"unknown setting {_short(name)}" + (f"; did you mean {meant[0]}?" if meant else ""))
+    for part in (preset.model, preset.train):
+        try:
+            part.replace(**{name: value for name, value in settings.items() if name in type(part).model_fields})
+        except ValidationError as error:
+            found += [_said(**one) for one in error.errors(include_url=False, include_context=False)]
+    return found
 
 
-def _start(prefix: str, key: str, preset: str, settings: dict[str, object], device: str) -> None:
+def _said(*, loc: tuple[str | int, ...], msg: str, input: object, **rest: object) -> str:
+    """One error of pydantic as a sentence that begins with the setting's name."""
+    name, text = ".".join(map(str, loc)), msg.removeprefix("Value error, ")
+    if not name:
+        return text
+    given = _short(orjson.dumps(input, default=str).decode())
+    if text.startswith("Input should be"):
+        return f"{name} {given}: it {text.removeprefix('Input ')}"
+    return f"{name} {given}: {text[:1].lower()}{text[1:]}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def listed(title: str, faults: Sequence[str]) -> str:
+    """Markdown of one sentence or several after a title; each keeps its first letter, which may begin a name."""
+    if len(faults) == 1:
+        return f"{title} {_plain(faults[0])}"
+    return "\n".join([title, "", *(f"- {_plain(fault)}" for fault in faults)])
+
+
+def _start(prefix: str, key: str, preset: str, settings: dict[str, object], device: str, faults: list[str]) -> None:
+    if faults:
+        st.session_state[f"{prefix}_check_refused"] = faults
+        return
     if standing(key).state == "done":
         forget_check(key)
     try:
         start_check(preset, settings, device)
     except ValueError as error:
-        st.session_state[f"{prefix}_check_refused"] = str(error)
+        st.session_state[f"{prefix}_check_refused"] = [str(error)]
 
 
 def _watch(key: str) -> None:

@@ -76,7 +76,7 @@ def _uploaded(prefix: str, ending: str) -> str | None:
         try:
             inside = _checked(prefix, here, ending)
         except ValueError as error:  # changed since
-            st.error(markdown_text(str(error)))
+            st.error(markdown_text(f"It cannot be learned from: {error}"))
             inside = None
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{markdown_text(Path(here).name[9:])}**" + (f" · {inside}" if inside else ""))
@@ -87,7 +87,7 @@ def _uploaded(prefix: str, ending: str) -> str | None:
     st.file_uploader(f"A {ending} file with {HOLDS[ending]}", type=[ending[1:]], max_upload_size=LARGEST_FILE // 10**6,
                      key=f"{prefix}_corpus_file_{number}", on_change=_keep, args=[prefix, ending, number])
     if refused := state.get(f"{prefix}_corpus_refused"):
-        st.error(markdown_text(refused))
+        st.error(markdown_text(f"It cannot be learned from: {refused}"))
     return None
 
 
@@ -117,7 +117,7 @@ def _typed(prefix: str, ending: str) -> str | None:
             raise ValueError(f"{path.name} does not end in {ending}; this task needs a file with {HOLDS[ending]}")
         st.caption(_checked(prefix, str(path), ending))
     except (ValueError, OSError, RuntimeError) as error:  # RuntimeError: a ~ of nobody's
-        st.error(markdown_text(str(error)))
+        st.error(markdown_text(f"It cannot be learned from: {error}"))
         return None
     return str(path)
 

@@ -8,7 +8,7 @@ const PANELS = [
   { name: "gpu_memory", title: "GPU memory, GB", scale: 1e-9 },
   { name: "peak_share", title: "Share of the GPU's peak" },
 ];
-const BOX = { left: 58, right: 12, top: 26, bottom: 26 };
+const BOX = { left: 58, right: 12, top: 26, bottom: 38 }, LEGEND = 20;
 const amount = (value) => !Number.isFinite(value) ? "–" : value === 0 ? "0" : Math.abs(value) >= 1e5 || Math.abs(value) < 1e-3 ? value.toExponential(1)
   : Math.abs(value) >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(4)));
 const clock = (s) => s < 90 ? `${Math.round(s)} s` : s < 5400 ? `${Math.round(s / 60)} min` : `${(s / 3600).toFixed(1)} h`;
@@ -219,7 +219,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     root.back.hidden = !state.zoom;
     const has = ({ name }) => withPoints.some((run) => run.train[name]?.finite);
     const panels = PANELS.filter((panel) => panel.main || has(panel));
-    const mainHeight = narrow ? 260 : 330, small = 130, columns = narrow ? 1 : 3, across = width / columns;
+    const mainHeight = narrow ? 290 : 360, small = 142, columns = narrow ? 1 : 3, across = width / columns;
     const height = mainHeight + Math.ceil((panels.length - 1) / columns) * small;
     const context = resized(root.canvas, width, height);
     context.fillStyle = theme.page; context.fillRect(0, 0, width, height);
@@ -237,7 +237,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
 
   function paint(context, panel, box, runs, range, axisOf) {
-    const left = box.x + BOX.left, right = box.x + box.width - BOX.right, top = box.y + BOX.top, bottom = box.y + box.height - BOX.bottom;
+    const left = box.x + BOX.left, right = box.x + box.width - BOX.right, top = box.y + BOX.top + (panel.main ? LEGEND : 0), bottom = box.y + box.height - BOX.bottom;
     const scale = panel.scale ?? 1, log = state.log && panel.main;
     const lines = runs.filter((run) => run.train.step?.length && (panel.main || run.train[panel.name])).map((run) => [axisOf(run.train), panel.main ? lossOf(run) : run.train[panel.name], scale]);
     const held = panel.main ? runs.filter((run) => run.held_out.step?.length).map((run) => [axisOf(run.held_out), run.held_out.validation_loss]) : [];
@@ -251,7 +251,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const lift = log ? Math.log : (value) => value;
     const plot = { left, right, top, bottom, range, x: (v) => left + (right - left) * (v - range[0]) / (range[1] - range[0] || 1),
       y: (v) => bottom - (bottom - top) * (lift(v) - lift(low)) / (lift(high) - lift(low)), value: (x) => range[0] + (range[1] - range[0]) * (x - left) / (right - left) };
-    text(context, panel.main ? `Loss, ${root.header.unit}${box.width > 500 ? ": faint as measured, bold smoothed, dots held-out" : ""}` : panel.title, left, box.y + 10, { colour: theme.ink, size: panel.main && box.width > 500 ? 13 : 11, weight: 600 });
+    text(context, panel.main ? `Loss, ${root.header.unit}` : panel.title, left, box.y + 10, { colour: theme.ink, size: panel.main && box.width > 500 ? 13 : 11, weight: 600 });
+    if (panel.main) lineKinds(context, left, box.y + 30, runs);
+    text(context, state.axis === "seconds" ? "time trained" : "step", (left + right) / 2, bottom + 28, { colour: theme.muted, align: "center", size: 11 });
     context.lineWidth = 1;
     for (const tick of niceTicks(low, high, panel.main ? 6 : 3)) {
       context.strokeStyle = theme.forbidden;
@@ -300,6 +302,24 @@ export default function ({ data, parentElement, setTriggerValue }) {
     }
     context.restore();
     return plot;
+  }
+
+  // What each kind of line is, whatever its colour; at most what fits a telephone.
+  function lineKinds(context, left, y, runs) {
+    const kinds = [["training", 0.5, 1], ["smoothed", 1, 2]];
+    if (runs.some((run) => run.held_out.step?.length)) kinds.push(["held-out", 1, 1.5]);
+    const ink = runs.length === 1 ? runs[0].colour : theme.ink;
+    for (const [name, alpha, width] of runs.length ? kinds : []) {
+      const dots = name === "held-out";
+      [context.globalAlpha, context.lineWidth, context.strokeStyle, context.fillStyle] = [alpha, width, ink, ink];
+      context.setLineDash(dots ? [3, 3] : []);
+      context.beginPath(); context.moveTo(left, y); context.lineTo(left + 20, y); context.stroke();
+      if (dots) { context.beginPath(); context.arc(left + 10, y, 3.5, 0, 7); context.fill(); }
+      context.setLineDash([]); context.globalAlpha = 1;
+      text(context, name, left + 25, y, { colour: theme.muted, size: 11 });
+      left += 25 + context.measureText(name).width + 14;
+    }
+    root.dataset.kinds = runs.length ? kinds.map(([name]) => name).join(", ") : "";
   }
 
   function nearest(xs, value) {

@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from transformer.data.corpora import corpus
+from transformer.presets import preset
 from transformer.training import metrics
 from transformer.training.launch import identify
 from ui import before, checks, corpus_choice
@@ -168,7 +169,8 @@ def test_more_than_two_at_once_are_refused_and_a_second_click_starts_nothing(fak
     other = {**asked, "settings": {**asked["settings"], "steps": 31}}
     at = opened(page, asked=other)
     press(at, "try_check")
-    assert at.error[0].value == "2 checks are running on this server, at most 2; try again in a minute"
+    assert at.error[0].value == ("It was not checked: 2 checks are running on this server, at most 2; try again in a "
+                                 "minute")
 
 
 def test_a_file_that_has_changed_is_another_check_and_so_is_another_setting(asked, tmp_path):
@@ -182,12 +184,20 @@ def test_a_file_that_has_changed_is_another_check_and_so_is_another_setting(aske
 @pytest.mark.parametrize(("settings", "message"), [
     ({"d_model": 7}, "d_model 7 does not divide by n_heads 2"),
     ({"nonsense": 1}, "unknown setting nonsense"),
-    ({"dropout": 2}, "dropout: Input should be less than 1"),
+    ({"acumulate": 1}, "unknown setting acumulate; did you mean accumulate?"),
+    ({"dropout": 2}, "dropout 2: it should be less than 1"),
+    ({"lr": "fast"}, 'lr "fast": it should be a valid number'),
 ])
-def test_settings_that_make_no_model_are_said_before_anything_starts(asked, settings, message):
-    at = opened(page, asked={**asked, "settings": settings})
-    assert message in at.error[0].value.replace("\\", "")
-    assert not at.button
+def test_settings_that_make_no_model_are_said_before_anything_starts(asked, settings, message, monkeypatch):
+    monkeypatch.setattr(checks.subprocess, "Popen", lambda *_, **__: pytest.fail("started"))
+    at = press(opened(page, asked={**asked, "settings": settings}), "try_check")
+    assert f"It was not checked: {message}" in at.error[0].value.replace("\\", "")
+
+
+def test_all_that_is_wrong_with_settings_is_found_at_once():
+    faults = before.find_faults(preset("translate"), {"lr": 0.0, "norm": "side", "steps": 0, "nonsense": 1, "seed": 3})
+    assert {fault.split()[0] for fault in faults} == {"unknown", "norm", "lr", "steps"}
+    assert before.find_faults(preset("translate"), {"lr": 0.1, "n_heads": 8}) == []
 
 
 def test_old_results_make_room(home, asked, monkeypatch):
@@ -249,7 +259,8 @@ def test_an_upload_is_checked_kept_on_disk_and_dropped_from_memory(home):
 
 def test_an_upload_that_is_wrong_says_on_which_line_and_is_not_kept(home):
     at = upload(opened(choice, task="translation"), "mine.tsv", b"Go.\tVa !\nno tab\n")
-    assert at.error[0].value.replace("\\", "").startswith("mine.tsv, line 2: 1 column where 2 are needed")
+    assert at.error[0].value.replace("\\", "").startswith("It cannot be learned from: mine.tsv, line 2: 1 column where "
+                                                            "2 are needed")
     assert at.session_state["chosen"] is None
     assert not list((home / "uploads" / "corpora").iterdir())
     assert at.file_uploader

@@ -61,6 +61,10 @@ def texts(at, kind):
     return [element.value for element in getattr(at, kind)]
 
 
+def plain(at, kind):
+    return [value.replace("\\", "") for value in texts(at, kind)]
+
+
 @pytest.fixture
 def corpus(tmp_path):
     path = tmp_path / "sentences.csv"
@@ -89,16 +93,21 @@ def test_every_preset_is_offered_for_its_task(visit, task, presets):
         assert f"--preset {name}" in at.code[0].value
 
 
-def test_a_setting_that_does_not_fit_is_said_and_nothing_can_be_started(visit):
+def test_a_setting_that_does_not_fit_is_said_and_nothing_can_be_started(visit, home):
     at = visit(PAGE)
     at.number_input(key=f"{PAGE}_translate_n_heads").set_value(7)
     run(at)
-    assert "does not divide" in texts(at, "error")[0]
-    assert f"{PAGE}_start" not in {button.key for button in at.button}
+    assert "This cannot be trained: d_model 160 does not divide" in plain(at, "error")[0]
+    press(at, "start")
+    assert "It was not started: d_model 160" in plain(at, "error")[-1]
+    assert not (home / "runs").exists() or not list((home / "runs").glob("[!.]*"))
     at.number_input(key=f"{PAGE}_translate_n_heads").set_value(8)
-    at.text_area(key=f"{PAGE}_translate_other").set_value("nonsense=3")
+    at.text_area(key=f"{PAGE}_translate_other").set_value("nonsense=3\n<b>x\nlr = fast\n  n_heads=0")
     run(at)
-    assert "unknown setting nonsense" in texts(at, "error")[0]
+    assert plain(at, "error")[0].splitlines()[2:] == [
+        "- the line '<b>x' has no '='; write one setting a line, as key=value", "- unknown setting nonsense",
+        "- n_heads 0: it should be greater than or equal to 1",
+        '- lr "fast": it should be a valid number, unable to parse string as a number']
     at.text_area(key=f"{PAGE}_translate_other").set_value("accumulate=4")
     run(at)
     assert not at.error
@@ -106,12 +115,35 @@ def test_a_setting_that_does_not_fit_is_said_and_nothing_can_be_started(visit):
 
 
 @pytest.mark.parametrize(("name", "why"), [("", "has no name"), ("../../etc", "something else")])
-def test_a_name_that_is_none_starts_nothing(visit, home, name, why):
+def test_a_name_that_is_none_is_said_as_soon_as_it_is_typed_and_starts_nothing(visit, home, name, why):
     at = visit(PAGE)
     at.text_input(key=f"{PAGE}_name").set_value(name)
-    press(run(at), "start")
-    assert why in texts(at, "error")[0]
+    (error,) = texts(run(at), "error")
+    assert why in error
+    (error,) = texts(press(at, "start"), "error")
+    assert "It was not started:" in error
+    assert why in error
     assert not (home / "runs").exists() or not list((home / "runs").glob("[!.]*"))
+
+
+def test_a_name_that_a_run_has_is_said_before_the_start(visit, make):
+    make("mine")
+    at = visit(PAGE)
+    at.text_input(key=f"{PAGE}_name").set_value("mine")
+    assert texts(run(at), "error") == ["there is a run mine already; choose another name"]
+
+
+def test_the_name_stays_through_settings_that_do_not_fit_and_other_views(visit):
+    at = visit(PAGE)
+    at.text_input(key=f"{PAGE}_name").set_value("my-name")
+    run(at)
+    for value in (161, 164):
+        at.number_input(key=f"{PAGE}_translate_d_model").set_value(value)
+        assert run(at).text_input(key=f"{PAGE}_name").value == "my-name"
+    for view in ("runs", "new"):
+        at.segmented_control(key=f"{PAGE}_view").set_value(view)
+        run(at)
+    assert at.text_input(key=f"{PAGE}_name").value == "my-name"
 
 
 def test_a_run_is_started_watched_stopped_and_gone_on_with(visit, home, corpus):
@@ -180,6 +212,45 @@ def test_the_numbers_of_now_are_those_of_the_file(watch, make):
                      "Trained for": "3.0 s"}
 
 
+@pytest.mark.parametrize(("model", "train", "said"), [
+    ({"dropout": 0.1}, {"label_smoothing": 0.1}, "with dropout and label smoothing at work"),
+    ({"dropout": 0.0}, {"label_smoothing": 0.1}, "with label smoothing at work"),
+    ({"dropout": 0.1}, {}, "with dropout at work"), ({"dropout": 0.0}, {"label_smoothing": 0.0}, None)])
+def test_why_the_held_out_loss_can_be_the_lower_one_is_said_where_it_is_so(watch, make, model, train, said):
+    folder = make("mine", state="stopped", rows=rows(3))
+    metrics.write_json(folder / "config.json", {"model": model, "train": train})
+    (caption,) = [text for text in texts(watch("mine"), "caption") if "nats" in text]
+    assert "−ln of the probability that the right token got" in caption
+    assert said in caption if said else "lie below" not in caption
+
+
+def sample(step):
+    return {"step": step, "samples": [{"text": "I am", "output": f"said at {step}", "goes on": " cold."}]}
+
+
+def test_what_it_makes_of_held_out_texts_follows_the_newest_until_it_is_moved(watch, make):
+    folder = make("mine", alive=True, state="running", rows=rows(3))
+
+    def evaluated(step):
+        metrics.append(folder / "samples.jsonl", sample(step))
+        run(at)
+        (table,) = [element.value for element in at.get("html") if 'aria-label="Samples"' in element.value]
+        assert "how the text really goes on" in table
+        return int(table.split("said at ")[1].split("<")[0])
+
+    at = watch("mine")
+    assert not at.select_slider
+    assert evaluated(100) == 100  # one has nothing to be moved
+    assert [evaluated(step) for step in (200, 300)] == [200, 300]
+    assert at.select_slider[0].value == 300
+    at.select_slider[0].set_value(200)
+    assert run(at).select_slider[0].value == 200
+    assert evaluated(400) == 200
+    at.select_slider[0].set_value(400)
+    run(at)
+    assert [evaluated(500), evaluated(600)] == [500, 600]
+
+
 def test_damaged_metrics_do_not_stop_the_page(watch, make):
     folder = make("mine", rows=rows(2))
     with open(folder / "metrics.jsonl", "ab") as file:
@@ -235,7 +306,7 @@ def test_all_runs_are_listed_with_how_they_stand(visit, make):
     assert "<td class=\"text\">done</td><td class=\"text\">Finished</td>" in table
     assert "Failed" in table
     assert "2.0000" in table
-    assert "yours" in table
+    assert table.count(">you</td>") == table.count(">a shell</td>") == 1
     at.multiselect(key=f"{PAGE}_over").set_value(["done", "broken"])
     run(at)
     assert at.query_params["over"] == "done,broken"
@@ -254,7 +325,7 @@ def test_a_run_is_renamed_kept_and_deleted(watch, make, home):
     assert at.query_params["run"] == "better"
     press(at, "delete")
     assert not (home / "runs" / "better").exists()
-    assert "better is deleted" in " ".join(texts(at, "success"))
+    assert "The run better is deleted" in " ".join(texts(at, "success"))
 
 
 def test_so_many_runs_at_once_are_somebodys_limit(visit, make):
@@ -278,11 +349,16 @@ def test_a_run_that_is_kept_is_offered_by_the_pages_it_fits(watch, visit, home, 
     assert [option.split("@")[0] for option in offered] == ["classify"]
     at.text_input(key=f"{PAGE}_mine_promote_as").set_value("two-words")
     press(run(at), "promote")
-    assert "two-words is now on offer" in texts(at, "success")[0].replace("\\", "")
+    assert plain(at, "success") == ["The checkpoint two-words is now on offer on every page that fits it."]
     offered = visit("classify").selectbox(key="classify_checkpoint").options
     assert [option.split("@")[0] for option in offered] == ["classify", "two-words"]
     press(at, "promote")
-    assert "there is a checkpoint two-words already" in texts(at, "error")[0].replace("\\", "")
+    assert "there is a checkpoint two-words already" in plain(at, "error")[0]
+    for taken in ("translate", "Translate"):  # which comes with the app
+        at.text_input(key=f"{PAGE}_mine_promote_as").set_value(taken)
+        press(run(at), "promote")
+        assert f"there is a checkpoint {taken} already" in plain(at, "error")[0]
+    assert [path.name for path in (home / "checkpoints").glob("[!.]*")] == ["two-words"]
 
 
 def test_without_tensorboard_the_mirror_is_refused_before_the_start(visit, monkeypatch):
@@ -290,8 +366,10 @@ def test_without_tensorboard_the_mirror_is_refused_before_the_start(visit, monke
     at = visit(PAGE)
     at.toggle(key=f"{PAGE}_translate_tensorboard").set_value(True)
     run(at)
-    assert "pip install -r requirements/tensorboard.txt" in texts(at, "error")[0]
-    assert f"{PAGE}_start" not in {button.key for button in at.button}
+    assert "pip install -r requirements/tensorboard.txt" in plain(at, "error")[0]
+    press(at, "start")
+    assert "pip install -r requirements/tensorboard.txt" in plain(at, "error")[-1]
+    assert at.query_params["view"] == "new"
 
 
 def test_a_cluster_is_a_device_where_one_is_configured(visit, home, monkeypatch):

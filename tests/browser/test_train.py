@@ -175,6 +175,7 @@ def test_the_curves_say_the_numbers_of_the_file_under_the_pointer_and_the_keys(s
     page.locator(".run-curves canvas").wait_for()
     settle(page)
     assert points(page) == 5_100
+    assert page.locator(".run-curves").get_attribute("data-kinds") == "training, smoothed"
     readout = page.locator(".run-curves .readout")
     assert readout.text_content().splitlines()[0].startswith("long: step 50,000 · loss 0.6667 ·")
     canvas = page.locator(".run-curves canvas")

@@ -65,6 +65,16 @@ def test_blocks_say_word_and_head_and_are_coloured_by_head():
         ("head0", "a", "0"), ("head1", "&lt;i&gt;", "1")]
 
 
+def test_a_very_long_cell_of_a_plain_table_is_cut_and_says_the_whole_to_the_pointer():
+    long = '<"x">' * 12
+    html = plain_table(["run", "step"], [(long, "7")], label="t")
+    whole = "&lt;&quot;x&quot;&gt;" * 12
+    assert f'<td class="text cut" title="{whole}">{whole}</td><td class="text">7</td>' in html
+    assert "cut\"" not in plain_table(["run"], [(long,)], label="t", wrap=True)
+    assert "cut\"" not in plain_table(["run"], [(long,)], label="t", code=[0])
+    assert "cut\"" not in plain_table(["run"], [("x" * 48,)], label="t")
+
+
 def test_a_plain_table_sets_code_as_code_and_numbers_to_the_right():
     html = plain_table(["what", "how", "<n>"], [("a<b>", "x @ w", "1.0")], code=[1], numbers=[2], label="t")
     assert re.findall(r'<td class="(.*?)">(.*?)</td>', html) == [

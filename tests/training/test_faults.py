@@ -134,7 +134,7 @@ def test_of_two_starts_at_once_one_starts(tmp_path, corpus):
         thread.start()
     for thread in threads:
         thread.join()
-    assert refused == ["one was started already; choose another name for the run"] * 7
+    assert refused == ["the run one was started already; choose another name for the run"] * 7
     assert json.loads((run / "launch.json").read_text())["ticket"] == 1
     assert stop(run)
     until(lambda: not alive(run))

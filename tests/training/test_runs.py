@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from transformer import checkpoint
+from transformer.config import RunConfig
 from transformer.presets import preset
 from transformer.training import metrics, runs
 from transformer.training.process import identify
@@ -55,6 +56,30 @@ def test_a_run_says_what_it_is_and_how_it_stands(run):
     assert found.shape == "1 × 32, 2 heads"
     assert found.best == min(row["best"] for row in metrics.read(run / "metrics.jsonl") if "best" in row)
     assert found.seconds == metrics.read(run / "metrics.jsonl")[-2]["seconds"]
+
+
+def test_the_best_loss_is_that_of_the_newest_evaluation_though_training_rows_came_after(run):
+    status = json.loads((run / "status.json").read_text())
+    metrics.write_json(run / "status.json", status | {"state": "running", "best": 0.9})
+    metrics.append(run / "metrics.jsonl", {"step": 15, "time": 0.0, "validation_loss": 0.125, "best": 0.125})
+    metrics.append(run / "metrics.jsonl", {"step": 20, "seconds": 7.5, "loss": 0.5})
+    assert (describe(run).best, describe(run).seconds) == (0.125, 7.5)
+    metrics.write_json(run / "status.json", status | {"state": "running", "best": None})
+    assert describe(run).best == 0.125
+
+
+def test_a_run_under_way_says_its_best_after_each_evaluation_however_far_back_that_is(run, tmp_path):
+    config = RunConfig.model_validate_json((run / "config.json").read_bytes())
+    seen = {}
+
+    def watch(row):
+        if "loss" in row:
+            seen[row["step"]] = metrics.read_json(folder / "status.json")["best"]
+
+    folder = tmp_path / "runs" / "second"
+    Trainer(folder, config.set({"steps": 25, "eval_every": 5}), device=torch.device("cpu")).run(watch=watch)
+    bests = {row["step"]: row["best"] for row in metrics.read(folder / "metrics.jsonl") if "best" in row}
+    assert seen == {10: bests[5], 20: bests[15], 25: bests[20]}
 
 
 @pytest.mark.parametrize("damage", ["", "[]", "{", '{"model": 3, "train": []}', '{"time": "x", "ticket": "y"}'])
@@ -123,6 +148,12 @@ def test_a_promoted_run_is_a_checkpoint_with_its_curve_attention_and_card(run, t
                                                                      (run / "attention").iterdir()}
     card = (out / "README.md").read_text()
     assert f"{json.loads((run / 'status.json').read_text())['best']:.4f}" in card
+    assert "comes with" not in card
+    assert "It was made with Heads Up" in card
+    assert "Measured while it trained, at step" in card
+    assert "| loss on texts it learned from, nats a text |" in card  # two texts: nothing is held out
+    assert "its corpus, sentences.csv, shows" in card
+    assert "plays" not in card
     with pytest.raises(ValueError, match="there is a checkpoint mine already"):
         promote(run, out, processor="a CPU")
 

@@ -46,7 +46,7 @@ def launch(folder: Path, arguments: list[str], *, devices: tuple[str, ...] = (),
     """
     with locked(folder.parent):
         if folder.exists() and any((folder / name).exists() for name in (RECORD, "metrics.jsonl")):
-            raise ValueError(f"{folder.name} was started already; choose another name for the run")
+            raise ValueError(f"the run {folder.name} was started already; choose another name for the run")
         if owner and limit is not None:
             check_limit(folder.parent, owner, limit)
         folder.mkdir(parents=True, exist_ok=True)
@@ -73,12 +73,12 @@ def resume(folder: Path) -> None:
     with locked(folder.parent):
         about = record(folder)
         if running(about) is not None or progress(folder).under_way:
-            raise ValueError(f"{folder.name} is under way; stop it first")
+            raise ValueError(f"the run {folder.name} is under way; stop it first")
         if "cluster" in about:
             cluster.resume(folder)
             return
         if not (folder / "config.json").exists() and not isinstance(about.get("arguments"), list):
-            raise ValueError(f"{folder.name} has no config.json, so it cannot be gone on with; start another run")
+            raise ValueError(f"the run {folder.name} has no config.json, so it cannot be gone on with; start another")
         for name in (TURN, ASKED_TO_STOP, "status.json"):
             (folder / name).unlink(missing_ok=True)
         _start(folder, about)

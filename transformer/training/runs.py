@@ -64,14 +64,14 @@ def describe(folder: Path) -> Run:
     """Read a run folder; what is damaged or not there yet is left open."""
     config, about = metrics.read_json(folder / "config.json"), record(folder)
     model, train = (config.get(part) if isinstance(config.get(part), dict) else {} for part in ("model", "train"))
-    status, last = metrics.read_json(folder / "status.json"), metrics.last(folder / "metrics.jsonl")
+    status, rows = metrics.read_json(folder / "status.json"), metrics.tail(folder / "metrics.jsonl")
     layers = [model.get("encoder_layers"), model.get("decoder_layers")]
     shape = (f"{'+'.join(str(count) for count in layers if count)} × {model.get('d_model')}, "
              f"{model.get('n_heads')} heads") if model else ""
-    best = [value for value in (status.get("best"), last.get("best")) if isinstance(value, int | float)]
+    best = [value for value in (status.get("best"), _newest(rows, "best")) if isinstance(value, int | float)]
     started = about.get("time")
     return Run(folder, progress(folder), _text(train.get("task")), _text(train.get("corpus")), shape,
-               min(best, default=None), _seconds(folder, last), _text(status.get("device")),
+               min(best, default=None), _newest(rows, "seconds") or 0.0, _text(status.get("device")),
                int(about.get("processes") or status.get("world_size") or 1), _text(about.get("owner")),
                started if isinstance(started, int | float) else None,
                about["ticket"] if isinstance(about.get("ticket"), int) else 0)
@@ -81,13 +81,10 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _seconds(folder: Path, last: dict[str, object]) -> float:
-    """Time spent training; a row of an evaluation does not say it, and then the one before does."""
-    value = last.get("seconds")
-    if isinstance(value, int | float):
-        return float(value)
-    found = [row["seconds"] for row in metrics.tail(folder / "metrics.jsonl") if "seconds" in row]
-    return float(found[-1]) if found and isinstance(found[-1], int | float) else 0.0
+def _newest(rows: list[dict[str, object]], name: str) -> float | None:
+    """What was measured last: rows of training steps have other numbers than those of evaluations."""
+    value = next((row[name] for row in reversed(rows) if name in row), None)
+    return float(value) if isinstance(value, int | float) else None
 
 
 def find(runs: Path) -> list[Path]:
@@ -122,7 +119,7 @@ def _must_have_ended(folder: Path) -> None:
     if not folder.is_dir():
         raise ValueError(f"there is no run {folder.name} any more")
     if alive(folder) or progress(folder).under_way:
-        raise ValueError(f"{folder.name} is under way; stop it first")
+        raise ValueError(f"the run {folder.name} is under way; stop it first")
 
 
 def as_csv(folder: Path) -> str:
@@ -146,7 +143,7 @@ def promote(folder: Path, out: Path, *, processor: str) -> Path:
     from transformer.card import model_card
 
     if not (folder / "best" / "manifest.json").exists():
-        raise ValueError(f"{folder.name} has saved no weights yet; wait for its first evaluation")
+        raise ValueError(f"the run {folder.name} has saved no weights yet; wait for its first evaluation")
     if out.exists():
         raise ValueError(f"there is a checkpoint {out.name} already; choose another name")
     ckpt = checkpoint.load(folder / "best")

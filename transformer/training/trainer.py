@@ -241,6 +241,8 @@ class Trainer:
                 self.factor *= train.plateau_factor
         self._log({"step": self.step, "time": time.time(), "validation_loss": loss, "best": self.best}, watch)
         if self.first:
+            if not _failed(self.folder):  # which another process may just have said
+                self._status("running")
             record_samples(self.folder, self.step, self.model, self.task, train)
 
     def _log(self, row: dict[str, object], watch: Watch) -> None:

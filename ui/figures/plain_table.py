@@ -2,6 +2,7 @@
 from collections.abc import Collection, Sequence
 from html import escape
 
+LONGEST = 48  # characters that a cell may have and is not cut
 STYLE = """<style>
 .plain-table { overflow-x: auto; max-width: 100%; }
 .plain-table table { border-collapse: collapse; font-size: 15px; margin: 0; font-variant-numeric: tabular-nums; }
@@ -10,6 +11,7 @@ STYLE = """<style>
 .plain-table th { font-weight: 600; }
 .plain-table td.code { font-family: ui-monospace, monospace; font-size: 14px; }
 .plain-table .number { text-align: right; }
+.plain-table td.cut { max-width: min(20em, 45vw); overflow: hidden; text-overflow: ellipsis; }
 .plain-table.wrap td { white-space: pre-wrap; overflow-wrap: anywhere; min-width: 9em; vertical-align: top; }
 </style>"""
 
@@ -17,13 +19,19 @@ STYLE = """<style>
 def plain_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, label: str, code: Collection[int] = (),
                 numbers: Collection[int] = (), wrap: bool = False) -> str:
     """HTML; the columns in `code` are set as code, those in `numbers` to the right. wrap: long cells take
-    several lines and keep their own."""
+    several lines and keep their own; else they are cut, but for code, and the pointer
+    shows the whole."""
     def kind(column: int) -> str:
         return "code" if column in code else "number" if column in numbers else "text"
 
     head = "".join(f'<th scope="col" class="{kind(at)}">{escape(text)}</th>' for at, text in enumerate(headers))
-    body = "".join("<tr>" + "".join(f'<td class="{kind(at)}">{escape(text)}</td>' for at, text in enumerate(row))
-                   + "</tr>" for row in rows)
+
+    def cell(column: int, text: str) -> str:
+        if wrap or column in code or len(text) <= LONGEST:
+            return f'<td class="{kind(column)}">{escape(text)}</td>'
+        return f'<td class="{kind(column)} cut" title="{escape(text)}">{escape(text)}</td>'
+
+    body = "".join("<tr>" + "".join(cell(at, text) for at, text in enumerate(row)) + "</tr>" for row in rows)
     kinds = "plain-table wrap" if wrap else "plain-table"
     return (f'{STYLE}<div class="{kinds}" role="region" aria-label="{escape(label)}" tabindex="0"><table>'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")

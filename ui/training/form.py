@@ -5,22 +5,22 @@ import shlex
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, get_args, get_origin
 
 import orjson
 import streamlit as st
 import torch
 
-from transformer.config import ModelConfig, RunConfig, TrainConfig, read_settings
+from transformer.config import RunConfig
 from transformer.presets import PRESETS
 from transformer.training import cluster
 from transformer.training.launch import check_limit, launch
 from transformer.training.runs import LONGEST_NAME, check_name, free_name
 from ui import figures, owners
-from ui.before import said, show_check
+from ui.before import find_faults, listed, show_check
 from ui.cluster import cluster_offered
 from ui.corpus_choice import choose_corpus
 from ui.resources import home
+from ui.training.settings import choose_pinned, choose_settings
 
 TASKS = {"translation": "Translate", "language-model": "Write", "classification": "Classify"}
 ABOUT = {
@@ -35,22 +35,6 @@ ABOUT = {
     "pooled-classifier": "An encoder, max-pooled over time. A laptop takes minutes.",
     "sentiment": "The smallest there is: one layer, a few sentences of your own.",
 }
-MODEL = ("d_model", "n_heads", "encoder_layers", "decoder_layers", "d_ff", "max_len", "vocab_size", "dropout", "norm",
-         "positions", "activation", "pooling")
-TRAIN = ("steps", "batch_tokens", "lr", "warmup", "schedule", "optimizer", "label_smoothing", "eval_every",
-         "save_every", "seed", "tensorboard")
-HELP = {
-    "d_model": "Width of every vector between the layers", "d_ff": "Width inside the feed-forward part",
-    "max_len": "The most tokens read at once", "vocab_size": "Pieces of the tokenizer, at most",
-    "norm": "pre: before each sub-layer, which trains easily; post: after, as in the paper",
-    "batch_tokens": "Positions read at once, padding included",
-    "warmup": "Steps until the learning rate is at its peak",
-    "lr": "Learning rate at its peak", "eval_every": "Steps between two measurements on held-out text",
-    "save_every": "Steps between two saves: as many are lost if the power goes",
-    "label_smoothing": "Share of the probability that the right token gives to all others",
-    "accumulate": "Batches whose gradients are added up for one step",
-    "tensorboard": "Write the metrics as TensorBoard events too, into the run's folder"}
-PINNED = 4
 CLUSTER = "cluster"
 AT_ONCE = 3  # queued or training, for one owner
 
@@ -70,29 +54,27 @@ def show_form(page: str, *, dark: bool) -> None:
     with right:
         corpus = choose_corpus(f"{page}_{task}", task)
     preset = PRESETS[name]
-    settings = _settings(page, name, preset)
+    settings, faults = choose_settings(page, name, preset)
     if corpus is not None and corpus != preset.train.corpus:
         settings.setdefault("corpus", corpus)
-    pinned = _pinned(page, task)
+    pinned, wrong = choose_pinned(page, task)
     if pinned:
         settings["pinned"] = pinned
     device, processes = _device(page)
-    try:
-        config = preset.set(settings)
-        st.caption(_summary(config))
-    except ValueError as error:
-        st.error(figures.markdown_text(said(error)))
-        return
-    if corpus is None:
+    faults += wrong + find_faults(preset, settings)
+    if settings.get("tensorboard") is True and not find_spec("tensorboard"):
+        faults.append("TensorBoard is not installed here: pip install -r requirements/tensorboard.txt, or switch it "
+                      "off. The curves on this page and metrics.jsonl have the same numbers.")
+    if faults:
+        st.error(listed("This cannot be trained:", faults))
+    else:
+        st.caption(_summary(preset.set(settings)))
+    if corpus is None and "corpus" not in settings:
         st.info("Choose what it learns from above.")
-        return
-    if config.train.tensorboard and not find_spec("tensorboard"):
-        st.error("TensorBoard is not installed here: pip install -r requirements/tensorboard.txt, or switch it off. "
-                 "The curves on this page and metrics.jsonl have the same numbers.")
-        return
+        faults.append("there is nothing it learns from yet; choose that above")
     st.subheader("Before it starts", anchor=False)
-    show_check(page, name, settings, "cpu" if device == CLUSTER else device, dark=dark)
-    _start_button(page, name, config, settings, device, processes)
+    show_check(page, name, settings, "cpu" if device == CLUSTER else device, faults=faults, dark=dark)
+    _start_button(page, name, settings, device, processes, faults)
 
 
 def _summary(config: RunConfig) -> str:
@@ -102,69 +84,6 @@ def _summary(config: RunConfig) -> str:
         "decoder", model.decoder_layers)) if count)
     return (f"{layers} layers · {model.n_heads} heads · d_model {model.d_model} · {train.steps:,} steps of "
             f"{train.batch_tokens * train.accumulate:,} positions · {train.optimizer}, peak learning rate {train.lr:g}")
-
-
-def _settings(page: str, name: str, preset: RunConfig) -> dict[str, object]:
-    """What is changed from the preset, by widgets for the settings one often turns and by text for all."""
-    values = {**preset.model.model_dump(), **preset.train.model_dump()}
-    changed: dict[str, object] = {}
-    with st.expander("Sizes and training", key=f"{page}_sizes"):
-        for title, names in (("The model", MODEL), ("The training", TRAIN)):
-            st.markdown(f"**{title}**")
-            shown = [one for one in names if one != "pooling" or preset.model.pooling]
-            for at in range(0, len(shown), 4):
-                for place, one in zip(st.columns(4), shown[at:at + 4], strict=False):
-                    with place:
-                        value = _widget(f"{page}_{name}_{one}", one, values[one])
-                    if value != values[one]:
-                        changed[one] = value
-        typed = st.text_area("Any other setting, one a line", key=f"{page}_{name}_other", height=100, max_chars=4_000,
-                             placeholder="accumulate=4\ntie_embeddings=false",
-                             help="As on the command line. " + ", ".join(sorted(
-                                 {*ModelConfig.model_fields, *TrainConfig.model_fields} - {*MODEL, *TRAIN})))
-    try:
-        return changed | read_settings([line.strip() for line in typed.splitlines() if line.strip()])
-    except ValueError as error:
-        st.error(figures.markdown_text(str(error)))
-        st.stop()
-
-
-def _widget(key: str, name: str, value: object) -> object:
-    """The control of one setting, by the type that its configuration gives it."""
-    field = ModelConfig.model_fields.get(name) or TrainConfig.model_fields[name]
-    options = {"key": key, "help": HELP.get(name)}
-    label = name
-    kinds = [one for one in get_args(field.annotation) if one is not type(None)] or [field.annotation]
-    literal = next((one for one in [field.annotation, *kinds] if get_origin(one) is Literal), None)
-    if literal is not None:
-        choices = list(get_args(literal))
-        return st.selectbox(label, choices, index=choices.index(value), **options)
-    if isinstance(value, bool):
-        return st.toggle(label, value, **options)
-    if isinstance(value, int):
-        return st.number_input(label, value=value, step=1, min_value=0, max_value=100_000_000, **options)
-    return st.number_input(label, value=value, step=value / 10 or 0.05, min_value=0.0, max_value=10.0, format="%g",
-                           **options)
-
-
-def _pinned(page: str, task: str) -> list[str]:
-    with st.expander("Sentences to watch attention on", key=f"{page}_pinned_box"):
-        st.caption("Up to four, one a line. Their attention is recorded all along the training, to be moved through "
-                   "afterwards. " + {
-                       "translation": "A sentence that is not in the corpus needs its translation after a | sign, "
-                                      "because the decoder is given the right answer.",
-                       "language-model": "The beginning of a text each.", "classification": "A text each."}[task]
-                   + " Without any, the run takes some of its own.")
-        typed = st.text_area("Sentences", key=f"{page}_{task}_pinned", height=110, max_chars=2_000,
-                             label_visibility="collapsed",
-                             placeholder="I am cold. | J'ai froid." if task == "translation" else "O Romeo, Romeo!")
-    lines = [line.strip() for line in typed.splitlines() if line.strip()]
-    if task == "translation":
-        lines = ["\t".join(part.strip() for part in line.split("|", 1)) for line in lines]
-    if len(lines) > PINNED:
-        st.error(f"{len(lines)} sentences to watch, at most {PINNED}; take some away")
-        st.stop()
-    return lines
 
 
 @cache
@@ -225,16 +144,25 @@ def used(device: str, processes: int) -> tuple[str, ...]:
     return tuple([name for name in devices() if name.startswith("cuda")][:processes])
 
 
-def _start_button(page: str, name: str, config: RunConfig, settings: dict[str, object], device: str,
-                  processes: int) -> None:
+def _start_button(page: str, name: str, settings: dict[str, object], device: str, processes: int,
+                  faults: list[str]) -> None:
     state, runs = st.session_state, home() / "runs"
     if state.get(f"{page}_named_for") != name:
         state[f"{page}_named_for"], state[f"{page}_name"] = name, free_name(runs, name)
+    elif f"{page}_name" not in state:  # Streamlit dropped it while another view was open
+        state[f"{page}_name"] = state[f"{page}_named"]
     left, right = st.columns([3, 1], vertical_alignment="bottom")
-    left.text_input("Name of the run", key=f"{page}_name", max_chars=LONGEST_NAME)
+    state[f"{page}_named"] = left.text_input("Name of the run", key=f"{page}_name", max_chars=LONGEST_NAME)
     right.button("Start", key=f"{page}_start", icon=":material/play_arrow:", width="stretch", on_click=_start,
-                 args=[page, name, settings, device, processes],
+                 args=[page, name, settings, device, processes, faults],
                  disabled=not (owners.starting_allowed() or owners.is_teacher()))
+    # below the button, which must not move away from under a pointer that has just left the field
+    if refused := state.pop(f"{page}_start_refused", None):
+        st.error(listed("It was not started:", refused))
+    elif wrong := _wrong_name(runs, state[f"{page}_name"]):
+        st.error(figures.markdown_text(wrong))
+    st.caption(f"A name is up to {LONGEST_NAME} letters from a to z, digits, dots, hyphens and underscores, and begins "
+               "with a letter or a digit; no other run may have it.")
     if not owners.starting_allowed():
         st.warning("The teacher has stopped new runs for now." + (
             " You can still start some." if owners.is_teacher() else " Runs under way go on."))
@@ -244,6 +172,15 @@ def _start_button(page: str, name: str, config: RunConfig, settings: dict[str, o
         st.caption("A run in that folder looks the same here, wherever it was started.")
 
 
+def _wrong_name(runs: Path, typed: str) -> str | None:
+    """Why no run can be started under a name; None where one can."""
+    try:
+        run = check_name(typed)
+    except ValueError as error:
+        return str(error)
+    return f"there is a run {run} already; choose another name" if (runs / run).exists() else None
+
+
 def _short(path: Path) -> str:
     try:
         return str(path.resolve().relative_to(Path.cwd()))
@@ -251,11 +188,16 @@ def _short(path: Path) -> str:
         return str(path)
 
 
-def _start(page: str, name: str, settings: dict[str, object], device: str, processes: int) -> None:
+def _start(page: str, name: str, settings: dict[str, object], device: str, processes: int,
+           faults: list[str]) -> None:
     state = st.session_state
     try:
         if not (owners.starting_allowed() or owners.is_teacher()):
             raise ValueError("the teacher has stopped new runs; ask them, or wait")
+        wrong = _wrong_name(home() / "runs", state[f"{page}_name"])
+        if faults := [*faults, *([wrong] if wrong else [])]:
+            state[f"{page}_start_refused"] = faults
+            return
         run = check_name(state[f"{page}_name"])
         owners.my_key()
         folder, owner, limit = home() / "runs" / run, owners.owner(), None if owners.is_teacher() else AT_ONCE
@@ -266,7 +208,7 @@ def _start(page: str, name: str, settings: dict[str, object], device: str, proce
             launch(folder, arguments(name, settings), devices=used(device, processes), processes=processes,
                    owner=owner, limit=limit)
     except (ValueError, OSError) as error:
-        state[f"{page}_refused"] = str(error)
+        state[f"{page}_start_refused"] = [str(error)]
         return
     state[f"{page}_run"], state[f"{page}_view"] = run, "watch"
     state[f"{page}_named_for"] = None

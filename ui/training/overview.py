@@ -61,14 +61,14 @@ def _curves(page: str, chosen: list[Path], dark: bool) -> None:
 def _list(page: str, folders: list[Path]) -> None:
     runs = [describe(folder) for folder in folders]
     mine = owners.owner()
-    columns = ["run", "state", "step", "best held-out loss", "trained for", "what", "device", "started", "whose"]
+    columns = ["run", "state", "step", "best held-out loss", "trained for", "what", "device", "started", "started by"]
     st.html(figures.plain_table(columns, [_row(run, mine) for run in runs], label="Runs", numbers={2, 3}))
 
 
 def _row(run: Run, mine: str | None) -> list[str]:
     steps = f"{run.now.step:,}" + (f" of {run.now.steps:,}" if run.now.steps else "")
     what = " · ".join(filter(None, [run.corpus and Path(run.corpus).name, run.shape]))
-    started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started)) if run.started else "from a shell"
-    whose = "yours" if run.owner and run.owner == mine else "somebody's" if run.owner else "nobody's"
+    started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started)) if run.started else ""
+    by = "you" if run.owner and run.owner == mine else "another visitor" if run.owner else "a shell"
     return [run.name, STATES[run.now.state], steps, "" if run.best is None else f"{run.best:.4f}",
-            duration(run.seconds) if run.seconds else "", what, run.device or "", started, whose]
+            duration(run.seconds) if run.seconds else "", what, run.device or "", started, by]

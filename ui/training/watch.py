@@ -17,7 +17,7 @@ from transformer.training.turns import before, record
 from ui import figures, owners
 from ui.before import duration
 from ui.forming import show_forming
-from ui.resources import curves, home, watchers
+from ui.resources import curves, entries, home, watchers
 from ui.run_curves import REFERENCES, show_curves
 
 UNIT = {"classification": "nats a text"}
@@ -150,28 +150,26 @@ def _samples(page: str, folder: Path) -> None:
     if not rows:
         return
     st.markdown("**What it makes of held-out texts**")
-    steps = sorted(rows)
-    chosen = st.session_state.get(f"{page}_samples_at")
-    if len(steps) > 1:
-        if chosen not in steps:
-            st.session_state[f"{page}_samples_at"] = steps[-1]
-            st.session_state[f"{page}_samples_newest"] = True
-        elif st.session_state.get(f"{page}_samples_newest"):
-            st.session_state[f"{page}_samples_at"] = steps[-1]
-        chosen = st.select_slider("At step", steps, key=f"{page}_samples_at", on_change=_follow_newest,
-                                  args=[page, steps[-1]])
+    steps, held = sorted(rows), f"{page}_{folder.name}_samples_at"  # where somebody has moved it; else the newest
+    chosen = st.session_state.get(held)
     chosen = chosen if chosen in rows else steps[-1]
+    if len(steps) > 1:
+        # Another slider with every evaluation: of one that grows, the browser may still send the step that was newest
+        # when it was drawn, which would look as if somebody had chosen that.
+        key = f"{held}_{steps[-1]}"
+        chosen = st.select_slider("At step", steps, chosen, key=key, on_change=_hold, args=[held, key, steps[-1]],
+                                  help="It follows the newest evaluation until you move it, and again from the end.")
     found = [sample for sample in rows[chosen] if isinstance(sample, dict)]
     names = list(dict.fromkeys(name for sample in found for name in sample))
-    heads = {"text": "held-out text", "output": f"the model, step {chosen:,}"}
+    heads = {"text": "held-out text", "output": f"the model, step {chosen:,}", "goes on": "how the text really goes on"}
     st.html(figures.plain_table([heads.get(name, name) for name in names],
                                 [[str(sample.get(name) or "") for name in names] for sample in found],
                                 label="Samples", wrap=True))
 
 
-def _follow_newest(page: str, newest: int) -> None:
+def _hold(held: str, key: str, newest: int) -> None:
     state = st.session_state
-    state[f"{page}_samples_newest"] = state[f"{page}_samples_at"] == newest
+    state[held] = state[key] if state[key] != newest else None
 
 
 def _controls(page: str, run: Run) -> None:
@@ -190,12 +188,15 @@ def _controls(page: str, run: Run) -> None:
         st.download_button("Metrics as CSV", partial(as_csv, run.folder), f"{run.name}.csv", "text/csv",
                            key=f"{page}_csv", icon=":material/download:", on_click="ignore",
                            disabled=not 0 < size <= LARGEST_CSV)
-        with st.popover("Keep as a checkpoint", key=f"{page}_promote_box",
+        # a box of another key is another one, which is closed: so it closes when the checkpoint is there
+        with st.popover("Keep as a checkpoint", key=f"{page}_promote_box_{st.session_state.get(f'{page}_kept', 0)}",
                         disabled=not (run.folder / "best" / "manifest.json").exists()):
             st.caption("Its best weights, in half precision, with curve, attention and a model card. Every page then "
                        "offers it.")
             st.text_input("Name of the checkpoint", run.name, key=f"{key}_promote_as", max_chars=60)
-            st.button("Keep", key=f"{page}_promote", on_click=_do, args=[page, partial(_promote, page, folder, key)])
+            st.button("Keep", key=f"{page}_promote", on_click=_promote, args=[page, folder, key])
+            if refused := st.session_state.pop(f"{page}_promote_refused", None):
+                st.error(figures.markdown_text(refused))
         with st.popover("Rename", key=f"{page}_rename_box", disabled=not mine or now.under_way):
             st.text_input("New name", run.name, key=f"{key}_rename_to", max_chars=60)
             st.button("Rename", key=f"{page}_rename", on_click=_do, args=[page, partial(_rename, page, folder, key)])
@@ -227,15 +228,22 @@ def _do(page: str, act: partial) -> None:
 def _stop(folder: Path) -> None:
     now: Progress = progress(folder)
     if now.under_way and not stop(folder):
-        raise ValueError(f"{folder.name} has just ended by itself")
+        raise ValueError(f"the run {folder.name} has just ended by itself")
 
 
 def _promote(page: str, folder: Path, key: str) -> None:
-    name = check_name(st.session_state[f"{key}_promote_as"])
-    run = describe(folder)
-    with _asked:
-        promote(folder, home() / "checkpoints" / name, processor=run.device or "an unknown device")
-    st.session_state[f"{page}_done"] = f"{name} is now on offer on every page that fits it."
+    state = st.session_state
+    try:
+        name = check_name(state[f"{key}_promote_as"])
+        with _asked:
+            if name.lower() in {entry.folder.name.lower() for entry in entries()}:
+                raise ValueError(f"there is a checkpoint {name} already; choose another name")
+            promote(folder, home() / "checkpoints" / name, processor=describe(folder).device or "an unknown device")
+    except (ValueError, OSError, CheckpointError) as error:
+        state[f"{page}_promote_refused"] = str(error)
+        return
+    state[f"{page}_kept"] = state.get(f"{page}_kept", 0) + 1
+    state[f"{page}_done"] = f"The checkpoint {name} is now on offer on every page that fits it."
 
 
 def _rename(page: str, folder: Path, key: str) -> None:
@@ -245,4 +253,4 @@ def _rename(page: str, folder: Path, key: str) -> None:
 def _delete(page: str, folder: Path) -> None:
     delete(folder)
     st.session_state[f"{page}_run"], st.session_state[f"{page}_view"] = "", "runs"
-    st.session_state[f"{page}_done"] = f"{folder.name} is deleted."
+    st.session_state[f"{page}_done"] = f"The run {folder.name} is deleted."
