@@ -168,16 +168,16 @@ def test_a_checkpoint_without_a_corpus_is_tried_on_one_of_its_kind_and_says_so(v
 
 def test_an_upload_cannot_have_a_file_of_the_server_read(visit, home, writer, tiny_tokenizer, tmp_path, monkeypatch):
     secret = tmp_path / "secret.txt"
-    secret.write_text("the secret of the server " * 50)
+    secret.write_text("we see a dog at home. " * 50)
     save(home / "uploads" / "mine", writer.model, tokenizer=tiny_tokenizer,
          train=TrainConfig(task="language-model", corpus=str(secret)))
     monkeypatch.setattr("ui.resources.serves_this_computer_alone", lambda: False)
     at = visit(PAGE, view="test", checkpoint=describe(home / "uploads" / "mine").id)
     shown = " ".join([*(text.value for text in at.text), *(str(frame.value.to_dict()) for frame in at.dataframe)])
-    assert "secret of" not in shown
+    assert "a dog at home" not in shown
     monkeypatch.setattr("ui.resources.serves_this_computer_alone", lambda: True)  # it could have been read
     at = visit(PAGE, view="test", checkpoint=describe(home / "uploads" / "mine").id)
-    assert "secret" in str(at.dataframe[0].value.to_dict()) or at.error
+    assert "a dog at home" in str(at.dataframe[0].value.to_dict())
 
 
 # comparing
