@@ -35,9 +35,9 @@ def show_tokenizer(page: str, ckpt: Checkpoint) -> None:
                  label_visibility="collapsed")
         found = _find(page, tokenizer, wanted)
     with right:
-        if found is None:
+        if found is None and not wanted.strip():
             st.info("Type part of a piece, or an id, to see which pieces there are and what lies near them.")
-        else:
+        elif found is not None:
             _show_neighbours(page, ckpt, tokenizer, table, found)
 
 

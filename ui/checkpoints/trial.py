@@ -6,7 +6,7 @@ from transformer.analysis.trial import Tried, try_sentences
 from transformer.checkpoint import Checkpoint
 from transformer.held_out import held_out
 from ui import figures
-from ui.address import Field, quiet, switch, whole
+from ui.address import Field, optional, quiet, switch, whole
 from ui.head_choice import origin
 from ui.held_out_corpus import corpus_name, readable, say_missing, split_of
 from ui.resources import corpus_of
@@ -17,7 +17,7 @@ COUNT, LAST_DRAW = 50, 9_999
 def trial_fields() -> dict[str, Field]:
     """What of this view is in the address."""
     return {"draw": quiet(whole(0, 0, LAST_DRAW)), "worst": quiet(switch(False)),
-            "row": quiet(whole(0, 0, COUNT - 1))}
+            "row": optional(whole(0, 0, COUNT - 1))}
 
 
 def show_trial(page: str, ckpt: Checkpoint) -> None:
@@ -38,7 +38,7 @@ def show_trial(page: str, ckpt: Checkpoint) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.number_input("Which fifty", 0, LAST_DRAW, step=1, key=f"{page}_draw", width=160,
                         help="Another number draws another fifty; the same one the same fifty.")
-        st.toggle("Worst first", key=f"{page}_worst")
+        st.toggle("Worst first", key=f"{page}_worst", on_change=_from_the_top, args=[page])
     tried = _tried(page, ckpt, name, state[f"{page}_draw"])
     if tried is None:
         return
@@ -85,6 +85,10 @@ def _show_all(page: str, ckpt: Checkpoint, name: str, tried: list[Tried]) -> Non
     chosen = st.selectbox("Look closer at", order, key=f"{page}_row", format_func=lambda at: _brief(tried[at].text),
                           help="Or click the box before a row above; a click on a heading sorts.")
     _show_one(ckpt, tried[chosen])
+
+
+def _from_the_top(page: str) -> None:
+    st.session_state[f"{page}_row"] = None
 
 
 def _brief(text: str, longest: int = 80) -> str:
