@@ -62,3 +62,21 @@ def test_what_a_view_was_set_to_is_there_after_another(view, key, value, home, v
     assert widget(at, key).value == value
     run(at)
     assert widget(at, key).value == value
+
+
+def said(at):
+    return " ".join(element.value for kind in ("caption", "info", "warning", "error") for element in getattr(at, kind))
+
+
+@pytest.mark.parametrize("view", ["lens", "switch"])
+def test_a_translation_that_did_not_end_is_said_to_be_cut(view, home, visit, monkeypatch):
+    ckpt = make(home, "translator")
+    monkeypatch.setattr("ui.heads.asked.LONGEST_ANSWER", 3)
+    monkeypatch.setattr("ui.heads.switch.STEPS", {ckpt.config.kinds: 3})
+    at = visit(PAGE, checkpoint=ckpt.id, view=view, text="a dog is cold.", heads="cross:1:0")
+    assert "cut off after 3 tokens" in said(at).lower()
+
+
+def test_a_typed_translation_is_not_said_to_be_cut(home, visit):
+    at = visit(PAGE, checkpoint=make(home, "translator").id, view="lens", text="a dog is cold.", target="a dog")
+    assert "cut off" not in said(at)
