@@ -80,3 +80,12 @@ def test_a_translation_that_did_not_end_is_said_to_be_cut(view, home, visit, mon
 def test_a_typed_translation_is_not_said_to_be_cut(home, visit):
     at = visit(PAGE, checkpoint=make(home, "translator").id, view="lens", text="a dog is cold.", target="a dog")
     assert "cut off" not in said(at)
+
+
+@pytest.mark.parametrize(("line", "cut"), [("a dog is cold.", True), ("a dog is cold. | a cat is cold.", False)])
+def test_a_translation_made_for_the_roles_is_said_to_be_cut(line, cut, home, visit, monkeypatch):
+    ckpt = make(home, "translator")
+    monkeypatch.setattr("ui.heads.sample.LONGEST_ANSWER", 8)
+    at = visit(PAGE, checkpoint=ckpt.id, view="roles", role_on="own", role_texts=line)
+    assert not at.error
+    assert ("cut off after about 8 tokens" in said(at)) == cut
