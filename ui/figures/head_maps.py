@@ -58,10 +58,11 @@ def change_card(name: str, kind: str, change: np.ndarray, error: np.ndarray | No
             hints[-1].append(said + (": not told apart from none" if unsure else ""))
             faint[-1].append(unsure)
     low, high = (limit, -limit) if worse == "above" else (-limit, limit)
-    # where all are small, "+.01" would stand for heads of quite different colours
-    drawn = _map("", change, low, high, hints, signed=3 if limit < 0.1 else 2) | {"faint": faint}
+    digits = 3 if limit < 0.1 else 2  # else "+.01" would stand for heads of quite different colours
+    drawn = _map("", change, low, high, hints, signed=digits) | {"faint": faint}
     return {"name": name, "kind": kind, "title": title, "unit": unit, "maps": [drawn], "scale": {
-        "low": f"{ends[0]} {_signed(low)}", "high": f"{_signed(high)} {ends[1]}", "marks": [{"at": 0.5, "text": "0"}],
+        "low": f"{ends[0]} {_signed(low, digits)}", "high": f"{_signed(high, digits)} {ends[1]}",
+        "marks": [{"at": 0.5, "text": "0"}],
         "diverging": True}}
 
 
