@@ -44,7 +44,7 @@ class HeadEffects:
     n: int  # sentences
     tokens: int
     baseline: dict[str, float | None]  # loss, and bleu or accuracy where the model has them
-    values: dict[str, dict[str, NDArray]]  # kind -> change, se, bleu_change, other or accuracy_change -> (layers, H)
+    values: dict[str, dict[str, NDArray]]  # kind -> change, se, and more of ROWS -> (layers, H)
     done: int
     of: int
 
@@ -148,7 +148,7 @@ def read(folder: Path) -> HeadEffects | None:
     config = ModelConfig.model_validate(job["config"])
     rows, heads = metrics.read(folder / ROWS), all_heads(config)
     names = ["change", "se", *(["bleu_change", "other"] if baseline.outputs is not None else []),
-             *(["accuracy_change"] if baseline.right is not None else [])]
+             *(["accuracy_change", "accuracy_se"] if baseline.right is not None else [])]
     layers = {kind: 1 + max(head.layer for head in heads if head.kind == kind) for kind in config.kinds}
     values = {kind: {name: np.full((layers[kind], config.n_heads), np.nan) for name in names} for kind in config.kinds}
     for row in rows:

@@ -1,11 +1,13 @@
 """The address bar of a page whose picture is decided by its widgets alone: read on arrival, written back after."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from math import isfinite
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 
 from ui.arrival import arrived, put_address
 from ui.attention_view import look_param
@@ -108,7 +110,11 @@ def leave_at(page: str, fields: Mapping[str, Field], *, checkpoint: str | None =
     """Write the page's values into the address bar; texts that make it too long stay out of it, with a word on it.
     hidden: how the names begin of texts that are not on the screen, which are the first to stay out, without a word."""
     state = st.session_state
-    state[f"{page}_arrived"] = {name: state[f"{page}_{name}"] for name in fields}
+    found = state[f"{page}_arrived"] = {name: state[f"{page}_{name}"] for name in fields}
+    for name, value in found.items():
+        # of a widget that is not drawn Streamlit keeps only what the page last put there, unless it does so again
+        with suppress(StreamlitAPIException):  # of one that is, nothing may be put
+            state[f"{page}_{name}"] = value
     params = {"checkpoint": checkpoint} if checkpoint else {}
     written = {name: field.write(state[f"{page}_{name}"]) for name, field in fields.items()}
     params |= {name: value for name, value in written.items() if value is not None}

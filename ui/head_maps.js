@@ -52,6 +52,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
         }, most <= NUMBERED ? map.texts[layer][head] : "");
         if (shade >= 0) Object.assign(cell.style, { background: data[scale][shade], color: data.inks[scale][shade] });
         cell.classList.toggle("none", shade < 0);
+        cell.classList.toggle("long", map.texts[layer][head].length > 4);
         cell.classList.toggle("faint", !!map.faint?.[layer][head]);
         cell.classList.toggle("chosen", place === chosen);
         cell.classList.toggle("crossed", crossed.has(place));

@@ -7,8 +7,9 @@ import streamlit as st
 from transformer.checkpoint import Checkpoint
 from transformer.data.corpora import at_hand, corpus
 from transformer.data.own import is_own
+from transformer.held_out import held_out
 from ui import figures
-from ui.resources import corpus_of
+from ui.resources import corpus_of, counted
 
 OTHERS = {("encoder", "decoder", "cross"): ["eng-fra"], ("decoder",): ["tiny-shakespeare"]}  # for one that says none
 
@@ -30,6 +31,26 @@ def corpus_name(name: str) -> str:
 def texts_of(ckpt: Checkpoint) -> str:
     """What a checkpoint is measured on many of."""
     return {("encoder",): "texts", ("decoder",): "windows of text"}.get(ckpt.config.kinds, "sentences")
+
+
+def sizes_of(ckpt: Checkpoint, name: str, sizes: list[int]) -> dict[int, str]:
+    """How large a sample can be, with its name: the sizes below that of the split, and all of it once."""
+    most = max(sizes)
+    key = ckpt.id, name, most, Path(name).stat().st_mtime_ns if is_own(name) else None  # it may be changed
+    try:
+        count = counted().make(key, lambda: len(held_out(ckpt, limit=most + 1, seed=None, name=name)), lambda: None)
+    except (ValueError, OSError):
+        return {size: f"{size:,}" for size in sizes}  # what is wrong is said when it is read
+    all_of_it = next((size for size in sorted(sizes) if size >= count), None)
+    return {size: f"{size:,}" for size in sizes if size < count} | (
+        {} if all_of_it is None else {all_of_it: f"all {count:,}"})
+
+
+def choose_size(label: str, key: str, offered: dict[int, str]) -> int:
+    """The chooser of one of `sizes_of`."""
+    if st.session_state[key] not in offered:
+        st.session_state[key] = max(offered)
+    return st.segmented_control(label, list(offered), key=key, required=True, format_func=offered.get)
 
 
 def split_of(ckpt: Checkpoint, name: str) -> str:

@@ -210,6 +210,12 @@ def measured_roles() -> Shelf:
 
 
 @st.cache_resource
+def counted() -> Shelf:
+    """How many held-out texts there are, by checkpoint and corpus."""
+    return Shelf(64)
+
+
+@st.cache_resource
 def measured_seconds() -> Shelf:
     """How long one held-out sentence takes, by checkpoint and corpus."""
     return Shelf(64)

@@ -25,7 +25,7 @@ from transformer.analysis.ablation import (
     measure,
     switch,
 )
-from transformer.analysis.sample import read_texts
+from transformer.analysis.sample import labelled, read_texts
 from transformer.config import ModelConfig, TrainConfig
 from transformer.data.batches import PairBatches
 from transformer.decoding import steps
@@ -136,6 +136,19 @@ def test_the_standard_error_is_that_of_a_ratio():
     change, error = loss_change(nats, baseline, same)
     assert error == pytest.approx(np.std([1 / 4, 0, 3 / 4], ddof=1) / sqrt(3))
     assert loss_change(nats[:1], baseline[:1], tokens[:1]) == (0.5, None)
+
+
+def test_the_error_of_an_accuracy_counts_the_texts_that_changed_either_way(classifier):
+    sentences = [labelled(classifier, PAIRS[at % 4][0], classifier.classes[at % 3]) for at in range(20)]
+    baseline = measure(classifier, sentences)
+    baseline = replace(baseline, right=np.arange(20) % 2 == 0)  # some get better and some worse
+    for row in effects(classifier, sentences, baseline, all_heads(classifier.config), what="off"):
+        head = Head(row["kind"], row["layer"], row["head"])
+        after = measure(classifier, sentences, switch(classifier.config, head)).right
+        better, worse = (after & ~baseline.right).sum(), (baseline.right & ~after).sum()
+        assert row["accuracy_change"] == pytest.approx((better - worse) / 20)
+        assert row["accuracy_se"] == pytest.approx(((better + worse) / 400) ** 0.5)
+        assert better and worse
 
 
 def test_the_first_token_that_differs_is_marked(translator, writer):

@@ -165,6 +165,9 @@ def test_all_tokens_at_once_are_three_matrices(open_attribution, shipped, drawn,
     for name, column in (("integrated", INTEGRATED), ("attention", CROSS), ("rollout", ROLLOUT)):
         assert found[name][4].tolist() == pytest.approx(columns[column], abs=1e-4)
     assert all(chart.proto.alt for chart in at.get("plotly_chart"))
+    assert at.query_params["all"] == "open"
+    again = open_attribution(position="4", all="open")
+    assert drawn(again, "heads_overview_rollout")["data"][0]["z"].tolist() == found["rollout"].tolist()
 
 
 def test_only_tokens_that_lead_somewhere_count_as_disagreed_about():

@@ -155,7 +155,9 @@ def test_a_classifier_is_read_whole(open_lens, shipped, figure, cells):
 def test_an_encoder_without_classes_says_so_in_one_sentence(visit, place, view, head):
     ckpt = place(decoder_layers=0, head=head)
     at = visit("heads", view=view, checkpoint=ckpt.id, text="Go on.")
-    assert ["encoder without classes" in error.value for error in at.error] == [True]
+    assert not at.error
+    assert [f"The encoder {ckpt.id} has no classes" in info.value.replace("\\", "") for info in at.info] == [True]
+    assert "**Switch off**" in at.info[0].value
 
 
 @pytest.mark.parametrize("view", ["lens", "direct", "attribution"])

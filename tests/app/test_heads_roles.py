@@ -101,9 +101,9 @@ def test_every_number_is_the_library_s_and_random_weights_stand_beside(home, vis
     found = numbers(at)
     for name in ("alignment", "alignment_read", "diagonal", "end", "entropy"):
         for place in np.ndindex(2, 2):
-            assert found["cross", *place, name] == pytest.approx(expected.values["cross"][name][place], rel=1e-6)
+            assert found["cross", *place, name] == pytest.approx(expected.values["cross"][name][place], rel=1e-5)
             assert found["cross", *place, f"{name}, random weights"] == pytest.approx(
-                expected.untrained["cross"][name][place], rel=1e-6)
+                expected.untrained["cross"][name][place], rel=1e-5)
 
 
 def test_a_head_opens_on_its_best_sentence_and_the_link_leads_to_the_same_picture(home, visit, visit_roles, drawn):
@@ -140,7 +140,7 @@ def test_a_hostile_address_is_brought_into_range(home, visit_roles):
     assert not at.error
     sent = maps(at)
     assert sent["chosen"] == ["cross", 1, 0]
-    assert at.query_params["role_on"].endswith("mine.tsv") and "role_sample" not in at.query_params
+    assert at.query_params["role_on"].endswith("mine.tsv") and at.query_params["role_sample"] == "50"
 
 
 def test_own_texts_are_measured_with_the_model_s_translation_where_none_is_given(home, visit_roles):

@@ -133,7 +133,8 @@ def test_a_head_pressed_goes_into_the_address_and_all_on_again_empties_it(home, 
     pills.set_value([0, 1])
     run(at)
     assert at.query_params["heads"] == "decoder:1:0,decoder:1:1"
-    assert "**Decoder** · 2 switched" in texts(at)
+    assert "**Decoder** · 2 off" in texts(at)
+    assert "A highlighted head is off, all others are as they are." in texts(at)
     button(at, "all_on").click()
     run(at)
     assert "heads" not in at.query_params and "Choose heads above" in texts(at)
@@ -160,7 +161,7 @@ def test_a_hostile_address_is_brought_into_range(home, visit_switch):
     at = visit_switch(ckpt, heads=heads, what="on", limit="1e99", seen_kind="?", seen_layer="99", seen_head="99")
     assert not at.error
     assert at.query_params["heads"] == "decoder:0:1"
-    assert "what" not in at.query_params and "limit" not in at.query_params
+    assert "what" not in at.query_params and at.query_params["limit"] == "50"
 
 
 def test_heads_in_an_address_read_back_as_they_were_written():
@@ -205,10 +206,10 @@ def test_what_was_measured_is_drawn_for_everybody(done, visit_switch):
     assert sent["crossed"] == ["cross:1:0"]
     for card in sent["cards"][:3]:
         kinds = found.values[card["kind"]]
-        assert card["maps"][0]["faint"] == (np.abs(kinds["change"]) < 2 * kinds["se"]).tolist()
+        assert card["maps"][0]["faint"] == (np.abs(kinds["change"]) <= 2 * kinds["se"]).tolist()
     (html,) = [element.value for element in at.get("html") if "effects of the heads" in element.value]
     value = found.values["cross"]["change"][1, 0]
-    assert f'data-kind="cross" data-layer="1" data-head="0" data-measure="change">{value}<' in html
+    assert f'data-kind="cross" data-layer="1" data-head="0" data-measure="change">{value:.6g}<' in html
     assert f"loss {found.baseline['loss']:.4g}" in sent["source"] and f"{found.n} sentences" in sent["source"]
     assert button(at, "effects_start") is None  # nothing is left to do
     rows = list(csv.DictReader(io.StringIO(as_csv(folder))))
@@ -294,3 +295,40 @@ def test_a_large_model_is_not_timed_before_a_start(home, visit_switch, monkeypat
     at = visit_switch(make(home, "classifier"), limit="50")
     assert "It reads 50 texts once for each of the 4 heads" in texts(at)
     assert not button(at, "effects_start").disabled
+
+
+def test_only_sizes_that_the_split_has_are_offered_and_all_of_it_once(home, visit_switch):
+    ckpt = make(home, "translator")
+    count = len(transformer.held_out.held_out(ckpt, limit=None))
+    assert count < 50
+    at = visit_switch(ckpt, limit="2000")
+    (sizes,) = [one for one in at.button_group if one.key == f"{PAGE}_limit"]
+    assert sizes.options == [f"all {count}"] and sizes.value == 50
+
+
+def test_a_change_of_accuracy_has_its_error_and_an_old_one_without_it_says_so(home, visit_switch):
+    ckpt = make(home, "classifier")
+    folder = ablating.run(ckpt, home / "analysis", limit=50)
+    rows = metrics.read(folder / "heads.jsonl")
+    (sent,) = maps(visit_switch(ckpt, limit="50"))
+    (card,) = [card for card in sent["cards"] if card["name"] == "accuracy_change"]
+    for row in rows:
+        (hint, faint) = (card["maps"][0][name][row["layer"]][row["head"]] for name in ("hints", "faint"))
+        assert f"standard error {100 * row['accuracy_se']:.2g}" in hint
+        assert faint == (abs(row["accuracy_change"]) <= 2 * row["accuracy_se"])
+    old = [{name: value for name, value in row.items() if name != "accuracy_se"} for row in rows]
+    metrics.replace(folder / "heads.jsonl", b"".join(json.dumps(row).encode() + b"\n" for row in old))
+    at = visit_switch(ckpt, limit="50")
+    (sent,) = maps(at)
+    assert not np.any([card["maps"][0]["faint"] for card in sent["cards"] if card["name"] == "accuracy_change"])
+    assert "This accuracy was measured without a standard error" in texts(at)
+    assert "in nats a text" in texts(at) and "in nats a token" not in texts(at)
+    assert "classes to predict" not in sent["source"]
+
+
+def test_the_measurement_of_the_other_switch_is_named(done, visit_switch):
+    ckpt, _ = done
+    at = visit_switch(ckpt, limit="50")
+    assert "With each head looking at all alike instead: not measured yet." in texts(at)
+    at = visit_switch(ckpt, limit="50", what="uniform")
+    assert "With each head off instead: measured." in texts(at)

@@ -92,3 +92,14 @@ def test_the_table_has_every_number_exactly_and_no_markup_of_names():
     found = re.findall(r'data-kind="cross" data-layer="(\d)" data-head="(\d)" data-measure="y">([^<]+)<', html)
     assert [(int(layer), int(head)) for layer, head, _ in found] == [(0, 0), (0, 1), (1, 0), (1, 1)]
     assert [np.float32(value) for *_, value in found[:3]] == TRAINED.ravel()[:3].tolist() and found[3][2] == "–"
+
+
+def test_small_changes_have_a_digit_more_than_their_colours_would_need():
+    values = np.array([[0.006, 0.014, -0.0401, 0.0]])
+    (drawn,) = change_card("change", "cross", values, None, title="Loss", unit="nats", limit=0.05)["maps"]
+    assert drawn["texts"] == [["+.006", "+.014", "−.040", "0"]]
+
+
+def test_no_change_at_all_is_not_told_apart_from_none():
+    card = change_card("a", "cross", np.zeros((1, 1)), np.zeros((1, 1)), title="Accuracy", unit="points", limit=1)
+    assert card["maps"][0]["faint"] == [[True]]

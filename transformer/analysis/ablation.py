@@ -188,7 +188,8 @@ def effects(ckpt: Checkpoint, sentences: Sequence[Sentence], baseline: Measured,
     """Each head switched alone, in turn -> a row of plain values for each, as soon as it is measured.
 
     `loss`, `change` and its standard error `se`, over `n` sentences; a translator's `bleu`, `bleu_change` and how many
-    translations are `other` ones; a classifier's `accuracy` and `accuracy_change`.
+    translations are `other` ones; a classifier's `accuracy`, `accuracy_change` and the standard error `accuracy_se`
+    that it has where a head changes as many texts for the better as for the worse (McNemar 1947).
     """
     for head in heads:
         found = measure(ckpt, sentences, switch(ckpt.config, head, what=what), watch=watch)
@@ -200,5 +201,6 @@ def effects(ckpt: Checkpoint, sentences: Sequence[Sentence], baseline: Measured,
             row |= {"bleu": found.bleu, "bleu_change": found.bleu - baseline.bleu, "other": other}
         if found.right is not None:
             row |= {"accuracy": float(found.right.mean()),
-                    "accuracy_change": float(found.right.mean() - baseline.right.mean())}
+                    "accuracy_change": float(found.right.mean() - baseline.right.mean()),
+                    "accuracy_se": sqrt((found.right != baseline.right).sum()) / len(sentences)}
         yield row

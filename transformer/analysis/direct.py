@@ -48,7 +48,8 @@ def direct_effect(read: Given, token: int | None = None, *, against: int | None 
     """
     model = read.ckpt.model
     if model.config.pooler:
-        raise ValueError(f"{read.ckpt.id} bends what it pooled ({model.config.pooler}): its logit is no sum of parts")
+        raise ValueError(f"the checkpoint {read.ckpt.id} bends what it pooled ({model.config.pooler}): its logit is no "
+                         "sum of parts")
     if read.tgt is None:
         check_classes(read.ckpt)
         stack, embedding, ids, kinds = model.encoder, model.src_embedding, read.src, ("encoder", None)

@@ -42,8 +42,8 @@ BASELINES = {
     "untrained": "The same measure on the same sentences for the same architecture with the random weights that "
                  "training starts from, of one seed. What is as large here comes from the sentences, the mask and the "
                  "architecture, and not from anything learned.",
-    "even": "What a head gives that looks at all it may see alike. Short sentences make most shares large by "
-            "themselves; this is how large.",
+    "even": "What a head gives that looks at all it may see alike: the same weight on each. Short sentences make most "
+            "shares large by themselves; this is how large.",
 }
 
 ANALYSES = {
@@ -63,10 +63,11 @@ ANALYSES = {
             "so an odd prediction there need not mean that the information is missing, only that it is not yet "
             "written in the output's terms (Belrose et al. 2023).",
     "direct": "How much each head, feed-forward part and embedding itself adds to the logit of a token, with the "
-              "scales of the norms held at what they were; the parts add up to the logit (Elhage et al. 2021). It is "
-              "what a part writes straight to the output. What it changes by way of later layers is not in it, nor "
-              "are an encoder's heads, so a head with no direct effect may still decide the token. A logit has no "
-              "zero of its own: compare two tokens to see what tells them apart.",
+              "scales of the norms (what each divides by) held at what they were; the parts add up to the logit "
+              "(Elhage et al. 2021). It is what a part writes straight to the output. What it changes by way of later "
+              "layers is not in it, nor are the encoder's heads where there is one, so a head with no direct effect "
+              "may still decide the token. A logit has no zero of its own: compare two tokens to see what tells them "
+              "apart.",
     "integrated": "How much each token adds to the log-probability of the prediction, on the straight way from an "
                   "empty text to this one (integrated gradients, Sundararajan et al. 2017). The values add up to the "
                   "change but for the gap shown. They depend on what counts as empty: padding, zero or the mean "
@@ -82,4 +83,25 @@ ANALYSES = {
                    "size without their sign. With a dozen tokens, values up to about 0.5 happen by chance.",
 }
 
+CLASSES = {  # instead, of a model whose texts have a class
+    "loss_change": "How much worse the held-out loss gets in nats a text when one head alone is switched, with the "
+                   "standard error over texts. A change of less than about two standard errors is not told apart from "
+                   "none, and with many heads some pass that by chance. Effects of single heads do not add up to that "
+                   "of several.",
+    "lens": "What the model would decide if the layers above were left out: each layer's rows go through the final "
+            "norm, are pooled, and go through the output matrix (nostalgebraist 2020). Lower layers were never trained "
+            "to be read like this, so an odd class there need not mean that the information is missing, only that it "
+            "is not yet written in the output's terms (Belrose et al. 2023).",
+    "direct": "How much each head, feed-forward part and embedding itself adds to the logit of a class, with the "
+              "scales of the norms (what each divides by) held at what they were; the parts add up to the logit "
+              "(Elhage et al. 2021). It is what a part writes straight to the output, over all tokens that are pooled. "
+              "What it changes by way of later layers is not in it, so a head with no direct effect may still decide "
+              "the class. A logit has no zero of its own: compare two classes to see what tells them apart.",
+}
+
 EXPLAINED = MEASURES | BASELINES | ANALYSES
+
+
+def explained(name: str, *, classes: bool) -> str:
+    """A paragraph of `EXPLAINED`, of a model that decides on a class or one that writes tokens."""
+    return CLASSES.get(name, EXPLAINED[name]) if classes else EXPLAINED[name]

@@ -22,7 +22,8 @@ def _style(dark: bool | None) -> str:
   background: {ZERO[bool(dark)]}; }}
 .bar-table tbody th {{ font-weight: 500; text-align: right; white-space: pre; width: 1%; }}
 .bar-table tbody th small {{ font-size: 13px; opacity: .75; }}
-.bar-table tbody th.unknown bdi {{ outline: 2px dashed #d62728; }}
+.bar-table tbody th.unknown bdi {{ outline: 2px dashed #d62728; outline-offset: -1px; margin-left: .3em;
+  padding: 0 .25em; }}
 .bar-table td > div {{ display: flex; align-items: center; gap: .4em; }}
 .bar-table .track {{ position: relative; flex: 1 1 2rem; min-width: 1.6rem; height: 1.15em;
   border-left: 1px solid rgba(128, 128, 128, .7); }}
@@ -37,7 +38,7 @@ def _style(dark: bool | None) -> str:
 .bar-table tr.total > * {{ border-top: 2px solid rgba(128, 128, 128, .6); font-weight: 750; }}
 @media (max-width: 640px) {{ .bar-table table {{ font-size: 14px; }}
   .bar-table th, .bar-table td {{ padding: .1em .15em; }}
-  .bar-table .several td > div {{ flex-wrap: wrap; gap: 0 .3em; }}
+  .bar-table .several td > div {{ flex-wrap: wrap; gap: .2em .3em; padding: .15em .2em; }}
   .bar-table .several .track {{ flex-basis: 100%; height: .7em; }}
   .bar-table .several .number {{ min-width: 0; }} .bar-table .several .rank {{ min-width: 0; }} }}
 </style>"""

@@ -15,16 +15,17 @@ STYLE = f"""<style>
 .chips span.unknown {{ border: 2px dashed #d62728; }}
 .chips span.predicted {{ border: 2px solid {ACCENT}; font-weight: 700; }}
 .chips span.picked {{ border-bottom: 3px solid currentColor; }}
+.chips span > small {{ font-size: 12px; opacity: .75; font-variant-numeric: tabular-nums; }}
 .chips .later {{ opacity: .45; }}
 </style>"""
 
 
 def token_chips(pieces: Sequence[str], *, label: str, weights: Sequence[float] | None = None,
                 unknown: Sequence[int] = (), predicted: int | None = None, picked: Sequence[int] = (),
-                small: bool = False) -> str:
+                small: bool = False, numbered: bool = False) -> str:
     """HTML for `st.html`: `weights` in [0, 1] shade the chips, positions in `unknown` are marked, and from
     `predicted` on nothing has been read yet: that one comes next, what follows is known only from having been there.
-    picked: what the reader chose instead of the model."""
+    picked: what the reader chose instead of the model. numbered: each has its position before it."""
     chips = []
     for position, piece in enumerate(pieces):
         weight = None if weights is None or position >= len(weights) else float(weights[position])
@@ -41,7 +42,8 @@ def token_chips(pieces: Sequence[str], *, label: str, weights: Sequence[float] |
         # the square root, as in the heatmaps, so that small weights can be seen
         shade = f' style="--weight:{weight ** 0.5:.3f}"' if weight is not None else ""
         text = escape(plain_label(piece, longest=None))
+        place = f"<small>{position}</small> " if numbered else ""
         chips.append(f'<span class="{" ".join(name for name, on in kinds.items() if on)}" data-position="{position}"'
-                     f' title="{escape(", ".join(hints))}"{shade}><bdi>{text}</bdi></span>')
+                     f' title="{escape(", ".join(hints))}"{shade}>{place}<bdi>{text}</bdi></span>')
     small_class = " small" if small else ""
     return f'{STYLE}<div class="chips{small_class}" role="group" aria-label="{escape(label)}">{"".join(chips)}</div>'

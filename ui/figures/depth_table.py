@@ -107,7 +107,7 @@ def depth_candidates(tops: Sequence[Sequence], *, depths: Sequence[str], said: i
             ("divergence", divergences[row], f"{max(0.0, divergences[row]):.2f}")))
         rows.append(f'<tr><th scope="row">{_depth(row, depth)}</th>{numbers}'
                     + "".join(cell(row, rank, one) for rank, one in enumerate(top, 1)) + "</tr>")
-    names = ["its rank", "its probability", "entropy, nats", "KL to the end, nats",
+    names = ["its rank", "its probability", "entropy, nats", "KL from the output, nats",
              *(f"{rank}." for rank in range(1, 1 + len(tops[0])))]
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
     return (f'{_style(dark)}<figure class="depths candidates"><figcaption>{escape(title)}<small>{escape(source)}'

@@ -42,7 +42,7 @@ def role_card(name: str, kind: str, trained: np.ndarray, untrained: np.ndarray, 
 def change_card(name: str, kind: str, change: np.ndarray, error: np.ndarray | None, *, title: str, unit: str,
                 limit: float, worse: str = "below", ends: tuple[str, str] = ("worse", "better")) -> dict:
     """What each head (layers, H) changes, on a diverging scale up to `limit` both ways, worse in red. worse: "above" or
-    "below" zero. ends: what the two ends of the scale are called. Heads whose change is under two standard errors are
+    "below" zero. ends: what the two ends of the scale are called. Heads whose change is within two standard errors are
     faint, and those without a value yet are waiting."""
     limit = max(limit, LEAST_CHANGE)
     hints, faint = [], []
@@ -52,15 +52,17 @@ def change_card(name: str, kind: str, change: np.ndarray, error: np.ndarray | No
         for head, value in enumerate(row):
             said = f"{kind}, {head_label(layer, head)}: "
             spread = float("nan") if error is None else float(error[layer, head])
-            unsure = bool(np.isfinite(spread) and abs(value) < 2 * spread)
+            unsure = bool(np.isfinite(spread) and abs(value) <= 2 * spread)
             said += "not measured yet" if np.isnan(value) else f"{value:+.4g} {unit}"
             said += f", standard error {spread:.2g}" if np.isfinite(spread) else ""
             hints[-1].append(said + (": not told apart from none" if unsure else ""))
             faint[-1].append(unsure)
     low, high = (limit, -limit) if worse == "above" else (-limit, limit)
-    drawn = _map("", change, low, high, hints, signed=True) | {"faint": faint}
+    digits = 3 if limit < 0.1 else 2  # else "+.01" would stand for heads of quite different colours
+    drawn = _map("", change, low, high, hints, signed=digits) | {"faint": faint}
     return {"name": name, "kind": kind, "title": title, "unit": unit, "maps": [drawn], "scale": {
-        "low": f"{ends[0]} {_signed(low)}", "high": f"{_signed(high)} {ends[1]}", "marks": [{"at": 0.5, "text": "0"}],
+        "low": f"{ends[0]} {_signed(low, digits)}", "high": f"{_signed(high, digits)} {ends[1]}",
+        "marks": [{"at": 0.5, "text": "0"}],
         "diverging": True}}
 
 
@@ -96,7 +98,7 @@ def describe_head_maps(cards: Sequence[dict], values: Sequence[np.ndarray]) -> s
 
 
 def heads_table(columns: Mapping[str, Mapping[str, np.ndarray]], *, caption: str, label: str) -> str:
-    """HTML of every number: column -> kind -> (layers, H). NaN is a dash."""
+    """HTML of every number, to six digits: column -> kind -> (layers, H). NaN is a dash."""
     kinds = list(next(iter(columns.values())))
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("attention", "layer", "head", *columns))
     rows = []
@@ -114,11 +116,12 @@ def heads_table(columns: Mapping[str, Mapping[str, np.ndarray]], *, caption: str
 
 
 def _map(caption: str, values: np.ndarray, low: float, high: float, hints: list[list[str]], *,
-         signed: bool = False) -> dict:
+         signed: int = 0) -> dict:
+    """signed: digits after the point of numbers with a sign."""
     places = np.nan_to_num((values.astype(np.float64) - low) / (high - low) * (SHADES - 1)).round().clip(0, SHADES - 1)
     shades = np.where(np.isnan(values), -1, places).astype(int)
     return {"caption": caption, "shades": shades.tolist(), "hints": hints,
-            "texts": [["" if np.isnan(value) else _signed(value) if signed else _plain(value) for value in row]
+            "texts": [["" if np.isnan(value) else _signed(value, signed) if signed else _plain(value) for value in row]
                       for row in values.tolist()]}
 
 
@@ -135,11 +138,12 @@ def _plain(value: float) -> str:
     return f"{value:.2f}"[1:] if value >= 0.005 else "0"
 
 
-def _signed(value: float) -> str:
-    if abs(value) < 0.005:
+def _signed(value: float, digits: int = 2) -> str:
+    if abs(value) < 0.5 * 10.0 ** -digits:
         return "0"
-    return ("+" if value > 0 else "−") + _plain(abs(value))
+    text = _plain(abs(value)) if digits == 2 else f"{abs(value):.{digits}f}".removeprefix("0")
+    return ("+" if value > 0 else "−") + text
 
 
 def _exact(value: float) -> str:
-    return "–" if np.isnan(value) else str(value)
+    return "–" if np.isnan(value) else f"{value:.6g}"

@@ -3,6 +3,7 @@
 A Vega-Lite dictionary for `st.vega_lite_chart`: building the same chart through altair takes some fifty times longer.
 """
 from collections.abc import Sequence
+from math import ceil, log10
 
 from ui.figures.frame import NOTE, TEXT
 from ui.figures.palette import CATEGORICAL, INK, MUTED, ZERO
@@ -10,16 +11,22 @@ from ui.figures.palette import CATEGORICAL, INK, MUTED, ZERO
 
 def lines(series: dict[str, Sequence[float]], *, across: str, up: str, title: str, source: str = "", first: float = 0,
           step: float = 1, rules: dict[str, float] | None = None, log: bool = False, zero: bool = False,
-          height: int = 420, dark: bool | None = None) -> dict:
-    """Curves by name, their points `step` apart from `first` on; `rules` are dashed lines at a height, by name."""
+          down: bool = False, height: int = 420, dark: bool | None = None) -> dict:
+    """Curves by name, their points `step` apart from `first` on; `rules` are dashed lines at a height, by name. down:
+    the smallest value is at the top, as the first of some ranks."""
     def ink(*settings: str) -> dict:
         return {setting: INK[dark] for setting in settings if INK[dark]}
 
     text = {"labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": "normal"} | ink("labelColor", "titleColor")
     values = [{"at": first + step * at, "name": name, "value": float(value)}
               for name, curve in series.items() for at, value in enumerate(curve)]
-    y = {"field": "value", "type": "quantitative", "scale": {"type": "log"} if log else {"zero": zero},
-         "axis": {"title": up, **text} | ({"format": "~s", "tickCount": 6} if log else {})}
+    most = max((one["value"] for one in values), default=1.0)
+    powers = [10 ** power for power in range(max(1, ceil(log10(max(most, 1)))) + 1)]  # of a log scale with 1 on top
+    y = {"field": "value", "type": "quantitative",
+         "scale": ({"type": "log"} if log else {"zero": zero}) | ({"reverse": True} if down else {})
+         | ({"domain": [1, powers[-1]]} if log and down else {}),
+         "axis": {"title": up, **text} | ({"format": "~s", **({"values": powers} if down else {"tickCount": 6})}
+                                          if log else {})}
     colour = {"field": "name", "type": "nominal", "legend": None if len(series) == 1 else {
         "title": None, "labelFontSize": TEXT, "orient": "bottom", "columns": 2, "labelLimit": 320,
         "symbolType": "stroke", "symbolSize": 400, "symbolStrokeWidth": 3} | ink("labelColor"),

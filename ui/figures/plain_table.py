@@ -13,6 +13,9 @@ STYLE = """<style>
 .plain-table .number { text-align: right; }
 .plain-table td.cut { max-width: min(20em, 45vw); overflow: hidden; text-overflow: ellipsis; }
 .plain-table.wrap td { white-space: pre-wrap; overflow-wrap: anywhere; min-width: 9em; vertical-align: top; }
+@media (max-width: 640px) { .plain-table th, .plain-table td { padding: .3em .45em; font-size: 14px; }
+  .plain-table th, .plain-table td.text:not(.cut) { white-space: normal; }
+  .plain-table.wrap td { min-width: 5em; } .plain-table.wrap td.number { min-width: 0; } }
 </style>"""
 
 

@@ -31,9 +31,10 @@ def token_matrix(values: np.ndarray, down: Sequence[str], across: Sequence[str],
     longest = max((len(plain_label(token)) for token in across), default=1)
     room = LETTER * longest if len(across) <= LABELLED else 0
     return framed([heat], title=title, source=source, dark=dark, height=min(34 * max(len(down), 2), 620),
-                  top=34 + max(room, 10), bottom=74,
-                  xaxis=axis(side="top", range=[-0.5, len(across) - 0.5], tickangle=-90, **_ticks(across)),
-                  yaxis=axis(range=[len(down) - 0.5, -0.5], **_ticks(down)))
+                  top=56 + max(room, 10), bottom=74,
+                  xaxis=axis("read", standoff=14, side="top", range=[-0.5, len(across) - 0.5], tickangle=-90,
+                             **_ticks(across)),
+                  yaxis=axis("written", standoff=4, range=[len(down) - 0.5, -0.5], **_ticks(down)))
 
 
 def describe_token_matrix(values: np.ndarray, down: Sequence[str], across: Sequence[str], *, what: str) -> str:

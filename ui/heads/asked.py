@@ -30,6 +30,14 @@ class Answer:
     typed: int  # of these, how many the text itself has
     picked: Mapping[int, int]  # step -> token, where not greedy decoding but the reader decided
     pieces: tuple[Piece, ...]  # of the text
+    forced: bool = False  # somebody typed what is said
+
+    @property
+    def cut(self) -> bool:
+        """A translation of the model's own that had not ended."""
+        config = self.ckpt.config
+        return bool(config.encoder_layers and config.decoder_layers) and not self.forced and (
+            self.said[-1] != config.eos_id)
 
     @property
     def unknown(self) -> list[int]:
@@ -107,7 +115,7 @@ def answer(ckpt: Checkpoint, text: str, *, target: str = "", more: int = 8) -> A
     last = path[-1]
     said = [*last.tokens[1:], last.id]
     picked = {step.index: step.id for step in path if step.id != step.likeliest}
-    return Answer(ckpt, text, given(last), said, len(path[0].tokens) - 1, picked, pieces)
+    return Answer(ckpt, text, given(last), said, len(path[0].tokens) - 1, picked, pieces, bool(forced))
 
 
 def _check(tokens: int, limit: int, what: str) -> None:

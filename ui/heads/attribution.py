@@ -9,7 +9,7 @@ from transformer.analysis.attribution import BASELINES, Attribution, attribute
 from transformer.analysis.explained import EXPLAINED
 from transformer.analysis.passes import upto
 from ui import figures
-from ui.address import choice
+from ui.address import choice, opened
 from ui.head_choice import origin
 from ui.heads.asked import Asked, kept
 
@@ -19,7 +19,8 @@ RATE = 30e9        # multiplications with additions that one core does in a seco
 QUICK = 3 * RATE   # what takes longer waits for a button
 ROWS = 40          # tokens of the overview
 MEASURES = {"integrated": "integrated gradients", "attention": "attention", "rollout": "rollout"}
-FIELDS = {"steps": choice(64, STEPS), "baseline": choice(BASELINES[0], list(BASELINES))}
+FIELDS = {"steps": choice(64, STEPS), "baseline": choice(BASELINES[0], list(BASELINES)),
+          "all": opened()}
 
 
 def show_attribution(page: str, asked: Asked, *, dark: bool) -> None:
@@ -146,7 +147,8 @@ def _overview(page: str, asked: Asked, baseline: str, steps: int, *, dark: bool)
     if not _is_kept(page, "overview", key):
         work = sum((_work(asked, steps) for _ in rows), 0.0)
         place = st.empty()
-        if not place.button(f"All {len(rows)} tokens written, at once", key=f"{page}_overview",
+        asked_for = st.session_state[f"{page}_all"] and work <= QUICK
+        if not asked_for and not place.button(f"All {len(rows)} tokens written, at once", key=f"{page}_overview",
                             icon=":material/grid_on:", help=f"About {max(1.0, work / RATE):,.0f} seconds."):
             return
         place.empty()
@@ -156,6 +158,7 @@ def _overview(page: str, asked: Asked, baseline: str, steps: int, *, dark: bool)
             found.append(attribute(upto(answer.whole, position), answer.said[position], baseline=baseline, steps=steps))
         bar.empty()
         kept(page, "overview", key, lambda: found)
+    st.session_state[f"{page}_all"] = True
     found: list[Attribution] = kept(page, "overview", key, list)
     width = max(len(one.tokens) for one in found)
     written = [one.label for one in found]

@@ -6,7 +6,7 @@ import streamlit as st
 from torch import Tensor
 
 from transformer.analysis.direct import DirectEffect, direct_effect, strongest
-from transformer.analysis.explained import EXPLAINED
+from transformer.analysis.explained import explained
 from transformer.analysis.query import Query, last_query
 from ui import figures
 from ui.address import Field, optional
@@ -38,7 +38,7 @@ def show_direct(page: str, asked: Asked, *, dark: bool) -> None:
     try:
         with st.spinner("Taking the logit apart…", show_time=False):
             query = kept(page, "query", asked.key, partial(last_query, asked.read))
-            st.markdown(EXPLAINED["direct"])
+            st.markdown(explained("direct", classes=asked.classifies))
             against = _choose_other(page, asked, query)
             found = kept(page, "direct", (*asked.key, against), partial(
                 direct_effect, asked.read, asked.token, against=against))
@@ -95,8 +95,8 @@ def _choose_other(page: str, asked: Asked, query: Query) -> int | None:
         return f"{asked.name(id)} · {figures.percent(float(probabilities[id]))} · id {id}"
 
     chosen = st.selectbox(f"Rather than which {'class' if asked.classifies else 'token'}?", options, format_func=name,
-                          key=key, help="What raises all tokens alike cancels in a difference of two logits, so that "
-                                        "what is left tells these two apart.")
+                          key=key, help=f"What raises all {'classes' if asked.classifies else 'tokens'} alike cancels "
+                                        "in a difference of two logits, so that what is left tells these two apart.")
     return None if chosen == ALONE else chosen
 
 
@@ -168,4 +168,4 @@ def _show_parts(asked: Asked, found: DirectEffect, *, dark: bool) -> None:
         title="All parts, from the first to the last", source=origin(asked.ckpt),
         total=["sum", figures.signed_number(found.total)]))
     st.caption("Biases stand last although they are added along the way: they are the same for every text but for the "
-               "scales of the norms.")
+               "scales of the norms. A norm divides by the size of what it gets; its scale is that size.")

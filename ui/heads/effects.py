@@ -13,7 +13,7 @@ import streamlit as st
 
 from transformer.ablating import HeadEffects, launch, place, read
 from transformer.analysis.ablation import Head, all_heads, measure
-from transformer.analysis.explained import ANALYSES
+from transformer.analysis.explained import explained
 from transformer.checkpoint import Checkpoint, CheckpointError
 from transformer.held_out import held_out
 from transformer.training import metrics
@@ -23,7 +23,7 @@ from ui import figures, owners
 from ui.head_choice import origin
 from ui.head_maps import show_head_maps
 from ui.heads.sample import LARGE, weights_of
-from ui.held_out_corpus import corpus_name, say_missing, split_of, texts_of
+from ui.held_out_corpus import choose_size, corpus_name, say_missing, sizes_of, split_of, texts_of
 from ui.resources import corpus_of, home, measured_seconds, serves_this_computer_alone
 from ui.training.watch import pace
 
@@ -31,28 +31,44 @@ LIMITS = [50, 200, 500, 2000]
 AT_ONCE = 2  # of these processes on this server
 PROBE = 10   # sentences to time before a start
 MEASURES = {"change": ("Loss", "nats"), "bleu_change": ("BLEU", "points"),
-            "accuracy_change": ("Accuracy", "share of the texts")}
+            "accuracy_change": ("Accuracy", "percentage points")}
+ERRORS = {"change": "se", "accuracy_change": "accuracy_se"}
+CALLED = {"off": "off", "uniform": "looking at all alike"}
 
 
 def show_effects(page: str, ckpt: Checkpoint, *, names: list[str], crossed: list[Head],
                  on_pick: Callable[[dict], None], dark: bool) -> None:
     """Everything from the sample to the maps. names: the corpora at hand that this checkpoint reads."""
     state = st.session_state
-    st.markdown("Every head of the model is switched alone, and the model measured again: what does it lose "
-                "with that one head?")
+    what = state[f"{page}_what"]
+    st.subheader(f"Each head in turn, {CALLED[what]}", anchor=False)
+    st.markdown(f"One head of the model is {CALLED[what]} and all others are as they are; the model is measured again, "
+                "with each head in turn. What does it lose?")
     if not names:
         say_missing(f"{page}_effects", ckpt)
         return
-    what = state[f"{page}_what"]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         where = f"{corpus_name(names[0])}, {split_of(ckpt, names[0])} split"
-        st.segmented_control(f"{texts_of(ckpt).capitalize()} of {where}", LIMITS, key=f"{page}_limit", required=True)
+        choose_size(f"{texts_of(ckpt).capitalize()} of {where}", f"{page}_limit", sizes_of(ckpt, names[0], LIMITS))
     corpus = None if corpus_of(ckpt.description) else names[0]
-    folder = place(home() / "analysis", ckpt.id, what=what, limit=state[f"{page}_limit"], corpus=corpus)
+    other = next(one for one in CALLED if one != what)
+    folder, beside = (place(home() / "analysis", ckpt.id, what=one, limit=state[f"{page}_limit"], corpus=corpus)
+                      for one in (what, other))
+    _say_other(beside, other)
     now = progress(folder)
     every = pace()
     st.fragment(_live, run_every=every if now.under_way else None)(
         page, ckpt, folder, corpus, now.state, crossed, on_pick, dark)
+
+
+def _say_other(folder: Path, what: str) -> None:
+    """How the same measurement with heads switched the other way stands."""
+    now, found = progress(folder), read(folder)
+    done = f"{found.done} of {found.of} heads" if found else "no head yet"
+    stands = (f"under way, {done}" if now.under_way else "measured" if now.state == "finished" and found else
+              f"begun, {done}" if found else "not measured yet")
+    st.caption(f"With each head {CALLED[what]} instead: {stands}. “Switched heads are” at the top changes between "
+               "both.")
 
 
 def _live(page: str, ckpt: Checkpoint, folder: Path, corpus: str | None, was: str, crossed: list[Head],
@@ -181,36 +197,51 @@ def _show_found(page: str, ckpt: Checkpoint, folder: Path, found: HeadEffects, c
     """Maps of every kind on one scale a measure, the numbers, and the file."""
     there = [name for name in ("change", "bleu_change", "accuracy_change") if name in next(iter(found.values.values()))]
     said = ", ".join(f"{name if name != 'bleu' else 'BLEU'} {value:.4g}" for name, value in found.baseline.items())
-    source = (f"{origin(ckpt)} · {found.n:,} {texts_of(ckpt)}, {found.tokens:,} "
-              f"{'classes' if ckpt.config.kinds == ('encoder',) else 'tokens'} to predict · as it is: "
-              f"{said} · heads {found.what}")
-    each = "text" if ckpt.config.kinds == ("encoder",) else "token"
+    classes = ckpt.config.kinds == ("encoder",)
+    source = (f"{origin(ckpt)} · {found.n:,} {texts_of(ckpt)}"
+              + ("" if classes else f", {found.tokens:,} tokens to predict")
+              + f" · as it is: {said} · heads {CALLED[found.what]}")
+    each = "text" if classes else "token"
     st.markdown(_told_apart(found, each))
     cards, values = [], []
     for name in there:
         title, unit = MEASURES[name]
         unit = f"{unit} a {each}" if name == "change" else unit
-        limit = max(np.nanmax(np.abs(kinds[name]), initial=0, where=~np.isnan(kinds[name]))
+        times = 100 if name == "accuracy_change" else 1
+        limit = times * max(np.nanmax(np.abs(kinds[name]), initial=0, where=~np.isnan(kinds[name]))
                     for kinds in found.values.values())
         for kind, kinds in found.values.items():
-            cards.append(figures.change_card(name, kind, kinds[name], kinds["se"] if name == "change" else None,
+            error = times * kinds[ERRORS[name]] if name in ERRORS else None
+            cards.append(figures.change_card(name, kind, times * kinds[name], error,
                                              title=f"{title} · {kind}", unit=unit, limit=float(limit),
                                              worse="above" if name == "change" else "below"))
-            values.append(kinds[name])
+            values.append(times * kinds[name])
     show_head_maps(f"{page}_effect_maps", figures.head_maps(
         cards, alt=figures.describe_head_maps(cards, values), source=source, crossed=crossed, dark=dark,
         columns=max(2, len(found.values))), on_pick, target=f"{page}_switches")
     st.caption("A cell is the change when that head alone is switched. Red is worse: a higher loss, a lower "
-               "BLEU or accuracy. Dashed: less than two standard errors, not told apart from none; of heads "
-               "that do nothing, about one in twenty passes that by chance. Striped: not measured yet. Click a head to "
-               "switch it in the text above; switched heads are crossed.")
-    st.caption(ANALYSES["loss_change"] + (f" {ANALYSES['bleu_change']}" if "bleu_change" in there else ""))
+               "BLEU or accuracy. Dashed: within two standard errors, not told apart from none; of heads "
+               "that do nothing, about one in twenty passes that by chance." + _without_errors(found, there)
+               + " Striped: not measured yet. Click a head to switch it in the text above; a head that is switched "
+               "there has a cross in its corner.")
+    st.caption(" ".join(explained(name, classes=classes) for name in ("loss_change", "bleu_change")
+                        if name.startswith("loss") or name in there))
     with st.expander("Numbers", key=f"{page}_switch_effects"):
         names = list(next(iter(found.values.values())))
         st.html(figures.heads_table({name: {kind: kinds[name] for kind, kinds in found.values.items()}
                                      for name in names}, caption=source, label="effects of the heads"))
         st.download_button("All of it as CSV", partial(as_csv, folder), f"heads-{found.what}-{ckpt.id}.csv", "text/csv",
                            key=f"{page}_effect_csv", icon=":material/download:", on_click="ignore")
+
+
+def _without_errors(found: HeadEffects, there: list[str]) -> str:
+    """What is not dashed because its standard error is not known."""
+    if "bleu_change" in there:
+        return " BLEU has no standard error here, so none of it is dashed: a point or two is noise."
+    if "accuracy_change" in there and all(np.isnan(kinds["accuracy_se"]).all() for kinds in found.values.values()):
+        return (" This accuracy was measured without a standard error, so none of it is dashed: a point or two is "
+                "noise.")
+    return ""
 
 
 def _told_apart(found: HeadEffects, each: str) -> str:

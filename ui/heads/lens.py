@@ -6,7 +6,7 @@ from math import log
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.explained import EXPLAINED
+from transformer.analysis.explained import explained
 from transformer.analysis.lens import Lens, read_layers
 from ui import figures
 from ui.address import choice
@@ -16,7 +16,7 @@ from ui.heads.asked import Asked, kept
 COLUMNS, STRIDE = 20, 10  # positions shown at once, and how far the window jumps
 TOP = 5
 COLOURS = {"likeliest": "its own probability", "said": "probability of the next token",
-           "rank": "rank of the next token", "entropy": "entropy", "divergence": "KL to the end"}
+           "rank": "rank of the next token", "entropy": "entropy", "divergence": "how far from the output (KL)"}
 FIELDS = {"colour": choice("likeliest", list(COLOURS))}
 
 
@@ -28,7 +28,7 @@ def show_lens(page: str, asked: Asked, *, dark: bool) -> None:
     except ValueError as error:
         st.error(figures.markdown_text(str(error)))
         return
-    st.markdown(EXPLAINED["lens"])
+    st.markdown(explained("lens", classes=asked.classifies))
     colour = st.segmented_control("Shade by", list(COLOURS), key=f"{page}_colour", required=True,
                                   format_func=lambda name: COLOURS[name].replace(
                                       "next token", "class" if asked.classifies else "next token"))
@@ -99,9 +99,12 @@ def _show_one(page: str, found: Lens, asked: Asked, column: int, *, dark: bool) 
     alt = f"'{name}'{after}. {figures.describe_depths(ranks, probabilities)}"
     for place, which, curve, log_scale in ((left, "probability", probabilities, False), (right, "rank", ranks, True)):
         place.vega_lite_chart(figures.lines(
-            {name: curve}, across="depth: layers that were run", up=which, log=log_scale, zero=not log_scale,
+            {name: curve}, across="depth: layers that were run", up=f"{which}, log scale" if log_scale else which,
+            log=log_scale, down=log_scale, zero=not log_scale,
             title=f"{which.capitalize()} of “{name}”{after}" + ", 1 is the likeliest" * log_scale, source=source,
             height=300, dark=dark), key=f"{page}_lens_{which}", alt=alt)
+    st.caption("KL in the table: how far the distribution at a depth is from the one the model ends with, in nats; 0 "
+               "is the same.")
     st.html(figures.depth_candidates(
         [found.top(depth, column) for depth in range(len(ranks))], depths=names_of_depths(len(ranks)),
         said=asked.token, ranks=ranks, probabilities=probabilities, entropies=found.entropy[:, column].tolist(),

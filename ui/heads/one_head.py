@@ -7,12 +7,13 @@ import torch
 
 from transformer.analysis.explained import MEASURES
 from transformer.analysis.head_roles import HeadRoles, read_weights
+from transformer.analysis.role_measures import ENOUGH
 from transformer.analysis.sample import Sentence, padded
 from transformer.checkpoint import Checkpoint
 from transformer.model.masks import causal_mask
 from ui import figures
 from ui.head_choice import origin
-from ui.heads.windowed import windowed
+from ui.heads.windowed import say_tokens, windowed
 from ui.walk import Link
 
 TWICE = 8  # random tokens in a row that stands twice
@@ -39,11 +40,13 @@ def show_best(page: str, ckpt: Checkpoint, found: HeadRoles, measure: str, kind:
                    "first.")
     else:
         what = "sentence" if sentence.target is not None else "text"
-        st.caption(f"The {what} of the sample where this measure of this head is largest"
+        st.caption(f"The {what} of the sample where this measure of this head is largest; one with fewer than {ENOUGH} "
+                   "queries that it can be measured on only where there is no longer one"
                    + (", with its translation given to the decoder." if sentence.target is not None else "."))
         st.text(sentence.text + (f"\n→ {sentence.target}" if sentence.target is not None else ""))
     weights, queries, keys, mask = weights_on(ckpt, sentence, kind)
     (matrix,), queries, keys, mask = windowed([weights[layer, head]], queries, keys, mask)
+    say_tokens(queries, keys)
     st.plotly_chart(
         figures.attention_heatmap(matrix, queries, keys, mask=mask, newest=False, dark=dark, source=origin(ckpt),
                                   title=f"{kind.capitalize()}, {figures.head_label(layer, head)}"),

@@ -16,7 +16,7 @@ from ui.head_choice import head_controls, head_in_range, origin
 from ui.head_maps import show_head_maps
 from ui.heads.named import MARGIN, named_heads
 from ui.heads.one_head import show_best
-from ui.heads.sample import SIZES, choose_sample, measured
+from ui.heads.sample import SIZES, choose_sample, measured, say_cut
 from ui.heads.text import LONGEST
 
 TITLES = {"entropy": "Entropy", "distance": "Mean distance", "itself": "Its own token", "previous": "Previous token",
@@ -54,6 +54,7 @@ def show_roles(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     found = sample and measured(page, sample)
     if not found:
         return
+    say_cut(sample, found)
     measure, kind, layer, head = _chosen(page, found, ckpt)
     source = f"{origin(ckpt)} · {sample.about(found)}"
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
@@ -119,11 +120,12 @@ def _show_named(found: HeadRoles, kind: str) -> None:
     if rows:
         st.html(figures.plain_table(
             ["puts its weight on", "layer.head (share of its weight)", "random weights, at most", "all alike"], rows,
-            label="heads that stand out", numbers=(2, 3)))
+            label="heads that stand out", numbers=(2, 3), wrap=True))
     st.caption(("" if rows else "None by these measures. ") + "A head is named where its share goes at least "
                f"{MARGIN:.0%} of the way from the larger of both baselines to 1, most first."
                + (f" Nothing stands out in: {', '.join(quiet)}." if quiet else "")
-               + " A name says where weight lies, not what the head is for.")
+               + " All alike: what a head has that puts the same weight on every token it may see. A name says where "
+                 "weight lies, not what the head is for.")
 
 
 def _show_maps(page: str, found: HeadRoles, kind: str, measure: str, layer: int, head: int, *, source: str,

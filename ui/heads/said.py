@@ -103,6 +103,8 @@ def _choose_token(page: str, found: Answer, of: tuple) -> Asked:
         right.html(figures.token_chips(
             [*found.whole.labels("tgt")[begin:position + 1], *tokens[position:position + FEW // 2]], small=True,
             label=f"tokens from position {begin} on", predicted=position + 1 - begin))
+    if found.cut:
+        st.warning(f"The translation is cut off after {count} tokens: the model had not ended it.")
     if found.whole.src is not None:
         st.caption("The number is the step of Translate that says it.")
     elif count <= FEW:

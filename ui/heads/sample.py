@@ -15,12 +15,13 @@ from transformer.data.own import is_own
 from transformer.held_out import held_out, word_aligner
 from transformer.search import translate
 from ui import figures
-from ui.held_out_corpus import corpus_name, readable, say_missing, split_of, texts_of
+from ui.held_out_corpus import choose_size, corpus_name, readable, say_missing, sizes_of, split_of, texts_of
 from ui.resources import corpus_of, home, measured_roles
 
 SIZES = [50, 200, 500]
 OWN = "own"
 MOST_LINES = 200
+LONGEST_ANSWER = 200  # tokens of a translation
 SEED = 0
 LARGE = 20_000_000  # weights
 EXAMPLES = {
@@ -85,7 +86,7 @@ def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
                              format_func=lambda name: "Texts of your own" if name == OWN else
                              f"{corpus_name(name)}, {split_of(ckpt, name)} split")
         if state[key] != OWN:
-            st.segmented_control(texts_of(ckpt).capitalize(), SIZES, key=f"{page}_role_sample", required=True)
+            choose_size(texts_of(ckpt).capitalize(), f"{page}_role_sample", sizes_of(ckpt, state[key], SIZES))
     on = state[key]
     if on != OWN:
         return Sample(ckpt, on, state[f"{page}_role_sample"], "")
@@ -124,8 +125,19 @@ def read_own(ckpt: Checkpoint, typed: str) -> list[Sentence]:
         _read(ckpt, number, source, target)  # before anything is translated
         given.append((number, source, target))
     open_ones = [source for _, source, target in given if not target]
-    made = iter(translate(ckpt, open_ones) if open_ones else [])
+    made = iter(translate(ckpt, open_ones, max_steps=LONGEST_ANSWER) if open_ones else [])
     return [_read(ckpt, number, source, target or next(made)) for number, source, target in given]
+
+
+def say_cut(sample: Sample, found: HeadRoles) -> None:
+    """How many of the model's own translations of texts typed had not ended."""
+    if sample.on != OWN or "cross" not in sample.ckpt.config.kinds:
+        return
+    most = min(LONGEST_ANSWER, sample.ckpt.config.max_len)
+    cut = sum(len(one.tgt) >= most and one.target not in sample.texts for one in found.sentences)
+    if cut:
+        st.warning(f"{cut} of the model's own translations {'is' if cut == 1 else 'are'} cut off after about {most} "
+                   "tokens: it had not ended them.")
 
 
 def _read(ckpt: Checkpoint, number: int, text: str, target: str | None = None) -> Sentence:

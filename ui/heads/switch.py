@@ -15,10 +15,10 @@ from transformer.reading import attend
 from ui import figures, owners
 from ui.address import Field, choice, optional, quiet, whole
 from ui.head_choice import head_controls, head_in_range, origin
-from ui.heads.effects import LIMITS, show_effects
+from ui.heads.effects import CALLED, LIMITS, show_effects
 from ui.heads.switched_text import show_encoder, show_paths
 from ui.heads.text import type_text
-from ui.heads.windowed import windowed
+from ui.heads.windowed import say_tokens, windowed
 from ui.held_out_corpus import readable
 
 MOST = 2_000  # heads in an address
@@ -72,7 +72,6 @@ def show_switch(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
         except ValueError as error:
             st.error(figures.markdown_text(str(error)))
     st.caption(ANALYSES["switch"])
-    st.subheader("Each head in turn", anchor=False)
     show_effects(page, ckpt, names=readable(ckpt), crossed=heads, on_pick=partial(_toggle, page), dark=dark)
 
 
@@ -92,18 +91,20 @@ def _choose_heads(page: str, config: ModelConfig) -> None:
         st.button("All on again", key=f"{page}_all_on", icon=":material/restart_alt:", on_click=_all_on, args=[page],
                   disabled=not state[f"{page}_heads"])
     chosen = state[f"{page}_heads"]
+    st.caption(f"Press the heads that are to be {CALLED[state[f'{page}_what']]}. A highlighted head is "
+               f"{CALLED[state[f'{page}_what']]}, all others are as they are.")
     for place, kind in zip(st.columns(len(config.kinds), gap="large"), config.kinds, strict=True):
         layers = config.encoder_layers if kind == "encoder" else config.decoder_layers
         with place:
             count = sum(head.kind == kind for head in chosen)
-            st.markdown(f"**{kind.capitalize()}**" + (f" · {count} switched" if count else ""))
+            st.markdown(f"**{kind.capitalize()}**" + (f" · {count} {CALLED[state[f'{page}_what']]}" if count else ""))
             for layer in range(layers):
                 key = f"{page}_switch_{kind}_{layer}"
                 state[key] = [head.head for head in chosen if head[:2] == (kind, layer)]
                 with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                     st.markdown(f"Layer {layer}", width="content")
                     st.pills(f"{kind.capitalize()}, layer {layer}: heads switched", range(config.n_heads), key=key,
-                             selection_mode="multi", label_visibility="collapsed", on_change=_pressed,
+                             selection_mode="multi", label_visibility="collapsed", wrap=True, on_change=_pressed,
                              args=[page, kind, layer])
 
 
@@ -121,7 +122,7 @@ def _show_text(page: str, ckpt: Checkpoint, text: str, heads: Heads, *, dark: bo
     """One text with the heads as they are and switched, and one head's attention in both."""
     state = st.session_state
     chosen, what = tuple(state[f"{page}_heads"]), state[f"{page}_what"]
-    name = f"with {len(chosen)} head{'s' * (len(chosen) != 1)} {what}"
+    name = f"with {len(chosen)} head{'s' * (len(chosen) != 1)} {CALLED[what]}"
     key = (ckpt.id, text, chosen, what)
     if ckpt.config.decoder_layers:
         known = state.get(f"{page}_paths")
@@ -154,6 +155,7 @@ def _show_attention(page: str, ckpt: Checkpoint, pair: tuple, chosen: tuple[Head
     (before, after), queries, keys, mask = windowed(
         [one.attentions[kind][layer, head].cpu().numpy() for one in pair], *pair[0].axes(kind),
         pair[0].mask(kind).numpy())
+    say_tokens(queries, keys)
     which, newest = f"{kind.capitalize()}, {figures.head_label(layer, head)}", False
     for place, of, matrix, title in zip(st.columns(2, gap="large"), ("before", "after"), (before, after),
                                         ("as it is", name), strict=True):

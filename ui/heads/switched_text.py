@@ -31,6 +31,8 @@ def show_paths(page: str, ckpt: Checkpoint, change: PathChange, *, name: str, da
             st.markdown(f"**{title}**")
             st.text(path[-1].output or "(nothing)")
             st.html(figures.token_chips([step.piece for step in path], label=label, predicted=differs))
+            if ckpt.config.encoder_layers and path[-1].id != ckpt.config.eos_id:
+                st.caption(f"Cut off after {len(path)} tokens: the model had not ended it.")
             _link(page, ckpt, path, label)
     if differs is not None:
         st.caption("Outlined: the first token that differs. From there on both have read different tokens (faint), so "

@@ -1,0 +1,91 @@
+"""What was chosen in one view of the Heads page is there again after another."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.app.heads_checkpoints import make
+
+PAGE = "heads"
+
+
+def run(at):
+    """Run the script to its end, which no exception may be."""
+    at.run()
+    assert not at.exception, at.exception[0].message
+    return at
+
+
+def look(at, view):
+    next(one for one in at.button_group if one.key == f"{PAGE}_view").set_value(view)
+    return run(at)
+
+
+@pytest.fixture(autouse=True)
+def few_corpora(monkeypatch):
+    """Only files are at hand, whatever this machine has."""
+    monkeypatch.setattr("ui.held_out_corpus.at_hand", lambda name: Path(name).is_file())
+
+
+def test_texts_of_one_s_own_are_there_after_another_view(home, visit):
+    ckpt = make(home, "writer")
+    at = visit(PAGE, checkpoint=ckpt.id)
+    next(one for one in at.button_group if one.key == f"{PAGE}_role_on").set_value("own")
+    run(at)
+    next(area for area in at.text_area if area.key == f"{PAGE}_role_texts").input("a dog is cold.\nit sees a dog")
+    run(at)
+    for other in ("lens", "switch", "attribution"):
+        look(at, other)
+        run(at)
+        look(at, "roles")
+        (area,) = [area for area in at.text_area if area.key == f"{PAGE}_role_texts"]
+        assert area.value == "a dog is cold.\nit sees a dog", other
+        assert at.query_params["role_on"] == "own"
+
+
+def widget(at, key):
+    (found,) = [one for kind in ("button_group", "number_input", "selectbox", "text_input") for one in getattr(at, kind)
+                if one.key == f"{PAGE}_{key}"]
+    return found
+
+
+@pytest.mark.parametrize(("view", "key", "value"), [
+    ("roles", "role_sample", 50), ("switch", "limit", 50), ("switch", "what", "uniform"), ("lens", "colour", "rank"),
+    ("lens", "more", 5), ("direct", "against", -1), ("attribution", "steps", 8), ("attribution", "baseline", "zero")])
+def test_what_a_view_was_set_to_is_there_after_another(view, key, value, home, visit):
+    at = visit(PAGE, checkpoint=make(home, "writer").id, view=view, text="a dog")
+    widget(at, key).set_value(value)
+    run(at)
+    look(at, "switch" if view == "roles" else "roles")
+    run(at)
+    look(at, view)
+    assert widget(at, key).value == value
+    run(at)
+    assert widget(at, key).value == value
+
+
+def said(at):
+    return " ".join(element.value for kind in ("caption", "info", "warning", "error") for element in getattr(at, kind))
+
+
+@pytest.mark.parametrize("view", ["lens", "switch"])
+def test_a_translation_that_did_not_end_is_said_to_be_cut(view, home, visit, monkeypatch):
+    ckpt = make(home, "translator")
+    monkeypatch.setattr("ui.heads.asked.LONGEST_ANSWER", 3)
+    monkeypatch.setattr("ui.heads.switch.STEPS", {ckpt.config.kinds: 3})
+    at = visit(PAGE, checkpoint=ckpt.id, view=view, text="a dog is cold.", heads="cross:1:0")
+    assert "cut off after 3 tokens" in said(at).lower()
+
+
+def test_a_typed_translation_is_not_said_to_be_cut(home, visit):
+    at = visit(PAGE, checkpoint=make(home, "translator").id, view="lens", text="a dog is cold.", target="a dog")
+    assert "cut off" not in said(at)
+
+
+@pytest.mark.parametrize(("line", "cut"), [("a dog is cold.", True), ("a dog is cold. | a cat is cold.", False)])
+def test_a_translation_made_for_the_roles_is_said_to_be_cut(line, cut, home, visit, monkeypatch):
+    ckpt = make(home, "translator")
+    monkeypatch.setattr("ui.heads.sample.LONGEST_ANSWER", 8)
+    at = visit(PAGE, checkpoint=ckpt.id, view="roles", role_on="own", role_texts=line)
+    assert not at.error
+    assert ("cut off after about 8 tokens" in said(at)) == cut

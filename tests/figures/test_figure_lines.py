@@ -1,0 +1,21 @@
+"""Curves, and tokens with their positions."""
+
+from ui.figures import lines, token_chips
+
+
+def test_ranks_have_the_first_on_top_and_a_line_for_each_power_of_ten():
+    y = lines({"a": [22, 3, 1]}, across="depth", up="rank, log scale", title="t", log=True, down=True)["layer"][0][
+        "encoding"]["y"]
+    assert y["scale"] == {"type": "log", "reverse": True, "domain": [1, 100]}
+    assert y["axis"]["values"] == [1, 10, 100] and y["axis"]["title"] == "rank, log scale"
+
+
+def test_other_curves_go_up():
+    y = lines({"a": [0.1, 0.5]}, across="depth", up="p", title="t")["layer"][0]["encoding"]["y"]
+    assert "reverse" not in y["scale"] and "domain" not in y["scale"]
+
+
+def test_chips_can_have_their_positions_before_them():
+    html = token_chips(["a", "<b>"], label="tokens", numbered=True)
+    assert "<small>1</small> <bdi>&lt;b&gt;</bdi>" in html
+    assert "<small>" not in token_chips(["a"], label="tokens")
