@@ -173,7 +173,8 @@ def _marks(pieces: list[str], most: int) -> list[tuple[int, dict]]:
         return []
     if len(pieces) <= LABELLED:
         step = -(-len(pieces) // SPARSE)
-        texts = {at: f"{axis_label(pieces[at])} {at}" for at in range(0, len(pieces), step)}
+        shown = [*range(0, len(pieces) - step, step), len(pieces) - 1]  # the last, an end token often, among them
+        texts = {at: f"{axis_label(pieces[at])} {at}" for at in shown}
     else:
         step = 10 * -(-len(pieces) // 120)
         texts = {at: str(at) for at in range(0, len(pieces), step)}
