@@ -14,7 +14,8 @@ ADD = "/checkpoints?view=add"
 def zipped(shipped, tmp_path):
     """The zip of a checkpoint that comes with the app, with another card: the same files are not kept twice."""
     def zipped(name, called):
-        folder = shutil.copytree(shipped(name).description.folder, tmp_path / name)
+        folder = shutil.copytree(shipped(name).description.folder, tmp_path / name,
+                                 ignore=shutil.ignore_patterns("snapshots"))
         (folder / "README.md").write_text("another card")
         write_manifest(folder)
         return shutil.make_archive(str(tmp_path / called), "zip", folder.parent, folder.name)
