@@ -7,7 +7,7 @@ from ui.address import Field, arrive_at, choice, leave_at, looks, opened, text
 from ui.classifier import classifies, show_reading
 from ui.figures import markdown_text
 from ui.resources import speakers
-from ui.stepper import choose_checkpoint
+from ui.stepper import choose_checkpoint, fit_example
 from ui.toy import LONGEST, NEGATIVE, POSITIVE, show_toy
 
 PAGE, TOY = "classify", "classify_toy"
@@ -84,6 +84,7 @@ with right:
                    f"speaker: {measured['majority']:.0%}." + (
                        f" Counting words, without order (logistic regression): {measured['baseline']:.0%}."
                        if isinstance(measured.get("baseline"), float) else ""))
+fit_example(PAGE, ckpt, [example for _, example in EXAMPLES])
 with left:
     passage = st.text_area("A passage", key=f"{PAGE}_text", height=110, on_change=another_text,
                            placeholder="Type or paste a passage and press Ctrl+Enter")

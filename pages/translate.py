@@ -19,6 +19,7 @@ from ui.stepper import (
     arrive,
     choose_checkpoint,
     example_pills,
+    fit_example,
     follow,
     leave_address,
     picks_of,
@@ -39,6 +40,7 @@ show_title(PAGE, "Translate", partial(example_pills, PAGE, EXAMPLES))
 left, right = st.columns([3, 1], vertical_alignment="bottom")
 with right:
     ckpt = choose_checkpoint(PAGE, lambda about: set(about.config.kinds) == {"encoder", "decoder", "cross"})
+fit_example(PAGE, ckpt, EXAMPLES)
 with left:
     text = st.text_input("An English sentence", key=f"{PAGE}_text", persist_state="session",
                          placeholder="Type a sentence and press Enter")

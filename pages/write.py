@@ -13,6 +13,7 @@ from ui.stepper import (
     arrive,
     choose_checkpoint,
     example_pills,
+    fit_example,
     follow,
     leave_address,
     picks_of,
@@ -31,6 +32,7 @@ show_title(PAGE, "Write", partial(example_pills, PAGE, EXAMPLES))
 left, right = st.columns([3, 1])
 with right:
     ckpt = choose_checkpoint(PAGE, lambda about: about.config.kinds == ("decoder",))
+fit_example(PAGE, ckpt, EXAMPLES)
 with left:
     text = st.text_area("How the text begins", key=f"{PAGE}_text", persist_state="session", height=68,
                         placeholder="Type a beginning and press Ctrl+Enter, or step from nothing")

@@ -22,7 +22,7 @@ from transformer import tokenizer as tokenizers
 from transformer.config import ModelConfig, TrainConfig
 from transformer.huggingface.tokenizers import HuggingFaceTokenizer, MarianTokenizer, read_bytes
 from transformer.model.models import Transformer
-from transformer.weights import Refused, check_tables, is_shallow, misfit, read_header, shown
+from transformer.weights import Refused, check_tables, in_order, is_shallow, misfit, read_header, shown
 
 FORMAT = 1
 LARGEST_JSON = 4_000_000  # bytes
@@ -139,7 +139,8 @@ def recover(folder: Path) -> None:
 def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | None,
          source_tokenizer: tokenizers.Tokenizer | None = None, train: TrainConfig | None = None,
          meta: dict[str, object] | None = None, half: bool = False, files: dict[str, bytes] | None = None) -> None:
-    """Write a checkpoint in one piece. half: weights as float16; files: what else goes into the folder, by name."""
+    """Write a checkpoint in one piece. half: weights as float16; files: what else goes into the folder, by name. The
+    same arguments give the same files, up to the day in `saved`, which a meta with saved=None leaves out."""
     described = None
     with whole_folder(folder) as new:
         if tokenizer is not None and tokenizer.kind != "ids":
@@ -157,9 +158,12 @@ def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | 
             copy.load_state_dict(model.state_dict())
             model = copy
         about = {"saved": date.today().isoformat(), **(meta or {})}
+        if about["saved"] is None:
+            del about["saved"]
         about["parameters"] = sum(p.numel() for p in model.parameters())
         metadata = {key: orjson.dumps(value).decode() for key, value in about.items()}
         save_model(model, str(new / "model.safetensors"), metadata=metadata)
+        in_order(new / "model.safetensors")
         for name, content in (files or {}).items():
             (new / name).parent.mkdir(parents=True, exist_ok=True)
             (new / name).write_bytes(content)

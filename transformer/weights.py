@@ -50,6 +50,19 @@ def shown(text: object, *, longest: int = 80) -> str:
     return clean if len(clean) <= longest else f"{clean[:longest - 1]}…"
 
 
+def in_order(path: Path) -> None:
+    """Sort what a safetensors file notes by name, which its writer does in an order of chance: the same weights and
+    notes are then the same file."""
+    with open(path, "r+b") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = orjson.loads(file.read(length))
+        header["__metadata__"] = dict(sorted(header.get("__metadata__", {}).items()))
+        content = orjson.dumps(header)
+        if len(content) <= length:  # else it was spelled in another way, and stays as it is
+            file.seek(8)
+            file.write(content.ljust(length))
+
+
 def is_shallow(value: object, deepest: int = DEEPEST) -> bool:
     """Whether lists and objects lie at most so many levels inside each other."""
     level = [value]

@@ -20,6 +20,7 @@ from ui.walk import HOTTEST, LAST_SEED, WIDEST, Link, Walk, begin
 HERE = Path(__file__).parent
 CANDIDATES = 10
 FEW = 4  # candidates on a projector
+IDS = "1 2 3"  # what is read to begin with where there is no tokenizer
 FARTHEST = 200  # steps that "last" goes at most
 
 _controls = st.components.v2.component(
@@ -99,7 +100,7 @@ def choose_entry(page: str, fits: Callable[[Description], bool], *, label: str =
         first = [*changed, *offered][0]
         st.error(f"The checkpoint `{_code(wanted)}` is not here" + (
             ": there is one of that name with other weights, so the picture would be another one." if changed else
-            ". Ask whoever sent the link for its folder."))
+            " (any more). If it was not deleted here, ask whoever sent the link for its folder."))
         for entry in broken:
             st.caption(f"`{_code(entry.folder.name)}` cannot be opened: {_code(entry.error)}")
         st.button(f"Use {first} instead", on_click=partial(st.session_state.update, {key: first}))
@@ -111,6 +112,16 @@ def choose_entry(page: str, fits: Callable[[Description], bool], *, label: str =
     if wanted is None:
         st.session_state[key] = next(iter(offered))
     return offered[st.selectbox(label, list(offered), key=key, persist_state="session", help=help)]
+
+
+def fit_example(page: str, ckpt: Checkpoint, examples: list[str]) -> None:
+    """Before the text's widget: ids in place of an example for a checkpoint that reads ids, and back for another."""
+    state = st.session_state
+    text, left = state.get(f"{page}_text"), f"{page}_example_left"
+    if ckpt.source_tokenizer.kind == "ids" and text in examples:
+        state[left], state[f"{page}_text"] = text, IDS
+    elif ckpt.source_tokenizer.kind != "ids" and text == IDS and left in state:
+        state[f"{page}_text"] = state.pop(left)
 
 
 def _code(text: str) -> str:

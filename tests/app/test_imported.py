@@ -33,6 +33,17 @@ def test_a_decoder_without_a_tokenizer_goes_on_with_ids(place, visit, chips):
     assert chips(at, "tokens")[:6] == ["5", "6", "7", *made]
 
 
+@pytest.mark.parametrize(("page", "settings"), [
+    ("write", {"encoder_layers": 0, "decoder_layers": 2, "pad_id": None}), ("classify", {**ENCODER, "head": "none"}),
+    ("translate", {"encoder_layers": 1, "decoder_layers": 1})])
+def test_a_page_begins_with_ids_where_ids_are_read(place, visit, page, settings):
+    at = visit(page, checkpoint=place(**settings).id)
+    assert not at.error
+    assert at.session_state[f"{page}_text"] == "1 2 3"
+    at.selectbox(key=f"{page}_checkpoint").select_index(0).run()
+    assert at.session_state[f"{page}_text"] not in ("1 2 3", "")
+
+
 def test_a_word_where_ids_are_read_is_an_error_said_on_the_page(place, visit):
     ckpt = place(encoder_layers=0, decoder_layers=2, pad_id=None)
     at = visit("write", checkpoint=ckpt.id, text="hello", step="0")

@@ -319,7 +319,7 @@ def test_a_link_to_an_unknown_checkpoint_says_so_and_replaces_nothing(open_trans
     at = open_translate(text=TEXT, checkpoint="nobodys@`<b>`", step="2")
     (error,) = at.error
     assert "nobodys@ʼ<b>ʼ" in error.value
-    assert "Ask whoever sent the link" in error.value
+    assert "ask whoever sent the link" in error.value
     assert not at.get("plotly_chart")
     assert at.query_params["checkpoint"] == "nobodys@`<b>`"
     (instead,) = [button for button in at.button if button.label.endswith("instead")]

@@ -5,16 +5,19 @@ import shutil
 import pytest
 from playwright.sync_api import expect
 
-from transformer.checkpoint import describe
+from transformer.checkpoint import describe, write_manifest
 
 ADD = "/checkpoints?view=add"
 
 
 @pytest.fixture
 def zipped(shipped, tmp_path):
-    """The zip of a checkpoint that comes with the app."""
+    """The zip of a checkpoint that comes with the app, with another card: the same files are not kept twice."""
     def zipped(name, called):
-        folder = shipped(name).description.folder
+        folder = shutil.copytree(shipped(name).description.folder, tmp_path / name,
+                                 ignore=shutil.ignore_patterns("snapshots"))
+        (folder / "README.md").write_text("another card")
+        write_manifest(folder)
         return shutil.make_archive(str(tmp_path / called), "zip", folder.parent, folder.name)
 
     return zipped
@@ -28,10 +31,10 @@ def choose(page, settle, *files):
     button.click()
 
 
-def test_a_zip_is_kept_opened_and_deleted(visit, settle, zipped, shipped, complaints):
+def test_a_zip_is_kept_opened_and_deleted(visit, settle, zipped, tmp_path, complaints):
     page = visit(ADD)
     choose(page, settle, zipped("write", "sent"))
-    id = f"sent@{describe(shipped('write').description.folder).id.split('@')[1]}"
+    id = f"sent@{describe(tmp_path / 'write').id.split('@')[1]}"
     expect(page.get_by_test_id("stAlertContentSuccess")).to_contain_text(id)
     expect(page.get_by_test_id("stFileUploaderFile")).to_have_count(0)  # the upload is no longer held
     main = page.get_by_test_id("stMain")
@@ -40,8 +43,15 @@ def test_a_zip_is_kept_opened_and_deleted(visit, settle, zipped, shipped, compla
     settle(page)
     expect(page.locator(".attention-view .main h4").first).to_contain_text("Decoder attention")
     page = visit(ADD)
-    page.get_by_role("button", name="Delete", exact=True).click()
-    page.get_by_role("button", name="Delete it").click()
+    page.get_by_role("button", name="Delete", exact=True).press("Enter")
+    expect(page.get_by_role("button", name="Delete it")).to_be_visible()
+    settle(page)
+    for _ in range(3):  # the keyboard goes on from the row itself
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.textContent") == "Delete it":
+            break
+    expect(page.get_by_role("button", name="Delete it")).to_be_focused()
+    page.keyboard.press("Enter")
     expect(page.get_by_text("Nothing yet.")).to_be_visible()
     assert complaints == []
 

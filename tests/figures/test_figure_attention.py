@@ -91,6 +91,23 @@ def test_long_inputs_hide_their_labels_and_keep_them_for_hover():
     assert {note.text for note in figure.layout.annotations} == {"0", "10", "20", "30", "40", "50", "60"}
 
 
+def test_between_short_and_long_every_few_tokens_are_named_with_their_position():
+    n = 50
+    figure = attention_heatmap(np.eye(n), [f"q{i}" for i in range(n)], [f"<{i}>" for i in range(n)], title="x")
+    assert not figure.layout.xaxis.showticklabels and not figure.layout.yaxis.showticklabels
+    assert len(figure.layout.xaxis.ticktext) == n
+    assert [note.text for note in figure.layout.annotations] == [
+        *(f"&#60;{i}&#62; {i}" for i in [*range(0, 47, 3), 49]), *(f"q{i} {i}" for i in [*range(0, 47, 3), 49])]
+
+
+@pytest.mark.parametrize("n", [6, 13, 24])
+def test_up_to_a_line_of_tokens_all_are_named_flat_or_upright(n):
+    axis = attention_heatmap(np.eye(n), ["␣query"] * n, ["␣key"] * n, title="x").layout.xaxis
+    assert axis.showticklabels and len(axis.ticktext) == n
+    assert axis.autotickangles == (0, -90)
+    assert axis.ticklabeloverflow == "allow"
+
+
 def test_titles_and_sources_are_drawn_as_they_are_written(weights):
     title = attention_heatmap(weights, TOKENS, TOKENS, title="<b>x</b>", source="me@<i>1</i> · step 3").layout.title
     assert "<" not in title.text + title.subtitle.text

@@ -3,8 +3,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from ui.figures.palette import ACCENT, DIVERGING, ink_on, ramp
+from ui.figures.palette import ACCENT, DIVERGING, diverging, ink_on, ramp
 
 # the primaries as the common kinds of colour blindness see them (Machado, Oliveira and Fernandes 2009), linear RGB
 BLINDNESS = {
@@ -34,12 +35,14 @@ def test_more_weight_is_always_more_ink_for_every_eye():
         assert (steps > -0.04).all()
 
 
-def test_numbers_stand_out_on_every_colour():
-    colours = ramp(64)
-    light = linear(colours) @ [0.2126, 0.7152, 0.0722]
-    for text, luminance in zip(ink_on(colours), light, strict=True):
-        contrast = 1.05 / (luminance + 0.05) if text == "#ffffff" else (luminance + 0.05) / 0.05
-        assert contrast >= 4.5
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("colours", [ramp, diverging])
+def test_numbers_stand_out_on_every_colour(colours, dark):
+    shades = colours(257, dark=dark)
+    light = linear(shades) @ [0.2126, 0.7152, 0.0722]
+    for text, luminance in zip(ink_on(shades), light, strict=True):
+        white, black = 1.05 / (luminance + 0.05), (luminance + 0.05) / 0.05
+        assert (white if text == "#ffffff" else black) == max(white, black) >= 4.5
 
 
 def test_figures_need_neither_streamlit_nor_torch():

@@ -38,3 +38,10 @@ def test_ink_follows_the_theme():
 
 def test_the_description_names_the_largest_change():
     assert "'<b>', from 0.50 to 0.10" in describe_probability_change(NAMES, CHANCES)
+
+
+def test_up_to_twenty_names_are_all_written_and_stand_where_a_telephone_has_no_room():
+    axes = [probability_change(names, np.full((len(names), 2), 0.5), what="token", series=("before", "after"),
+                               title="t")["encoding"]["x"]["axis"]
+            for names in (["le", "un"], [" rouge"] * 6, ["le"] * 50)]
+    assert [(axis["labelOverlap"], axis["labelAngle"]) for axis in axes] == [(False, 0), (False, -90), ("greedy", -90)]

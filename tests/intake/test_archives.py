@@ -176,6 +176,7 @@ def test_a_file_whose_content_is_not_what_was_packed_is_refused(place, tmp_path)
 
 
 def test_an_empty_zip_and_a_file_that_is_none_are_refused(place, tmp_path):
-    assert "there is no config.json" in refusal(zipped(place), tmp_path)
-    place.write_bytes(b"hello")
-    assert "there is no config.json" in refusal(place, tmp_path)
+    assert "the zip is empty" in refusal(zipped(place), tmp_path)
+    for content, says in ((b"hello", "sent.zip is no zip"), (b"", "sent.zip is empty")):
+        place.write_bytes(content)
+        assert says in refusal(place, tmp_path)

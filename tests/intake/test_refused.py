@@ -341,6 +341,8 @@ def test_other_files_are_bounded_and_named_as_files_are(sent, tmp_path, name, co
 
 def test_what_is_sent_must_be_there_once_and_be_one_checkpoint(sent, tmp_path):
     assert "nothing was sent" in refused({}, tmp_path)
+    two = {f"{name}.zip": zipped(sent, tmp_path / "two").read_bytes() for name in "ab"}
+    assert "2 zips were sent; send one zip at a time" in refused(two, tmp_path)
     assert "501 files were sent" in refused({f"{i}.txt": b"" for i in range(501)}, tmp_path)
     assert "there is no config.json" in refused({WEIGHTS: sent[WEIGHTS]}, tmp_path)
     deep = {f"a/b/{name}": content for name, content in sent.items()}

@@ -21,8 +21,8 @@ def read_json(path: Path) -> dict[str, object]:
             raise Refused(f"{path.name} has {path.stat().st_size:,} bytes, and at most {LARGEST_JSON:,} are read")
         value = orjson.loads(path.read_bytes())
     except FileNotFoundError:
-        raise Refused(f"{path.parent.name} has no {path.name}; name a Hugging Face folder with config.json and "
-                      "model.safetensors") from None
+        raise Refused(f"{path.parent.name or path.parent} has no {path.name}; name a Hugging Face folder with "
+                      "config.json and model.safetensors") from None
     except OSError as error:
         raise Refused(f"{path.name} cannot be read ({error.strerror}); copy the folder again") from None
     except orjson.JSONDecodeError as error:

@@ -52,7 +52,7 @@ def import_model(source: str | Path, out: Path | None = None, *, ids: bool = Fal
     """
     folder = Path(source)
     if folder.is_dir():
-        return _import(folder.resolve(), out, ids=ids, origin=folder.resolve().name)
+        return _import(folder.resolve(), out, ids=ids, origin=folder.resolve().name or "model")
     if not re.fullmatch(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", str(source)) or ".." in str(source):
         raise Refused(f"there is no folder {str(source)[:80]}, and it is no model's name such as openai-community/gpt2")
     if not find_spec("huggingface_hub"):
@@ -128,7 +128,7 @@ def _import(folder: Path, out: Path | None, *, ids: bool, origin: str) -> Path:
     model = Transformer(ours)
     model.load_state_dict(weights)
     half = {found[name].dtype for name in everything} == {"F16"}
-    about = {"imported_from": origin, "family": str(config["model_type"]), "license": licence(folder),
+    about = {"saved": None, "imported_from": origin, "family": str(config["model_type"]), "license": licence(folder),
              **{key: value for key, value in (("classes", plan.classes), ("left_out", plan.left_out),
                                               ("tokenizer_left_out", why_not)) if value}}
     card = import_card(out.name, ours, about, parameters=sum(p.numel() for p in model.parameters()))

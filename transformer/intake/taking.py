@@ -82,6 +82,8 @@ def _items(sent: Sequence[tuple[str, Sent]], opened: ExitStack) -> list[Item]:
         raise Refused("nothing was sent; choose a zip, or the files of a checkpoint")
     if len(sent) > MOST_FILES:
         raise Refused(f"{len(sent):,} files were sent, at most {MOST_FILES}; send a checkpoint's files alone")
+    if len(sent) > 1 and all(name.lower().endswith(".zip") and _begins(file).startswith(b"PK") for name, file in sent):
+        raise Refused(f"{len(sent)} zips were sent; send one zip at a time")
     if len(sent) == 1 and _begins(sent[0][1]).startswith(b"PK"):
         file = sent[0][1]
         return read_archive(opened.enter_context(file.open("rb")) if isinstance(file, Path) else file)
@@ -130,6 +132,13 @@ def _make(items: list[Item], private: Path, name: str, *, ids: bool, watch: Watc
     """The finished folder, still inside the private one."""
     for item in items:
         look_at(item)
+    if not items:
+        raise Refused("the zip is empty; zip the checkpoint's folder again")
+    if len(items) == 1 and not items[0].size:
+        raise Refused(f"{shown(items[0].name, longest=60)} is empty; copy it again")
+    if len(items) == 1 and items[0].name.lower().endswith(".zip"):
+        raise Refused(f"{shown(items[0].name, longest=60)} is no zip, for all its name; zip the checkpoint's folder "
+                      "again")
     named = under_one_folder(items)
     config = _read_config(next(item for item, place in named if place == "config.json"))
     ours = "format" in config

@@ -4,14 +4,20 @@ import os
 import re
 import shutil
 import threading
+from itertools import chain, count, islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import streamlit as st
 
 from transformer.checkpoint import Description, describe
+from transformer.huggingface.folder import read_json
 from transformer.huggingface.importing import default_out, import_model
+from transformer.intake.archive import MOST_FILES
 from transformer.intake.taking import take_in
+from transformer.weights import shown
 from ui import figures, owners
+from ui.checkpoints.card import whence
 from ui.resources import Entry, entries, home, serves_this_computer_alone
 
 LARGEST = 300  # MB a file, as in .streamlit/config.toml
@@ -74,7 +80,7 @@ def _upload(page: str) -> None:
             with _turn():
                 folder = take_in([(file.name, file) for file in sent], home() / "uploads", name=name.strip() or None,
                                  ids=ids, watch=lambda share: bar.progress(share, "Unpacking…"))
-            state[f"{page}_added"] = describe(folder)
+                state[f"{page}_added"], state[f"{page}_again"] = put_beside(folder)
         except ValueError as error:
             state[f"{page}_refused"] = str(error)
         state[f"{page}_uploads"] = number + 1
@@ -107,7 +113,7 @@ def _import(page: str) -> None:
     if st.button("Import", key=f"{page}_import", icon=":material/download:", disabled=not typed):
         try:
             with st.spinner("Reading the model…"), _turn():
-                state[f"{page}_added"] = describe(bring_in(typed, ids=ids))
+                state[f"{page}_added"], state[f"{page}_again"] = put_beside(bring_in(typed, ids=ids))
             state[f"{page}_imports"] = number + 1
         except (ValueError, OSError, RuntimeError) as error:  # RuntimeError: a ~ of nobody's
             state[f"{page}_refused"] = str(error)
@@ -117,18 +123,50 @@ def _import(page: str) -> None:
 
 
 def bring_in(typed: str, *, ids: bool) -> Path:
-    """Import a Hugging Face folder or a zip by its path, or a model by its name, beside those that are there. Raises
-    ValueError, for a path too where visitors come from other computers."""
+    """Import a Hugging Face folder, a folder or zip of ours, or a model by its name, beside those that are there.
+    Raises ValueError, for a path too where visitors come from other computers."""
     path = Path(typed).expanduser()
-    if not serves_this_computer_alone() and (path.exists() or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", typed)):
+    try:
+        there = path.exists()
+    except OSError as error:  # longer than any path can be, say
+        raise ValueError(f"{shown(typed, longest=40)} is no path on this computer ({error.strerror}); give that of a "
+                         "folder, or a model's name") from None
+    if not serves_this_computer_alone() and (there or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", typed)):
         raise ValueError("on a server that others use, models are imported by name, such as openai-community/gpt2")
+    imports = home() / "imports"
     if path.is_file():
-        return take_in(path.resolve(), home() / "imports", ids=ids)
-    out = first = default_out(str(path.resolve()) if path.is_dir() else typed)
-    count = 1
-    while out.exists():
-        out = first.with_name(f"{first.name}-{(count := count + 1)}")
-    return import_model(path if path.is_dir() else typed, out, ids=ids)
+        return take_in(path.resolve(), imports, ids=ids)
+    if (path / "config.json").is_file() and "format" in read_json(path / "config.json"):
+        files = (file for file in path.rglob("*") if file.is_file())
+        sent = [(file.relative_to(path).as_posix(), file) for file in islice(files, MOST_FILES + 1)]
+        return take_in(sent, imports, name=path.resolve().name)
+    first = default_out(str(path.resolve()) if path.is_dir() else typed)
+    home().mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".import-", dir=home()) as private:  # so that its card has the same name every time
+        made = import_model(path if path.is_dir() else typed, Path(private) / first.name, ids=ids)
+        imports.mkdir(exist_ok=True)
+        return made.rename(_free(imports, first.name))
+
+
+def put_beside(folder: Path) -> tuple[Description, bool]:
+    """What was just brought in, under a name that no other checkpoint has; or, where one with the same files is there
+    already, that one, and True: a second copy is not kept."""
+    others = [entry for entry in entries() if entry.about and entry.folder.resolve() != folder.resolve()]
+    manifest = (folder / "manifest.json").read_bytes()
+    for entry in others:
+        if (entry.folder / "manifest.json").read_bytes() == manifest:
+            shutil.rmtree(folder)
+            return entry.about, True
+    if folder.name.casefold() in {entry.folder.name.casefold() for entry in others}:
+        folder = folder.rename(_free(folder.parent, folder.name))
+    return describe(folder), False
+
+
+def _free(place: Path, name: str) -> Path:
+    """Where a checkpoint can go so that none has its name, in small letters or capitals."""
+    taken = {entry.folder.name.casefold() for entry in entries()}
+    names = chain([name], (f"{name}-{number}" for number in count(2)))
+    return next(place / one for one in names if one.casefold() not in taken and not (place / one).exists())
 
 
 def _ids_switch(key: str) -> bool:
@@ -158,8 +196,19 @@ def _show_said(page: str) -> None:
         state[f"{page}_added"] = None
         st.success(figures.markdown_text(done))
     if (added := state.get(f"{page}_added")) and added.folder.exists():
-        st.success(f"It is here as **{figures.markdown_text(added.id)}**, and on offer on every page that fits it.")
+        st.success(_welcome(added, again=state.get(f"{page}_again", False)))
         _show_links(page, added)
+
+
+def _welcome(about: Description, *, again: bool) -> str:
+    name = figures.markdown_text(about.id)
+    said = (f"It is here already, file for file, as **{name}** ({whence(about.folder)}), so no second copy is kept."
+            if again else f"It is here as **{name}**, and on offer on every page that fits it.")
+    if about.tokenizer is None:
+        why = about.meta.get("tokenizer_left_out")
+        said += " It has no tokenizer here" + (f" ({figures.markdown_text(shown(why, longest=160))})" if why else "")
+        said += ": it reads ids, such as 1 2 3, and shows ids."
+    return said
 
 
 def _show_links(page: str, about: Description) -> None:
@@ -195,14 +244,20 @@ def _line(page: str, entry: Entry, how: str) -> None:
             f"{count:,} parameters" if isinstance(count, int) else ""]))
     else:
         said = figures.markdown_text(f"{how}, not opened: {entry.error}")
-    st.markdown(f"**{figures.markdown_text(name)}**  \n{said}", width="stretch")
-    with st.popover("Delete", key=f"{page}_delete_box_{how}_{entry.folder.name}"):
-        st.markdown(f"Delete **{figures.markdown_text(name)}** from this computer? There is no way back.")
-        st.button("Delete it", key=f"{page}_delete_{how}_{entry.folder.name}", on_click=_delete,
-                  args=[page, entry.folder])
+    asked, key = f"{page}_asked", f"{how}_{entry.folder.name}"
+    if st.session_state.get(asked) != key:
+        st.markdown(f"**{figures.markdown_text(name)}**  \n{said}", width="stretch")
+        st.button("Delete", key=f"{page}_ask_{key}", on_click=st.session_state.update, args=[{asked: key}])
+        return
+    # in the row itself and not in a box above the page, which the Tab key reaches only after all other rows
+    st.markdown(f"Delete **{figures.markdown_text(name)}** ({how}) from this computer? There is no way back.",
+                width="stretch")
+    st.button("Delete it", key=f"{page}_delete_{key}", on_click=_delete, args=[page, entry.folder])
+    st.button("Keep it", key=f"{page}_keep_{key}", on_click=st.session_state.update, args=[{asked: None}])
 
 
 def _delete(page: str, folder: Path) -> None:
+    st.session_state[f"{page}_asked"] = None
     try:
         take_away(folder)
         st.session_state[f"{page}_done"] = f"Deleted: {folder.name}"

@@ -12,6 +12,8 @@ from ui.figures.labels import axis_label, plain_label
 from ui.figures.palette import ACCENT, ALLOWED, CLEAR, FORBIDDEN, INK, MUTED, colorscale, ink_on, ramp
 
 LABELLED = 60  # tokens along an axis; beyond, positions are marked and hover has the tokens
+KEYS, QUERIES = 24, 40  # labels that stand beside each other on a telephone, and below each other anywhere
+SPARSE = 20    # labels of an axis with more tokens than that
 NUMBERED = 12  # tokens along an axis; up to here each cell says its number
 LETTER = 8     # px, about the width of a character
 WHERE = "<br>positions %{pointNumber[0]} and %{pointNumber[1]}<extra></extra>"
@@ -132,35 +134,48 @@ def matrix(traces: list[dict], queries: list[str], keys: list[str], *, newest: b
     across, down = [axis_label(piece) for piece in keys], [axis_label(piece) for piece in queries]
     letters = [len(plain_label(piece)) for piece in keys]
     # on a telephone the labels stand
-    upright = len(keys) <= LABELLED and (upright or LETTER * len(keys) * max(letters) > 250)
+    upright = len(keys) <= LABELLED and (upright or len(keys) > KEYS or LETTER * len(keys) * max(letters) > 250)
     outline = {"type": "rect", "x0": -0.5, "x1": len(keys) - 0.5, "y0": len(queries) - 1.5, "y1": len(queries) - 0.5,
                "line": {"color": ACCENT, "width": 3}}
     if newest:
         down[-1] = f"<b>{down[-1]}</b>"
+    x_marks, y_marks = _marks(keys, KEYS), _marks(queries, QUERIES)
+    tall = LETTER * (max(letters) + 3 * (len(keys) > KEYS)) if upright else 20
     return framed(
-        traces, **frame, height=height, top=30 + (LETTER * max(letters) if upright else 20), bottom=legend_at + 28,
-        xaxis=axis("key: the token looked at", side="top", range=[-0.5, len(keys) - 0.5], autotickangles=[0, -45, -90],
-                   **_ticks(across)),
+        traces, **frame, height=height, top=30 + tall, bottom=legend_at + 28,
+        # flat or upright and nothing between: of slanting labels plotly leaves out those that would reach past the edge
+        xaxis=axis("key: the token looked at", side="top", range=[-0.5, len(keys) - 0.5], autotickangles=[0, -90],
+                   ticklabeloverflow="allow", **_ticks(across, KEYS, room=tall)),
         yaxis=axis("query: the token that looks" if len(queries) > 5 else "query", range=[len(queries) - 0.5, -0.5],
-                   **_ticks(down)),
+                   **_ticks(down, QUERIES, room=LETTER * (3 + max(len(plain_label(piece)) for piece in queries)))),
         shapes=[outline] if newest else [],
-        annotations=[{"x": at, "y": 1, "yref": "paper", "yanchor": "bottom"} | mark for at, mark in _marks(keys)]
-        + [{"y": at, "x": 0, "xref": "paper", "xanchor": "right"} | mark for at, mark in _marks(queries)],
+        annotations=[{"x": at, "y": 1, "yref": "paper", "yanchor": "bottom", "textangle": -90 if upright else 0} | mark
+                     for at, mark in x_marks]
+        + [{"y": at, "x": 0, "xref": "paper", "xanchor": "right"} | mark for at, mark in y_marks],
         showlegend=True, legend={"orientation": "h", "x": 0, "xanchor": "left", "y": -legend_at / height,
                                  "yanchor": "top", "itemclick": False, "itemdoubleclick": False,
                                  "font": {"size": NOTE, "color": INK[frame["dark"]]}})
 
 
-def _ticks(labels: list[str]) -> dict:
-    """Numbers under the labels, for as categories equal tokens would merge; and all labels, drawn or not, for hover."""
-    drawn = len(labels) <= LABELLED
-    return {"tickvals": list(range(len(labels))), "ticktext": labels, "showticklabels": drawn, "fixedrange": drawn,
-            "standoff": 14 if drawn else 26}
+def _ticks(labels: list[str], most: int, *, room: int) -> dict:
+    """Numbers under the labels, for as categories equal tokens would merge; and all labels, drawn or not, for hover.
+    room: pixels for the marks that stand in for more than `most` labels."""
+    drawn, short = len(labels) <= most, len(labels) <= LABELLED
+    return {"tickvals": list(range(len(labels))), "ticktext": labels, "showticklabels": drawn, "fixedrange": short,
+            "tickfont": {"size": TEXT if len(labels) <= SPARSE or most > KEYS else NOTE - 1},
+            "standoff": 14 if drawn else room if short else 26}
 
 
-def _marks(pieces: list[str]) -> list[tuple[int, dict]]:
-    """Every tenth position or so of an axis too long for its tokens."""
-    if len(pieces) <= LABELLED:
+def _marks(pieces: list[str], most: int) -> list[tuple[int, dict]]:
+    """Of an axis too long for all its tokens every second one or so, with its position; and of one too long for any,
+    every tenth position or so."""
+    if len(pieces) <= most:
         return []
-    step = 10 * -(-len(pieces) // 120)
-    return [(at, {"text": str(at), "showarrow": False, "font": {"size": NOTE}}) for at in range(0, len(pieces), step)]
+    if len(pieces) <= LABELLED:
+        step = -(-len(pieces) // SPARSE)
+        shown = [*range(0, len(pieces) - step, step), len(pieces) - 1]  # the last, an end token often, among them
+        texts = {at: f"{axis_label(pieces[at])} {at}" for at in shown}
+    else:
+        step = 10 * -(-len(pieces) // 120)
+        texts = {at: str(at) for at in range(0, len(pieces), step)}
+    return [(at, {"text": text, "showarrow": False, "font": {"size": NOTE}}) for at, text in texts.items()]

@@ -53,7 +53,15 @@ def _between(colours: tuple[str, ...], samples: int) -> np.ndarray:
 
 
 def ink_on(shades: np.ndarray) -> list[str]:
-    """Black or white text, whichever stands out more on each of the colours (n, 3) uint8."""
-    linear = (shades / 255) ** 2.2
-    luminance = linear @ [0.2126, 0.7152, 0.0722]
-    return ["#000000" if light > 0.179 else "#ffffff" for light in luminance]
+    """Black or white text, whichever has the higher contrast (WCAG 2.2, "contrast ratio") on each of the colours
+    (n, 3) uint8."""
+    light = luminance(shades)
+    return ["#000000" if black >= white else "#ffffff"
+            for black, white in zip((light + 0.05) / 0.05, 1.05 / (light + 0.05), strict=True)]
+
+
+def luminance(shades: np.ndarray) -> np.ndarray:
+    """The relative luminance (n,) of sRGB colours (n, 3) in 0 to 255 (WCAG 2.2)."""
+    channels = np.asarray(shades) / 255
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return linear @ [0.2126, 0.7152, 0.0722]

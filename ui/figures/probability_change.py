@@ -8,7 +8,8 @@ from ui.figures.frame import NOTE, TEXT
 from ui.figures.labels import plain_label
 from ui.figures.palette import CATEGORICAL, INK, MUTED
 
-UPRIGHT = 9  # names; more of them stand
+ALL = 20  # names that have room beside each other on a telephone; of more, some are left out
+FLAT = 30  # characters beside each other on a telephone; names that have more stand
 
 
 def probability_change(names: Sequence[str], probabilities: np.ndarray, *, what: str, series: tuple[str, str],
@@ -32,8 +33,9 @@ def probability_change(names: Sequence[str], probabilities: np.ndarray, *, what:
         "encoding": {
             # by place, shown as names: two equal tokens stay two places
             "x": {"field": "place", "type": "ordinal", "axis": {
-                "title": what, "labelExpr": f"{json.dumps(labels)}[datum.value]", "labelOverlap": "greedy",
-                "labelAngle": 0 if len(labels) <= UPRIGHT else -90, **text}},
+                "title": what, "labelExpr": f"{json.dumps(labels)}[datum.value]",
+                "labelOverlap": "greedy" if len(labels) > ALL else False,
+                "labelAngle": 0 if len(labels) * max(map(len, labels), default=0) <= FLAT else -90, **text}},
             "xOffset": {"field": "series", "type": "nominal", "sort": list(series)},
             "y": {"field": "probability", "type": "quantitative", "scale": {"domain": [0, 1]},
                   "axis": {"title": "probability", "values": [0, 0.5, 1], **text}},
