@@ -29,7 +29,7 @@ def write(at: AppTest, text: str) -> AppTest:
     return at
 
 
-def drawn_after(step: transformer.decoding.Step, text: str) -> list[str]:
+def drawn_after(step: transformer.Step, text: str) -> list[str]:
     """The chips from the first token that the model wrote to the one it predicts now."""
     prompt = len(transformer.start(step.ckpt, text).tokens)
     return [plain_label(step.label(id), longest=None) for id in (*step.tokens[prompt:], step.id)]
