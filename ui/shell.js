@@ -14,7 +14,12 @@ export default function () {
 
   // One place in the history for each change of page: going to a page is one, and the address that the page then writes
   // of itself, before anybody has touched it, takes its place.
-  const touched = () => { if (window.headsUpHistory) window.headsUpHistory.fresh = false; };
+  // Leaving by the menu is no touch: the page may still be writing when the pointer is already down on another.
+  const menu = "[data-testid=stTopNavLink], [data-testid=stSidebarNavLink]";
+  const touched = (event) => {
+    const leaving = event.target.closest?.(menu) && (event.type === "pointerdown" || event.key === "Enter");
+    if (window.headsUpHistory && !leaving) window.headsUpHistory.fresh = false;
+  };
   for (const kind of ["pointerdown", "keydown"]) window.addEventListener(kind, touched, { signal, capture: true });
   if (window.headsUpHistory) return;
   window.headsUpHistory = { fresh: true };

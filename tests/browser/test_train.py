@@ -126,7 +126,7 @@ def test_a_run_is_started_watched_through_a_reload_and_a_killed_server_stopped_a
     expect(page.get_by_text("Stopped", exact=True)).to_be_visible(timeout=LONG_MS)
     steps = [row["step"] for row in metrics.read(folder / "metrics.jsonl") if "loss" in row]
     assert steps == sorted(set(steps))
-    assert points(page) == len(steps)
+    until(page, lambda: points(page) == len(steps))
 
 
 def test_somebody_else_sees_the_run_and_cannot_stop_it(server, page, visitor, settle, tmp_path):
