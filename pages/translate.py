@@ -5,7 +5,6 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer.data.corpora import corpus
 from transformer.data.own import is_own
 from ui import figures
 from ui.about_model import show_about
@@ -13,6 +12,7 @@ from ui.attention_view import look_at, show_attention, show_details, source_line
 from ui.beam import arrive_beam, beam_address, show_beam
 from ui.compare import arrive_compare, compare_address, show_compare
 from ui.diagram import show_model
+from ui.held_out_corpus import offer_download
 from ui.present import places, presenting, show_title
 from ui.resources import corpus_of, sentences
 from ui.stepper import (
@@ -100,13 +100,7 @@ with words:
         elif known is None and trained_on:
             st.caption(f"For sentences of {trained_on}, reference translations are shown here once the corpus is on "
                        "this machine.")
-            if st.button(f"Download {trained_on}", key=f"{PAGE}_download"):
-                try:
-                    with st.spinner(f"Downloading {trained_on}…"):
-                        corpus(trained_on)
-                    st.rerun()
-                except ValueError as error:
-                    st.error(str(error))
+            offer_download(PAGE, trained_on)
 with chances:
     show_candidates(PAGE, walk, source=source_line(step), dark=dark)
 show_model(PAGE, step, look)

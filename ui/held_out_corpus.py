@@ -74,10 +74,15 @@ def say_missing(key: str, ckpt: Checkpoint) -> None:
         st.info(f"It was trained on {figures.markdown_text(Path(own).name)}, which is not on this machine.")
     else:
         st.info(f"It was trained on {own}, which is not on this machine yet.")
-        if st.button(f"Download {own}", key=f"{key}_download"):
-            try:
-                with st.spinner(f"Downloading {own}…"):
-                    corpus(own)
-                st.rerun()
-            except ValueError as error:
-                st.error(figures.markdown_text(str(error)))
+        offer_download(key, own)
+
+
+def offer_download(key: str, name: str) -> None:
+    """A button that fetches a corpus and draws the page again; what is wrong where that fails."""
+    if st.button(f"Download {name}", key=f"{key}_download"):
+        try:
+            with st.spinner(f"Downloading {name}…"):
+                corpus(name)
+            st.rerun()
+        except ValueError as error:
+            st.error(str(error))

@@ -16,7 +16,7 @@ from transformer.analysis.masks import Learned, learn_digits
 from transformer.analysis.weights import Change, Circuits, Summary, compare_weights, summarise
 from transformer.analysis.weights import circuits as head_circuits
 from transformer.checkpoint import Checkpoint, CheckpointError, Description, describe, find, load, snapshots
-from transformer.data.corpora import LabelledCorpus, PairCorpus, at_hand, corpus
+from transformer.data.corpora import LEARNS_FROM, LabelledCorpus, PairCorpus, at_hand, corpus
 from transformer.data.own import is_own
 from transformer.training.curves import Curves
 from transformer.training.forming import Forming, forming_stamp, read_forming
@@ -24,6 +24,7 @@ from transformer.training.runs import find as find_runs
 
 torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
 ROOT = Path(__file__).resolve().parent.parent
+KNOWN = {name for _, names, _ in LEARNS_FROM.values() for name in names}
 MOST_RUNS = 30  # whose single steps are on offer
 
 
@@ -133,9 +134,11 @@ def _corpus(name: str, written: int = 0) -> PairCorpus | LabelledCorpus:
 
 
 def corpus_of(about: Description) -> str | None:
-    """The corpus that a checkpoint says it was trained on; None where it does not say, and where an upload names a file
-    of this server, which others than its owner may be visiting."""
+    """The corpus that a checkpoint says it was trained on; None where it names none that there is, and where an upload
+    names a file of this server, which others than its owner may be visiting."""
     name = about.train and about.train.corpus
+    if name not in KNOWN and not is_own(name or ""):
+        return None  # whatever stands there is nothing that can be read, nor shown as a name of ours
     if name and is_own(name) and home() / "uploads" in about.folder.parents and not serves_this_computer_alone():
         return None
     return name

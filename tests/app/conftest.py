@@ -6,6 +6,7 @@ Callbacks of components and of charts do not run here; the tests in tests/browse
 import base64
 import json
 import re
+import shutil
 from collections.abc import Callable
 from html import unescape
 from html.parser import HTMLParser
@@ -241,3 +242,20 @@ def bars(figure, cells) -> Callable[..., dict[str, list[float]]]:
         return found
 
     return bars
+
+
+@pytest.fixture
+def place(make_checkpoint, home) -> Callable[..., Checkpoint]:
+    """A tiny checkpoint among the uploads."""
+    def place(**changes: object) -> Checkpoint:
+        ckpt = make_checkpoint(**changes)
+        shutil.copytree(ckpt.description.folder, home / "uploads" / "tiny")
+        return ckpt
+
+    return place
+
+
+@pytest.fixture
+def few_corpora(monkeypatch):
+    """Only files are at hand, whatever this machine has."""
+    monkeypatch.setattr("ui.held_out_corpus.at_hand", lambda name: Path(name).is_file())

@@ -180,6 +180,17 @@ def test_an_upload_cannot_have_a_file_of_the_server_read(visit, home, writer, ti
     assert "a dog at home" in str(at.dataframe[0].value.to_dict())
 
 
+def test_a_corpus_with_a_name_that_is_markup_is_no_corpus(visit, home, writer, tiny_tokenizer):
+    save(home / "uploads" / "mine", writer.model, tokenizer=tiny_tokenizer,
+         train=TrainConfig(task="language-model", corpus="![x](http://a.b/c.png)"))
+    about = describe(home / "uploads" / "mine")
+    for view in ("test", "compare", "card"):
+        at = visit(PAGE, view=view, checkpoint=about.id)
+        texts = [one.value for one in (*at.info, *at.caption, *at.markdown, *at.error)]
+        texts += [one.label for one in at.button]
+        assert not any("![x]" in text for text in texts)
+
+
 # comparing
 
 

@@ -1,6 +1,5 @@
 """Integrated gradients beside attention and rollout, without a browser."""
 
-import shutil
 from collections.abc import Callable
 from copy import deepcopy
 
@@ -21,17 +20,6 @@ INTEGRATED, CROSS, ROLLOUT = "integrated gradients, nats", "cross-attention, sha
 @pytest.fixture
 def open_attribution(visit) -> Callable[..., AppTest]:
     return lambda **params: visit("heads", view="attribution", **params)
-
-
-@pytest.fixture
-def place(make_checkpoint, home) -> Callable[..., Checkpoint]:
-    """A tiny checkpoint among the uploads."""
-    def place(**changes: object) -> Checkpoint:
-        ckpt = make_checkpoint(**changes)
-        shutil.copytree(ckpt.description.folder, home / "uploads" / "tiny")
-        return ckpt
-
-    return place
 
 
 def finite_differences(ckpt: Checkpoint, text: str, tgt: list[int], said: int, baseline: str,

@@ -1,7 +1,6 @@
 """The direct effect of heads and parts on a logit, without a browser; tests/browser clicks a head."""
 
 import re
-import shutil
 from collections.abc import Callable
 from urllib.parse import parse_qs
 
@@ -20,17 +19,6 @@ TEXT = "I like red wine."
 @pytest.fixture
 def open_direct(visit) -> Callable[..., AppTest]:
     return lambda **params: visit("heads", view="direct", **params)
-
-
-@pytest.fixture
-def place(make_checkpoint, home) -> Callable[..., Checkpoint]:
-    """A tiny checkpoint among the uploads."""
-    def place(**changes: object) -> Checkpoint:
-        ckpt = make_checkpoint(**changes)
-        shutil.copytree(ckpt.description.folder, home / "uploads" / "tiny")
-        return ckpt
-
-    return place
 
 
 def stated(at: AppTest) -> list[float]:

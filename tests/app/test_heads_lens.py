@@ -1,7 +1,6 @@
 """The logit lens, and choosing what the views of one prediction are about, without a browser."""
 
 import re
-import shutil
 from collections.abc import Callable
 
 import pytest
@@ -9,7 +8,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer
-from transformer.checkpoint import Checkpoint, save
+from transformer.checkpoint import save
 
 TEXT = "I like red wine."
 
@@ -17,17 +16,6 @@ TEXT = "I like red wine."
 @pytest.fixture
 def open_lens(visit) -> Callable[..., AppTest]:
     return lambda **params: visit("heads", view="lens", **params)
-
-
-@pytest.fixture
-def place(make_checkpoint, home) -> Callable[..., Checkpoint]:
-    """A tiny checkpoint among the uploads."""
-    def place(**changes: object) -> Checkpoint:
-        ckpt = make_checkpoint(**changes)
-        shutil.copytree(ckpt.description.folder, home / "uploads" / "tiny")
-        return ckpt
-
-    return place
 
 
 def test_it_opens_with_every_depth_of_every_token_said(open_lens, shipped, figure, cells):

@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -17,20 +16,10 @@ from transformer.config import ModelConfig
 from transformer.held_out import held_out, word_aligner
 from transformer.model.models import Transformer
 
+from .conftest import run
+
 PAGE = "heads"
-
-
-def run(at):
-    """Run the script to its end, which no exception may be."""
-    at.run()
-    assert not at.exception, at.exception[0].message
-    return at
-
-
-@pytest.fixture(autouse=True)
-def few_corpora(monkeypatch):
-    """Only files are at hand, whatever this machine has."""
-    monkeypatch.setattr("ui.held_out_corpus.at_hand", lambda name: Path(name).is_file())
+pytestmark = pytest.mark.usefixtures("few_corpora")
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import io
 import json
 import re
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,20 +23,10 @@ from transformer.training.process import identify
 from ui.heads.effects import as_csv
 from ui.heads.switch import read_heads, write_heads
 
+from .conftest import run
+
 PAGE = "heads"
-
-
-def run(at):
-    """Run the script to its end, which no exception may be."""
-    at.run()
-    assert not at.exception, at.exception[0].message
-    return at
-
-
-@pytest.fixture(autouse=True)
-def few_corpora(monkeypatch):
-    """Only files are at hand, whatever this machine has."""
-    monkeypatch.setattr("ui.held_out_corpus.at_hand", lambda name: Path(name).is_file())
+pytestmark = pytest.mark.usefixtures("few_corpora")
 
 
 @pytest.fixture

@@ -1,30 +1,19 @@
 """What was chosen in one view of the Heads page is there again after another."""
 
-from pathlib import Path
 
 import pytest
 
 from tests.app.heads_checkpoints import make
 
+from .conftest import run
+
 PAGE = "heads"
-
-
-def run(at):
-    """Run the script to its end, which no exception may be."""
-    at.run()
-    assert not at.exception, at.exception[0].message
-    return at
+pytestmark = pytest.mark.usefixtures("few_corpora")
 
 
 def look(at, view):
     next(one for one in at.button_group if one.key == f"{PAGE}_view").set_value(view)
     return run(at)
-
-
-@pytest.fixture(autouse=True)
-def few_corpora(monkeypatch):
-    """Only files are at hand, whatever this machine has."""
-    monkeypatch.setattr("ui.held_out_corpus.at_hand", lambda name: Path(name).is_file())
 
 
 def test_texts_of_one_s_own_are_there_after_another_view(home, visit):

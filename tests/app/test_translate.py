@@ -226,7 +226,7 @@ def test_without_the_corpus_a_download_is_offered_and_a_failure_is_said(open_tra
         raise ValueError(f"{name} is not here and cannot be downloaded")
 
     monkeypatch.setattr("ui.resources.sentences", lambda name: None)
-    monkeypatch.setattr("transformer.data.corpora.corpus", offline)
+    monkeypatch.setattr("ui.held_out_corpus.corpus", offline)
     at = open_translate()
     assert not at.error
     at.button(key="translate_download").click().run()

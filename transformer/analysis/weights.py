@@ -10,11 +10,11 @@ from math import prod
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import safe_open
 from torch import Tensor
 
 from transformer.checkpoint import Checkpoint, Description
 from transformer.model.models import Transformer
+from transformer.weights import expected_tensors, read_header
 
 BLOCKS = {"attention": "self-attention", "attention_norm": "norms", "cross": "cross-attention", "cross_norm": "norms",
           "feed_forward": "feed-forward", "feed_forward_norm": "norms"}
@@ -48,17 +48,11 @@ class Summary:
 
 
 def kept_tensors(about: Description) -> list[Kept]:
-    """The tensors of a checkpoint's file in the model's order, read from its header."""
-    with safe_open(str(about.folder / "model.safetensors"), "pt") as file:
-        kept = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
-        found = {name: (tuple(part.get_shape()), part.get_dtype()) for name, part in kept.items()}
-        shared = {name: kept for name, kept in (file.metadata() or {}).items() if kept in found}
-    with torch.device("meta"):
-        order = {name: at for at, name in enumerate(Transformer(about.config).state_dict())}
-    every = [Kept(name, *found[name], tuple(sorted(other for other, kept in shared.items() if kept == name)))
-             for name in found]
-    return sorted(every, key=lambda one: (min(order.get(name, len(order)) for name in (one.name, *one.shared)),
-                                          one.name))
+    """The tensors of a checkpoint's file in the model's order, read from its header. Raises ValueError as `describe`
+    does."""
+    found = read_header(about.folder / "model.safetensors").tensors
+    return [Kept(name, found[name].shape, found[name].dtype, tuple(sorted(names - {name})))
+            for names, _ in expected_tensors(about.config) for name in names & found.keys()]
 
 
 def block_of(tensor: Kept) -> tuple[str, int | None, str]:

@@ -7,6 +7,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.held_out import held_out
 from ui import figures
 from ui.address import Field, optional, quiet, switch, whole
+from ui.checkpoints.card import TASKS
 from ui.head_choice import origin
 from ui.held_out_corpus import corpus_name, readable, say_missing, split_of
 from ui.resources import corpus_of
@@ -146,7 +147,7 @@ def _show_one(ckpt: Checkpoint, one: Tried) -> None:
             right.text("\n".join(one.references))
         elif ckpt.config.encoder_layers:
             st.markdown(figures.markdown_text(f"Said: {one.output}. Right: {' '.join(one.references)}."))
-        page = {("decoder",): "write", ("encoder",): "classify"}.get(ckpt.config.kinds, "translate")
+        page = TASKS[ckpt.config.kinds][1]
         query = {"checkpoint": ckpt.id, "text": one.text}
         if page == "write":
             query["text"] = one.text[:ckpt.config.max_len // 2]
