@@ -123,7 +123,7 @@ def settle() -> Callable:
 
     def settle(page, *, timeout=WAIT_MS):
         page.evaluate("settled(true)")
-        page.wait_for_function("settled()", timeout=timeout)
+        page.wait_for_function("settled()", polling=50, timeout=timeout)
         return page
 
     return settle
