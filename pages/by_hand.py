@@ -10,6 +10,7 @@ from ui.by_hand.address import MASKS, PAGE, PARTS, arrive, leave_address, move_w
 from ui.by_hand.lessons import show_folding, show_scale, show_slips
 from ui.by_hand.steps import show_steps
 from ui.by_hand.trained import show_trained
+from ui.say import say_error
 
 LABELS = {"seed": "Seed", "d": "d", "d_k": "d_q = d_k", "d_v": "d_v", "heads": "Heads"}
 HELP = {
@@ -56,7 +57,7 @@ if part != "trained":  # which brings its own numbers
 try:
     hand = ByHand(settings())
 except ValueError as error:
-    st.error(str(error))
+    say_error(error)
     st.stop()
 
 words = hand.settings.words

@@ -59,7 +59,8 @@ def say_whose(ckpt: Checkpoint, passage: str) -> None:
         split, names = found
         seen = ", so the model has seen this passage" if split == "train" else (
             ", never trained on" if split == "test" else ", used to choose the model but not to train it")
-        st.markdown(f"**Said by {' and by '.join(names)}** · from the {split} split{seen}")
+        st.markdown(f"**Said by {' and by '.join(map(markdown_text, names))}** · from the {markdown_text(split)} split"
+                    f"{seen}")
     else:
         st.caption("Not a passage of one of the ten speakers. The model answers all the same: it knows only these ten.")
 
@@ -79,7 +80,7 @@ with right:
     ckpt = choose_checkpoint(PAGE, classifies)
     measured = ckpt.meta.get("metrics")
     if isinstance(measured, dict) and all(isinstance(measured.get(name), float) for name in ("accuracy", "majority")):
-        st.caption(f"Right on {measured['accuracy']:.0%} of {measured.get('n')} "
+        st.caption(f"Right on {measured['accuracy']:.0%} of {markdown_text(str(measured.get('n')))} "
                    f"{markdown_text(str(measured.get('split')))} passages. Always saying the most frequent "
                    f"speaker: {measured['majority']:.0%}." + (
                        f" Counting words, without order (logistic regression): {measured['baseline']:.0%}."

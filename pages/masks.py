@@ -14,6 +14,7 @@ from ui import figures
 from ui.address import arrive_at, choice, leave_at, switch, text, whole, wholes
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.resources import digit_runs
+from ui.say import say_error
 from ui.stepper import choose_checkpoint
 
 PAGE, ROWS, LONGEST, MOST_SCORES = "masks", 4, 200, 16
@@ -67,7 +68,7 @@ try:
     for ids in pairs:
         check_length(1 + max(map(len, ids)), config.max_len)
 except ValueError as error:
-    st.error(str(error))
+    say_error(error)
     st.stop()
 if not pairs:
     st.info("Type an English sentence and its French translation above; two or more pairs of different lengths show "
@@ -242,7 +243,8 @@ else:
     scores = readings["both masks"].products[kind][layer, pair, head, at]
     allowed = torch.from_numpy(masks[mask_of][pair, at].copy())
     labels = [f"{position} · {figures.plain_label(piece)}" for position, piece in enumerate(keys)]
-    st.caption(f"{kind.capitalize()}, {figures.head_label(layer, head)}, pair {pair + 1} · {source}")
+    st.caption(f"{kind.capitalize()}, {figures.head_label(layer, head)}, pair {pair + 1} · "
+               f"{figures.markdown_text(source)}")
 scores, allowed = scores * scale, allowed & (not everything)
 weights = {(form, dtype): masked_softmax(scores, allowed, blocked=blocked, dtype=DTYPES[dtype]).numpy()
            for form, blocked in FORMS.items() for dtype in DTYPES}
@@ -264,11 +266,11 @@ broken = [f"{form} in {dtype}" for (form, dtype), w in weights.items() if np.isn
 leaks = [f"{form} in {dtype} {w[hidden].astype(np.float64).sum():.1%}" for (form, dtype), w in weights.items()
          if w[hidden].sum() > 0]
 if broken:
-    st.markdown(f"**Not a number**: {', '.join(broken)}. " + (
+    st.markdown(f"**Not a number**: {', '.join(map(figures.markdown_text, broken))}. " + (
         "Every score is −inf, and the softmax divides 0 by 0." if everything or hidden.all() else
         "A score above 65,504 is more than float16 holds and becomes inf."))
 if leaks:
-    st.markdown(f"**Attention to masked keys**: {', '.join(leaks)}." + (
+    st.markdown(f"**Attention to masked keys**: {', '.join(map(figures.markdown_text, leaks))}." + (
         " Where every key is masked, every score gets the same number added, so the softmax is what it is without a "
         "mask but for rounding; a number so large that rounding swallows the scores leaves a uniform row."
         if hidden.all() else

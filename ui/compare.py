@@ -11,6 +11,7 @@ from transformer.decoding import Step
 from ui import figures
 from ui.attention_view import source_line
 from ui.present import presenting
+from ui.say import say_error
 from ui.stepper import sampling_of
 from ui.walk import Link, Walk, begin, read_choices, write_choices
 
@@ -85,7 +86,7 @@ def _other_sentence(page: str, walk: Walk) -> Step | None:
             other = begin(ckpt, text, sampling=sampling)
         other = other.to(walk.index, sampling)
     except ValueError as error:
-        st.error(str(error))
+        say_error(error)
         return None
     st.session_state[key] = (text, sampling), other
     return other.step

@@ -11,6 +11,7 @@ from transformer.data.own import HOLDS, LARGEST_FILE
 from transformer.training.metrics import replace
 from ui.figures import markdown_text
 from ui.resources import home, serves_this_computer_alone
+from ui.say import say_error
 
 KNOWN = {"eng-fra": "English and French sentences, 167,130 pairs", "tiny-shakespeare": "Shakespeare, 1.1 million "
          "characters", "speakers": "who says which passage in Shakespeare, ten classes"}
@@ -76,10 +77,10 @@ def _uploaded(prefix: str, ending: str) -> str | None:
         try:
             inside = _checked(prefix, here, ending)
         except ValueError as error:  # changed since
-            st.error(markdown_text(f"It cannot be learned from: {error}"))
+            say_error(f"It cannot be learned from: {error}")
             inside = None
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{markdown_text(Path(here).name[9:])}**" + (f" · {inside}" if inside else ""))
+            st.markdown(f"**{markdown_text(Path(here).name[9:])}**" + (f" · {markdown_text(inside)}" if inside else ""))
             st.button("Another file", key=f"{prefix}_corpus_other", on_click=state.pop, args=[kept, None])
         return here if inside else None
     # The uploader of another number is another one: so Streamlit forgets the bytes once they are on disk.
@@ -87,7 +88,7 @@ def _uploaded(prefix: str, ending: str) -> str | None:
     st.file_uploader(f"A {ending} file with {HOLDS[ending]}", type=[ending[1:]], max_upload_size=LARGEST_FILE // 10**6,
                      key=f"{prefix}_corpus_file_{number}", on_change=_keep, args=[prefix, ending, number])
     if refused := state.get(f"{prefix}_corpus_refused"):
-        st.error(markdown_text(f"It cannot be learned from: {refused}"))
+        say_error(f"It cannot be learned from: {refused}")
     return None
 
 
@@ -115,9 +116,9 @@ def _typed(prefix: str, ending: str) -> str | None:
         path = Path(typed).expanduser().resolve()
         if path.suffix.lower() != ending:
             raise ValueError(f"{path.name} does not end in {ending}; this task needs a file with {HOLDS[ending]}")
-        st.caption(_checked(prefix, str(path), ending))
+        st.caption(markdown_text(_checked(prefix, str(path), ending)))
     except (ValueError, OSError, RuntimeError) as error:  # RuntimeError: a ~ of nobody's
-        st.error(markdown_text(f"It cannot be learned from: {error}"))
+        say_error(f"It cannot be learned from: {error}")
         return None
     return str(path)
 

@@ -17,6 +17,7 @@ from transformer.training.launch import Progress, alive, launch, log_tail, progr
 from ui import figures
 from ui.classifier import show_reading
 from ui.resources import home, opened
+from ui.say import say_error
 
 POSITIVE, NEGATIVE = "this is awesome", "i hated it"
 LONGEST = 120            # characters of a sentence
@@ -82,7 +83,7 @@ def show_toy(prefix: str, *, dark: bool) -> None:
         if now is not None and now.under_way:
             st.button("Stop", icon=":material/stop:", key=f"{prefix}_stop", on_click=stop, args=[folder])
     if refused := state.pop(f"{prefix}_refused", None):
-        st.error(refused)
+        say_error(refused)
     if folder is None:
         if state[f"{prefix}_run"]:
             st.info("The run of this link is not here any more: the server keeps the newest ones. Press Train for "
@@ -145,7 +146,7 @@ def _said(now: Progress) -> str:
 
 def _show_outcome(prefix: str, folder: Path, now: Progress, *, dark: bool) -> None:
     if now.state in ("failed", "died"):
-        st.error(now.why or "The training process died. The end of its log says more; press Train to start again.")
+        say_error(now.why or "The training process died. The end of its log says more; press Train to start again.")
         st.code(log_tail(folder) or "(the log is empty)", language=None, wrap_lines=True)
     if not (folder / "best").exists():
         if now.state == "stopped":
@@ -154,7 +155,7 @@ def _show_outcome(prefix: str, folder: Path, now: Progress, *, dark: bool) -> No
     try:
         ckpt = opened(folder / "best", describe(folder / "best").id)
     except CheckpointError as error:
-        st.error(str(error))
+        say_error(error)
         return
     st.subheader("Try it", anchor=False)
     text = st.text_input("A sentence", key=f"{prefix}_text", max_chars=4 * LONGEST,

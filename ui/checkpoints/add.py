@@ -202,7 +202,8 @@ def _show_said(page: str) -> None:
 
 def _welcome(about: Description, *, again: bool) -> str:
     name = figures.markdown_text(about.id)
-    said = (f"It is here already, file for file, as **{name}** ({whence(about.folder)}), so no second copy is kept."
+    said = (f"It is here already, file for file, as **{name}** ({figures.markdown_text(whence(about.folder))}), "
+            "so no second copy is kept."
             if again else f"It is here as **{name}**, and on offer on every page that fits it.")
     if about.tokenizer is None:
         why = about.meta.get("tokenizer_left_out")
@@ -243,15 +244,15 @@ def _line(page: str, entry: Entry, how: str) -> None:
             how, "encoder-decoder" if len(kinds) == 3 else f"{kinds[0]} alone",
             f"{count:,} parameters" if isinstance(count, int) else ""]))
     else:
-        said = figures.markdown_text(f"{how}, not opened: {entry.error}")
+        said = f"{how}, not opened: {entry.error}"
     asked, key = f"{page}_asked", f"{how}_{entry.folder.name}"
     if st.session_state.get(asked) != key:
-        st.markdown(f"**{figures.markdown_text(name)}**  \n{said}", width="stretch")
+        st.markdown(f"**{figures.markdown_text(name)}**  \n{figures.markdown_text(said)}", width="stretch")
         st.button("Delete", key=f"{page}_ask_{key}", on_click=st.session_state.update, args=[{asked: key}])
         return
     # in the row itself and not in a box above the page, which the Tab key reaches only after all other rows
-    st.markdown(f"Delete **{figures.markdown_text(name)}** ({how}) from this computer? There is no way back.",
-                width="stretch")
+    st.markdown(f"Delete **{figures.markdown_text(name)}** ({figures.markdown_text(how)}) from this computer? There is "
+                "no way back.", width="stretch")
     st.button("Delete it", key=f"{page}_delete_{key}", on_click=_delete, args=[page, entry.folder])
     st.button("Keep it", key=f"{page}_keep_{key}", on_click=st.session_state.update, args=[{asked: None}])
 

@@ -19,6 +19,7 @@ from ui.head_maps import show_head_maps
 from ui.heads.text import EXAMPLES, LONGEST
 from ui.held_out_corpus import readable, say_missing
 from ui.resources import Entry, along_the_way, entries, weight_changes
+from ui.say import say_error
 from ui.stepper import choose_entry, open_entry
 
 AGAINST = {"untrained": "Itself untrained", "other": "Another"}
@@ -149,7 +150,7 @@ def _show_quality(page: str, one: Checkpoint, other: Checkpoint) -> None:
             found = compare_quality(one, other, *_both(one, other, names[0]), watch=lambda done, of: bar.progress(
                 min(1.0, done / of)))
         except ValueError as error:
-            st.error(figures.markdown_text(str(error)))
+            say_error(error)
             return
         finally:
             bar.empty()
@@ -244,7 +245,7 @@ def _read(page: str, one: Checkpoint, other: Checkpoint) -> tuple[Reading, Readi
             st.text(typed)
         found = tuple(attend(ckpt, typed, target) for ckpt in (one, other))
     except ValueError as error:
-        st.error(figures.markdown_text(str(error)))
+        say_error(error)
         return None
     state[f"{page}_read"] = typed
     return found

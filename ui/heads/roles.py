@@ -10,6 +10,7 @@ from transformer.analysis.explained import BASELINES
 from transformer.analysis.explained import MEASURES as EXPLAINED
 from transformer.analysis.head_roles import HeadRoles
 from transformer.checkpoint import Checkpoint
+from transformer.config import Kind
 from ui import figures
 from ui.address import Field, choice, optional, quiet, whole
 from ui.head_choice import head_controls, head_in_range, origin
@@ -101,7 +102,7 @@ def _pick(page: str, pick: dict) -> None:
         state[f"{page}_{name}"] = value
 
 
-def _show_named(found: HeadRoles, kind: str) -> None:
+def _show_named(found: HeadRoles, kind: Kind) -> None:
     """The heads that stand out, in words and numbers."""
     rows, quiet = [], []
     for name in _there(found, kind):
@@ -142,10 +143,11 @@ def _show_maps(page: str, found: HeadRoles, kind: str, measure: str, layer: int,
                for name in found.values[kind] if name not in names]
     st.caption("Click a head to see it on the sentence that shows the measure best; the arrow keys move between heads, "
                "Enter chooses. Each pair of maps has one colour scale; the mark on it is a head that looks at all "
-               "tokens alike." + (f" Not measured here: {'; '.join(missing)}." if missing else ""))
+               "tokens alike."
+               + (f" Not measured here: {figures.markdown_text('; '.join(missing))}." if missing else ""))
 
 
-def _show_numbers(page: str, found: HeadRoles, kind: str, layer: int, head: int, source: str) -> None:
+def _show_numbers(page: str, found: HeadRoles, kind: Kind, layer: int, head: int, source: str) -> None:
     """Everything as tables, and as a file."""
     with st.expander("Numbers", key=f"{page}_role_numbers", on_change="rerun") as box:
         if not box.open:

@@ -9,6 +9,7 @@ from ui import figures
 from ui.address import Field, optional, whole
 from ui.heads.asked import MOST, Answer, Asked, answer, kept
 from ui.heads.text import type_text
+from ui.say import say_error
 
 LONGEST = 2_000  # characters of a translation typed
 FEW = 80         # tokens to choose among by a click; more of them by number
@@ -45,7 +46,7 @@ def ask(page: str, ckpt: Checkpoint) -> Asked | None:
         with st.spinner("Reading…", show_time=False):
             found = kept(page, "answer", of, lambda: answer(ckpt, text, target=target, more=more))
     except ValueError as error:
-        st.error(figures.markdown_text(str(error)))
+        say_error(error)
         return None
     return _choose_class(page, found, of) if found.whole.tgt is None else _choose_token(page, found, of)
 
