@@ -8,7 +8,8 @@ from ui.classifier import classifies, show_reading
 from ui.figures import markdown_text
 from ui.resources import speakers
 from ui.stepper import choose_checkpoint, fit_example
-from ui.toy import LONGEST, NEGATIVE, POSITIVE, show_toy
+from ui.texts import PASSAGE, taken
+from ui.toy import NEGATIVE, POSITIVE, show_toy
 
 PAGE, TOY = "classify", "classify_toy"
 EXAMPLES = [  # of the test split: no training saw them
@@ -27,11 +28,11 @@ def one_of_its_classes() -> Field:
 
 
 FIELDS = {
-    "show": choice("speakers", list(VIEWS)), "text": text(EXAMPLES[0][1], longest=20_000),
+    "show": choice("speakers", list(VIEWS)), "text": text(EXAMPLES[0][1]),
     "class": one_of_its_classes(), "model": opened(), **looks(),
     "toy_run": Field("", lambda value: value[:40]),
-    "toy_positive": text(POSITIVE, longest=LONGEST), "toy_negative": text(NEGATIVE, longest=LONGEST),
-    "toy_text": text(POSITIVE, longest=4 * LONGEST), "toy_class": one_of_its_classes(),
+    "toy_positive": text(POSITIVE), "toy_negative": text(NEGATIVE),
+    "toy_text": text(POSITIVE), "toy_class": one_of_its_classes(),
     "toy_model": opened(), **looks("toy_"),
 }
 
@@ -87,8 +88,8 @@ with right:
                        if isinstance(measured.get("baseline"), float) else ""))
 fit_example(PAGE, ckpt, [example for _, example in EXAMPLES])
 with left:
-    passage = st.text_area("A passage", key=f"{PAGE}_text", height=110, on_change=another_text,
-                           placeholder="Type or paste a passage and press Ctrl+Enter")
+    passage = taken(st.text_area("A passage", key=f"{PAGE}_text", height=110, on_change=another_text,
+                                 placeholder="Type or paste a passage and press Ctrl+Enter"), PASSAGE)
     st.pills("Examples", range(len(EXAMPLES)), key=f"{PAGE}_example", on_change=use_example,
              format_func=lambda at: f"{EXAMPLES[at][0].title().replace('Iii', 'III')}: "
                                     f"{' '.join(EXAMPLES[at][1].split()[:3]).rstrip(':,;.')} …",

@@ -16,18 +16,19 @@ from ui.head_choice import head_controls, head_in_range, origin
 from ui.resources import digit_runs
 from ui.say import say_error
 from ui.stepper import choose_checkpoint
+from ui.texts import SCORES, SENTENCE, taken
 
-PAGE, ROWS, LONGEST, MOST_SCORES = "masks", 4, 200, 16
+PAGE, ROWS, MOST_SCORES = "masks", 4, 16
 PAIRS = [("I am cold.", "J'ai froid."), ("Go on.", "Continue."),
          ("Do you know where he lives?", "Sais-tu où il habite ?"), ("", "")]
 SCALES = [1, 10, 100, 1_000, 3_000, 5_000, 10_000]
 FIELDS = {
-    **{f"{language}{row + 1}": text(PAIRS[row][side], longest=LONGEST)
+    **{f"{language}{row + 1}": text(PAIRS[row][side])
        for row in range(ROWS) for side, language in enumerate(("english", "french"))},
     "pair": whole(1, 1, ROWS), "kind": choice("decoder", ["encoder", "decoder", "cross"]),
     "layer": whole(0, 0, 1_000), "head": whole(0, 0, 1_000), "causal": switch(False), "padding": switch(True),
     "train": switch(False), "scores": choice("typed", ["typed", "from the model"]),
-    "typed": text("2.0 1.0 0.5 5.0", longest=LONGEST), "blocked": wholes([2, 3], MOST_SCORES - 1, count=MOST_SCORES),
+    "typed": text("2.0 1.0 0.5 5.0"), "blocked": wholes([2, 3], MOST_SCORES - 1, count=MOST_SCORES),
     "query": whole(1, 0, 10_000), "scale": choice(1, SCALES), "all": switch(False)}
 NAMES = {"source": "source padding", "target": "target padding", "causal": "causal",
          "decoder": "target and causal", "cross": "cross"}
@@ -52,17 +53,19 @@ config, source = ckpt.config, origin(ckpt)
 # the batch
 
 st.subheader("A batch of your sentences", anchor=False)
+sentences = []
 for row in range(1, ROWS + 1):
     left, right = st.columns(2)
     called = ("English", "French") if row == 1 else (f"English {row}", f"French {row}")
     options = {"label_visibility": "visible" if row == 1 else "collapsed"}
-    left.text_input(called[0], key=f"{PAGE}_english{row}", placeholder=f"English sentence {row}", **options)
-    right.text_input(called[1], key=f"{PAGE}_french{row}", placeholder=f"French translation {row}", **options)
-sentences = [(state[f"{PAGE}_english{row}"] or "", state[f"{PAGE}_french{row}"] or "") for row in range(1, ROWS + 1)]
+    with left:
+        english = taken(st.text_input(called[0], key=f"{PAGE}_english{row}", placeholder=f"English sentence {row}",
+                                      **options), SENTENCE)
+    with right:
+        french = taken(st.text_input(called[1], key=f"{PAGE}_french{row}", placeholder=f"French translation {row}",
+                                     **options), SENTENCE)
+    sentences.append((english, french))
 try:
-    longest = max(len(text) for sentence in sentences for text in sentence)
-    if longest > LONGEST:
-        raise ValueError(f"one of the sentences has {longest:,} characters, at most {LONGEST}; shorten it")
     read = [(reader(ckpt).encode(english), ckpt.tokenizer.encode(french)) for english, french in sentences]
     pairs = [ids for ids in read if all(ids)]
     for ids in pairs:
@@ -218,7 +221,9 @@ with st.container(horizontal=True, gap="medium"):
     everything = st.toggle("Mask every key", key=f"{PAGE}_all")
 if where == "typed":
     line, chosen = st.columns(2)
-    parts = re.split(r"[\s,;]+", line.text_input("Scores of one query, q·k / √d", key=f"{PAGE}_typed").strip())
+    with line:
+        typed = taken(st.text_input("Scores of one query, q·k / √d", key=f"{PAGE}_typed"), SCORES)
+    parts = re.split(r"[\s,;]+", typed.strip())
     if parts == [""]:
         st.info("Type some numbers, with spaces between them.")
         leave_at(PAGE, FIELDS, checkpoint=ckpt.id)

@@ -17,8 +17,9 @@ from ui.address import arrive_at, choice, leave_at, switch, text, whole, wholes
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.say import say_error
 from ui.stepper import choose_checkpoint
+from ui.texts import SENTENCE, taken
 
-PAGE, MOST, WIDEST, LONGEST, CURVES = "positions", 512, 512, 300, 12
+PAGE, MOST, WIDEST, CURVES = "positions", 512, 512, 12
 VIEWS = ["Sinusoidal", "Rotary", "Trained", "Left out"]
 BASES = [10, 100, 1_000, 10_000, 100_000, 1_000_000]
 LAYOUTS = ["interleaved", "halves"]
@@ -28,7 +29,7 @@ FIELDS = {
     "base": choice(10_000, BASES), "layout": choice("interleaved", LAYOUTS),
     "dims": wholes([4, 5, 20, 21, 60], WIDEST - 1, count=CURVES), "measure": choice("product", ["product", "cosine"]),
     "place": whole(50, 0, MOST - 1), "width": whole(32, 2, 256), "seed": whole(0, 0, 999_999), "same": switch(False),
-    "side": choice("src", ["src", "tgt"]), "text": text(EXAMPLE, longest=LONGEST),
+    "side": choice("src", ["src", "tgt"]), "text": text(EXAMPLE),
     "kind": choice("encoder", ["encoder", "decoder", "cross"]), "layer": whole(1, 0, 1_000), "head": whole(0, 0, 1_000)}
 
 dark = st.context.theme.type == "dark"
@@ -214,13 +215,10 @@ def show_checkpoint(ckpt: Checkpoint) -> None:
 def show_left_out(ckpt: Checkpoint) -> None:
     config = ckpt.config
     translates, writes = "cross" in config.kinds, config.kinds == ("decoder",)
-    typed = st.text_area("Text", key=f"{PAGE}_text", height=80,
-                         placeholder="Type a text and press Ctrl+Enter")
-    if not (typed or "").strip():
+    typed = taken(st.text_area("Text", key=f"{PAGE}_text", height=80, placeholder="Type a text and press Ctrl+Enter"),
+                  SENTENCE)
+    if not typed.strip():
         st.info("Type a text above and press Ctrl+Enter.")
-        return
-    if len(typed) > LONGEST:
-        st.error(f"This text has {len(typed):,} characters, at most {LONGEST}; shorten it.")
         return
     if config.positions == "none":
         st.info(f"{figures.markdown_text(ckpt.id)} has no positions that could be left out.")

@@ -27,6 +27,7 @@ from ui.stepper import (
     show_controls,
     tokens_after,
 )
+from ui.texts import PASSAGE, taken
 
 PAGE = "translate"
 EXAMPLES = ["I am cold.", "I like red wine.", "Do you know where he lives?", "She is not as tall as her brother.",
@@ -42,8 +43,8 @@ with right:
     ckpt = choose_checkpoint(PAGE, lambda about: set(about.config.kinds) == {"encoder", "decoder", "cross"})
 fit_example(PAGE, ckpt, EXAMPLES)
 with left:
-    text = st.text_input("An English sentence", key=f"{PAGE}_text", persist_state="session",
-                         placeholder="Type a sentence and press Enter")
+    text = taken(st.text_input("An English sentence", key=f"{PAGE}_text", persist_state="session",
+                               placeholder="Type a sentence and press Enter"), PASSAGE)
 show_about(PAGE, ckpt)
 if not text.strip():
     st.info("Type an English sentence above and press Enter, or choose an example.")

@@ -12,22 +12,23 @@ from transformer.training.metrics import replace
 from ui.figures import markdown_text
 from ui.resources import home, serves_this_computer_alone
 from ui.say import say_error
+from ui.texts import PATH, taken
 
 KNOWN = {"eng-fra": "English and French sentences, 167,130 pairs", "tiny-shakespeare": "Shakespeare, 1.1 million "
          "characters", "speakers": "who says which passage in Shakespeare, ten classes"}
 DOWNLOAD = {"eng-fra": "3.4 MB", "tiny-shakespeare": "1.1 MB", "speakers": "1.1 MB"}
-BUILT_IN, UPLOAD, PATH = "Built in", "Upload", "A file on this computer"
+BUILT_IN, UPLOAD, FILE = "Built in", "Upload", "A file on this computer"
 
 
 def choose_corpus(prefix: str, task: str) -> str | None:
     """The name of a corpus that fits the task, or the path of a checked file; None where none has been chosen yet."""
     what, names, ending = LEARNS_FROM[task]
-    offered = [BUILT_IN, UPLOAD, *([PATH] if serves_this_computer_alone() else [])]
+    offered = [BUILT_IN, UPLOAD, *([FILE] if serves_this_computer_alone() else [])]
     way = st.segmented_control("Corpus", offered, key=f"{prefix}_corpus_way", required=True, default=BUILT_IN,
                                help=f"This task learns from {what}.")
     if way == UPLOAD:
         return _uploaded(prefix, ending)
-    if way == PATH:
+    if way == FILE:
         return _typed(prefix, ending)
     name = st.selectbox("Which one", names, key=f"{prefix}_corpus_{task}", format_func=_named)
     if not at_hand(name):
@@ -107,8 +108,8 @@ def _keep(prefix: str, ending: str, number: int) -> None:
 
 def _typed(prefix: str, ending: str) -> str | None:
     """A path that this computer can read."""
-    typed = st.text_input(f"The path of a {ending} file with {HOLDS[ending]}", key=f"{prefix}_corpus_path",
-                          placeholder=f"/home/me/corpus{ending}", max_chars=1_000).strip()
+    typed = taken(st.text_input(f"The path of a {ending} file with {HOLDS[ending]}", key=f"{prefix}_corpus_path",
+                                placeholder=f"/home/me/corpus{ending}", max_chars=PATH), PATH).strip()
     if not typed:
         st.caption("Type a path and press Enter.")
         return None

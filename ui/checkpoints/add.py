@@ -15,10 +15,12 @@ from transformer.huggingface.folder import read_json
 from transformer.huggingface.importing import default_out, import_model
 from transformer.intake.archive import MOST_FILES
 from transformer.intake.taking import take_in
+from transformer.training.runs import LONGEST_NAME
 from transformer.weights import shown
 from ui import figures, owners
 from ui.checkpoints.card import whence
 from ui.resources import Entry, entries, home, serves_this_computer_alone
+from ui.texts import PATH, taken
 
 LARGEST = 300  # MB a file, as in .streamlit/config.toml
 PAGES = {("encoder", "decoder", "cross"): ("translate", "Translate", ":material/translate:"),
@@ -70,9 +72,10 @@ def _upload(page: str) -> None:
     number = state.setdefault(f"{page}_uploads", 0)
     sent = st.file_uploader("A zip, or files", accept_multiple_files=True, max_upload_size=LARGEST,
                             key=f"{page}_file_{number}", label_visibility="collapsed")
-    name = st.text_input("Call it", key=f"{page}_name_{number}", max_chars=60,
-                         placeholder="as the zip is called", help="Letters, digits, dots, dashes and underscores. One "
-                         "that is there already is never replaced: this one gets a number.")
+    name = taken(st.text_input("Call it", key=f"{page}_name_{number}", max_chars=LONGEST_NAME,
+                               placeholder="as the zip is called", help="Letters, digits, dots, dashes and "
+                               "underscores. One that is there already is never replaced: this one gets a number."),
+                 LONGEST_NAME)
     ids = _ids_switch(f"{page}_upload_ids")
     if st.button("Check and keep", key=f"{page}_upload", icon=":material/upload:", disabled=not sent):
         bar = st.progress(0.0, "Looking at what is in it…")
@@ -105,10 +108,10 @@ def _import(page: str) -> None:
     st.markdown("GPT-2, BERT, RoBERTa, DistilBERT or Marian (opus-mt) from Hugging Face, " + (
         "from a folder on this computer or, with a network, by name." if alone else "by name, with a network."))
     number = state.setdefault(f"{page}_imports", 0)
-    typed = st.text_input("A folder or a name" if alone else "A name", key=f"{page}_source_{number}", max_chars=1_000,
-                          placeholder="/home/me/opus-mt-en-fr" if alone else "Helsinki-NLP/opus-mt-en-fr",
-                          help="A folder has config.json, model.safetensors and its tokenizer's files." if alone else
-                          None).strip()
+    typed = taken(st.text_input(
+        "A folder or a name" if alone else "A name", key=f"{page}_source_{number}", max_chars=PATH,
+        placeholder="/home/me/opus-mt-en-fr" if alone else "Helsinki-NLP/opus-mt-en-fr",
+        help="A folder has config.json, model.safetensors and its tokenizer's files." if alone else None), PATH).strip()
     ids = _ids_switch(f"{page}_import_ids")
     if st.button("Import", key=f"{page}_import", icon=":material/download:", disabled=not typed):
         try:

@@ -7,14 +7,15 @@ from transformer.checkpoint import Checkpoint
 from ui import figures
 from ui.address import Field, quiet, text, whole
 from ui.head_choice import origin
+from ui.texts import SEARCH, taken
 
-MOST_FOUND, LONGEST, NEIGHBOURS = 60, 200, 12
+MOST_FOUND, NEIGHBOURS = 60, 12
 EXAMPLES = ["red", "he", "e", "17"]
 
 
 def tokenizer_fields() -> dict[str, Field]:
     """What of this view is in the address."""
-    return {"search": quiet(text("", longest=LONGEST)), "piece": quiet(whole(-1, -1, 10_000_000))}
+    return {"search": quiet(text("")), "piece": quiet(whole(-1, -1, 10_000_000))}
 
 
 def show_tokenizer(page: str, ckpt: Checkpoint) -> None:
@@ -30,8 +31,8 @@ def show_tokenizer(page: str, ckpt: Checkpoint) -> None:
                f"{tokenizer.vocab_size:,} pieces, kind: {figures.markdown_text(tokenizer.kind)}.{drops} ␣ is a space.")
     left, right = st.columns([2, 3], gap="large")
     with left:
-        wanted = st.text_input("Search a piece, or an id", key=f"{page}_search", max_chars=LONGEST,
-                               placeholder="for example: the, ▁la, 17")
+        wanted = taken(st.text_input("Search a piece, or an id", key=f"{page}_search", max_chars=SEARCH,
+                                     placeholder="for example: the, ▁la, 17"), SEARCH)
         st.pills("Examples", EXAMPLES, key=f"{page}_piece_example", on_change=_use_example, args=[page],
                  label_visibility="collapsed")
         found = _find(page, tokenizer, wanted)

@@ -33,8 +33,8 @@ def show_trial(page: str, ckpt: Checkpoint) -> None:
         return
     name = names[0]
     if corpus_of(ckpt.description) is None:
-        st.caption(f"This checkpoint does not say what it was trained on. It is tried on {figures.markdown_text(name)}, "
-                   "which it may have seen, and which may be in other languages than its own.")
+        st.caption(f"This checkpoint does not say what it was trained on. It is tried on {figures.markdown_text(name)}"
+                   ", which it may have seen, and which may be in other languages than its own.")
     state = st.session_state
     st.caption("What it makes of fifty texts that it was not trained on, beside what would have been right.")
     with st.container(horizontal=True, vertical_alignment="bottom"):

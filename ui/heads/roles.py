@@ -18,7 +18,6 @@ from ui.head_maps import show_head_maps
 from ui.heads.named import MARGIN, named_heads
 from ui.heads.one_head import show_best
 from ui.heads.sample import SIZES, choose_sample, measured, say_cut
-from ui.heads.text import LONGEST
 
 TITLES = {"entropy": "Entropy", "distance": "Mean distance", "itself": "Its own token", "previous": "Previous token",
           "next": "Next token", "same": "Same token elsewhere", "first": "First token", "end": "End of sentence",
@@ -44,7 +43,7 @@ def roles_fields() -> dict[str, Field]:
             "role_layer": optional(whole(0, 0, 1_000)), "role_head": optional(whole(0, 0, 1_000)),
             "role_on": Field(None, lambda value: value[:300], lambda value: value or None),
             "role_sample": quiet(choice(200, SIZES)),
-            "role_texts": Field(None, lambda value: value[:LONGEST], lambda value: value or None, long=True)}
+            "role_texts": Field(None, str, lambda value: value or None, long=True)}
 
 
 def show_roles(page: str, ckpt: Checkpoint, *, dark: bool) -> None:

@@ -18,6 +18,7 @@ from ui.figures import markdown_text
 from ui.held_out_corpus import choose_size, corpus_name, readable, say_missing, sizes_of, split_of, texts_of
 from ui.resources import corpus_of, home, measured_roles
 from ui.say import say_error
+from ui.texts import PASSAGE, taken
 
 SIZES = [50, 200, 500]
 OWN = "own"
@@ -98,11 +99,10 @@ def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
         said = ("One sentence a line, then a tab or | and its translation. Where there is none, the model's own "
                 "translation is what its decoder is given.")
     example = "464 3290 318 257 3290" if ids else EXAMPLES[ckpt.config.kinds]
-    st.text_area("Your texts", key=f"{page}_role_texts", height=130, placeholder=example.replace("\t", " | "),
-                 help=f"At most {MOST_LINES} lines.")
+    texts = taken(st.text_area("Your texts", key=f"{page}_role_texts", height=130, help=f"At most {MOST_LINES} lines.",
+                               placeholder=example.replace("\t", " | ")), PASSAGE)
     st.caption(said + (" This checkpoint has no tokenizer: type ids, with spaces between." if ids else "")
                + " Press Ctrl+Enter to measure.")
-    texts = state[f"{page}_role_texts"] or ""
     if not texts.strip():
         st.info("Type some texts above and press Ctrl+Enter.")
         return None
