@@ -109,7 +109,7 @@ def _keep(prefix: str, ending: str, number: int) -> None:
 def _typed(prefix: str, ending: str) -> str | None:
     """A path that this computer can read."""
     typed = taken(st.text_input(f"The path of a {ending} file with {HOLDS[ending]}", key=f"{prefix}_corpus_path",
-                                placeholder=f"/home/me/corpus{ending}", max_chars=PATH), PATH).strip()
+                                placeholder=f"/home/me/corpus{ending}"), PATH).strip()
     if not typed:
         st.caption("Type a path and press Enter.")
         return None

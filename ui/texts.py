@@ -1,6 +1,6 @@
 """How long what is typed may be, and the one place that looks, before any work is done with it.
 
-A widget's own max_chars keeps a browser from sending more, and nobody else: an address and a raw client send anything.
+No widget has max_chars, which would cut a text without a word.
 """
 
 from ui.say import say_error

@@ -72,9 +72,9 @@ def show_toy(prefix: str, *, dark: bool) -> None:
                 "learns these two by heart, and what it says of other sentences shows how little that is worth.")
     left, right = st.columns(2)
     with left:
-        taken(st.text_input("A positive sentence", key=f"{prefix}_positive", max_chars=TOY), TOY)
+        taken(st.text_input("A positive sentence", key=f"{prefix}_positive"), TOY)
     with right:
-        taken(st.text_input("A negative sentence", key=f"{prefix}_negative", max_chars=TOY), TOY)
+        taken(st.text_input("A negative sentence", key=f"{prefix}_negative"), TOY)
     folder = toy_folder(state[f"{prefix}_run"])
     now = progress(folder) if folder else None
     with st.container(horizontal=True):
@@ -158,7 +158,7 @@ def _show_outcome(prefix: str, folder: Path, now: Progress, *, dark: bool) -> No
         say_error(error)
         return
     st.subheader("Try it", anchor=False)
-    text = taken(st.text_input("A sentence", key=f"{prefix}_text", max_chars=SENTENCE,
+    text = taken(st.text_input("A sentence", key=f"{prefix}_text",
                                placeholder="Type a sentence and press Enter",
                                on_change=partial(st.session_state.update, {f"{prefix}_class": None})), SENTENCE)
     known = [ckpt.tokenizer.piece(id).lstrip("▁") for id in range(4, ckpt.config.vocab_size)]

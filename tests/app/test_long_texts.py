@@ -63,7 +63,7 @@ def test_a_million_characters_are_answered_with_a_sentence(key, visit):
         at.segmented_control(key="train_translation_corpus_way").set_value("A file on this computer")
         run(at)
     (field,) = [field for field in (*at.text_input, *at.text_area) if field.key == key]
-    field.set_value("a b" * (LONG // 3) + "c")
+    at.session_state[field.key] = "a b" * (LONG // 3) + "c"
     assert "1,000,000 characters" in said_of(run(at))
 
 
@@ -82,13 +82,15 @@ def test_within_gives_back_what_is_short_enough_and_names_both_numbers_of_what_i
 
 def test_every_field_for_a_text_is_looked_at_where_it_is_drawn():
     """Names are the exception: `check_name` says what they may be, with their length."""
-    fields, looked_at = set(), set()
+    fields, looked_at, cut = set(), set(), set()
     for path in [*(ROOT / "pages").glob("*.py"), *(ROOT / "ui").rglob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", None) in ("text_input", "text_area"):
                 fields.add((path.name, node.lineno, ast.unparse(node.args[0])))
+                cut |= {ast.unparse(node.args[0]) for word in node.keywords if word.arg == "max_chars"}
             if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "taken":
                 looked_at.add((path.name, node.args[0].lineno, ast.unparse(node.args[0].args[0])))
     names = {"'Name of the run'", "'Name of the checkpoint'", "'New name'"}
     assert {field for *_, field in fields - looked_at} == names
     assert len(looked_at) > 20
+    assert cut <= names  # it cuts without a word

@@ -72,7 +72,7 @@ def _upload(page: str) -> None:
     number = state.setdefault(f"{page}_uploads", 0)
     sent = st.file_uploader("A zip, or files", accept_multiple_files=True, max_upload_size=LARGEST,
                             key=f"{page}_file_{number}", label_visibility="collapsed")
-    name = taken(st.text_input("Call it", key=f"{page}_name_{number}", max_chars=LONGEST_NAME,
+    name = taken(st.text_input("Call it", key=f"{page}_name_{number}",
                                placeholder="as the zip is called", help="Letters, digits, dots, dashes and "
                                "underscores. One that is there already is never replaced: this one gets a number."),
                  LONGEST_NAME)
@@ -109,7 +109,7 @@ def _import(page: str) -> None:
         "from a folder on this computer or, with a network, by name." if alone else "by name, with a network."))
     number = state.setdefault(f"{page}_imports", 0)
     typed = taken(st.text_input(
-        "A folder or a name" if alone else "A name", key=f"{page}_source_{number}", max_chars=PATH,
+        "A folder or a name" if alone else "A name", key=f"{page}_source_{number}",
         placeholder="/home/me/opus-mt-en-fr" if alone else "Helsinki-NLP/opus-mt-en-fr",
         help="A folder has config.json, model.safetensors and its tokenizer's files." if alone else None), PATH).strip()
     ids = _ids_switch(f"{page}_import_ids")

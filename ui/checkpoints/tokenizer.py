@@ -31,7 +31,7 @@ def show_tokenizer(page: str, ckpt: Checkpoint) -> None:
                f"{tokenizer.vocab_size:,} pieces, kind: {figures.markdown_text(tokenizer.kind)}.{drops} ␣ is a space.")
     left, right = st.columns([2, 3], gap="large")
     with left:
-        wanted = taken(st.text_input("Search a piece, or an id", key=f"{page}_search", max_chars=SEARCH,
+        wanted = taken(st.text_input("Search a piece, or an id", key=f"{page}_search",
                                      placeholder="for example: the, ▁la, 17"), SEARCH)
         st.pills("Examples", EXAMPLES, key=f"{page}_piece_example", on_change=_use_example, args=[page],
                  label_visibility="collapsed")

@@ -34,7 +34,7 @@ def ask(page: str, ckpt: Checkpoint) -> Asked | None:
             text = type_text(page, ckpt)
         if config.encoder_layers:
             target = taken(right.text_input(
-                "Its translation", key=f"{page}_target", max_chars=ANSWER,
+                "Its translation", key=f"{page}_target",
                 placeholder="the model's own; type another to ask about that"), ANSWER).strip()
         else:
             more = right.number_input("Tokens to go on by", 1, GO_ON, step=1, key=f"{page}_more")

@@ -155,7 +155,7 @@ def _start_button(page: str, name: str, settings: dict[str, object], device: str
     elif f"{page}_name" not in state:  # Streamlit dropped it while another view was open
         state[f"{page}_name"] = state[f"{page}_named"]
     left, right = st.columns([3, 1], vertical_alignment="bottom")
-    state[f"{page}_named"] = left.text_input("Name of the run", key=f"{page}_name", max_chars=LONGEST_NAME)
+    state[f"{page}_named"] = left.text_input("Name of the run", key=f"{page}_name")
     right.button("Start", key=f"{page}_start", icon=":material/play_arrow:", width="stretch", on_click=_start,
                  args=[page, name, settings, device, processes, faults],
                  disabled=not (owners.starting_allowed() or owners.is_teacher()))

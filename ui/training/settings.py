@@ -40,7 +40,7 @@ def choose_settings(page: str, name: str, preset: RunConfig) -> tuple[dict[str, 
                     if value != values[one]:
                         changed[one] = value
         typed = taken(st.text_area(
-            "Any other setting, one a line", key=f"{page}_{name}_other", height=100, max_chars=SETTINGS,
+            "Any other setting, one a line", key=f"{page}_{name}_other", height=100,
             placeholder="accumulate=4\ntie_embeddings=false", help="As key=value. There are " + ", ".join(sorted(
                 {*ModelConfig.model_fields, *TrainConfig.model_fields} - {*MODEL, *TRAIN}))), SETTINGS)
     lines = [line.strip() for line in typed.splitlines() if line.strip()]
@@ -78,7 +78,7 @@ def choose_pinned(page: str, task: str) -> tuple[list[str], list[str]]:
                        "language-model": "The beginning of a text each.", "classification": "A text each."}[task]
                    + " Without any, the run takes some of its own.")
         typed = taken(st.text_area(
-            "Sentences", key=f"{page}_{task}_pinned", height=110, max_chars=PINNED, label_visibility="collapsed",
+            "Sentences", key=f"{page}_{task}_pinned", height=110, label_visibility="collapsed",
             placeholder="I am cold. | J'ai froid." if task == "translation" else "O Romeo, Romeo!"), PINNED)
     lines = [line.strip() for line in typed.splitlines() if line.strip()]
     if task != "translation":
