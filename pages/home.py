@@ -8,6 +8,7 @@ from ui import figures
 from ui.arrival import through_the_router
 from ui.attention_view import source_line
 from ui.resources import ROOT, opened
+from ui.say import say_error
 
 through_the_router()
 st.session_state["visited"] = "home"
@@ -84,7 +85,7 @@ with picture:
                    "columns are the English tokens it can look at to say the next one. After *le* this head looks at "
                    "*wine*, after *vin* back at *red*: French puts the colour after the noun. Every row adds up to 1.")
     except CheckpointError as error:
-        st.error(str(error))
+        say_error(error)
 
 st.subheader("The pages", anchor=False)
 for page, title, what in PAGES:

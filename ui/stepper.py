@@ -15,6 +15,7 @@ from ui.arrival import arrived, put_address
 from ui.attention_view import look_params, take_look
 from ui.present import presenting
 from ui.resources import Entry, along_the_way, entries, opened
+from ui.say import code_text, say_error
 from ui.walk import HOTTEST, LAST_SEED, WIDEST, Link, Walk, begin
 
 HERE = Path(__file__).parent
@@ -67,7 +68,7 @@ def open_entry(entry: Entry) -> Checkpoint:
     try:
         return opened(entry.folder, entry.about.id)
     except CheckpointError as error:
-        st.error(str(error))
+        say_error(error)
         st.stop()
 
 
@@ -88,7 +89,7 @@ def choose_entry(page: str, fits: Callable[[Description], bool], *, label: str =
                 offered.setdefault(entry.about.id, entry)
     if not offered:
         for entry in broken:
-            st.error(entry.error)
+            say_error(entry.error)
         st.error("There is no checkpoint for this page. Copy one into the folder `checkpoints`, or train one with "
                  "`python -m transformer train --help`.")
         st.stop()
@@ -98,17 +99,18 @@ def choose_entry(page: str, fits: Callable[[Description], bool], *, label: str =
         called = wanted.partition("@")[0]
         changed = [id for id in offered if id.partition("@")[0] == called]
         first = [*changed, *offered][0]
-        st.error(f"The checkpoint `{_code(wanted)}` is not here" + (
+        st.error(f"The checkpoint {code_text(wanted)} is not here" + (
             ": there is one of that name with other weights, so the picture would be another one." if changed else
             " (any more). If it was not deleted here, ask whoever sent the link for its folder."))
         for entry in broken:
-            st.caption(f"`{_code(entry.folder.name)}` cannot be opened: {_code(entry.error)}")
-        st.button(f"Use {first} instead", on_click=partial(st.session_state.update, {key: first}))
+            st.caption(f"{code_text(entry.folder.name)} cannot be opened: {figures.markdown_text(entry.error)}")
+        st.button(f"Use {figures.markdown_text(first)} instead",
+                  on_click=partial(st.session_state.update, {key: first}))
         st.stop()
     help = ("Checkpoints in the folder `checkpoints`, those kept of runs, uploads and imports. After the @ stand the "
             "first characters of a hash of its files: other weights, another id.")
     if broken:
-        help += "\n\nNot on offer:\n" + "\n".join(f"- {_code(entry.error)}" for entry in broken)
+        help += "\n\nNot on offer:\n" + "\n".join(f"- {figures.markdown_text(entry.error)}" for entry in broken)
     if wanted is None:
         st.session_state[key] = next(iter(offered))
     return offered[st.selectbox(label, list(offered), key=key, persist_state="session", help=help)]
@@ -122,10 +124,6 @@ def fit_example(page: str, ckpt: Checkpoint, examples: list[str]) -> None:
         state[left], state[f"{page}_text"] = text, IDS
     elif ckpt.source_tokenizer.kind != "ids" and text == IDS and left in state:
         state[f"{page}_text"] = state.pop(left)
-
-
-def _code(text: str) -> str:
-    return text.replace("`", "ʼ").replace("\n", " ")
 
 
 def sampling_of(page: str) -> Sampling:
@@ -150,7 +148,7 @@ def follow(page: str, ckpt: Checkpoint, text: str, link: Link | None) -> Walk:
                          sampling=sampling)
         except ValueError as error:
             st.session_state.pop(key, None)
-            st.error(str(error))
+            say_error(error)
             st.stop()
         st.session_state[f"{page}_walks"] = st.session_state.get(f"{page}_walks", 0) + 1
     if asked and not link and asked["number"] != st.session_state.get(f"{page}_answered", 0):
