@@ -57,6 +57,10 @@ PAGES = [
      "Any checkpoint opened: its card, tokenizer and every tensor, tried on its test set, compared with another or an "
      "earlier step; your own files and Hugging Face models brought in."),
 ]
+# the link of an example reaches over its whole card
+CARD = """[class*=st-key-home_card_] { position: relative; }
+[class*=st-key-home_card_]:hover { border-color: var(--st-primary-color); }
+[class*=st-key-home_card_] a::after { content: ""; position: absolute; inset: 0; }"""
 HEADLINE, LAYER, HEAD = "I like red wine.", 1, 3
 
 st.title("See what every attention head does", anchor=False)
@@ -67,8 +71,9 @@ with about:
         "The models are trained from scratch and run on this machine, so every number on the screen is one the model "
         "computed. Type your own words, step with the arrow keys, pick another token than the model would, and see "
         "what changes.")
-    for title, page, query, what in EXAMPLES:
-        with st.container(border=True):
+    st.html(f"<style>{CARD}</style>")
+    for number, (title, page, query, what) in enumerate(EXAMPLES):
+        with st.container(border=True, key=f"home_card_{number}"):
             st.page_link(f"pages/{page}.py", label=f"**{title}**", icon=":material/arrow_forward:", query_params=query)
             st.caption(what)
 with picture:

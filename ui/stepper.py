@@ -178,10 +178,8 @@ def _moved(page: str, walk: Walk, asked: dict, sampling: Sampling) -> Walk:
 
 def show_controls(page: str, walk: Walk) -> None:
     """First, back, step, play, last; keys; speed; copy the link."""
-    step = walk.step
-    end = "the context is full" if step.full and step.id != step.ckpt.config.eos_id else "the text ends"
     _controls(key=f"{page}_controls", on_move_change=lambda: None,
-              data={"index": walk.index, "last": walk.last, "end": end, "walk": st.session_state[f"{page}_walks"],
+              data={"index": walk.index, "last": walk.last, "walk": st.session_state[f"{page}_walks"],
                     "answered": st.session_state.get(f"{page}_answered", 0), "farthest": FARTHEST,
                     "large": presenting(page)})
 
@@ -216,11 +214,13 @@ def show_candidates(page: str, walk: Walk, *, source: str, dark: bool) -> None:
                                        rest=_others(candidates[:FEW], excluded)))
         return
     figure = figures.candidate_bars(candidates, chosen_id=step.id, excluded=excluded, source=source, dark=dark,
-                                    rest=_others(candidates, excluded), title="What comes next?")
+                                    rest=_others(candidates, excluded), title=_asked(sampling))
     st.plotly_chart(figure, key=chart, on_select=partial(_clicked, page, chart), selection_mode="points",
                     config=figures.PLOTLY_CONFIG, alt=figures.describe_candidates(candidates, chosen_id=step.id))
-    st.caption(f"Orange: {_why(walk, sampling)}. Click a bar, or press its digit, to say that token and go on from "
-               "there. The other way stays, as a branch.")
+    st.caption(f"Orange: {_why(walk, sampling)}. Click another bar, or press its number, to choose that token instead. "
+               "Your earlier version is kept as a branch.")
+    if step.full and step.id != step.ckpt.config.eos_id:
+        st.caption(f"The context is full: this model reads at most {step.ckpt.config.max_len:,} tokens.")
     left, right = st.columns(2)
     left.slider("Temperature", 0.0, HOTTEST, step=0.1, key=f"{page}_temperature", persist_state="session",
                 help="0 always takes the likeliest token. Above 0 a token is drawn: the higher, the bolder. It changes "
@@ -243,16 +243,21 @@ def _others(candidates: list, excluded: list[int]) -> float:
     return max(0.0, 1 - sum(c.probability for c in candidates if c.id not in excluded))
 
 
+def _asked(sampling: Sampling) -> str:
+    """The title of the candidates: their probabilities are those after temperature."""
+    return "What comes next?" + (f" At temperature {sampling.temperature:g}" if sampling.temperature else "")
+
+
 def _why(walk: Walk, sampling: Sampling) -> str:
     """Why the chosen token is the one chosen."""
     step = walk.step
     if step.index in picks_of(walk):
         return "the token you chose"
     if step.id == step.likeliest:
-        return "the token said, here the likeliest"
+        return "the model's choice, here the likeliest token"
     if sampling.temperature:
-        return f"the token said, which was drawn at temperature {sampling.temperature:g} and need not be the likeliest"
-    return "the token said, chosen when the temperature was another"
+        return f"the model's choice, drawn at temperature {sampling.temperature:g}; it need not be the likeliest token"
+    return "the model's choice, drawn at another temperature"
 
 
 def picks_of(walk: Walk) -> set[int]:
