@@ -55,6 +55,12 @@ class Description:
     tokenizer: dict[str, object] | None
     meta: dict[str, object] = field(default_factory=dict)  # step, metrics, corpus, classes, device, parameters
 
+    def __repr__(self) -> str:
+        config, step = self.config, "" if self.step is None else f", step {self.step:,}"
+        layers = ", ".join(f"{config.layers(kind)} {kind}" for kind in config.kinds if kind != "cross")
+        return (f"{type(self).__name__} {self.id}: {layers} layers of {config.n_heads} heads, d_model "
+                f"{config.d_model}{step}")
+
     @property
     def step(self) -> int | None:
         return self.meta.get("step")
@@ -68,6 +74,9 @@ class Checkpoint:
     model: Transformer
     tokenizer: tokenizers.Tokenizer | None  # of what the model writes; ids as they are where the folder has none
     source_tokenizer: tokenizers.Tokenizer | None  # of what it reads; the same one where they share
+
+    def __repr__(self) -> str:
+        return repr(self.description).replace(type(self.description).__name__, type(self).__name__, 1)
 
     @property
     def id(self) -> str:

@@ -75,6 +75,10 @@ class ModelConfig(Config):
         encoder, decoder = bool(self.encoder_layers), bool(self.decoder_layers)
         return ("encoder",) * encoder + ("decoder",) * decoder + ("cross",) * (encoder and decoder)
 
+    def layers(self, kind: str) -> int:
+        """How many layers have an attention kind."""
+        return self.encoder_layers if kind == "encoder" else self.decoder_layers
+
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.head_dim is None and self.d_model % self.n_heads:

@@ -129,8 +129,8 @@ def fit_example(page: str, ckpt: Checkpoint, examples: list[str]) -> None:
 def sampling_of(page: str) -> Sampling:
     """What the sampling widgets are set to; they stand further down the page."""
     state = st.session_state
-    return Sampling(state.get(f"{page}_temperature") or 0.0, state.get(f"{page}_top_k") or None, None,
-                    int(state.get(f"{page}_seed") or 0))
+    return Sampling(temperature=state.get(f"{page}_temperature") or 0.0, top_k=state.get(f"{page}_top_k") or None,
+                    seed=int(state.get(f"{page}_seed") or 0))
 
 
 def follow(page: str, ckpt: Checkpoint, text: str, link: Link | None) -> Walk:

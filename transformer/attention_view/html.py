@@ -12,6 +12,7 @@ from torch import Tensor
 from transformer.attention_view.heads import Shown, shape
 from transformer.attention_view.message import SCRIPT, STYLE, Look, about, whole
 from transformer.config import Kind
+from transformer.model.switches import Switches
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -68,7 +69,7 @@ class Tensors:
     tokens: Mapping[str, tuple[list[str], list[str]]]  # kind -> query and key tokens
     text: str = ""
     ckpt: None = None
-    heads: Mapping[str, Tensor] = field(default_factory=dict)
+    heads: Switches = field(default_factory=Switches)
 
     @property
     def kinds(self) -> tuple[Kind, ...]:

@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from transformer.brief import brief
+
 
 class Batch(NamedTuple):
     """B sequences; where there is a source, S tokens of it; where there is no decoder, no target."""
@@ -16,6 +18,8 @@ class Batch(NamedTuple):
     tgt: Tensor | None  # (B, T), what the decoder reads
     labels: Tensor  # (B, T), what it should say, pad_id where nothing counts; or (B,), the class of each source
     tokens: int  # labels that count
+
+    __repr__ = brief
 
     def to(self, device: torch.device) -> "Batch":
         move = [None if x is None else x.to(device, non_blocking=True) for x in self[:3]]
