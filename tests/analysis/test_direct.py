@@ -156,3 +156,10 @@ def test_a_token_that_is_not_there_is_refused(translator):
     for options in {"token": 1_000}, {"against": -1}:
         with pytest.raises(ValueError, match="is not one of"):
             direct_effect(read, **options)
+
+
+def test_a_norm_of_another_kind_is_not_taken_for_none(translator):
+    model = copy.deepcopy(translator.model)
+    model.decoder.norm = nn.RMSNorm(translator.config.d_model)
+    with pytest.raises(AssertionError, match="a norm of type RMSNorm"):
+        direct_effect(given_text(replace(translator, model=model), "Go on.", "He"))
