@@ -227,7 +227,7 @@ def test_a_token_of_padding_that_was_chosen_is_read_like_any_other(translator, w
 
 @pytest.mark.parametrize("read", [attend, start, given_text, lambda ckpt, text: translate(ckpt, [text])])
 def test_padding_in_a_source_is_refused(translator, read):
-    ids = IdsTokenizer(40, pad_id=0, unk_id=1, bos_id=2, eos_id=3)  # of a checkpoint without a tokenizer, whose texts are ids
+    ids = IdsTokenizer(40, pad_id=0, unk_id=1, bos_id=2, eos_id=3)  # where there is no tokenizer, a text is ids
     ckpt = Checkpoint(translator.description, translator.model, ids, ids)
     with pytest.raises(ValueError, match="token 0 of the text is this model's padding, which is never read; leave it"):
         read(ckpt, "5 0 6")

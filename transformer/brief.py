@@ -26,8 +26,10 @@ def _value(value: object) -> str:
         return quoted(value)
     if hasattr(value, "_fields") or is_dataclass(value):
         return type(value).__name__
-    if isinstance(value, Mapping):
-        return f"{{{', '.join(quoted(str(key), longest=20) for key in list(value)[:3])}{', …' * (len(value) > 3)}}}"
-    if isinstance(value, list | tuple | set):
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return f"{{{', '.join(quoted(key, longest=20) for key in list(value)[:3])}{', …' * (len(value) > 3)}}}"
+    if isinstance(value, Mapping | list | tuple | set):
         return f"{len(value)} of {type(next(iter(value))).__name__}" if value else "none"
+    if isinstance(value, float):
+        return f"{value:.4g}"
     return quoted(repr(value))[1:-1] if len(repr(value)) > LONGEST else repr(value)

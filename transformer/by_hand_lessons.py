@@ -138,6 +138,8 @@ class Scaled(NamedTuple):
     largest: float  # mean over the words of the largest weight
     weights: Tensor  # (T, T)
 
+    __repr__ = brief
+
 
 def scales(hand: ByHand) -> list[Scaled]:
     """The same products divided in each of the ways that `SCALES` has, under the mask of the settings."""

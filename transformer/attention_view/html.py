@@ -11,6 +11,7 @@ from torch import Tensor
 
 from transformer.attention_view.heads import Shown, shape
 from transformer.attention_view.message import SCRIPT, STYLE, Look, about, whole
+from transformer.brief import brief
 from transformer.config import Kind
 from transformer.model.switches import Switches
 
@@ -70,6 +71,8 @@ class Tensors:
     text: str = ""
     ckpt: None = None
     heads: Switches = field(default_factory=Switches)
+
+    __repr__ = brief
 
     @property
     def kinds(self) -> tuple[Kind, ...]:

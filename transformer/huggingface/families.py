@@ -8,6 +8,7 @@ from functools import partial
 from pydantic import ValidationError
 from torch import Tensor
 
+from transformer.brief import brief
 from transformer.config import ModelConfig
 from transformer.huggingface.folder import Refused
 
@@ -25,6 +26,8 @@ class Part:
     name: str
     shape: tuple[int, ...]
     take: Callable[[Tensor], Tensor] = lambda tensor: tensor
+
+    __repr__ = brief
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,15 @@ L layers of a kind, H heads.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Self, get_args
 
 import torch
 from torch import Tensor
 
 from transformer.brief import brief
-from transformer.config import ModelConfig
+from transformer.config import Kind, ModelConfig
 
-KINDS = ("encoder", "decoder", "cross")
+KINDS = get_args(Kind)
 
 
 @dataclass(frozen=True, eq=False)
