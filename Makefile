@@ -21,7 +21,7 @@ app:
 	@exec $(PYTHON) ui/serve.py $(if $(HOST),--host '$(HOST)') $(if $(PORT),--port '$(PORT)')
 
 test: lint chromium
-	OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 2 --dist loadfile $(ARGS)
+	OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 2 --dist worksteal $(ARGS)
 
 test-cluster:
 	+@sh -c "$$SETUP" setup .venv/cluster.stamp
