@@ -140,7 +140,7 @@ def follow(page: str, ckpt: Checkpoint, text: str, link: Link | None) -> Walk:
     """
     key, sampling = f"{page}_walk", sampling_of(page)
     walk: Walk | None = st.session_state.get(key)
-    asked = _asked(st.session_state.get(f"{page}_controls"))
+    asked = _move_of(st.session_state.get(f"{page}_controls"))
     new = walk is None or walk.step.ckpt is not ckpt or walk.step.text != text
     if new:
         try:
@@ -161,7 +161,7 @@ def follow(page: str, ckpt: Checkpoint, text: str, link: Link | None) -> Walk:
     return walk
 
 
-def _asked(sent: object) -> dict | None:
+def _move_of(sent: object) -> dict | None:
     """What the controls have sent; None where it is not what they send."""
     asked = sent.get("move") if sent else None
     if not isinstance(asked, Mapping) or not _whole(asked, "index", "number"):
