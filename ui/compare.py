@@ -66,7 +66,8 @@ def show_compare(page: str, look: Look, *, dark: bool) -> None:
         return
     walk: Walk = st.session_state[f"{page}_walk"]
     with panel:
-        st.session_state.setdefault(f"{page}_compare_with", "sentence")
+        if st.session_state.get(f"{page}_compare_with") not in WITH:
+            st.session_state[f"{page}_compare_with"] = "sentence"
         what = st.segmented_control("Compare with", list(WITH), key=f"{page}_compare_with", required=True,
                                     format_func=WITH.get, persist_state="session")
         other = _other_sentence(page, walk) if what == "sentence" else _other_branch(page, walk)
