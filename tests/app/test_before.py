@@ -224,13 +224,14 @@ def test_a_time_is_said_in_a_unit_that_fits(seconds, shown):
                                             ("classification", "speakers")])
 @pytest.mark.parametrize("there", [True, False])
 def test_a_built_in_corpus_fits_the_task_and_says_whether_it_is_here(monkeypatch, task, name, there):
-    monkeypatch.setattr(corpus_choice, "at_hand", lambda name: there)
+    monkeypatch.setattr(corpus_choice, "at_hand", lambda name: there or name == "sentiment")
     at = opened(choice, task=task)
     assert at.session_state["chosen"] == name
-    (label,) = at.selectbox[0].options
+    label = at.selectbox[0].options[0]
     assert label.startswith(f"{name} · ")
     assert label.endswith("at hand") == there
     assert ("HEADSUP_DATA" in words(at)) == (not there)
+    assert bool([button for button in at.button if button.label == f"Download {name}"]) == (not there)
 
 
 def upload(at, name, content):
