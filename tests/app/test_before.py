@@ -179,6 +179,38 @@ def test_a_file_that_has_changed_is_another_check_and_so_is_another_setting(aske
     assert first != key_of(asked)
 
 
+@pytest.fixture
+def failed(home, asked):
+    """A check that failed, and has been shown."""
+    folder = home / "checks"
+    folder.mkdir(parents=True)
+    metrics.write_json(folder / f"{key_of(asked)}.json", {"problems": [{"level": "error", "text": "no such file"}]})
+
+
+@pytest.mark.usefixtures("failed")
+def test_a_failure_is_forgotten_when_the_app_starts_again(asked, monkeypatch):
+    assert checks.failure(key_of(asked)) == "no such file"
+    monkeypatch.setattr(checks, "STARTED", time.time() + 60)
+    assert checks.failure(key_of(asked)) is None
+    assert checks.standing(key_of(asked)).state == "none"
+
+
+def test_what_was_found_well_is_believed_after_the_app_starts_again(home, asked, monkeypatch):
+    (home / "checks").mkdir(parents=True)
+    metrics.write_json(home / "checks" / f"{key_of(asked)}.json", {"problems": [{"level": "warning", "text": "slow"}]})
+    monkeypatch.setattr(checks, "STARTED", time.time() + 60)
+    assert checks.standing(key_of(asked)).state == "done"
+    assert checks.failure(key_of(asked)) is None
+
+
+def test_a_check_is_another_one_once_its_corpus_is_at_hand(monkeypatch):
+    keys = set()
+    for there in (False, True):
+        monkeypatch.setattr(checks, "at_hand", lambda name, there=there: there)
+        keys.add(checks.check_key("translate", {}, "cpu"))
+    assert len(keys) == 2
+
+
 @pytest.mark.parametrize(("settings", "message"), [
     ({"d_model": 7}, "d_model 7 does not divide by n_heads 2"),
     ({"nonsense": 1}, "unknown setting nonsense"),
