@@ -40,11 +40,11 @@ class Standing:
 def check_key(preset: str, settings: dict[str, object], device: str) -> str:
     """What tells one check from another: its arguments, whether its corpus is at hand, and which state of it a file of
     the user's own is in."""
-    name = settings.get("corpus", find_preset(preset).train.corpus)
-    written = at_hand(str(name))
-    if is_own(str(name)):
+    name = str(settings.get("corpus", find_preset(preset).train.corpus))
+    written = None if is_own(name) else at_hand(name)
+    if is_own(name):
         with contextlib.suppress(OSError, ValueError):
-            stat = Path(str(name)).stat()
+            stat = Path(name).stat()
             written = [stat.st_mtime_ns, stat.st_size]
     what = orjson.dumps([preset, settings, device, written], option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(what).hexdigest()[:20]
@@ -78,8 +78,11 @@ def _kept(key: str) -> dict[str, object] | None:
     is not believed any more."""
     path = _file(key, "json")
     result = _result(path)
-    failed = result is not None and any(problem["level"] == "error" for problem in result["problems"])
-    return None if failed and path.stat().st_mtime < STARTED else result
+    if result is None or all(problem["level"] != "error" for problem in result["problems"]):
+        return result
+    with contextlib.suppress(FileNotFoundError):  # somebody checks again
+        return result if path.stat().st_mtime >= STARTED else None
+    return None
 
 
 def start_check(preset: str, settings: dict[str, object], device: str) -> None:
