@@ -43,6 +43,8 @@ def train(
     """Train a model, or go on with one that was stopped."""
     from transformer.config import RunConfig, read_settings
     from transformer.presets import preset as find_preset
+    from transformer.training.process import go_first
+    from transformer.training.size import check_least
     from transformer.training.trainer import Trainer, choose_device
 
     if cluster:
@@ -61,7 +63,10 @@ def train(
             raise ValueError(f"{out} holds a run already; add --resume to go on with it, or choose another --out")
         config = find_preset(preset)
     config = config.set(read_settings(set_) | ({"steps": steps} if steps else {}))
-    trainer = Trainer(out, config, device=choose_device(device))
+    go_first()
+    chosen = choose_device(device)
+    check_least(config, chosen)  # before the corpus is read, which takes a while
+    trainer = Trainer(out, config, device=chosen)
     if not trainer.first:  # of several processes one speaks
         console.quiet, as_json = True, False
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
@@ -97,8 +102,10 @@ def check(
     from transformer.presets import preset as find_preset
     from transformer.training.check import check as run
     from transformer.training.check import summary
+    from transformer.training.process import go_first
     from transformer.training.trainer import choose_device
 
+    go_first()
     config = find_preset(preset).set(read_settings(set_) | ({"steps": steps} if steps else {}))
     found = run(config, device=choose_device(device), watch=lambda said: console.print(said, highlight=False))
     if as_json:
@@ -273,8 +280,10 @@ def ablate(
     from transformer.ablating import read, run
     from transformer.checkpoint import load
     from transformer.training import metrics
+    from transformer.training.process import go_first
     from transformer.training.trainer import choose_device
 
+    go_first()
     with Progress(*Progress.get_default_columns(), MofNCompleteColumn(), console=console, transient=True) as progress:
         bar = progress.add_task("head", total=None)
         done = run(load(folder, device=choose_device(device)), out, what=what, limit=limit or None, corpus=corpus,

@@ -119,6 +119,8 @@ class TrainConfig(Config):
 
     steps: Annotated[int, Field(ge=1, le=100_000_000)] = 10_000
     batch_tokens: Annotated[int, Field(ge=1, le=4_000_000)] = 3_000  # positions read at once, padding included
+    micro_tokens: Annotated[int, Field(ge=1, le=4_000_000)] | None = None  # of these in one piece; None: as many
+    #                                                                        as the memory there is allows
     accumulate: Annotated[int, Field(ge=1, le=1_024)] = 1  # batches a step
     optimizer: Literal["adam", "adamw", "muon", "rmsprop"] = "adamw"
     lr: Annotated[float, Field(gt=0.0, le=10.0)] = 2e-3

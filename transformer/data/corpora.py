@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pooch
 
-from transformer.data.labelled import Labelled, by_speaker, split_texts
+from transformer.data.labelled import TWO_SENTENCES, Labelled, by_speaker, split_texts
 from transformer.data.own import is_own, read_labelled, read_pairs, read_text
 
 Pair = tuple[str, list[str]]  # an English source, and its French references in file order
@@ -23,7 +23,7 @@ HELD_OUT = 2000  # sources in test, and as many in validation
 LEARNS_FROM = {
     "translation": ("pairs of sentences", ("eng-fra",), ".tsv"),
     "language-model": ("running text", ("tiny-shakespeare",), ".txt"),
-    "classification": ("texts with a class", ("speakers",), ".csv"),
+    "classification": ("texts with a class", ("speakers", "sentiment"), ".csv"),
 }
 
 # sha256 of the test sources of eng-fra, in order, joined by newlines: whoever measures on others has another split.
@@ -142,8 +142,9 @@ def corpus(name: str, *, data_dir: Path | None = None,
            allow_changed: bool = False) -> TextCorpus | PairCorpus | LabelledCorpus:
     """Find or download "tiny-shakespeare" or "eng-fra", verify it, and offer its splits.
 
-    "speakers" is Tiny Shakespeare cut into passages (see `transformer.data.labelled`), and a path that ends in .txt,
-    .tsv or .csv a file of one's own (see `transformer.data.own`). The others are looked for in `data_dir`, then the
+    "speakers" is Tiny Shakespeare cut into passages (see `transformer.data.labelled`), "sentiment" two sentences that
+    come with the library, and a path that ends in .txt, .tsv or .csv a file of one's own (see `transformer.data.own`).
+    The others are looked for in `data_dir`, then the
     folder `HEADSUP_DATA` names, then the user's cache, else downloaded into it. Raises CorpusMissing, CorpusChanged
     (unless `allow_changed`), or ValueError for an unknown name or a broken file.
     """
@@ -152,9 +153,11 @@ def corpus(name: str, *, data_dir: Path | None = None,
     if name == "speakers":
         plays = corpus("tiny-shakespeare", data_dir=data_dir, allow_changed=allow_changed)
         return _speakers(plays)
+    if name == "sentiment":
+        return _sentiment()
     if name not in _SOURCES:
-        raise ValueError(f"no corpus {name!r}; known: {', '.join(_SOURCES)}, speakers, or the path of a .txt, .tsv or "
-                         ".csv file")
+        raise ValueError(f"no corpus {name!r}; known: {', '.join(_SOURCES)}, speakers, sentiment, or the path of a "
+                         ".txt, .tsv or .csv file")
     source = _SOURCES[name]
     path = _locate(name, data_dir) or _download(name)
     stat = path.stat()
@@ -172,7 +175,7 @@ def at_hand(name: str) -> bool:
     if is_own(name):
         return Path(name).is_file()
     name = "tiny-shakespeare" if name == "speakers" else name
-    return name in _SOURCES and _locate(name, None) is not None
+    return name == "sentiment" or (name in _SOURCES and _locate(name, None) is not None)
 
 
 def unseen(test: Sequence[Pair], train: Sequence[Pair]) -> list[bool]:
@@ -219,6 +222,12 @@ def _speakers(plays: TextCorpus) -> LabelledCorpus:
     classes, items = by_speaker(plays.text)
     return LabelledCorpus("speakers", plays.sha256, plays.licence, plays.attribution, tuple(classes),
                           split_texts(items))
+
+
+def _sentiment() -> LabelledCorpus:
+    digest = hashlib.sha256("\n".join("\t".join(item) for item in TWO_SENTENCES).encode()).hexdigest()
+    return LabelledCorpus("sentiment", digest, "MIT", "two sentences that come with Heads Up",
+                          tuple(label for _, label in TWO_SENTENCES), {"train": TWO_SENTENCES})
 
 
 def _locate(name: str, data_dir: Path | None) -> Path | None:
