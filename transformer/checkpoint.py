@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import UTC, datetime
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,8 +20,10 @@ from torch import nn
 
 from transformer import tokenizer as tokenizers
 from transformer.config import ModelConfig, TrainConfig
+from transformer.data.corpora import languages
 from transformer.huggingface.tokenizers import HuggingFaceTokenizer, MarianTokenizer, read_bytes
 from transformer.model.models import Transformer
+from transformer.places import known_as
 from transformer.weights import Refused, check_tables, in_order, is_shallow, misfit, read_header, shown
 
 FORMAT = 1
@@ -58,6 +60,14 @@ class Description:
     @property
     def step(self) -> int | None:
         return self.meta.get("step")
+
+    @property
+    def languages(self) -> tuple[str, str] | None:
+        """What it translates from and to, in English, where an import or the corpus it was trained on says so."""
+        noted = self.meta.get("languages")
+        if isinstance(noted, list) and len(noted) == 2 and all(isinstance(name, str) for name in noted):
+            return noted[0], noted[1]
+        return languages(self.train.corpus) if self.train is not None else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +167,7 @@ def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | 
             copy = Transformer(model.config).half()
             copy.load_state_dict(model.state_dict())
             model = copy
-        about = {"saved": date.today().isoformat(), **(meta or {})}
+        about = {"saved": datetime.now(UTC).date().isoformat(), **(meta or {})}
         if about["saved"] is None:
             del about["saved"]
         about["parameters"] = sum(p.numel() for p in model.parameters())
@@ -227,7 +237,9 @@ def describe(folder: Path | str) -> Description:
     """Read a checkpoint's JSON and the header of its weights. Raises CheckpointError where something is missing."""
     folder = Path(folder).resolve()
     if not folder.is_dir():
-        raise CheckpointError(f"there is no folder {folder.name}; `python -m transformer list` shows the checkpoints")
+        meant = known_as(folder.name)
+        raise CheckpointError(f"there is no folder {folder.name}; " + (
+            f"did you mean {meant}?" if meant else "`python -m transformer list` shows the checkpoints"))
     _read_json(folder / "manifest.json")
     config = _read_json(folder / "config.json")
     if config.get("format") != FORMAT:

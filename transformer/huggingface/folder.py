@@ -11,6 +11,7 @@ from torch import Tensor
 from transformer.weights import BYTES, LARGEST_WEIGHT, Refused, Stored, is_shallow, read_header, too_large
 
 LARGEST_JSON = 4_000_000  # bytes
+ABOUT, SENTENCEPIECE = "heads-up.json", "heads-up.model"  # in a folder that is an export of ours
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt", "*.h5", "*.msgpack")
 
 

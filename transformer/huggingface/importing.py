@@ -1,6 +1,5 @@
 """Other people's models as checkpoints of ours: a folder or a name in, a folder that `transformer.load` opens out."""
 
-import os
 import re
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -16,8 +15,10 @@ from transformer.huggingface.bert import bert, distilbert, roberta
 from transformer.huggingface.card import import_card, licence
 from transformer.huggingface.families import Plan, gpt2, lacking, marian
 from transformer.huggingface.folder import Refused, fit, read, read_json, tensors
-from transformer.huggingface.vocabulary import tokenizers_of
+from transformer.huggingface.languages import languages_of
+from transformer.huggingface.vocabulary import tokenizer_settings, tokenizers_of
 from transformer.model.models import Transformer
+from transformer.places import home
 from transformer.weights import Stored, check_tables
 
 FAMILIES = {"gpt2": gpt2, "bert": bert, "roberta": roberta, "distilbert": distilbert, "marian": marian}
@@ -75,8 +76,7 @@ def _fetch(name: str, place: Path) -> Path:
 
 def default_out(origin: str) -> Path:
     """Where an import goes by itself: imports/<name> under HEADSUP_HOME, else under runs."""
-    home = Path(os.environ.get("HEADSUP_HOME") or Path(__file__).resolve().parents[2] / "runs")
-    return home / "imports" / (re.sub(r"[^\w.-]+", "-", origin.split("/")[-1]).strip(".-") or "model")
+    return home() / "imports" / (re.sub(r"[^\w.-]+", "-", origin.split("/")[-1]).strip(".-") or "model")
 
 
 def plan_of(config: Mapping[str, object], names: Mapping[str, object]) -> Plan:
@@ -128,9 +128,11 @@ def _import(folder: Path, out: Path | None, *, ids: bool, origin: str) -> Path:
     model = Transformer(ours)
     model.load_state_dict(weights)
     half = {found[name].dtype for name in everything} == {"F16"}
+    spoken = "cross" in ours.kinds and languages_of(tokenizer_settings(folder), origin,
+                                                    str(config.get("_name_or_path")))
     about = {"saved": None, "imported_from": origin, "family": str(config["model_type"]), "license": licence(folder),
              **{key: value for key, value in (("classes", plan.classes), ("left_out", plan.left_out),
-                                              ("tokenizer_left_out", why_not)) if value}}
+                                              ("tokenizer_left_out", why_not), ("languages", spoken)) if value}}
     card = import_card(out.name, ours, about, parameters=sum(p.numel() for p in model.parameters()))
     checkpoint.save(out, model, tokenizer=tokenizer, source_tokenizer=source_tokenizer, half=half, meta=about,
                     files={"README.md": card.encode()})

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import orjson
 
+from transformer.huggingface.folder import ABOUT, SENTENCEPIECE
 from transformer.intake.archive import LARGEST, Item
 from transformer.weights import Refused, shown
 
@@ -27,8 +28,8 @@ OURS = {"config.json": JSON, "manifest.json": TEXT, "model.safetensors": LARGEST
                          "target.json"), TOKENIZER)}
 THEIRS = {"config.json": JSON, "README.md": TEXT, r"[A-Za-z0-9_-]+\.safetensors": LARGEST,
           **dict.fromkeys(("model.safetensors.index.json", "generation_config.json", "tokenizer_config.json",
-                           "special_tokens_map.json", "added_tokens.json"), JSON),
-          **dict.fromkeys((*_TOKENIZERS, "vocab.txt", "merges.txt"), TOKENIZER)}
+                           "special_tokens_map.json", "added_tokens.json", ABOUT), JSON),
+          **dict.fromkeys((*_TOKENIZERS, "vocab.txt", "merges.txt", SENTENCEPIECE), TOKENIZER)}
 
 
 class Kept(NamedTuple):
