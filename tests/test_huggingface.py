@@ -52,6 +52,8 @@ CASES = {
     "bert question answering": ("BertForQuestionAnswering", "BertConfig", BERT),
     "roberta masked": ("RobertaForMaskedLM", "RobertaConfig", {**BERT, "type_vocab_size": 1}),
     "roberta classes": ("RobertaForSequenceClassification", "RobertaConfig", {**BERT, "num_labels": 4}),
+    "xlm-roberta masked": ("XLMRobertaForMaskedLM", "XLMRobertaConfig", {**BERT, "type_vocab_size": 1}),
+    "camembert classes": ("CamembertForSequenceClassification", "CamembertConfig", {**BERT, "num_labels": 3}),
     "distilbert masked": ("DistilBertForMaskedLM", "DistilBertConfig", DISTILBERT),
     "distilbert classes": ("DistilBertForSequenceClassification", "DistilBertConfig", DISTILBERT),
     "marian": ("MarianMTModel", "MarianConfig", MARIAN),

@@ -240,8 +240,11 @@ def describe(folder: Path | str) -> Description:
         meant = known_as(folder.name)
         raise CheckpointError(f"there is no folder {folder.name}; " + (
             f"did you mean {meant}?" if meant else "`python -m transformer list` shows the checkpoints"))
-    _read_json(folder / "manifest.json")
     config = _read_json(folder / "config.json")
+    if "format" not in config and "model_type" in config:
+        raise CheckpointError(f"{folder.name} is a Hugging Face folder; import it first: python -m transformer import "
+                              f"{folder.name}")
+    _read_json(folder / "manifest.json")
     if config.get("format") != FORMAT:
         raise CheckpointError(f"{folder.name} has format {shown(config.get('format'))}, this version reads format "
                               f"{FORMAT}; update Heads Up or save the checkpoint again")

@@ -18,10 +18,12 @@ from transformer.tokenizer import Tokenizer, load
 
 # The classes of transformers that read a folder for us, by what tokenizer_config.json names without "Fast".
 READERS = {"GPT2Tokenizer": "GPT2Tokenizer", "BertTokenizer": "BertTokenizer", "DistilBertTokenizer": "BertTokenizer",
-           "RobertaTokenizer": "RobertaTokenizer", "PreTrainedTokenizer": "PreTrainedTokenizerFast",
+           "RobertaTokenizer": "RobertaTokenizer", "XLMRobertaTokenizer": "XLMRobertaTokenizer",
+           "CamembertTokenizer": "CamembertTokenizer", "PreTrainedTokenizer": "PreTrainedTokenizerFast",
            "TokenizersBackend": "PreTrainedTokenizerFast"}
-USUAL = {"gpt2": "GPT2Tokenizer", "bert": "BertTokenizer", "distilbert": "BertTokenizer", "roberta": "RobertaTokenizer"}
-FILES = ("tokenizer.json", "vocab.txt", "vocab.json")
+USUAL = {"gpt2": "GPT2Tokenizer", "bert": "BertTokenizer", "distilbert": "BertTokenizer",
+         "roberta": "RobertaTokenizer", "xlm-roberta": "XLMRobertaTokenizer", "camembert": "CamembertTokenizer"}
+FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model")
 Found = tuple[Tokenizer | None, Tokenizer | None, dict[str, object], str | None]
 
 
