@@ -73,12 +73,16 @@ def _one(folder: Path, config: Mapping[str, object], model: ModelConfig) -> Foun
     inner = about.get("model") if isinstance(about.get("model"), dict) else {}
     unknown = inner["vocab"].get(str(inner.get("unk_token"))) if isinstance(inner.get("vocab"), dict) else None
     unk_id = unknown if type(unknown) is int and 0 <= unknown < model.vocab_size else None
-    special = {"pad_id": model.pad_id, "unk_id": unk_id, "bos_id": model.bos_id, "eos_id": model.eos_id}
+    settings = {"unk_id": unk_id, "eos_id": model.eos_id}
+    special = {"pad_id": model.pad_id, "bos_id": model.bos_id, **settings}
     if not find_spec("tokenizers"):
         kept = _Kept(content)
-        return kept, kept, {"unk_id": unk_id}, "ids are shown until the tokenizers package is installed"
+        return kept, kept, settings, "ids are shown until the tokenizers package is installed"
     tokenizer = HuggingFaceTokenizer(content, framed=not model.decoder_layers, **special)
-    return tokenizer, tokenizer, {"unk_id": unk_id}, None
+    if tokenizer.eos_id is None and (end := tokenizer.ends_with()) is not None and end < model.vocab_size:
+        settings["eos_id"] = end  # BERT's configuration does not call its [SEP] an end
+        tokenizer = HuggingFaceTokenizer(content, framed=not model.decoder_layers, **special | settings)
+    return tokenizer, tokenizer, settings, None
 
 
 def _ours(folder: Path, config: Mapping[str, object], model: ModelConfig) -> Found:
