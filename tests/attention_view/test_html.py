@@ -82,7 +82,7 @@ def test_a_page_holds_every_head_of_every_kind(step):
 
 def test_a_pooled_page_holds_one_head_in_full(step):
     header, arrays = held(page(step, Look("cross", layer=1, head=1), exact=False))
-    np.testing.assert_allclose(arrays["weights"], step.attentions["cross"][1, 1], atol=1e-6)  # one layer, or all at once
+    np.testing.assert_allclose(arrays["weights"], step.attentions["cross"][1, 1], atol=1e-6)
     assert not any(name.startswith("cells/") for name in arrays)
     assert header["look"]["layer"] == header["look"]["head"] == 1
 
