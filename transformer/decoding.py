@@ -168,6 +168,15 @@ class Step:
         tokenizer = self.ckpt.tokenizer
         return tokenizer.decode(ids) if tokenizer else " ".join(map(str, ids))
 
+    @property
+    def whole(self) -> str:
+        """The text typed and what was written after it, as one text; where ids are shown, with a space between."""
+        if not self.ckpt.tokenizer:
+            return f"{self.text} {self.output}"
+        typed, written = [piece.id for piece in self.source], [*self.tokens, self.id][len(self.tokens) - self.index:]
+        before, both = (self.ckpt.tokenizer.decode(ids) for ids in (typed, [*typed, *written]))
+        return self.text + (both[len(before):] if both.startswith(before) else self.output)
+
     def label(self, id: int) -> str:
         return self.ckpt.tokenizer.piece(id) if self.ckpt.tokenizer else str(id)
 

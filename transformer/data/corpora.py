@@ -66,6 +66,7 @@ class PairCorpus(Corpus):
     """Sentences with their translations, split by source so that no test source is trained on."""
 
     splits: dict[str, dict[str, list[str]]] = field(repr=False, compare=False)
+    languages: tuple[str, str] | None = None  # of the sources and of the translations, in English, where it is known
 
     def split(self, name: str) -> list[Pair]:
         """(source, references) of "train", "validation" or "test", in the order of the sources' sha256."""
@@ -107,6 +108,7 @@ class _Source:
     sha256: str  # of the text
     licence: str
     attribution: str
+    languages: tuple[str, str] | None = None
 
 
 _SOURCES = {
@@ -134,6 +136,7 @@ _SOURCES = {
         sha256="0bb85dbaa1c896844649094d7eaf2e34bee34e84fe362b26ce7e8f2e12aae104",
         licence="CC BY 2.0",
         attribution="sentence pairs of the Tatoeba project (tatoeba.org), as gathered by manythings.org/anki",
+        languages=("English", "French"),
     ),
 }
 
@@ -176,6 +179,11 @@ def at_hand(name: str) -> bool:
         return Path(name).is_file()
     name = "tiny-shakespeare" if name == "speakers" else name
     return name == "sentiment" or (name in _SOURCES and _locate(name, None) is not None)
+
+
+def languages(name: str) -> tuple[str, str] | None:
+    """Of the sources and the translations of a corpus known by name; None where nobody says."""
+    return _SOURCES[name].languages if name in _SOURCES else None
 
 
 def unseen(test: Sequence[Pair], train: Sequence[Pair]) -> list[bool]:
@@ -275,9 +283,8 @@ def _open(name: str, path: Path, mtime_ns: int, size: int) -> TextCorpus | PairC
             "training; use a larger file"
         )
     splits = split_sources(list(references))
-    return PairCorpus(
-        *described, {split: {source: references[source] for source in sources} for split, sources in splits.items()}
-    )
+    dealt = {split: {source: references[source] for source in sources} for split, sources in splits.items()}
+    return PairCorpus(*described, dealt, source.languages)
 
 
 def _content(path: Path) -> bytes:
