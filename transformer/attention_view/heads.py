@@ -52,8 +52,8 @@ def weights(shown: Shown, kind: str, *, layers: slice = slice(None), heads: slic
     mask, switches = shown.mask(kind)[queries].to(q.device), shown.heads.get(kind)
     switches = [None] * len(q) if switches is None else switches[layers, heads]
     # a layer at a time, for the rows of all layers lie too far apart to be multiplied without a copy of all of them
-    return torch.cat([attend(q[at:at + 1][:, :, queries], k[at:at + 1], v[at:at + 1][..., :0], mask, heads=switches[at],
-                             readable=True)[2] for at in range(len(q))])
+    return torch.stack([attend(q[at][:, queries], k[at], v[at][..., :0], mask, heads=switches[at], readable=True)[2]
+                        for at in range(len(q))])
 
 
 class Head(NamedTuple):
