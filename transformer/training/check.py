@@ -12,6 +12,7 @@ from transformer.config import RunConfig
 from transformer.data.batches import PairBatches, WindowBatches
 from transformer.data.look import look
 from transformer.evaluate import held_out_loss
+from transformer.shortage import memory_is_full
 from transformer.training.size import (
     Peak,
     TooLarge,
@@ -208,9 +209,7 @@ def _warnings(asked: RunConfig, task: Task, result: dict[str, object]) -> list[P
 
 def _said(error: Exception, config: RunConfig, device: torch.device) -> Problem:
     """An error that a user can mend, as a problem; any other is raised again."""
-    full = isinstance(error, MemoryError | torch.OutOfMemoryError) or any(
-        words in str(error).lower() for words in ("out of memory", "can't allocate memory", "not enough memory"))
-    if full:
+    if memory_is_full(error):
         return _error(f"{device} ran out of memory; set micro_tokens below {config.train.batch_tokens:,}, or take a "
                       "smaller model")
     if isinstance(error, ValueError):
