@@ -41,15 +41,15 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, causa
            heads: Switch | None = None, readable: bool = False) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """Scaled dot-product attention. Vaswani et al. 2017, equation 1.
 
-    q (B, H, Tq, D), k and v (B, H, Tk, D), mask boolean and True where attending is allowed; causal: and each query
-    sees itself and what came before, the last query lining up with the last key. heads: switches (H,) or (B, H), which
-    leave the scores as they are. Returns the context (B, H, Tq, D), and where `readable` asks for them scores and
-    weights (B, H, Tq, Tk). Raises ValueError for a mask of another shape or type, and for a query that is left with
-    nothing to attend to.
+    q (B, H, Tq, D), k and v (B, H, Tk, D), or all without the first axes; mask boolean and True where attending is
+    allowed; causal: and each query sees itself and what came before, the last query lining up with the last key. heads:
+    switches (H,) or (B, H), which leave the scores as they are. Returns the context (B, H, Tq, D), and where `readable`
+    asks for them scores and weights (B, H, Tq, Tk). Raises ValueError for a mask of another shape or type, and for a
+    query that is left with nothing to attend to.
     """
-    alone = causal and mask is None and q.shape[2] == k.shape[2]  # the fast path knows that rule without a mask
+    alone = causal and mask is None and q.shape[-2] == k.shape[-2]  # the fast path knows that rule without a mask
     if readable or not alone:
-        mask = combined(mask, (*q.shape[:3], k.shape[2]), causal=causal, device=q.device)
+        mask = combined(mask, (*q.shape[:-1], k.shape[-2]), causal=causal, device=q.device)
     scores = weights = None
     if readable:
         scores = q @ k.transpose(-2, -1) / sqrt(q.shape[-1])
@@ -68,20 +68,19 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, causa
     return context, scores, weights
 
 
-def combined(mask: Tensor | None, shape: tuple[int, int, int, int], *, causal: bool,
-             device: torch.device) -> Tensor | None:
-    """The mask and the causal rule as one mask of four dimensions that broadcasts to shape (B, H, Tq, Tk); None where
-    all is allowed."""
+def combined(mask: Tensor | None, shape: tuple[int, ...], *, causal: bool, device: torch.device) -> Tensor | None:
+    """The mask and the causal rule as one mask of as many dimensions as shape (..., Tq, Tk), to which it broadcasts;
+    None where all is allowed."""
     if mask is not None and mask.dtype != torch.bool:
         raise ValueError(f"the mask is of {mask.dtype}; give booleans, True where attending is allowed")
-    if mask is not None and (mask.dim() > 4 or any(
+    if mask is not None and (mask.dim() > len(shape) or any(
             size not in (1, full) for size, full in zip(reversed(mask.shape), reversed(shape), strict=False))):
         raise ValueError(f"the mask is {tuple(mask.shape)}, which does not broadcast to {shape}, that is (texts, "
                          "heads, queries, keys)")
     if mask is not None:
-        mask = mask[(None,) * (4 - mask.dim())]
-    if causal and shape[2] != 1:
-        before = causal_mask(*shape[2:], device=device)
+        mask = mask[(None,) * (len(shape) - mask.dim())]
+    if causal and shape[-2] != 1:
+        before = causal_mask(*shape[-2:], device=device).view(*(1,) * (len(shape) - 2), *shape[-2:])
         mask = before if mask is None else mask & before
     # traced code cannot stop on a number; training, which is, makes its masks with `padding_mask`, which has looked
     if mask is not None and not torch.compiler.is_compiling() and not mask.any(dim=-1).all():
