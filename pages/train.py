@@ -3,7 +3,7 @@
 import streamlit as st
 
 from transformer.training.runs import find
-from ui import figures, owners
+from ui import figures, keys, owners
 from ui.address import Field, arrive_at, choice, leave_at
 from ui.forming import forming_fields, show_forming
 from ui.resources import ROOT, home
@@ -22,12 +22,12 @@ def optional(longest: int) -> Field:
 
 FIELDS = {
     "view": choice("new", list(VIEWS)), "run": optional(80), "task": choice("translation", list(TASKS)),
-    "preset": optional(40), "key": optional(owners.LONGEST), **forming_fields(),
+    "preset": optional(40), "key": optional(keys.LONGEST), **forming_fields(),
     "over": Field([], lambda value: value.split(",")[:12], lambda names: ",".join(names) or None)}
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
-owners.arrive_owner()
+keys.arrive_owner()
 state = st.session_state
 if wanted := state.pop(f"{PAGE}_next_view", None):
     state[f"{PAGE}_view"] = wanted
@@ -35,7 +35,7 @@ if wanted := state.pop(f"{PAGE}_next_view", None):
 st.title("Train", anchor=False)
 st.segmented_control("What to do", list(VIEWS), format_func=VIEWS.get, key=f"{PAGE}_view", required=True,
                      label_visibility="collapsed")
-if owners.is_teacher():
+if keys.is_teacher():
     allowed = owners.starting_allowed()
     st.toggle("Others may start runs", allowed, key=f"{PAGE}_allowed",
               on_change=lambda: owners.allow_starting(state[f"{PAGE}_allowed"]))

@@ -72,7 +72,7 @@ def serve(host: str, port: int | None) -> None:
 
     torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
     preload()
-    from ui.owners import teacher_key
+    from ui.keys import teacher_key
 
     # A folder named pages means another kind of app to Streamlit: until somebody has opened the front page, a link to
     # any other would skip the router.

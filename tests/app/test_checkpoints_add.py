@@ -14,7 +14,7 @@ from transformer.checkpoint import save
 from transformer.config import ModelConfig
 from transformer.huggingface.exporting import export_gpt2
 from transformer.model.models import Transformer
-from ui import owners
+from ui import keys
 from ui.checkpoints import add
 from ui.figures import markdown_text
 
@@ -266,7 +266,7 @@ def test_on_a_shared_server_students_are_told_who_may(visit, shared, made, home)
 
 def test_the_teacher_may_but_names_no_folder_of_the_server(visit, send, shared, made, home, tmp_path):
     folder = theirs(tmp_path)
-    at = visit("checkpoints", view="add", teacher=owners.teacher_key())
+    at = visit("checkpoints", view="add", teacher=keys.teacher_key())
     assert "teacher" not in at.query_params
     send(at, ("mine.zip", packed(made())))
     assert (home / "uploads" / "mine").exists()

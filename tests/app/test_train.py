@@ -12,7 +12,7 @@ from transformer.training import metrics
 from transformer.training.launch import alive, stop
 from transformer.training.process import identify
 from transformer.training.runs import describe
-from ui import owners
+from ui import keys
 
 PAGE = "train"
 CONFIG = {"model": {"encoder_layers": 2, "decoder_layers": 2, "d_model": 64, "n_heads": 4},
@@ -156,7 +156,7 @@ def test_a_run_is_started_watched_stopped_and_gone_on_with(visit, home, corpus):
     try:
         assert not at.error
         assert (at.query_params["view"], at.query_params["run"]) == ("watch", "mine")
-        assert json.loads((folder / "launch.json").read_text())["owner"] == owners.digest(at.query_params["key"])
+        assert json.loads((folder / "launch.json").read_text())["owner"] == keys.digest(at.query_params["key"])
         wait(lambda: describe(folder).now.state == "running" and metrics.last(folder / "metrics.jsonl"))
         run(at)
         assert {"Training loss", "Texts a second"} <= {metric.label for metric in at.metric}
@@ -261,21 +261,21 @@ def test_damaged_metrics_do_not_stop_the_page(watch, make):
 
 
 def test_somebody_elses_run_can_be_watched_and_not_touched(watch, make):
-    make("theirs", owner=owners.digest("another key"), alive=True, state="running")
+    make("theirs", owner=keys.digest("another key"), alive=True, state="running")
     at = watch("theirs", key="my own key")
     assert at.button(key=f"{PAGE}_stop").disabled
     assert "Only whoever started this run, and the teacher" in " ".join(texts(at, "caption"))
 
 
 def test_the_owner_comes_back_by_the_link(watch, make):
-    make("mine", owner=owners.digest("my own key"), state="stopped")
+    make("mine", owner=keys.digest("my own key"), state="stopped")
     assert not watch("mine", key="my own key").button(key=f"{PAGE}_resume").disabled
     assert watch("mine").button(key=f"{PAGE}_resume").disabled
 
 
 def test_the_teacher_controls_all_and_can_stop_new_runs(visit, watch, make, home):
-    make("theirs", owner=owners.digest("another key"), state="stopped")
-    key = owners.teacher_key()
+    make("theirs", owner=keys.digest("another key"), state="stopped")
+    key = keys.teacher_key()
     assert (home / "teacher.key").stat().st_mode & 0o077 == 0
     at = watch("theirs", teacher=key)
     assert not at.button(key=f"{PAGE}_resume").disabled
@@ -292,14 +292,14 @@ def test_the_teacher_controls_all_and_can_stop_new_runs(visit, watch, make, home
 
 @pytest.mark.parametrize("key", ["", "wrong", "x" * 500, "ключ"])
 def test_a_wrong_teacher_key_opens_nothing(watch, make, key):
-    make("theirs", owner=owners.digest("another key"), state="stopped")
+    make("theirs", owner=keys.digest("another key"), state="stopped")
     at = watch("theirs", teacher=key)
     assert at.button(key=f"{PAGE}_resume").disabled
     assert f"{PAGE}_allowed" not in {toggle.key for toggle in at.toggle}
 
 
 def test_all_runs_are_listed_with_how_they_stand(visit, make):
-    make("done", rows=rows(3), best=2.0, owner=owners.digest("k"))
+    make("done", rows=rows(3), best=2.0, owner=keys.digest("k"))
     make("broken", state="failed", why="out of luck")
     at = visit(PAGE, view="runs", key="k")
     (table,) = [element.value for element in at.get("html") if 'aria-label="Runs"' in element.value]
@@ -330,7 +330,7 @@ def test_a_run_is_renamed_kept_and_deleted(watch, make, home):
 
 def test_so_many_runs_at_once_are_somebodys_limit(visit, make):
     for name in "abc":
-        make(name, state="running", owner=owners.digest("k"), alive=True)
+        make(name, state="running", owner=keys.digest("k"), alive=True)
     at = visit(PAGE, key="k")
     press(at, "start")
     assert "3 of your runs are queued or training, at most 3" in texts(at, "error")[0]
@@ -386,7 +386,7 @@ def test_a_cluster_is_a_device_where_one_is_configured(visit, home, monkeypatch)
     press(at, "start")
     ((name, arguments, options),) = asked
     assert (name, arguments) == ("translate", ["--preset", "translate"])
-    assert options == {"processes": 4, "owner": owners.digest(at.query_params["key"])}
+    assert options == {"processes": 4, "owner": keys.digest(at.query_params["key"])}
     monkeypatch.undo()
     assert "cluster" not in visit(PAGE).selectbox(key=f"{PAGE}_device").options
 

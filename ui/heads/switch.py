@@ -12,7 +12,7 @@ from transformer.config import ModelConfig
 from transformer.decoding import steps
 from transformer.model.models import Heads
 from transformer.reading import attend
-from ui import figures, owners
+from ui import figures
 from ui.address import Field, choice, optional, quiet, whole
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.heads.effects import CALLED, LIMITS, show_effects
@@ -20,6 +20,7 @@ from ui.heads.switched_text import show_encoder, show_paths
 from ui.heads.text import type_text
 from ui.heads.windowed import say_tokens, windowed
 from ui.held_out_corpus import readable
+from ui.keys import arrive_owner
 
 MOST = 2_000  # heads in an address
 STEPS = {("encoder", "decoder", "cross"): 60, ("decoder",): 40}
@@ -52,7 +53,7 @@ def write_heads(heads: list[Head]) -> str:
 
 def show_switch(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     """The whole view."""
-    owners.arrive_owner()
+    arrive_owner()
     state, config = st.session_state, ckpt.config
     state.pop(f"{page}_switch_again", None)  # the whole page is being drawn again
     there = set(all_heads(config))

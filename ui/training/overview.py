@@ -7,7 +7,7 @@ import streamlit as st
 
 from transformer.training.launch import progress
 from transformer.training.runs import Run, describe, find
-from ui import figures, owners
+from ui import figures, keys
 from ui.before import duration
 from ui.resources import home
 from ui.run_curves import MOST_RUNS, REFERENCES, show_curves
@@ -60,7 +60,7 @@ def _curves(page: str, chosen: list[Path], dark: bool) -> None:
 
 def _list(page: str, folders: list[Path]) -> None:
     runs = [describe(folder) for folder in folders]
-    mine = owners.owner()
+    mine = keys.owner()
     columns = ["run", "state", "step", "best held-out loss", "trained for", "what", "device", "started", "started by"]
     st.html(figures.plain_table(columns, [_row(run, mine) for run in runs], label="Runs", numbers={2, 3}))
 
