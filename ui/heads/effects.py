@@ -177,7 +177,6 @@ def _start(page: str, ckpt: Checkpoint, corpus: str | None) -> None:
     try:
         if not (owners.starting_allowed() or keys.is_teacher()):
             raise ValueError("the teacher has stopped new runs; ask them, or wait")
-        keys.my_key()
         (home() / "analysis").mkdir(parents=True, exist_ok=True)
         launch(ckpt.description.folder, home() / "analysis", what=state[f"{page}_what"], limit=state[f"{page}_limit"],
                corpus=corpus, owner=keys.owner(), at_once=AT_ONCE)

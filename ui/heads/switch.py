@@ -20,7 +20,6 @@ from ui.heads.switched_text import show_encoder, show_paths
 from ui.heads.text import type_text
 from ui.heads.windowed import say_tokens, windowed
 from ui.held_out_corpus import readable
-from ui.keys import arrive_owner
 
 MOST = 2_000  # heads in an address
 STEPS = {("encoder", "decoder", "cross"): 60, ("decoder",): 40}
@@ -53,7 +52,6 @@ def write_heads(heads: list[Head]) -> str:
 
 def show_switch(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     """The whole view."""
-    arrive_owner()
     state, config = st.session_state, ckpt.config
     state.pop(f"{page}_switch_again", None)  # the whole page is being drawn again
     there = set(all_heads(config))

@@ -199,7 +199,6 @@ def _start(page: str, name: str, settings: dict[str, object], device: str, proce
             state[f"{page}_start_refused"] = faults
             return
         run = check_name(state[f"{page}_name"])
-        keys.my_key()
         folder, owner, limit = home() / "runs" / run, keys.owner(), None if keys.is_teacher() else AT_ONCE
         if device == CLUSTER:
             check_limit(folder.parent, owner, limit or 1_000)
