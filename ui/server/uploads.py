@@ -69,9 +69,17 @@ class Uploads:
 
 
 def clean() -> None:
-    """Let go of sessions that have ended, with their files, and give the memory back to the system."""
+    """Let go of sessions that have ended, with their files, and give the memory back to the system.
+
+    Streamlit forgets them when the next one ends, and its loop holds on to the last that was there.
+    """
     with suppress(RuntimeError):  # no server any more
-        get_instance()._session_mgr._session_storage.list()  # which lets go of what is too old, and only when asked
+        ended = get_instance()._session_mgr._session_storage._cache
+        for name, info in list(ended._data.items()):
+            if name not in ended:
+                info.session.shutdown()
+                info.session.session_state.clear()
+        ended.expire()
     gc.collect()  # a session holds itself; what was there before the first visitor is frozen, so this is short
     with suppress(OSError, AttributeError):  # another C library than glibc gives back by itself
         ctypes.CDLL(None).malloc_trim(0)
