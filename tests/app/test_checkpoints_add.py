@@ -264,10 +264,10 @@ def test_on_a_shared_server_students_are_told_who_may(visit, shared, made, home)
         add.take_away(home / "uploads" / "mine")
 
 
-def test_the_teacher_may_but_names_no_folder_of_the_server(visit, send, shared, made, home, tmp_path):
+def test_the_teacher_may_but_names_no_folder_of_the_server(visit, send, shared, made, home, tmp_path, cookies):
     folder = theirs(tmp_path)
-    at = visit("checkpoints", view="add", teacher=keys.teacher_key())
-    assert "teacher" not in at.query_params
+    cookies[keys.TEACHER] = keys.teacher_cookie()
+    at = visit("checkpoints", view="add")
     send(at, ("mine.zip", packed(made())))
     assert (home / "uploads" / "mine").exists()
     take_over(at, folder)

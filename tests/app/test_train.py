@@ -156,7 +156,7 @@ def test_a_run_is_started_watched_stopped_and_gone_on_with(visit, home, corpus):
     try:
         assert not at.error
         assert (at.query_params["view"], at.query_params["run"]) == ("watch", "mine")
-        assert json.loads((folder / "launch.json").read_text())["owner"] == keys.digest(at.query_params["key"])
+        assert json.loads((folder / "launch.json").read_text())["owner"] == keys.digest("my own key")
         wait(lambda: describe(folder).now.state == "running" and metrics.last(folder / "metrics.jsonl"))
         run(at)
         assert {"Training loss", "Texts a second"} <= {metric.label for metric in at.metric}
@@ -262,46 +262,63 @@ def test_damaged_metrics_do_not_stop_the_page(watch, make):
 
 def test_somebody_elses_run_can_be_watched_and_not_touched(watch, make):
     make("theirs", owner=keys.digest("another key"), alive=True, state="running")
-    at = watch("theirs", key="my own key")
+    at = watch("theirs")
     assert at.button(key=f"{PAGE}_stop").disabled
     assert "Only whoever started this run, and the teacher" in " ".join(texts(at, "caption"))
 
 
-def test_the_owner_comes_back_by_the_link(watch, make):
+def test_a_run_is_its_owners_by_the_browser_and_by_no_link(watch, make, cookies):
     make("mine", owner=keys.digest("my own key"), state="stopped")
-    assert not watch("mine", key="my own key").button(key=f"{PAGE}_resume").disabled
-    assert watch("mine").button(key=f"{PAGE}_resume").disabled
-
-
-def test_the_teacher_controls_all_and_can_stop_new_runs(visit, watch, make, home):
-    make("theirs", owner=keys.digest("another key"), state="stopped")
-    key = keys.teacher_key()
-    assert (home / "teacher.key").stat().st_mode & 0o077 == 0
-    at = watch("theirs", teacher=key)
+    at = watch("mine", key="evil-classmate-key")
     assert not at.button(key=f"{PAGE}_resume").disabled
-    assert "teacher" not in at.query_params  # what is shown to a class does not show the key
+    assert "key" not in at.query_params  # so that no link has one
+    cookies[keys.VISITOR] = "another key"
+    assert watch("mine", key="my own key").button(key=f"{PAGE}_resume").disabled
+
+
+def test_a_code_for_another_browser_is_made_where_it_is_asked_for(visit, cookies):
+    at = visit(PAGE, view="runs")
+    assert not [code for code in at.code if "-" in code.value]
+    press(at, "make_code")
+    (code,) = [code.value for code in at.code]
+    assert keys.take_moved(code) == "my own key"
+    cookies.clear()
+    assert f"{PAGE}_make_code" not in {button.key for button in visit(PAGE, view="runs").button}
+
+
+def test_the_teacher_controls_all_and_can_stop_new_runs(visit, watch, make, home, cookies):
+    make("theirs", owner=keys.digest("another key"), state="stopped")
+    teacher = {keys.TEACHER: keys.teacher_cookie()}
+    assert (home / "teacher.key").stat().st_mode & 0o077 == 0
+    cookies.update(teacher)
+    at = watch("theirs")
+    assert not at.button(key=f"{PAGE}_resume").disabled
     at.toggle(key=f"{PAGE}_allowed").set_value(False)
     run(at)
-    student = visit(PAGE)
-    assert student.button(key=f"{PAGE}_start").disabled
-    assert "The teacher has stopped new runs" in texts(student, "warning")[0]
+    del cookies[keys.TEACHER]
+    forbidden = visit(PAGE)
+    assert forbidden.button(key=f"{PAGE}_start").disabled
+    assert "The teacher has stopped new runs" in texts(forbidden, "warning")[0]
+    cookies.update(teacher)
     at.toggle(key=f"{PAGE}_allowed").set_value(True)
     run(at)
+    del cookies[keys.TEACHER]
     assert not visit(PAGE).button(key=f"{PAGE}_start").disabled
 
 
-@pytest.mark.parametrize("key", ["", "wrong", "x" * 500, "ключ"])
-def test_a_wrong_teacher_key_opens_nothing(watch, make, key):
+@pytest.mark.parametrize("cookie", ["", "wrong", "x" * 500, "ключ"])
+def test_a_wrong_cookie_opens_nothing(watch, make, cookies, cookie):
     make("theirs", owner=keys.digest("another key"), state="stopped")
-    at = watch("theirs", teacher=key)
+    cookies[keys.TEACHER] = cookie
+    at = watch("theirs", teacher=keys.teacher_key())
     assert at.button(key=f"{PAGE}_resume").disabled
     assert f"{PAGE}_allowed" not in {toggle.key for toggle in at.toggle}
 
 
 def test_all_runs_are_listed_with_how_they_stand(visit, make):
-    make("done", rows=rows(3), best=2.0, owner=keys.digest("k"))
+    make("done", rows=rows(3), best=2.0, owner=keys.digest("my own key"))
     make("broken", state="failed", why="out of luck")
-    at = visit(PAGE, view="runs", key="k")
+    at = visit(PAGE, view="runs")
     (table,) = [element.value for element in at.get("html") if 'aria-label="Runs"' in element.value]
     assert "<td class=\"text\">done</td><td class=\"text\">Finished</td>" in table
     assert "Failed" in table
@@ -330,8 +347,8 @@ def test_a_run_is_renamed_kept_and_deleted(watch, make, home):
 
 def test_so_many_runs_at_once_are_somebodys_limit(visit, make):
     for name in "abc":
-        make(name, state="running", owner=keys.digest("k"), alive=True)
-    at = visit(PAGE, key="k")
+        make(name, state="running", owner=keys.digest("my own key"), alive=True)
+    at = visit(PAGE)
     press(at, "start")
     assert "3 of your runs are queued or training, at most 3" in texts(at, "error")[0]
 
@@ -386,7 +403,7 @@ def test_a_cluster_is_a_device_where_one_is_configured(visit, home, monkeypatch)
     press(at, "start")
     ((name, arguments, options),) = asked
     assert (name, arguments) == ("translate", ["--preset", "translate"])
-    assert options == {"processes": 4, "owner": keys.digest(at.query_params["key"])}
-    monkeypatch.undo()
+    assert options == {"processes": 4, "owner": keys.digest("my own key")}
+    monkeypatch.setattr("ui.training.form.cluster_offered", lambda: None)
     assert "cluster" not in visit(PAGE).selectbox(key=f"{PAGE}_device").options
 

@@ -83,8 +83,8 @@ def chromium():
 
 
 @pytest.fixture(scope="session")
-def app_url(chromium, tmp_path_factory) -> Iterator[str]:
-    """The address of the app as `make app` serves it, on a free port and with a home of its own."""
+def app_log(chromium, tmp_path_factory) -> Iterator[Path]:
+    """What the app prints as `make app` serves it, on a free port and with a home of its own."""
     folder = tmp_path_factory.mktemp("app")
     log = folder / "log.txt"
     environment = os.environ | {"STREAMLIT_SERVER_HEADLESS": "true", "HEADSUP_HOME": str(folder / "home")}
@@ -98,11 +98,11 @@ def app_url(chromium, tmp_path_factory) -> Iterator[str]:
         )
     try:
         deadline = time.monotonic() + START_S
-        while not (found := re.search(r"http://[\w.:]+", log.read_text())):
+        while not re.search(r"/teacher#\S+ ", log.read_text()):
             assert server.poll() is None, f"the app ended with {server.returncode}:\n{log.read_text()}"
             assert time.monotonic() < deadline, f"the app did not start in {START_S} s:\n{log.read_text()}"
             time.sleep(0.1)
-        yield found[0]
+        yield log
     finally:
         server.terminate()
         try:
@@ -110,6 +110,18 @@ def app_url(chromium, tmp_path_factory) -> Iterator[str]:
         except subprocess.TimeoutExpired:
             server.kill()
             server.wait()
+
+
+@pytest.fixture(scope="session")
+def app_url(app_log) -> str:
+    """The app's address."""
+    return re.search(r"http://[\w.:]+", app_log.read_text())[0]
+
+
+@pytest.fixture
+def teachers_link(app_log) -> Callable[[], str]:
+    """The last link that the app printed for its teacher."""
+    return lambda: re.findall(r"http://\S+/teacher#\S+", app_log.read_text())[-1]
 
 
 @pytest.fixture
@@ -286,8 +298,7 @@ def complaints(context) -> list[str]:
         dialog.dismiss()
 
     def console(message):
-        # on a link to a page, Streamlit first looks for its server below that page
-        if message.type == "error" and "/_stcore/" not in message.location["url"]:
+        if message.type == "error":
             found.append(f"console: {message.text}")
 
     context.on("request", request)
