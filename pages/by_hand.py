@@ -4,12 +4,14 @@ from functools import partial
 
 import streamlit as st
 
-from transformer.by_hand import BOUNDS, SCALES, WORDS, ByHand
+from transformer.by_hand import BOUNDS, LETTERS, SCALES, WORDS, ByHand
 from ui import figures
 from ui.by_hand.address import MASKS, PAGE, PARTS, arrive, leave_address, move_word, place, settings
 from ui.by_hand.lessons import show_folding, show_scale, show_slips
 from ui.by_hand.steps import show_steps
 from ui.by_hand.trained import show_trained
+from ui.say import say_error
+from ui.texts import taken
 
 LABELS = {"seed": "Seed", "d": "d", "d_k": "d_q = d_k", "d_v": "d_v", "heads": "Heads"}
 HELP = {
@@ -34,8 +36,8 @@ about.markdown("Attention on one sentence with every number in sight. " + (
     "Here they are those of a model that was trained." if part == "trained" else
     "The weights are random, drawn from the seed: what counts here is how the numbers come about. Change anything, and "
     "all that follows from it is drawn anew."))
-text = st.text_input("A sentence", key=f"{PAGE}_text", persist_state="session",
-                     placeholder=f"Type up to {WORDS} words and press Enter")
+text = taken(st.text_input("A sentence", key=f"{PAGE}_text", persist_state="session",
+                           placeholder=f"Type up to {WORDS} words and press Enter"), LETTERS)
 if not text.strip():
     st.info("Type a sentence above and press Enter.")
     st.stop()
@@ -56,7 +58,7 @@ if part != "trained":  # which brings its own numbers
 try:
     hand = ByHand(settings())
 except ValueError as error:
-    st.error(str(error))
+    say_error(error)
     st.stop()
 
 words = hand.settings.words

@@ -8,7 +8,8 @@ from ui.classifier import classifies, show_reading
 from ui.figures import markdown_text
 from ui.resources import speakers
 from ui.stepper import choose_checkpoint, fit_example
-from ui.toy import LONGEST, NEGATIVE, POSITIVE, show_toy
+from ui.texts import PASSAGE, taken
+from ui.toy import NEGATIVE, POSITIVE, show_toy
 
 PAGE, TOY = "classify", "classify_toy"
 EXAMPLES = [  # of the test split: no training saw them
@@ -27,11 +28,11 @@ def one_of_its_classes() -> Field:
 
 
 FIELDS = {
-    "show": choice("speakers", list(VIEWS)), "text": text(EXAMPLES[0][1], longest=20_000),
+    "show": choice("speakers", list(VIEWS)), "text": text(EXAMPLES[0][1]),
     "class": one_of_its_classes(), "model": opened(), **looks(),
     "toy_run": Field("", lambda value: value[:40]),
-    "toy_positive": text(POSITIVE, longest=LONGEST), "toy_negative": text(NEGATIVE, longest=LONGEST),
-    "toy_text": text(POSITIVE, longest=4 * LONGEST), "toy_class": one_of_its_classes(),
+    "toy_positive": text(POSITIVE), "toy_negative": text(NEGATIVE),
+    "toy_text": text(POSITIVE), "toy_class": one_of_its_classes(),
     "toy_model": opened(), **looks("toy_"),
 }
 
@@ -59,7 +60,8 @@ def say_whose(ckpt: Checkpoint, passage: str) -> None:
         split, names = found
         seen = ", so the model has seen this passage" if split == "train" else (
             ", never trained on" if split == "test" else ", used to choose the model but not to train it")
-        st.markdown(f"**Said by {' and by '.join(names)}** · from the {split} split{seen}")
+        st.markdown(f"**Said by {' and by '.join(map(markdown_text, names))}** · from the {markdown_text(split)} split"
+                    f"{seen}")
     else:
         st.caption("Not a passage of one of the ten speakers. The model answers all the same: it knows only these ten.")
 
@@ -79,15 +81,15 @@ with right:
     ckpt = choose_checkpoint(PAGE, classifies)
     measured = ckpt.meta.get("metrics")
     if isinstance(measured, dict) and all(isinstance(measured.get(name), float) for name in ("accuracy", "majority")):
-        st.caption(f"Right on {measured['accuracy']:.0%} of {measured.get('n')} "
+        st.caption(f"Right on {measured['accuracy']:.0%} of {markdown_text(str(measured.get('n')))} "
                    f"{markdown_text(str(measured.get('split')))} passages. Always saying the most frequent "
                    f"speaker: {measured['majority']:.0%}." + (
                        f" Counting words, without order (logistic regression): {measured['baseline']:.0%}."
                        if isinstance(measured.get("baseline"), float) else ""))
 fit_example(PAGE, ckpt, [example for _, example in EXAMPLES])
 with left:
-    passage = st.text_area("A passage", key=f"{PAGE}_text", height=110, on_change=another_text,
-                           placeholder="Type or paste a passage and press Ctrl+Enter")
+    passage = taken(st.text_area("A passage", key=f"{PAGE}_text", height=110, on_change=another_text,
+                                 placeholder="Type or paste a passage and press Ctrl+Enter"), PASSAGE)
     st.pills("Examples", range(len(EXAMPLES)), key=f"{PAGE}_example", on_change=use_example,
              format_func=lambda at: f"{EXAMPLES[at][0].title().replace('Iii', 'III')}: "
                                     f"{' '.join(EXAMPLES[at][1].split()[:3]).rstrip(':,;.')} …",

@@ -6,7 +6,6 @@ from ui.address import Field, arrive_at, choice, leave_at
 from ui.heads.predictions import prediction_fields, show_prediction
 from ui.heads.roles import roles_fields, show_roles
 from ui.heads.switch import show_switch, switch_fields
-from ui.heads.text import LONGEST
 from ui.stepper import choose_checkpoint
 
 PAGE = "heads"
@@ -14,7 +13,7 @@ VIEWS = {"roles": "Roles", "switch": "Switch off", "lens": "Logit lens", "direct
          "attribution": "Attribution"}
 FIELDS = {
     "view": choice("roles", list(VIEWS)),
-    "text": Field(None, lambda value: value[:LONGEST], lambda value: value or None, long=True),
+    "text": Field(None, str, lambda value: value or None, long=True),
     **roles_fields(), **switch_fields(), **prediction_fields()}
 
 dark = st.context.theme.type == "dark"

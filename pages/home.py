@@ -8,6 +8,7 @@ from ui import figures
 from ui.arrival import through_the_router
 from ui.attention_view import source_line
 from ui.resources import ROOT, opened
+from ui.say import say_error
 
 through_the_router()
 st.session_state["visited"] = "home"
@@ -56,6 +57,10 @@ PAGES = [
      "Any checkpoint opened: its card, tokenizer and every tensor, tried on its test set, compared with another or an "
      "earlier step; your own files and Hugging Face models brought in."),
 ]
+# the link of an example reaches over its whole card
+CARD = """[class*=st-key-home_card_] { position: relative; }
+[class*=st-key-home_card_]:hover { border-color: var(--st-primary-color); }
+[class*=st-key-home_card_] a::after { content: ""; position: absolute; inset: 0; }"""
 HEADLINE, LAYER, HEAD = "I like red wine.", 1, 3
 
 st.title("See what every attention head does", anchor=False)
@@ -66,8 +71,9 @@ with about:
         "The models are trained from scratch and run on this machine, so every number on the screen is one the model "
         "computed. Type your own words, step with the arrow keys, pick another token than the model would, and see "
         "what changes.")
-    for title, page, query, what in EXAMPLES:
-        with st.container(border=True):
+    st.html(f"<style>{CARD}</style>")
+    for number, (title, page, query, what) in enumerate(EXAMPLES):
+        with st.container(border=True, key=f"home_card_{number}"):
             st.page_link(f"pages/{page}.py", label=f"**{title}**", icon=":material/arrow_forward:", query_params=query)
             st.caption(what)
 with picture:
@@ -84,7 +90,7 @@ with picture:
                    "columns are the English tokens it can look at to say the next one. After *le* this head looks at "
                    "*wine*, after *vin* back at *red*: French puts the colour after the noun. Every row adds up to 1.")
     except CheckpointError as error:
-        st.error(str(error))
+        say_error(error)
 
 st.subheader("The pages", anchor=False)
 for page, title, what in PAGES:

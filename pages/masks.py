@@ -14,19 +14,21 @@ from ui import figures
 from ui.address import arrive_at, choice, leave_at, switch, text, whole, wholes
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.resources import digit_runs
+from ui.say import say_error
 from ui.stepper import choose_checkpoint
+from ui.texts import SCORES, SENTENCE, taken
 
-PAGE, ROWS, LONGEST, MOST_SCORES = "masks", 4, 200, 16
+PAGE, ROWS, MOST_SCORES = "masks", 4, 16
 PAIRS = [("I am cold.", "J'ai froid."), ("Go on.", "Continue."),
          ("Do you know where he lives?", "Sais-tu où il habite ?"), ("", "")]
 SCALES = [1, 10, 100, 1_000, 3_000, 5_000, 10_000]
 FIELDS = {
-    **{f"{language}{row + 1}": text(PAIRS[row][side], longest=LONGEST)
+    **{f"{language}{row + 1}": text(PAIRS[row][side])
        for row in range(ROWS) for side, language in enumerate(("english", "french"))},
     "pair": whole(1, 1, ROWS), "kind": choice("decoder", ["encoder", "decoder", "cross"]),
     "layer": whole(0, 0, 1_000), "head": whole(0, 0, 1_000), "causal": switch(False), "padding": switch(True),
     "train": switch(False), "scores": choice("typed", ["typed", "from the model"]),
-    "typed": text("2.0 1.0 0.5 5.0", longest=LONGEST), "blocked": wholes([2, 3], MOST_SCORES - 1, count=MOST_SCORES),
+    "typed": text("2.0 1.0 0.5 5.0"), "blocked": wholes([2, 3], MOST_SCORES - 1, count=MOST_SCORES),
     "query": whole(1, 0, 10_000), "scale": choice(1, SCALES), "all": switch(False)}
 NAMES = {"source": "source padding", "target": "target padding", "causal": "causal",
          "decoder": "target and causal", "cross": "cross"}
@@ -51,23 +53,25 @@ config, source = ckpt.config, origin(ckpt)
 # the batch
 
 st.subheader("A batch of your sentences", anchor=False)
+sentences = []
 for row in range(1, ROWS + 1):
     left, right = st.columns(2)
     called = ("English", "French") if row == 1 else (f"English {row}", f"French {row}")
     options = {"label_visibility": "visible" if row == 1 else "collapsed"}
-    left.text_input(called[0], key=f"{PAGE}_english{row}", placeholder=f"English sentence {row}", **options)
-    right.text_input(called[1], key=f"{PAGE}_french{row}", placeholder=f"French translation {row}", **options)
-sentences = [(state[f"{PAGE}_english{row}"] or "", state[f"{PAGE}_french{row}"] or "") for row in range(1, ROWS + 1)]
+    with left:
+        english = taken(st.text_input(called[0], key=f"{PAGE}_english{row}", placeholder=f"English sentence {row}",
+                                      **options), SENTENCE)
+    with right:
+        french = taken(st.text_input(called[1], key=f"{PAGE}_french{row}", placeholder=f"French translation {row}",
+                                     **options), SENTENCE)
+    sentences.append((english, french))
 try:
-    longest = max(len(text) for sentence in sentences for text in sentence)
-    if longest > LONGEST:
-        raise ValueError(f"one of the sentences has {longest:,} characters, at most {LONGEST}; shorten it")
     read = [(reader(ckpt).encode(english), ckpt.tokenizer.encode(french)) for english, french in sentences]
     pairs = [ids for ids in read if all(ids)]
     for ids in pairs:
         check_length(1 + max(map(len, ids)), config.max_len)
 except ValueError as error:
-    st.error(str(error))
+    say_error(error)
     st.stop()
 if not pairs:
     st.info("Type an English sentence and its French translation above; two or more pairs of different lengths show "
@@ -217,7 +221,9 @@ with st.container(horizontal=True, gap="medium"):
     everything = st.toggle("Mask every key", key=f"{PAGE}_all")
 if where == "typed":
     line, chosen = st.columns(2)
-    parts = re.split(r"[\s,;]+", line.text_input("Scores of one query, q·k / √d", key=f"{PAGE}_typed").strip())
+    with line:
+        typed = taken(st.text_input("Scores of one query, q·k / √d", key=f"{PAGE}_typed"), SCORES)
+    parts = re.split(r"[\s,;]+", typed.strip())
     if parts == [""]:
         st.info("Type some numbers, with spaces between them.")
         leave_at(PAGE, FIELDS, checkpoint=ckpt.id)
@@ -242,7 +248,8 @@ else:
     scores = readings["both masks"].products[kind][layer, pair, head, at]
     allowed = torch.from_numpy(masks[mask_of][pair, at].copy())
     labels = [f"{position} · {figures.plain_label(piece)}" for position, piece in enumerate(keys)]
-    st.caption(f"{kind.capitalize()}, {figures.head_label(layer, head)}, pair {pair + 1} · {source}")
+    st.caption(f"{kind.capitalize()}, {figures.head_label(layer, head)}, pair {pair + 1} · "
+               f"{figures.markdown_text(source)}")
 scores, allowed = scores * scale, allowed & (not everything)
 weights = {(form, dtype): masked_softmax(scores, allowed, blocked=blocked, dtype=DTYPES[dtype]).numpy()
            for form, blocked in FORMS.items() for dtype in DTYPES}
@@ -264,11 +271,11 @@ broken = [f"{form} in {dtype}" for (form, dtype), w in weights.items() if np.isn
 leaks = [f"{form} in {dtype} {w[hidden].astype(np.float64).sum():.1%}" for (form, dtype), w in weights.items()
          if w[hidden].sum() > 0]
 if broken:
-    st.markdown(f"**Not a number**: {', '.join(broken)}. " + (
+    st.markdown(f"**Not a number**: {', '.join(map(figures.markdown_text, broken))}. " + (
         "Every score is −inf, and the softmax divides 0 by 0." if everything or hidden.all() else
         "A score above 65,504 is more than float16 holds and becomes inf."))
 if leaks:
-    st.markdown(f"**Attention to masked keys**: {', '.join(leaks)}." + (
+    st.markdown(f"**Attention to masked keys**: {', '.join(map(figures.markdown_text, leaks))}." + (
         " Where every key is masked, every score gets the same number added, so the softmax is what it is without a "
         "mask but for rounding; a number so large that rounding swallows the scores leaves a uniform row."
         if hidden.all() else

@@ -15,9 +15,11 @@ from transformer.search import translate
 from ui import figures
 from ui.address import arrive_at, choice, leave_at, switch, text, whole, wholes
 from ui.head_choice import head_controls, head_in_range, origin
+from ui.say import say_error
 from ui.stepper import choose_checkpoint
+from ui.texts import SENTENCE, taken
 
-PAGE, MOST, WIDEST, LONGEST, CURVES = "positions", 512, 512, 300, 12
+PAGE, MOST, WIDEST, CURVES = "positions", 512, 512, 12
 VIEWS = ["Sinusoidal", "Rotary", "Trained", "Left out"]
 BASES = [10, 100, 1_000, 10_000, 100_000, 1_000_000]
 LAYOUTS = ["interleaved", "halves"]
@@ -27,7 +29,7 @@ FIELDS = {
     "base": choice(10_000, BASES), "layout": choice("interleaved", LAYOUTS),
     "dims": wholes([4, 5, 20, 21, 60], WIDEST - 1, count=CURVES), "measure": choice("product", ["product", "cosine"]),
     "place": whole(50, 0, MOST - 1), "width": whole(32, 2, 256), "seed": whole(0, 0, 999_999), "same": switch(False),
-    "side": choice("src", ["src", "tgt"]), "text": text(EXAMPLE, longest=LONGEST),
+    "side": choice("src", ["src", "tgt"]), "text": text(EXAMPLE),
     "kind": choice("encoder", ["encoder", "decoder", "cross"]), "layer": whole(1, 0, 1_000), "head": whole(0, 0, 1_000)}
 
 dark = st.context.theme.type == "dark"
@@ -164,13 +166,13 @@ def show_rotary() -> None:
 
 
 def show_checkpoint(ckpt: Checkpoint) -> None:
-    config, kind = ckpt.config, ckpt.config.positions
+    config, kind, name = ckpt.config, ckpt.config.positions, figures.markdown_text(ckpt.id)
     sides = [side for side, layers in (("src", config.encoder_layers), ("tgt", config.decoder_layers)) if layers]
     most = min(MOST, config.max_len)
     state[f"{PAGE}_count"] = min(state[f"{PAGE}_count"], most)
     if most < 2 or kind == "none":
-        st.info(f"{ckpt.id} has no positional encoding: only the causal mask of a decoder tells its tokens apart."
-                if kind == "none" else f"{ckpt.id} reads one position, so there is nothing to compare.")
+        st.info(f"{name} has no positional encoding: only the causal mask of a decoder tells its tokens apart."
+                if kind == "none" else f"{name} reads one position, so there is nothing to compare.")
         return
     left, right = st.columns(2)
     count = left.number_input("Positions", 2, most, step=1, key=f"{PAGE}_count")
@@ -184,7 +186,7 @@ def show_checkpoint(ckpt: Checkpoint) -> None:
         "sinusoidal": "were not learned: they are the formula's, the same on both sides",
         "learned": "were learned with the other weights, one vector for each position",
         "rotary": "turn queries and keys; shown is the cosine of each pair's angle. They were not learned"}[kind]
-    st.markdown(f"This checkpoint's positions are **{kind}**. They {said}."
+    st.markdown(f"This checkpoint's positions are **{figures.markdown_text(kind)}**. They {said}."
                 + ("" if kind == "learned" else " Choose a checkpoint trained with `positions=learned` to see what a "
                                                 "model finds by itself."))
     table = ckpt.model.position_table(count, side=side).float().cpu()
@@ -213,23 +215,20 @@ def show_checkpoint(ckpt: Checkpoint) -> None:
 def show_left_out(ckpt: Checkpoint) -> None:
     config = ckpt.config
     translates, writes = "cross" in config.kinds, config.kinds == ("decoder",)
-    typed = st.text_area("Text", key=f"{PAGE}_text", height=80,
-                         placeholder="Type a text and press Ctrl+Enter")
-    if not (typed or "").strip():
+    typed = taken(st.text_area("Text", key=f"{PAGE}_text", height=80, placeholder="Type a text and press Ctrl+Enter"),
+                  SENTENCE)
+    if not typed.strip():
         st.info("Type a text above and press Ctrl+Enter.")
         return
-    if len(typed) > LONGEST:
-        st.error(f"This text has {len(typed):,} characters, at most {LONGEST}; shorten it.")
-        return
     if config.positions == "none":
-        st.info(f"{ckpt.id} has no positions that could be left out.")
+        st.info(f"{figures.markdown_text(ckpt.id)} has no positions that could be left out.")
         return
     bare = without_positions(ckpt)
     try:
         target, other_target = (translate(which, [typed])[0] if translates else None for which in (ckpt, bare))
         with_them, without = (attend(which, typed, target) for which in (ckpt, bare))
     except ValueError as error:
-        st.error(str(error))
+        say_error(error)
         return
     kind, layer, head = head_in_range(PAGE, config)
     head_controls(PAGE, config)

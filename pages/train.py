@@ -3,10 +3,11 @@
 import streamlit as st
 
 from transformer.training.runs import find
-from ui import figures, keys, owners
+from ui import keys, owners
 from ui.address import Field, arrive_at, choice, leave_at
 from ui.forming import forming_fields, show_forming
 from ui.resources import ROOT, home
+from ui.say import say_error
 from ui.training.form import TASKS, show_form
 from ui.training.overview import show_runs
 from ui.training.watch import find_run, show_run, show_said
@@ -49,7 +50,7 @@ else:
                if (folder / "attention").is_dir()]
     names = [folder.name for folder in find(home() / "runs")] + shipped
     if (name := state[f"{PAGE}_run"]) and name not in names:
-        st.error(figures.markdown_text(f"There is no run {name} here any more. Choose another, or start one."))
+        say_error(f"There is no run {name} here any more. Choose another, or start one.")
         state[f"{PAGE}_run"] = ""
     if state[f"{PAGE}_run"] not in names:
         state[f"{PAGE}_run"] = names[0]

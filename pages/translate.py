@@ -27,6 +27,7 @@ from ui.stepper import (
     show_controls,
     tokens_after,
 )
+from ui.texts import PASSAGE, taken
 
 PAGE = "translate"
 EXAMPLES = ["I am cold.", "I like red wine.", "Do you know where he lives?", "She is not as tall as her brother.",
@@ -42,8 +43,8 @@ with right:
     ckpt = choose_checkpoint(PAGE, lambda about: set(about.config.kinds) == {"encoder", "decoder", "cross"})
 fit_example(PAGE, ckpt, EXAMPLES)
 with left:
-    text = st.text_input("An English sentence", key=f"{PAGE}_text", persist_state="session",
-                         placeholder="Type a sentence and press Enter")
+    text = taken(st.text_input("An English sentence", key=f"{PAGE}_text", persist_state="session",
+                               placeholder="Type a sentence and press Enter"), PASSAGE)
 show_about(PAGE, ckpt)
 if not text.strip():
     st.info("Type an English sentence above and press Enter, or choose an example.")
@@ -89,7 +90,7 @@ with words:
         known = sentences(trained_on) if trained_on else None
         if known is not None and (found := known.find(text)):
             split, answers = found
-            st.markdown(f"**Reference translations** · from the {split} split"
+            st.markdown(f"**Reference translations** · from the {figures.markdown_text(split)} split"
                         + (", so the model has seen this pair" if split == "train" else ", never trained on"))
             st.text("\n".join(answers[:8]))
             if len(answers) > 8:
@@ -98,8 +99,8 @@ with words:
             st.caption(f"Reference translations are shown where {figures.markdown_text(Path(trained_on).name)} is on "
                        "this machine.")
         elif known is None and trained_on:
-            st.caption(f"For sentences of {trained_on}, reference translations are shown here once the corpus is on "
-                       "this machine.")
+            st.caption(f"For sentences of {figures.markdown_text(trained_on)}, reference translations are shown here "
+                       "once the corpus is on this machine.")
             offer_download(PAGE, trained_on)
 with chances:
     show_candidates(PAGE, walk, source=source_line(step), dark=dark)

@@ -21,6 +21,7 @@ from ui.stepper import (
     show_controls,
     tokens_after,
 )
+from ui.texts import PASSAGE, taken
 
 PAGE = "write"
 EXAMPLES = ["ROMEO:\nO, she doth teach", "First Citizen:\nBefore we proceed", "To be, or not to be", "KING "]
@@ -34,8 +35,8 @@ with right:
     ckpt = choose_checkpoint(PAGE, lambda about: about.config.kinds == ("decoder",))
 fit_example(PAGE, ckpt, EXAMPLES)
 with left:
-    text = st.text_area("How the text begins", key=f"{PAGE}_text", persist_state="session", height=68,
-                        placeholder="Type a beginning and press Ctrl+Enter, or step from nothing")
+    text = taken(st.text_area("How the text begins", key=f"{PAGE}_text", persist_state="session", height=68,
+                              placeholder="Type a beginning and press Ctrl+Enter, or step from nothing"), PASSAGE)
 show_about(PAGE, ckpt)
 
 walk = follow(PAGE, ckpt, text, link)

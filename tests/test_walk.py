@@ -7,7 +7,7 @@ import pytest
 
 from transformer.checkpoint import Checkpoint
 from transformer.decoding import GREEDY, Sampling, start, steps
-from ui.walk import HOTTEST, LAST_SEED, LONGEST_LINK, WIDEST, Link, Walk, begin
+from ui.walk import HOTTEST, LAST_SEED, LONGEST_LINK, MOST_OTHERS, WIDEST, Link, Walk, begin
 
 TEXT = "I am cold."
 BOLD = Sampling(1.2, top_k=12, seed=5)
@@ -90,13 +90,23 @@ def test_a_move_leaves_the_walk_it_was_made_from_alone(ckpt):
 # picking
 
 
-def test_a_pick_at_the_newest_step_says_it_and_goes_on(ckpt):
+def test_a_pick_at_the_newest_step_goes_on_with_it_and_keeps_the_branch(ckpt):
     walk = begin(ckpt, TEXT, index=2)
     id = other(walk)
     picked = walk.pick(id)
     assert picked.index == 3
     assert picked.step.tokens == (*walk.step.tokens, id)
-    assert picked.others == ()
+    assert picked.others == (walk.branch,)
+    back = picked.switch(walk.branch)
+    assert (back.index, back.step.id) == (2, walk.step.id)
+
+
+def test_the_oldest_branches_go_when_there_are_many(ckpt):
+    walk = begin(ckpt, TEXT, index=2)
+    ids = [candidate.id for candidate in walk.step.top(MOST_OTHERS + 3)]
+    for id in ids:
+        walk = walk.to(2).pick(id)
+    assert [branch.tip.path()[2].id for branch in walk.others] == ids[-2:-2 - MOST_OTHERS:-1]
 
 
 def test_a_pick_at_an_earlier_step_keeps_the_old_branch(ckpt):
@@ -198,7 +208,7 @@ def test_a_pick_where_the_context_is_full_changes_the_last_token_alone(ckpt):
     assert picked.index == full.index == picked.last
     assert picked.step.tokens == full.step.tokens
     assert picked.step.id == 7
-    assert picked.others == ()
+    assert picked.others == (full.branch,)
 
 
 # temperature

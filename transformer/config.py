@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+Kind = Literal["encoder", "decoder", "cross"]  # of attention
 Fraction = Annotated[float, Field(ge=0.0, lt=1.0)]
 Size = Annotated[int, Field(ge=1, le=65_536)]
 Layers = Annotated[int, Field(ge=0, le=96)]
@@ -69,7 +70,7 @@ class ModelConfig(Config):
         return self.head_dim or self.d_model // self.n_heads
 
     @property
-    def kinds(self) -> tuple[str, ...]:
+    def kinds(self) -> tuple[Kind, ...]:
         """The attention kinds this model has, of "encoder", "decoder" and "cross"."""
         encoder, decoder = bool(self.encoder_layers), bool(self.decoder_layers)
         return ("encoder",) * encoder + ("decoder",) * decoder + ("cross",) * (encoder and decoder)

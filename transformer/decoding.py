@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoint import Checkpoint
+from transformer.config import Kind
 from transformer.model import attention
 from transformer.model.attention import Attended, KeysValues
 from transformer.model.masks import causal_mask
@@ -165,7 +166,7 @@ class Step:
         return self._context.text
 
     @property
-    def kinds(self) -> tuple[str, ...]:
+    def kinds(self) -> tuple[Kind, ...]:
         return self.ckpt.config.kinds
 
     @property

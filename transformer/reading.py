@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoint import Checkpoint
+from transformer.config import Kind
 from transformer.decoding import check_length, reader
 from transformer.model.attention import Attended
 from transformer.model.masks import causal_mask
@@ -31,7 +32,7 @@ class Reading:
     hidden: Tensor | None = None  # (T, d_model), an encoder's final rows, which a classifier pools
 
     @property
-    def kinds(self) -> tuple[str, ...]:
+    def kinds(self) -> tuple[Kind, ...]:
         return tuple(self.attentions)
 
     def axes(self, kind: str) -> tuple[list[str], list[str]]:

@@ -25,8 +25,9 @@ class Field:
     long: bool = False  # left out of an address that would be too long
 
 
-def text(default: str, *, longest: int) -> Field:
-    return Field(default, lambda value: value[:longest], long=True)
+def text(default: str) -> Field:
+    """A text that somebody types; its field says where it is too long."""
+    return Field(default, long=True)
 
 
 def whole(default: int, least: int, most: int) -> Field:

@@ -118,7 +118,7 @@ def _show_numbers(found: dict[str, object]) -> None:
         st.metric("Parameters", f"{found['parameters']['total']:,}", width="content")
         st.metric("Memory", size(memory["total"]), width="content")
         if tokens:
-            st.metric(f"{tokens['counted'].capitalize()} in all", short(tokens["total"]), width="content")
+            st.metric(f"{_plain(tokens['counted']).capitalize()} in all", short(tokens["total"]), width="content")
             st.metric("Times the corpus", f"{tokens['epochs']:,.1f}", width="content")
         if took:
             st.metric("Expected time", duration(took["total"]), width="content")
@@ -126,12 +126,12 @@ def _show_numbers(found: dict[str, object]) -> None:
     where = device["name"] or device["device"]
     where += f" with {device['threads']} thread{'s' * (device['threads'] != 1)}" if device["threads"] else ""
     if tokens:
-        st.caption(f"{tokens['steps']:,} steps of {tokens['a_step']:,.0f} {tokens['counted']} on average; one pass "
-                   f"over the training part has {tokens['an_epoch']:,}.")
+        st.caption(f"{tokens['steps']:,} steps of {tokens['a_step']:,.0f} {_plain(tokens['counted'])} on average; "
+                   f"one pass over the training part has {tokens['an_epoch']:,}.")
     if took:
         of = (f"{took['steps_timed']} real steps on {where}, the first left out" if took["steps_timed"] else
               f"the first step alone on {where}, which is slower than the others")
-        st.caption(f"Time by {of}: {took['seconds_a_step']:.3g} s each (from {took['fastest']:.3g} to "
+        st.caption(f"Time by {_plain(of)}: {took['seconds_a_step']:.3g} s each (from {took['fastest']:.3g} to "
                    f"{took['slowest']:.3g}), with {duration(took['evaluation'])} for {took['evaluations']:,} "
                    "evaluations. Saving is not counted, and what else runs on the device slows it down.")
 
@@ -197,7 +197,7 @@ def covered(coverage: dict[str, dict[str, object]]) -> list[str]:
     """What each vocabulary covers, a sentence each."""
     lines = []
     for side, found in coverage.items():
-        of = "" if side in ("text", "both sides") else f" of the {side}"
+        of = "" if side in ("text", "both sides") else f" of the {_plain(side)}"
         line = f"The vocabulary{of} has **{found['vocab_size']:,}** pieces; the training part uses " \
                f"{found['used']:,} of the {found['pieces']:,} ordinary ones."
         if found["unknown_share"] is not None:
@@ -211,7 +211,7 @@ def fitting(look: dict[str, object]) -> str:
     left, max_len = look["left_out"], look["max_len"]
     if left["how"] == "read in windows":
         return f"The text is read in windows of **{max_len:,}** pieces, so nothing is left out."
-    return (f"At max_len {max_len:,}, **{left['share']:.1%}** of the training part is {left['how']} "
+    return (f"At max_len {max_len:,}, **{left['share']:.1%}** of the training part is {_plain(left['how'])} "
             f"({left['count']:,} of {left['of']:,}). 99 of 100 have at most {left['takes_in_99']:,} tokens.")
 
 

@@ -13,6 +13,7 @@ from ui import figures
 from ui.attention_view import look_at, show_attention, show_details
 from ui.diagram import show_model
 from ui.head_choice import origin
+from ui.say import say_error
 
 PREDICTED = 3  # pieces named at each place of a masked language model
 
@@ -31,7 +32,7 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str, *, question: str, dar
         reading = attend(ckpt, text)
         pieces = ckpt.source_tokenizer.pieces(text)
     except ValueError as error:
-        st.error(str(error))
+        say_error(error)
         return
     if ckpt.config.n_classes:
         pooling = pool(ckpt, reading)
@@ -108,7 +109,7 @@ def _show_pooling(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[
                     "won; what differs is what each token's row holds.")
     else:
         won = np.bincount(pooling.winners.numpy(), minlength=len(tokens))
-        st.markdown(f"**Max pooling: how many of the {features} features each token won**")
+        st.markdown(f"**Max pooling: how many of the {features:,} features each token won**")
         st.html(figures.won_chips(tokens, won, features=features, label="features won", unknown=unknown))
         st.caption("The encoder ends with a row of numbers, the features, for each token. Max pooling keeps of each "
                    "feature the largest number in the text: the token it comes from has won it.")

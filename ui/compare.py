@@ -11,7 +11,9 @@ from transformer.decoding import Step
 from ui import figures
 from ui.attention_view import source_line
 from ui.present import presenting
+from ui.say import say_error
 from ui.stepper import sampling_of
+from ui.texts import PASSAGE, taken
 from ui.walk import Link, Walk, begin, read_choices, write_choices
 
 NAMES = "this", "other"
@@ -72,8 +74,8 @@ def show_compare(page: str, look: Look, *, dark: bool) -> None:
 
 def _other_sentence(page: str, walk: Walk) -> Step | None:
     """The same step of the sentence typed here; None, said on the page, where it cannot be read."""
-    text = st.text_input("The other sentence", key=f"{page}_compare_text", persist_state="session",
-                         placeholder="Type a second sentence and press Enter")
+    text = taken(st.text_input("The other sentence", key=f"{page}_compare_text", persist_state="session",
+                               placeholder="Type a second sentence and press Enter"), PASSAGE)
     if not text.strip():
         st.info("Type a second sentence to see the same head at work on both.")
         return None
@@ -85,7 +87,7 @@ def _other_sentence(page: str, walk: Walk) -> Step | None:
             other = begin(ckpt, text, sampling=sampling)
         other = other.to(walk.index, sampling)
     except ValueError as error:
-        st.error(str(error))
+        say_error(error)
         return None
     st.session_state[key] = (text, sampling), other
     return other.step

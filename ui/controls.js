@@ -24,7 +24,7 @@ export default function ({ data, parentElement, setStateValue }) {
 
   const show = () => {
     const at = state.playing ? data.index : state.target; // a press shows at once; while it plays, the number keeps to the picture
-    bar.querySelector("output").textContent = last !== null && at >= last ? `step ${at}, the last: ${data.end}` : `step ${at}`;
+    bar.querySelector("output").textContent = last === null ? `step ${at}` : `step ${at} of ${last}`;
     find("last").title = `Last step (End)${last === null ? `: to the end of the text, at most ${data.farthest} steps further` : ""}`;
     find("first").disabled = find("back").disabled = state.target <= 0;
     find("step").disabled = find("last").disabled = last !== null && state.target >= last;
@@ -66,6 +66,11 @@ export default function ({ data, parentElement, setStateValue }) {
       if (state.playing) tick();
     }, 1000 / speed.valueAsNumber);
   };
+  const darken = () => {
+    const black = document.body.appendChild(Object.assign(document.createElement("div"), { className: "heads-up-black" }));
+    black.style.cssText = "position: fixed; inset: 0; background: #000; z-index: 1000000";
+    black.onclick = () => black.remove();
+  };
   // timers outlive a redraw, so they look these up anew
   Object.assign(bar, { last, answered: data.answered, go, play });
 
@@ -74,22 +79,32 @@ export default function ({ data, parentElement, setStateValue }) {
     play: () => play(!state.playing),
   };
   for (const name in actions) find(name).onclick = () => { if (name !== "play") play(false); actions[name](); };
+  const link = bar.querySelector(".link");
   find("copy").onclick = async () => {
-    let copied = true;
-    try { await navigator.clipboard.writeText(window.location.href); } catch { copied = false; } // needs https or localhost
-    find("copy").lastChild.textContent = copied ? "Copied" : "Copy it from the address bar";
+    link.value = window.location.href;
+    if (!(await copied(link))) return; // it stands there, selected, to be copied by hand
+    link.hidden = true;
+    find("copy").lastChild.textContent = "Copied";
     setTimeout(() => { find("copy").lastChild.textContent = "Copy link"; }, 2500);
   };
+  link.onblur = () => { link.hidden = true; };
   speed.oninput = () => { bar.querySelector(".speed output").textContent = `${speed.value}/s`; };
 
-  const keys = { ArrowLeft: "back", ArrowRight: "step", Home: "first", End: "last", p: "play", P: "play" };
+  const keys = { ArrowLeft: "back", ArrowRight: "step", Home: "first", End: "last", p: "play", P: "play",
+    ...(data.large && { PageDown: "step", " ": "step", PageUp: "back" }) }; // as presenter remotes send them
   const native = "input, textarea, select, canvas, [contenteditable], [role=slider], [role=tab], [role=radio], [role=option], [role=combobox], [role=listbox], [role=menu]";
   const onkeydown = (event) => {
     const at = event.composedPath()[0];
     if (event.key === "Enter" && (at.matches?.("input[type=text]") || (at.matches?.("textarea") && (event.ctrlKey || event.metaKey))))
       queueMicrotask(() => at.blur()); // the text is sent, and the next key already steps
     if (!bar.isConnected || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || at.closest?.(native)) return;
-    if (event.key in keys) {
+    if (event.key === " " && at.closest?.("button, a, summary")) return; // which it presses
+    const black = document.querySelector(".heads-up-black");
+    if (black || (data.large && event.key === ".")) { // any key brings the picture back
+      event.preventDefault();
+      event.stopPropagation();
+      if (black) black.remove(); else darken();
+    } else if (event.key in keys) {
       event.preventDefault();
       if (keys[event.key] !== "play") play(false);
       actions[keys[event.key]]();
@@ -140,4 +155,17 @@ export default function ({ data, parentElement, setStateValue }) {
   }, { capture: true, signal: window.headsUpKeys.signal });
   if (last !== null && state.target >= last && state.playing) play(false);
   show();
+}
+
+// Puts a field's text on the clipboard. Only https and localhost have the clipboard of now; over plain http, which is what
+// a class has, the old command still works.
+async function copied(field) {
+  try {
+    await navigator.clipboard.writeText(field.value);
+    return true;
+  } catch { /* the field is shown, or nothing in it could be selected */ }
+  field.hidden = false;
+  field.focus();
+  field.select();
+  return document.execCommand("copy");
 }

@@ -11,22 +11,24 @@ from transformer.data.own import HOLDS, LARGEST_FILE
 from transformer.training.metrics import replace
 from ui.figures import markdown_text
 from ui.resources import home, serves_this_computer_alone
+from ui.say import say_error
+from ui.texts import PATH, taken
 
 KNOWN = {"eng-fra": "English and French sentences, 167,130 pairs", "tiny-shakespeare": "Shakespeare, 1.1 million "
          "characters", "speakers": "who says which passage in Shakespeare, ten classes"}
 DOWNLOAD = {"eng-fra": "3.4 MB", "tiny-shakespeare": "1.1 MB", "speakers": "1.1 MB"}
-BUILT_IN, UPLOAD, PATH = "Built in", "Upload", "A file on this computer"
+BUILT_IN, UPLOAD, FILE = "Built in", "Upload", "A file on this computer"
 
 
 def choose_corpus(prefix: str, task: str) -> str | None:
     """The name of a corpus that fits the task, or the path of a checked file; None where none has been chosen yet."""
     what, names, ending = LEARNS_FROM[task]
-    offered = [BUILT_IN, UPLOAD, *([PATH] if serves_this_computer_alone() else [])]
+    offered = [BUILT_IN, UPLOAD, *([FILE] if serves_this_computer_alone() else [])]
     way = st.segmented_control("Corpus", offered, key=f"{prefix}_corpus_way", required=True, default=BUILT_IN,
                                help=f"This task learns from {what}.")
     if way == UPLOAD:
         return _uploaded(prefix, ending)
-    if way == PATH:
+    if way == FILE:
         return _typed(prefix, ending)
     name = st.selectbox("Which one", names, key=f"{prefix}_corpus_{task}", format_func=_named)
     if not at_hand(name):
@@ -76,10 +78,10 @@ def _uploaded(prefix: str, ending: str) -> str | None:
         try:
             inside = _checked(prefix, here, ending)
         except ValueError as error:  # changed since
-            st.error(markdown_text(f"It cannot be learned from: {error}"))
+            say_error(f"It cannot be learned from: {error}")
             inside = None
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{markdown_text(Path(here).name[9:])}**" + (f" · {inside}" if inside else ""))
+            st.markdown(f"**{markdown_text(Path(here).name[9:])}**" + (f" · {markdown_text(inside)}" if inside else ""))
             st.button("Another file", key=f"{prefix}_corpus_other", on_click=state.pop, args=[kept, None])
         return here if inside else None
     # The uploader of another number is another one: so Streamlit forgets the bytes once they are on disk.
@@ -87,7 +89,7 @@ def _uploaded(prefix: str, ending: str) -> str | None:
     st.file_uploader(f"A {ending} file with {HOLDS[ending]}", type=[ending[1:]], max_upload_size=LARGEST_FILE // 10**6,
                      key=f"{prefix}_corpus_file_{number}", on_change=_keep, args=[prefix, ending, number])
     if refused := state.get(f"{prefix}_corpus_refused"):
-        st.error(markdown_text(f"It cannot be learned from: {refused}"))
+        say_error(f"It cannot be learned from: {refused}")
     return None
 
 
@@ -106,8 +108,8 @@ def _keep(prefix: str, ending: str, number: int) -> None:
 
 def _typed(prefix: str, ending: str) -> str | None:
     """A path that this computer can read."""
-    typed = st.text_input(f"The path of a {ending} file with {HOLDS[ending]}", key=f"{prefix}_corpus_path",
-                          placeholder=f"/home/me/corpus{ending}", max_chars=1_000).strip()
+    typed = taken(st.text_input(f"The path of a {ending} file with {HOLDS[ending]}", key=f"{prefix}_corpus_path",
+                                placeholder=f"/home/me/corpus{ending}"), PATH).strip()
     if not typed:
         st.caption("Type a path and press Enter.")
         return None
@@ -115,9 +117,9 @@ def _typed(prefix: str, ending: str) -> str | None:
         path = Path(typed).expanduser().resolve()
         if path.suffix.lower() != ending:
             raise ValueError(f"{path.name} does not end in {ending}; this task needs a file with {HOLDS[ending]}")
-        st.caption(_checked(prefix, str(path), ending))
+        st.caption(markdown_text(_checked(prefix, str(path), ending)))
     except (ValueError, OSError, RuntimeError) as error:  # RuntimeError: a ~ of nobody's
-        st.error(markdown_text(f"It cannot be learned from: {error}"))
+        say_error(f"It cannot be learned from: {error}")
         return None
     return str(path)
 

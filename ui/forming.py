@@ -11,6 +11,7 @@ from transformer.attention_view.message import FORMING_SCRIPT, FORMING_STYLE, pa
 from transformer.training.forming import Forming, Pinned, forming_stamp
 from ui import resources
 from ui.address import Field, choice, whole
+from ui.say import say_error
 
 SPECIAL = ("<s>", "</s>", "<pad>")
 LONGEST_LABEL = 60
@@ -55,7 +56,7 @@ def show_forming(prefix: str, folder: Path, *, dark: bool, every: float | None =
     try:
         found = resources.forming(folder)
     except ValueError as error:
-        st.error(str(error))
+        say_error(error)
         return
     if found is None:
         st.info("No attention is recorded here yet. A run records its pinned sentences while it trains, up to 48 "

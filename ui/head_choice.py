@@ -3,10 +3,10 @@
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint, Description
-from transformer.config import ModelConfig
+from transformer.config import Kind, ModelConfig
 
 
-def head_in_range(page: str, config: ModelConfig) -> tuple[str, int, int]:
+def head_in_range(page: str, config: ModelConfig) -> tuple[Kind, int, int]:
     """Kind, layer and head as chosen, brought into the range that this model has."""
     state = st.session_state
     if state.get(f"{page}_kind") not in config.kinds:

@@ -10,6 +10,7 @@ from transformer.data.own import is_own
 from transformer.held_out import held_out
 from ui import figures
 from ui.resources import corpus_of, counted
+from ui.say import say_error
 
 OTHERS = {("encoder", "decoder", "cross"): ["eng-fra"], ("decoder",): ["tiny-shakespeare"]}  # for one that says none
 
@@ -73,16 +74,16 @@ def say_missing(key: str, ckpt: Checkpoint) -> None:
     elif is_own(own):
         st.info(f"It was trained on {figures.markdown_text(Path(own).name)}, which is not on this machine.")
     else:
-        st.info(f"It was trained on {own}, which is not on this machine yet.")
+        st.info(f"It was trained on {figures.markdown_text(own)}, which is not on this machine yet.")
         offer_download(key, own)
 
 
 def offer_download(key: str, name: str) -> None:
     """A button that fetches a corpus and draws the page again; what is wrong where that fails."""
-    if st.button(f"Download {name}", key=f"{key}_download"):
+    if st.button(f"Download {figures.markdown_text(name)}", key=f"{key}_download"):
         try:
-            with st.spinner(f"Downloading {name}…"):
+            with st.spinner(f"Downloading {figures.markdown_text(name)}…"):
                 corpus(name)
             st.rerun()
         except ValueError as error:
-            st.error(str(error))
+            say_error(error)

@@ -15,6 +15,7 @@ from ui.arrival import arrived, put_address
 from ui.attention_view import look_params, take_look
 from ui.present import presenting
 from ui.resources import Entry, along_the_way, entries, opened
+from ui.say import code_text, say_error
 from ui.walk import HOTTEST, LAST_SEED, WIDEST, Link, Walk, begin
 
 HERE = Path(__file__).parent
@@ -67,7 +68,7 @@ def open_entry(entry: Entry) -> Checkpoint:
     try:
         return opened(entry.folder, entry.about.id)
     except CheckpointError as error:
-        st.error(str(error))
+        say_error(error)
         st.stop()
 
 
@@ -88,7 +89,7 @@ def choose_entry(page: str, fits: Callable[[Description], bool], *, label: str =
                 offered.setdefault(entry.about.id, entry)
     if not offered:
         for entry in broken:
-            st.error(entry.error)
+            say_error(entry.error)
         st.error("There is no checkpoint for this page. Copy one into the folder `checkpoints`, or train one with "
                  "`python -m transformer train --help`.")
         st.stop()
@@ -98,17 +99,18 @@ def choose_entry(page: str, fits: Callable[[Description], bool], *, label: str =
         called = wanted.partition("@")[0]
         changed = [id for id in offered if id.partition("@")[0] == called]
         first = [*changed, *offered][0]
-        st.error(f"The checkpoint `{_code(wanted)}` is not here" + (
+        st.error(f"The checkpoint {code_text(wanted)} is not here" + (
             ": there is one of that name with other weights, so the picture would be another one." if changed else
             " (any more). If it was not deleted here, ask whoever sent the link for its folder."))
         for entry in broken:
-            st.caption(f"`{_code(entry.folder.name)}` cannot be opened: {_code(entry.error)}")
-        st.button(f"Use {first} instead", on_click=partial(st.session_state.update, {key: first}))
+            st.caption(f"{code_text(entry.folder.name)} cannot be opened: {figures.markdown_text(entry.error)}")
+        st.button(f"Use {figures.markdown_text(first)} instead",
+                  on_click=partial(st.session_state.update, {key: first}))
         st.stop()
     help = ("Checkpoints in the folder `checkpoints`, those kept of runs, uploads and imports. After the @ stand the "
             "first characters of a hash of its files: other weights, another id.")
     if broken:
-        help += "\n\nNot on offer:\n" + "\n".join(f"- {_code(entry.error)}" for entry in broken)
+        help += "\n\nNot on offer:\n" + "\n".join(f"- {figures.markdown_text(entry.error)}" for entry in broken)
     if wanted is None:
         st.session_state[key] = next(iter(offered))
     return offered[st.selectbox(label, list(offered), key=key, persist_state="session", help=help)]
@@ -122,10 +124,6 @@ def fit_example(page: str, ckpt: Checkpoint, examples: list[str]) -> None:
         state[left], state[f"{page}_text"] = text, IDS
     elif ckpt.source_tokenizer.kind != "ids" and text == IDS and left in state:
         state[f"{page}_text"] = state.pop(left)
-
-
-def _code(text: str) -> str:
-    return text.replace("`", "ʼ").replace("\n", " ")
 
 
 def sampling_of(page: str) -> Sampling:
@@ -150,7 +148,7 @@ def follow(page: str, ckpt: Checkpoint, text: str, link: Link | None) -> Walk:
                          sampling=sampling)
         except ValueError as error:
             st.session_state.pop(key, None)
-            st.error(str(error))
+            say_error(error)
             st.stop()
         st.session_state[f"{page}_walks"] = st.session_state.get(f"{page}_walks", 0) + 1
     if asked and not link and asked["number"] != st.session_state.get(f"{page}_answered", 0):
@@ -180,10 +178,8 @@ def _moved(page: str, walk: Walk, asked: dict, sampling: Sampling) -> Walk:
 
 def show_controls(page: str, walk: Walk) -> None:
     """First, back, step, play, last; keys; speed; copy the link."""
-    step = walk.step
-    end = "the context is full" if step.full and step.id != step.ckpt.config.eos_id else "the text ends"
     _controls(key=f"{page}_controls", on_move_change=lambda: None,
-              data={"index": walk.index, "last": walk.last, "end": end, "walk": st.session_state[f"{page}_walks"],
+              data={"index": walk.index, "last": walk.last, "walk": st.session_state[f"{page}_walks"],
                     "answered": st.session_state.get(f"{page}_answered", 0), "farthest": FARTHEST,
                     "large": presenting(page)})
 
@@ -218,11 +214,13 @@ def show_candidates(page: str, walk: Walk, *, source: str, dark: bool) -> None:
                                        rest=_others(candidates[:FEW], excluded)))
         return
     figure = figures.candidate_bars(candidates, chosen_id=step.id, excluded=excluded, source=source, dark=dark,
-                                    rest=_others(candidates, excluded), title="What comes next?")
+                                    rest=_others(candidates, excluded), title=_asked(sampling))
     st.plotly_chart(figure, key=chart, on_select=partial(_clicked, page, chart), selection_mode="points",
                     config=figures.PLOTLY_CONFIG, alt=figures.describe_candidates(candidates, chosen_id=step.id))
-    st.caption(f"Orange: {_why(walk, sampling)}. Click a bar, or press its digit, to say that token and go on from "
-               "there. The other way stays, as a branch.")
+    st.caption(f"Orange: {_why(walk, sampling)}. Click another bar, or press its number, to choose that token instead. "
+               "Your earlier version is kept as a branch.")
+    if step.full and step.id != step.ckpt.config.eos_id:
+        st.caption(f"The context is full: this model reads at most {step.ckpt.config.max_len:,} tokens.")
     left, right = st.columns(2)
     left.slider("Temperature", 0.0, HOTTEST, step=0.1, key=f"{page}_temperature", persist_state="session",
                 help="0 always takes the likeliest token. Above 0 a token is drawn: the higher, the bolder. It changes "
@@ -245,16 +243,21 @@ def _others(candidates: list, excluded: list[int]) -> float:
     return max(0.0, 1 - sum(c.probability for c in candidates if c.id not in excluded))
 
 
+def _asked(sampling: Sampling) -> str:
+    """The title of the candidates: their probabilities are those after temperature."""
+    return "What comes next?" + (f" At temperature {sampling.temperature:g}" if sampling.temperature else "")
+
+
 def _why(walk: Walk, sampling: Sampling) -> str:
     """Why the chosen token is the one chosen."""
     step = walk.step
     if step.index in picks_of(walk):
         return "the token you chose"
     if step.id == step.likeliest:
-        return "the token said, here the likeliest"
+        return "the model's choice, here the likeliest token"
     if sampling.temperature:
-        return f"the token said, which was drawn at temperature {sampling.temperature:g} and need not be the likeliest"
-    return "the token said, chosen when the temperature was another"
+        return f"the model's choice, drawn at temperature {sampling.temperature:g}; it need not be the likeliest token"
+    return "the model's choice, drawn at another temperature"
 
 
 def picks_of(walk: Walk) -> set[int]:

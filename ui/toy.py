@@ -17,9 +17,10 @@ from transformer.training.launch import Progress, alive, launch, log_tail, progr
 from ui import figures
 from ui.classifier import show_reading
 from ui.resources import home, opened
+from ui.say import say_error
+from ui.texts import SENTENCE, TOY, taken, within
 
 POSITIVE, NEGATIVE = "this is awesome", "i hated it"
-LONGEST = 120            # characters of a sentence
 AT_ONCE = 4              # toys in training on this server
 KEPT = 24                # finished toys that stay
 NAME = re.compile(r"toy-\d{8}-\d{6}-[0-9a-f]{4}")
@@ -39,11 +40,9 @@ def start_toy(positive: str, negative: str) -> str:
     too many toys train already."""
     words = []
     for what, sentence in (("positive", positive), ("negative", negative)):
-        words.append(re.findall(r"\w+", sentence.lower()))
+        words.append(re.findall(r"\w+", within(sentence, TOY, f"{what} sentence").lower()))
         if not words[-1]:
             raise ValueError(f"the {what} sentence has no word in it; type one")
-        if len(sentence) > LONGEST:
-            raise ValueError(f"the {what} sentence has {len(sentence):,} characters, at most {LONGEST}; shorten it")
     if words[0] == words[1]:
         raise ValueError("the two sentences have the same words, so nothing tells them apart; change one")
     runs = home() / "runs"
@@ -72,8 +71,10 @@ def show_toy(prefix: str, *, dark: bool) -> None:
     st.markdown("A transformer of one layer learns from **two sentences**, and you watch. Nothing is held out: it "
                 "learns these two by heart, and what it says of other sentences shows how little that is worth.")
     left, right = st.columns(2)
-    left.text_input("A positive sentence", key=f"{prefix}_positive", max_chars=LONGEST)
-    right.text_input("A negative sentence", key=f"{prefix}_negative", max_chars=LONGEST)
+    with left:
+        taken(st.text_input("A positive sentence", key=f"{prefix}_positive"), TOY)
+    with right:
+        taken(st.text_input("A negative sentence", key=f"{prefix}_negative"), TOY)
     folder = toy_folder(state[f"{prefix}_run"])
     now = progress(folder) if folder else None
     with st.container(horizontal=True):
@@ -82,7 +83,7 @@ def show_toy(prefix: str, *, dark: bool) -> None:
         if now is not None and now.under_way:
             st.button("Stop", icon=":material/stop:", key=f"{prefix}_stop", on_click=stop, args=[folder])
     if refused := state.pop(f"{prefix}_refused", None):
-        st.error(refused)
+        say_error(refused)
     if folder is None:
         if state[f"{prefix}_run"]:
             st.info("The run of this link is not here any more: the server keeps the newest ones. Press Train for "
@@ -145,7 +146,7 @@ def _said(now: Progress) -> str:
 
 def _show_outcome(prefix: str, folder: Path, now: Progress, *, dark: bool) -> None:
     if now.state in ("failed", "died"):
-        st.error(now.why or "The training process died. The end of its log says more; press Train to start again.")
+        say_error(now.why or "The training process died. The end of its log says more; press Train to start again.")
         st.code(log_tail(folder) or "(the log is empty)", language=None, wrap_lines=True)
     if not (folder / "best").exists():
         if now.state == "stopped":
@@ -154,12 +155,12 @@ def _show_outcome(prefix: str, folder: Path, now: Progress, *, dark: bool) -> No
     try:
         ckpt = opened(folder / "best", describe(folder / "best").id)
     except CheckpointError as error:
-        st.error(str(error))
+        say_error(error)
         return
     st.subheader("Try it", anchor=False)
-    text = st.text_input("A sentence", key=f"{prefix}_text", max_chars=4 * LONGEST,
-                         placeholder="Type a sentence and press Enter",
-                         on_change=partial(st.session_state.update, {f"{prefix}_class": None}))
+    text = taken(st.text_input("A sentence", key=f"{prefix}_text",
+                               placeholder="Type a sentence and press Enter",
+                               on_change=partial(st.session_state.update, {f"{prefix}_class": None})), SENTENCE)
     known = [ckpt.tokenizer.piece(id).lstrip("▁") for id in range(4, ckpt.config.vocab_size)]
     st.caption("It knows these words and no others:")
     st.text(" · ".join(sorted(known)))

@@ -13,6 +13,7 @@ from transformer.decoding import GREEDY, Sampling, Step, next_step, start
 
 LONGEST_LINK = 1_500
 LOOK = ("kind", "layer", "head", "view", "of", "stage", "scale", "pair", "lit")
+MOST_OTHERS = 12  # branches kept besides the one looked at: each holds the key and value rows of its path
 HOTTEST, WIDEST, LAST_SEED = 2.0, 50, 999_999  # the most that temperature, top-k and seed are set to
 
 
@@ -78,7 +79,8 @@ class Walk:
         return replace(self, branch=branch, index=min(target, branch.tip.index))
 
     def pick(self, id: int, sampling: Sampling = GREEDY) -> Self:
-        """Say `id` at the step looked at, and go on from there; a branch that already says it is gone back to."""
+        """Choose `id` at the step looked at and continue from there; a branch that already has it is returned to. The
+        earlier version stays among the others, of which the oldest go."""
         here, prefix = self.step, (*self.step.tokens, id)
         if here.id == id:
             return self.to(self.index + 1, sampling)
@@ -87,9 +89,8 @@ class Walk:
                 return self.switch(branch, self.index + 1)
         choices = {index: old for index, old in self.branch.choices.items() if index < self.index} | {self.index: id}
         new = Branch(replace(here, id=id), choices)
-        # a tip that has only changed its mind leaves nothing behind
-        left = (self.branch,) if self.branch.tip.index > self.index else ()
-        return replace(self, branch=new, others=(*left, *self.others)).to(self.index + 1, sampling)
+        others = (self.branch, *self.others)[:MOST_OTHERS]
+        return replace(self, branch=new, others=others).to(self.index + 1, sampling)
 
     def visit(self, step: Step) -> Self:
         """Look at a step that was made elsewhere, on the path that leads to it.
@@ -101,7 +102,8 @@ class Walk:
             if branch.written[: len(way)] == way:
                 return replace(self if branch is self.branch else self.switch(branch), index=step.index)
         left = [branch for branch in (self.branch, *self.others) if branch.written != way[: len(branch.written)]]
-        return replace(self, branch=Branch(step, {step.index: step.id}), others=tuple(left), index=step.index)
+        return replace(self, branch=Branch(step, {step.index: step.id}), others=tuple(left[:MOST_OTHERS]),
+                       index=step.index)
 
     def switch(self, branch: Branch, index: int | None = None) -> Self:
         """Look at another branch, at the same step if it has one."""

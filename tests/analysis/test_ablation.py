@@ -3,7 +3,6 @@
 import copy
 import fcntl
 import os
-import time
 from dataclasses import replace
 from math import sqrt
 
@@ -13,6 +12,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
+from tests.waiting import until
 from transformer import ablating, checkpoint
 from transformer.__main__ import app
 from transformer.analysis.ablation import (
@@ -242,10 +242,8 @@ def test_a_job_is_refused_where_another_corpus_or_process_was_at_it(trained, tmp
 
 def test_a_process_of_its_own_does_it_and_is_stopped(trained, tmp_path):
     folder = ablating.launch(trained, tmp_path, limit=2)
-    end = time.monotonic() + 120
-    while progress(folder).under_way or alive(folder):  # it says so before it ends
-        assert time.monotonic() < end, (folder / "log.txt").read_text()
-        os.sched_yield()
+    until(lambda: not progress(folder).under_way and not alive(folder),  # it says so before it ends
+          lambda: (folder / "log.txt").read_text())
     assert progress(folder).state == "finished", (folder / "log.txt").read_text()
     said = orjson.loads((folder / "log.txt").read_text().splitlines()[-1])
     assert (said["state"], said["done"], said["of"], said["n"]) == ("finished", 6, 6, 2)
@@ -254,9 +252,7 @@ def test_a_process_of_its_own_does_it_and_is_stopped(trained, tmp_path):
     assert not stop(folder)  # it was not started again
     other = ablating.launch(trained, tmp_path, limit=3)
     assert stop(other)
-    while progress(other).under_way:
-        assert time.monotonic() < end
-        os.sched_yield()
+    until(lambda: not progress(other).under_way)
     assert progress(other).state == "stopped"
 
 
@@ -270,10 +266,7 @@ def test_it_says_whose_it_is_and_keeps_to_so_many_at_once(trained, tmp_path):
     folder = ablating.launch(trained, tmp_path, limit=2, at_once=2, owner="me")
     assert record(folder)["owner"] == "me" and set(ablating.under_way(tmp_path)) == {busy, folder}
     assert stop(folder)
-    end = time.monotonic() + 120
-    while alive(folder):
-        assert time.monotonic() < end
-        os.sched_yield()
+    until(lambda: not alive(folder))
 
 
 def test_the_commands_give_json(trained, tmp_path):

@@ -84,7 +84,7 @@ def visit() -> Callable[..., AppTest]:
     """Opens a page by its address, as somebody new."""
 
     def visit(page: str, **params: str) -> AppTest:
-        at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).switch_page(f"pages/{page}.py")
+        at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300).switch_page(f"pages/{page}.py")
         at.query_params.update(params)
         return run(at)
 

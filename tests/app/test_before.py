@@ -8,6 +8,7 @@ import orjson
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.waiting import until
 from transformer.data.corpora import corpus
 from transformer.presets import preset
 from transformer.training import metrics
@@ -37,7 +38,7 @@ def choice():
 
 
 def opened(script, **state):
-    at = AppTest.from_function(script, default_timeout=60)
+    at = AppTest.from_function(script, default_timeout=300)
     for name, value in state.items():
         at.session_state[name] = value
     return ran(at)
@@ -91,10 +92,7 @@ def test_a_check_runs_beside_the_page_and_shows_what_it_found(home, asked):
     press(at, "try_check")
     assert at.button(key="try_check").disabled
     assert at.button(key="try_check_cancel").label == "Cancel"
-    end = time.monotonic() + 240
-    while checks.standing(key_of(asked)).state == "running":
-        assert time.monotonic() < end
-        os.sched_yield()
+    until(lambda: checks.standing(key_of(asked)).state != "running")
     found = checks.standing(key_of(asked))
     assert found.state == "done", found.log
     assert [path.name for path in (home / "checks").iterdir()] == [f"{key_of(asked)}.json"]

@@ -18,6 +18,7 @@ from transformer.config import TrainConfig
 from transformer.data.corpora import PairCorpus
 from ui.checkpoints.card import _zipped
 from ui.checkpoints.weights import effective_rank
+from ui.figures import markdown_text
 
 from .conftest import ROOT, SENTENCES, run
 
@@ -154,7 +155,7 @@ def test_sentences_are_tried_and_the_worst_comes_first(visit, shipped, corpus):
 def test_without_the_corpus_a_download_is_offered_and_none_is_begun(visit, monkeypatch):
     monkeypatch.setattr("ui.held_out_corpus.at_hand", lambda name: False)
     at = visit(PAGE, view="test")
-    assert at.button(key=f"{PAGE}_download").label == "Download eng-fra"
+    assert at.button(key=f"{PAGE}_download").label == "Download " + markdown_text("eng-fra")
     assert not at.dataframe
 
 

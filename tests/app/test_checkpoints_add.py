@@ -204,8 +204,8 @@ def test_a_model_that_needs_what_ours_lack_is_refused_by_name(visit, tmp_path):
 
 def test_what_was_brought_in_is_listed_and_can_be_deleted(visit, send, made, home):
     at = send(visit("checkpoints", view="add"), ("mine.zip", packed(made())))
-    assert any(markdown_text(transformer.load(home / "uploads" / "mine").id) in text and "encoder-decoder" in text
-               for text in said(at, "markdown"))
+    id, kind = markdown_text(transformer.load(home / "uploads" / "mine").id), markdown_text("encoder-decoder")
+    assert any(id in text and kind in text for text in said(at, "markdown"))
     assert not [button for button in at.button if button.label == "Delete it"]
     at.button(key="checkpoints_ask_uploaded_mine").click().run()
     assert any("Delete **mine" in text and "(uploaded) from this computer?" in text for text in said(at, "markdown"))

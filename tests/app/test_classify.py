@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import time
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer
+from tests.waiting import until
 from transformer.analysis.pooling import pool
 from transformer.data.corpora import LabelledCorpus
 from transformer.training import metrics
@@ -160,10 +160,7 @@ def test_two_sentences_train_in_a_process_of_their_own_and_can_be_tried(visit, h
     assert (folder / "sentences.csv").read_text() == "text,label\nthis is awesome,positive\ni hated it,negative\n"
     assert at.button(key="classify_toy_train").disabled
     assert len(list((home / "runs").glob("[!.]*"))) == 1
-    end = time.monotonic() + 120
-    while alive(folder):
-        assert time.monotonic() < end, (folder / "log.txt").read_text()
-        os.sched_yield()
+    until(lambda: not alive(folder), lambda: (folder / "log.txt").read_text())
     at = visit(PAGE, **at.query_params)  # somebody who left and comes back
     assert any(text.value == "**Trained: step 200 of 200**" for text in at.markdown)
     ckpt = transformer.load(folder / "best")

@@ -20,7 +20,7 @@ def opened() -> Callable[..., AppTest]:
     """Opens the folder's view by an address: `opened(folder, forming_step=10)`."""
 
     def opened(folder: Path, **params: object) -> AppTest:
-        at = AppTest.from_file(str(ROOT / "tests" / "app" / "forming_app.py"), default_timeout=60)
+        at = AppTest.from_file(str(ROOT / "tests" / "app" / "forming_app.py"), default_timeout=300)
         at.query_params.update({"folder": str(folder)} | {name: str(value) for name, value in params.items()})
         return run(at)
 

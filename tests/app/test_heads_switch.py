@@ -12,6 +12,7 @@ import torch
 
 import transformer
 from tests.app.heads_checkpoints import make
+from tests.waiting import until
 from transformer import ablating
 from transformer.analysis.ablation import Head, all_heads
 from transformer.checkpoint import save
@@ -213,10 +214,8 @@ def test_a_job_started_here_is_watched_stopped_and_gone_on_with(home, visit_swit
     assert "It takes about" in texts(at)
     button(at, "effects_start").click()
     run(at)
-    until = time.monotonic() + 120
-    while progress(folder).under_way:
-        assert time.monotonic() < until, (folder / "log.txt").read_text()
-        run(at)
+    run(at)
+    until(lambda: not progress(folder).under_way, lambda: (folder / "log.txt").read_text())
     run(at)
     assert progress(folder).state == "finished", (folder / "log.txt").read_text()
     (sent,) = maps(at)

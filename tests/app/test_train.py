@@ -8,6 +8,7 @@ import orjson
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.waiting import until
 from transformer.training import metrics
 from transformer.training.launch import alive, stop
 from transformer.training.process import identify
@@ -157,26 +158,19 @@ def test_a_run_is_started_watched_stopped_and_gone_on_with(visit, home, corpus):
         assert not at.error
         assert (at.query_params["view"], at.query_params["run"]) == ("watch", "mine")
         assert json.loads((folder / "launch.json").read_text())["owner"] == keys.digest("my own key")
-        wait(lambda: describe(folder).now.state == "running" and metrics.last(folder / "metrics.jsonl"))
+        until(lambda: describe(folder).now.state == "running" and metrics.last(folder / "metrics.jsonl"))
         run(at)
         assert {"Training loss", "Texts a second"} <= {metric.label for metric in at.metric}
         press(at, "stop")
-        wait(lambda: not alive(folder))
+        until(lambda: not alive(folder))
         run(at)
         assert "It was stopped, and saved" in texts(at, "info")[0]
         press(at, "resume")
-        wait(lambda: describe(folder).now.state == "running")
+        until(lambda: describe(folder).now.state == "running")
         press(run(at), "stop")
-        wait(lambda: not alive(folder))
+        until(lambda: not alive(folder))
     finally:
         stop(folder)
-
-
-def wait(condition, *, seconds=100):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def test_with_no_run_the_shipped_checkpoints_can_be_watched(visit):

@@ -16,6 +16,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 import transformer
 from transformer.checkpoint import Checkpoint
@@ -33,22 +35,17 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-START_S = 120  # importing torch and streamlit on two busy cores
-IDLE_MS = 30_000
-# The script has ended, nothing still loads and components have drawn themselves, for 300 ms in a row: a key press takes
-# a moment to reach the server.
-IDLE = """() => {
-  const app = document.querySelector('[data-testid="stApp"]');
-  const drawn = ({ shadowRoot }) => shadowRoot?.querySelector("div > div > *")
-    && !shadowRoot.querySelector(".controls > output:empty, .attention-view:empty");
-  const components = [...document.querySelectorAll('[data-testid="stBidiComponentIsolated"]')];
-  const running = ["running", "initial", "rerunRequested"].includes(app?.getAttribute("data-test-script-state"));
-  const busy = !app || running || !components.every(drawn)
-    || document.querySelector('[data-testid="stSkeleton"], [data-testid="stSpinner"]');
-  if (busy) { window.idleSince = undefined; return false; }
-  window.idleSince ??= performance.now();
-  return performance.now() - window.idleSince > 300;
-}"""
+WAIT_MS = 120_000  # for anything on a page: no measurement, and enough for a machine ten times slower
+START_S = 300  # importing torch and streamlit on busy cores
+FIELDS = {
+    "rerun_script": BackMsg.RERUN_SCRIPT_FIELD_NUMBER,
+    "hash": ForwardMsg.HASH_FIELD_NUMBER,
+    "metadata": ForwardMsg.METADATA_FIELD_NUMBER,
+    "new_session": ForwardMsg.NEW_SESSION_FIELD_NUMBER,
+    "script_finished": ForwardMsg.SCRIPT_FINISHED_FIELD_NUMBER,
+    "early_for_rerun": ForwardMsg.FINISHED_EARLY_FOR_RERUN,
+}
+SETTLED = f"const FIELDS = {FIELDS};\n{(HERE / 'settle.js').read_text()}"
 
 
 def pytest_collection_modifyitems(items):
@@ -74,8 +71,9 @@ def chromium():
     executable = next(filter(None, map(shutil.which, NAMES)), None)
     if executable is None:
         pytest.skip(f"no Chromium on the PATH (looked for {', '.join(NAMES)})")
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=WAIT_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
         yield browser
@@ -83,54 +81,56 @@ def chromium():
 
 
 @pytest.fixture(scope="session")
-def app_log(chromium, tmp_path_factory) -> Iterator[Path]:
-    """What the app prints as `make app` serves it, on a free port and with a home of its own."""
-    folder = tmp_path_factory.mktemp("app")
-    log = folder / "log.txt"
-    environment = os.environ | {"STREAMLIT_SERVER_HEADLESS": "true", "HEADSUP_HOME": str(folder / "home")}
-    with log.open("w") as output:
-        server = subprocess.Popen(
-            [sys.executable, "ui/serve.py", "--port", "0"],
-            cwd=ROOT,
-            env=environment,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-    try:
+def serve() -> Iterator[Callable]:
+    """Starts a server, which is ended with the tests at the latest, and waits for its address:
+    `process, url = serve(log, "ui/serve.py", "--port", "0", HEADSUP_HOME=home)`."""
+    started = []
+
+    def serve(log: Path, *command: str, **environment: str) -> tuple[subprocess.Popen, str]:
+        with log.open("w") as output:
+            process = subprocess.Popen([sys.executable, *command], cwd=ROOT, stdout=output, stderr=subprocess.STDOUT,
+                                       env=os.environ | {"STREAMLIT_SERVER_HEADLESS": "true"} | environment)
+        started.append(process)
         deadline = time.monotonic() + START_S
-        while not re.search(r"/teacher#\S+ ", log.read_text()):
-            assert server.poll() is None, f"the app ended with {server.returncode}:\n{log.read_text()}"
+        while not (found := re.search(r"http://[\w.:]+", log.read_text())):
+            assert process.poll() is None, f"the app ended with {process.returncode}:\n{log.read_text()}"
             assert time.monotonic() < deadline, f"the app did not start in {START_S} s:\n{log.read_text()}"
             time.sleep(0.1)
-        yield log
-    finally:
-        server.terminate()
-        try:
-            server.wait(15)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
+        return process, found[0]
+
+    yield serve
+    for process in started:
+        process.kill()
+        process.wait()
 
 
 @pytest.fixture(scope="session")
-def app_url(app_log) -> str:
-    """The app's address."""
-    return re.search(r"http://[\w.:]+", app_log.read_text())[0]
+def app(chromium, serve, tmp_path_factory) -> tuple[subprocess.Popen, str, Path]:
+    """The app as `make app` serves it, on a free port and with a home of its own: its process, address and home."""
+    folder = tmp_path_factory.mktemp("app")
+    return *serve(folder / "log.txt", "ui/serve.py", "--port", "0", HEADSUP_HOME=str(folder / "home")), folder / "home"
+
+
+@pytest.fixture(scope="session")
+def app_url(app) -> str:
+    """The address of that app."""
+    return app[1]
 
 
 @pytest.fixture
-def teachers_link(app_log) -> Callable[[], str]:
+def teachers_link(app) -> Callable[[], str]:
     """The last link that the app printed for its teacher."""
-    return lambda: re.findall(r"http://\S+/teacher#\S+", app_log.read_text())[-1]
+    log = app[2].with_name("log.txt")
+    return lambda: re.findall(r"http://\S+/teacher#\S+", log.read_text())[-1]
 
 
 @pytest.fixture
 def settle() -> Callable:
-    """Waits until the script of a page has ended: `settle(page)`."""
+    """Waits until the script of a page has ended, all of it that was asked for: `settle(page)`."""
 
-    def settle(page):
-        page.evaluate("window.idleSince = undefined")
-        page.wait_for_function(IDLE, timeout=IDLE_MS)
+    def settle(page, *, timeout=WAIT_MS):
+        page.evaluate("settled(true)")
+        page.wait_for_function("settled()", polling=50, timeout=timeout)
         return page
 
     return settle
@@ -144,7 +144,8 @@ def visitor(chromium) -> Iterator[Callable]:
     def visitor(width=1440, height=900):
         contexts.append(chromium.new_context(
             viewport={"width": width, "height": height}, permissions=["clipboard-read", "clipboard-write"]))
-        contexts[-1].set_default_timeout(IDLE_MS)
+        contexts[-1].add_init_script(SETTLED)
+        contexts[-1].set_default_timeout(WAIT_MS)
         return contexts[-1]
 
     yield visitor
@@ -195,20 +196,20 @@ def shipped() -> Callable[[str], Checkpoint]:
 
 @pytest.fixture
 def address() -> Callable:
-    """What the address bar holds: `address(page)["step"]`."""
-    return lambda page: dict(parse_qsl(urlsplit(page.url).query, keep_blank_values=True))
+    """What the address bar holds now: `address(page)["step"]`. What it is about to hold, `reached` waits for."""
+    return lambda page: dict(parse_qsl(page.evaluate("location.search.slice(1)"), keep_blank_values=True))
 
 
 @pytest.fixture
 def reached(settle) -> Callable:
-    """Waits until the address has these values, which a page writes last: `reached(page, step=3)`."""
+    """Waits until the address has these values, and none where it is None: `reached(page, step=3, lit=None)`."""
 
     def reached(page, **values):
         page.wait_for_function(
             """wanted => {
               const there = new URLSearchParams(location.search);
               return Object.entries(wanted).every(([name, value]) => there.get(name) === value);
-            }""", arg={name: str(value) for name, value in values.items()})
+            }""", arg={name: value if value is None else str(value) for name, value in values.items()})
         return settle(page)
 
     return reached

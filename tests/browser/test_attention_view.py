@@ -4,7 +4,7 @@ import csv
 import json
 import re
 from pathlib import Path
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -35,10 +35,6 @@ def look(visit):
 
 def step_of(ckpt, index, text=TEXT):
     return list(transformer.steps(ckpt, text, max_steps=index + 1))[-1]
-
-
-def params(page):
-    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
 
 
 def cell(page, query, key):
@@ -75,7 +71,7 @@ def test_hovering_says_the_weight_that_the_library_computed(look, ckpt, kind, la
             assert "masked" in readout.inner_text()
 
 
-def test_two_tokens_are_compared_product_by_product(look, ckpt, settle):
+def test_two_tokens_are_compared_product_by_product(look, ckpt, reached):
     page, step = look(kind="cross", layer=1, head=3), step_of(ckpt, 5)
     page.mouse.click(*cell(page, 4, 3))
     between = page.locator(".between")
@@ -84,11 +80,10 @@ def test_two_tokens_are_compared_product_by_product(look, ckpt, settle):
         found = float(between.get_attribute(f"data-{name}"))
         assert found == pytest.approx(expected["cross"][1, 3, 4, 3].item(), abs=1e-5)
     assert int(between.get_attribute("data-products")) == ckpt.config.width
-    settle(page)
-    assert params(page)["pair"] == "4:3"
+    reached(page, pair="4:3")
 
 
-def test_a_small_head_is_chosen_by_a_click_and_by_the_keyboard(look, settle):
+def test_a_small_head_is_chosen_by_a_click_and_by_the_keyboard(look, reached):
     page = look(kind="cross", layer=0, head=0)
     title = page.locator(".attention-view .main h4")
     grid = page.locator("canvas.grid")
@@ -96,21 +91,18 @@ def test_a_small_head_is_chosen_by_a_click_and_by_the_keyboard(look, settle):
     box = grid.bounding_box()
     page.mouse.click(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.5)
     expect(title).to_contain_text("layer 1 · head 3")
-    settle(page)
-    assert {"layer": "1", "head": "3"}.items() <= params(page).items()
+    reached(page, layer=1, head=3)
     grid.focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowLeft", "Enter"):
         page.keyboard.press(key)
     expect(title).to_contain_text("layer 2 · head 2")
-    settle(page)
-    assert {"layer": "2", "head": "2", "step": "5"}.items() <= params(page).items()  # the arrows stepped nowhere
+    reached(page, layer=2, head=2, step=5)  # the arrows stepped nowhere
     page.keyboard.press("Escape")
     page.keyboard.press("ArrowLeft")
-    settle(page)
-    assert params(page)["step"] == "4"
+    reached(page, step=4)
 
 
-def test_the_keyboard_walks_the_cells_and_chooses_a_pair(look, ckpt, settle):
+def test_the_keyboard_walks_the_cells_and_chooses_a_pair(look, ckpt, reached):
     page, step = look(kind="cross", layer=1, head=3), step_of(ckpt, 5)
     page.locator("canvas.matrix").focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowUp"):  # the first press starts at the newest query
@@ -120,19 +112,17 @@ def test_the_keyboard_walks_the_cells_and_chooses_a_pair(look, ckpt, settle):
     assert float(readout.get_attribute("data-weight")) == pytest.approx(step.attentions["cross"][1, 3, 4, 1].item(),
                                                                         abs=1e-6)
     page.keyboard.press("Enter")
-    settle(page)
-    assert params(page)["pair"] == "4:1"
+    reached(page, pair="4:1")
 
 
-def test_choosers_change_the_picture_and_the_link(look, settle, ckpt):
+def test_choosers_change_the_picture_and_the_link(look, reached, ckpt):
     page = look()
     view = page.locator(".attention-view")
     view.get_by_role("radio", name="Encoder").click()
     view.get_by_label("Layer", exact=True).select_option("2")
     view.get_by_label("Of", exact=True).select_option("rollout")
     expect(view.locator(".main h4")).to_contain_text("Encoder attention, attention rollout, layers 0 to 2")
-    settle(page)
-    assert {"kind": "encoder", "layer": "2", "of": "rollout"}.items() <= params(page).items()
+    reached(page, kind="encoder", layer=2, of="rollout")
     found = hovered(page, 1, 2)
     expected = rollout(step_of(ckpt, 5).attentions["encoder"])[2, 1, 2].item()
     assert float(found.get_attribute("data-weight")) == pytest.approx(expected, abs=1e-6)
@@ -145,33 +135,28 @@ def test_choosers_change_the_picture_and_the_link(look, settle, ckpt):
     expect(view.locator(".why")).to_be_empty()
     view.get_by_role("radio", name="Lines").click()
     expect(view.locator(".main h4")).to_have_text("Encoder attention, layer 2")
-    settle(page)
-    assert {"view": "lines", "stage": "moved"}.items() <= params(page).items()
+    reached(page, view="lines", stage="moved")
 
 
-def test_heads_of_the_lines_are_switched_by_chips(look, settle):
+def test_heads_of_the_lines_are_switched_by_chips(look, reached):
     page = look(view="lines", layer=1)
     chips = page.locator(".attention-view .heads button")
     chips.nth(1).click()
     expect(chips.nth(1)).to_have_attribute("aria-pressed", "false")
-    settle(page)
-    assert params(page)["lit"] == "0,2,3"
+    reached(page, lit="0,2,3")
     page.locator(".attention-view .heads button").nth(2).dblclick()
     expect(page.locator('.attention-view .heads [aria-pressed="true"]')).to_have_count(1)
-    settle(page)
-    assert params(page)["lit"] == "2"
+    reached(page, lit=2)
     page.locator(".attention-view .heads .all").click()
-    settle(page)
-    assert "lit" not in params(page)
+    reached(page, lit=None)
 
 
-def test_the_lines_are_those_of_the_head_chosen_among_the_small_ones(look, settle):
+def test_the_lines_are_those_of_the_head_chosen_among_the_small_ones(look, reached):
     page = look(view="lines", layer=1, head=3, lit="3")
     page.locator("canvas.grid").focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowLeft", "ArrowLeft", "ArrowLeft", "Enter"):  # the first one only begins
         page.keyboard.press(key)
-    settle(page)
-    assert {"layer": "2", "head": "0", "lit": "0"}.items() <= params(page).items()
+    reached(page, layer=2, head=0, lit=0)
     expect(page.locator('.attention-view .heads [aria-pressed="true"]')).to_have_text(["head 0"])
     page.keyboard.press("Escape")
     expect(page.locator(".attention-view .legend")).to_be_hidden()

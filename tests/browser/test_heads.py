@@ -13,9 +13,9 @@ from transformer import ablating
 
 
 @pytest.fixture(scope="module")
-def kept(app_url, tmp_path_factory):
+def kept(app):
     """A tiny translator among the checkpoints that the app under test keeps, and where its measurements lie."""
-    (home,) = {log.resolve().parent / "home" for log in tmp_path_factory.getbasetemp().glob("app*/log.txt")}
+    *_, home = app
     ckpt = make(home, "translator")
     yield ckpt, home / "analysis"
     for folder in (ckpt.description.folder, home / "analysis"):  # other tests see the same home

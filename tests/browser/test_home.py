@@ -33,6 +33,12 @@ def test_an_example_opens_what_it_promises(visit, reached, complaints, which):
     assert complaints == []
 
 
+def test_a_click_anywhere_on_an_examples_card_opens_it(visit):
+    page = visit("/")
+    page.get_by_test_id("stMain").get_by_text("French puts the colour after the noun.").first.click()
+    page.wait_for_url("**/translate?*text=I+like+red+wine*")
+
+
 @pytest.mark.parametrize("address", ["/translate?text=Go+on.&step=1", "/write?text=KING&step=1"])
 def test_a_link_opened_first_shows_the_navigation_and_no_dialog(visit_anew, address):
     page = visit_anew(address)

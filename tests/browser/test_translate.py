@@ -39,7 +39,7 @@ def shows(chips, reached):
 
     def shows(page, step: Step):
         reached(page, text=step.text, step=step.index)
-        expect(page.locator(".controls > output")).to_have_text(re.compile(rf"^step {step.index}(, the last.*)?$"))
+        expect(page.locator(".controls > output")).to_have_text(re.compile(rf"^step {step.index}( of \d+)?$"))
         tokens = [plain_label(step.label(id), longest=None) for id in (*step.tokens, step.id)]
         assert chips(page, "target tokens")[: len(tokens)] == tokens
         assert page.get_by_test_id("stText").first.text_content().strip() == step.output.strip()
@@ -80,7 +80,7 @@ def test_a_sentence_typed_is_stepped_with_the_arrow_keys_as_the_library_does(vis
     for step in path[1:]:
         page.keyboard.press("ArrowRight")
         shows(page, step)
-    expect(page.locator(".controls > output")).to_have_text(f"step {len(path) - 1}, the last: the text ends")
+    expect(page.locator(".controls > output")).to_have_text(f"step {len(path) - 1} of {len(path) - 1}")
     expect(control(page, "step")).to_be_disabled()
 
 
@@ -97,9 +97,18 @@ def test_keys_back_and_forth_leave_the_page_and_its_link_together(open_translate
     for way in "<>><<>><><<>>><<<>><><>><<><>><>":
         page.keyboard.press({"<": "ArrowLeft", ">": "ArrowRight"}[way])
         index += {"<": -1, ">": 1}[way]
-        expect(page.locator(".controls > output")).to_have_text(re.compile(rf"^step {index}(, the last.*)?$"))
+        expect(page.locator(".controls > output")).to_have_text(re.compile(rf"^step {index}( of \d+)?$"))
     shows(page, path[index])
     assert complaints == []
+
+
+def test_the_steps_are_counted_on_one_line_to_the_last(open_translate, path):
+    page = open_translate()
+    shown = page.locator(".controls > output")
+    before = page.locator(".controls").bounding_box()["height"]
+    page.keyboard.press("End")
+    expect(shown).to_have_text(f"step {len(path) - 1} of {len(path) - 1}")
+    assert page.locator(".controls").bounding_box()["height"] == before
 
 
 def test_keys_and_buttons_do_the_same(open_translate, path, shows):
@@ -122,7 +131,8 @@ def test_keys_and_buttons_do_the_same(open_translate, path, shows):
 @pytest.mark.parametrize("pause", ["p", "button"])
 def test_play_pauses_and_goes_on(open_translate, settle, shows, path, pause):
     page = open_translate()
-    page.get_by_label("Steps a second").fill("8")
+    speed = page.get_by_label("Steps a second")
+    speed.fill(speed.get_attribute("min"))  # so that it has not come to the end before it is paused
     press = control(page, "play").click if pause == "button" else lambda: page.keyboard.press("p")
     page.locator(".controls > output").click()
     press()
@@ -130,8 +140,10 @@ def test_play_pauses_and_goes_on(open_translate, settle, shows, path, pause):
     press()
     expect(control(page, "play")).to_have_attribute("aria-pressed", "false")
     at = int(page.locator(".controls > output").text_content().split()[1])
-    shows(settle(page), path[at])  # which takes longer than a step at this speed
     assert at < len(path) - 1
+    speed.fill("8")
+    shows(settle(page), path[at])  # which takes longer than a step at this speed
+    page.locator(".controls > output").click()
     press()
     shows(page, path[-1])
 
@@ -277,10 +289,39 @@ def test_copy_link_copies_the_address(open_translate, reached):
     page = open_translate()
     page.keyboard.press("ArrowRight")
     reached(page, step=1)
+    control(page, "copy").evaluate("""button => {
+      window.said = [];
+      const heard = new MutationObserver(() => said.push(button.innerText.trim()));
+      heard.observe(button, { childList: true, characterData: true, subtree: true });
+    }""")
+    control(page, "copy").click()
+    page.wait_for_function("said.length === 2")
+    assert page.evaluate("said") == ["Copied", "Copy link"]
+    assert page.evaluate("navigator.clipboard.readText()") == page.url
+
+
+def test_copy_link_copies_without_the_clipboard_of_https(context, open_translate, settle):
+    context.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    page = open_translate(step=3)
     control(page, "copy").click()
     expect(control(page, "copy")).to_have_text("Copied")
-    assert page.evaluate("navigator.clipboard.readText()") == page.url
-    expect(control(page, "copy")).to_have_text("Copy link")
+    link = page.url
+    box(page).fill("")
+    box(page).press("Control+v")
+    expect(box(page)).to_have_value(link)
+
+
+def test_a_link_that_cannot_be_copied_is_shown_to_be_copied_by_hand(context, open_translate):
+    context.add_init_script("""Object.defineProperty(navigator, 'clipboard', { value: undefined });
+        document.execCommand = () => false;""")
+    page = open_translate(step=3)
+    control(page, "copy").click()
+    field = page.get_by_label("The link, to copy by hand")
+    expect(field).to_have_value(page.url)
+    expect(field).to_be_focused()
+    assert field.evaluate("field => field.selectionEnd - field.selectionStart") == len(page.url)
+    field.blur()
+    expect(field).to_be_hidden()
 
 
 def test_the_browsers_back_button_goes_back(visit, app_url, reached, path, shows):

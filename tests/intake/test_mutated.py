@@ -23,7 +23,7 @@ def in_a_child(sandbox: Path, kinds: list[str]) -> list[dict[str, object]]:
     places = {name: str(sandbox / "elsewhere") for name in ("HOME", "TMPDIR", "HF_HOME", "HEADSUP_HOME")}
     result = subprocess.run(
         [sys.executable, str(ROOT / "tests" / "intake" / "mutating.py"), str(sandbox), str(COUNT), *kinds],
-        cwd=sandbox, capture_output=True, text=True, timeout=170, env={
+        cwd=sandbox, capture_output=True, text=True, timeout=500, env={
             **os.environ, **places, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1",
             "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"})
     assert result.returncode == 0, result.stderr[-3_000:]
@@ -35,7 +35,7 @@ def in_a_child(sandbox: Path, kinds: list[str]) -> list[dict[str, object]]:
 def holds(found: dict[str, object]) -> None:
     assert found["accepted"] + found["refused"] == found["count"] == COUNT
     assert found["refused"] > COUNT / 20
-    assert found["slowest"] < 10, found["slowest_said"]  # seconds; on an idle machine a tenth of one
+    assert found["slowest"] < 10, found["slowest_said"]  # seconds of a processor; it takes a tenth of one
     assert found["peak"] < 400_000_000  # bytes
 
 

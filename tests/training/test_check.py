@@ -271,12 +271,12 @@ def test_the_command_prints_one_json_line_last_and_its_progress_beside(config, t
     command = [sys.executable, "-m", "transformer", "check", "--device", "cpu", "--steps", "7", "--json"]
     for name, value in {**TINY, "corpus": tmp_path / "mine.tsv"}.items():
         command += ["--set", f"{name}={value}"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["time"]["steps"] == found["tokens"]["steps"] == 7
     assert "Trying out: step 11 of 11" in done.stderr
-    failed = subprocess.run([*command, "--set", "max_len=2"], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    failed = subprocess.run([*command, "--set", "max_len=2"], cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert failed.returncode == 1
     assert "fits max_len 2" in json.loads(failed.stdout)["problems"][0]["text"]
     assert "Traceback" not in failed.stderr

@@ -3,13 +3,13 @@
 import os
 import subprocess
 import sys
-import time
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
 import torch
 
+from tests.waiting import until
 from transformer import checkpoint
 from transformer.data.batches import Batch
 from transformer.training.distributed import IGNORED, World
@@ -60,7 +60,7 @@ def torchrun(tmp_path, folder, *settings, stop_at=-1, wait=0.0):
 
 
 def ended(process):
-    output, errors = process.communicate(timeout=150)
+    output, errors = process.communicate(timeout=500)
     assert process.returncode == 0, errors
     return output.split()[-1]
 
@@ -103,22 +103,15 @@ def test_killing_the_launcher_leaves_no_worker_behind(tmp_path):
     folder = tmp_path / "run"
     process = torchrun(tmp_path, folder, "save_every=2", wait=0.3)
     try:
-        wait_for(lambda: (folder / "last" / "manifest.json").exists(), process)
+        until(lambda: (folder / "last" / "manifest.json").exists() or process.poll() is not None)
+        assert process.poll() is None, process.stderr.read()
     finally:
         process.kill()
     process.communicate()
     workers = [int((folder / f"pid-{rank}").read_text()) for rank in (0, 1)]
-    wait_for(lambda: not any(map(identify, workers)))
+    until(lambda: not any(map(identify, workers)))
     assert made_up.status(folder)["state"] in ("stopped", "failed")
     assert checkpoint.load(folder / "last").description.step >= 2
-
-
-def wait_for(found, process=None, *, seconds=100):
-    until = time.monotonic() + seconds
-    while not found():
-        assert process is None or process.poll() is None, process.stderr.read()
-        assert time.monotonic() < until
-        time.sleep(0.05)
 
 
 def test_shares_of_a_batch_are_the_batch():

@@ -5,10 +5,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
+from tests.waiting import until
 from transformer.training import launch as launching
 from transformer.training import metrics
 from transformer.training.launch import alive, launch, log_tail, progress, resume, stop
@@ -29,13 +29,6 @@ def command(monkeypatch, tmp_path):
         return tmp_path / "run"
 
     return run
-
-
-def until(condition):
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in a minute"
-        os.sched_yield()
 
 
 def test_a_process_is_recognised_until_it_ends():

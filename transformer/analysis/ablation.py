@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from transformer.analysis.sample import LARGEST, Sentence, batches, padded
 from transformer.checkpoint import Checkpoint
-from transformer.config import ModelConfig
+from transformer.config import Kind, ModelConfig
 from transformer.decoding import Step, steps
 from transformer.model.masks import padding_mask
 from transformer.model.models import Heads
@@ -31,7 +31,7 @@ Watch = Callable[[int, int], None]  # done, of
 class Head(NamedTuple):
     """Which head of a model."""
 
-    kind: str
+    kind: Kind
     layer: int
     head: int
 

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from transformer.analysis.rollout import rollout
 from transformer.checkpoint import Checkpoint
+from transformer.config import Kind
 from transformer.decoding import Step
 from transformer.model.attention import attend
 
@@ -23,7 +24,7 @@ ROWS = 64    # queries computed at once
 class Shown(Protocol):
     """What can be drawn: a `Step`, a `Reading`, or weights that came from elsewhere (`html.Tensors`)."""
 
-    kinds: tuple[str, ...]
+    kinds: tuple[Kind, ...]
     text: str
     ckpt: Checkpoint | None
     heads: Mapping[str, Tensor]  # switches, where some are set

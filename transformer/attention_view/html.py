@@ -11,6 +11,7 @@ from torch import Tensor
 
 from transformer.attention_view.heads import Shown, shape
 from transformer.attention_view.message import SCRIPT, STYLE, Look, about, whole
+from transformer.config import Kind
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -70,7 +71,7 @@ class Tensors:
     heads: Mapping[str, Tensor] = field(default_factory=dict)
 
     @property
-    def kinds(self) -> tuple[str, ...]:
+    def kinds(self) -> tuple[Kind, ...]:
         return tuple(self.attentions)
 
     def axes(self, kind: str) -> tuple[list[str], list[str]]:

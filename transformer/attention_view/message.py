@@ -12,6 +12,7 @@ import numpy as np
 import orjson
 
 from transformer.attention_view.heads import Head, Pooled, Shown, block_of, combined, one_head, quantise, shape, weights
+from transformer.config import Kind
 
 HERE = Path(__file__).parent
 SHARED = ("data.js", "parts.js", "draw.js")
@@ -33,7 +34,7 @@ FINEST = 65_535
 class Look:
     """What is chosen to be seen; every field is a word or a number of the link."""
 
-    kind: str
+    kind: Kind
     layer: int = 0
     head: int = 0
     view: str = "matrix"  # or "lines"

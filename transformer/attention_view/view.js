@@ -117,7 +117,7 @@ function mount(root, data, send) {
     let made = layout(width, state.zoom), tall = Math.min(made.height, tallest());
     const unseen = large && inSight(made, width, tall);
     if (unseen) { // said in the title, which may then take a second line
-      parts.title.textContent += ` · ${unseen} in sight`;
+      parts.title.textContent = `${heading()} · ${unseen} in sight`;
       made = layout(width, state.zoom);
       tall = Math.min(made.height, tallest());
     }
@@ -177,9 +177,11 @@ function mount(root, data, send) {
     }), part("button", { textContent: "all", className: "all", onclick: () => change({ lit: null }) }));
   };
 
+  const shows = () => `${kindName()} attention, ${look.view === "lines" ? `layer ${look.layer}` : named()}`;
+  const heading = () => look.view === "lines" || large ? shows() : `${shows()}: ${STAGES[look.stage]}`;
   const describe = () => {
-    const where = `${kindName()} attention, ${look.view === "lines" ? `layer ${look.layer}` : named()}`;
-    parts.title.textContent = look.view === "lines" || large ? where : `${where}: ${STAGES[look.stage]}`;
+    const where = shows();
+    parts.title.textContent = heading();
     parts.source.textContent = message.standalone ? caption()[1] : source();
     parts.canvas.setAttribute("aria-label", `${where}. Arrow keys move between tokens, Enter compares two, Escape leaves.`);
     parts.grid.setAttribute("aria-label", `All ${look.kind} heads, ${info().layers} layers of ${info().heads}. Arrow keys move between heads, Enter chooses, Escape leaves.`);

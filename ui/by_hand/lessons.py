@@ -74,7 +74,7 @@ def show_folding(hand: ByHand) -> None:
         "it were a sentence of its own: h heads of B sentences are B · h sentences, multiplied in one batched product. "
         "The same numbers are multiplied as in a loop; they only change places. "
         ":gray[Vaswani et al. 2017, section 3.2.2.]")
-    st.markdown(f"Here B = 2 sentences (yours, and yours backwards), T = {len(s.words)} words, h = {s.heads} heads, "
+    st.markdown(f"Here B = 2 sentences (yours, and yours backwards), T = {len(s.words)} words, h = {s.heads:d} heads, "
                 f"d = {s.d}, d_k = {s.d_k}, d_v = {s.d_v}.")
     st.html(figures.plain_table(["what", "shape", "written"],
                                 [(what, str(shape), how) for what, how, shape in found.shapes],

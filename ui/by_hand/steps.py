@@ -154,14 +154,14 @@ def spelled(head, queries: list[str], keys: list[str], query: int, key: int, *, 
 def _show_heads(hand: ByHand, query: int) -> None:
     s, words = hand.settings, hand.settings.words
     allowed = None if s.mask is None else s.mask.numpy()
-    title("heads", f"The same is done {s.heads} times side by side, each head with its own W_q, W_k and W_v, so that "
+    title("heads", f"The same is done {s.heads:d} times side by side, each head with its own W_q, W_k and W_v, so that "
           "each can look for something else. Head 0 is the one above." if s.heads > 1 else
           "There is one head, the one above. Choose more to see them look at different words.", "section 3.2.2")
     in_pairs([figures.number_matrix(head.weights.numpy(), name=f"weights of head {at}", rows=words, columns=words,
                                     kind="weights", allowed=allowed, row=query, sums="rows")
               for at, head in enumerate(hand.heads)])
-    title("concatenation", f"The context vectors of the heads are put side by side: h · d_v = {s.heads} · {s.d_v} = "
-          f"{s.heads * s.d_v} numbers for each word, head after head.", "section 3.2.2")
+    title("concatenation", f"The context vectors of the heads are put side by side: h · d_v = {s.heads:d} · {s.d_v} = "
+          f"{s.heads * s.d_v:d} numbers for each word, head after head.", "section 3.2.2")
     st.html(figures.number_matrix(hand.block.concatenated.numpy(), name="concatenation", rows=words, row=query,
                                   groups=[(f"head {at}", s.d_v) for at in range(s.heads)]))
     title("projection", f"One more matrix mixes what the heads have found and brings it back to d = {s.d}, the width "

@@ -14,6 +14,7 @@ from ui.attention_view import MEANING, source_line
 from ui.by_hand.address import PAGE, place
 from ui.by_hand.steps import difference, in_pairs, spelled
 from ui.head_choice import head_controls, head_in_range
+from ui.say import say_error
 from ui.stepper import choose_checkpoint
 
 SHOWN = 32  # tokens a side that are written out
@@ -29,7 +30,7 @@ def show_trained(text: str) -> None:
     try:
         step = read(ckpt, text)
     except ValueError as error:
-        st.error(str(error))
+        say_error(error)
         return
     kind, layer, at = head_in_range(PAGE, step.ckpt.config)
     head_controls(PAGE, step.ckpt.config)
@@ -53,10 +54,10 @@ def show_trained(text: str) -> None:
         place(name, len(tokens))
         with box:
             chosen.append(st.selectbox(
-                label, range(len(tokens)), key=f"{PAGE}_{name}", persist_state="session",
+                figures.markdown_text(label), range(len(tokens)), key=f"{PAGE}_{name}", persist_state="session",
                 format_func=lambda spot, tokens=tokens: f"{spot} · {figures.plain_label(tokens[spot])}"))
     query, key = chosen
-    st.caption(f"{MEANING[kind]} {figures.markdown_text(source_line(step))} · d_model {ckpt.config.d_model} · "
+    st.caption(f"{MEANING[kind]} {figures.markdown_text(source_line(step))} · d_model {ckpt.config.d_model:d} · "
                f"{figures.head_label(layer, at)} · d_k = d_v = {d_k}")
     if kind != "encoder" and "encoder" in ckpt.config.kinds:
         st.markdown("What the model wrote, and the decoder read:")

@@ -15,10 +15,12 @@ from transformer.huggingface.folder import read_json
 from transformer.huggingface.importing import default_out, import_model
 from transformer.intake.archive import MOST_FILES
 from transformer.intake.taking import take_in
+from transformer.training.runs import LONGEST_NAME
 from transformer.weights import shown
 from ui import figures, keys
 from ui.checkpoints.card import whence
 from ui.resources import Entry, entries, home, serves_this_computer_alone
+from ui.texts import PATH, taken
 
 LARGEST = 300  # MB a file, as in .streamlit/config.toml
 PAGES = {("encoder", "decoder", "cross"): ("translate", "Translate", ":material/translate:"),
@@ -69,9 +71,10 @@ def _upload(page: str) -> None:
     number = state.setdefault(f"{page}_uploads", 0)
     sent = st.file_uploader("A zip, or files", accept_multiple_files=True, max_upload_size=LARGEST,
                             key=f"{page}_file_{number}", label_visibility="collapsed")
-    name = st.text_input("Call it", key=f"{page}_name_{number}", max_chars=60,
-                         placeholder="as the zip is called", help="Letters, digits, dots, dashes and underscores. One "
-                         "that is there already is never replaced: this one gets a number.")
+    name = taken(st.text_input("Call it", key=f"{page}_name_{number}",
+                               placeholder="as the zip is called", help="Letters, digits, dots, dashes and "
+                               "underscores. One that is there already is never replaced: this one gets a number."),
+                 LONGEST_NAME)
     ids = _ids_switch(f"{page}_upload_ids")
     if st.button("Check and keep", key=f"{page}_upload", icon=":material/upload:", disabled=not sent):
         bar = st.progress(0.0, "Looking at what is in it…")
@@ -104,10 +107,10 @@ def _import(page: str) -> None:
     st.markdown("GPT-2, BERT, RoBERTa, DistilBERT or Marian (opus-mt) from Hugging Face, " + (
         "from a folder on this computer or, with a network, by name." if alone else "by name, with a network."))
     number = state.setdefault(f"{page}_imports", 0)
-    typed = st.text_input("A folder or a name" if alone else "A name", key=f"{page}_source_{number}", max_chars=1_000,
-                          placeholder="/home/me/opus-mt-en-fr" if alone else "Helsinki-NLP/opus-mt-en-fr",
-                          help="A folder has config.json, model.safetensors and its tokenizer's files." if alone else
-                          None).strip()
+    typed = taken(st.text_input(
+        "A folder or a name" if alone else "A name", key=f"{page}_source_{number}",
+        placeholder="/home/me/opus-mt-en-fr" if alone else "Helsinki-NLP/opus-mt-en-fr",
+        help="A folder has config.json, model.safetensors and its tokenizer's files." if alone else None), PATH).strip()
     ids = _ids_switch(f"{page}_import_ids")
     if st.button("Import", key=f"{page}_import", icon=":material/download:", disabled=not typed):
         try:
@@ -201,7 +204,8 @@ def _show_said(page: str) -> None:
 
 def _welcome(about: Description, *, again: bool) -> str:
     name = figures.markdown_text(about.id)
-    said = (f"It is here already, file for file, as **{name}** ({whence(about.folder)}), so no second copy is kept."
+    said = (f"It is here already, file for file, as **{name}** ({figures.markdown_text(whence(about.folder))}), "
+            "so no second copy is kept."
             if again else f"It is here as **{name}**, and on offer on every page that fits it.")
     if about.tokenizer is None:
         why = about.meta.get("tokenizer_left_out")
@@ -242,15 +246,15 @@ def _line(page: str, entry: Entry, how: str) -> None:
             how, "encoder-decoder" if len(kinds) == 3 else f"{kinds[0]} alone",
             f"{count:,} parameters" if isinstance(count, int) else ""]))
     else:
-        said = figures.markdown_text(f"{how}, not opened: {entry.error}")
+        said = f"{how}, not opened: {entry.error}"
     asked, key = f"{page}_asked", f"{how}_{entry.folder.name}"
     if st.session_state.get(asked) != key:
-        st.markdown(f"**{figures.markdown_text(name)}**  \n{said}", width="stretch")
+        st.markdown(f"**{figures.markdown_text(name)}**  \n{figures.markdown_text(said)}", width="stretch")
         st.button("Delete", key=f"{page}_ask_{key}", on_click=st.session_state.update, args=[{asked: key}])
         return
     # in the row itself and not in a box above the page, which the Tab key reaches only after all other rows
-    st.markdown(f"Delete **{figures.markdown_text(name)}** ({how}) from this computer? There is no way back.",
-                width="stretch")
+    st.markdown(f"Delete **{figures.markdown_text(name)}** ({figures.markdown_text(how)}) from this computer? There is "
+                "no way back.", width="stretch")
     st.button("Delete it", key=f"{page}_delete_{key}", on_click=_delete, args=[page, entry.folder])
     st.button("Keep it", key=f"{page}_keep_{key}", on_click=st.session_state.update, args=[{asked: None}])
 

@@ -18,6 +18,7 @@ from ui.before import duration
 from ui.head_choice import origin_of
 from ui.resources import ROOT, Entry, entries, home
 from ui.run_curves import REFERENCES, show_curves
+from ui.say import without_images
 
 TASKS = {("encoder", "decoder", "cross"): ("translates", "translate"), ("decoder",): ("writes", "write"),
          ("encoder",): ("classifies", "classify")}
@@ -100,7 +101,8 @@ def show_card(page: str, entry: Entry, *, dark: bool) -> None:
                            "application/zip", key=f"{page}_zip", icon=":material/download:", on_click="ignore",
                            disabled=size > LARGEST_ZIP,
                            help="The whole folder, which Add one reads on another machine." if size <= LARGEST_ZIP else
-                           f"{size:,} bytes are too many to send from memory: copy the folder {about.folder.name}.")
+                           f"{size:,} bytes are too many to send from memory: copy the folder "
+                           f"{figures.markdown_text(about.folder.name)}.")
     left, right = st.columns(2, gap="large")
     with left:
         _show_facts(about)
@@ -187,7 +189,7 @@ def _show_readme(folder: Path) -> None:
         st.info("No model card came with this checkpoint.")
         return
     if folder.parent in (ROOT / "checkpoints", home() / "checkpoints"):  # ours; the curve is drawn above
-        st.markdown(re.sub(r"```mermaid.*?```", "", text, flags=re.DOTALL).replace("[Heads Up](../../README.md)",
-                                                                                   "Heads Up"))
+        text = re.sub(r"```mermaid.*?```", "", text, flags=re.DOTALL).replace("[Heads Up](../../README.md)", "Heads Up")
+        st.markdown(without_images(text))
     else:
         st.code(text, language=None, wrap_lines=True)

@@ -16,10 +16,12 @@ from ui.checkpoints.card import quality, shape, task
 from ui.compare import overlap
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.head_maps import show_head_maps
-from ui.heads.text import EXAMPLES, LONGEST
+from ui.heads.text import EXAMPLES
 from ui.held_out_corpus import readable, say_missing
 from ui.resources import Entry, along_the_way, entries, weight_changes
+from ui.say import say_error
 from ui.stepper import choose_entry, open_entry
+from ui.texts import ANSWER, PASSAGE, taken
 
 AGAINST = {"untrained": "Itself untrained", "other": "Another"}
 MOST_CELLS = 20_000  # of all heads in one picture
@@ -32,7 +34,7 @@ PARTS = {"attention.q_proj": "W_q", "attention.k_proj": "W_k", "attention.v_proj
 def compare_fields() -> dict[str, Field]:
     """What of this view is in the address."""
     return {"against": quiet(choice("untrained", list(AGAINST))), "other": quiet(Field(None)),
-            "text": quiet(text("", longest=LONGEST)), "target": quiet(text("", longest=LONGEST))}
+            "text": quiet(text("")), "target": quiet(text(""))}
 
 
 def show_compare(page: str, entry: Entry, *, dark: bool) -> None:
@@ -149,7 +151,7 @@ def _show_quality(page: str, one: Checkpoint, other: Checkpoint) -> None:
             found = compare_quality(one, other, *_both(one, other, names[0]), watch=lambda done, of: bar.progress(
                 min(1.0, done / of)))
         except ValueError as error:
-            st.error(figures.markdown_text(str(error)))
+            say_error(error)
             return
         finally:
             bar.empty()
@@ -231,20 +233,21 @@ def _read(page: str, one: Checkpoint, other: Checkpoint) -> tuple[Reading, Readi
     if one.tokenizer is not None and one.tokenizer.kind == "ids":
         example = "1 2 3"
     translates = bool(config.encoder_layers and config.decoder_layers)
-    typed = st.text_input(label, key=f"{page}_text", placeholder=f"{example.splitlines()[-1]} (as long as it is empty)")
+    typed = taken(st.text_input(label, key=f"{page}_text",
+                                placeholder=f"{example.splitlines()[-1]} (as long as it is empty)"), PASSAGE)
     typed = typed if typed.strip() else example
     target = None
     try:
         if translates:
-            forced = st.text_input("Its translation, read by both decoders", key=f"{page}_target",
-                                   placeholder="A's own, as long as it is empty")
+            forced = taken(st.text_input("Its translation, read by both decoders", key=f"{page}_target",
+                                         placeholder="A's own, as long as it is empty"), ANSWER)
             target = forced if forced.strip() else _translated(page, one, typed)
             st.text(f"{typed} → {target}")
         else:
             st.text(typed)
         found = tuple(attend(ckpt, typed, target) for ckpt in (one, other))
     except ValueError as error:
-        st.error(figures.markdown_text(str(error)))
+        say_error(error)
         return None
     state[f"{page}_read"] = typed
     return found

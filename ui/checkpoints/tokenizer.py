@@ -7,14 +7,15 @@ from transformer.checkpoint import Checkpoint
 from ui import figures
 from ui.address import Field, quiet, text, whole
 from ui.head_choice import origin
+from ui.texts import SEARCH, taken
 
-MOST_FOUND, LONGEST, NEIGHBOURS = 60, 200, 12
+MOST_FOUND, NEIGHBOURS = 60, 12
 EXAMPLES = ["red", "he", "e", "17"]
 
 
 def tokenizer_fields() -> dict[str, Field]:
     """What of this view is in the address."""
-    return {"search": quiet(text("", longest=LONGEST)), "piece": quiet(whole(-1, -1, 10_000_000))}
+    return {"search": quiet(text("")), "piece": quiet(whole(-1, -1, 10_000_000))}
 
 
 def show_tokenizer(page: str, ckpt: Checkpoint) -> None:
@@ -22,15 +23,16 @@ def show_tokenizer(page: str, ckpt: Checkpoint) -> None:
     sides = _sides(ckpt)
     side = next(iter(sides))
     if len(sides) > 1:
-        side = st.segmented_control("Which of the two", list(sides), key=f"{page}_side", required=True)
+        names = [name for name in ("written", "read") if name in sides]
+        side = st.segmented_control("Which of the two", names, key=f"{page}_side", required=True)
     tokenizer, table = sides[side]
     drops = " It drops case and punctuation first." if getattr(tokenizer, "standardise", False) else ""
     st.caption(f"A model reads numbers: its tokenizer cuts a text into pieces, each with an id. This one has "
-               f"{tokenizer.vocab_size:,} pieces, kind: {tokenizer.kind}.{drops} ␣ is a space.")
+               f"{tokenizer.vocab_size:,} pieces, kind: {figures.markdown_text(tokenizer.kind)}.{drops} ␣ is a space.")
     left, right = st.columns([2, 3], gap="large")
     with left:
-        wanted = st.text_input("Search a piece, or an id", key=f"{page}_search", max_chars=LONGEST,
-                               placeholder="for example: the, ▁la, 17")
+        wanted = taken(st.text_input("Search a piece, or an id", key=f"{page}_search",
+                                     placeholder="for example: the, ▁la, 17"), SEARCH)
         st.pills("Examples", EXAMPLES, key=f"{page}_piece_example", on_change=_use_example, args=[page],
                  label_visibility="collapsed")
         found = _find(page, tokenizer, wanted)
@@ -104,7 +106,7 @@ def _show_pieces(tokenizer, text: str) -> None:
     st.html(figures.token_chips([piece.text for piece in pieces], label="pieces", unknown=unknown))
     if unknown:
         st.caption("Dashed: not in the vocabulary. The model sees only that something stands there.")
-    st.caption("ids: " + " ".join(str(piece.id) for piece in pieces[:100]) + (" …" if len(pieces) > 100 else ""))
+    st.caption("ids: " + " ".join(f"{piece.id:d}" for piece in pieces[:100]) + (" …" if len(pieces) > 100 else ""))
 
 
 def _show_neighbours(page: str, ckpt: Checkpoint, tokenizer, table, id: int) -> None:
@@ -121,4 +123,4 @@ def _show_neighbours(page: str, ckpt: Checkpoint, tokenizer, table, id: int) -> 
                                 code={1}, numbers={0, 2, 3}))
     st.caption("Cosine of the rows of the embedding matrix: 1 points the same way, 0 has nothing in common. Pieces "
                "lie near each other when training made the model treat them alike; rare pieces have hardly moved from "
-               f"where they started at random. {origin(ckpt)}")
+               f"where they started at random. {figures.markdown_text(origin(ckpt))}")

@@ -11,6 +11,7 @@ from ui.checkpoints.card import TASKS
 from ui.head_choice import origin
 from ui.held_out_corpus import corpus_name, readable, say_missing, split_of
 from ui.resources import corpus_of
+from ui.say import say_error
 
 COUNT, LAST_DRAW = 50, 9_999
 
@@ -32,8 +33,8 @@ def show_trial(page: str, ckpt: Checkpoint) -> None:
         return
     name = names[0]
     if corpus_of(ckpt.description) is None:
-        st.caption(f"This checkpoint does not say what it was trained on. It is tried on {name}, which it may have "
-                   "seen, and which may be in other languages than its own.")
+        st.caption(f"This checkpoint does not say what it was trained on. It is tried on {figures.markdown_text(name)}"
+                   ", which it may have seen, and which may be in other languages than its own.")
     state = st.session_state
     st.caption("What it makes of fifty texts that it was not trained on, beside what would have been right.")
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -57,7 +58,7 @@ def _tried(page: str, ckpt: Checkpoint, name: str, draw: int) -> list[Tried] | N
         sentences = held_out(ckpt, limit=COUNT, seed=draw, name=name)
         found = try_sentences(ckpt, sentences, watch=lambda done, of: bar.progress(min(1.0, done / of)))
     except ValueError as error:
-        st.error(figures.markdown_text(str(error)))
+        say_error(error)
         return None
     finally:
         bar.empty()
@@ -76,7 +77,7 @@ def _show_all(page: str, ckpt: Checkpoint, name: str, tried: list[Tried]) -> Non
                          selection_mode="single-row", key=key, column_config={
                              name: st.column_config.NumberColumn(format=form, width="small") for name, form in (
                                  ("chrF", "%.1f"), ("nats", "%.3f"), ("probability", "%.3f"), ("references", "%d"))})
-    st.caption(_said(ckpt, name, tried) + f" {origin(ckpt)}")
+    st.caption(figures.markdown_text(f"{_said(ckpt, name, tried)} {origin(ckpt)}"))
     picked = event["selection"]["rows"]
     if picked and state.get(f"{key}_picked") != picked:
         state[f"{page}_row"] = order[picked[0]]

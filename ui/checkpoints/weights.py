@@ -83,8 +83,8 @@ def _show_picture(page: str, ckpt: Checkpoint, name: str, values: np.ndarray, *,
     st.plotly_chart(figure, key=f"{page}_matrix", config=figures.PLOTLY_CONFIG,
                     alt=figures.describe_numbers(shown, across="column", down="row", value="weight"))
     st.caption("Each cell is one element." if block == (1, 1) else
-               f"Each cell stands for {block[0]} × {block[1]} elements, and shows the one farthest from zero. Narrow "
-               f"rows and columns to {MOST_CELLS} or fewer to see each.")
+               f"Each cell stands for {block[0]:d} × {block[1]:d} elements, and shows the one farthest from zero. "
+               f"Narrow rows and columns to {MOST_CELLS} or fewer to see each.")
 
 
 def _range(page: str, label: str, size: int) -> tuple[int, int]:

@@ -27,7 +27,7 @@ def candidate_rows(candidates: Sequence, *, chosen_id: int | None = None, exclud
     for nth, (id, piece, probability) in enumerate(candidates):
         kinds = " ".join(["chosen"] * (id == chosen_id) + ["excluded"] * (id in excluded))
         rows.append(_row(kinds, f"<kbd>{KEYS[nth]}</kbd>", escape(plain_label(piece)), probability,
-                         f' data-nth="{nth}" title="say this token"'))
+                         f' data-nth="{nth}" title="choose this token"'))
     if rest is not None:
         rows.append(_row("others", "<b></b>", "others", rest, ""))
     return f'{STYLE}<div class="next-tokens" role="group" aria-label="{escape(label)}">{"".join(rows)}</div>'

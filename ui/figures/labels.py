@@ -6,6 +6,7 @@ LONGEST = 16  # characters of a token shown on an axis; tables and tooltips have
 VISIBLE = {" ": "␣", "▁": "␣", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽", "\u202f": "⍽", "\u00ad": "‧"}
 JOINERS = "\u200c\u200d"  # inside emoji and inside several scripts, where taking them out changes the text
 RIGHT_TO_LEFT = {"R", "AL", "AN"}
+WORD_JOINER = "\u2060"  # unseen, and of no width
 ISOLATE, END_ISOLATE = "\u2068", "\u2069"
 
 
@@ -42,8 +43,12 @@ def words_label(text: str, *, longest: int | None = None) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Plain text as Streamlit's markdown that draws it literally, for the labels of buttons and options."""
-    return "".join(f"\\{char}" if char in r"\`*_{}[]()#+-.!|<>$:~^" else char for char in text)
+    """Plain text as Streamlit's markdown that draws it literally, wherever markdown is read: labels and options too.
+
+    Addresses become links even where every sign is escaped, unless something unseen stands in them.
+    """
+    text = re.sub(r"(?i)(?<=https:)(?=//)|(?<=http:)(?=//)|(?<=www)(?=\.)|(?=@)", WORD_JOINER, text)
+    return "".join(f"\\{char}" if char in r"\`*_{}[]()#+-.!|<>$:~^&=" else char for char in text)
 
 
 def head_label(layer: int, head: int) -> str:

@@ -12,6 +12,7 @@ from ui import figures
 from ui.address import choice, opened
 from ui.head_choice import origin
 from ui.heads.asked import Asked, kept
+from ui.say import say_error
 
 STEPS = [8, 16, 32, 64, 128, 256]
 MARKED, FIRST = 3, 5  # tokens that the three disagree about most, of those among the first five of any
@@ -37,7 +38,7 @@ def show_attribution(page: str, asked: Asked, *, dark: bool) -> None:
     try:
         found = kept(page, "attribution", key, partial(_attribute, asked, baseline, steps, long=work > QUICK / 6))
     except ValueError as error:
-        st.error(figures.markdown_text(str(error)))
+        say_error(error)
         return
     _show(asked, found, dark=dark)
     if not asked.classifies and len(asked.answer.said) > 1:
@@ -80,7 +81,7 @@ def _attribute(asked: Asked, baseline: str, steps: int, *, long: bool) -> Attrib
         return attribute(asked.read, asked.token, baseline=baseline, steps=steps)
     bar = st.progress(0.0, "Integrating…")
     found = attribute(asked.read, asked.token, baseline=baseline, steps=steps,
-                      watch=lambda done, of: bar.progress(done / of, f"Integrating: step {done} of {of}"))
+                      watch=lambda done, of: bar.progress(done / of, f"Integrating: step {done:,} of {of:,}"))
     bar.empty()
     return found
 
@@ -95,7 +96,7 @@ def _show(asked: Asked, found: Attribution, *, dark: bool) -> None:
         f"{found.change:+.4f}", f"{found.log_probability:.4f}", f"{float(found.integrated.sum()):+.4f}",
         f"{found.gap:+.4f}"))
     st.markdown(f"From the empty text to this one, the log-probability of {bold} changes by **{change}** nats, to "
-                f"{reached}. The attributions add up to {total}: a gap of {gap} at {found.steps} steps."
+                f"{reached}. The attributions add up to {total}: a gap of {gap} at {found.steps:d} steps."
                 + (" That is much: take more steps." if abs(found.gap) > 0.02 + 0.05 * abs(found.change) else ""))
     titles = {"integrated": "integrated gradients, nats", "attention": f"{where}, share", "rollout": "rollout, share"}
     st.html(figures.bar_table(

@@ -13,6 +13,7 @@ from ui.address import Field, optional
 from ui.head_choice import origin
 from ui.head_maps import show_head_maps
 from ui.heads.asked import Asked, kept
+from ui.say import say_error
 
 CANDIDATES, STRONGEST = 10, 6
 ALONE = -1  # against nothing
@@ -43,7 +44,7 @@ def show_direct(page: str, asked: Asked, *, dark: bool) -> None:
             found = kept(page, "direct", (*asked.key, against), partial(
                 direct_effect, asked.read, asked.token, against=against))
     except ValueError as error:
-        st.error(figures.markdown_text(str(error)))
+        say_error(error)
         return
     _say_sum(asked, found, query)
     chosen = _head_in_range(page, found)

@@ -25,6 +25,7 @@ from ui.head_maps import show_head_maps
 from ui.heads.sample import LARGE, weights_of
 from ui.held_out_corpus import choose_size, corpus_name, say_missing, sizes_of, split_of, texts_of
 from ui.resources import corpus_of, home, measured_seconds, serves_this_computer_alone
+from ui.say import say_error
 from ui.training.watch import pace
 
 LIMITS = [50, 200, 500, 2000]
@@ -49,7 +50,8 @@ def show_effects(page: str, ckpt: Checkpoint, *, names: list[str], crossed: list
         return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         where = f"{corpus_name(names[0])}, {split_of(ckpt, names[0])} split"
-        choose_size(f"{texts_of(ckpt).capitalize()} of {where}", f"{page}_limit", sizes_of(ckpt, names[0], LIMITS))
+        choose_size(f"{texts_of(ckpt).capitalize()} of {figures.markdown_text(where)}", f"{page}_limit",
+                    sizes_of(ckpt, names[0], LIMITS))
     corpus = None if corpus_of(ckpt.description) else names[0]
     other = next(one for one in CALLED if one != what)
     folder, beside = (place(home() / "analysis", ckpt.id, what=one, limit=state[f"{page}_limit"], corpus=corpus)
@@ -67,8 +69,8 @@ def _say_other(folder: Path, what: str) -> None:
     done = f"{found.done} of {found.of} heads" if found else "no head yet"
     stands = (f"under way, {done}" if now.under_way else "measured" if now.state == "finished" and found else
               f"begun, {done}" if found else "not measured yet")
-    st.caption(f"With each head {CALLED[what]} instead: {stands}. “Switched heads are” at the top changes between "
-               "both.")
+    st.caption(f"With each head {CALLED[what]} instead: {figures.markdown_text(stands)}. “Switched heads are” at the "
+               "top changes between both.")
 
 
 def _live(page: str, ckpt: Checkpoint, folder: Path, corpus: str | None, was: str, crossed: list[Head],
@@ -94,7 +96,7 @@ def _controls(page: str, ckpt: Checkpoint, folder: Path, corpus: str | None, now
     state, heads = st.session_state, len(all_heads(ckpt.config))
     done = found.done if found else 0
     if refused := state.pop(f"{page}_effects_refused", None):
-        st.error(figures.markdown_text(refused))
+        say_error(refused)
     if now.under_way:
         left = _left(folder, heads - done)
         begins = "" if found else " · it loads PyTorch and measures the model as it is first"
@@ -106,7 +108,7 @@ def _controls(page: str, ckpt: Checkpoint, folder: Path, corpus: str | None, now
             st.caption("Only whoever started it, and the teacher, can stop it.")
         return
     if now.state == "failed":
-        st.error(figures.markdown_text(f"It failed: {now.why or 'it did not say why; its log may'}."))
+        say_error(f"It failed: {now.why or 'it did not say why; its log may'}.")
     elif now.state == "died" and (folder / "launch.json").exists() and not now.why:
         st.error("The process ended without a word. What it had measured is kept.")
     if now.state in ("failed", "died") and (tail := log_tail(folder)):
@@ -251,8 +253,8 @@ def _told_apart(found: HeadEffects, each: str) -> str:
     said = f"**{len(sure)} of {len(heads)} heads** change the loss by two standard errors or more."
     if sure and sure[0][0] > 0:
         change, (kind, layer, head), error = sure[0]
-        said += f" Most is lost with {kind}, {figures.head_label(layer, head)}: {change:+.3f} ± {error:.3f} nats a " \
-                f"{each}."
+        said += (f" Most is lost with {figures.markdown_text(kind)}, {figures.head_label(layer, head)}: "
+                 f"{change:+.3f} ± {error:.3f} nats a {each}.")
     if better := [one for one in sure if one[0] < 0]:
         said += f" Without {len(better)} of them the loss is lower."
     return said

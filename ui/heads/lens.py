@@ -12,6 +12,7 @@ from ui import figures
 from ui.address import choice
 from ui.head_choice import origin
 from ui.heads.asked import Asked, kept
+from ui.say import say_error
 
 COLUMNS, STRIDE = 20, 10  # positions shown at once, and how far the window jumps
 TOP = 5
@@ -26,7 +27,7 @@ def show_lens(page: str, asked: Asked, *, dark: bool) -> None:
         with st.spinner("Reading every layer…", show_time=False):
             found, column = _window(page, asked)
     except ValueError as error:
-        st.error(figures.markdown_text(str(error)))
+        say_error(error)
         return
     st.markdown(explained("lens", classes=asked.classifies))
     colour = st.segmented_control("Shade by", list(COLOURS), key=f"{page}_colour", required=True,

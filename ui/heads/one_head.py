@@ -10,6 +10,7 @@ from transformer.analysis.head_roles import HeadRoles, read_weights
 from transformer.analysis.role_measures import ENOUGH
 from transformer.analysis.sample import Sentence, padded
 from transformer.checkpoint import Checkpoint
+from transformer.config import Kind
 from transformer.model.masks import causal_mask
 from ui import figures
 from ui.head_choice import origin
@@ -21,7 +22,7 @@ PAGES = {("encoder", "decoder", "cross"): ("translate", "Translate"), ("decoder"
          ("encoder",): ("classify", "Classify")}
 
 
-def show_best(page: str, ckpt: Checkpoint, found: HeadRoles, measure: str, kind: str, layer: int, head: int, *,
+def show_best(page: str, ckpt: Checkpoint, found: HeadRoles, measure: str, kind: Kind, layer: int, head: int, *,
               title: str, dark: bool) -> None:
     """The head's weights on the sentence where the measure is largest, its targets given to the decoder."""
     value, random = (of[kind][measure][layer, head] for of in (found.values, found.untrained))
@@ -74,7 +75,7 @@ def weights_on(ckpt: Checkpoint, sentence: Sentence, kind: str) -> tuple:
     return weights, queries, keys, mask
 
 
-def address_of(ckpt: Checkpoint, sentence: Sentence, kind: str, layer: int, head: int) -> dict[str, str]:
+def address_of(ckpt: Checkpoint, sentence: Sentence, kind: Kind, layer: int, head: int) -> dict[str, str]:
     """The query string under which the page of the model shows this head on this sentence, its target forced."""
     look = {"kind": kind, "layer": str(layer), "head": str(head)}
     if sentence.target is None:

@@ -10,6 +10,7 @@ from transformer.analysis.explained import BASELINES
 from transformer.analysis.explained import MEASURES as EXPLAINED
 from transformer.analysis.head_roles import HeadRoles
 from transformer.checkpoint import Checkpoint
+from transformer.config import Kind
 from ui import figures
 from ui.address import Field, choice, optional, quiet, whole
 from ui.head_choice import head_controls, head_in_range, origin
@@ -17,7 +18,6 @@ from ui.head_maps import show_head_maps
 from ui.heads.named import MARGIN, named_heads
 from ui.heads.one_head import show_best
 from ui.heads.sample import SIZES, choose_sample, measured, say_cut
-from ui.heads.text import LONGEST
 
 TITLES = {"entropy": "Entropy", "distance": "Mean distance", "itself": "Its own token", "previous": "Previous token",
           "next": "Next token", "same": "Same token elsewhere", "first": "First token", "end": "End of sentence",
@@ -43,7 +43,7 @@ def roles_fields() -> dict[str, Field]:
             "role_layer": optional(whole(0, 0, 1_000)), "role_head": optional(whole(0, 0, 1_000)),
             "role_on": Field(None, lambda value: value[:300], lambda value: value or None),
             "role_sample": quiet(choice(200, SIZES)),
-            "role_texts": Field(None, lambda value: value[:LONGEST], lambda value: value or None, long=True)}
+            "role_texts": Field(None, str, lambda value: value or None, long=True)}
 
 
 def show_roles(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
@@ -101,7 +101,7 @@ def _pick(page: str, pick: dict) -> None:
         state[f"{page}_{name}"] = value
 
 
-def _show_named(found: HeadRoles, kind: str) -> None:
+def _show_named(found: HeadRoles, kind: Kind) -> None:
     """The heads that stand out, in words and numbers."""
     rows, quiet = [], []
     for name in _there(found, kind):
@@ -142,10 +142,11 @@ def _show_maps(page: str, found: HeadRoles, kind: str, measure: str, layer: int,
                for name in found.values[kind] if name not in names]
     st.caption("Click a head to see it on the sentence that shows the measure best; the arrow keys move between heads, "
                "Enter chooses. Each pair of maps has one colour scale; the mark on it is a head that looks at all "
-               "tokens alike." + (f" Not measured here: {'; '.join(missing)}." if missing else ""))
+               "tokens alike."
+               + (f" Not measured here: {figures.markdown_text('; '.join(missing))}." if missing else ""))
 
 
-def _show_numbers(page: str, found: HeadRoles, kind: str, layer: int, head: int, source: str) -> None:
+def _show_numbers(page: str, found: HeadRoles, kind: Kind, layer: int, head: int, source: str) -> None:
     """Everything as tables, and as a file."""
     with st.expander("Numbers", key=f"{page}_role_numbers", on_change="rerun") as box:
         if not box.open:

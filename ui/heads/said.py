@@ -9,12 +9,13 @@ from ui import figures
 from ui.address import Field, optional, whole
 from ui.heads.asked import MOST, Answer, Asked, answer, kept
 from ui.heads.text import type_text
+from ui.say import say_error
+from ui.texts import ANSWER, taken
 
-LONGEST = 2_000  # characters of a translation typed
 FEW = 80         # tokens to choose among by a click; more of them by number
 GO_ON = 60       # tokens that a decoder goes on by, at most
 FIELDS = {
-    "target": Field("", lambda value: value[:LONGEST], lambda value: value or None, long=True),
+    "target": Field("", str, lambda value: value or None, long=True),
     "more": whole(8, 1, GO_ON),
     "position": optional(whole(0, 0, MOST)),
     "class": optional(Field(None))}
@@ -32,8 +33,9 @@ def ask(page: str, ckpt: Checkpoint) -> Asked | None:
         with left:
             text = type_text(page, ckpt)
         if config.encoder_layers:
-            target = right.text_input("Its translation", key=f"{page}_target", max_chars=LONGEST,
-                                      placeholder="the model's own; type another to ask about that").strip()
+            target = taken(right.text_input(
+                "Its translation", key=f"{page}_target",
+                placeholder="the model's own; type another to ask about that"), ANSWER).strip()
         else:
             more = right.number_input("Tokens to go on by", 1, GO_ON, step=1, key=f"{page}_more")
     of = (ckpt.id, text, target, more)
@@ -45,7 +47,7 @@ def ask(page: str, ckpt: Checkpoint) -> Asked | None:
         with st.spinner("Reading…", show_time=False):
             found = kept(page, "answer", of, lambda: answer(ckpt, text, target=target, more=more))
     except ValueError as error:
-        st.error(figures.markdown_text(str(error)))
+        say_error(error)
         return None
     return _choose_class(page, found, of) if found.whole.tgt is None else _choose_token(page, found, of)
 

@@ -14,9 +14,11 @@ from transformer.checkpoint import Checkpoint
 from transformer.data.own import is_own
 from transformer.held_out import held_out, word_aligner
 from transformer.search import translate
-from ui import figures
+from ui.figures import markdown_text
 from ui.held_out_corpus import choose_size, corpus_name, readable, say_missing, sizes_of, split_of, texts_of
 from ui.resources import corpus_of, home, measured_roles
+from ui.say import say_error
+from ui.texts import PASSAGE, taken
 
 SIZES = [50, 200, 500]
 OWN = "own"
@@ -84,7 +86,7 @@ def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.segmented_control("Measured on", offered, key=key, required=True,
                              format_func=lambda name: "Texts of your own" if name == OWN else
-                             f"{corpus_name(name)}, {split_of(ckpt, name)} split")
+                             markdown_text(f"{corpus_name(name)}, {split_of(ckpt, name)} split"))
         if state[key] != OWN:
             choose_size(texts_of(ckpt).capitalize(), f"{page}_role_sample", sizes_of(ckpt, state[key], SIZES))
     on = state[key]
@@ -97,11 +99,10 @@ def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
         said = ("One sentence a line, then a tab or | and its translation. Where there is none, the model's own "
                 "translation is what its decoder is given.")
     example = "464 3290 318 257 3290" if ids else EXAMPLES[ckpt.config.kinds]
-    st.text_area("Your texts", key=f"{page}_role_texts", height=130, placeholder=example.replace("\t", " | "),
-                 help=f"At most {MOST_LINES} lines.")
+    texts = taken(st.text_area("Your texts", key=f"{page}_role_texts", height=130, help=f"At most {MOST_LINES} lines.",
+                               placeholder=example.replace("\t", " | ")), PASSAGE)
     st.caption(said + (" This checkpoint has no tokenizer: type ids, with spaces between." if ids else "")
                + " Press Ctrl+Enter to measure.")
-    texts = state[f"{page}_role_texts"] or ""
     if not texts.strip():
         st.info("Type some texts above and press Ctrl+Enter.")
         return None
@@ -136,7 +137,7 @@ def say_cut(sample: Sample, found: HeadRoles) -> None:
     most = min(LONGEST_ANSWER, sample.ckpt.config.max_len)
     cut = sum(len(one.tgt) >= most and one.target not in sample.texts for one in found.sentences)
     if cut:
-        st.warning(f"{cut} of the model's own translations {'is' if cut == 1 else 'are'} cut off after about {most} "
+        st.warning(f"{cut} of the model's own translations {'is' if cut == 1 else 'are'} cut off after about {most:,} "
                    "tokens: it had not ended them.")
 
 
@@ -159,7 +160,7 @@ def measured(page: str, sample: Sample) -> HeadRoles | None:
         return shelf.make(sample.key, partial(_measure, sample, bar),
                           lambda: bar.progress(0.0, text="Waiting: another measurement is under way…"))
     except (ValueError, OSError) as error:
-        st.error(figures.markdown_text(str(error)))
+        say_error(error)
         return None
     finally:
         bar.empty()
@@ -187,4 +188,4 @@ def _measure(sample: Sample, bar) -> HeadRoles:
         bar.progress(0.02, text="Learning which words translate which, without attention…")
     aligner = sample.aligner()
     return measure_roles(sample.ckpt, sentences, aligner=aligner, seed=SEED, watch=lambda done, of: bar.progress(
-        min(1.0, done / of), text=f"Measuring every head: {done} of {of} texts…"))
+        min(1.0, done / of), text=f"Measuring every head: {done:,} of {of:,} texts…"))

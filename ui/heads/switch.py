@@ -20,6 +20,7 @@ from ui.heads.switched_text import show_encoder, show_paths
 from ui.heads.text import type_text
 from ui.heads.windowed import say_tokens, windowed
 from ui.held_out_corpus import readable
+from ui.say import say_error
 
 MOST = 2_000  # heads in an address
 STEPS = {("encoder", "decoder", "cross"): 60, ("decoder",): 40}
@@ -69,7 +70,7 @@ def show_switch(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
         try:
             _show_text(page, ckpt, text, switch(config, *heads, what=state[f"{page}_what"]), dark=dark)
         except ValueError as error:
-            st.error(figures.markdown_text(str(error)))
+            say_error(error)
     st.caption(ANALYSES["switch"])
     show_effects(page, ckpt, names=readable(ckpt), crossed=heads, on_pick=partial(_toggle, page), dark=dark)
 

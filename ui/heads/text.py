@@ -3,8 +3,8 @@
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint
+from ui.texts import PASSAGE, taken
 
-LONGEST = 20_000
 EXAMPLES = {  # by the attention kinds of a model
     ("encoder", "decoder", "cross"): ("An English sentence", "I like red wine."),
     ("decoder",): ("How the text begins", "ROMEO:\nO, she doth teach"),
@@ -23,5 +23,5 @@ def type_text(page: str, ckpt: Checkpoint) -> str:
         state[key] = example
     state[f"{page}_example"] = example
     if ckpt.config.decoder_layers and ckpt.config.encoder_layers:
-        return st.text_input(label, key=key, placeholder="Type a sentence and press Enter")
-    return st.text_area(label, key=key, height=68, placeholder="Type a text and press Ctrl+Enter")
+        return taken(st.text_input(label, key=key, placeholder="Type a sentence and press Enter"), PASSAGE)
+    return taken(st.text_area(label, key=key, height=68, placeholder="Type a text and press Ctrl+Enter"), PASSAGE)

@@ -15,11 +15,13 @@ from transformer.presets import PRESETS
 from transformer.training import cluster
 from transformer.training.launch import check_limit, launch
 from transformer.training.runs import LONGEST_NAME, check_name, free_name
-from ui import figures, keys, owners
+from ui import keys, owners
 from ui.before import find_faults, listed, show_check
 from ui.cluster import cluster_offered
 from ui.corpus_choice import choose_corpus
+from ui.figures import markdown_text
 from ui.resources import home
+from ui.say import say_error
 from ui.training.settings import choose_pinned, choose_settings
 
 TASKS = {"translation": "Translate", "language-model": "Write", "classification": "Classify"}
@@ -82,8 +84,9 @@ def _summary(config: RunConfig) -> str:
     model, train = config.model, config.train
     layers = " + ".join(f"{count} {side}" for side, count in (("encoder", model.encoder_layers), (
         "decoder", model.decoder_layers)) if count)
-    return (f"{layers} layers · {model.n_heads} heads · d_model {model.d_model} · {train.steps:,} steps of "
-            f"{train.batch_tokens * train.accumulate:,} positions · {train.optimizer}, peak learning rate {train.lr:g}")
+    return (f"{layers} layers · {model.n_heads:d} heads · d_model {model.d_model:d} · {train.steps:,} steps of "
+            f"{train.batch_tokens * train.accumulate:,} positions · {markdown_text(train.optimizer)}, "
+            f"peak learning rate {train.lr:g}")
 
 
 @cache
@@ -152,7 +155,7 @@ def _start_button(page: str, name: str, settings: dict[str, object], device: str
     elif f"{page}_name" not in state:  # Streamlit dropped it while another view was open
         state[f"{page}_name"] = state[f"{page}_named"]
     left, right = st.columns([3, 1], vertical_alignment="bottom")
-    state[f"{page}_named"] = left.text_input("Name of the run", key=f"{page}_name", max_chars=LONGEST_NAME)
+    state[f"{page}_named"] = left.text_input("Name of the run", key=f"{page}_name")
     right.button("Start", key=f"{page}_start", icon=":material/play_arrow:", width="stretch", on_click=_start,
                  args=[page, name, settings, device, processes, faults],
                  disabled=not (owners.starting_allowed() or keys.is_teacher()))
@@ -160,7 +163,7 @@ def _start_button(page: str, name: str, settings: dict[str, object], device: str
     if refused := state.pop(f"{page}_start_refused", None):
         st.error(listed("It was not started:", refused))
     elif wrong := _wrong_name(runs, state[f"{page}_name"]):
-        st.error(figures.markdown_text(wrong))
+        say_error(wrong)
     st.caption(f"A name is up to {LONGEST_NAME} letters from a to z, digits, dots, hyphens and underscores, and begins "
                "with a letter or a digit; no other run may have it.")
     if not owners.starting_allowed():

@@ -5,6 +5,7 @@ from typing import Literal, get_args, get_origin
 import streamlit as st
 
 from transformer.config import ModelConfig, RunConfig, TrainConfig, read_settings
+from ui.texts import PINNED, SETTINGS, taken
 
 MODEL = ("d_model", "n_heads", "encoder_layers", "decoder_layers", "d_ff", "max_len", "vocab_size", "dropout", "norm",
          "positions", "activation", "pooling")
@@ -38,10 +39,10 @@ def choose_settings(page: str, name: str, preset: RunConfig) -> tuple[dict[str, 
                         value = _widget(f"{page}_{name}_{one}", one, values[one])
                     if value != values[one]:
                         changed[one] = value
-        typed = st.text_area("Any other setting, one a line", key=f"{page}_{name}_other", height=100, max_chars=4_000,
-                             placeholder="accumulate=4\ntie_embeddings=false",
-                             help="As key=value. There are " + ", ".join(sorted(
-                                 {*ModelConfig.model_fields, *TrainConfig.model_fields} - {*MODEL, *TRAIN})))
+        typed = taken(st.text_area(
+            "Any other setting, one a line", key=f"{page}_{name}_other", height=100,
+            placeholder="accumulate=4\ntie_embeddings=false", help="As key=value. There are " + ", ".join(sorted(
+                {*ModelConfig.model_fields, *TrainConfig.model_fields} - {*MODEL, *TRAIN}))), SETTINGS)
     lines = [line.strip() for line in typed.splitlines() if line.strip()]
     wrong = [f"the line {line[:60]!r} has no '='; write one setting a line, as key=value" for line in lines
              if "=" not in line]
@@ -76,9 +77,9 @@ def choose_pinned(page: str, task: str) -> tuple[list[str], list[str]]:
                                       "because the decoder is given the right answer.",
                        "language-model": "The beginning of a text each.", "classification": "A text each."}[task]
                    + " Without any, the run takes some of its own.")
-        typed = st.text_area("Sentences", key=f"{page}_{task}_pinned", height=110, max_chars=2_000,
-                             label_visibility="collapsed",
-                             placeholder="I am cold. | J'ai froid." if task == "translation" else "O Romeo, Romeo!")
+        typed = taken(st.text_area(
+            "Sentences", key=f"{page}_{task}_pinned", height=110, label_visibility="collapsed",
+            placeholder="I am cold. | J'ai froid." if task == "translation" else "O Romeo, Romeo!"), PINNED)
     lines = [line.strip() for line in typed.splitlines() if line.strip()]
     if task != "translation":
         return lines, []

@@ -19,6 +19,7 @@ from ui.before import duration
 from ui.forming import show_forming
 from ui.resources import curves, entries, home, watchers
 from ui.run_curves import REFERENCES, show_curves
+from ui.say import say_error
 
 UNIT = {"classification": "nats a text"}
 CORPORA = {"translation": "eng-fra", "language-model": "tiny-shakespeare", "classification": "speakers"}
@@ -196,7 +197,7 @@ def _controls(page: str, run: Run) -> None:
             st.text_input("Name of the checkpoint", run.name, key=f"{key}_promote_as", max_chars=60)
             st.button("Keep", key=f"{page}_promote", on_click=_promote, args=[page, folder, key])
             if refused := st.session_state.pop(f"{page}_promote_refused", None):
-                st.error(figures.markdown_text(refused))
+                say_error(refused)
         with st.popover("Rename", key=f"{page}_rename_box", disabled=not mine or now.under_way):
             st.text_input("New name", run.name, key=f"{key}_rename_to", max_chars=60)
             st.button("Rename", key=f"{page}_rename", on_click=_do, args=[page, partial(_rename, page, folder, key)])
@@ -212,7 +213,7 @@ def _controls(page: str, run: Run) -> None:
 def show_said(page: str) -> None:
     """What came of the button that was pressed last."""
     if refused := st.session_state.pop(f"{page}_refused", None):
-        st.error(figures.markdown_text(refused))
+        say_error(refused)
     if done := st.session_state.pop(f"{page}_done", None):
         st.success(figures.markdown_text(done))
 

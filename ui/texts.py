@@ -1,0 +1,32 @@
+"""How long what is typed may be, and the one place that looks, before any work is done with it.
+
+No widget has max_chars, which would cut a text without a word.
+"""
+
+from ui.say import say_error
+
+PASSAGE = 20_000  # characters that a model reads, or lines of texts
+ANSWER = 2_000    # of what a decoder is made to write
+SENTENCE = 300    # where every number of it is drawn
+TOY = 120         # of what the smallest model learns
+SEARCH = 200
+SCORES = 200
+PATH = 1_000
+SETTINGS = 4_000
+PINNED = 2_000    # sentences to watch attention on
+
+
+def within(text: str, longest: int, what: str = "text") -> str:
+    """The text. Raises ValueError where it is longer than it may be."""
+    if len(text) > longest:
+        raise ValueError(f"this {what} has {len(text):,} characters, at most {longest:,} are read; shorten it")
+    return text
+
+
+def taken(text: str | None, longest: int) -> str:
+    """What was typed into a field; nothing, with a sentence on the page, where it is longer than it may be."""
+    try:
+        return within(text or "", longest)
+    except ValueError as error:
+        say_error(error)
+        return ""
