@@ -31,7 +31,8 @@ def test_every_answer_says_what_a_browser_may_do_with_it(server, path):
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8501", "localhost.evil.example", "203.0.113.9", "",
-                                  "127.0.0.2@evil.example", "127.0.0.2:port", "[::1", "127.0.0.2/evil.example"])
+                                  "127.0.0.2@evil.example", ":x;@localhost", "127.0.0.2:port", "[::1",
+                                  "127.0.0.2/evil.example"])
 def test_a_foreign_name_is_refused_in_a_sentence(server, host):
     answer = server.ask("GET", "/", host=host)
     assert answer.status in (400, 403)  # the protocol itself has no place for some
@@ -48,7 +49,7 @@ def test_the_names_of_this_computer_are_taken(server):
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://localhost:{port}", "http://127.0.0.1:{port}",
                                     "http://127.0.0.2:1", "http://127.0.0.2", "file://127.0.0.2:{port}",
-                                    "https://share.streamlit.io"])
+                                    "https://share.streamlit.io", "http://[::1", "x"])
 def test_pages_of_others_are_refused_and_so_are_other_ports_of_this_computer(server, origin):
     origin = origin.format(port=server.port)
     with pytest.raises(InvalidStatus) as refused, server.visit(Origin=origin):

@@ -51,7 +51,7 @@ class Door:
             return await PlainTextResponse(f"{why}\n", 403)(scope, receive, sending)
         if scope["path"].startswith(CLOSED):
             return await PlainTextResponse("Not Found", 404)(scope, receive, sending)
-        if origin and urlsplit(origin).netloc != host:  # one that is allowed: Streamlit knows nothing of proxies
+        if origin and origin.partition("://")[2] != host:  # one that is allowed: Streamlit knows nothing of proxies
             MutableHeaders(scope=scope)["origin"] = f"http://{host}"
         await self.app(scope, receive, sending)
 
@@ -61,8 +61,8 @@ class Door:
         name = _name(f"//{host}")
         if not name or not (name in self.names or _is_address(name, scope)):
             return f"This server does not go by the name {host[:100]}; whoever runs it can add that with --name."
-        if origin and not (_name(origin) in self.public or
-                           (origin.startswith(("http://", "https://")) and urlsplit(origin).netloc == host)):
+        if origin and not (origin in (f"http://{host}", f"https://{host}") or
+                           (origin.startswith(("http://", "https://")) and _name(origin) in self.public)):
             return f"Pages of {origin[:100]} may not use this server."
         return None
 
@@ -87,7 +87,7 @@ def _name(url: str) -> str | None:
     try:
         parts = urlsplit(url)
         _ = parts.port  # which is checked with it
-        return None if parts.username or parts.path or parts.query else (parts.hostname or "").rstrip(".") or None
+        return None if "@" in url or parts.path or parts.query else (parts.hostname or "").rstrip(".") or None
     except ValueError:
         return None
 
