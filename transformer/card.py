@@ -2,6 +2,7 @@
 
 from transformer.checkpoint import Checkpoint
 from transformer.data.corpora import corpus
+from transformer.training.metrics import is_number
 
 FIGURES = {  # key of evaluate -> what it is, and how many digits of it mean something
     "bleu": ("BLEU, greedy, first reference", 2), "bleu_all_references": ("BLEU, all references", 2),
@@ -14,8 +15,12 @@ FIGURES = {  # key of evaluate -> what it is, and how many digits of it mean som
 WHAT = {"translation": "An encoder-decoder transformer that translates{}.",
         "language-model": "A decoder-only transformer that goes on with a text{}.",
         "classification": "An encoder that says which of a few classes a text belongs to."}
-FROM = {"eng-fra": " English to French", "tiny-shakespeare": " in Shakespeare's manner"}
 UNIT = {"classification": ("text", "texts read")}  # what the loss and the speed count, where it is not tokens
+
+
+def _with(rows: list[dict[str, object]], *names: str) -> list[dict[str, float]]:
+    """The rows that have all these numbers."""
+    return [row for row in rows if all(is_number(row.get(name)) for name in names)]
 
 
 def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: list[dict[str, object]], *,
@@ -23,12 +28,14 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
     """Markdown for README.md: `quality` is what `evaluate` gave, `rows` the metrics, `processor` what it trained on."""
     config, train, meta = ckpt.config, ckpt.description.train, ckpt.meta
     found = corpus(train.corpus)
+    how_said = " in Shakespeare's manner" if train.corpus == "tiny-shakespeare" else (
+        f" {' to '.join(named)}" if (named := ckpt.description.languages) else "")
     layers = " and ".join(f"{count} {stack} layers" for stack, count in (
         ("encoder", config.encoder_layers), ("decoder", config.decoder_layers)) if count)
     measured = "\n".join(f"| {what} | {quality[key]:.{digits}f} |" for key, (what, digits) in FIGURES.items()
                          if quality.get(key) is not None and (key != "n" or "accuracy" in quality))
-    seen = [row for row in rows if "validation_loss" in row]
-    learned = [row for row in rows if "loss" in row and row["step"] <= meta["step"]]
+    seen = _with(rows, "step", "validation_loss")
+    learned = [row for row in _with(rows, "step", "loss", "seconds", "tokens_per_sec") if row["step"] <= meta["step"]]
     tokens = sum(row["tokens_per_sec"] * (row["seconds"] - before) for row, before in zip(
         learned, [0.0, *(row["seconds"] for row in learned)], strict=False))
     unit, counted = UNIT.get(train.task, ("token", "target tokens"))
@@ -49,12 +56,13 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
              f"  x-axis \"step\" [{', '.join(str(row['step']) for row in seen)}]\n  y-axis \"loss\"\n"
              f"  line [{', '.join(format(row['validation_loss'], '.3f') for row in seen)}]\n```")
     took = f"{meta['seconds'] / 60:.0f} minutes" if meta["seconds"] >= 100 else f"{meta['seconds']:.0f} seconds"
-    best = f" (the best of {rows[-1]['step']:,} by held-out loss)" if rows and rows[-1]["step"] > meta["step"] else ""
+    newest = max((row["step"] for row in _with(rows, "step")), default=0)
+    best = f" (the best of {newest:,} by held-out loss)" if newest > meta["step"] else ""
     classes = f"\n\nThe classes: {', '.join(ckpt.classes)}." if ckpt.classes else ""
     signature = f"\n\nsacrebleu's signature: `{quality['signature']}`" if "signature" in quality else ""
     return f"""# {name}
 
-{WHAT[train.task].format(FROM.get(train.corpus, ""))} It was made with Heads Up, which shows what every attention head
+{WHAT[train.task].format(how_said)} It was made with Heads Up, which shows what every attention head
 of it does.{classes}
 
 ## What it is

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from transformer.config import ModelConfig, RunConfig, TrainConfig
 from transformer.presets import preset as find_preset
+from transformer.training.check import pieces
 from ui import figures
 from ui.checks import Standing, cancel_check, check_key, forget_check, standing, start_check
 
@@ -191,6 +192,8 @@ def _show_size(prefix: str, found: dict[str, object], *, dark: bool) -> None:
                                                source=f"{size(memory['total'])}{there}; {how}"),
                            key=f"{prefix}_check_memory", width="stretch",
                            alt=figures.describe_amounts(kept, shown=shown, what="Memory of training"))
+        if cut := pieces(found):
+            st.caption(f"Batches are read in pieces of {cut:,} positions: it learns the same and takes less memory.")
 
 
 def covered(coverage: dict[str, dict[str, object]]) -> list[str]:
