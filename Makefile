@@ -8,7 +8,9 @@ CHROMIUM := chromium chromium-browser google-chrome google-chrome-stable
 help:
 	@echo 'make app     serve Heads Up on http://127.0.0.1:8501, or on the next free port'
 	@echo '               PORT=8600      on that port and no other'
-	@echo '               HOST=0.0.0.0   let other computers in'
+	@echo '               HOST=0.0.0.0   let other computers in, as visitors who change nothing of this one'
+	@echo '               SHARED=1       the same for others who come through a proxy or a tunnel on this computer'
+	@echo '               NAME=heads.example.org   and by that name'
 	@echo '               TORCH_INDEX=https://download.pytorch.org/whl/cpu'
 	@echo '                              at the first run on Linux: PyTorch without CUDA, a much smaller download'
 	@echo 'make test    lint, then unit, page and browser tests; ARGS="-k mask" goes to pytest'
@@ -19,7 +21,8 @@ help:
 
 app:
 	+@sh -c "$$SETUP" setup .venv/app.stamp
-	@exec $(PYTHON) ui/serve.py $(if $(HOST),--host '$(HOST)') $(if $(PORT),--port '$(PORT)')
+	@exec $(PYTHON) ui/serve.py $(if $(HOST),--host '$(HOST)') $(if $(PORT),--port '$(PORT)') \
+	  $(if $(SHARED),--shared) $(foreach name,$(NAME),--name '$(name)')
 
 test: lint chromium
 	OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 2 --dist worksteal $(ARGS)

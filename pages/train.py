@@ -3,7 +3,7 @@
 import streamlit as st
 
 from transformer.training.runs import find
-from ui import owners
+from ui import keys, owners
 from ui.address import Field, arrive_at, choice, leave_at
 from ui.forming import forming_fields, show_forming
 from ui.resources import ROOT, home
@@ -23,12 +23,11 @@ def optional(longest: int) -> Field:
 
 FIELDS = {
     "view": choice("new", list(VIEWS)), "run": optional(80), "task": choice("translation", list(TASKS)),
-    "preset": optional(40), "key": optional(owners.LONGEST), **forming_fields(),
+    "preset": optional(40), **forming_fields(),
     "over": Field([], lambda value: value.split(",")[:12], lambda names: ",".join(names) or None)}
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
-owners.arrive_owner()
 state = st.session_state
 if wanted := state.pop(f"{PAGE}_next_view", None):
     state[f"{PAGE}_view"] = wanted
@@ -36,11 +35,11 @@ if wanted := state.pop(f"{PAGE}_next_view", None):
 st.title("Train", anchor=False)
 st.segmented_control("What to do", list(VIEWS), format_func=VIEWS.get, key=f"{PAGE}_view", required=True,
                      label_visibility="collapsed")
-if owners.is_teacher():
+if keys.is_teacher():
     allowed = owners.starting_allowed()
     st.toggle("Others may start runs", allowed, key=f"{PAGE}_allowed",
               on_change=lambda: owners.allow_starting(state[f"{PAGE}_allowed"]))
-    st.caption("You came with the teacher's key: you can stop, rename and delete every run.")
+    st.caption("You are signed in as the teacher: you can stop, rename and delete every run.")
 show_said(PAGE)
 if state[f"{PAGE}_view"] == "new":
     show_form(PAGE, dark=dark)
@@ -63,5 +62,4 @@ else:
         show_forming(PAGE, ROOT / chosen, dark=dark)
     elif (folder := find_run(chosen)) is not None:
         show_run(PAGE, folder, dark=dark)
-state[f"{PAGE}_key"] = state.get("owner_key") or ""
 leave_at(PAGE, FIELDS)

@@ -11,6 +11,7 @@ import errno
 import gc
 import importlib
 import logging
+import os
 import pkgutil
 import signal
 import socket
@@ -19,9 +20,14 @@ import threading
 import webbrowser
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ui.server.sign_in import TeachersLink
 
 ROOT = Path(__file__).resolve().parent.parent
+APP = ROOT / "app.py"
+EVERYWHERE = ("0.0.0.0", "::")
 DEFAULT_PORT = 8501
 
 
@@ -62,57 +68,78 @@ def check_address(host: str, port: int) -> None:
             sys.exit(f"Cannot serve on host {host}{f', port {port}' if port else ''}: {error}.")
 
 
-def serve(host: str, port: int | None) -> None:
-    """Serve app.py until a signal ends it; without a port, on the first free one from 8501 up."""
+def serve(host: str, port: int | None, *, public: set[str]) -> None:
+    """Serve app.py until a signal ends it; without a port, on the first free one from 8501 up. public: names by which a
+    proxy leads here."""
     import streamlit as st
     import torch
-    from streamlit import config as settings
-    from streamlit.net_util import get_internal_ip
+    from starlette.middleware import Middleware
     from streamlit.runtime.pages_manager import PagesManager
 
     torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
     preload()
-    from ui.owners import teacher_key
+    from ui.server import door, index, sign_in, uploads
 
     # A folder named pages means another kind of app to Streamlit: until somebody has opened the front page, a link to
     # any other would skip the router.
     PagesManager.uses_pages_directory = False
-    everywhere = host in ("0.0.0.0", "::")
-    name = socket.gethostname() if everywhere else host
+    name = socket.gethostname().lower()
+    link = sign_in.TeachersLink()
 
     @contextlib.asynccontextmanager
     async def announce(app: st.App) -> AsyncIterator[dict[str, Any]]:
         gc.collect()
         gc.freeze()
-        bound = settings.get_option("server.port")
-        if port is None and bound != DEFAULT_PORT and not settings.is_manually_set("server.port"):
-            print(f"Port {DEFAULT_PORT} is busy, so this is the next free one.")
-        url = f"http://{'localhost' if everywhere else f'[{host}]' if ':' in host else host}:{bound}"
-        print(f"Heads Up is at {url}", end=", ")
-        if everywhere:
-            address = get_internal_ip()
-            print(f"for others at http://{name if address in (None, '127.0.0.1') else address}:{bound}", end=", ")
-        print("until Ctrl-C.")
-        with contextlib.suppress(OSError):  # a home that cannot be written to has no runs either
-            print(f"Teacher: {url}/train?teacher={teacher_key()} controls every run, and can forbid new ones.")
-        sys.stdout.flush()
-        if not settings.get_option("server.headless"):
-            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+        announce_address(host, port, link)
         yield {}
 
     options = {
         "server.address": host,
         "server.fileWatcherType": "none",
+        "server.disconnectedSessionTTL": uploads.AWAY_SECONDS,
         # The name visitors may use besides the addresses: without one, Streamlit asks the internet for its own address.
-        "browser.serverAddress": name,
+        "browser.serverAddress": name if host in EVERYWHERE else host,
+        "client.allowedOrigins": [],  # nobody frames these pages and sends them messages
+        "client.showErrorDetails": "none",  # they are in the log
         "logger.hideWelcomeMessage": True,
     }
     if port is not None:
         options["server.port"] = port
     # One line a visitor otherwise; warnings and errors stay.
     logging.getLogger("uvicorn.error").addFilter(lambda record: record.levelno >= logging.WARNING)
-    sys.argv = [str(ROOT / "app.py")]  # where Streamlit looks for .streamlit/config.toml
-    st.App(ROOT / "app.py", lifespan=announce).run(config=options)
+    sys.argv = [str(APP)]  # where Streamlit looks for .streamlit/config.toml
+    names = {"localhost", host.lower(), name, f"{name}.local"}
+    st.App(APP, lifespan=announce, routes=[*index.routes(), *sign_in.routes(link)], middleware=[
+        Middleware(door.Door, names=names, public=public), Middleware(uploads.Uploads)]).run(config=options)
+
+
+def announce_address(host: str, port: int | None, link: "TeachersLink") -> None:
+    """Print where the app is, who may do what, and the teacher's link; open a browser where there is somebody to see
+    it."""
+    from streamlit import config as settings
+    from streamlit.net_util import get_internal_ip
+
+    from ui.keys import teacher_key
+
+    bound = settings.get_option("server.port")
+    if port is None and bound != DEFAULT_PORT and not settings.is_manually_set("server.port"):
+        print(f"Port {DEFAULT_PORT} is busy, so this is the next free one.")
+    url = f"http://{'localhost' if host in EVERYWHERE else f'[{host}]' if ':' in host else host}:{bound}"
+    print(f"Heads Up is at {url}", end=", ")
+    if host in EVERYWHERE:
+        address = get_internal_ip()
+        print(f"for others at http://{socket.gethostname() if address in (None, '127.0.0.1') else address}:{bound}",
+              end=", ")
+    print("until Ctrl-C.")
+    if os.environ.get("HEADSUP_SHARED"):
+        print("Shared: visitors look, type and step, and start runs where the teacher allows it; they name no file of "
+              "this computer.")
+    with contextlib.suppress(OSError):  # a home that cannot be written to has no runs either
+        teacher_key()
+        link.print_at(url)
+    sys.stdout.flush()
+    if not settings.get_option("server.headless"):
+        threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
 
 def main() -> None:
@@ -120,12 +147,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Serve Heads Up.")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 lets others in")
     parser.add_argument("--port", type=int, help=f"{DEFAULT_PORT} or the next free one if not given")
+    parser.add_argument("--shared", action="store_true", help="others use this server, through a proxy or a tunnel; "
+                        "a host other than this computer alone says so by itself")
+    parser.add_argument("--name", action="append", default=[], help="a name by which a proxy leads here, such as "
+                        "heads.example.org; may be given more than once")
     args = parser.parse_args()
+    if args.shared or args.name or args.host not in ("127.0.0.1", "localhost", "::1"):
+        os.environ["HEADSUP_SHARED"] = "1"
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     sys.path[0] = str(ROOT)
     with contextlib.suppress(KeyboardInterrupt):
         check_address(args.host, args.port or 0)
-        serve(args.host, args.port)
+        serve(args.host, args.port, public={name.lower() for name in args.name})
 
 
 if __name__ == "__main__":

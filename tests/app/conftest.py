@@ -20,6 +20,7 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from transformer.checkpoint import Checkpoint
 from transformer.data.corpora import PairCorpus
+from ui import keys
 
 ROOT = Path(__file__).resolve().parents[2]
 SENTENCES = {
@@ -36,6 +37,14 @@ def home(tmp_path, monkeypatch) -> Path:
     corpus = PairCorpus("eng-fra", "0" * 64, "made up", "nobody", SENTENCES)
     monkeypatch.setattr("ui.resources.sentences", lambda name: corpus)
     return tmp_path / "home"
+
+
+@pytest.fixture(autouse=True)
+def cookies(monkeypatch) -> dict[str, str]:
+    """What every visitor's browser sends, to be changed: `cookies[keys.TEACHER] = keys.teacher_cookie()`."""
+    sent = {keys.VISITOR: "my own key"}
+    monkeypatch.setattr(keys, "cookies", lambda: sent)
+    return sent
 
 
 @pytest.fixture(autouse=True)

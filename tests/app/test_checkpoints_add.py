@@ -14,7 +14,7 @@ from transformer.checkpoint import save
 from transformer.config import ModelConfig
 from transformer.huggingface.exporting import export_gpt2
 from transformer.model.models import Transformer
-from ui import owners
+from ui import keys
 from ui.checkpoints import add
 from ui.figures import markdown_text
 
@@ -264,10 +264,10 @@ def test_on_a_shared_server_students_are_told_who_may(visit, shared, made, home)
         add.take_away(home / "uploads" / "mine")
 
 
-def test_the_teacher_may_but_names_no_folder_of_the_server(visit, send, shared, made, home, tmp_path):
+def test_the_teacher_may_but_names_no_folder_of_the_server(visit, send, shared, made, home, tmp_path, cookies):
     folder = theirs(tmp_path)
-    at = visit("checkpoints", view="add", teacher=owners.teacher_key())
-    assert "teacher" not in at.query_params
+    cookies[keys.TEACHER] = keys.teacher_cookie()
+    at = visit("checkpoints", view="add")
     send(at, ("mine.zip", packed(made())))
     assert (home / "uploads" / "mine").exists()
     take_over(at, folder)

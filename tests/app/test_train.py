@@ -13,7 +13,7 @@ from transformer.training import metrics
 from transformer.training.launch import alive, stop
 from transformer.training.process import identify
 from transformer.training.runs import describe
-from ui import checks, owners
+from ui import checks, keys
 
 PAGE = "train"
 CONFIG = {"model": {"encoder_layers": 2, "decoder_layers": 2, "d_model": 64, "n_heads": 4},
@@ -157,7 +157,7 @@ def test_a_run_is_started_watched_stopped_and_gone_on_with(visit, home, corpus):
     try:
         assert not at.error
         assert (at.query_params["view"], at.query_params["run"]) == ("watch", "mine")
-        assert json.loads((folder / "launch.json").read_text())["owner"] == owners.digest(at.query_params["key"])
+        assert json.loads((folder / "launch.json").read_text())["owner"] == keys.digest("my own key")
         until(lambda: describe(folder).now.state == "running" and metrics.last(folder / "metrics.jsonl"))
         run(at)
         assert {"Training loss", "Texts a second"} <= {metric.label for metric in at.metric}
@@ -274,47 +274,64 @@ def test_a_run_that_ended_before_it_trained_shows_the_error_of_its_log(watch, ma
 
 
 def test_somebody_elses_run_can_be_watched_and_not_touched(watch, make):
-    make("theirs", owner=owners.digest("another key"), alive=True, state="running")
-    at = watch("theirs", key="my own key")
+    make("theirs", owner=keys.digest("another key"), alive=True, state="running")
+    at = watch("theirs")
     assert at.button(key=f"{PAGE}_stop").disabled
     assert "Only whoever started this run, and the teacher" in " ".join(texts(at, "caption"))
 
 
-def test_the_owner_comes_back_by_the_link(watch, make):
-    make("mine", owner=owners.digest("my own key"), state="stopped")
-    assert not watch("mine", key="my own key").button(key=f"{PAGE}_resume").disabled
-    assert watch("mine").button(key=f"{PAGE}_resume").disabled
-
-
-def test_the_teacher_controls_all_and_can_stop_new_runs(visit, watch, make, home):
-    make("theirs", owner=owners.digest("another key"), state="stopped")
-    key = owners.teacher_key()
-    assert (home / "teacher.key").stat().st_mode & 0o077 == 0
-    at = watch("theirs", teacher=key)
+def test_a_run_is_its_owners_by_the_browser_and_by_no_link(watch, make, cookies):
+    make("mine", owner=keys.digest("my own key"), state="stopped")
+    at = watch("mine", key="evil-classmate-key")
     assert not at.button(key=f"{PAGE}_resume").disabled
-    assert "teacher" not in at.query_params  # what is shown to a class does not show the key
+    assert "key" not in at.query_params  # so that no link has one
+    cookies[keys.VISITOR] = "another key"
+    assert watch("mine", key="my own key").button(key=f"{PAGE}_resume").disabled
+
+
+def test_a_code_for_another_browser_is_made_where_it_is_asked_for(visit, cookies):
+    at = visit(PAGE, view="runs")
+    assert not [code for code in at.code if "-" in code.value]
+    press(at, "make_code")
+    (code,) = [code.value for code in at.code]
+    assert keys.take_moved(code) == "my own key"
+    cookies.clear()
+    assert f"{PAGE}_make_code" not in {button.key for button in visit(PAGE, view="runs").button}
+
+
+def test_the_teacher_controls_all_and_can_stop_new_runs(visit, watch, make, home, cookies):
+    make("theirs", owner=keys.digest("another key"), state="stopped")
+    teacher = {keys.TEACHER: keys.teacher_cookie()}
+    assert (home / "teacher.key").stat().st_mode & 0o077 == 0
+    cookies.update(teacher)
+    at = watch("theirs")
+    assert not at.button(key=f"{PAGE}_resume").disabled
     at.toggle(key=f"{PAGE}_allowed").set_value(False)
     run(at)
-    student = visit(PAGE)
-    assert student.button(key=f"{PAGE}_start").disabled
-    assert "The teacher has stopped new runs" in texts(student, "warning")[0]
+    del cookies[keys.TEACHER]
+    forbidden = visit(PAGE)
+    assert forbidden.button(key=f"{PAGE}_start").disabled
+    assert "The teacher has stopped new runs" in texts(forbidden, "warning")[0]
+    cookies.update(teacher)
     at.toggle(key=f"{PAGE}_allowed").set_value(True)
     run(at)
+    del cookies[keys.TEACHER]
     assert not visit(PAGE).button(key=f"{PAGE}_start").disabled
 
 
-@pytest.mark.parametrize("key", ["", "wrong", "x" * 500, "ключ"])
-def test_a_wrong_teacher_key_opens_nothing(watch, make, key):
-    make("theirs", owner=owners.digest("another key"), state="stopped")
-    at = watch("theirs", teacher=key)
+@pytest.mark.parametrize("cookie", ["", "wrong", "x" * 500, "ключ"])
+def test_a_wrong_cookie_opens_nothing(watch, make, cookies, cookie):
+    make("theirs", owner=keys.digest("another key"), state="stopped")
+    cookies[keys.TEACHER] = cookie
+    at = watch("theirs", teacher=keys.teacher_key())
     assert at.button(key=f"{PAGE}_resume").disabled
     assert f"{PAGE}_allowed" not in {toggle.key for toggle in at.toggle}
 
 
 def test_all_runs_are_listed_with_how_they_stand(visit, make):
-    make("done", rows=rows(3), best=2.0, owner=owners.digest("k"))
+    make("done", rows=rows(3), best=2.0, owner=keys.digest("my own key"))
     make("broken", state="failed", why="out of luck")
-    at = visit(PAGE, view="runs", key="k")
+    at = visit(PAGE, view="runs")
     (table,) = [element.value for element in at.get("html") if 'aria-label="Runs"' in element.value]
     assert "<td class=\"text\">done</td><td class=\"text\">Finished</td>" in table
     assert "Failed" in table
@@ -369,7 +386,7 @@ def test_what_has_no_corpus_is_not_started(visit, home, at_hand):
 
 def test_what_failed_its_check_cannot_be_started_until_it_is_changed(visit, home, at_hand):
     at_hand(True)
-    (home / "checks").mkdir()
+    (home / "checks").mkdir(parents=True)
     problem = {"level": "error", "text": "none of the 24 pairs fits"}
     result = {"device": {"device": "cpu", "name": None, "threads": 1}, "look": None, "tokens": None, "time": None,
               "config": {}, "parameters": {"total": 30, "parts": {"embeddings": 30}}, "problems": [problem], "memory": {
@@ -396,8 +413,8 @@ def test_the_smallest_preset_learns_from_the_two_sentences_that_come_with_it(vis
 def test_so_many_runs_at_once_are_somebodys_limit(visit, make, at_hand):
     at_hand(True)
     for name in "abc":
-        make(name, state="running", owner=owners.digest("k"), alive=True)
-    at = visit(PAGE, key="k")
+        make(name, state="running", owner=keys.digest("my own key"), alive=True)
+    at = visit(PAGE)
     press(at, "start")
     assert "3 of your runs are queued or training, at most 3" in texts(at, "error")[0]
 
@@ -452,7 +469,7 @@ def test_a_cluster_is_a_device_where_one_is_configured(visit, home, monkeypatch)
     press(at, "start")
     ((name, arguments, options),) = asked
     assert (name, arguments) == ("translate", ["--preset", "translate"])
-    assert options == {"processes": 4, "owner": owners.digest(at.query_params["key"])}
-    monkeypatch.undo()
+    assert options == {"processes": 4, "owner": keys.digest("my own key")}
+    monkeypatch.setattr("ui.training.form.cluster_offered", lambda: None)
     assert "cluster" not in visit(PAGE).selectbox(key=f"{PAGE}_device").options
 

@@ -118,6 +118,13 @@ def app_url(app) -> str:
 
 
 @pytest.fixture
+def teachers_link(app) -> Callable[[], str]:
+    """The last link that the app printed for its teacher."""
+    log = app[2].with_name("log.txt")
+    return lambda: re.findall(r"http://\S+/teacher#\S+", log.read_text())[-1]
+
+
+@pytest.fixture
 def settle() -> Callable:
     """Waits until the script of a page has ended, all of it that was asked for: `settle(page)`."""
 
@@ -292,8 +299,7 @@ def complaints(context) -> list[str]:
         dialog.dismiss()
 
     def console(message):
-        # on a link to a page, Streamlit first looks for its server below that page
-        if message.type == "error" and "/_stcore/" not in message.location["url"]:
+        if message.type == "error":
             found.append(f"console: {message.text}")
 
     context.on("request", request)

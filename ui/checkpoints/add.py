@@ -17,7 +17,7 @@ from transformer.intake.archive import MOST_FILES
 from transformer.intake.taking import take_in
 from transformer.training.runs import LONGEST_NAME
 from transformer.weights import shown
-from ui import figures, owners
+from ui import figures, keys
 from ui.checkpoints.card import whence
 from ui.resources import Entry, entries, home, serves_this_computer_alone
 from ui.texts import PATH, taken
@@ -32,7 +32,6 @@ _one_at_a_time = threading.Lock()  # what is looked through takes memory
 
 def show_add(page: str) -> None:
     """The uploader, the import, and what was brought in, for those who may use them."""
-    owners.arrive_owner()
     _show_said(page)
     if not may_bring():
         st.info("On this server the teacher brings in checkpoints, so that nobody fills its disk: ask them, or run "
@@ -48,7 +47,7 @@ def show_add(page: str) -> None:
 
 def may_bring() -> bool:
     """Whether this visitor may bring checkpoints in and take them away: anybody at this computer, else the teacher."""
-    return serves_this_computer_alone() or owners.is_teacher()
+    return serves_this_computer_alone() or keys.is_teacher()
 
 
 def take_away(folder: Path) -> None:

@@ -19,7 +19,7 @@ from transformer.held_out import held_out
 from transformer.training import metrics
 from transformer.training.launch import Progress, log_tail, progress, stop
 from transformer.training.turns import record
-from ui import figures, owners
+from ui import figures, keys, owners
 from ui.head_choice import origin
 from ui.head_maps import show_head_maps
 from ui.heads.sample import LARGE, weights_of
@@ -115,7 +115,7 @@ def _controls(page: str, ckpt: Checkpoint, folder: Path, corpus: str | None, now
         st.code(tail, language=None, wrap_lines=True)
     if now.state == "finished":
         return
-    allowed = owners.starting_allowed() or owners.is_teacher()
+    allowed = owners.starting_allowed() or keys.is_teacher()
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Go on" if done else f"Measure all {heads} heads", key=f"{page}_effects_start", on_click=_start,
                   icon=":material/play_arrow:", args=[page, ckpt, corpus], disabled=not allowed)
@@ -169,20 +169,19 @@ def _duration(seconds: float) -> str:
 def _mine(folder: Path) -> bool:
     """Whether this visitor may stop what fills a folder."""
     owner = record(folder).get("owner")
-    if owners.is_teacher() or serves_this_computer_alone():
+    if keys.is_teacher() or serves_this_computer_alone():
         return True
-    return isinstance(owner, str) and owners.owner() is not None and hmac.compare_digest(owner, owners.owner())
+    return isinstance(owner, str) and keys.owner() is not None and hmac.compare_digest(owner, keys.owner())
 
 
 def _start(page: str, ckpt: Checkpoint, corpus: str | None) -> None:
     state = st.session_state
     try:
-        if not (owners.starting_allowed() or owners.is_teacher()):
+        if not (owners.starting_allowed() or keys.is_teacher()):
             raise ValueError("the teacher has stopped new runs; ask them, or wait")
-        owners.my_key()
         (home() / "analysis").mkdir(parents=True, exist_ok=True)
         launch(ckpt.description.folder, home() / "analysis", what=state[f"{page}_what"], limit=state[f"{page}_limit"],
-               corpus=corpus, owner=owners.owner(), at_once=AT_ONCE)
+               corpus=corpus, owner=keys.owner(), at_once=AT_ONCE)
     except (ValueError, OSError, CheckpointError) as error:
         state[f"{page}_effects_refused"] = str(error)
     state[f"{page}_switch_again"] = True

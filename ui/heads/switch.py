@@ -12,7 +12,7 @@ from transformer.config import ModelConfig
 from transformer.decoding import steps
 from transformer.model.switches import Switches
 from transformer.reading import attend
-from ui import figures, owners
+from ui import figures
 from ui.address import Field, choice, optional, quiet, whole
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.heads.effects import CALLED, LIMITS, show_effects
@@ -53,7 +53,6 @@ def write_heads(heads: list[Head]) -> str:
 
 def show_switch(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     """The whole view."""
-    owners.arrive_owner()
     state, config = st.session_state, ckpt.config
     state.pop(f"{page}_switch_again", None)  # the whole page is being drawn again
     there = set(all_heads(config))

@@ -17,7 +17,7 @@ from transformer.training import cluster
 from transformer.training.launch import check_limit, launch
 from transformer.training.runs import LONGEST_NAME, check_name, free_name
 from transformer.training.size import check_least
-from ui import owners
+from ui import keys, owners
 from ui.before import find_faults, listed, show_check
 from ui.checks import check_key, failure
 from ui.cluster import cluster_offered
@@ -162,7 +162,7 @@ def _start_button(page: str, name: str, settings: dict[str, object], device: str
     state[f"{page}_named"] = left.text_input("Name of the run", key=f"{page}_name")
     right.button("Start", key=f"{page}_start", icon=":material/play_arrow:", width="stretch", on_click=_start,
                  args=[page, name, settings, device, processes, faults],
-                 disabled=failed or not (owners.starting_allowed() or owners.is_teacher()))
+                 disabled=failed or not (owners.starting_allowed() or keys.is_teacher()))
     # below the button, which must not move away from under a pointer that has just left the field
     if refused := state.pop(f"{page}_start_refused", None):
         st.error(listed("It was not started:", refused))
@@ -174,7 +174,7 @@ def _start_button(page: str, name: str, settings: dict[str, object], device: str
                "with a letter or a digit; no other run may have it.")
     if not owners.starting_allowed():
         st.warning("The teacher has stopped new runs for now." + (
-            " You can still start some." if owners.is_teacher() else " Runs under way go on."))
+            " You can still start some." if keys.is_teacher() else " Runs under way go on."))
     with st.expander("The same from a shell", key=f"{page}_shell"):
         out = runs / (state[f"{page}_name"].strip() or name)
         st.code(command(name, settings, _short(out), device, processes), language="bash", wrap_lines=True)
@@ -216,15 +216,14 @@ def _start(page: str, name: str, settings: dict[str, object], device: str, proce
            faults: list[str]) -> None:
     state = st.session_state
     try:
-        if not (owners.starting_allowed() or owners.is_teacher()):
+        if not (owners.starting_allowed() or keys.is_teacher()):
             raise ValueError("the teacher has stopped new runs; ask them, or wait")
         wrong = _wrong_name(home() / "runs", state[f"{page}_name"])
         if faults := [*(faults or _cannot_start(name, settings, device, processes)), *([wrong] if wrong else [])]:
             state[f"{page}_start_refused"] = faults
             return
         run = check_name(state[f"{page}_name"])
-        owners.my_key()
-        folder, owner, limit = home() / "runs" / run, owners.owner(), None if owners.is_teacher() else AT_ONCE
+        folder, owner, limit = home() / "runs" / run, keys.owner(), None if keys.is_teacher() else AT_ONCE
         if device == CLUSTER:
             check_limit(folder.parent, owner, limit or 1_000)
             cluster.submit(folder, arguments(name, settings), processes=processes, owner=owner)

@@ -7,7 +7,7 @@ import streamlit as st
 
 from transformer.training.launch import progress
 from transformer.training.runs import Run, describe, find
-from ui import figures, owners
+from ui import figures, keys
 from ui.before import duration
 from ui.resources import home
 from ui.run_curves import MOST_RUNS, REFERENCES, show_curves
@@ -18,6 +18,7 @@ MOST_SHOWN = 200
 
 def show_runs(page: str, *, dark: bool) -> None:
     """The list, and the curves of those chosen."""
+    _take_along(page)
     folders = find(home() / "runs")
     if not folders:
         st.info("No run has been started yet. Start one above, or from a shell: a run whose folder is in "
@@ -47,6 +48,21 @@ def show_runs(page: str, *, dark: bool) -> None:
         page, chosen, dark)
 
 
+def _take_along(page: str) -> None:
+    """A code with which one's runs are one's own in another browser too."""
+    if keys.owner() is None:
+        return
+    state, asked = st.session_state, f"{page}_code"
+    with st.popover("My runs in another browser", icon=":material/devices:"):
+        st.markdown("The runs that you start are yours because this browser keeps a key. A code gives the key to "
+                    "another browser: it works once, within five minutes, and whoever types it can stop, rename and "
+                    "delete your runs.")
+        st.button("Make a code", key=f"{page}_make_code", on_click=lambda: state.update({asked: keys.code_to_move()}))
+        if code := state.get(asked):
+            st.code(code, language=None)
+        st.markdown("In the other browser, open the same popover and [type the code](./move) there.")
+
+
 def _curves(page: str, chosen: list[Path], dark: bool) -> None:
     runs = [describe(folder) for folder in chosen]
     references = {REFERENCES.get(run.corpus) for run in runs}
@@ -60,7 +76,7 @@ def _curves(page: str, chosen: list[Path], dark: bool) -> None:
 
 def _list(page: str, folders: list[Path]) -> None:
     runs = [describe(folder) for folder in folders]
-    mine = owners.owner()
+    mine = keys.owner()
     columns = ["run", "state", "step", "best held-out loss", "trained for", "what", "device", "started", "started by"]
     st.html(figures.plain_table(columns, [_row(run, mine) for run in runs], label="Runs", numbers={2, 3}))
 

@@ -1,0 +1,104 @@
+"""Who is let in, and what is sent with every answer."""
+
+import asyncio
+import json
+import socket
+
+import pytest
+from websockets.exceptions import InvalidStatus
+
+from ui.server.door import Door
+
+PATHS = ("/", "/train", "/nowhere", "/_stcore/health", "/favicon.png", "/_stcore/metrics", "/teacher", "/move")
+
+
+@pytest.mark.parametrize("path", ["/_stcore/metrics", "/_stcore/metrics?families=active_sessions",
+                                  "/_stcore/agent/openapi.json", "/_stcore/agent/mcp"])
+def test_what_nobody_here_needs_is_closed(server, path):
+    assert server.ask("GET", path).status == 404
+    assert server.ask("GET", "/_stcore/health").status == 200
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_every_answer_says_what_a_browser_may_do_with_it(server, path):
+    for answer in (server.ask("GET", path), server.ask("GET", path, host="evil.example")):
+        policy = answer.headers["Content-Security-Policy"]
+        assert "frame-ancestors 'self'" in policy and "img-src 'self' data: blob:;" in policy
+        assert "evil.example" not in policy
+        assert answer.headers["X-Frame-Options"] == "SAMEORIGIN"
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Referrer-Policy"] == "same-origin"
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8501", "localhost.evil.example", "203.0.113.9", "",
+                                  "127.0.0.2@evil.example", ":x;@localhost", "127.0.0.2:port", "[::1",
+                                  "127.0.0.2/evil.example"])
+def test_a_foreign_name_is_refused_in_a_sentence(server, host):
+    answer = server.ask("GET", "/", host=host)
+    assert answer.status in (400, 403)  # the protocol itself has no place for some
+    if answer.status == 403:
+        assert "does not go by the name" in answer.text
+        assert "Set-Cookie" not in answer.headers
+
+
+def test_the_names_of_this_computer_are_taken(server):
+    for name in (server.host, f"localhost:{server.port}", f"127.0.0.1:{server.port}", "localhost:9000", "[::1]:80",
+                 f"{socket.gethostname()}:{server.port}", f"LOCALHOST.:{server.port}"):
+        assert server.ask("GET", "/", host=name).status == 200, name
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://localhost:{port}", "http://127.0.0.1:{port}",
+                                    "http://127.0.0.2:1", "http://127.0.0.2", "file://127.0.0.2:{port}",
+                                    "https://share.streamlit.io", "http://[::1", "x"])
+def test_pages_of_others_are_refused_and_so_are_other_ports_of_this_computer(server, origin):
+    origin = origin.format(port=server.port)
+    with pytest.raises(InvalidStatus) as refused, server.visit(Origin=origin):
+        pass
+    assert refused.value.response.status_code == 403
+    for method, path in (("GET", "/_stcore/host-config"), ("PUT", "/_stcore/upload_file/a/b"), ("POST", "/teacher"),
+                         ("POST", "/move"), ("DELETE", "/_stcore/upload_file/a/b")):
+        assert server.ask(method, path, Origin=origin).status == 403, (method, path)
+
+
+def test_the_servers_own_pages_and_scripts_without_an_origin_connect(server):
+    for headers in ({"Origin": f"http://{server.host}"}, {}):
+        with server.visit(**headers) as session:
+            assert "See what every attention head does" in session.open()
+
+
+def test_nobody_may_send_messages_to_a_frame(server):
+    assert json.loads(server.ask("GET", "/_stcore/host-config").text)["allowedOrigins"] == []
+
+
+def test_the_first_page_gives_a_key_that_no_script_reads_and_later_ones_leave_it(server):
+    one, other = (server.ask("GET", "/train").headers["Set-Cookie"] for _ in range(2))
+    assert one.startswith("headsup_visitor=") and one != other
+    assert "HttpOnly" in one and "SameSite=lax" in one and "Path=/" in one and "Secure" not in one
+    assert "Set-Cookie" not in server.ask("GET", "/train", Cookie=one.partition(";")[0]).headers
+
+
+def through(door, **headers):
+    """What a door does with a request that has come to 10.0.0.5: the request that Streamlit sees, or the status."""
+    seen = []
+
+    async def send(message):
+        seen.append(message)
+
+    async def streamlit(scope, receive, send):
+        seen.append(dict(scope["headers"]))
+
+    door.app = streamlit
+    scope = {"type": "http", "method": "GET", "path": "/_stcore/stream", "scheme": "http", "server": ("10.0.0.5", 8501),
+             "headers": [(name.encode(), value.encode()) for name, value in headers.items()]}
+    asyncio.run(door(scope, None, send))
+    return seen[0].get("status", seen[0])
+
+
+def test_a_proxys_name_is_taken_once_it_is_given():
+    closed, opened = (Door(None, names={"localhost"}, public=public) for public in (set(), {"heads.example"}))
+    for headers in ({"host": "heads.example"}, {"host": "10.0.0.5:8501", "origin": "https://heads.example"}):
+        assert through(closed, **headers) == 403
+        assert through(opened, **headers)[b"host"] == headers["host"].encode()
+    # Streamlit, which compares the two, would refuse the proxy's name
+    assert through(opened, **headers)[b"origin"] == b"http://10.0.0.5:8501"
+    assert through(opened, host="heads.example", origin="https://other.example") == 403

@@ -1,0 +1,15 @@
+"""What a page shows of an exception: nothing of it."""
+
+from pathlib import Path
+
+
+def test_no_exceptions_text_reaches_a_page(start, tmp_path):
+    page = tmp_path / "raises.py"
+    page.write_text("import streamlit as st\nst.write('so far')\nraise KeyError('a-secret-path')\n")
+    server = start(before=f"serve.APP = serve.Path({str(page)!r})")
+    with server.visit() as session:
+        said = session.open()
+    assert "so far" in said and "exception {" in said
+    for secret in ("a-secret-path", "KeyError", "Traceback", page.name, str(Path(page).parent)):
+        assert secret not in said
+    assert "a-secret-path" in server.log.read_text()

@@ -1,0 +1,116 @@
+"""Files that visitors send: from whom they are taken, how many, and that they go with their visitor."""
+
+import asyncio
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from ui.server import uploads
+
+MB = 10**6
+BOUNDARY = "part"
+
+
+@pytest.fixture(scope="module")
+def brief(start):
+    """A server that takes a visitor for gone after a second."""
+    return start(before="from ui.server import uploads\nuploads.AWAY_SECONDS = 1")
+
+
+def put(server, session, size, *, name="0", cookie="", claimed=None):
+    """Send a file of that size as a browser does; claimed: what is said of its length."""
+    token = server.ask("GET", "/_stcore/health").headers["Set-Cookie"].partition(";")[0]
+    body = (f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a.zip"\r\n\r\n'.encode()
+            + bytes(size) + f"\r\n--{BOUNDARY}--\r\n".encode())
+    headers = {"X_Xsrftoken": token.partition("=")[2], "Cookie": f"{token}; {cookie}",
+               "Content_Type": f"multipart/form-data; boundary={BOUNDARY}"}
+    if claimed is not None:
+        body, headers["Content_Length"] = b"", claimed
+    return server.ask("PUT", f"/_stcore/upload_file/{session.id}/{name}", body=body, **headers)
+
+
+def resident(server):
+    """Megabytes of the server's process."""
+    status = Path(f"/proc/{server.process.pid}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) / 1e3
+
+
+def test_files_are_taken_only_where_a_page_asks_for_them(server):
+    with server.visit() as stranger:
+        stranger.open("checkpoints", "view=add")  # where only the teacher has a place for files
+        assert put(server, stranger, 10).status == 403
+        stranger.id = "0-0-0-0"
+        assert put(server, stranger, 10).status == 403
+    cookie = server.sign_in()
+    with server.visit(Cookie=cookie) as teacher:
+        teacher.open("translate")
+        assert put(server, teacher, 10).status == 403
+        teacher.open("checkpoints", "view=add")
+        assert put(server, teacher, 10).status == 204
+        teacher.open("translate")  # and no longer after the page has gone
+        refused = put(server, teacher, 10)
+        assert refused.status == 403 and "No page of yours asks for a file" in refused.text
+
+
+def test_one_visitors_files_together_have_a_limit(server):
+    with server.visit(Cookie=server.sign_in()) as teacher:
+        teacher.open("checkpoints", "view=add")
+        assert put(server, teacher, 2 * MB).status == 204
+        refused = put(server, teacher, 0, name="1", claimed=str(uploads.MOST_OF_ONE - MB))
+        assert refused.status == 413 and "may have 400 MB together" in refused.text
+        assert put(server, teacher, 0, name="1", claimed="-5").status in (400, 411)
+        assert put(server, teacher, 0, name="1", claimed="").status == 411
+
+
+def test_all_visitors_files_together_have_a_limit_and_what_is_on_its_way_counts(monkeypatch):
+    held = {"here": {"0": SimpleNamespace(data=bytes(30))}}
+    runtime = SimpleNamespace(uploaded_file_mgr=SimpleNamespace(file_storage=held))
+    monkeypatch.setattr(uploads, "get_instance", lambda: runtime)
+    monkeypatch.setattr(uploads, "_shows_uploader", lambda runtime, session: True)
+
+    async def put(session, length, arriving=None):
+        """The status of a file of that length; it arrives when `arriving` is set."""
+        seen = []
+
+        async def send(message):
+            seen.append(message)
+
+        async def take(scope, receive, send):
+            if arriving:
+                await arriving.wait()
+            await send({"status": 204})
+
+        layer.app = take
+        await layer({"type": "http", "method": "PUT", "path": f"/_stcore/upload_file/{session}/1",
+                     "headers": [(b"content-length", str(length).encode())]}, None, send)
+        return seen[0]["status"]
+
+    async def scene():
+        arriving = asyncio.Event()
+        coming = asyncio.create_task(put("one", 40, arriving))
+        await asyncio.sleep(0)
+        found = [await put("one", 20), await put("other", 40), await put("other", 30)]
+        arriving.set()
+        return [*found, await coming, await put("other", 40)]
+
+    layer = uploads.Uploads(None, most_of_one=50, most_of_all=100)
+    assert asyncio.run(scene()) == [413, 413, 204, 204, 204]
+    assert not layer._coming
+
+
+def test_the_memory_of_who_has_left_is_given_back(brief):
+    cookie = brief.sign_in()
+    for size in (1, 40 * MB):  # the first makes the server import and allocate what any upload does
+        before = resident(brief)
+        with brief.visit(Cookie=cookie) as teacher:
+            teacher.open("checkpoints", "view=add")
+            for name in "0123":
+                assert put(brief, teacher, size, name=name, cookie=cookie).status == 204
+        held = resident(brief)
+    assert held > 1.25 * before
+    deadline = time.monotonic() + 60
+    while resident(brief) > 1.1 * before:
+        assert time.monotonic() < deadline, f"{before:.0f} MB before, {resident(brief):.0f} MB after"
+        time.sleep(0.2)

@@ -1,0 +1,102 @@
+"""What visitors send is held in memory until a page has copied it: how much of that there may be, who may send at all,
+and that it goes when they go."""
+
+import asyncio
+import ctypes
+import gc
+import re
+from collections import Counter
+from contextlib import suppress
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+from streamlit.runtime import Runtime, get_instance
+
+PATH = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+")
+MOST_OF_ONE, MOST_OF_ALL = 400_000_000, 1_200_000_000  # bytes
+AWAY_SECONDS = 30  # a connection that is lost for so long is a visitor who has left
+
+
+class Uploads:
+    """ASGI middleware: refuses what is too much or was not asked for, and cleans up after those who have left."""
+
+    def __init__(self, app: ASGIApp, *, most_of_one: int = MOST_OF_ONE, most_of_all: int = MOST_OF_ALL) -> None:
+        self.app, self.most_of_one, self.most_of_all = app, most_of_one, most_of_all
+        self._coming: Counter[str] = Counter()  # session -> bytes that are on their way
+        self._cleaning: asyncio.TimerHandle | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            try:
+                return await self.app(scope, receive, send)
+            finally:
+                self._clean_later()
+        sent = PATH.fullmatch(scope["path"]) if scope["type"] == "http" and scope["method"] == "PUT" else None
+        if sent is None:
+            return await self.app(scope, receive, send)
+        session, length = sent[1], Headers(scope=scope).get("content-length", "")
+        if not length.isdecimal():
+            return await PlainTextResponse("Say how long the file is.", 411)(scope, receive, send)
+        if refusal := self._refusal(session, int(length)):
+            return await refusal(scope, receive, send)
+        self._coming[session] += int(length)
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self._coming[session] -= int(length)
+            if not self._coming[session]:
+                del self._coming[session]
+
+    def _refusal(self, session: str, length: int) -> PlainTextResponse | None:
+        if not _shows_uploader(get_instance(), session):
+            return PlainTextResponse("No page of yours asks for a file now.", 403)
+        held = _held(get_instance())
+        if held[session] + self._coming[session] + length > self.most_of_one:
+            return PlainTextResponse(f"One visitor's files may have {self.most_of_one / 1e6:,.0f} MB together; take "
+                                     "one away, or load the page again.", 413)
+        if held.total() + self._coming.total() + length > self.most_of_all:
+            return PlainTextResponse(f"All visitors together may send {self.most_of_all / 1e6:,.0f} MB at a time; try "
+                                     "again in a minute.", 413)
+        return None
+
+    def _clean_later(self) -> None:
+        """Once, a moment after the last who left could have come back."""
+        if self._cleaning:
+            self._cleaning.cancel()
+        with suppress(RuntimeError):  # the server is ending
+            self._cleaning = asyncio.get_running_loop().call_later(AWAY_SECONDS + 1, clean)
+
+
+def clean() -> None:
+    """Let go of sessions that have ended, with their files, and give the memory back to the system.
+
+    Streamlit forgets them when the next one ends, and its loop holds on to the last that was there.
+    """
+    with suppress(RuntimeError):  # no server any more
+        ended = get_instance()._session_mgr._session_storage._cache
+        for name, info in list(ended._data.items()):
+            if name not in ended:
+                info.session.shutdown()
+                info.session.session_state.clear()
+        ended.expire()
+    gc.collect()  # a session holds itself; what was there before the first visitor is frozen, so this is short
+    with suppress(OSError, AttributeError):  # another C library than glibc gives back by itself
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _held(runtime: Runtime) -> Counter[str]:
+    """How many bytes of files each session has here."""
+    return Counter({session: sum(len(file.data) for file in list(files.values()))
+                    for session, files in list(runtime.uploaded_file_mgr.file_storage.items())})
+
+
+def _shows_uploader(runtime: Runtime, session: str) -> bool:
+    """Whether a session's page has a place for files, which the page only draws for who may send them."""
+    info = runtime._session_mgr.get_active_session_info(session)
+    if info is None:
+        return False
+    state = info.session.session_state
+    return any(about.value_type == "file_uploader_state_value" and
+               (name in state._new_widget_state.states or name in state._old_state)
+               for name, about in list(state._new_widget_state.widget_metadata.items()))
