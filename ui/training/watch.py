@@ -246,10 +246,15 @@ def _stop(folder: Path) -> None:
         raise ValueError(f"the run {folder.name} has just ended by itself")
 
 
-def _resume(folder: Path) -> None:
-    owners.require("resume", owners.run_thing(folder))
+def _ask(action: owners.Action, folder: Path) -> None:
+    """Raises NotAllowed for what a visitor may not do to a run, where its corpus is read again too."""
+    owners.require(action, owners.run_thing(folder))
     if named := describe(folder).corpus:
         owners.require_corpus(named)
+
+
+def _resume(folder: Path) -> None:
+    _ask("resume", folder)
     quotas.check_runs()
     resume(folder, minutes=quotas.minutes_left(folder), **quotas.run_limits())
 
@@ -257,7 +262,7 @@ def _resume(folder: Path) -> None:
 def _promote(page: str, folder: Path, key: str) -> None:
     state = st.session_state
     try:
-        owners.require("keep", owners.run_thing(folder))
+        _ask("keep", folder)
         quotas.check_kept()
         name = check_name(state[f"{key}_promote_as"])
         with _asked:
