@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 from google.protobuf.message import Message
@@ -23,6 +23,8 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
 
+from transformer.training import metrics
+from transformer.training.process import identify
 from ui import keys
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,11 +74,12 @@ class Client:
         answer.read()
         cookie = answer.getheader("set-cookie", "").partition(";")[0]
         boundary = uuid.uuid4().hex
-        head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
-        body = b"".join([head.encode(), content, f"\r\n--{boundary}--\r\n".encode()])
+        head = (f'--{boundary}\r\nContent-Disposition: form-data; name="file"; '
+                f'filename="{name}"\r\n\r\n').encode()
+        body = head + content + f"\r\n--{boundary}--\r\n".encode()
         connection.request("PUT", path, body, {
-            "Content-Type": f"multipart/form-data; boundary={boundary}", "Cookie": f"{cookie}; {self._cookies}", "Origin": self.server.url,
-            "X-Xsrftoken": cookie.partition("=")[2]})
+            "Content-Type": f"multipart/form-data; boundary={boundary}", "Cookie": f"{cookie}; {self._cookies}",
+            "Origin": self.server.url, "X-Xsrftoken": cookie.partition("=")[2]})
         connection.getresponse().read()
         connection.close()
         return self._run((), {widget: ("file_uploader_state_value", (file, name, len(content), path))})
@@ -114,8 +117,7 @@ class Client:
             elif kind == "navigation":
                 self._hash = message.navigation.page_script_hash
             elif kind == "page_info_changed":
-                self._query = dict(pair.split("=", 1) for pair in message.page_info_changed.query_string.split("&")
-                                   if "=" in pair)
+                self._query = dict(parse_qsl(message.page_info_changed.query_string))
             elif kind == "delta":
                 texts += strings(message.delta)
             elif kind == "script_finished" and message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
@@ -174,3 +176,37 @@ def visitor(server, monkeypatch) -> Iterator[Callable[..., Client]]:
     yield visitor
     for client in made:
         client.close()
+
+
+@pytest.fixture
+def give() -> Callable[..., None]:
+    """Makes a run or a measurement somebody's, by their key: `give(folder, "a student")`, `give(folder, None)`; and
+    under way as the process of that pid."""
+    def give(folder: Path, owner: str | None, *, running: int | None = None) -> None:
+        about = {"owner": owner and keys.digest(owner), "ticket": 1, "time": 1.0, "devices": []}
+        metrics.write_json(folder / "launch.json", about | (identify(running) if running else {}))
+
+    return give
+
+
+@pytest.fixture
+def process() -> Iterator[subprocess.Popen]:
+    """A process that stands for a training."""
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    yield child
+    child.kill()
+    child.communicate()
+
+
+@pytest.fixture(autouse=True)
+def others_may_start(server) -> Iterator[Callable[[bool | None], None]]:
+    """As the teacher has allowed, so that nothing is refused for another reason; gone after the test."""
+    def allow(allowed: bool | None) -> None:
+        switch.unlink(missing_ok=True)
+        if allowed is not None:
+            switch.write_text("yes" if allowed else "no")
+
+    switch = server.home / "others-may-start"
+    allow(True)
+    yield allow
+    allow(None)

@@ -2,8 +2,6 @@
 
 import hashlib
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,18 +10,17 @@ import pytest
 from transformer.checkpoint import save
 from transformer.config import TrainConfig
 from transformer.training import metrics
-from transformer.training.process import identify
 from transformer.training.turns import record
 from ui import keys
 
-MINE, THEIRS = "a student", "another student"
+MINE, THEIRS = "a student", "another student"  # their keys
 CONFIG = {"model": {"encoder_layers": 2, "decoder_layers": 2, "d_model": 64, "n_heads": 4},
           "train": {"task": "translation", "corpus": "eng-fra"}}
 ROWS = "text,label\nSECRET exam answer,positive\ni hated it,negative\n"
 
 
 @pytest.fixture
-def run(server, tmp_path) -> Callable[..., Path]:
+def run(server, tmp_path, give) -> Callable[..., Path]:
     """Writes a run folder that has ended: `run(owner="a student")`."""
     def make(*, owner: str | None, running: int | None = None) -> Path:
         folder = server.home / "runs" / f"run-{hashlib.sha256(str(tmp_path).encode()).hexdigest()[:8]}"
@@ -35,35 +32,6 @@ def run(server, tmp_path) -> Callable[..., Path]:
         return folder
 
     return make
-
-
-def give(folder: Path, owner: str | None, *, running: int | None = None) -> None:
-    """Make a run somebody's."""
-    about = {"owner": owner and keys.digest(owner), "ticket": 1, "time": 1.0, "devices": []}
-    metrics.write_json(folder / "launch.json", about | (identify(running) if running else {}))
-
-
-@pytest.fixture
-def process():
-    """A process that stands for a training."""
-    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    yield child
-    child.kill()
-    child.communicate()
-
-
-@pytest.fixture(autouse=True)
-def others_may_start(server):
-    """As the teacher has allowed, so that nothing is refused for another reason; gone after the test."""
-    def allow(allowed: bool | None) -> None:
-        switch.unlink(missing_ok=True)
-        if allowed is not None:
-            switch.write_text("yes" if allowed else "no")
-
-    switch = server.home / "others-may-start"
-    allow(True)
-    yield allow
-    allow(None)
 
 
 def look(folder: Path) -> dict[str, bytes]:
@@ -103,7 +71,7 @@ def test_nobody_but_its_owner_and_the_teacher_touches_a_run(visitor, run, action
 
 
 @pytest.mark.parametrize("action", list(DONE))
-def test_its_owner_touches_a_run_and_each_callback_asks_again_whose_it_is(visitor, run, action):
+def test_its_owner_touches_a_run_and_each_callback_asks_again_whose_it_is(visitor, run, give, action):
     folder = run(owner=MINE)
     client = watching(visitor, folder, key=MINE)
     give(folder, THEIRS)  # the buttons were drawn for its owner and are enabled
@@ -115,7 +83,7 @@ def test_its_owner_touches_a_run_and_each_callback_asks_again_whose_it_is(visito
     assert DONE[action](folder)
 
 
-def test_a_run_under_way_is_stopped_by_its_owner_and_the_teacher_alone(visitor, run, process):
+def test_a_run_under_way_is_stopped_by_its_owner_and_the_teacher_alone(visitor, run, give, process):
     folder = run(owner=THEIRS, running=process.pid)
     known = watching(visitor, folder, teacher=True).ids
     mine = watching(visitor, folder, key=THEIRS)
@@ -150,7 +118,7 @@ def keep(client, folder, name):
     return client.send("train_promote")
 
 
-def test_a_run_is_kept_by_its_owner_and_the_teacher_alone(visitor, trained, server):
+def test_a_run_is_kept_by_its_owner_and_the_teacher_alone(visitor, trained, server, give):
     folder, kept = trained(MINE), server.home / "checkpoints"
     known = watching(visitor, folder, key=MINE).ids
     for who in ({}, {"key": THEIRS}):
@@ -168,7 +136,7 @@ def test_a_run_is_kept_by_its_owner_and_the_teacher_alone(visitor, trained, serv
     assert metrics.read_json(server.home / "keepers.json")["by-its-owner"] == keys.digest(MINE)
 
 
-def test_the_teacher_sees_all_that_is_kept_and_deletes_each(visitor, trained, server, process):
+def test_the_teacher_sees_all_that_is_kept_and_deletes_each(visitor, trained, server, give):
     folder = trained(MINE)
     corpus = server.home / "uploads" / "corpora" / keys.digest(MINE) / "00000000-mine.csv"
     corpus.parent.mkdir(parents=True, exist_ok=True)
@@ -240,7 +208,7 @@ def test_others_start_only_what_the_teacher_allows(visitor, form, server, others
 
 
 @pytest.fixture
-def corpora(server, tmp_path):
+def corpora(server, tmp_path, give):
     """Files that a student may not have read: outside the home, another's upload, and in another's run."""
     outside, upload = tmp_path / "secret.csv", server.home / "uploads/corpora" / keys.digest(THEIRS) / "1-theirs.csv"
     inside = server.home / "runs" / f"theirs-{tmp_path.name}" / "sentences.csv"
@@ -297,7 +265,7 @@ def test_an_uploaded_corpus_is_its_owners_and_needs_the_teachers_word(visitor, s
         assert bool(list(place.glob("*-mine.csv"))) == allowed
 
 
-def test_a_check_is_cancelled_by_whoever_started_it(visitor, form, server, process):
+def test_a_check_is_cancelled_by_whoever_started_it(visitor, form, server):
     mine = form("speakers", steps=7, key=MINE)
     (server.home / "checks").mkdir(exist_ok=True)
     there = set((server.home / "checks").glob("*.process"))
