@@ -13,7 +13,7 @@ from transformer.data.corpora import corpus
 from transformer.presets import preset
 from transformer.training import metrics
 from transformer.training.launch import identify
-from ui import before, checks, corpus_choice
+from ui import before, checks, corpus_choice, keys, owners
 from ui.resources import sentences
 
 ROWS = "text,label\nthis is *awesome*,positive\ni <b>hated</b> it,negative\n"
@@ -160,7 +160,7 @@ def test_cancel_ends_the_process_that_was_started_and_no_other(fake, asked, monk
 
 def test_more_than_two_at_once_are_refused_and_a_second_click_starts_nothing(fake, asked, monkeypatch):
     monkeypatch.setattr(checks.subprocess, "Popen", lambda *_, **__: pytest.fail("started"))
-    for i in range(checks.AT_ONCE - 1):
+    for i in range(checks.CHECKS - 1):
         fake(f"{i:020}", running=True)
     fake(running=True)
     checks.start_check(asked["preset"], asked["settings"], "cpu")
@@ -205,7 +205,7 @@ def test_old_results_make_room(home, asked, monkeypatch):
         path.write_text('{"problems": []}')
         os.utime(path, (i, i))
     monkeypatch.setattr(checks.subprocess, "Popen", lambda *_, **__: type("Process", (), {
-        "pid": os.getpid(), "wait": lambda self: None})())
+        "pid": os.getpid(), "wait": lambda self, seconds: None})())
     checks.start_check(asked["preset"], asked["settings"], "cpu")
     left = sorted(path.stem for path in (home / "checks").glob("*.json"))
     assert left == [f"{i:020}" for i in range(4, checks.KEPT + 3)]
@@ -242,8 +242,8 @@ def upload(at, name, content):
 
 def test_an_upload_is_checked_kept_on_disk_and_dropped_from_memory(home):
     at = upload(opened(choice, task="translation"), "my pairs/../$x$.tsv", PAIRS.encode())
-    path = home / "uploads" / "corpora"
-    (kept,) = path.iterdir()
+    (kept,) = owners.corpora().glob("*/*")
+    assert kept.parent.name == keys.owner()
     assert at.session_state["chosen"] == str(kept)
     assert kept.read_text() == PAIRS
     assert kept.name[8:] == "-x.tsv"
@@ -260,7 +260,7 @@ def test_an_upload_that_is_wrong_says_on_which_line_and_is_not_kept(home):
     assert at.error[0].value.replace("\\", "").startswith("It cannot be learned from: mine.tsv, line 2: 1 column where "
                                                             "2 are needed")
     assert at.session_state["chosen"] is None
-    assert not list((home / "uploads" / "corpora").iterdir())
+    assert not list(owners.corpora().glob("*/*"))
     assert at.file_uploader
 
 
