@@ -269,7 +269,7 @@ def test_an_upload_that_is_wrong_says_on_which_line_and_is_not_kept(home):
 def test_a_path_of_another_kind_or_of_nothing_is_refused(tmp_path, name, message):
     (tmp_path / "mine.tsv").write_text(PAIRS)
     at = opened(choice, task="classification")
-    at.segmented_control(key="try_corpus_way").set_value(corpus_choice.PATH)
+    at.segmented_control(key="try_corpus_way").set_value(corpus_choice.FILE)
     ran(at)
     at.text_input[0].set_value(name if not name or name.startswith("~") else str(tmp_path / name))
     ran(at)
@@ -280,7 +280,7 @@ def test_a_path_of_another_kind_or_of_nothing_is_refused(tmp_path, name, message
 def test_a_path_is_read_where_it_lies(tmp_path):
     (tmp_path / "mine.csv").write_text(ROWS)
     at = opened(choice, task="classification")
-    at.segmented_control(key="try_corpus_way").set_value(corpus_choice.PATH)
+    at.segmented_control(key="try_corpus_way").set_value(corpus_choice.FILE)
     ran(at)
     at.text_input[0].set_value(str(tmp_path / "mine.csv"))
     ran(at)
@@ -292,7 +292,7 @@ def test_a_path_is_read_where_it_lies(tmp_path):
 def test_paths_are_offered_only_where_nobody_else_can_come(monkeypatch, address, offered):
     monkeypatch.setattr(corpus_choice.st, "get_option", lambda name: address if name == "server.address" else None)
     at = opened(choice, task="translation")
-    assert (corpus_choice.PATH in str(at.segmented_control(key="try_corpus_way").proto)) == offered
+    assert (corpus_choice.FILE in str(at.segmented_control(key="try_corpus_way").proto)) == offered
 
 
 def test_a_file_of_ones_own_that_has_changed_or_gone_gives_references_as_it_is_now(tmp_path):

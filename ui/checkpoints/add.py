@@ -35,7 +35,7 @@ def show_add(page: str) -> None:
     """The uploader, the import, and what was brought in, for those who may use them."""
     _show_said(page)
     if refused := refusal(me(), "bring in"):
-        st.info(f"{refused}. What was brought in is on offer on every page that fits it.")
+        st.info(f"{figures.markdown_text(refused)}. What was brought in is on offer on every page that fits it.")
         return
     upload, imported = st.columns(2, gap="large")
     with upload:

@@ -121,7 +121,7 @@ def _controls(page: str, ckpt: Checkpoint, folder: Path, corpus: str | None, now
                    + _expected(ckpt, folder, corpus, state[f"{page}_limit"], heads - done)
                    + " It runs as a process of its own: the page can be closed, and whoever opens it sees the result.")
     if refused:
-        st.warning(f"{refused}.")
+        st.warning(f"{figures.markdown_text(refused)}.")
 
 
 def _left(folder: Path, heads: int) -> str | None:

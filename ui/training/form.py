@@ -168,7 +168,7 @@ def _start_button(page: str, name: str, settings: dict[str, object], device: str
     st.caption(f"A name is up to {LONGEST_NAME} letters from a to z, digits, dots, hyphens and underscores, and begins "
                "with a letter or a digit; no other run may have it.")
     if refused := owners.refusal(owners.me(), "start"):
-        st.warning(f"{refused}. Runs under way are not touched.")
+        st.warning(f"{markdown_text(refused)}. Runs under way are not touched.")
     elif quotas.held_to_them():
         st.caption(quotas.said())
     with st.expander("The same from a shell", key=f"{page}_shell"):
