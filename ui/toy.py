@@ -80,7 +80,8 @@ def show_toy(prefix: str, *, dark: bool) -> None:
     with st.container(horizontal=True):
         refused = owners.refusal(owners.me(), "start")
         st.button("Train", icon=":material/play_arrow:", key=f"{prefix}_train", on_click=_start, args=[prefix],
-                  disabled=bool(refused) or (now is not None and now.under_way), help=refused and figures.markdown_text(refused))
+                  disabled=bool(refused) or (now is not None and now.under_way),
+                  help=figures.markdown_text(refused) if refused else None)
         if now is not None and now.under_way:
             st.button("Stop", icon=":material/stop:", key=f"{prefix}_stop", on_click=_stop, args=[prefix, folder],
                       disabled=not owners.allowed("stop", owners.run_thing(folder)))

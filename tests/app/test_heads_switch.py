@@ -234,10 +234,8 @@ def begun(home, ckpt, *, state="running", owner=None, rows=2, alive=True, **stat
     return folder
 
 
-@pytest.mark.parametrize(("owner", "shared", "stops"), [
-    ("f" * 32, True, False), ("f" * 32, False, False), (None, True, False), (None, False, True)])
-def test_a_job_is_stopped_by_whom_a_run_would_be(owner, shared, stops, home, visit_switch, monkeypatch):
-    monkeypatch.setenv("HEADSUP_SHARED", "1" if shared else "")
+@pytest.mark.parametrize(("owner", "stops"), [("f" * 32, False), (None, True)], ids=["another's", "a shell's"])
+def test_a_job_is_stopped_by_whom_a_run_would_be(owner, stops, home, visit_switch):
     ckpt = make(home, "classifier")
     begun(home, ckpt, owner=owner)
     at = visit_switch(ckpt, limit="50")
