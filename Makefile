@@ -24,7 +24,7 @@ app:
 	  $(if $(SHARED),--shared) $(foreach name,$(NAME),--name '$(name)')
 
 test: lint chromium
-	OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 2 --dist loadfile $(ARGS)
+	OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 2 --dist worksteal $(ARGS)
 
 test-cluster:
 	+@sh -c "$$SETUP" setup .venv/cluster.stamp

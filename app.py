@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from ui.forged import drop_forged_values
 from ui.shell import show_shell
 
 # Drawn inline: Streamlit fetches icons named ":material/...:" from the network when they stand in the browser's tab.
@@ -11,6 +12,7 @@ ICON = """<svg viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#0B
 <rect x="13" y="20" width="6" height="6" opacity=".45"/><rect x="20" y="20" width="6" height="6"/></g></svg>"""
 ABOUT = "**Heads Up** shows what every attention head of a transformer is doing while it works."
 
+drop_forged_values()
 st.set_page_config(page_icon=ICON, layout="wide", menu_items={"About": ABOUT})
 page = st.navigation(
     [

@@ -65,7 +65,7 @@ with reads:
 with writes:
     st.markdown("**The text so far**")
     with st.container(key=f"{PAGE}_so_far"):
-        st.code(text + step.output, language=None, wrap_lines=True, height=170)
+        st.code(step.whole, language=None, wrap_lines=True, height=170)
 with chances:
     show_candidates(PAGE, walk, source=source_line(step), dark=dark)
 show_model(PAGE, step, look)

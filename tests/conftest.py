@@ -51,3 +51,9 @@ def translator(make_checkpoint) -> Checkpoint:
 def writer(make_checkpoint) -> Checkpoint:
     """A decoder."""
     return make_checkpoint(encoder_layers=0, positions="rotary")
+
+
+@pytest.fixture(scope="session")
+def target_for() -> Callable[[Checkpoint, str], str | None]:
+    """target_for(ckpt, text): the text, if the model has a place for a target."""
+    return lambda ckpt, text: text if "cross" in ckpt.config.kinds else None

@@ -10,8 +10,10 @@ import pytest
 import torch
 
 from transformer.checkpoint import Checkpoint, Description
-from transformer.decoding import GREEDY, RECENT_LOGITS, Sampling, next_step, start, steps
+from transformer.decoding import RECENT_LOGITS, next_step, start, steps
+from transformer.model.switches import Switches
 from transformer.reading import attend
+from transformer.sampling import GREEDY, Sampling
 from transformer.search import translate
 
 TEXT, TARGET = "I am cold.", "Go on. He is tall"
@@ -129,7 +131,7 @@ def test_candidates_come_with_their_probabilities_likeliest_first(ckpt):
     assert [c.probability for c in found] == sorted(probabilities.tolist(), reverse=True)[:5]
     assert all(c.probability == probabilities[c.id] and c.piece == ckpt.tokenizer.piece(c.id) for c in found)
     assert len(step.top(1000)) == ckpt.config.vocab_size
-    assert sum(c.probability > 0 for c in step.top(10, Sampling(1.0, top_k=3))) == 3
+    assert sum(c.probability > 0 for c in step.top(10, Sampling(temperature=1.0, top_k=3))) == 3
 
 
 # Steps are values
@@ -281,7 +283,7 @@ def test_the_same_seed_writes_the_same_and_another_seed_something_else(ckpt, see
 
 
 def test_a_path_is_drawn_again_from_any_of_its_steps(ckpt):
-    sampling = Sampling(1.2, top_k=12, seed=3)
+    sampling = Sampling(temperature=1.2, top_k=12, seed=3)
     path = list(steps(ckpt, TEXT, temperature=1.2, top_k=12, seed=3, max_steps=8))
     step = start(ckpt, TEXT, sampling=sampling)
     for drawn in path:
@@ -311,31 +313,32 @@ def test_tokens_are_drawn_as_often_as_their_probability_says(sampling):
 
 def test_temperature_divides_the_logits():
     logits = torch.tensor([1.0, 3.0, 2.0])
-    torch.testing.assert_close(Sampling(2.0).probabilities(logits), (logits / 2).softmax(-1))
-    torch.testing.assert_close(Sampling(0.0).probabilities(logits), logits.softmax(-1))
+    torch.testing.assert_close(Sampling(temperature=2.0).probabilities(logits), (logits / 2).softmax(-1))
+    torch.testing.assert_close(Sampling(temperature=0.0).probabilities(logits), logits.softmax(-1))
     for cold in (1e-3, 1e-30, 5e-324):
-        torch.testing.assert_close(Sampling(cold).probabilities(logits), torch.tensor([0.0, 1.0, 0.0]))
-        assert Sampling(cold).choose(logits, 0) == 1
+        torch.testing.assert_close(Sampling(temperature=cold).probabilities(logits), torch.tensor([0.0, 1.0, 0.0]))
+        assert Sampling(temperature=cold).choose(logits, 0) == 1
 
 
 def test_top_k_keeps_that_many_whatever_ties_there_are():
     logits = torch.tensor([1.0, 3.0, 1.0, 1.0, 2.0])
-    found = Sampling(1.0, top_k=3).probabilities(logits)
+    found = Sampling(temperature=1.0, top_k=3).probabilities(logits)
     assert (found > 0).sum() == 3
     torch.testing.assert_close(found[[1, 4]], logits[[1, 4]].exp() / logits[[1, 4, 0]].exp().sum())
-    assert torch.equal(Sampling(1.0, top_k=50).probabilities(logits), Sampling(1.0).probabilities(logits))
+    assert torch.equal(Sampling(temperature=1.0, top_k=50).probabilities(logits),
+                       Sampling(temperature=1.0).probabilities(logits))
 
 
 @pytest.mark.parametrize(("top_p", "kept"), [(0.01, 1), (0.49, 1), (0.51, 2), (0.81, 2), (0.82, 3), (1.0, 4)])
 def test_top_p_keeps_the_fewest_that_make_up_that_probability(top_p, kept):
     probabilities = torch.tensor([0.125, 0.5, 0.0625, 0.3125])
-    found = Sampling(1.0, top_p=top_p).probabilities(probabilities.log())
+    found = Sampling(temperature=1.0, top_p=top_p).probabilities(probabilities.log())
     expected = torch.where(probabilities >= probabilities.sort(descending=True).values[kept - 1], probabilities, 0.0)
     torch.testing.assert_close(found, expected / expected.sum())
 
 
 @pytest.mark.parametrize(("wrong", "message"), [
-    ({"temperature": -1.0}, "temperature is -1.0; choose one from 0"), ({"temperature": 101.0}, "to 100"),
+    ({"temperature": -1.0}, "temperature is -1.0; choose a number from 0 to 100"), ({"temperature": 101.0}, "to 100"),
     ({"temperature": float("nan")}, "temperature is nan"), ({"top_k": 0}, "top_k is 0"),
     ({"top_p": 0.0}, "top_p is 0.0"), ({"top_p": 1.5}, "top_p is 1.5"), ({"seed": -1}, "seed is -1"),
     ({"seed": 10**30}, "seed is 10"),
@@ -348,10 +351,11 @@ def test_a_choice_that_makes_no_sense_is_refused(ckpt, wrong, message):
 # Head switches
 
 
-@pytest.mark.parametrize("value", [0, 2])
-def test_switched_heads_change_every_step_as_they_change_the_whole_pass(ckpt, value):
+@pytest.mark.parametrize("what", [0, 0.5, 3, "uniform"])
+def test_switched_heads_change_every_step_as_they_change_the_whole_pass(ckpt, what):
     for kind in ckpt.config.kinds:
-        heads = {kind: torch.tensor([[1, value], [1, 1]])}
+        heads = (Switches(uniform={kind: [[False, True], [False, False]]}) if what == "uniform" else
+                 {kind: torch.tensor([[1, what], [1, 1]])})
         path, whole = force(ckpt, heads=heads), read_whole(ckpt, TARGET, heads=heads)
         for step in path:
             torch.testing.assert_close(step.logits, whole.logits[step.index - len(path)], **CLOSE)
@@ -360,7 +364,7 @@ def test_switched_heads_change_every_step_as_they_change_the_whole_pass(ckpt, va
             torch.testing.assert_close(path[-1].attentions[other], whole.attentions[other], **CLOSE)
         mask = path[-1].masks[kind].float()
         uniform = torch.allclose(path[-1].attentions[kind][0, 1], mask / mask.sum(-1, keepdim=True), atol=1e-5)
-        assert uniform == (value == 2)
+        assert uniform == (what == "uniform")
 
 
 def test_switches_that_leave_every_head_as_trained_change_nothing(ckpt):

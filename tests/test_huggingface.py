@@ -13,6 +13,8 @@ import transformer
 from transformer import checkpoint
 from transformer import tokenizer as sentencepieces
 from transformer.__main__ import main
+from transformer.analysis.head_roles import measure_roles
+from transformer.analysis.sample import read_texts
 from transformer.config import ModelConfig
 from transformer.huggingface.comparing import both, compare, open_theirs
 from transformer.huggingface.exporting import export_gpt2
@@ -52,6 +54,8 @@ CASES = {
     "bert question answering": ("BertForQuestionAnswering", "BertConfig", BERT),
     "roberta masked": ("RobertaForMaskedLM", "RobertaConfig", {**BERT, "type_vocab_size": 1}),
     "roberta classes": ("RobertaForSequenceClassification", "RobertaConfig", {**BERT, "num_labels": 4}),
+    "xlm-roberta masked": ("XLMRobertaForMaskedLM", "XLMRobertaConfig", {**BERT, "type_vocab_size": 1}),
+    "camembert classes": ("CamembertForSequenceClassification", "CamembertConfig", {**BERT, "num_labels": 3}),
     "distilbert masked": ("DistilBertForMaskedLM", "DistilBertConfig", DISTILBERT),
     "distilbert classes": ("DistilBertForSequenceClassification", "DistilBertConfig", DISTILBERT),
     "marian": ("MarianMTModel", "MarianConfig", MARIAN),
@@ -292,6 +296,11 @@ def test_bert_reads_text_as_theirs_does_with_what_it_puts_around(tmp_path):
     assert [piece.text for piece in pieces] == ["[CLS]", "i", "am", "co", "##ld", ",", "[UNK]", "[SEP]"]
     assert [piece.unknown for piece in pieces] == [False] * 6 + [True, False]
     assert ckpt.tokenizer.decode([piece.id for piece in pieces][1:6]) == "i am cold,"
+    assert ckpt.config.eos_id == 3  # [SEP], which its configuration does not call an end
+    ends = measure_roles(ckpt, read_texts(ckpt, ["I am cold.", "go on"])).values["encoder"]["end"]
+    torch.testing.assert_close(torch.from_numpy(ends), torch.stack([
+        transformer.attend(ckpt, text).attentions["encoder"][..., -1].mean(-1) * weight
+        for text, weight in (("I am cold.", 7 / 11), ("go on", 4 / 11))]).sum(0))
     reading = transformer.attend(ckpt, "I am [MASK].")
     assert reading.tokens["src"] == ["[CLS]", "i", "am", "[MASK]", ".", "[SEP]"]
     with pytest.raises(ValueError, match="nothing to read"):
@@ -341,7 +350,7 @@ def test_without_the_tokenizers_package_ids_are_shown(tmp_path, monkeypatch):
     theirs = bpe(tmp_path / "theirs")
     gpt2_with(tmp_path / "theirs", theirs)
     theirs.save_pretrained(tmp_path / "theirs")
-    for module in ("transformer.checkpoint", "transformer.huggingface.vocabulary"):
+    for module in ("transformer.tokenizer_files", "transformer.huggingface.vocabulary"):
         monkeypatch.setattr(f"{module}.find_spec", lambda name: None)
     out = import_model(tmp_path / "theirs", tmp_path / "ours")
     ckpt = transformer.load(out)

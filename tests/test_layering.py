@@ -29,14 +29,24 @@ ONLY = {
     "transformer.config": (),
     "transformer.tokenizer": (),
     "transformer.training.metrics": (),
-    "transformer.model": ("transformer.config", "transformer.model"),
+    "transformer.brief": (),
+    "transformer.model": ("transformer.config", "transformer.model", "transformer.brief"),
     "transformer.model.masks": (),
     "transformer.model.positions": (),
-    "transformer.model.attention": ("transformer.config", "transformer.model.masks", "transformer.model.positions"),
-    "transformer.model.layers": (
+    "transformer.model.switches": ("transformer.config", "transformer.brief"),
+    "transformer.model.attention": (
         "transformer.config",
+        "transformer.brief",
         "transformer.model.masks",
         "transformer.model.positions",
+        "transformer.model.switches",
+    ),
+    "transformer.model.layers": (
+        "transformer.config",
+        "transformer.brief",
+        "transformer.model.masks",
+        "transformer.model.positions",
+        "transformer.model.switches",
         "transformer.model.attention",
     ),
 }

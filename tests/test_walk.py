@@ -10,8 +10,8 @@ from transformer.decoding import GREEDY, Sampling, start, steps
 from ui.walk import HOTTEST, LAST_SEED, LONGEST_LINK, MOST_OTHERS, WIDEST, Link, Walk, begin
 
 TEXT = "I am cold."
-BOLD = Sampling(1.2, top_k=12, seed=5)
-DRAWN = [GREEDY, Sampling(0.8), BOLD]
+BOLD = Sampling(temperature=1.2, top_k=12, seed=5)
+DRAWN = [GREEDY, Sampling(temperature=0.8), BOLD]
 
 
 @pytest.fixture(scope="module", params=["encoder-decoder", "decoder"])
@@ -38,7 +38,7 @@ def reopened(ckpt: Checkpoint, walk: Walk, sampling: Sampling) -> Walk:
     assert whole
     link = Link.read(params)
     return begin(ckpt, link.text, choices=link.choices, index=link.step,
-                 sampling=Sampling(link.temperature, link.top_k, None, link.seed))
+                 sampling=Sampling(temperature=link.temperature, top_k=link.top_k, seed=link.seed))
 
 
 # moving
@@ -216,7 +216,7 @@ def test_a_pick_where_the_context_is_full_changes_the_last_token_alone(ckpt):
 
 def test_a_change_of_temperature_keeps_the_tokens_already_chosen(ckpt):
     walk = begin(ckpt, TEXT, index=8)
-    changed = walk.settled(Sampling(2.0, seed=1))
+    changed = walk.settled(Sampling(temperature=2.0, seed=1))
     assert changed.step.tokens == walk.step.tokens
     assert [step.id for step in changed.steps[:-1]] == [step.id for step in walk.steps[:-1]]
     assert changed.index == walk.index
@@ -226,7 +226,7 @@ def test_the_newest_token_is_chosen_anew_with_the_new_sampling(ckpt):
     walk = begin(ckpt, TEXT, index=4)
     found = set()
     for seed in range(20):
-        sampling = Sampling(2.0, seed=seed)
+        sampling = Sampling(temperature=2.0, seed=seed)
         settled = walk.settled(sampling)
         assert settled.step.id == sampling.choose(walk.step.logits, 4)
         assert settled.settled(GREEDY).step.id == walk.step.id
@@ -238,7 +238,7 @@ def test_a_picked_token_stays_whatever_the_temperature(ckpt):
     eos, walk = ckpt.config.eos_id, begin(ckpt, TEXT, index=3)
     ended = walk.pick(eos)
     for seed in range(10):
-        assert ended.settled(Sampling(2.0, seed=seed)).step.id == eos
+        assert ended.settled(Sampling(temperature=2.0, seed=seed)).step.id == eos
 
 
 # links
@@ -327,7 +327,7 @@ def test_hostile_numbers_are_brought_into_range(value, temperature, whole):
     assert link.top_k == (WIDEST if whole == "most" else None)
     assert link.seed == (LAST_SEED if whole == "most" else 0)
     assert link.step == (1_000_000 if whole == "most" else 0)
-    Sampling(link.temperature, link.top_k, None, link.seed)  # raises nothing
+    Sampling(temperature=link.temperature, top_k=link.top_k, seed=link.seed)  # raises nothing
 
 
 @pytest.mark.parametrize("value", ["", "abc", "1;2", "0x10", "1,5", "None", "<b>"])

@@ -11,17 +11,20 @@ if TYPE_CHECKING:
     from transformer.beam import beam_tree
     from transformer.checkpoint import Checkpoint, load
     from transformer.data.corpora import corpus
-    from transformer.decoding import Candidate, Sampling, Step, next_step, start, steps
+    from transformer.decoding import Step, next_step, start, steps
+    from transformer.model.switches import Switches
     from transformer.reading import attend
+    from transformer.sampling import Candidate, Sampling
     from transformer.search import translate
 
 _HOMES = {"attention_view.html": ("show",), "beam": ("beam_tree",), "checkpoint": ("Checkpoint", "load"),
-          "data.corpora": ("corpus",), "decoding": ("Candidate", "Sampling", "Step", "next_step", "start", "steps"),
-          "reading": ("attend",), "search": ("translate",)}
+          "data.corpora": ("corpus",), "decoding": ("Step", "next_step", "start", "steps"),
+          "model.switches": ("Switches",), "reading": ("attend",), "sampling": ("Candidate", "Sampling"),
+          "search": ("translate",)}
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
-__all__ = ["Candidate", "Checkpoint", "Sampling", "Step", "attend", "beam_tree", "corpus", "load", "next_step", "show",
-           "start", "steps", "translate"]
+__all__ = ["Candidate", "Checkpoint", "Sampling", "Step", "Switches", "attend", "beam_tree", "corpus", "load",
+           "next_step", "show", "start", "steps", "translate"]
 
 
 def __getattr__(name: str) -> object:

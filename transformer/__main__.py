@@ -9,9 +9,10 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from transformer.tables import lines
 from transformer.training.commands import follow, stop, train_on_cluster
 
-console = Console(stderr=True)
+console = Console(stderr=True)  # progress and errors; results go to standard output
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
                   help="Train, measure and use the models of Heads Up.")
 
@@ -23,8 +24,7 @@ def report(result: dict[str, object], as_json: bool) -> None:
     if as_json:
         print(orjson.dumps(result).decode(), flush=True)
     else:
-        for key, value in result.items():
-            console.print(f"{key:>20}  {value}")
+        print("\n".join(lines(result)), flush=True)
 
 
 @app.command()
@@ -43,6 +43,8 @@ def train(
     """Train a model, or go on with one that was stopped."""
     from transformer.config import RunConfig, read_settings
     from transformer.presets import preset as find_preset
+    from transformer.training.process import go_first
+    from transformer.training.size import check_least
     from transformer.training.trainer import Trainer, choose_device
 
     if cluster:
@@ -61,7 +63,10 @@ def train(
             raise ValueError(f"{out} holds a run already; add --resume to go on with it, or choose another --out")
         config = find_preset(preset)
     config = config.set(read_settings(set_) | ({"steps": steps} if steps else {}))
-    trainer = Trainer(out, config, device=choose_device(device))
+    go_first()
+    chosen = choose_device(device)
+    check_least(config, chosen)  # before the corpus is read, which takes a while
+    trainer = Trainer(out, config, device=chosen)
     if not trainer.first:  # of several processes one speaks
         console.quiet, as_json = True, False
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
@@ -97,15 +102,16 @@ def check(
     from transformer.presets import preset as find_preset
     from transformer.training.check import check as run
     from transformer.training.check import summary
+    from transformer.training.process import go_first
     from transformer.training.trainer import choose_device
 
+    go_first()
     config = find_preset(preset).set(read_settings(set_) | ({"steps": steps} if steps else {}))
     found = run(config, device=choose_device(device), watch=lambda said: console.print(said, highlight=False))
     if as_json:
         report(found, True)
     else:
-        for line in summary(found):
-            console.print(line, highlight=False, markup=False, soft_wrap=True)
+        print("\n".join(summary(found)), flush=True)
     if any(problem["level"] == "error" for problem in found["problems"]):
         raise typer.Exit(1)
 
@@ -132,9 +138,11 @@ def export(
     folder = run / "best" if (run / "best").exists() else run
     ckpt = checkpoint.load(folder)
     if huggingface is not None:
-        from transformer.huggingface.exporting import export_gpt2
+        from transformer.huggingface.exporting import about_export, export_gpt2
 
-        report({"id": ckpt.id, "folder": str(export_gpt2(ckpt, huggingface))}, as_json)
+        why_not = about_export(export_gpt2(ckpt, huggingface)).get("tokenizer_left_out")
+        report({"id": ckpt.id, "folder": str(huggingface),
+                "tokenizer": f"left out: {why_not}" if why_not else "gives the same ids"}, as_json)
         return
     ckpt.model.half().float()  # measured as it will be shipped
     rows = metrics.read((run if folder != run else run.parent) / "metrics.jsonl")
@@ -190,15 +198,29 @@ def import_(
 
 @app.command("list")
 def list_(
-    places: Annotated[list[Path], typer.Argument(help="Folders that hold checkpoints.")] = [Path("checkpoints")],  # noqa: B006
+    places: Annotated[list[Path] | None, typer.Argument(help="Folders that hold checkpoints; else all that the pages "
+                                                             "offer.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say which checkpoints there are, reading no weights."""
-    from transformer.checkpoint import describe, find
+    """Say which checkpoints there are: those that come with the app, and those kept, uploaded and imported."""
+    from transformer.checkpoint import CheckpointError, Description, describe, find
+    from transformer.places import places as offered
+    from transformer.tables import checkpoint_row, table
 
-    for folder in find(*places):
-        about = describe(folder)
-        report({"id": about.id, "folder": str(folder), "kinds": about.config.kinds, **about.meta}, as_json)
+    found: list[Description] = []
+    for place in places or offered():
+        for folder in find(place):
+            try:
+                found.append(describe(folder))
+            except CheckpointError as error:
+                console.print(f"left out: {error}", highlight=False, markup=False, soft_wrap=True)
+    if as_json:
+        report({"checkpoints": [{"id": about.id, "folder": str(about.folder), "kinds": about.config.kinds, **about.meta}
+                                for about in found]}, True)
+    elif found:
+        print("\n".join(table([checkpoint_row(about) for about in found])))
+    else:
+        console.print(f"no checkpoints in {', '.join(map(str, places or offered()))}", highlight=False, soft_wrap=True)
 
 
 @app.command()
@@ -255,8 +277,10 @@ def roles(
                      for head, value in enumerate(values)}
             if row["queries"]:
                 (layer, head), most = max(heads.items(), key=lambda item: item[1])
-                console.print(f"{kind:>8} {name:<14} most in layer {layer} head {head}: {most:.3f}; looking at all "
-                              f"alike {row['even']:.3f}", highlight=False, soft_wrap=True)
+                print(f"{kind:>8} {name:<14} most in layer {layer} head {head}: {most:.3f}; looking at all alike "
+                      f"{row['even']:.3f}")
+    for name, why in found["notes"].items():
+        print(f"not measured: {name}, as {why}")
 
 
 @app.command()
@@ -273,8 +297,10 @@ def ablate(
     from transformer.ablating import read, run
     from transformer.checkpoint import load
     from transformer.training import metrics
+    from transformer.training.process import go_first
     from transformer.training.trainer import choose_device
 
+    go_first()
     with Progress(*Progress.get_default_columns(), MofNCompleteColumn(), console=console, transient=True) as progress:
         bar = progress.add_task("head", total=None)
         done = run(load(folder, device=choose_device(device)), out, what=what, limit=limit or None, corpus=corpus,
@@ -291,6 +317,7 @@ def ablate(
 def translate(
     folder: Annotated[Path, typer.Argument(help="A checkpoint folder.")],
     texts: Annotated[list[str] | None, typer.Argument(help="Sentences; else lines of standard input.")] = None,
+    file: Annotated[Path | None, typer.Option(help="A file of sentences, one a line.")] = None,
     beam: Annotated[int, typer.Option(help="Beam width; 1 is greedy.")] = 1,
     device: Device = "auto",
     as_json: AsJson = False,
@@ -300,12 +327,29 @@ def translate(
     from transformer.search import translate as run
     from transformer.training.trainer import choose_device
 
-    texts = texts or sys.stdin.read().splitlines()
-    out = run(load(folder, device=choose_device(device)), texts, beam=beam)
+    ckpt = load(folder, device=choose_device(device))
+    out = run(ckpt, _sentences(texts or [], file), beam=beam)
     if as_json:
         report({"translations": out}, True)
     else:
         print("\n".join(out))
+
+
+def _sentences(texts: list[str], file: Path | None) -> list[str]:
+    """What to translate: sentences typed, the lines of a file, or those of standard input."""
+    if file is None:
+        for text in texts:
+            if len(text) < 256 and Path(text).is_file():
+                raise ValueError(f"{text} is a file, and arguments are sentences; --file {text} translates its lines")
+        return texts or sys.stdin.read().splitlines()
+    if texts:
+        raise ValueError("sentences and --file were both given; choose one")
+    try:
+        return file.read_text("utf-8").splitlines()
+    except OSError as error:
+        raise ValueError(f"{file} cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file} is not UTF-8 text: byte {error.start:,} is wrong; save it as UTF-8") from None
 
 
 @app.command()
@@ -327,7 +371,7 @@ def write(
 
     ckpt = load(folder, device=choose_device(device))
     made = list(run(ckpt, prompt, max_steps=steps, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed))
-    text = prompt + (made[-1].output if made else "")
+    text = made[-1].whole if made else prompt
     if as_json:
         report({"text": text, "steps": len(made)}, True)
     else:
@@ -339,7 +383,8 @@ def main() -> int:
     try:
         app()
     except ValueError as error:
-        console.print(f"[bold red]error[/]: {error}", markup=True, highlight=False)
+        console.print("error", style="bold red", end="")
+        console.print(f": {error}", markup=False, highlight=False, soft_wrap=True)
         return 2
     return 0
 

@@ -22,6 +22,7 @@ import orjson
 from numpy.typing import NDArray
 
 from transformer.analysis.ablation import SWITCHES, Head, Measured, all_heads, effects, measure
+from transformer.brief import brief
 from transformer.checkpoint import Checkpoint, describe
 from transformer.config import ModelConfig
 from transformer.data.own import is_own
@@ -47,6 +48,8 @@ class HeadEffects:
     values: dict[str, dict[str, NDArray]]  # kind -> change, se, and more of ROWS -> (layers, H)
     done: int
     of: int
+
+    __repr__ = brief
 
 
 def place(out: Path, id: str, *, what: str = "off", limit: int | None = 200, corpus: str | None = None) -> Path:

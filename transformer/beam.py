@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import exp
 
 import torch
 
+from transformer.arguments import check_number, check_whole
+from transformer.brief import quoted
 from transformer.checkpoint import Checkpoint
-from transformer.decoding import Step, check_length, next_step, reader, start
-from transformer.search import Considered, penalised, search
-
-WIDEST = 64
+from transformer.decoding import Step, next_step, read_ids, start
+from transformer.search import STRONGEST, WIDEST, Considered, check_translates, penalised, search
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,10 @@ class Node:
     state: str  # "kept": went on; "ended"; "pruned"; "open": the search stopped before it could go on
     best: bool  # on the way to the best hypothesis
 
+    def __repr__(self) -> str:
+        return (f"Node {self.place}: {quoted(self.piece)} {exp(self.log_probability):.0%} at depth {self.depth}, "
+                f"{'best' if self.best else self.state}, total {self.total:.2f}")
+
 
 @dataclass(frozen=True, eq=False)
 class Tree:
@@ -40,6 +45,10 @@ class Tree:
     length_penalty: float
     nodes: tuple[Node, ...]  # depth by depth, by rank within one
     _read: dict[int, Step] = field(default_factory=dict, repr=False)
+
+    def __repr__(self) -> str:
+        return (f"Tree of {quoted(self.text)}, width {self.width}: {len(self.nodes)} nodes, best "
+                f"{quoted(self.output(self.best))}")
 
     @property
     def depth(self) -> int:
@@ -116,17 +125,11 @@ def beam_tree(ckpt: Checkpoint, text: str, *, width: int = 4, max_steps: int = 2
     length_penalty is alpha of Wu et al. 2016, equation 14. Raises ValueError for a text too long or empty, a width
     outside 1 to 64, or a checkpoint that does not translate.
     """
-    config = ckpt.config
-    if not (config.encoder_layers and config.decoder_layers):
-        raise ValueError(f"{ckpt.id} does not translate: it is not an encoder-decoder")
-    if not 1 <= width <= WIDEST:
-        raise ValueError(f"width is {width}; choose 1 (greedy) to {WIDEST}")
-    if max_steps < 1:
-        raise ValueError(f"max_steps is {max_steps}; choose at least 1")
-    ids = reader(ckpt).encode(text)
-    if not ids:
-        raise ValueError("there is nothing to translate; type a sentence")
-    check_length(len(ids) + 1, config.max_len)
+    check_translates(ckpt)
+    check_whole("width", width, 1, WIDEST)
+    check_whole("max_steps", max_steps, 1)
+    check_number("length_penalty", length_penalty, 0, STRONGEST)
+    config, (src, _) = ckpt.config, read_ids(ckpt, text)
     piece = ckpt.tokenizer.piece
     nodes = [Node(0, None, 0, 0, config.start_id, piece(config.start_id), 0.0, 0.0, 0.0, "kept", False)]
     beams: list[int | None] = [0, *[None] * (width - 1)]  # the node of each beam; None where none was begun
@@ -144,7 +147,7 @@ def beam_tree(ckpt: Checkpoint, text: str, *, width: int = 4, max_steps: int = 2
                                   state, False))
         beams = new
 
-    search(ckpt, torch.tensor([[*ids, config.eos_id]], device=ckpt.device), beam=width, max_steps=max_steps,
+    search(ckpt, torch.tensor([src], device=ckpt.device), beam=width, max_steps=max_steps,
            length_penalty=length_penalty, trace=grow)
     last = nodes[-1].depth
     tree = Tree(ckpt, text, width, length_penalty, tuple(nodes))

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from transformer.brief import brief
 from transformer.config import ModelConfig
 from transformer.model.attention import attend
 from transformer.model.layers import Layer
@@ -89,6 +90,8 @@ class Head(NamedTuple):
     weights: Tensor  # (T, T), rows sum to 1
     context: Tensor  # (T, d_v)
 
+    __repr__ = brief
+
 
 class Projections(NamedTuple):
     """The weights of one head."""
@@ -96,6 +99,8 @@ class Projections(NamedTuple):
     q: Tensor  # (d, d_k)
     k: Tensor  # (d, d_k)
     v: Tensor  # (d, d_v)
+
+    __repr__ = brief
 
 
 class Block(NamedTuple):
@@ -110,6 +115,8 @@ class Block(NamedTuple):
     down: Tensor  # (T, d)
     added_again: Tensor  # (T, d)
     output: Tensor  # (T, d)
+
+    __repr__ = brief
 
 
 def look(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, divisor: float | None = None) -> Head:

@@ -10,17 +10,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from transformer.analysis.roles import entropy
+from transformer.brief import brief
 from transformer.by_hand import SCALES, ByHand, divisor, look
 from transformer.model.attention import attend
 from transformer.model.masks import causal_mask
 
 SAMPLES = 256
-
-
-def entropy(weights: Tensor) -> Tensor:
-    """Of each row, in nats: 0 where all weight is on one key, log(Tk) where all are equal; (..., Tq, Tk) -> (..., Tq).
-    """
-    return torch.special.entr(weights).sum(dim=-1)
 
 
 class Spread(NamedTuple):
@@ -53,6 +49,8 @@ class Folding(NamedTuple):
     folded: Tensor  # (B, T, h d_v)
     looped: Tensor  # (B, T, h d_v)
     unturned: Tensor  # (B, T, h d_v), what a view without the transpose gives: the right shape, the wrong numbers
+
+    __repr__ = brief
 
 
 def folding(hand: ByHand) -> Folding:
@@ -102,6 +100,8 @@ class Slip(NamedTuple):
     right: Tensor
     wrong: Tensor
 
+    __repr__ = brief
+
 
 def softmax_over_queries(hand: ByHand) -> Slip:
     """dim=0 where dim=-1 is meant: each column sums to 1, and no row has to."""
@@ -137,6 +137,8 @@ class Scaled(NamedTuple):
     entropy: float  # mean over the words, nats
     largest: float  # mean over the words of the largest weight
     weights: Tensor  # (T, T)
+
+    __repr__ = brief
 
 
 def scales(hand: ByHand) -> list[Scaled]:

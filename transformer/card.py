@@ -14,7 +14,6 @@ FIGURES = {  # key of evaluate -> what it is, and how many digits of it mean som
 WHAT = {"translation": "An encoder-decoder transformer that translates{}.",
         "language-model": "A decoder-only transformer that goes on with a text{}.",
         "classification": "An encoder that says which of a few classes a text belongs to."}
-FROM = {"eng-fra": " English to French", "tiny-shakespeare": " in Shakespeare's manner"}
 UNIT = {"classification": ("text", "texts read")}  # what the loss and the speed count, where it is not tokens
 
 
@@ -23,6 +22,8 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
     """Markdown for README.md: `quality` is what `evaluate` gave, `rows` the metrics, `processor` what it trained on."""
     config, train, meta = ckpt.config, ckpt.description.train, ckpt.meta
     found = corpus(train.corpus)
+    how_said = " in Shakespeare's manner" if train.corpus == "tiny-shakespeare" else (
+        f" {' to '.join(named)}" if (named := ckpt.description.languages) else "")
     layers = " and ".join(f"{count} {stack} layers" for stack, count in (
         ("encoder", config.encoder_layers), ("decoder", config.decoder_layers)) if count)
     measured = "\n".join(f"| {what} | {quality[key]:.{digits}f} |" for key, (what, digits) in FIGURES.items()
@@ -54,7 +55,7 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
     signature = f"\n\nsacrebleu's signature: `{quality['signature']}`" if "signature" in quality else ""
     return f"""# {name}
 
-{WHAT[train.task].format(FROM.get(train.corpus, ""))} It was made with Heads Up, which shows what every attention head
+{WHAT[train.task].format(how_said)} It was made with Heads Up, which shows what every attention head
 of it does.{classes}
 
 ## What it is

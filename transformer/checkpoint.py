@@ -6,9 +6,8 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import UTC, datetime
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
 
 import orjson
@@ -20,16 +19,14 @@ from torch import nn
 
 from transformer import tokenizer as tokenizers
 from transformer.config import ModelConfig, TrainConfig
-from transformer.huggingface.tokenizers import HuggingFaceTokenizer, MarianTokenizer, read_bytes
+from transformer.data.corpora import languages
 from transformer.model.models import Transformer
+from transformer.places import known_as
+from transformer.tokenizer_files import TOKENIZER_FILES, tokenizers_of
 from transformer.weights import Refused, check_tables, in_order, is_shallow, misfit, read_header, shown
 
 FORMAT = 1
 LARGEST_JSON = 4_000_000  # bytes
-# Of both sides together, of what is read and of what is written, by the tokenizer's kind.
-TOKENIZER_FILES = {"huggingface": ("tokenizer.json", "source.json", "target.json"),
-                   "marian": ("source.spm", "source.spm", "target.spm"),
-                   None: ("tokenizer.model", "source.model", "target.model")}
 SNAPSHOTS = "snapshots"  # in a run or a checkpoint: a checkpoint folder for each of some steps, by its number
 COPY = "copy the whole checkpoint folder again"
 # What pages compute with, where a checkpoint notes it.
@@ -55,9 +52,23 @@ class Description:
     tokenizer: dict[str, object] | None
     meta: dict[str, object] = field(default_factory=dict)  # step, metrics, corpus, classes, device, parameters
 
+    def __repr__(self) -> str:
+        config, step = self.config, "" if self.step is None else f", step {self.step:,}"
+        layers = ", ".join(f"{config.layers(kind)} {kind}" for kind in config.kinds if kind != "cross")
+        return (f"{type(self).__name__} {self.id}: {layers} layers of {config.n_heads} heads, d_model "
+                f"{config.d_model}{step}")
+
     @property
     def step(self) -> int | None:
         return self.meta.get("step")
+
+    @property
+    def languages(self) -> tuple[str, str] | None:
+        """What it translates from and to, in English, where an import or the corpus it was trained on says so."""
+        noted = self.meta.get("languages")
+        if isinstance(noted, list) and len(noted) == 2 and all(isinstance(name, str) for name in noted):
+            return noted[0], noted[1]
+        return languages(self.train.corpus) if self.train is not None else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +79,9 @@ class Checkpoint:
     model: Transformer
     tokenizer: tokenizers.Tokenizer | None  # of what the model writes; ids as they are where the folder has none
     source_tokenizer: tokenizers.Tokenizer | None  # of what it reads; the same one where they share
+
+    def __repr__(self) -> str:
+        return repr(self.description).replace(type(self.description).__name__, type(self).__name__, 1)
 
     @property
     def id(self) -> str:
@@ -157,7 +171,7 @@ def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | 
             copy = Transformer(model.config).half()
             copy.load_state_dict(model.state_dict())
             model = copy
-        about = {"saved": date.today().isoformat(), **(meta or {})}
+        about = {"saved": datetime.now(UTC).date().isoformat(), **(meta or {})}
         if about["saved"] is None:
             del about["saved"]
         about["parameters"] = sum(p.numel() for p in model.parameters())
@@ -227,9 +241,14 @@ def describe(folder: Path | str) -> Description:
     """Read a checkpoint's JSON and the header of its weights. Raises CheckpointError where something is missing."""
     folder = Path(folder).resolve()
     if not folder.is_dir():
-        raise CheckpointError(f"there is no folder {folder.name}; `python -m transformer list` shows the checkpoints")
-    _read_json(folder / "manifest.json")
+        meant = known_as(folder.name)
+        raise CheckpointError(f"there is no folder {folder.name}; " + (
+            f"did you mean {meant}?" if meant else "`python -m transformer list` shows the checkpoints"))
     config = _read_json(folder / "config.json")
+    if "format" not in config and "model_type" in config:
+        raise CheckpointError(f"{folder.name} is a Hugging Face folder; import it first: python -m transformer import "
+                              f"{folder.name}")
+    _read_json(folder / "manifest.json")
     if config.get("format") != FORMAT:
         raise CheckpointError(f"{folder.name} has format {shown(config.get('format'))}, this version reads format "
                               f"{FORMAT}; update Heads Up or save the checkpoint again")
@@ -330,51 +349,10 @@ def check_weights(folder: Path, config: ModelConfig) -> None:
 def open_tokenizers(described: Description) -> tuple[tokenizers.Tokenizer, tokenizers.Tokenizer]:
     """Of what a checkpoint writes, and of what it reads. Raises CheckpointError for one that is damaged, or that
     numbers its pieces otherwise than the model."""
-    folder, config = described.folder, described.config
     try:
-        target, source = _tokenizers(folder, config, **(described.tokenizer or NO_TOKENIZER))
-        for tokenizer, size in ((target, config.vocab_size), (source, config.src_vocab_size or config.vocab_size)):
-            _check_fit(tokenizer, config, size)
+        return tokenizers_of(described.folder, described.config, **(described.tokenizer or NO_TOKENIZER))
     except ValueError as error:
-        raise CheckpointError(f"{folder.name}: {error}") from None
-    return target, source
-
-
-def _check_fit(tokenizer: tokenizers.Tokenizer, config: ModelConfig, size: int) -> None:
-    count = tokenizer.vocab_size
-    if count > size or (tokenizer.kind in tokenizers.KINDS and count < size):  # others may leave rows unused
-        raise ValueError(f"its tokenizer has {count:,} pieces and the model's vocabulary {size:,}; they do not belong "
-                         "together, so copy both from the same place")
-    for name in ("pad_id", "unk_id", "bos_id", "eos_id"):
-        ours, theirs = getattr(config, name), getattr(tokenizer, name)
-        if ours is not None and theirs != ours:
-            raise ValueError(f"{name} is {ours} in config.json and {theirs} in its tokenizer; they do not belong "
-                             "together, so copy both from the same place")
-
-
-def _tokenizers(folder: Path, config: ModelConfig, *, kind: str, standardise: bool,
-                shared: bool) -> tuple[tokenizers.Tokenizer, tokenizers.Tokenizer]:
-    """Of what is written, and of what is read."""
-    one, source, target = TOKENIZER_FILES.get(kind, TOKENIZER_FILES[None])
-    files = [folder / name for name in ([one] if shared else [target, source])]
-    special = {name: getattr(config, name) for name in ("pad_id", "unk_id", "bos_id", "eos_id")}
-    if kind == "marian":
-        special.pop("unk_id")  # its vocabulary says
-        read = [_marian(path, **special) for path in files]
-    elif kind == "huggingface" and find_spec("tokenizers"):
-        read = [HuggingFaceTokenizer(read_bytes(path), framed=not config.decoder_layers, **special) for path in files]
-    elif kind in ("huggingface", "ids"):  # without the package that runs it ids are shown too
-        sizes = [config.vocab_size, config.src_vocab_size or config.vocab_size]
-        read = [tokenizers.IdsTokenizer(size, **special) for size in dict.fromkeys(sizes)]
-    else:
-        read = [tokenizers.load(path, kind=kind, standardise=standardise) for path in files]
-    return read[0], read[-1]
-
-
-def _marian(path: Path, **special: int | None) -> MarianTokenizer:
-    own = path.with_name("target_vocab.json")  # only where the two sides have vocabularies of their own
-    vocabulary = own if path.name == "target.spm" and own.exists() else path.with_name("vocab.json")
-    return MarianTokenizer(read_bytes(path), read_bytes(vocabulary), vocabulary_file=vocabulary.name, **special)
+        raise CheckpointError(f"{described.folder.name}: {error}") from None
 
 
 def find(*places: Path) -> list[Path]:

@@ -75,6 +75,10 @@ class ModelConfig(Config):
         encoder, decoder = bool(self.encoder_layers), bool(self.decoder_layers)
         return ("encoder",) * encoder + ("decoder",) * decoder + ("cross",) * (encoder and decoder)
 
+    def layers(self, kind: str) -> int:
+        """How many layers have an attention kind."""
+        return self.encoder_layers if kind == "encoder" else self.decoder_layers
+
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.head_dim is None and self.d_model % self.n_heads:
@@ -115,6 +119,8 @@ class TrainConfig(Config):
 
     steps: Annotated[int, Field(ge=1, le=100_000_000)] = 10_000
     batch_tokens: Annotated[int, Field(ge=1, le=4_000_000)] = 3_000  # positions read at once, padding included
+    micro_tokens: Annotated[int, Field(ge=1, le=4_000_000)] | None = None  # of these in one piece; None: as many
+    #                                                                        as the memory there is allows
     accumulate: Annotated[int, Field(ge=1, le=1_024)] = 1  # batches a step
     optimizer: Literal["adam", "adamw", "muon", "rmsprop"] = "adamw"
     lr: Annotated[float, Field(gt=0.0, le=10.0)] = 2e-3

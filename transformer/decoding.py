@@ -3,81 +3,28 @@
 B batch, S source length, T target length, H heads, D width of a head, V vocabulary.
 """
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from math import inf
 from threading import Lock
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from transformer.arguments import check_checkpoint, check_text, check_whole
+from transformer.brief import quoted
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
 from transformer.model import attention
 from transformer.model.attention import Attended, KeysValues
 from transformer.model.masks import causal_mask
-from transformer.model.models import Heads
+from transformer.model.switches import Heads, Switches
+from transformer.sampling import GREEDY, Candidate, Sampling
 from transformer.tokenizer import Piece, Tokenizer
 
 RECENT_LOGITS = 64
-COLDEST = 1e-6  # the likeliest token alone is left long before; much less, and logits would overflow
-
-
-class Candidate(NamedTuple):
-    """A token that could come next."""
-
-    id: int
-    piece: str
-    probability: float
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """How a token is chosen from logits. temperature 0 is greedy: the likeliest one."""
-
-    temperature: float = 0.0
-    top_k: int | None = None
-    top_p: float | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.temperature <= 100:
-            raise ValueError(f"temperature is {self.temperature}; choose one from 0 (greedy) to 100")
-        if self.top_k is not None and self.top_k < 1:
-            raise ValueError(f"top_k is {self.top_k}; choose at least 1, or leave it out")
-        if self.top_p is not None and not 0 < self.top_p <= 1:
-            raise ValueError(f"top_p is {self.top_p}; choose one above 0 and up to 1, or leave it out")
-        if not 0 <= self.seed < 2**31:
-            raise ValueError(f"seed is {self.seed}; choose one from 0 to {2**31 - 1:,}")
-
-    def probabilities(self, logits: Tensor) -> Tensor:
-        """logits (V,) -> probabilities (V,), 0 for what top_k and top_p leave out (Holtzman et al. 2020, section 3.1).
-
-        Greedy decoding shows the model's own distribution, as temperature 1 does.
-        """
-        logits = logits / max(self.temperature, COLDEST) if self.temperature else logits
-        if self.top_k is not None and self.top_k < len(logits):
-            keep = logits.topk(self.top_k).indices  # by place, so that equal logits do not let more in
-            logits = torch.full_like(logits, float("-inf")).scatter(0, keep, logits[keep])
-        probabilities = logits.softmax(dim=-1)
-        if self.top_p is not None:
-            ordered, ids = probabilities.sort(descending=True, stable=True)
-            outside = ids[ordered.cumsum(dim=-1) - ordered >= self.top_p]
-            probabilities = probabilities.index_fill(0, outside, 0.0)
-            probabilities = probabilities / probabilities.sum()
-        return probabilities
-
-    def choose(self, logits: Tensor, index: int) -> int:
-        """The id that comes next. The draw depends on seed and index alone, so a path can be drawn again."""
-        if not self.temperature:
-            return int(logits.argmax())
-        generator = torch.Generator().manual_seed(self.seed * 1_000_003 + index)
-        return int(self.probabilities(logits).cpu().multinomial(1, generator=generator))
-
-
-GREEDY = Sampling()
 
 
 class _Rows:
@@ -123,7 +70,7 @@ class _Context:
     src: Tensor | None  # (1, S)
     src_looked: Tensor | None  # keys, values and queries of the encoder, (layers, 3, H, S, D)
     memory: Tensor | None  # keys and values of cross-attention, (layers, 2, H, S, D)
-    heads: Heads | None
+    heads: Switches
     recent: Callable[[_Rows, int], Tensor]  # logits, computed from the row at a place, the newest ones kept
 
 
@@ -157,6 +104,11 @@ class Step:
     _context: _Context
     _rows: _Rows
 
+    def __repr__(self) -> str:
+        probability = float(self.logits.softmax(-1)[self.id])  # the model's own, at no temperature
+        switched = ", heads switched" * bool(self.heads)
+        return f"Step {self.index} of {quoted(self.text)}: {quoted(self.piece)} {probability:.0%}{switched}"
+
     @property
     def ckpt(self) -> Checkpoint:
         return self._context.ckpt
@@ -170,9 +122,9 @@ class Step:
         return self.ckpt.config.kinds
 
     @property
-    def heads(self) -> Heads:
+    def heads(self) -> Switches:
         """The head switches that this path was decoded with."""
-        return self._context.heads or {}
+        return self._context.heads
 
     def follows(self, other: object) -> bool:
         """`other` is this step or an earlier one of its path."""
@@ -215,6 +167,15 @@ class Step:
         ids = [*self.tokens, self.id][len(self.tokens) - self.index:]
         tokenizer = self.ckpt.tokenizer
         return tokenizer.decode(ids) if tokenizer else " ".join(map(str, ids))
+
+    @property
+    def whole(self) -> str:
+        """The text typed and what was written after it, as one text; where ids are shown, with a space between."""
+        if not self.ckpt.tokenizer:
+            return f"{self.text} {self.output}"
+        typed, written = [piece.id for piece in self.source], [*self.tokens, self.id][len(self.tokens) - self.index:]
+        before, both = (self.ckpt.tokenizer.decode(ids) for ids in (typed, [*typed, *written]))
+        return self.text + (both[len(before):] if both.startswith(before) else self.output)
 
     def label(self, id: int) -> str:
         return self.ckpt.tokenizer.piece(id) if self.ckpt.tokenizer else str(id)
@@ -284,31 +245,54 @@ class Step:
 def start(ckpt: Checkpoint, text: str, *, sampling: Sampling = GREEDY, heads: Heads | None = None) -> Step:
     """Step 0: the start token, or the whole prompt, has been read. Raises ValueError for a text too long or empty.
 
-    heads: kind -> (layers, H), 0 switches a head off, 1 leaves it, 2 makes it attend uniformly.
+    heads: kind -> numbers (layers, H) that the heads' outputs are multiplied by, or `Switches`.
     """
+    check_checkpoint(ckpt)
     config, model = ckpt.config, ckpt.model
     if not config.decoder_layers:
         raise ValueError(f"{ckpt.id} is an encoder and writes no tokens; choose a checkpoint that translates or writes")
-    pieces = reader(ckpt).pieces(text)
-    ids = [piece.id for piece in pieces]
-    src, src_looked, memory, prompt = None, None, None, ids or [config.start_id]
-    if config.encoder_layers:
-        if not ids:
-            raise ValueError("there is nothing to translate; type a sentence")
-        src = torch.tensor([[*ids, config.eos_id]], device=ckpt.device)
-        check_length(src.shape[1], config.max_len)
+    _check_sampling(sampling)
+    ids, prompt = read_ids(ckpt, text)
+    heads = Switches.of(heads, config, ckpt.device)
+    src, src_looked, memory = None, None, None
+    if ids is not None:
+        src = torch.tensor([ids], device=ckpt.device)
         seen = torch.ones(1, 1, 1, src.shape[1], dtype=torch.bool, device=ckpt.device)  # one text has no padding
         encoded = model.encode(src, mask=seen, heads=heads)
         src_looked = _looked(encoded.attention, [], src.shape[1])
         memory = torch.stack([torch.cat(layer) for layer in model.project_memory(encoded.x)])
-        prompt = [config.start_id]
-    check_length(len(prompt), config.max_len)
     decoded = model.decode(torch.tensor([prompt], device=ckpt.device), None if memory is None else _keys_values(memory),
                            causal=True, heads=heads)
     rows = _Rows(decoded.x[0], _looked(decoded.attention, decoded.cross, len(prompt)))
     recent = lru_cache(RECENT_LOGITS)(partial(_logits, ckpt))
-    context = _Context(ckpt, text, tuple(pieces), src, src_looked, memory, heads, recent)
+    context = _Context(ckpt, text, tuple(reader(ckpt).pieces(text)), src, src_looked, memory, heads, recent)
     return _decided(Step(0, -1, -1, tuple(prompt), None, context, rows), sampling)
+
+
+def read_ids(ckpt: Checkpoint, text: str, target: str | None = None) -> tuple[list[int] | None, list[int] | None]:
+    """What the encoder and the decoder read of one text, and of a target that is forced; None for a side that the model
+    has not. Raises ValueError for what is too long, empty, or cannot be read."""
+    check_checkpoint(ckpt)
+    check_text(text)
+    config, src, tgt = ckpt.config, None, None
+    if target is not None:
+        check_text(target, name="the target")
+        if not (config.encoder_layers and config.decoder_layers):
+            raise ValueError(f"{ckpt.id} reads one text and has no place for a target; " + (
+                "put it at the end of the text" if config.decoder_layers else "leave it out"))
+    ids = reader(ckpt).encode(text)
+    if config.encoder_layers:
+        if not ids:
+            raise ValueError("there is nothing to read; type a sentence")
+        check_padding(ids, config.pad_id)
+        src = [*ids, config.eos_id] if config.decoder_layers else ids
+    if config.decoder_layers:
+        tgt = ids or [config.start_id]
+        if src is not None:
+            tgt = [config.start_id, *(ckpt.tokenizer.encode(target) if target else [])]
+    for row in (src, tgt):
+        check_length(len(row or ()), config.max_len)
+    return src, tgt
 
 
 def reader(ckpt: Checkpoint) -> Tokenizer:
@@ -322,6 +306,12 @@ def check_length(tokens: int, limit: int) -> None:
         raise ValueError(f"the text is {tokens:,} tokens long and this model reads at most {limit:,}; shorten it")
 
 
+def check_padding(ids: list[int], pad_id: int | None) -> None:
+    """Raises ValueError for padding inside a source, which would be read in one place and left out in another."""
+    if pad_id in ids:
+        raise ValueError(f"token {pad_id} of the text is this model's padding, which is never read; leave it out")
+
+
 @torch.no_grad()
 def _logits(ckpt: Checkpoint, rows: _Rows, place: int) -> Tensor:
     return ckpt.model.project(rows.hidden[place])
@@ -333,13 +323,15 @@ def next_step(ckpt: Checkpoint, step: Step, id: int | None = None, *, sampling: 
 
     Raises ValueError where there is no room for another token, or the id is not in the vocabulary.
     """
+    check_checkpoint(ckpt)
+    if not isinstance(step, Step):
+        raise ValueError(f"the step is of type {type(step).__name__}; give one that start or next_step made")
     if step.ckpt is not ckpt:
         raise ValueError(f"the step was made with {step.ckpt.id}, not with {ckpt.id}; start again with this checkpoint")
     if step.full:
         raise ValueError(f"{len(step.tokens):,} tokens are read and this model reads at most {ckpt.config.max_len:,}")
-    id = step.id if id is None else id
-    if not 0 <= id < ckpt.config.vocab_size:
-        raise ValueError(f"token {id} is not in the vocabulary of {ckpt.config.vocab_size:,}")
+    _check_sampling(sampling)
+    id = step.id if id is None else _token(ckpt, id)
     context, length = step._context, len(step.tokens)
     decoded = ckpt.model.decode(torch.tensor([[id]], device=ckpt.device),
                                 None if context.memory is None else _keys_values(context.memory),
@@ -354,19 +346,45 @@ def _decided(step: Step, sampling: Sampling) -> Step:
     return replace(step, id=sampling.choose(logits, step.index), likeliest=int(logits.argmax()))
 
 
+def _check_sampling(sampling: object) -> None:
+    if not isinstance(sampling, Sampling):
+        raise ValueError(f"sampling is of type {type(sampling).__name__}; give transformer.Sampling(temperature=...)")
+
+
+def _token(ckpt: Checkpoint, id: object) -> int:
+    try:
+        found = operator.index(id)
+    except TypeError:
+        raise ValueError(f"the token is of type {type(id).__name__}; give its id, a whole number") from None
+    if not 0 <= found < ckpt.config.vocab_size:
+        raise ValueError(f"token {found} is not in the vocabulary of {ckpt.config.vocab_size:,}")
+    return found
+
+
 def steps(ckpt: Checkpoint, text: str, *, max_steps: int = 200, temperature: float = 0.0, top_k: int | None = None,
-          top_p: float | None = None, seed: int = 0, forced: Mapping[int, int] | None = None,
-          heads: Heads | None = None) -> Iterator[Step]:
+          top_p: float | None = None, seed: int = 0, sampling: Sampling | None = None,
+          forced: Mapping[int, int] | None = None, heads: Heads | None = None) -> Iterator[Step]:
     """Decode step by step until the end token, a full context or max_steps.
 
-    forced: step index -> the id that it is made to predict. The last step yielded is the one that predicted the end.
+    sampling: in place of temperature, top_k, top_p and seed. forced: step index -> the id that it is made to predict.
+    heads: as for `start`. The last step yielded is the one that predicted the end.
     """
-    sampling, forced = Sampling(temperature, top_k, top_p, seed), forced or {}
+    check_checkpoint(ckpt)
+    check_whole("max_steps", max_steps, 0)
+    asked = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
+    if sampling is not None and asked != GREEDY:
+        raise ValueError("sampling is given, and temperature, top_k, top_p or seed beside it; give one or the other")
+    sampling = asked if sampling is None else sampling
+    if not isinstance(forced, Mapping | None):
+        raise ValueError(f"forced is of type {type(forced).__name__}; give {{step index: id}}")
+    for place in forced or ():
+        check_whole("a step of forced", place, 0)
+    forced = {place: _token(ckpt, id) for place, id in (forced or {}).items()}
     step = start(ckpt, text, sampling=sampling, heads=heads)
-    for index in range(max_steps):
-        if index in forced:
-            step = replace(step, id=forced[index])
+    for place in range(max_steps):
+        if place in forced:
+            step = replace(step, id=forced[place])
         yield step
-        if step.ended or index + 1 == max_steps:
+        if step.ended or place + 1 == max_steps:
             return
         step = next_step(ckpt, step, sampling=sampling)

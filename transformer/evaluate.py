@@ -156,13 +156,15 @@ def loss_sum(model: Transformer, batch: Batch, *, label_smoothing: float = 0.0) 
 
 
 @torch.no_grad()
-def held_out_sum(model: Transformer, batches: list[Batch]) -> float:
-    """Nats in all over all of them, without label smoothing and dropout."""
+def held_out_sum(model: Transformer, batches: list[Batch], *, micro_tokens: int | None = None) -> float:
+    """Nats in all over all of them, without label smoothing and dropout; read in pieces of at most micro_tokens
+    positions."""
     with evaluating(model):
         device = next(model.parameters()).device
-        return sum(loss_sum(model, batch.to(device)).item() for batch in batches)
+        pieces = (piece for batch in batches for piece in (batch.cut(micro_tokens) if micro_tokens else [batch]))
+        return sum(loss_sum(model, piece.to(device)).item() for piece in pieces)
 
 
-def held_out_loss(model: Transformer, batches: list[Batch]) -> float:
+def held_out_loss(model: Transformer, batches: list[Batch], *, micro_tokens: int | None = None) -> float:
     """The same a token, or a text where texts have a class."""
-    return held_out_sum(model, batches) / sum(batch.tokens for batch in batches)
+    return held_out_sum(model, batches, micro_tokens=micro_tokens) / sum(batch.tokens for batch in batches)

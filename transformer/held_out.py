@@ -7,10 +7,12 @@ import numpy as np
 from transformer.analysis.alignment import WordAligner, words
 from transformer.analysis.sample import Sentence, labelled, translation, window
 from transformer.checkpoint import Checkpoint
-from transformer.data.corpora import LabelledCorpus, PairCorpus, TextCorpus, corpus
+from transformer.data.corpora import LEARNS_FROM, LabelledCorpus, PairCorpus, TextCorpus, corpus
 from transformer.decoding import reader
 
 ALIGNED_FROM = 40_000  # sentences; all of eng-fra align little better and take 1 GB of memory
+# The corpora that a model can be measured on, and the task that learns from them; an encoder alone reads any text.
+READS = {("encoder", "decoder", "cross"): (PairCorpus, "translation"), ("decoder",): (TextCorpus, "language-model")}
 WINDOW = 128  # tokens of running text that are read at once
 
 
@@ -20,10 +22,11 @@ def found_corpus(ckpt: Checkpoint, name: str | None = None) -> TextCorpus | Pair
     if name is None and ckpt.description.train is None:
         raise ValueError(f"{ckpt.id} does not say which corpus it was trained on; name one, or give texts of your own")
     found = corpus(name or ckpt.description.train.corpus)
-    kind = {("encoder", "decoder", "cross"): PairCorpus, ("decoder",): TextCorpus}.get(ckpt.config.kinds,
-                                                                                        LabelledCorpus)
+    kind, task = READS.get(ckpt.config.kinds, (object, ""))
     if not isinstance(found, kind):
-        raise ValueError(f"{found.name} is not what {ckpt.id} reads; name a corpus of its kind")
+        what, names, ending = LEARNS_FROM[task]
+        raise ValueError(f"{found.name} is not what {ckpt.id} reads: that is {what}, {', '.join(names)} or a {ending} "
+                         "file")
     return found
 
 
@@ -31,24 +34,25 @@ def held_out(ckpt: Checkpoint, *, limit: int | None = 200, seed: int | None = 0,
              name: str | None = None) -> list[Sentence]:
     """Sentences of a held-out split: pairs and texts with a class of "test", running text of "validation".
 
-    limit: at most so many, drawn with the seed; None as a seed takes the first, as `evaluate` does. Running text is cut
-    into windows of 128 tokens. What max_len has no room for is left out, as is a text without a piece. Raises
-    ValueError as `found_corpus` does, without a tokenizer, and where nothing is left.
+    limit: at most so many, drawn with the seed; None as a seed takes the first, as `evaluate` does. A decoder reads
+    running text in windows of 128 tokens, an encoder in paragraphs. What max_len has no room for
+    is left out, as is a text without a piece. Raises ValueError as `found_corpus` does, without a tokenizer, and where
+    nothing is left.
     """
     if limit is not None and limit < 1:
         raise ValueError(f"limit is {limit}; choose at least 1, or leave it out")
     found, tokenizer = found_corpus(ckpt, name), reader(ckpt)
-    if isinstance(found, TextCorpus):
+    if isinstance(found, TextCorpus) and ckpt.config.decoder_layers:
         ids, size = tokenizer.encode(found.split(split or "validation")), min(WINDOW, ckpt.config.max_len)
         rows = [ids[at:at + size + 1] for at in range(0, len(ids) - 1, size)]
         rows = [row for row in rows if len(row) > 2]
         return [window(ckpt, row) for row in _drawn(rows, limit, seed)]
-    items = found.split(split or ("test" if "test" in found.splits else "train"))
+    items = _passages(found, split)
     out = []
     for text, right in _drawn(items, None, seed):  # those left out are made up for by the next
         try:
-            out.append(translation(ckpt, text, right[0], right) if isinstance(found, PairCorpus)
-                       else labelled(ckpt, text, right))
+            out.append(translation(ckpt, text, right[0], right) if ckpt.config.decoder_layers
+                       else labelled(ckpt, text, right if isinstance(found, LabelledCorpus) else None))
         except ValueError:
             continue
         if len(out) == limit:
@@ -56,6 +60,15 @@ def held_out(ckpt: Checkpoint, *, limit: int | None = 200, seed: int | None = 0,
     if not out:
         raise ValueError(f"none of {len(items):,} sentences of {found.name} fits {ckpt.id}")
     return out
+
+
+def _passages(found: TextCorpus | PairCorpus | LabelledCorpus, split: str | None) -> list[tuple[str, object]]:
+    """(text, what is right) of a split; of running text its paragraphs, or its lines where it has no paragraphs."""
+    if not isinstance(found, TextCorpus):
+        return found.split(split or ("test" if "test" in found.splits else "train"))
+    text = found.split(split or "validation")
+    parts = text.split("\n\n") if "\n\n" in text else text.splitlines()
+    return [(part.strip(), None) for part in parts if part.strip()]
 
 
 def word_aligner(ckpt: Checkpoint, folder: Path, *, name: str | None = None) -> WordAligner:

@@ -66,7 +66,7 @@ PRESETS: dict[str, RunConfig] = {
         model=ModelConfig(d_model=32, n_heads=2, encoder_layers=1, decoder_layers=0, d_ff=64, vocab_size=200,
                           max_len=64, dropout=0.0, norm="pre", positions="learned", pooling="max", n_classes=2,
                           tie_embeddings=False),
-        train=TrainConfig(task="classification", corpus="sentiment.csv", tokenizer="word", standardise=True, steps=200,
+        train=TrainConfig(task="classification", corpus="sentiment", tokenizer="word", standardise=True, steps=200,
                           batch_tokens=200, lr=1e-4, warmup=20, label_smoothing=0.0, eval_every=20, save_every=200)),
 }
 

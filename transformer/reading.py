@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from transformer.brief import quoted
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
-from transformer.decoding import check_length, reader
+from transformer.decoding import read_ids
 from transformer.model.attention import Attended
 from transformer.model.masks import causal_mask
-from transformer.model.models import Heads
+from transformer.model.switches import Heads, Switches
 
 
 @dataclass(frozen=True)
@@ -26,10 +27,15 @@ class Reading:
     attentions: dict[str, Tensor]  # kind -> (layers, H, Tq, Tk)
     scores: dict[str, Tensor]
     masks: dict[str, Tensor]  # kind -> (Tq, Tk)
-    heads: Heads  # the switches that it was read with
+    heads: Switches  # the switches that it was read with
     tokens: dict[str, list[str]]  # "src" and "tgt" -> as text to show
     rows: dict[str, tuple[Tensor, Tensor, Tensor]]  # kind -> queries, keys and values, each (layers, H, T, D)
     hidden: Tensor | None = None  # (T, d_model), an encoder's final rows, which a classifier pools
+
+    def __repr__(self) -> str:
+        tokens = " and ".join(f"{len(self.tokens[side])} {side}" for side in ("src", "tgt") if self.tokens[side])
+        switched = ", heads switched" * bool(self.heads)
+        return f"Reading of {quoted(self.text)} by {self.ckpt.id}: {', '.join(self.kinds)}; {tokens} tokens{switched}"
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -49,34 +55,32 @@ class Reading:
 
 @torch.no_grad()
 def attend(ckpt: Checkpoint, text: str, target: str | None = None, heads: Heads | None = None) -> Reading:
-    """Read a text (and a target, teacher-forced) at once. Raises ValueError as `start` does."""
-    config, model = ckpt.config, ckpt.model
-    ids = reader(ckpt).encode(text)
-    layers, masks, memory, src, prompt = {}, {}, None, None, ids or [config.start_id]
-    if config.encoder_layers:
-        if not ids:
-            raise ValueError("there is nothing to read; type a sentence")
-        src = torch.tensor([ids if not config.decoder_layers else [*ids, config.eos_id]], device=ckpt.device)
-        check_length(src.shape[1], config.max_len)
-        masks["encoder"] = torch.ones(src.shape[1], src.shape[1], dtype=torch.bool)  # one text has no padding
+    """Read a text, and of an encoder-decoder a target (teacher-forced), at once; heads: as for `start`.
+
+    Raises ValueError for what is too long, empty, or has no place in the model.
+    """
+    ids, prompt = read_ids(ckpt, text, target)
+    config, model, heads = ckpt.config, ckpt.model, Switches.of(heads, ckpt.config, ckpt.device)
+    layers, masks, memory, src = {}, {}, None, None
+    if ids is not None:
+        src = torch.tensor([ids], device=ckpt.device)
+        masks["encoder"] = torch.ones(len(ids), len(ids), dtype=torch.bool)  # one text has no padding
         encoded = model.encode(src, mask=masks["encoder"].to(ckpt.device), heads=heads, readable=True)
         memory, layers["encoder"] = encoded.x, encoded.attention
-        prompt = [config.start_id, *(ckpt.tokenizer.encode(target) if target else [])]
-    if config.decoder_layers:
-        check_length(len(prompt), config.max_len)
+    if prompt is not None:
         decoded = model.decode(torch.tensor([prompt], device=ckpt.device), memory, causal=True, heads=heads,
                                readable=True)
         layers["decoder"], masks["decoder"] = decoded.attention, causal_mask(len(prompt), len(prompt))[0, 0]
         if decoded.cross:
             layers["cross"] = decoded.cross
-            masks["cross"] = torch.ones(len(prompt), src.shape[1], dtype=torch.bool)
+            masks["cross"] = torch.ones(len(prompt), len(ids), dtype=torch.bool)
         logits = model.project(decoded.x[0])
     else:
         logits = model.read(memory, src)[0] if config.head != "none" else None
-    labels = {"src": [] if src is None else [ckpt.source_tokenizer.piece(id) for id in src[0].tolist()],
-              "tgt": [ckpt.tokenizer.piece(id) for id in prompt] if config.decoder_layers else []}
+    labels = {"src": [] if ids is None else [ckpt.source_tokenizer.piece(id) for id in ids],
+              "tgt": [ckpt.tokenizer.piece(id) for id in prompt] if prompt is not None else []}
     return Reading(ckpt, text, logits, {kind: torch.cat([a.weights for a in seen]) for kind, seen in layers.items()},
-                   {kind: torch.cat([a.scores for a in seen]) for kind, seen in layers.items()}, masks, heads or {},
+                   {kind: torch.cat([a.scores for a in seen]) for kind, seen in layers.items()}, masks, heads,
                    labels, {kind: _rows(seen) for kind, seen in layers.items()},
                    None if config.decoder_layers else memory[0])
 

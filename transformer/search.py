@@ -9,11 +9,21 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from transformer.arguments import check_checkpoint, check_number, check_texts, check_whole
 from transformer.checkpoint import Checkpoint
-from transformer.decoding import check_length, reader
+from transformer.decoding import check_length, check_padding, reader
 from transformer.model.attention import KeysValues
 from transformer.model.masks import padding_mask
-from transformer.model.models import Heads
+from transformer.model.switches import KINDS, Heads, Switches
+
+WIDEST, STRONGEST = 64, 10  # beams, and the penalty
+
+
+def check_translates(ckpt: object) -> None:
+    """Raises ValueError for what is no checkpoint of an encoder-decoder."""
+    check_checkpoint(ckpt)
+    if ckpt.config.kinds != KINDS:
+        raise ValueError(f"{ckpt.id} does not translate: it is not an encoder-decoder")
 
 
 def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: int = 200, length_penalty: float = 0.6,
@@ -21,17 +31,19 @@ def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: i
               watch: Callable[[int], None] = lambda done: None) -> list[str]:
     """Translate many sentences, batched by length and cached; beam 1 is greedy.
 
-    length_penalty is alpha of Wu et al. 2016, equation 14. heads switches some off, as in `decoding.start`. watch is
+    length_penalty is alpha of Wu et al. 2016, equation 14. heads: as for `decoding.start`. watch is
     called with the number of sentences done. A text that is empty translates to ""; of one that is too long as much as
     fits is read where `cut` says so, else it raises ValueError.
     """
-    config = ckpt.config
-    if not (config.encoder_layers and config.decoder_layers):
-        raise ValueError(f"{ckpt.id} does not translate: it is not an encoder-decoder")
-    if not 1 <= beam <= 64:
-        raise ValueError(f"beam is {beam}; choose 1 (greedy) to 64")
+    check_translates(ckpt)
+    check_whole("beam", beam, 1, WIDEST)
+    check_whole("max_steps", max_steps, 1)
+    check_whole("batch_tokens", batch_tokens, 1)
+    check_number("length_penalty", length_penalty, 0, STRONGEST)
+    texts, config, heads = check_texts(texts), ckpt.config, Switches.of(heads, ckpt.config, ckpt.device)
     rows = [[*ids, config.eos_id] if ids else [] for ids in reader(ckpt).encode_batch(texts)]
     for row in rows:
+        check_padding(row, config.pad_id)
         if cut and len(row) > config.max_len:
             row[config.max_len - 1:] = [config.eos_id]
         check_length(len(row), config.max_len)

@@ -115,6 +115,10 @@ class SentencePieceTokenizer:
         """Label of an id: the piece with its "▁", "<s>" and the like for specials, "<id>" outside the vocabulary."""
         return self._processor.id_to_piece(id) if 0 <= id < self.vocab_size else f"<{id}>"
 
+    def score(self, id: int) -> float:
+        """What the model adds up to choose between two ways to cut: unigram's log-probability; BPE merges by it."""
+        return self._processor.get_score(id)
+
     def save(self, path: Path) -> None:
         """Write the sentencepiece model, the bytes whose sha256 is `digest`."""
         path.write_bytes(self._model)

@@ -92,9 +92,12 @@ def arrive_at(page: str, fields: Mapping[str, Field]) -> None:
     state = st.session_state
     params = arrived(page, known=f"{page}_arrived" in state)
     if params is None:
-        for name in fields:  # Streamlit drops what belongs to a widget that was not drawn
-            if f"{page}_{name}" not in state:
-                state[f"{page}_{name}"] = state[f"{page}_arrived"][name]
+        for name, field in fields.items():  # Streamlit drops what belongs to a widget that was not drawn
+            key = f"{page}_{name}"
+            if key not in state:
+                state[key] = state[f"{page}_arrived"][name]
+            elif state[key] is None and field.default is not None:  # a browser cannot leave it without a value
+                state[key] = field.default
         return
     found = {}
     for name, field in fields.items():

@@ -130,7 +130,7 @@ def _reading(look: Look) -> str:
 
 def _looked(page: str) -> None:
     state, asked = st.session_state, st.session_state[f"{page}_attention"].look
-    if asked is None:
+    if not isinstance(asked, Mapping) or not isinstance(asked.get("number"), int):
         return
     for name in LOOK:
         state[f"{page}_{name}"] = asked.get(name)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import orjson
 
+from transformer.data.corpora import at_hand
 from transformer.data.own import is_own
 from transformer.presets import preset as find_preset
 from transformer.training import metrics
@@ -24,6 +25,7 @@ from ui.quotas import CHECK_SECONDS, CHECKS, held_to_them
 from ui.resources import home
 
 KEPT = 50     # results that stay
+STARTED = time.time()
 _starting = threading.Lock()
 
 
@@ -38,11 +40,13 @@ class Standing:
 
 
 def check_key(preset: str, settings: dict[str, object], device: str) -> str:
-    """What tells one check from another: its arguments and, for a file of the user's own, which state of it."""
-    name, written = settings.get("corpus", find_preset(preset).train.corpus), None
-    if is_own(str(name)):
+    """What tells one check from another: its arguments, whether its corpus is at hand, and which state of it a file of
+    the user's own is in."""
+    name = str(settings.get("corpus", find_preset(preset).train.corpus))
+    written = None if is_own(name) else at_hand(name)
+    if is_own(name):
         with contextlib.suppress(OSError, ValueError):
-            stat = Path(str(name)).stat()
+            stat = Path(name).stat()
             written = [stat.st_mtime_ns, stat.st_size]
     what = orjson.dumps([preset, settings, device, written], option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(what).hexdigest()[:20]
@@ -51,7 +55,7 @@ def check_key(preset: str, settings: dict[str, object], device: str) -> str:
 def standing(key: str) -> Standing:
     """How the check of that key stands; one that has just ended leaves its result to all."""
     for _ in range(2):  # another visitor may put the result in place in between
-        if (result := _result(_file(key, "json"))) is not None:
+        if (result := _kept(key)) is not None:
             return Standing("done", result)
         record, running = _process(key)
         if record is None:
@@ -63,6 +67,24 @@ def standing(key: str) -> Standing:
             _clear(key)
             return Standing("done", result)
     return Standing("died", log=_tail(key))
+
+
+def failure(key: str) -> str | None:
+    """Why what was checked cannot be trained; None where it can, or nobody has checked."""
+    problems = (standing(key).result or {}).get("problems", [])
+    return next((problem["text"] for problem in problems if problem["level"] == "error"), None)
+
+
+def _kept(key: str) -> dict[str, object] | None:
+    """A result that an earlier check left. Files, networks and memory change, so what failed before this app started
+    is not believed any more."""
+    path = _file(key, "json")
+    result = _result(path)
+    if result is None or all(problem["level"] != "error" for problem in result["problems"]):
+        return result
+    with contextlib.suppress(FileNotFoundError):  # somebody checks again
+        return result if path.stat().st_mtime >= STARTED else None
+    return None
 
 
 def start_check(preset: str, settings: dict[str, object], device: str) -> None:

@@ -92,7 +92,7 @@ def _show_classes(prefix: str, ckpt: Checkpoint, reading: Reading, *, question: 
 
 def _class_clicked(prefix: str, chart: str, classes: tuple[str, ...]) -> None:
     picked = figures.picked_class(st.session_state.get(chart))
-    if picked is not None:
+    if picked is not None and picked < len(classes):
         st.session_state[f"{prefix}_class"] = classes[picked]
 
 

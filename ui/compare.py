@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
+from transformer.analysis.roles import measure_heads, weight_on
 from transformer.attention_view.message import Look
 from transformer.decoding import Step
 from ui import figures
@@ -17,6 +18,7 @@ from ui.texts import PASSAGE, taken
 from ui.walk import Link, Walk, begin, read_choices, write_choices
 
 NAMES = "this", "other"
+END = {"encoder": ("end token", -1), "decoder": ("start token", 0), "cross": ("end token", -1)}  # and where it stands
 WITH = {"sentence": "Another sentence", "branch": "Another branch"}
 
 
@@ -64,7 +66,8 @@ def show_compare(page: str, look: Look, *, dark: bool) -> None:
         return
     walk: Walk = st.session_state[f"{page}_walk"]
     with panel:
-        st.session_state.setdefault(f"{page}_compare_with", "sentence")
+        if st.session_state.get(f"{page}_compare_with") not in WITH:
+            st.session_state[f"{page}_compare_with"] = "sentence"
         what = st.segmented_control("Compare with", list(WITH), key=f"{page}_compare_with", required=True,
                                     format_func=WITH.get, persist_state="session")
         other = _other_sentence(page, walk) if what == "sentence" else _other_branch(page, walk)
@@ -131,15 +134,15 @@ def _show_both(page: str, step: Step, other: Step, look: Look, *, dark: bool) ->
     with left:
         _show_difference(page, kind, layer, head, weights, masks[0], axes, source=source, dark=dark)
     with right:
-        end = "start token" if kind == "decoder" else "end token"
         st.html(figures.measures_table(
-            *(measures(matrix, mask, end=0 if kind == "decoder" else -1, name=end)
-              for matrix, mask in zip(weights, masks, strict=True)),
-            chosen=head, names=NAMES,
+            *(measures(matrix, kind) for matrix in weights), chosen=head, names=NAMES,
             caption=f"{kind.capitalize()}, layer {layer}: means over queries. {source}"))
-        st.caption("Entropy: in bits, 0 where all the weight is on one token. Evenness: the entropy over the largest "
-                   "there can be with as many keys, which makes lengths comparable. Diagonal: the weight on the key "
-                   f"at the query's own position. {end.capitalize()}: the weight on it.")
+        diagonal = ("the source token that is as far into the source as the query is into the translation"
+                    if kind == "cross" else "the query's own token")
+        st.caption("Means over the queries that have more than one token to choose from. Entropy: in nats, 0 where all "
+                   "the weight is on one token. Evenness: the entropy over the largest there can be with as many keys, "
+                   f"which makes lengths comparable. Diagonal: the weight on {diagonal}. "
+                   f"{END[kind][0].capitalize()}: the weight on it.")
 
 
 def _show_difference(page: str, kind: str, layer: int, head: int, weights: list[np.ndarray], mask: np.ndarray,
@@ -179,16 +182,13 @@ def overlap(kind: str, first: tuple[int, int], second: tuple[int, int]) -> tuple
     return min(first[0], second[0]), first[1]
 
 
-def measures(weights: np.ndarray, mask: np.ndarray, *, end: int, name: str) -> dict[str, np.ndarray]:
-    """Means over queries of heads (H, Tq, Tk) under mask (Tq, Tk) -> measure -> (H,); nan where there is none."""
-    weights = weights.astype(np.float64)
-    entropy = -(weights * np.log2(np.where(weights > 0, weights, 1))).sum(axis=2)  # (H, Tq)
-    choices = mask.sum(axis=1)
-    free = choices > 1  # a query with one key has no choice
-    even = (entropy[:, free] / np.log2(choices[free])).mean(axis=1) if free.any() else np.full(len(weights), np.nan)
-    diagonal = np.diagonal(weights, axis1=1, axis2=2).mean(axis=1)
-    return {"entropy": entropy.mean(axis=1), "evenness": even, "diagonal": diagonal,
-            name: weights[:, :, end].mean(axis=1)}
+def measures(weights: np.ndarray, kind: str) -> dict[str, np.ndarray]:
+    """Means over queries of heads (H, Tq, Tk) of a kind -> measure -> (H,), as `measure_heads` has them; nan where no
+    query has a choice."""
+    found = measure_heads(weights, kind=kind)
+    name, key = END[kind]
+    return {"entropy": found["entropy"], "evenness": found["entropy_share"], "diagonal": found["diagonal"],
+            name: weight_on(weights, key, kind=kind)}
 
 
 def _same(first: list[str], second: list[str], count: int) -> str:

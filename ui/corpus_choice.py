@@ -10,6 +10,7 @@ from transformer.data.corpora import LEARNS_FROM, LabelledCorpus, PairCorpus, Te
 from transformer.data.own import HOLDS, LARGEST_FILE
 from transformer.training.metrics import replace
 from ui.figures import markdown_text
+from ui.held_out_corpus import offer_download
 from ui.keys import owner
 from ui.owners import NOBODY, allowed, corpora, require, require_corpus
 from ui.quotas import check_corpora
@@ -17,13 +18,15 @@ from ui.say import say_error
 from ui.texts import PATH, taken
 
 KNOWN = {"eng-fra": "English and French sentences, 167,130 pairs", "tiny-shakespeare": "Shakespeare, 1.1 million "
-         "characters", "speakers": "who says which passage in Shakespeare, ten classes"}
+         "characters", "speakers": "who says which passage in Shakespeare, ten classes",
+         "sentiment": "two sentences, one of them positive"}
 DOWNLOAD = {"eng-fra": "3.4 MB", "tiny-shakespeare": "1.1 MB", "speakers": "1.1 MB"}
 BUILT_IN, UPLOAD, FILE = "Built in", "Upload", "A file on this computer"
 
 
-def choose_corpus(prefix: str, task: str) -> str | None:
-    """The name of a corpus that fits the task, or the path of a checked file; None where none has been chosen yet."""
+def choose_corpus(prefix: str, task: str, *, default: str | None = None) -> str | None:
+    """The name of a corpus that fits the task, or the path of a checked file; None where none has been chosen yet.
+    default: the built-in one that is chosen until another is."""
     what, names, ending = LEARNS_FROM[task]
     offered = [BUILT_IN, UPLOAD, *([FILE] if allowed("name a file") else [])]
     way = st.segmented_control("Corpus", offered, key=f"{prefix}_corpus_way", required=True, default=BUILT_IN,
@@ -32,10 +35,13 @@ def choose_corpus(prefix: str, task: str) -> str | None:
         return _uploaded(prefix, ending)
     if way == FILE:
         return _typed(prefix, ending)
-    name = st.selectbox("Which one", names, key=f"{prefix}_corpus_{task}", format_func=_named)
+    default = default if default in names else names[0]
+    name = st.selectbox("Which one", names, index=names.index(default), key=f"{prefix}_corpus_{default}",
+                        format_func=_named)
     if not at_hand(name):
-        st.caption("It is downloaded once, when the run starts, and checked against its hash. Without a network, put "
-                   "its file into a folder and name that in HEADSUP_DATA.")
+        st.caption("It has to be downloaded once, and is checked against its hash. Without a network, put its file "
+                   "into a folder and name that in HEADSUP_DATA.")
+        offer_download(f"{prefix}_corpus", name)
     return name
 
 
@@ -145,5 +151,5 @@ def _checked(prefix: str, path: str, ending: str) -> str:
 
 
 def _named(name: str) -> str:
-    there = "at hand" if at_hand(name) else f"will be downloaded, {DOWNLOAD[name]}"
+    there = "at hand" if at_hand(name) else f"to be downloaded, {DOWNLOAD[name]}"
     return f"{name} · {KNOWN[name]} · {there}"

@@ -1,5 +1,6 @@
 """The chosen model as a diagram: its blocks, the shapes between them, and a way into the attention of each layer."""
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -41,7 +42,7 @@ def show_model(page: str, shown: Shown, look: Look) -> None:
 
 def _picked(page: str) -> None:
     state, picked = st.session_state, st.session_state[f"{page}_diagram"].pick
-    if picked is None:
+    if not isinstance(picked, Mapping) or not {"kind", "layer"} <= picked.keys():
         return
     state[f"{page}_kind"], state[f"{page}_layer"] = picked["kind"], picked["layer"]
     state[f"{page}_pair"] = None

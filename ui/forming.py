@@ -1,5 +1,6 @@
 """Attention as it forms: the recorded heads of a run or a checkpoint, moved through in the browser."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -161,9 +162,12 @@ def _message(prefix: str, version: str, found: Forming, look: FormingLook, *, da
 
 def _looked(prefix: str) -> None:
     state, asked = st.session_state, st.session_state[f"{prefix}_forming"].look
-    if asked is None:
+    if not isinstance(asked, Mapping) or not isinstance(asked.get("number"), int):
         return
     look = FormingLook(*(asked.get(name) for name in FormingLook.__annotations__))
+    numbers = look.layer, look.head, look.sentence, 0 if look.step is None else look.step
+    if not isinstance(look.kind, str) or not all(isinstance(one, int) and one >= 0 for one in numbers):
+        return
     for name, value in asdict(look).items():
         state[f"{prefix}_forming_{name}"] = value
     state[f"{prefix}_forming_reported"], state[f"{prefix}_forming_answered"] = look, asked["number"]

@@ -1,6 +1,5 @@
 """Everything the app holds once for all its visitors: opened checkpoints and corpora. All caching is in this file."""
 
-import os
 import threading
 import time
 from collections import OrderedDict
@@ -18,12 +17,12 @@ from transformer.analysis.weights import circuits as head_circuits
 from transformer.checkpoint import Checkpoint, CheckpointError, Description, describe, find, load, snapshots
 from transformer.data.corpora import LEARNS_FROM, LabelledCorpus, PairCorpus, at_hand, corpus
 from transformer.data.own import is_own
+from transformer.places import ROOT, home, places
 from transformer.training.curves import Curves
 from transformer.training.forming import Forming, forming_stamp, read_forming
 from transformer.training.runs import find as find_runs
 
 torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
-ROOT = Path(__file__).resolve().parent.parent
 KNOWN = {name for _, names, _ in LEARNS_FROM.values() for name in names}
 MOST_RUNS = 30  # whose single steps are on offer
 
@@ -37,17 +36,11 @@ class Entry:
     error: str | None = None
 
 
-def home() -> Path:
-    """Where runs, uploads and imports live."""
-    return Path(os.environ.get("HEADSUP_HOME") or ROOT / "runs")
-
-
 def entries() -> list[Entry]:
     """Every checkpoint at hand: those that come with the app, those kept of runs, uploaded and imported ones."""
-    places = (ROOT / "checkpoints", home() / "checkpoints", home() / "uploads",
-              home() / "imports")  # pages open with the first
-    shipped = sorted(find(places[0]), key=lambda folder: folder.name != "translate")  # what a page that takes any shows
-    return [_entry(folder) for folder in [*shipped, *chain.from_iterable(map(find, places[1:]))]]
+    first, *others = places()
+    shipped = sorted(find(first), key=lambda folder: folder.name != "translate")  # what a page that takes any shows
+    return [_entry(folder) for folder in [*shipped, *chain.from_iterable(map(find, others))]]
 
 
 def along_the_way() -> list[Entry]:

@@ -129,8 +129,8 @@ def fit_example(page: str, ckpt: Checkpoint, examples: list[str]) -> None:
 def sampling_of(page: str) -> Sampling:
     """What the sampling widgets are set to; they stand further down the page."""
     state = st.session_state
-    return Sampling(state.get(f"{page}_temperature") or 0.0, state.get(f"{page}_top_k") or None, None,
-                    int(state.get(f"{page}_seed") or 0))
+    return Sampling(temperature=state.get(f"{page}_temperature") or 0.0, top_k=state.get(f"{page}_top_k") or None,
+                    seed=int(state.get(f"{page}_seed") or 0))
 
 
 def follow(page: str, ckpt: Checkpoint, text: str, link: Link | None) -> Walk:
@@ -140,7 +140,7 @@ def follow(page: str, ckpt: Checkpoint, text: str, link: Link | None) -> Walk:
     """
     key, sampling = f"{page}_walk", sampling_of(page)
     walk: Walk | None = st.session_state.get(key)
-    asked = (st.session_state.get(f"{page}_controls") or {}).get("move")
+    asked = _move_of(st.session_state.get(f"{page}_controls"))
     new = walk is None or walk.step.ckpt is not ckpt or walk.step.text != text
     if new:
         try:
@@ -159,6 +159,24 @@ def follow(page: str, ckpt: Checkpoint, text: str, link: Link | None) -> Walk:
     if asked:  # after the walk: a run cut short between the two goes to the same place again
         st.session_state[f"{page}_answered"] = asked["number"]
     return walk
+
+
+def _move_of(sent: object) -> dict | None:
+    """What the controls have sent; None where it is not what they send."""
+    asked = sent.get("move") if sent else None
+    if not isinstance(asked, Mapping) or not _whole(asked, "index", "number"):
+        return None
+    choices = asked.get("choices", ())
+    return dict(asked, walk=asked.get("walk") if _whole(asked, "walk") else None,
+                **{"from": asked["from"] if _whole(asked, "from") else 0},
+                choices=[one for one in choices if _whole(one, "number", "at", "nth")]
+                if isinstance(choices, list) else [])
+
+
+def _whole(sent: object, *names: str) -> bool:
+    """Whether these of what was sent are whole numbers that a browser counts to."""
+    return isinstance(sent, Mapping) and all(
+        isinstance(sent.get(name), int) and 0 <= sent[name] < 10 ** 9 for name in names)
 
 
 def _moved(page: str, walk: Walk, asked: dict, sampling: Sampling) -> Walk:
@@ -192,7 +210,8 @@ def _pick(page: str, id: int) -> None:
 
 def _clicked(page: str, chart: str) -> None:
     id = figures.picked_candidate(st.session_state.get(chart))
-    if id is not None:
+    walk: Walk | None = st.session_state.get(f"{page}_walk")
+    if id is not None and walk is not None and id < walk.step.ckpt.config.vocab_size:
         _pick(page, id)
 
 

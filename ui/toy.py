@@ -12,6 +12,7 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.checkpoint import CheckpointError, describe
+from transformer.data.labelled import TWO_SENTENCES
 from transformer.training import metrics
 from transformer.training.launch import Progress, alive, launch, log_tail, progress, stop
 from ui import figures, keys, owners, quotas
@@ -20,7 +21,7 @@ from ui.resources import home, opened
 from ui.say import say_error
 from ui.texts import SENTENCE, TOY, taken, within
 
-POSITIVE, NEGATIVE = "this is awesome", "i hated it"
+(POSITIVE, _), (NEGATIVE, _) = TWO_SENTENCES
 KEPT = 24                # finished toys that stay
 NAME = re.compile(r"toy-\d{8}-\d{6}-[0-9a-f]{4}")
 EVERY = 0.4              # seconds between two looks at a run under way

@@ -41,8 +41,8 @@ def logs(ckpt, read, table):
 
 
 @pytest.mark.parametrize("baseline", BASELINES)
-def test_it_is_the_integral_of_the_gradient(ckpt, baseline):
-    read = given_text(ckpt, "Go on.", "He")
+def test_it_is_the_integral_of_the_gradient(ckpt, baseline, target_for):
+    read = given_text(ckpt, "Go on.", target_for(ckpt, "He"))
     found = attribute(read, 2, baseline=baseline, steps=4)
     embedding = ckpt.model.tgt_embedding if read.src is None else ckpt.model.src_embedding
     table, ids = embedding.tokens.weight.double(), (read.tgt if read.src is None else read.src)[0]
@@ -62,8 +62,8 @@ def test_it_is_the_integral_of_the_gradient(ckpt, baseline):
     assert found.log_probability == pytest.approx(float(logs(ckpt, read, end)[2]), abs=1e-4)
 
 
-def test_it_adds_up_with_enough_steps(ckpt):
-    read = given_text(ckpt, "I am cold.", "He is")
+def test_it_adds_up_with_enough_steps(ckpt, target_for):
+    read = given_text(ckpt, "I am cold.", target_for(ckpt, "He is"))
     seen = []
     few, many = (attribute(read, steps=number, watch=lambda done, of: seen.append((done, of))) for number in (2, 512))
     assert abs(many.gap) <= 0.02 * max(1, abs(many.change))
@@ -72,9 +72,9 @@ def test_it_adds_up_with_enough_steps(ckpt):
     assert seen[-1] == (512, 512)
 
 
-def test_attention_beside_it_is_what_the_reading_shows(ckpt):
-    read = given_text(ckpt, "I am cold.", "He is")
-    found, reading = attribute(read), attend(ckpt, "I am cold.", "He is")
+def test_attention_beside_it_is_what_the_reading_shows(ckpt, target_for):
+    read = given_text(ckpt, "I am cold.", target_for(ckpt, "He is"))
+    found, reading = attribute(read), attend(ckpt, "I am cold.", target_for(ckpt, "He is"))
     if read.tgt is None:
         share, weights = pool(ckpt, reading).shares, reading.attentions["encoder"]
         expected = [share @ weights.mean((0, 1)), share @ rollout(weights)[-1]]

@@ -10,6 +10,7 @@ from torch import nn
 from transformer.analysis.direct import direct_effect, strongest
 from transformer.analysis.passes import given, given_text, upto
 from transformer.decoding import steps
+from transformer.model.switches import Switches
 
 SHAPES = [
     {}, {"norm": "post"}, {"encoder_layers": 0, "positions": "rotary"}, {"encoder_layers": 0, "positions": "learned"},
@@ -97,8 +98,8 @@ def by_parts(ckpt, read, token):
     return found
 
 
-def test_every_part_is_worth_what_it_adds(ckpt):
-    read = given_text(ckpt, "I am cold.", "He is tall")
+def test_every_part_is_worth_what_it_adds(ckpt, target_for):
+    read = given_text(ckpt, "I am cold.", target_for(ckpt, "He is tall"))
     for token in 0, 2:
         found, expected = direct_effect(read, token), by_parts(ckpt, read, token)
         assert found.embedding == pytest.approx(expected.pop("embedding"), abs=1e-4)
@@ -110,8 +111,8 @@ def test_every_part_is_worth_what_it_adds(ckpt):
         assert len(expected) == len(found.feed_forward) + sum(x.numel() for x in found.heads.values())
 
 
-def test_the_parts_add_up_to_the_logit(ckpt):
-    read = given_text(ckpt, "We can go home.", "I see a dog")
+def test_the_parts_add_up_to_the_logit(ckpt, target_for):
+    read = given_text(ckpt, "We can go home.", target_for(ckpt, "I see a dog"))
     if read.tgt is None:
         logits = ckpt.model.project(ckpt.model.pool(ckpt.model.encode(read.src).x, read.src))[0]
     else:
@@ -129,7 +130,7 @@ def test_the_parts_add_up_to_the_logit(ckpt):
 def test_a_head_that_is_off_adds_nothing(translator, writer):
     for ckpt in translator, writer:
         kind = ckpt.config.kinds[-1]
-        heads = {kind: torch.tensor([[1, 0], [2, 1]])}
+        heads = Switches(scale={kind: [[1, 0], [2.5, 1]]}, uniform={kind: [[False, False], [True, False]]})
         *_, step = steps(ckpt, "I am cold.", max_steps=5, heads=heads)
         found = direct_effect(given(step))
         assert found.token == step.id
@@ -155,3 +156,10 @@ def test_a_token_that_is_not_there_is_refused(translator):
     for options in {"token": 1_000}, {"against": -1}:
         with pytest.raises(ValueError, match="is not one of"):
             direct_effect(read, **options)
+
+
+def test_a_norm_of_another_kind_is_not_taken_for_none(translator):
+    model = copy.deepcopy(translator.model)
+    model.decoder.norm = nn.RMSNorm(translator.config.d_model)
+    with pytest.raises(AssertionError, match="a norm of type RMSNorm"):
+        direct_effect(given_text(replace(translator, model=model), "Go on.", "He"))

@@ -25,8 +25,8 @@ def cut(ckpt, depth):
     return model
 
 
-def test_each_depth_is_the_model_without_the_layers_above(ckpt):
-    read = given_text(ckpt, "I am cold.", "He is")
+def test_each_depth_is_the_model_without_the_layers_above(ckpt, target_for):
+    read = given_text(ckpt, "I am cold.", target_for(ckpt, "He is"))
     found = read_layers(read, count=3, positions=[0, 2])
     final = ckpt.model(read.src, read.tgt)[0].softmax(-1)
     for depth in range(3):
@@ -50,7 +50,7 @@ def test_each_depth_is_the_model_without_the_layers_above(ckpt):
 
 
 def test_a_step_is_read_where_it_stands_with_its_heads(ckpt):
-    heads = {"decoder": torch.tensor([[0, 1], [1, 2]])}
+    heads = {"decoder": torch.tensor([[0, 1], [1, 2]])}  # off, and doubled
     *_, step = steps(ckpt, "I am cold.", max_steps=4, heads=heads, forced={3: 9})
     found = read_layers(given(step))
     torch.testing.assert_close(found.probabilities[-1, 0], step.logits.softmax(-1).topk(5).values, rtol=1e-4, atol=1e-6)
@@ -87,8 +87,8 @@ def test_what_is_not_there_is_refused(translator):
     assert upto(forced, 1).said == forced.tgt[0, 2] and upto(forced, 5).said is None
 
 
-def test_every_position_can_follow_a_token_of_its_own(ckpt):
-    read = given_text(ckpt, "I am cold.", "He is")
+def test_every_position_can_follow_a_token_of_its_own(ckpt, target_for):
+    read = given_text(ckpt, "I am cold.", target_for(ckpt, "He is"))
     found = read_layers(read, positions=[0, 2], follow=[5, 9])
     p = ckpt.model(read.src, read.tgt)[0].softmax(-1)
     assert found.final.tolist() == [5, 9]

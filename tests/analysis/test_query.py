@@ -9,9 +9,10 @@ from transformer.reading import attend
 
 
 @pytest.mark.parametrize("settings", [{}, {"norm": "post"}, {"encoder_layers": 0, "positions": "rotary"}])
-def test_rows_and_logits_are_those_of_the_whole_text(make_checkpoint, settings):
+def test_rows_and_logits_are_those_of_the_whole_text(make_checkpoint, settings, target_for):
     ckpt = make_checkpoint(**settings)
-    whole, reading = given_text(ckpt, "I am cold.", "He is"), attend(ckpt, "I am cold.", "He is")
+    texts = "I am cold.", target_for(ckpt, "He is")
+    whole, reading = given_text(ckpt, *texts), attend(ckpt, *texts)
     found = last_query(upto(whole, 3))
     assert found.weights.keys() == set(ckpt.config.kinds) - {"encoder"}
     for kind, weights in found.weights.items():

@@ -65,6 +65,18 @@ def test_texts_with_a_class_keep_the_class_that_the_model_knows(make_checkpoint,
     assert all((s.labels == (0,)) == (known[s.text] == "x") for s in found)
 
 
+def test_an_encoder_is_measured_on_any_text(make_checkpoint, pairs, tmp_path):
+    ckpt = make_checkpoint(decoder_layers=0, pooling="max", n_classes=2, max_len=12)
+    (tmp_path / "lines.txt").write_text("I see a dog.\n" * 80 + "Who is it?\n" * 20)
+    assert [s.text for s in held_out(ckpt, seed=None, name=str(tmp_path / "lines.txt"))][1:] == ["Who is it?"] * 11
+    (tmp_path / "paragraphs.txt").write_text("Go on.\n\n" * 90 + "He is tall.\nGo on.\n\n" * 20)
+    found = held_out(ckpt, limit=None, seed=None, name=str(tmp_path / "paragraphs.txt"))[1:]  # the first is cut
+    assert {s.text for s in found} == {"He is tall.\nGo on."}
+    assert {(len(s.src), s.tgt, s.labels) for s in found} == {(12, None, None)}
+    sources = {source for source, _ in corpus(str(pairs)).split("test")}
+    assert {s.text for s in held_out(ckpt, limit=None, name=str(pairs))} <= sources
+
+
 def test_the_word_alignment_is_learned_once(translator, pairs, tmp_path, monkeypatch):
     from transformer import held_out as module
 
@@ -79,7 +91,7 @@ def test_the_word_alignment_is_learned_once(translator, pairs, tmp_path, monkeyp
 def test_what_cannot_be_drawn_is_said(translator, writer, pairs, tmp_path):
     with pytest.raises(ValueError, match="does not say which corpus"):
         held_out(translator)
-    with pytest.raises(ValueError, match="mine.tsv is not what"):
+    with pytest.raises(ValueError, match="mine.tsv is not what .*: that is running text, tiny-shakespeare or a .txt"):
         held_out(writer, name=str(pairs))
     silent = replace(translator, tokenizer=None, source_tokenizer=None)
     with pytest.raises(ValueError, match="has no tokenizer"):

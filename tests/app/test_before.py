@@ -179,6 +179,38 @@ def test_a_file_that_has_changed_is_another_check_and_so_is_another_setting(aske
     assert first != key_of(asked)
 
 
+@pytest.fixture
+def failed(home, asked):
+    """A check that failed, and has been shown."""
+    folder = home / "checks"
+    folder.mkdir(parents=True)
+    metrics.write_json(folder / f"{key_of(asked)}.json", {"problems": [{"level": "error", "text": "no such file"}]})
+
+
+@pytest.mark.usefixtures("failed")
+def test_a_failure_is_forgotten_when_the_app_starts_again(asked, monkeypatch):
+    assert checks.failure(key_of(asked)) == "no such file"
+    monkeypatch.setattr(checks, "STARTED", time.time() + 60)
+    assert checks.failure(key_of(asked)) is None
+    assert checks.standing(key_of(asked)).state == "none"
+
+
+def test_what_was_found_well_is_believed_after_the_app_starts_again(home, asked, monkeypatch):
+    (home / "checks").mkdir(parents=True)
+    metrics.write_json(home / "checks" / f"{key_of(asked)}.json", {"problems": [{"level": "warning", "text": "slow"}]})
+    monkeypatch.setattr(checks, "STARTED", time.time() + 60)
+    assert checks.standing(key_of(asked)).state == "done"
+    assert checks.failure(key_of(asked)) is None
+
+
+def test_a_check_is_another_one_once_its_corpus_is_at_hand(monkeypatch):
+    keys = set()
+    for there in (False, True):
+        monkeypatch.setattr(checks, "at_hand", lambda name, there=there: there)
+        keys.add(checks.check_key("translate", {}, "cpu"))
+    assert len(keys) == 2
+
+
 @pytest.mark.parametrize(("settings", "message"), [
     ({"d_model": 7}, "d_model 7 does not divide by n_heads 2"),
     ({"nonsense": 1}, "unknown setting nonsense"),
@@ -224,13 +256,14 @@ def test_a_time_is_said_in_a_unit_that_fits(seconds, shown):
                                             ("classification", "speakers")])
 @pytest.mark.parametrize("there", [True, False])
 def test_a_built_in_corpus_fits_the_task_and_says_whether_it_is_here(monkeypatch, task, name, there):
-    monkeypatch.setattr(corpus_choice, "at_hand", lambda name: there)
+    monkeypatch.setattr(corpus_choice, "at_hand", lambda name: there or name == "sentiment")
     at = opened(choice, task=task)
     assert at.session_state["chosen"] == name
-    (label,) = at.selectbox[0].options
+    label = at.selectbox[0].options[0]
     assert label.startswith(f"{name} · ")
     assert label.endswith("at hand") == there
     assert ("HEADSUP_DATA" in words(at)) == (not there)
+    assert bool([button for button in at.button if button.label == f"Download {name}"]) == (not there)
 
 
 def upload(at, name, content):

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 import transformer
+from transformer.analysis.head_roles import measure_roles
+from transformer.analysis.roles import measure_heads
+from transformer.analysis.sample import read_texts
 from ui.compare import measures, overlap
 
 PAGE, TEXT, OTHER = "translate", "I am cold.", "I am tall."
@@ -60,10 +63,11 @@ def test_sentences_of_different_lengths_have_no_difference_but_measures(visit, c
         weights = at_step(ckpt, text, 2).attentions["cross"][1].numpy().astype(float)  # (H, Tq, Tk)
         found = measured(at)
         for head, one in enumerate(weights):
-            bits = np.mean([-sum(p * np.log2(p) for p in row) for row in one])
-            assert found[of, "entropy", head] == pytest.approx(bits, abs=1e-3)
-            assert found[of, "evenness", head] == pytest.approx(bits / np.log2(one.shape[1]), abs=1e-3)
-            assert found[of, "diagonal", head] == pytest.approx(np.mean([one[i, i] for i in range(3)]), abs=1e-3)
+            nats = np.mean([-sum(p * np.log(p) for p in row) for row in one])
+            assert found[of, "entropy", head] == pytest.approx(nats, abs=1e-3)
+            assert found[of, "evenness", head] == pytest.approx(nats / np.log(one.shape[1]), abs=1e-3)
+            beside = [int((i + 0.5) * one.shape[1] / 3) for i in range(3)]  # as far into the source as the query is
+            assert found[of, "diagonal", head] == pytest.approx(np.mean(one[range(3), beside]), abs=1e-3)
             assert found[of, "end token", head] == pytest.approx(one[:, -1].mean(), abs=1e-3)
 
 
@@ -160,11 +164,25 @@ def test_what_two_pictures_have_in_common(kind, first, second, common):
 
 
 def test_measures_of_known_heads():
-    mask = np.tril(np.ones((2, 2), bool))
     sure, even = np.eye(2), np.array([[1, 0], [0.5, 0.5]])
-    found = measures(np.stack([sure, even]), mask, end=0, name="start")
-    assert found["entropy"] == pytest.approx([0, 0.5])
-    assert found["evenness"] == pytest.approx([0, 1])  # the first query has no choice
-    assert found["diagonal"] == pytest.approx([1, 0.75])
-    assert found["start"] == pytest.approx([0.5, 0.75])
-    assert np.isnan(measures(np.ones((1, 1, 1)), mask[:1, :1], end=0, name="start")["evenness"]).all()
+    found = measures(np.stack([sure, even]), "decoder")  # the first query has no choice, and counts nowhere
+    assert found["entropy"] == pytest.approx([0, np.log(2)])
+    assert found["evenness"] == pytest.approx([0, 1])
+    assert found["diagonal"] == pytest.approx([1, 0.5])
+    assert found["start token"] == pytest.approx([0, 0.5])
+    assert all(np.isnan(value).all() for value in measures(np.ones((1, 1, 1)), "decoder").values())
+
+
+@pytest.mark.parametrize(("kind", "own"), [("encoder", "itself"), ("decoder", "itself"), ("cross", "diagonal")])
+def test_compare_says_of_a_head_what_its_roles_and_its_training_say(make_checkpoint, kind, own):
+    ckpt = make_checkpoint()
+    [sentence] = read_texts(ckpt, ["I am cold."], ["Go on."])
+    weights = transformer.attend(ckpt, sentence.text, sentence.target).attentions[kind]
+    roles, trained = measure_roles(ckpt, [sentence]).values[kind], measure_heads(weights, kind=kind)
+    for layer, heads in enumerate(weights.numpy()):
+        found = measures(heads, kind)
+        for name, role, measure in (("entropy", "entropy", "entropy"), ("diagonal", own, "diagonal")):
+            np.testing.assert_allclose(found[name], roles[role][layer], rtol=1e-5)
+            np.testing.assert_allclose(found[name], trained[measure][layer], rtol=1e-5)
+        name, role = ("start token", "first") if kind == "decoder" else ("end token", "end")
+        np.testing.assert_allclose(found[name], roles[role][layer], rtol=1e-5)

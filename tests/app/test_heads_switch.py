@@ -35,9 +35,9 @@ def visit_switch(visit):
     return lambda ckpt, **params: visit(PAGE, view="switch", checkpoint=ckpt.id, **params)
 
 
-def off(layers, heads, layer, head, to=0):
+def off(layers, heads, layer, head):
     switches = torch.ones(layers, heads, dtype=torch.long)
-    switches[layer, head] = to
+    switches[layer, head] = 0
     return switches
 
 
@@ -99,7 +99,7 @@ def test_both_paths_are_shown_and_the_first_token_that_differs_is_marked(home, v
 
 def test_the_attention_before_and_after_is_that_of_attend(home, visit_switch, drawn):
     ckpt = make(home, "classifier")
-    heads = {"encoder": off(2, 2, 0, 1, to=2)}
+    heads = transformer.Switches(uniform={"encoder": off(2, 2, 0, 1) == 0})
     text = "a dog is tall, too."
     at = visit_switch(ckpt, text=text, heads="encoder:0:1", what="uniform", seen_kind="encoder", seen_layer="1",
                       seen_head="0")

@@ -13,7 +13,7 @@ from transformer.training import metrics
 from transformer.training.launch import alive, stop
 from transformer.training.process import identify
 from transformer.training.runs import describe
-from ui import keys
+from ui import checks, keys
 
 PAGE = "train"
 CONFIG = {"model": {"encoder_layers": 2, "decoder_layers": 2, "d_model": 64, "n_heads": 4},
@@ -339,7 +339,60 @@ def test_a_run_is_renamed_kept_and_deleted(watch, make, home):
     assert "The run better is deleted" in " ".join(texts(at, "success"))
 
 
-def test_so_many_runs_at_once_are_somebodys_limit(visit, make):
+@pytest.fixture
+def at_hand(monkeypatch):
+    """at_hand(False): no corpus is on this machine."""
+    return lambda there: monkeypatch.setattr("ui.training.form.at_hand", lambda name: there)
+
+
+def test_a_monster_is_refused_at_start(visit, home, at_hand):
+    at_hand(True)
+    at = visit(PAGE)
+    for name, value in {"encoder_layers": 96, "decoder_layers": 96, "n_heads": 128, "d_model": 65_536,
+                        "batch_tokens": 4_000_000}.items():
+        at.number_input(key=f"{PAGE}_translate_{name}").set_value(value)
+    assert not run(at).error
+    (error,) = plain(press(at, "start"), "error")
+    assert error.startswith("It was not started: weights, gradients and optimizer take 59")
+    assert error.endswith("GB left; lower d_model, d_ff or the number of layers")
+    assert not (home / "runs").exists() or not list((home / "runs").glob("[!.]*"))
+
+
+def test_what_has_no_corpus_is_not_started(visit, home, at_hand):
+    at_hand(False)
+    (error,) = plain(press(visit(PAGE), "start"), "error")
+    assert error == ("It was not started: the corpus eng-fra is not on this computer; download it or choose another")
+    assert not (home / "runs").exists() or not list((home / "runs").glob("[!.]*"))
+
+
+def test_what_failed_its_check_cannot_be_started_until_it_is_changed(visit, home, at_hand):
+    at_hand(True)
+    (home / "checks").mkdir()
+    problem = {"level": "error", "text": "none of the 24 pairs fits"}
+    result = {"device": {"device": "cpu", "name": None, "threads": 1}, "look": None, "tokens": None, "time": None,
+              "config": {}, "parameters": {"total": 30, "parts": {"embeddings": 30}}, "problems": [problem], "memory": {
+                  "weights": 1, "gradients": 1, "optimizer": 2, "activations": 5, "total": 9, "measured_steps": 0,
+                  "there": None, "micro_tokens": 1}}
+    metrics.write_json(home / "checks" / f"{checks.check_key('translate', {}, 'cpu')}.json", result)
+    at = visit(PAGE)
+    assert at.button(key=f"{PAGE}_start").disabled
+    assert "The check failed, so it cannot be started" in " ".join(texts(at, "caption"))
+    (error,) = plain(press(at, "start"), "error")[-1:]  # sent by something that is no browser
+    assert error == "It was not started: its check failed: none of the 24 pairs fits"
+    at.number_input(key=f"{PAGE}_translate_max_len").set_value(100)
+    assert not run(at).button(key=f"{PAGE}_start").disabled
+
+
+def test_the_smallest_preset_learns_from_the_two_sentences_that_come_with_it(visit):
+    at = visit(PAGE, task="classification", preset="sentiment")
+    assert at.selectbox(key=f"{PAGE}_classification_corpus_sentiment").value == "sentiment"
+    assert "corpus=" not in at.code[0].value
+    at.selectbox(key=f"{PAGE}_preset").select("pooled-classifier")
+    assert "corpus=" not in run(at).code[0].value
+
+
+def test_so_many_runs_at_once_are_somebodys_limit(visit, make, at_hand):
+    at_hand(True)
     for name in "abc":
         make(name, state="running", owner=keys.digest("my own key"), alive=True)
     at = visit(PAGE)

@@ -167,7 +167,7 @@ def test_temperature_and_top_k_redraw_the_bars_without_running_the_model(open_tr
     at.slider(key="translate_top_k").set_value(3).run()
     assert not at.exception
     bars, *_, targets = drawn(at, "translate_candidates")["data"]
-    expected = step.top(10, Sampling(1.5, 3))
+    expected = step.top(10, Sampling(temperature=1.5, top_k=3))
     assert np.allclose(bars["x"][:3], [c.probability for c in expected[:3]], atol=1e-6)
     assert list(targets["customdata"][:3]) == [c.id for c in expected[:3]]
     assert ["left out" in text for text in bars["text"]] == [False] * 3 + [True] * 7

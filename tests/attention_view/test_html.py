@@ -4,6 +4,8 @@ import gzip
 import html
 import json
 import re
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -80,7 +82,7 @@ def test_a_page_holds_every_head_of_every_kind(step):
 
 def test_a_pooled_page_holds_one_head_in_full(step):
     header, arrays = held(page(step, Look("cross", layer=1, head=1), exact=False))
-    np.testing.assert_array_equal(arrays["weights"], step.attentions["cross"][1, 1])
+    np.testing.assert_allclose(arrays["weights"], step.attentions["cross"][1, 1], atol=1e-6)
     assert not any(name.startswith("cells/") for name in arrays)
     assert header["look"]["layer"] == header["look"]["head"] == 1
 
@@ -135,10 +137,89 @@ def test_one_list_of_weights_is_named_by_whether_it_looks_ahead(causal, kind):
 @pytest.mark.parametrize(("arguments", "message"), [
     ({}, "nothing to show"),
     ({"shown": layers(4, 4), "tokens": list("abc")}, r"\(1, H, 3, 3\)"),
-    ({"decoder_attention": layers(2, 2)}, r"\(1, H, 0, 0\)")])
+    ({"decoder_attention": layers(2, 2)}, "decoder_tokens is missing"),
+    ({"shown": layers(4, 4), "tokens": "abcd"}, "tokens is one text"),
+    ({"shown": ()}, 'attn_implementation="eager"'),
+    ({"shown": [*layers(4, 4), None], "tokens": list("abcd")}, 'attn_implementation="eager"'),
+    ({"shown": SimpleNamespace(attentions=None), "tokens": list("abcd")}, 'attn_implementation="eager"'),
+    ({"shown": SimpleNamespace(attentions=()), "tokens": list("abcd")}, 'attn_implementation="eager"'),
+    ({"shown": SimpleNamespace(encoder_attentions=(), decoder_attentions=(), cross_attentions=()),
+      "encoder_tokens": ["a"], "decoder_tokens": ["b"]}, 'attn_implementation="eager"'),
+    ({"shown": "logits"}, "must be a list with a tensor"), ({"shown": 5}, "must be a list with a tensor"),
+    ({"shown": [layers(4, 4)[0], layers(3, 3)[0]], "tokens": list("abcd")}, r"one is \(2, 3, 3\)"),
+    ({"shown": layers(4, 4), "tokens": list("abcd"), "cross_attention": layers(4, 4)}, "leave it out"),
+    ({"shown": layers(4, 4), "tokens": list("abcd"), "include_layers": [0, 3]}, r"include_layers is \[0, 3\]"),
+    ({"shown": layers(4, 4), "tokens": list("abcd"), "include_heads": []}, "include_heads"),
+    ({"shown": layers(4, 4), "tokens": list("abcd"), "include_layers": [1], "layer": 0}, "1 layers of 2 heads, 1"),
+    ({"shown": layers(4, 4), "tokens": list("abcd"), "heads": [2]}, "head 2 asked for"),
+    ({"shown": layers(4, 4), "tokens": list("abcd"), "sentence_b_start": 4}, "begins at 1 to 3"),
+    ({"cross_attention": layers(2, 3), "decoder_tokens": ["a", "b"], "encoder_tokens": list("cde"),
+      "sentence_b_start": 1}, "of one text"),
+    ({"shown": layers(4, 4), "tokens": list("abcd"), "html_action": "print"}, "choose view or return")])
 def test_weights_that_do_not_fit_their_tokens_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         show(**arguments)
+
+
+def test_only_some_layers_and_heads_are_shown_under_their_own_numbers():
+    found = layers(4, 4)
+    header, arrays = held(show(found, list("abcd"), include_layers=[2, 0], include_heads=[1], layer=2, heads=[1]).page)
+    shown = header["kinds"]["encoder"]
+    assert (shown["layers"], shown["heads"], shown["numbers"]) == (2, 1, {"layers": [2, 0], "heads": [1]})
+    np.testing.assert_allclose(exact(arrays, "encoder"), torch.cat([found[2], found[0]])[:, 1:], atol=2e-5)
+    assert (header["look"]["layer"], header["look"]["head"], header["look"]["view"]) == (0, 0, "matrix")
+
+
+def test_the_heads_asked_for_are_those_drawn_as_lines(step):
+    look = held(show(layers(4, 4), list("abcd"), heads=[1, 0], layer=1).page)[0]["look"]
+    assert (look["view"], look["lit"], look["layer"], look["head"]) == ("lines", [0, 1], 1, 1)
+    assert held(show(step, heads=[1]).page)[0]["look"]["head"] == 1
+
+
+def test_two_sentences_are_shown_together_and_between_each_other():
+    found = layers(5, 5)
+    header, arrays = held(show(found, list("abcde"), sentence_b_start=2).page)
+    assert list(header["kinds"]) == ["encoder", "A → A", "B → B", "A → B", "B → A"]
+    assert header["look"]["kind"] == "encoder"
+    assert (header["kinds"]["A → B"]["queries"], header["kinds"]["A → B"]["keys"]) == (["a", "b"], ["c", "d", "e"])
+    np.testing.assert_allclose(exact(arrays, "A → B"), torch.cat(found)[..., :2, 2:], atol=2e-5)
+    np.testing.assert_allclose(exact(arrays, "B → A"), torch.cat(found)[..., 2:, :2], atol=2e-5)
+
+
+def test_marks_of_words_are_taken_away_unless_they_are_asked_for():
+    tokens = ["▁I", "Ġam", "cold</w>", "Ġ"]
+    assert held(show(layers(4, 4), tokens).page)[0]["kinds"]["encoder"]["queries"] == ["I", "am", "cold", "Ġ"]
+    assert held(show(layers(4, 4), tokens, prettify_tokens=False).page)[0]["kinds"]["encoder"]["keys"] == tokens
+
+
+def test_what_a_model_of_transformers_returns_can_be_shown():
+    found = layers(3, 3, causal=True)
+    header, arrays = held(show(SimpleNamespace(attentions=tuple(found), cross_attentions=None), list("abc")).page)
+    np.testing.assert_allclose(exact(arrays, "decoder"), torch.cat(found), atol=2e-5)
+    both = SimpleNamespace(encoder_attentions=layers(4, 4), decoder_attentions=found, cross_attentions=layers(3, 4))
+    header, _ = held(show(both, encoder_tokens=list("wxyz"), decoder_tokens=list("abc")).page)
+    assert list(header["kinds"]) == ["encoder", "decoder", "cross"]
+
+
+def test_a_picture_is_saved_displayed_and_told_in_one_line(step, tmp_path, monkeypatch):
+    picture = show(step, kind="cross")
+    path = tmp_path / "cross.html"
+    path.write_text("something else")
+    assert picture.save(str(path)) == path
+    assert path.read_text("utf-8") == picture.page == picture.data
+    assert repr(picture).startswith("Picture of cross attention: 0.")
+    assert "\n" not in repr(picture)
+    shown = []
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=shown.append))
+    assert show(step, html_action="view") is None
+    assert [type(one).__name__ for one in shown] == ["Picture"]
+    assert show(step, html_action="return").page == show(step).page
+
+
+def test_a_step_has_all_its_layers(step):
+    with pytest.raises(ValueError, match="for weights from elsewhere"):
+        show(step, include_layers=[0])
 
 
 def test_a_head_that_is_not_there_is_refused(step):

@@ -231,7 +231,7 @@ def test_temperature_and_top_k_redraw_the_bars(open_translate, path, bars, reach
     reached(page, temperature=2, step=2)
     hot = bars(page)
     assert [token for token, _ in hot] == [token for token, _ in before]
-    for (_, note), candidate in zip(hot, path[2].top(10, Sampling(2.0)), strict=True):
+    for (_, note), candidate in zip(hot, path[2].top(10, Sampling(temperature=2.0)), strict=True):
         assert float(note.split("%")[0]) == pytest.approx(100 * candidate.probability, rel=0.01)
     for _ in range(3):
         page.get_by_role("slider", name="Top-k").press("ArrowRight")

@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 from transformer.data import corpora
-from transformer.data.corpora import CorpusChanged, CorpusMissing, corpus, split_sources, unseen
+from transformer.data.corpora import CorpusChanged, CorpusMissing, at_hand, corpus, split_sources, unseen
 
 REAL = pytest.mark.skipif(not os.environ.get("HEADSUP_DATA"), reason="HEADSUP_DATA names no folder with the corpora")
 PAIRS = "Go.\tVa !\n" + "".join(f"Number {i}.\tNuméro {i}.\n" for i in range(4100)) + "Go.\tBouge\u202f!\n"
@@ -36,6 +36,15 @@ def made_up(folder):
 def test_an_unknown_name_is_refused_with_the_known_ones():
     with pytest.raises(ValueError, match="'enwik8'; known: tiny-shakespeare, eng-fra"):
         corpus("enwik8")
+
+
+@pytest.mark.usefixtures("alone")
+def test_the_two_sentences_come_with_the_library():
+    assert at_hand("sentiment")
+    found = corpus("sentiment")
+    assert found.splits == {"train": [("this is awesome", "positive"), ("i hated it", "negative")]}
+    assert found.classes == ("positive", "negative")
+    assert corpus("sentiment").sha256 == found.sha256
 
 
 @pytest.mark.parametrize(("name", "file"), [("tiny-shakespeare", "tinyshakespeare.txt"), ("eng-fra", "fra-eng.zip")])

@@ -7,6 +7,7 @@ from torch import nn
 from transformer.model.attention import Attention, KeysValues
 from transformer.model.masks import causal_mask, padding_mask, target_mask
 from transformer.model.positions import rotary_angles
+from transformer.model.switches import Switch
 
 B, TQ, TK, D_MODEL, HEADS, WIDTH = 2, 5, 7, 16, 4, 4
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
@@ -135,61 +136,72 @@ def test_the_mask_says_what_may_be_attended_to(attention):
     torch.testing.assert_close(attention(inputs(), memory, mask=only_first).output, expected, **CLOSE)
 
 
+def scaled(*numbers):
+    return Switch(torch.tensor(numbers, dtype=torch.float), torch.zeros(HEADS, dtype=torch.bool))
+
+
+@pytest.mark.parametrize("readable", [False, True])
 @pytest.mark.parametrize("name", MASKS)
+@pytest.mark.parametrize("scale", [0, 0.5, 2, 3])
 @pytest.mark.parametrize("head", range(HEADS))
-def test_switch_0_takes_away_what_a_head_contributes(attention, head, name):
+def test_a_scale_multiplies_what_a_head_contributes(attention, head, scale, name, readable):
     keys, mask = MASKS[name]
     memory = None if keys == TQ else inputs(keys)
-    switches = torch.ones(HEADS)
-    switches[head] = 0
-    found = attention(inputs(), memory, mask=mask, heads=switches).output
-    place = slice(head * WIDTH, (head + 1) * WIDTH)
+    heads = scaled(*(scale if at == head else 1 for at in range(HEADS)))
+    found = attention(inputs(), memory, mask=mask, heads=heads, readable=readable)
+    plain = attention(inputs(), memory, mask=mask, readable=True)
     with torch.no_grad():
-        attention.out_proj.weight[:, place] = 0  # nobody listens to that head's slice
-    torch.testing.assert_close(found, attention(inputs(), memory, mask=mask).output, **CLOSE)
+        attention.out_proj.weight[:, head * WIDTH : (head + 1) * WIDTH] *= scale  # the same, one map later
+    torch.testing.assert_close(found.output, attention(inputs(), memory, mask=mask).output, **CLOSE)
+    assert not readable or torch.equal(found.weights, plain.weights)  # it still looks where it looked
 
 
-def test_with_every_head_off_only_the_bias_is_left(attention):
-    found = attention(inputs(), heads=torch.zeros(HEADS))
+@pytest.mark.parametrize("readable", [False, True])
+def test_with_every_head_off_only_the_bias_is_left(attention, readable):
+    found = attention(inputs(), heads=scaled(0, 0, 0, 0), readable=readable)
     assert torch.equal(found.output, attention.out_proj.bias.expand(B, TQ, D_MODEL))
 
 
+@pytest.mark.parametrize("readable", [False, True])
 @pytest.mark.parametrize("name", MASKS)
-def test_switch_1_changes_no_bit(attention, name):
+def test_a_scale_of_1_changes_no_bit(attention, name, readable):
     keys, mask = MASKS[name]
     memory = None if keys == TQ else inputs(keys)
-    plain = attention(inputs(), memory, mask=mask, readable=True)
-    found = attention(inputs(), memory, mask=mask, heads=torch.ones(HEADS), readable=True)
-    for ours, expected in zip((found.output, *found[2:]), (plain.output, *plain[2:]), strict=True):
-        assert torch.equal(ours, expected)
+    plain = attention(inputs(), memory, mask=mask, readable=readable)
+    found = attention(inputs(), memory, mask=mask, heads=scaled(1, 1, 1, 1), readable=readable)
+    assert torch.equal(found.output, plain.output)
+    assert not readable or (torch.equal(found.scores, plain.scores) and torch.equal(found.weights, plain.weights))
 
 
 @pytest.mark.parametrize("name", MASKS)
-def test_switch_2_spreads_a_head_evenly_over_what_the_mask_allows(attention, name):
+def test_a_uniform_head_spreads_its_weight_evenly_over_what_the_mask_allows(attention, name):
     keys, mask = MASKS[name]
     memory = None if keys == TQ else inputs(keys)
     plain = attention(inputs(), memory, mask=mask, readable=True)
-    found = attention(inputs(), memory, mask=mask, heads=torch.tensor([1, 2, 1, 0]), readable=True)
+    scale, uniform = torch.tensor([1, 0.5, 1, 0]), torch.tensor([False, True, False, False])
+    found = attention(inputs(), memory, mask=mask, heads=Switch(scale, uniform), readable=True)
     mask = torch.ones(TQ, keys, dtype=torch.bool) if mask is None else mask
     allowed = mask.expand(B, HEADS, TQ, keys)[:, 1].float()
     torch.testing.assert_close(found.weights[:, 1], allowed / allowed.sum(-1, keepdim=True), **CLOSE)
     assert (found.weights[:, 1][allowed == 0] == 0).all()
-    assert torch.equal(found.weights[:, [0, 2]], plain.weights[:, [0, 2]])
+    assert torch.equal(found.weights[:, [0, 2, 3]], plain.weights[:, [0, 2, 3]])
     assert torch.equal(found.scores, plain.scores)  # the scores stay those that were learned
-    context = (found.weights * torch.tensor([1, 1, 1, 0])[:, None, None]) @ found.memory.values
+    context = (found.weights * scale[:, None, None]) @ found.memory.values
     torch.testing.assert_close(found.output, attention.out_proj(context.transpose(1, 2).flatten(2)), **CLOSE)
+    fast = attention(inputs(), memory, mask=mask, heads=Switch(scale, uniform)).output
+    torch.testing.assert_close(fast, found.output, **CLOSE)
 
 
 def test_looking_leaves_nothing_on_the_module(attention):
     before = every(attention)
-    for options in ({}, {"readable": True}, {"heads": torch.tensor([0, 1, 2, 1])}):
+    for options in ({}, {"readable": True}, {"heads": scaled(0, 1, 2, 1)}):
         past = attention(inputs(), **options).memory
         attention(inputs(), past=past, **options)
         attention(inputs(), inputs(TK), **options)
     assert every(attention) == before
 
 
-@pytest.mark.parametrize("options", [{}, {"readable": True}, {"heads": torch.ones(HEADS)}], ids=list)
+@pytest.mark.parametrize("options", [{}, {"readable": True}, {"heads": scaled(1, 1, 1, 1)}], ids=list)
 def test_dropout_acts_in_training_only_and_shown_weights_are_free_of_it(attention, options):
     quiet = attention(inputs(), **options)
     attention.dropout = 0.5

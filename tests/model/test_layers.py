@@ -7,6 +7,7 @@ from torch import nn
 from transformer.config import ModelConfig
 from transformer.model.layers import ACTIVATIONS, FeedForward, Layer, Stack
 from transformer.model.masks import causal_mask, padding_mask
+from transformer.model.switches import Switch
 
 D_MODEL, HEADS, D_FF = 16, 4, 24
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
@@ -128,7 +129,9 @@ def test_with_the_norm_after_each_part_the_stack_adds_none():
 def test_a_stack_hands_each_layer_what_is_its_own(norm):
     stack = blur(Stack(config(norm=norm), 3, cross=True))
     memory = [layer.cross.keys_values(inputs(SRC)) for layer in stack.layers]
-    heads, cross_heads = torch.randint(0, 3, (2, 3, HEADS), generator=torch.Generator().manual_seed(2))
+    generator = torch.Generator().manual_seed(2)
+    heads, cross_heads = (Switch(2 * torch.rand(3, HEADS, generator=generator),
+                                 torch.rand(3, HEADS, generator=generator) < 0.5) for _ in range(2))
     found = stack(inputs(TGT), memory, heads=heads, cross_heads=cross_heads, readable=True)
     assert [len(part) for part in found[1:]] == [4, 3, 3]
     assert torch.equal(found.inputs[0], inputs(TGT))

@@ -9,18 +9,11 @@ import pytest
 import torch
 
 from transformer.model.models import Transformer
-from transformer.presets import PRESETS, preset
+from transformer.presets import preset
 from transformer.training import check as checking
+from transformer.training import size
 from transformer.training.check import TIMED, check, summary
-from transformer.training.optim import make_optimizers
-from transformer.training.size import (
-    Peak,
-    device_memory,
-    estimated_activations,
-    kept_memory,
-    parameters_by_part,
-    skeleton,
-)
+from transformer.training.size import kept_memory
 from transformer.training.tasks import prepare
 from transformer.training.trainer import Trainer, TrainingError
 
@@ -44,67 +37,6 @@ def config(tmp_path, monkeypatch):
 
 def levels(found):
     return [problem["level"] for problem in found["problems"]]
-
-
-# Size
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_the_parts_add_up_to_all_parameters(name):
-    shrunk = {stack: min(1, getattr(preset(name).model, stack)) for stack in ("encoder_layers", "decoder_layers")}
-    config = preset(name).set({**shrunk, "d_model": 32, "n_heads": 2, "d_ff": 48, "vocab_size": 90} | (
-        {"src_vocab_size": 80} if preset(name).model.src_vocab_size else {})).model
-    model = Transformer(config)
-    parts = parameters_by_part(model)
-    assert parts == parameters_by_part(skeleton(config))
-    assert sum(parts.values()) == sum(p.numel() for p in model.parameters())
-    cross = [layer.cross for layer in model.decoder.layers] if "cross" in config.kinds else []
-    norms = sum(p.numel() for layer in model.decoder.layers for p in layer.cross_norm.parameters()) if cross else 0
-    assert parts.get("cross attention", 0) == sum(p.numel() for one in cross for p in one.parameters()) + norms
-    tied = config.tie_embeddings and config.decoder_layers
-    assert parts.get("output", 0) == (0 if tied else sum(p.numel() for p in model.output.parameters())) + (
-        config.vocab_size if tied and config.logits_bias else 0)
-    assert parts["embeddings"] >= 90 * 32
-
-
-def test_a_shape_has_only_its_own_parts():
-    assert list(parameters_by_part(skeleton(preset("shakespeare").model))) == ["embeddings", "decoder"]
-    assert list(parameters_by_part(skeleton(preset("sentiment").model))) == ["embeddings", "encoder", "output"]
-
-
-@pytest.mark.parametrize("optimizer", ["adam", "adamw", "rmsprop", "muon"])
-def test_weights_gradients_and_optimizer_take_what_they_take(optimizer):
-    config = preset("translate").set({**TINY, "optimizer": optimizer, "vocab_size": 50})
-    model = Transformer(config.model)
-    optimizers = make_optimizers(model, config.train)
-    model(torch.tensor([[5, 6]]), torch.tensor([[2, 7]])).sum().backward()
-    for one in optimizers:
-        one.step()
-    kept = kept_memory(model, config.train)
-    assert kept["weights"] == sum(4 * p.numel() for p in model.parameters())
-    assert kept["gradients"] == sum(4 * p.grad.numel() for p in model.parameters())
-    states = [value for one in optimizers for state in one.state.values() for value in state.values()]
-    assert kept["optimizer"] == sum(4 * value.numel() for value in states if value.dim())
-
-
-def test_the_estimate_grows_with_what_it_depends_on():
-    small = preset("translate").set(TINY)
-    base = estimated_activations(small.model, small.train, length=10)
-    for change in ({"batch_tokens": 120}, {"d_ff": 48}, {"decoder_layers": 3}, {"vocab_size": 9_000}):
-        other = small.set(change)
-        assert estimated_activations(other.model, other.train, length=10) > base
-    assert estimated_activations(small.model, small.train, length=20) > base
-
-
-@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the kernel counts no peak here")
-def test_the_peak_is_what_was_in_use_in_between_and_has_gone():
-    peak = Peak(CPU)
-    torch.ones(60_000_000 // 4)  # freed at once
-    assert 55e6 < peak.read() < 120e6
-
-
-def test_the_cpu_says_how_much_memory_it_has():
-    assert 0 < device_memory(CPU) < 1e15
 
 
 # The check
@@ -202,26 +134,44 @@ def test_what_does_not_fit_is_a_problem_with_its_remedy(config, settings, messag
     assert f"error: {problem['text']}" in summary(found)
 
 
-def test_a_model_larger_than_the_memory_is_not_tried_and_the_data_is_shown_all_the_same(config, monkeypatch):
-    monkeypatch.setattr(checking, "device_memory", lambda device: 50_000)
+@pytest.fixture
+def memory(monkeypatch):
+    """memory(bytes): so much is left, for all who ask."""
+    def left(count):
+        for asking in (checking, size):
+            monkeypatch.setattr(asking, "device_memory", lambda device: count)
+
+    return left
+
+
+def test_a_model_larger_than_the_memory_is_not_tried_and_the_data_is_shown_all_the_same(config, memory):
+    memory(50_000)
     found = check(config(), device=CPU)
     assert found["look"] is not None
     assert found["time"] is None
     kept = sum(found["memory"][part] for part in ("weights", "gradients", "optimizer"))
-    assert f"weights, gradients and optimizer take {kept / 1e6:.1f} MB, and cpu has 0.1 MB left; lower d_model" in (
-        found["problems"][0]["text"])
-    assert "error" in levels(found)
+    (problem,) = found["problems"]
+    assert problem["level"] == "error"
+    assert f"weights, gradients and optimizer take {kept / 1e6:.1f} MB" in problem["text"]
+    assert problem["text"].endswith("cpu has 0.1 MB left; lower d_model, d_ff or the number of layers")
 
 
-def test_a_vocabulary_that_the_corpus_does_not_fill_takes_no_memory(config, monkeypatch):
+def test_a_vocabulary_that_the_corpus_does_not_fill_takes_no_memory(config, memory):
     small = config(vocab_size=100_000)
-    monkeypatch.setattr(checking, "device_memory", lambda device: 10_000_000)
-    assert sum(kept_memory(skeleton(small.model), small.train).values()) > 10_000_000
+    memory(10_000_000)
+    assert sum(kept_memory(small).values()) > 10_000_000
     assert check(small, device=CPU)["time"]["steps_timed"] == TIMED
 
 
+def test_batches_that_are_cut_are_said_with_their_pieces(config):
+    found = check(config(micro_tokens=20), device=CPU)
+    assert found["memory"]["micro_tokens"] == 20
+    assert "batches of 60 positions are read in pieces of 20" in summary(found)
+    assert not any("pieces of" in line for line in summary(check(config(), device=CPU)))
+
+
 @pytest.mark.parametrize(("error", "message"), [
-    (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate"), "cpu ran out of memory; lower batch_tokens from "
+    (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate"), "cpu ran out of memory; set micro_tokens below "
                                                                       "60"),
     (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), "cpu ran out of memory"),
     (MemoryError(), "cpu ran out of memory"),

@@ -79,8 +79,9 @@ def one_thread():
 
 
 @pytest.mark.usefixtures("corpora", "one_thread")
-def test_two_processes_lose_what_one_loses(tmp_path):
-    assert ended(torchrun(tmp_path, tmp_path / "two", *NO_DROPOUT)) == "finished"
+@pytest.mark.parametrize("pieces", [(), ("micro_tokens=13",)], ids=["whole", "in pieces"])
+def test_two_processes_lose_what_one_loses(tmp_path, pieces):
+    assert ended(torchrun(tmp_path, tmp_path / "two", *NO_DROPOUT, *pieces)) == "finished"
     made_up.make(tmp_path / "one", dropout=0.0, clip=0.5).run()
     two, one = made_up.rows(tmp_path / "two"), made_up.rows(tmp_path / "one")
     assert [row["step"] for row in two] == [row["step"] for row in one]
@@ -89,7 +90,8 @@ def test_two_processes_lose_what_one_loses(tmp_path):
 
 
 def test_two_processes_go_on_exactly_from_the_middle_of_an_epoch(tmp_path):
-    settings = ("accumulate=3", "optimizer=muon")  # with dropout, whose random state each process has its own of
+    # with dropout, whose random state each process has its own of, and in pieces, each of which draws
+    settings = ("accumulate=3", "optimizer=muon", "micro_tokens=30")
     whole = torchrun(tmp_path, tmp_path / "whole", *settings)
     stopped = torchrun(tmp_path, tmp_path / "stopped", *settings, stop_at=6)
     assert (ended(whole), ended(stopped)) == ("finished", "stopped")

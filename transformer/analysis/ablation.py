@@ -16,15 +16,16 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from transformer.analysis.sample import LARGEST, Sentence, batches, padded
+from transformer.brief import brief, quoted
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind, ModelConfig
 from transformer.decoding import Step, steps
 from transformer.model.masks import padding_mask
-from transformer.model.models import Heads
+from transformer.model.switches import Heads, Switches
 from transformer.reading import attend
 from transformer.search import translate
 
-SWITCHES = {"off": 0, "uniform": 2}
+SWITCHES = ("off", "uniform")
 Watch = Callable[[int, int], None]  # done, of
 
 
@@ -38,30 +39,24 @@ class Head(NamedTuple):
 
 def all_heads(config: ModelConfig) -> list[Head]:
     """Every head of a model: encoder, decoder, cross, each from its first layer on."""
-    layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}
-    return [Head(kind, layer, head) for kind in config.kinds for layer in range(layers[kind])
+    return [Head(kind, layer, head) for kind in config.kinds for layer in range(config.layers(kind))
             for head in range(config.n_heads)]
 
 
-def switch(config: ModelConfig, *heads: Head, what: str = "off") -> Heads:
+def switch(config: ModelConfig, *heads: Head, what: str = "off") -> Switches:
     """The switches that turn some heads "off" or "uniform" and leave the others; raises ValueError for a head that is
     not there, or another word."""
     if what not in SWITCHES:
         raise ValueError(f"heads are switched {what!r}; choose {' or '.join(SWITCHES)}")
-    found: Heads = {}
+    chosen = {kind: torch.zeros(config.layers(kind), config.n_heads, dtype=torch.bool) for kind, *_ in heads
+              if kind in config.kinds}
     for kind, layer, head in heads:
-        layers = config.encoder_layers if kind == "encoder" else config.decoder_layers
-        if kind not in config.kinds or not 0 <= layer < layers or not 0 <= head < config.n_heads:
+        if kind not in chosen or not 0 <= layer < config.layers(kind) or not 0 <= head < config.n_heads:
             raise ValueError(f"there is no {kind} head {head} in layer {layer}; it has {', '.join(config.kinds)} "
                              f"attention, and layers and heads count from 0 (heads to {config.n_heads - 1})")
-        switches = found.setdefault(kind, torch.ones(layers, config.n_heads, dtype=torch.long))
-        switches[layer, head] = SWITCHES[what]
-    return found
-
-
-def _there(ckpt: Checkpoint, heads: Heads) -> Heads:
-    """The switches on the device where the model is."""
-    return {kind: switches.to(ckpt.device) for kind, switches in heads.items()}
+        chosen[kind][layer, head] = True
+    return Switches(uniform=chosen) if what == "uniform" else Switches(scale={kind: ~off for kind, off in
+                                                                              chosen.items()})
 
 
 @dataclass(frozen=True)
@@ -73,6 +68,11 @@ class PathChange:
     differs: int | None  # the first step that predicts another token; None where none does
     probabilities: NDArray  # (steps, 2), of each token of `before` after those ahead of it: as it is, and switched
 
+    def __repr__(self) -> str:
+        text = quoted(self.before[0].text) if self.before else "no step"
+        return f"PathChange of {text}: " + ("all tokens the same" if self.differs is None else
+                                            f"the first other token at step {self.differs}")
+
 
 @torch.no_grad()
 def compare_paths(ckpt: Checkpoint, text: str, heads: Heads, *, max_steps: int = 60, **options: object) -> PathChange:
@@ -82,7 +82,7 @@ def compare_paths(ckpt: Checkpoint, text: str, heads: Heads, *, max_steps: int =
     later ones are not; `probabilities` are comparable everywhere, as both then read the tokens of `before`. Raises
     ValueError as `decoding.start` does.
     """
-    heads = _there(ckpt, heads)
+    heads = Switches.of(heads, ckpt.config, ckpt.device)
     before = list(steps(ckpt, text, max_steps=max_steps, **options))
     after = list(steps(ckpt, text, max_steps=max_steps, heads=heads, **options))
     pairs = zip(before, after, strict=False)
@@ -97,7 +97,7 @@ def compare_paths(ckpt: Checkpoint, text: str, heads: Heads, *, max_steps: int =
         if ckpt.config.encoder_layers:
             src = [*(piece.id for piece in before[0].source), ckpt.config.eos_id]
             memory = ckpt.model.encode(torch.tensor([src], device=ckpt.device), heads=switched).x
-        rows = ckpt.model.decode(tgt, memory, heads=switched).x[0, -len(ids):]
+        rows = ckpt.model.decode(tgt, memory, causal=True, heads=switched).x[0, -len(ids):]
         columns.append(ckpt.model.project(rows).softmax(-1).gather(1, ids[:, None])[:, 0])
     return PathChange(before, after, differs, torch.stack(columns, 1).cpu().numpy())
 
@@ -107,7 +107,6 @@ def compare_classes(ckpt: Checkpoint, text: str, heads: Heads) -> Tensor:
     model that does not classify."""
     if ckpt.config.decoder_layers:
         raise ValueError(f"{ckpt.id} writes tokens and has no classes; compare what it writes")
-    heads = _there(ckpt, heads)
     return torch.stack([attend(ckpt, text, heads=switched).logits.exp() for switched in (None, heads)])
 
 
@@ -120,6 +119,8 @@ class Measured:
     outputs: list[str] | None  # greedy translations
     right: NDArray | None  # (n,), whether the likeliest class is the right one
     bleu: float | None  # of outputs, with the first reference
+
+    __repr__ = brief
 
     @property
     def loss(self) -> float:
@@ -134,7 +135,7 @@ def measure(ckpt: Checkpoint, sentences: Sequence[Sentence], heads: Heads | None
 
     watch is called after each batch, and may raise to end it. Raises ValueError for a sentence without labels.
     """
-    config, model, heads = ckpt.config, ckpt.model, _there(ckpt, heads or {})
+    config, model, heads = ckpt.config, ckpt.model, Switches.of(heads, ckpt.config, ckpt.device)
     translates = bool(config.encoder_layers and config.decoder_layers)
     if any(sentence.labels is None for sentence in sentences):
         raise ValueError("there are sentences without a label, so there is no loss; give texts whose class the model "

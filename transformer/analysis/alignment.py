@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save_file
 
+from transformer.brief import brief
+
 WORD = re.compile(r"\w+|[^\w\s]")
 NULL = 0  # the source "word" of those that translate nothing
 RAREST = 1e-3  # a saved table leaves out smaller probabilities
@@ -37,6 +39,8 @@ class WordAligner:
     table: NDArray  # (entries,), t
     pairs: int  # sentences learned from
     iterations: int
+
+    __repr__ = brief
 
     @classmethod
     def learn(cls, pairs: Iterable[tuple[Sequence[str], Sequence[str]]], *, iterations: int = 5) -> "WordAligner":

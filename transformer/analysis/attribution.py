@@ -13,8 +13,10 @@ from torch import Tensor
 
 from transformer.analysis.passes import Given, check_choice, check_classes
 from transformer.analysis.rollout import rollout
+from transformer.brief import brief
 from transformer.model.attention import Attended, attend
 from transformer.model.models import Embedding, Transformer
+from transformer.model.switches import Switch
 
 BASELINES = ("padding", "zero", "mean")
 MOST_STEPS = 1_024
@@ -36,6 +38,8 @@ class Attribution:
     attention: NDArray  # (S,), a share each: the mean over layers and heads
     rollout: NDArray  # (S,), a share each: attention followed through the layers
     correlations: dict[tuple[str, str], float]  # Spearman's, between |integrated|, attention and rollout; NaN if flat
+
+    __repr__ = brief
 
     @property
     def gap(self) -> float:
@@ -146,13 +150,13 @@ def _attention(read: Given) -> tuple[NDArray, NDArray]:
     its last query's. A classifier has no one query: every position counts by its share of the pooled features.
     """
     model, heads = read.ckpt.model, read.heads
-    encoded = None if read.src is None else model.encode(read.src, heads=heads)
+    encoded = read.encode()
     own = None if encoded is None else _means(encoded.attention, heads.get("encoder"))  # (L, 1, S, S)
     if read.tgt is None:
         query = pooled_shares(model, encoded.x[0])  # (S,)
         looked, through = query @ own.mean((0, 1)), query @ rollout(own)[-1]
     else:
-        decoded = model.decode(read.tgt, None if encoded is None else encoded.x, heads=heads)
+        decoded = read.decode(encoded)
         if encoded is None:
             own = _means(decoded.attention, heads.get("decoder"), causal=True)
             looked, through = own[:, 0, -1].mean(0), rollout(own)[-1][-1]
@@ -162,7 +166,7 @@ def _attention(read: Given) -> tuple[NDArray, NDArray]:
     return looked.double().cpu().numpy(), through.double().cpu().numpy()
 
 
-def _means(layers: list[Attended], switches: Tensor | None, *, causal: bool = False) -> Tensor:
+def _means(layers: list[Attended], switches: Switch | None, *, causal: bool = False) -> Tensor:
     """Each layer's weights as the mean of its heads, (L, 1, Tq, Tk): all heads at once could fill the memory."""
     found = []
     for at, layer in enumerate(layers):

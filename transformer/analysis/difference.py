@@ -12,6 +12,7 @@ from torch import Tensor
 
 from transformer.analysis.ablation import Measured, loss_change, measure
 from transformer.analysis.sample import Sentence
+from transformer.brief import brief
 from transformer.checkpoint import Checkpoint
 from transformer.model.models import Transformer
 
@@ -51,6 +52,8 @@ class QualityChange:
     n: int
     change: float | None  # of the loss in nats a token, other less one; None where they cut text into other pieces
     error: float | None  # its standard error over sentences
+
+    __repr__ = brief
 
 
 def compare_quality(one: Checkpoint, other: Checkpoint, sentences: Sequence[Sentence],

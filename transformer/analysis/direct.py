@@ -11,9 +11,11 @@ import torch
 from torch import Tensor, nn
 
 from transformer.analysis.passes import Given, check_choice, check_classes
+from transformer.brief import brief
 from transformer.model.attention import Attended, Attention, attend
 from transformer.model.layers import Layer, StackOutput
 from transformer.model.models import Embedding, Transformer
+from transformer.model.switches import Switch, Switches
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +30,8 @@ class DirectEffect:
     heads: dict[str, Tensor]  # kind -> (L, H)
     feed_forward: Tensor  # (L,)
     biases: float  # of all linear maps and norms, and segment embeddings: what no token and no head decides
+
+    __repr__ = brief
 
     @property
     def total(self) -> float:
@@ -53,12 +57,11 @@ def direct_effect(read: Given, token: int | None = None, *, against: int | None 
     if read.tgt is None:
         check_classes(read.ckpt)
         stack, embedding, ids, kinds = model.encoder, model.src_embedding, read.src, ("encoder", None)
-        run, memory = model.encode(read.src, heads=read.heads), None
+        run = read.encode()
         logits = model.project(model.pool(run.x, read.src))[0]
     else:
         stack, embedding, ids, kinds = model.decoder, model.tgt_embedding, read.tgt, ("decoder", "cross")
-        memory = None if read.src is None else model.encode(read.src, heads=read.heads).x
-        run = model.decode(read.tgt, memory, heads=read.heads)
+        run = read.decode(read.encode())
         logits = model.project(run.x[0, -1])
     check_choice(len(logits), token, against)
     if token is None:
@@ -93,14 +96,16 @@ class _Path:
 
     def through(self, norm: nn.Module, x: Tensor) -> None:
         """Past a norm of rows x (T, d_model), whose scale is held: y = weight * (x - mean) / scale + bias."""
-        if isinstance(norm, nn.LayerNorm):
-            self.constant(norm.bias)
-            g = self.g * norm.weight / (x.var(dim=-1, unbiased=False, keepdim=True) + norm.eps).sqrt()
-            self.g = g - g.mean(dim=-1, keepdim=True)
+        if isinstance(norm, nn.Identity):
+            return
+        assert type(norm) is nn.LayerNorm, f"a norm of type {type(norm).__name__}; say here how it is held"
+        self.constant(norm.bias)
+        g = self.g * norm.weight / (x.var(dim=-1, unbiased=False, keepdim=True) + norm.eps).sqrt()
+        self.g = g - g.mean(dim=-1, keepdim=True)
 
 
 def _parts(path: _Path, layers: nn.ModuleList, last: nn.Module, run: StackOutput, rows: slice,
-           kinds: tuple[str, str | None], switches: dict[str, Tensor], *, causal: bool) -> None:
+           kinds: tuple[str, str | None], switches: Switches, *, causal: bool) -> None:
     """Every layer's parts, from the last one back to the embeddings."""
     path.through(last, run.inputs[-1][0, rows])
     for at in reversed(range(len(layers))):
@@ -133,7 +138,7 @@ def _feed_forward(path: _Path, layer: Layer, x: Tensor) -> None:
     path.feed_forward.append((path.g * change).sum())
 
 
-def _context(seen: Attended, rows: slice, off: Tensor | None, *, causal: bool) -> Tensor:
+def _context(seen: Attended, rows: slice, off: Switch | None, *, causal: bool) -> Tensor:
     """What each head took from the values, for the rows that reach the logit -> (H, T, D)."""
     q, (k, v) = seen.queries[:, :, rows], seen.memory
     # a decoder's last query sees every key, so that no mask is needed

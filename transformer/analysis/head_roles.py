@@ -7,7 +7,7 @@ Voita et al. 2019, section 3, name heads by such shares.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from unicodedata import category
 
 import torch
@@ -17,6 +17,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from transformer.analysis.alignment import WordAligner, word_links
 from transformer.analysis.role_measures import Asked, ByKind, Totals
+from transformer.analysis.roles import aligned
 from transformer.analysis.sample import LARGEST, Padded, Sentence, batches, padded
 from transformer.checkpoint import Checkpoint
 from transformer.config import ModelConfig
@@ -36,7 +37,7 @@ class HeadRoles:
     """What was measured. NaN where a measure means nothing for a kind, such as the next token of a decoder."""
 
     checkpoint: str
-    sentences: list[Sentence] = field(repr=False)
+    sentences: list[Sentence]
     seed: int  # of the untrained weights and the random tokens
     values: ByKind  # float32
     untrained: ByKind  # the same sentences, read by the same architecture with random weights
@@ -44,6 +45,9 @@ class HeadRoles:
     best: ByKind  # int64, the place of the sentence that shows the measure best; -1 where none does
     queries: dict[str, dict[str, int]]  # kind -> measure -> the queries that it is a mean over
     notes: dict[str, str]  # measure -> why it could not be taken
+
+    def __repr__(self) -> str:
+        return f"HeadRoles of {self.checkpoint}: {len(self.sentences)} sentences, {', '.join(self.values)}"
 
     @property
     def tokens(self) -> int:
@@ -150,11 +154,11 @@ def _ask(config: ModelConfig, kind: str, batch: Padded, marks: dict[str, Tensor]
              "punctuation": marks[side][keys][:, None].expand_as(allowed)}
     if kind == "cross":
         lengths, sources = real_queries.sum(-1)[:, None, None], real.sum(-1)[:, None, None]
-        aligned = (2 * at + 1) * sources // (2 * lengths)  # (B, Tq, 1), as far into the source as into the target
-        found["diagonal"] = key == aligned
+        diagonal = aligned(at, lengths, sources)  # (B, Tq, 1)
+        found["diagonal"] = key == diagonal
         if links is not None:
             found |= dict(zip(("alignment", "alignment_read"), (link.to(keys.device) for link in links), strict=True))
-        return Asked.places(allowed, found, (key - aligned).abs())
+        return Asked.places(allowed, found, (key - diagonal).abs())
     own = key == at
     found |= {"itself": own.expand_as(allowed), "previous": (key == at - 1).expand_as(allowed),
               "next": (key == at + 1).expand_as(allowed), "same": (keys[:, None] == keys[:, :, None]) & ~own}

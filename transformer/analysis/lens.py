@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from transformer.analysis.passes import Given, check_choice, check_classes
+from transformer.brief import brief
 from transformer.decoding import Candidate
 from transformer.model.models import Transformer
 
@@ -29,6 +30,8 @@ class Lens:
     divergence: Tensor  # (L + 1, T), KL(the model's own distribution || this one), in nats; 0 at the end
     entropy: Tensor  # (L + 1, T), in nats
     labels: dict[int, str]  # of all ids above
+
+    __repr__ = brief
 
     def top(self, depth: int, column: int = -1) -> list[Candidate]:
         """The likeliest tokens at a depth."""
@@ -53,11 +56,10 @@ def read_layers(read: Given, *, count: int = 5, positions: list[int] | None = No
     config, model = read.ckpt.config, read.ckpt.model
     if read.tgt is None:
         check_classes(read.ckpt)
-        stack, chosen, size = model.encode(read.src, heads=read.heads), [0], config.n_classes
+        stack, chosen, size = read.encode(), [0], config.n_classes
         norm, rows = model.encoder.norm, stack.inputs
     else:
-        memory = None if read.src is None else model.encode(read.src, heads=read.heads).x
-        stack, size = model.decode(read.tgt, memory, heads=read.heads), config.vocab_size
+        stack, size = read.decode(read.encode()), config.vocab_size
         chosen = [read.tgt.shape[1] - 1] if positions is None else list(positions)
         for position in chosen:
             if not 0 <= position < read.tgt.shape[1]:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from transformer.brief import brief
 from transformer.config import ModelConfig
 from transformer.model.attention import attend
 from transformer.model.masks import additive, causal_mask, padding_mask, target_mask
@@ -23,6 +24,8 @@ class BatchMasks(NamedTuple):
     causal: Tensor  # (B, T, T): a token sees itself and what came before
     decoder: Tensor  # (B, T, T): the two above together, what the decoder works under
     cross: Tensor  # (B, T, S): the decoder looks at the source tokens that are not padding
+
+    __repr__ = brief
 
 
 def batch_masks(src: Tensor, tgt: Tensor, config: ModelConfig, *, causal: bool = True,
@@ -48,6 +51,8 @@ class Forced(NamedTuple):
     attentions: dict[str, Tensor]  # kind -> (layers, B, H, Tq, Tk)
     products: dict[str, Tensor]  # the same, scaled q.k before any mask
     nats: Tensor  # (B, T), -log p of each label; nan where nothing counts
+
+    __repr__ = brief
 
     @property
     def loss(self) -> float:
@@ -93,6 +98,8 @@ class Learned(NamedTuple):
     losses: list[float]  # nats a token at each step, on digits never seen before
     digits: list[str]  # a row that was not trained on: what the decoder read
     weights: Tensor  # (T, T), its attention there
+
+    __repr__ = brief
 
 
 DIGITS, LENGTH = 10, 12

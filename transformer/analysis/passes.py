@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from transformer.brief import brief
 from transformer.checkpoint import Checkpoint
-from transformer.decoding import Step, check_length, reader
-from transformer.model.models import Heads
+from transformer.decoding import Step, read_ids
+from transformer.model.layers import StackOutput
+from transformer.model.switches import Heads, Switches
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,13 +22,23 @@ class Given:
     ckpt: Checkpoint
     src: Tensor | None  # (1, S)
     tgt: Tensor | None  # (1, T); None for a model that classifies
-    heads: Heads
+    heads: Switches
     said: int | None  # the token that came next, where one was chosen
+
+    __repr__ = brief
 
     @property
     def ids(self) -> list[int]:
         """What the decoder read, or the encoder where there is none."""
         return (self.src if self.tgt is None else self.tgt)[0].tolist()
+
+    def encode(self) -> StackOutput | None:
+        """What the encoder makes of the source; None without one."""
+        return None if self.src is None else self.ckpt.model.encode(self.src, heads=self.heads)
+
+    def decode(self, encoded: StackOutput | None) -> StackOutput:
+        """What the decoder makes of the target: every token of it is read, whatever its id, as a step reads it."""
+        return self.ckpt.model.decode(self.tgt, None if encoded is None else encoded.x, causal=True, heads=self.heads)
 
     def labels(self, side: str) -> list[str]:
         """The tokens of "src" or "tgt", as text to show."""
@@ -47,18 +59,8 @@ def given(step: Step) -> Given:
 def given_text(ckpt: Checkpoint, text: str, target: str | None = None, *, heads: Heads | None = None) -> Given:
     """A whole text, and a target that is forced on the decoder, as `reading.attend` reads them; raises ValueError as it
     does."""
-    config = ckpt.config
-    ids = reader(ckpt).encode(text)
-    if config.encoder_layers and not ids:
-        raise ValueError("there is nothing to read; type a sentence")
-    src, tgt = None, ids or [config.start_id]
-    if config.encoder_layers:
-        src = [*ids, config.eos_id] if config.decoder_layers else ids
-        tgt = [config.start_id, *(ckpt.tokenizer.encode(target) if target else [])] if config.decoder_layers else None
-    for row in (src, tgt):
-        if row is not None:
-            check_length(len(row), config.max_len)
-    return Given(ckpt, *(row and torch.tensor([row], device=ckpt.device) for row in (src, tgt)), heads or {}, None)
+    src, tgt = (row and torch.tensor([row], device=ckpt.device) for row in read_ids(ckpt, text, target))
+    return Given(ckpt, src, tgt, Switches.of(heads, ckpt.config, ckpt.device), None)
 
 
 def upto(read: Given, position: int) -> Given:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from transformer.brief import brief
 from transformer.checkpoint import Checkpoint
 from transformer.reading import Reading
 
@@ -24,6 +25,8 @@ class Pooling:
     shares: Tensor  # (T,), each token's part of all features; they add up to 1
     contributions: Tensor  # (T, classes), what each token's row adds to each class's logit, beyond the average class
     bias: Tensor  # (classes,), what every text gets, beyond the average class
+
+    __repr__ = brief
 
 
 @torch.no_grad()

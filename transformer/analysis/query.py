@@ -10,7 +10,9 @@ from torch import Tensor
 
 from transformer.analysis.attribution import pooled_shares
 from transformer.analysis.passes import Given, check_classes
+from transformer.brief import brief
 from transformer.model.attention import Attended, attend
+from transformer.model.switches import Switch
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +21,8 @@ class Query:
 
     logits: Tensor  # (V,)
     weights: dict[str, Tensor]  # kind -> (L, H, S), a share each
+
+    __repr__ = brief
 
 
 @torch.no_grad()
@@ -29,20 +33,20 @@ def last_query(read: Given) -> Query:
     for an encoder without classes.
     """
     model, heads = read.ckpt.model, read.heads
-    encoded = None if read.src is None else model.encode(read.src, heads=heads)
+    encoded = read.encode()
     if read.tgt is None:
         check_classes(read.ckpt)
         share = pooled_shares(model, encoded.x[0])  # (S,)
         weights = {"encoder": _rows(encoded.attention, heads.get("encoder"), share)}
         return Query(model.project(model.pool(encoded.x, read.src))[0].cpu(), weights)
-    decoded = model.decode(read.tgt, None if encoded is None else encoded.x, heads=heads)
+    decoded = read.decode(encoded)
     weights = {"decoder": _rows(decoded.attention, heads.get("decoder"))}
     if encoded is not None:
         weights["cross"] = _rows(decoded.cross, heads.get("cross"))
     return Query(model.project(decoded.x[0, -1]).cpu(), weights)
 
 
-def _rows(layers: list[Attended], switches: Tensor | None, share: Tensor | None = None) -> Tensor:
+def _rows(layers: list[Attended], switches: Switch | None, share: Tensor | None = None) -> Tensor:
     """Each layer's rows of the last query, which sees every key, or of all queries by their share -> (L, H, S)."""
     found = []
     for at, layer in enumerate(layers):

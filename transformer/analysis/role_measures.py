@@ -11,6 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from transformer.analysis.roles import entropy
+from transformer.brief import brief
 from transformer.config import ModelConfig
 
 OWN = ("entropy", "distance", "itself", "previous", "next", "same", "first", "end", "punctuation", "induction")
@@ -27,6 +29,8 @@ class Asked(NamedTuple):
     of: Tensor  # (B, Tq, Tk, M), what each weight counts: 1 on a measure's keys, the tokens in between for distance
     counts: Tensor  # (B, Tq, M), the queries that a measure is a mean over
     even: Tensor  # (B, Tq, M), what looking at all keys alike gives
+
+    __repr__ = brief
 
     @classmethod
     def places(cls, allowed: Tensor, where: dict[str, Tensor], distance: Tensor | None = None) -> "Asked":
@@ -50,8 +54,7 @@ class Totals:
 
     def __init__(self, config: ModelConfig):
         self.names = {kind: CROSS if kind == "cross" else OWN for kind in config.kinds}
-        layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}
-        shapes = {kind: (layers[kind], config.n_heads) for kind in config.kinds}
+        shapes = {kind: (config.layers(kind), config.n_heads) for kind in config.kinds}
         self.sums, self.most = ({kind: {name: np.full(shapes[kind], start) for name in names}
                                  for kind, names in self.names.items()} for start in (0.0, -np.inf))
         self.best = {kind: {name: np.full(shapes[kind], -1) for name in names} for kind, names in self.names.items()}
@@ -62,7 +65,7 @@ class Totals:
         """One layer's weights (B, H, Tq, Tk) of sentences number `which`; -1 stands for none that can be shown."""
         values = weights.transpose(1, 2) @ asked.of  # (B, Tq, H, M)
         if asked.names[-1] == "entropy":
-            values = torch.cat([values, torch.special.entr(weights).sum(-1).transpose(1, 2)[..., None]], -1)
+            values = torch.cat([values, entropy(weights).transpose(1, 2)[..., None]], -1)
         each = (values.double() * asked.counts[:, :, None]).sum(1).cpu().numpy()  # (B, H, M)
         number = asked.counts.sum(1).cpu().numpy()  # (B, M)
         if layer == 0:

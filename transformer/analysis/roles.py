@@ -5,6 +5,7 @@ keys.
 """
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -36,18 +37,38 @@ def measure_heads(weights: Tensor | NDArray, *, kind: str) -> dict[str, NDArray]
     queries, keys = weights.shape[-2:]
     if kind != "cross" and queries != keys:
         raise ValueError(f"{kind} attention looks at its own tokens, and these are {queries} queries over {keys} keys")
-    at = np.arange(queries)
-    possible = at + 1 if kind == "decoder" else np.full(queries, keys)
-    aligned = at if kind != "cross" else (2 * at + 1) * keys // (2 * queries)
+    at, possible = np.arange(queries), _possible(queries, keys, kind)
+    diagonal = aligned(at, queries, keys) if kind == "cross" else at
     free = possible > 1
-    surprise = -np.log(weights, out=np.zeros_like(weights), where=weights > 0)
-    entropy = (weights * surprise).sum(-1)  # (..., Tq)
+    nats = entropy(torch.from_numpy(np.require(weights, requirements="W"))).numpy()  # (..., Tq)
     return {
-        "entropy": _mean(entropy, free),
-        "entropy_share": _mean(entropy / np.log(np.maximum(possible, 2)), free),
-        "diagonal": _mean(weights[..., at, aligned], free),
-        "previous": _mean(weights[..., at, np.maximum(aligned - 1, 0)], free & (aligned > 0)),
-        "first": _mean(weights[..., 0], free)}
+        "entropy": _mean(nats, free),
+        "entropy_share": _mean(nats / np.log(np.maximum(possible, 2)), free),
+        "diagonal": _mean(weights[..., at, diagonal], free),
+        "previous": _mean(weights[..., at, np.maximum(diagonal - 1, 0)], free & (diagonal > 0)),
+        "first": weight_on(weights, 0, kind=kind)}
+
+
+def weight_on(weights: NDArray, key: int, *, kind: str) -> NDArray:
+    """The weight on one key, of weights (..., Tq, Tk) -> float32 (...), a mean over the queries that `measure_heads`
+    takes."""
+    return _mean(weights[..., key], _possible(*weights.shape[-2:], kind) > 1)
+
+
+def _possible(queries: int, keys: int, kind: str) -> NDArray:
+    """How many keys each query may see."""
+    return np.arange(1, queries + 1) if kind == "decoder" else np.full(queries, keys)
+
+
+def entropy(weights: Tensor) -> Tensor:
+    """Of each row of weights (..., Tq, Tk), -sum w ln w in nats: 0 where all weight is on one key, ln Tk where all are
+    equal -> (..., Tq)."""
+    return torch.special.entr(weights).sum(-1)
+
+
+def aligned(at: Tensor | NDArray, queries: int | Tensor, keys: int | Tensor) -> Tensor | NDArray:
+    """The key that is as far into its sentence as query `at` is into its own: floor((at + 1/2) Tk / Tq)."""
+    return (2 * at + 1) * keys // (2 * queries)
 
 
 def even_attention(queries: int, keys: int, *, kind: str) -> NDArray:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from transformer.brief import brief
 from transformer.checkpoint import Checkpoint
 from transformer.config import ModelConfig
 from transformer.decoding import check_length, reader
@@ -29,6 +30,8 @@ class Sentence:
     labels: tuple[int, ...] | None  # what comes after each of tgt; or the one class
     references: tuple[str, ...] = ()  # all translations that count as right
 
+    __repr__ = brief
+
     @property
     def tokens(self) -> int:
         """Labels that count."""
@@ -42,6 +45,8 @@ class Padded(NamedTuple):
     tgt: Tensor | None  # (B, T)
     labels: Tensor | None  # (B, T), pad_id where nothing counts; or (B,), classes
     real: Tensor | None  # (B, T), False for padding in tgt, whatever ids a target holds
+
+    __repr__ = brief
 
 
 def translation(ckpt: Checkpoint, text: str, target: str, references: Sequence[str] = ()) -> Sentence:

@@ -9,6 +9,7 @@ from sacrebleu.metrics import CHRF
 from transformer.analysis.ablation import measure
 from transformer.analysis.passes import check_classes
 from transformer.analysis.sample import Sentence
+from transformer.brief import quoted
 from transformer.checkpoint import Checkpoint
 
 Watch = Callable[[int, int], None]  # done, of
@@ -24,6 +25,12 @@ class Tried:
     references: tuple[str, ...]  # every translation that counts as right, or the class
     chrf: float | None  # of the output with all references, 0 to 100
     probability: float | None  # of the right class
+
+    def __repr__(self) -> str:
+        parts = ((self.output, quoted), (self.chrf, "chrF {:.0f}".format),
+                 (self.probability, "right class {:.0%}".format), (self.loss, "{:.2f} nats".format))
+        said = ", ".join(say(value) for value, say in parts if value is not None)
+        return f"Tried {quoted(self.text)}: {said}"
 
 
 @torch.no_grad()

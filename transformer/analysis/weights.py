@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from transformer.brief import brief
 from transformer.checkpoint import Checkpoint, Description
 from transformer.model.models import Transformer
 from transformer.weights import expected_tensors, read_header
@@ -105,6 +106,8 @@ class Circuits:
     query_key: NDArray  # of W_q W_k^T (d_model, d_model): which differences between rows the scores can see
     value_output: NDArray  # of W_v W_o (d_model, d_model): what the head can move from one row to another
 
+    __repr__ = brief
+
 
 @torch.no_grad()
 def circuits(model: Transformer, kind: str) -> Circuits:
@@ -116,9 +119,8 @@ def circuits(model: Transformer, kind: str) -> Circuits:
     """
     if kind not in model.config.kinds:
         raise ValueError(f"there is no {kind} attention; this model has {', '.join(model.config.kinds)}")
-    layers = model.config.encoder_layers if kind == "encoder" else model.config.decoder_layers
     found = []
-    for layer in range(layers):
+    for layer in range(model.config.layers(kind)):
         part = model.attention(kind, layer)
         q, k, v = (one.weight.double().unflatten(0, (part.n_heads, -1)).transpose(1, 2)  # (H, d_model, D)
                    for one in (part.q_proj, part.k_proj, part.v_proj))

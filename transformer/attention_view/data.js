@@ -6,10 +6,12 @@ const STAGES = {
   weights: "weights (softmax)",
   moved: "what it moves: weight × ‖value·W_O‖",
 };
+const numbered = (info, name, at) => info.numbers?.[name][at] ?? at; // of a layer or head, where some are left out
+const rollsOut = (kind, info) => ["encoder", "decoder"].includes(kind) && !info.numbers; // tokens looking at themselves, all layers there
 const OF = {
   head: () => "this head",
-  mean_heads: (info, look) => `mean over the ${info.heads} heads of layer ${look.layer}`,
-  mean_all: (info) => `mean over all ${info.layers * info.heads} heads of all layers`,
+  mean_heads: (info, look) => `mean over the ${info.heads} heads of layer ${numbered(info, "layers", look.layer)}`,
+  mean_all: (info) => `mean over all ${info.layers * info.heads} heads of all layers${info.numbers ? " shown" : ""}`,
   rollout: (info, look) => `attention rollout, layers 0 to ${look.layer}`,
 };
 

@@ -147,7 +147,7 @@ function tilesOf({ info, cells, shape: [L, H, R, C], theme, scale }, dots, rows)
 
 // All heads of a kind, small; lit: the heads of the layer that are drawn as lines, where they are. Returns where they are, for the pointer: {left, top, width, height, gap}.
 function paintGrid(context, box, found) {
-  const { shape: [L, H, R, C], look, at, theme, lit } = found, gap = 4, left = box.x + 30, top = box.y + 34;
+  const { shape: [L, H, R, C], look, at, theme, lit, info } = found, gap = 4, left = box.x + 30, top = box.y + 34;
   const width = Math.max(4, Math.floor((box.width - 32) / H) - gap);
   const height = Math.max(4, Math.min(Math.floor((box.height - 36) / L) - gap, Math.max(14, Math.round(width * Math.max(0.45, Math.min(1.2, R / C))))));
   const dots = Math.min(C, Math.floor(width * 2)), rows = Math.min(R, Math.floor(height * 2)), tiles = tilesOf(found, dots, rows);
@@ -161,8 +161,8 @@ function paintGrid(context, box, found) {
       context.strokeRect(x - 1.5, y - 1.5, width + 3, height + 3);
     }
   }
-  for (let head = 0; head < H; head++) text(context, String(head), left + head * (width + gap) + width / 2, top - 9, { colour: theme.ink, align: "center", weight: (lit ? lit.includes(head) : head === look.head && look.of === "head") ? 700 : 400 });
-  for (let layer = 0; layer < L; layer++) text(context, String(layer), left - 8, top + layer * (height + gap) + height / 2, { colour: theme.ink, align: "right", weight: layer === look.layer ? 700 : 400 });
+  for (let head = 0; head < H; head++) text(context, String(numbered(info, "heads", head)), left + head * (width + gap) + width / 2, top - 9, { colour: theme.ink, align: "center", weight: (lit ? lit.includes(head) : head === look.head && look.of === "head") ? 700 : 400 });
+  for (let layer = 0; layer < L; layer++) text(context, String(numbered(info, "layers", layer)), left - 8, top + layer * (height + gap) + height / 2, { colour: theme.ink, align: "right", weight: layer === look.layer ? 700 : 400 });
   text(context, "head", left, box.y + 8, { colour: theme.muted });
   text(context, "layer", box.x + 8, top, { colour: theme.muted, turn: -Math.PI / 2, align: "right" });
   return { left, top, width, height, gap, bottom: top + L * (height + gap) };

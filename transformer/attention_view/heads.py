@@ -3,7 +3,6 @@
 L layers, H heads, Tq queries, Tk keys, D width of one head.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -12,10 +11,12 @@ import torch
 from torch import Tensor
 
 from transformer.analysis.rollout import rollout
+from transformer.brief import brief
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
 from transformer.decoding import Step
 from transformer.model.attention import attend
+from transformer.model.switches import Switches
 
 POOLED = 64  # cells of a pooled head, along each side
 ROWS = 64    # queries computed at once
@@ -27,7 +28,7 @@ class Shown(Protocol):
     kinds: tuple[Kind, ...]
     text: str
     ckpt: Checkpoint | None
-    heads: Mapping[str, Tensor]  # switches, where some are set
+    heads: Switches  # those that are set
 
     def axes(self, kind: str) -> tuple[list[str], list[str]]: ...
     def mask(self, kind: str) -> Tensor: ...
@@ -62,6 +63,8 @@ class Head(NamedTuple):
     q: np.ndarray | None = None  # (Tq, D), as they met: after rotation where positions are rotary
     k: np.ndarray | None = None  # (Tk, D)
     moved: np.ndarray | None = None  # (Tk,), the norm of each value after the output projection
+
+    __repr__ = brief
 
 
 @torch.no_grad()
@@ -115,6 +118,8 @@ class Pooled:
     block: tuple[int, int]
     tokens: tuple[int, int]
     shown: Shown
+
+    __repr__ = brief
 
     @classmethod
     def of(cls, shown: Shown, kind: str, before: "Pooled | None" = None, *, most: int = POOLED) -> "Pooled":

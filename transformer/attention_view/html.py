@@ -2,16 +2,16 @@
 
 import html
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
-import torch
 from torch import Tensor
 
+from transformer.attention_view.given import given
 from transformer.attention_view.heads import Shown, shape
 from transformer.attention_view.message import SCRIPT, STYLE, Look, about, whole
-from transformer.config import Kind
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -60,91 +60,84 @@ def written(data: bytes) -> str:
     return characters[codes.ravel()[: -(-len(data) * 8 // 7)]].tobytes().decode("utf-16-le")
 
 
-@dataclass(frozen=True)
-class Tensors:
-    """Attention weights that came from elsewhere, to be looked at like our own."""
-
-    attentions: Mapping[str, Tensor]  # kind -> (layers, H, Tq, Tk)
-    tokens: Mapping[str, tuple[list[str], list[str]]]  # kind -> query and key tokens
-    text: str = ""
-    ckpt: None = None
-    heads: Mapping[str, Tensor] = field(default_factory=dict)
-
-    @property
-    def kinds(self) -> tuple[Kind, ...]:
-        return tuple(self.attentions)
-
-    def axes(self, kind: str) -> tuple[list[str], list[str]]:
-        return self.tokens[kind]
-
-    def mask(self, kind: str) -> Tensor:
-        """Causal where no weight looks ahead; what else was masked cannot be seen from weights."""
-        weights = self.attentions[kind]
-        ahead = torch.ones(weights.shape[-2:], dtype=torch.bool).triu(1)
-        return ~ahead if kind == "decoder" and not weights[..., ahead].any() else torch.ones_like(ahead)
-
-    def looked(self, kind: str) -> None:
-        return None
-
-
 class Picture:
     """An offline page that a notebook displays."""
 
-    def __init__(self, page: str, height: int):
-        self.page, self.height = page, height
+    def __init__(self, page: str, height: int, what: str):
+        self.page, self.height, self.what = page, height, what
+
+    def __repr__(self) -> str:
+        return f"Picture of {self.what}: {len(self.page.encode()) / 1e6:.2f} MB; .save(path) writes it as one HTML file"
+
+    @property
+    def data(self) -> str:
+        """The page, under the name that IPython's HTML has for it."""
+        return self.page
+
+    def save(self, path: Path | str) -> Path:
+        """Write the page, which needs no network, in place of what may be there; returns the path."""
+        Path(path).write_text(self.page, "utf-8")
+        return Path(path)
 
     def _repr_html_(self) -> str:
         return (f'<iframe srcdoc="{html.escape(self.page)}" width="100%" height="{self.height}" style="border:0" '
                 'sandbox="allow-scripts allow-downloads"></iframe>')
 
 
-def show(shown: Shown | Sequence[Tensor] | None = None, tokens: Sequence[str] | None = None, *,
-         encoder_attention: Sequence[Tensor] | None = None, decoder_attention: Sequence[Tensor] | None = None,
-         cross_attention: Sequence[Tensor] | None = None, encoder_tokens: Sequence[str] | None = None,
-         decoder_tokens: Sequence[str] | None = None, kind: str | None = None, layer: int = 0, head: int = 0,
-         exact: bool = True, height: int = 720) -> Picture:
+def show(shown: Shown | Sequence[Tensor] | object = None, tokens: Sequence[str] | None = None, *,
+         sentence_b_start: int | None = None, prettify_tokens: bool = True, layer: int | None = None,
+         heads: Sequence[int] | None = None, encoder_attention: Sequence[Tensor] | None = None,
+         decoder_attention: Sequence[Tensor] | None = None, cross_attention: Sequence[Tensor] | None = None,
+         encoder_tokens: Sequence[str] | None = None, decoder_tokens: Sequence[str] | None = None,
+         include_layers: Sequence[int] | None = None, include_heads: Sequence[int] | None = None,
+         html_action: str | None = None, kind: str | None = None, head: int | None = None, exact: bool = True,
+         height: int = 720) -> Picture | None:
     """What a step's heads do, displayed by a notebook: `transformer.show(step)`.
 
-    Takes a `Step` or a `Reading`; or weights from elsewhere, as BertViz's head_view does: `show(attention, tokens)`, or
-    `encoder_attention`, `decoder_attention` and `cross_attention` with `encoder_tokens` and `decoder_tokens`, each a
-    list with a tensor (1, H, Tq, Tk) for every layer. Raises ValueError where tokens and weights do not fit.
+    Takes a `Step` or a `Reading`; or weights from elsewhere, as BertViz's head_view and model_view do:
+    `show(attention, tokens)`, or `encoder_attention`, `decoder_attention` and `cross_attention` with `encoder_tokens`
+    and `decoder_tokens`, each a list with a tensor (1, H, Tq, Tk) for every layer; or the output of a model of
+    transformers with its tokens. heads: those drawn as lines at first. include_layers, include_heads: the only ones
+    shown, under their own numbers. sentence_b_start: where the second of two sentences begins, each pair of which is
+    then a choice. prettify_tokens: without the marks of where words begin. html_action: "view" displays at once and
+    returns nothing, "return", as without it, gives the picture. Raises ValueError where tokens and weights do not fit.
     """
     if shown is None or not hasattr(shown, "axes"):
-        shown = _tensors(shown, tokens, encoder_attention, decoder_attention, cross_attention, encoder_tokens,
-                         decoder_tokens)
+        shown = given(shown, tokens, encoder_attention=encoder_attention, decoder_attention=decoder_attention,
+                      cross_attention=cross_attention, encoder_tokens=encoder_tokens, decoder_tokens=decoder_tokens,
+                      prettify_tokens=prettify_tokens).only(include_layers, include_heads)
+        shown = shown if sentence_b_start is None else shown.split_at(sentence_b_start)
+        kind = kind or (shown.kinds[0] if sentence_b_start is not None else None)
+    elif not (include_layers is None and include_heads is None and sentence_b_start is None):
+        raise ValueError("include_layers, include_heads and sentence_b_start are for weights from elsewhere; leave "
+                         "them out for a step")
     kind = kind or shown.kinds[-1]
     if kind not in shown.kinds:
         raise ValueError(f"there is no {kind} attention here; choose from {', '.join(shown.kinds)}")
-    layers, heads = shape(shown, kind)
-    if not (0 <= layer < layers and 0 <= head < heads):
-        raise ValueError(f"layer {layer}, head {head} asked for, and there are {layers} layers of {heads} heads, "
-                         "counted from 0")
-    return Picture(page(shown, replace(Look(kind), layer=layer, head=head), exact=exact), height)
+    picture = Picture(page(shown, _look(shown, kind, layer, head, heads), exact=exact), height, f"{kind} attention")
+    if html_action in (None, "return"):
+        return picture
+    if html_action != "view":
+        raise ValueError(f"html_action is {html_action!r}; choose view or return, or leave it out")
+    from IPython.display import display
+
+    display(picture)
+    return None
 
 
-def _tensors(attention, tokens, encoder, decoder, cross, encoder_tokens, decoder_tokens) -> Tensors:
-    if attention is not None:  # a model that looks at itself
-        first = torch.as_tensor(attention[0])
-        if first.triu(1).any():  # at what comes later too
-            encoder, encoder_tokens = attention, tokens
-        else:
-            decoder, decoder_tokens = attention, tokens
-    parts = {"encoder": (encoder, encoder_tokens, encoder_tokens), "decoder": (decoder, decoder_tokens, decoder_tokens),
-             "cross": (cross, decoder_tokens, encoder_tokens)}
-    weights, axes = {}, {}
-    for kind, (layers, queries, keys) in parts.items():
-        if layers is None:
-            continue
-        stacked = torch.stack([torch.as_tensor(layer).detach().float().cpu() for layer in layers])
-        if stacked.dim() == 5 and stacked.shape[1] == 1:
-            stacked = stacked[:, 0]
-        wanted = len(queries or ()), len(keys or ())
-        if stacked.dim() != 4 or stacked.shape[2:] != wanted:
-            raise ValueError(f"the {kind} attention of each layer must be (1, H, queries, keys) = (1, H, {wanted[0]}, "
-                             f"{wanted[1]}) for these tokens, and it is {tuple(torch.as_tensor(layers[0]).shape)}")
-        weights[kind], axes[kind] = stacked, (list(map(str, queries)), list(map(str, keys)))
-    if not weights:
-        raise ValueError("there is nothing to show: pass a step, or attention weights with their tokens")
-    return Tensors(weights, axes)
-
-
+def _look(shown: Shown, kind: str, layer: int | None, head: int | None, heads: Sequence[int] | None) -> Look:
+    """What is seen at first, by the numbers of the layers and heads that are there."""
+    counts = shape(shown, kind)
+    numbers = getattr(shown, "numbers", None) or {"layers": range(counts[0]), "heads": range(counts[1])}
+    there = {name: list(found) for name, found in numbers.items()}
+    layer = there["layers"][0] if layer is None else layer
+    wanted = [*([head] if head is not None else []), *(heads if heads is not None else [])] or there["heads"][:1]
+    if layer not in there["layers"] or any(one not in there["heads"] for one in wanted):
+        count, of, which = len(there["layers"]), len(there["heads"]), "counted from 0"
+        if getattr(shown, "numbers", None):
+            which = f"{', '.join(map(str, there['layers']))} and {', '.join(map(str, there['heads']))}"
+        raise ValueError(f"layer {layer}, head {', '.join(map(str, wanted))} asked for, and there are {count} layers "
+                         f"of {of} heads, {which}")
+    at = [there["heads"].index(one) for one in wanted]
+    lines = {"view": "lines", "lit": tuple(sorted(set(at)))} if heads is not None and len(at) > 1 else {}
+    return replace(Look(kind), layer=there["layers"].index(layer), head=at[0], **lines)

@@ -63,7 +63,9 @@ def _kind(shown: Shown, kind: str) -> dict[str, object]:
     layers, heads = shape(shown, kind)
     queries, keys = shown.axes(kind)
     causal = not bool(shown.mask(kind).all())
-    return {"layers": layers, "heads": heads, "queries": queries, "keys": keys, "causal": causal}
+    numbers = getattr(shown, "numbers", None)  # where some layers or heads are left out
+    return {"layers": layers, "heads": heads, "queries": queries, "keys": keys, "causal": causal,
+            **({"numbers": numbers} if numbers else {})}
 
 
 def live(shown: Shown, look: Look, pooled: Pooled, *, head: Head | None = None, **header: object) -> bytes:

@@ -29,7 +29,7 @@ const rebuilt = (bar, root, elements) => {
   bar.replaceChildren(...elements);
   if (focused) [...bar.querySelectorAll("label")].find((label) => label.textContent === focused)?.querySelector("select").focus();
 };
-const counted = (n) => Array.from({ length: n }, (_, i) => [i, String(i)]);
+const counted = (n, names) => Array.from({ length: n }, (_, i) => [i, String(names?.[i] ?? i)]);
 
 // A canvas of that many pixels of the page, its context ready to paint.
 const resized = (canvas, width, height, zoom = 1) => {

@@ -39,13 +39,14 @@ function mount(root, data, send) {
   const change = (fields) => {
     Object.assign(look, fields);
     if (look.of !== "head") look.stage = "weights"; // a mean has neither scores nor values
-    if ("kind" in fields) Object.assign(look, { layer: Math.min(look.layer, info().layers - 1), pair: null, of: look.kind === "cross" && look.of === "rollout" ? "head" : look.of });
+    if ("kind" in fields) Object.assign(look, { layer: Math.min(look.layer, info().layers - 1), pair: null, of: look.of === "rollout" && !rollsOut(look.kind, info()) ? "head" : look.of });
     if (look.pair && (look.pair[0] >= info().queries.length || look.pair[1] >= info().keys.length)) look.pair = null;
     state.sent += 1;
     send({ number: state.sent, ...look });
     draw();
   };
-  const named = () => look.of === "head" ? `layer ${look.layer} · head ${look.head}` : OF[look.of](info(), look);
+  const layerName = (at = look.layer) => `layer ${numbered(info(), "layers", at)}`, headName = (at = look.head) => `head ${numbered(info(), "heads", at)}`;
+  const named = () => look.of === "head" ? `${layerName()} · ${headName()}` : OF[look.of](info(), look);
   const kindName = () => look.kind[0].toUpperCase() + look.kind.slice(1);
   const source = () => {
     const { checkpoint, step } = message.about;
@@ -58,9 +59,9 @@ function mount(root, data, send) {
     rebuilt(parts.bar, root, [
       kinds.length > 1 && segments("Attention", kinds.map((kind) => [kind, kind[0].toUpperCase() + kind.slice(1)]), look.kind, (kind) => change({ kind })),
       every && segments("View", [["matrix", "Matrix"], ["lines", "Lines"]], look.view, (view) => change({ view })),
-      chooser("Layer", counted(info().layers), look.layer, (layer) => change({ layer: Number(layer) })),
-      look.view === "matrix" && chooser("Head", counted(info().heads), look.head, (head) => change({ head: Number(head), of: "head" })),
-      every && look.view === "matrix" && chooser("Of", [["head", "this head"], ["mean_heads", "mean over heads"], ["mean_all", "mean over layers"], look.kind !== "cross" && ["rollout", "rollout"]].filter(Boolean), look.of, (of) => change({ of })),
+      chooser("Layer", counted(info().layers, info().numbers?.layers), look.layer, (layer) => change({ layer: Number(layer) })),
+      look.view === "matrix" && chooser("Head", counted(info().heads, info().numbers?.heads), look.head, (head) => change({ head: Number(head), of: "head" })),
+      every && look.view === "matrix" && chooser("Of", [["head", "this head"], ["mean_heads", "mean over heads"], ["mean_all", "mean over layers"], rollsOut(look.kind, info()) && ["rollout", "rollout"]].filter(Boolean), look.of, (of) => change({ of })),
       every && look.view === "matrix" && chooser("Stage", Object.entries(STAGES).map(([name, shown]) => name === "weights" || look.of === "head" ? [name, shown] : [name, `${shown}: of a single head only`, true]), look.stage, (stage) => change({ stage })),
     ].filter(Boolean));
     rebuilt(parts.tools, root, [ // what is about the picture alone stands under it
@@ -164,7 +165,7 @@ function mount(root, data, send) {
     if (parts.chips.hidden) return;
     const on = new Set(lit());
     parts.chips.replaceChildren(...Array.from({ length: info().heads }, (_, head) => {
-      const chip = part("button", { textContent: `head ${head}`, title: "click: on or off; double click: only this one" });
+      const chip = part("button", { textContent: headName(head), title: "click: on or off; double click: only this one" });
       chip.setAttribute("aria-pressed", on.has(head));
       chip.style.setProperty("--head", headColour(head, info().heads, dark));
       chip.onclick = (event) => {
@@ -177,7 +178,7 @@ function mount(root, data, send) {
     }), part("button", { textContent: "all", className: "all", onclick: () => change({ lit: null }) }));
   };
 
-  const shows = () => `${kindName()} attention, ${look.view === "lines" ? `layer ${look.layer}` : named()}`;
+  const shows = () => `${kindName()} attention, ${look.view === "lines" ? layerName() : named()}`;
   const heading = () => look.view === "lines" || large ? shows() : `${shows()}: ${STAGES[look.stage]}`;
   const describe = () => {
     const where = shows();
@@ -235,10 +236,10 @@ function mount(root, data, send) {
   const tellHead = (at, inside) => {
     const cells = message.arrays[`grid/${look.kind}`], [, H, R, C] = message.shapes[`grid/${look.kind}`], block = message.block[look.kind];
     const start = (at[0] * H + at[1]) * R * C;
-    if (!inside) return say(`layer ${at[0]} · head ${at[1]}`);
+    if (!inside) return say(`${layerName(at[0])} · ${headName(at[1])}`);
     const [r, c] = [Math.floor(inside[0] * R), Math.floor(inside[1] * C)];
     const span = (tokens, from, size) => size === 1 ? token(tokens, from) : `${token(tokens, from)} … ${token(tokens, Math.min(tokens.length, from + size) - 1)}`;
-    say(`layer ${at[0]} · head ${at[1]}: ${span(info().queries, r * block[0], block[0])} looks at ${span(info().keys, c * block[1], block[1])}, ${block[0] * block[1] > 1 ? "at most " : ""}about ${((cells[start + r * C + c] / 255) ** 2).toFixed(2)}`);
+    say(`${layerName(at[0])} · ${headName(at[1])}: ${span(info().queries, r * block[0], block[0])} looks at ${span(info().keys, c * block[1], block[1])}, ${block[0] * block[1] > 1 ? "at most " : ""}about ${((cells[start + r * C + c] / 255) ** 2).toFixed(2)}`);
   };
   parts.grid.onpointermove = (event) => {
     const found = state.tiles && headAt(event);
@@ -273,8 +274,8 @@ function mount(root, data, send) {
   parts.scroller.onscroll = () => drawMain();
 
   // files
-  const caption = () => [`${kindName()} attention, ${look.view === "lines" ? `layer ${look.layer}` : `${named()}: ${STAGES[look.stage]}`}`,
-    `${source()} · text: ${message.about.text.slice(0, 200)}${message.about.output ? ` → ${message.about.output.slice(0, 200)}` : ""}`];
+  const caption = () => [`${kindName()} attention, ${look.view === "lines" ? layerName() : `${named()}: ${STAGES[look.stage]}`}`,
+    `${source()}${message.about.text ? ` · text: ${message.about.text.slice(0, 200)}` : ""}${message.about.output ? ` → ${message.about.output.slice(0, 200)}` : ""}`];
   const compose = (make) => {
     const shape = message.shapes[`grid/${look.kind}`], gridWidth = Math.max(220, Math.min(620, shape[1] * 70));
     const found = look.view === "lines" ? null : stage(), width = 720;
@@ -291,7 +292,7 @@ function mount(root, data, send) {
     return context;
   };
   const save = (as) => {
-    const name = [message.about.checkpoint ?? "attention", look.kind, `layer${look.layer}`, look.of === "head" ? `head${look.head}` : look.of, look.stage].join("-").replace(/[^\w@.-]+/g, "_");
+    const name = [message.about.checkpoint ?? "attention", look.kind, layerName().replace(" ", ""), look.of === "head" ? headName().replace(" ", "") : look.of, look.stage].join("-").replace(/[^\w@.-]+/g, "_");
     const keep = (blob) => keepFile(blob, `${name}.${as}`);
     if (as === "svg") keep(new Blob([String(compose((width, height) => new Vector(width, height, theme.page)))], { type: "image/svg+xml" }));
     if (as === "csv") keep(new Blob([table()], { type: "text/csv" }));

@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from transformer.brief import brief
+
 
 class Batch(NamedTuple):
     """B sequences; where there is a source, S tokens of it; where there is no decoder, no target."""
@@ -17,18 +19,29 @@ class Batch(NamedTuple):
     labels: Tensor  # (B, T), what it should say, pad_id where nothing counts; or (B,), the class of each source
     tokens: int  # labels that count
 
+    __repr__ = brief
+
     def to(self, device: torch.device) -> "Batch":
         move = [None if x is None else x.to(device, non_blocking=True) for x in self[:3]]
         return Batch(*move, self.tokens)
-
 
     def pin(self) -> "Batch":
         """The same in memory that a GPU copies from while it computes."""
         return Batch(*(None if x is None else x.pin_memory() for x in self[:3]), self.tokens)
 
+    def cut(self, positions: int) -> list["Batch"]:
+        """Pieces of whole rows, with at most so many positions of the longer side where one row has no more; each
+        keeps the `tokens` of all."""
+        longest = max(x.shape[1] for x in self[:2] if x is not None)
+        rows = max(1, positions // longest)
+        return [Batch(*(None if x is None else x[at:at + rows] for x in self[:3]), self.tokens)
+                for at in range(0, len(self.labels), rows)]
+
 
 class Batches(Protocol):
     """Batches to learn from."""
+
+    longest: int  # tokens of the longest row
 
     def __len__(self) -> int:
         """Batches in an epoch."""
@@ -98,6 +111,7 @@ class PairBatches:
             raise ValueError("there are no sentence pairs to learn from; check the corpus and max_len")
         self.pairs, self.pad_id, self.start_id, self.eos_id, self.seed = pairs, pad_id, start_id, eos_id, seed
         self.lengths = np.array([(len(t) + 1, len(s) + 1) for s, t in pairs])
+        self.longest = int(self.lengths.max())
         # rows are sorted by length in every epoch, so the cuts are the same in every epoch
         self.cuts = by_length(np.sort(self.lengths.max(axis=1)), batch_tokens)
         self.order = lru_cache(maxsize=1)(self._order)
@@ -144,6 +158,7 @@ class LabelledBatches:
         self.items, self.pad_id, self.unk_id, self.seed = items, pad_id, unk_id, seed
         self.word_dropout = word_dropout
         self.lengths = np.array([len(ids) for ids, _ in items])
+        self.longest = int(self.lengths.max())
         self.cuts = by_length(np.sort(self.lengths), batch_tokens)
         self.order = lru_cache(maxsize=1)(self._order)
 
@@ -183,7 +198,7 @@ class WindowBatches:
         if len(ids) < 2:
             raise ValueError(f"the text has {len(ids)} tokens; at least 2 are needed to predict one from another")
         self.ids = np.asarray(ids, dtype=np.int64)
-        self.window = min(max_len, len(ids) - 1)
+        self.window = self.longest = min(max_len, len(ids) - 1)
         self.rows, self.seed = max(1, batch_tokens // self.window), seed
 
     def __len__(self) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pooch
 
-from transformer.data.labelled import Labelled, by_speaker, split_texts
+from transformer.data.labelled import TWO_SENTENCES, Labelled, by_speaker, split_texts
 from transformer.data.own import is_own, read_labelled, read_pairs, read_text
 
 Pair = tuple[str, list[str]]  # an English source, and its French references in file order
@@ -23,7 +23,7 @@ HELD_OUT = 2000  # sources in test, and as many in validation
 LEARNS_FROM = {
     "translation": ("pairs of sentences", ("eng-fra",), ".tsv"),
     "language-model": ("running text", ("tiny-shakespeare",), ".txt"),
-    "classification": ("texts with a class", ("speakers",), ".csv"),
+    "classification": ("texts with a class", ("speakers", "sentiment"), ".csv"),
 }
 
 # sha256 of the test sources of eng-fra, in order, joined by newlines: whoever measures on others has another split.
@@ -66,6 +66,7 @@ class PairCorpus(Corpus):
     """Sentences with their translations, split by source so that no test source is trained on."""
 
     splits: dict[str, dict[str, list[str]]] = field(repr=False, compare=False)
+    languages: tuple[str, str] | None = None  # of the sources and of the translations, in English, where it is known
 
     def split(self, name: str) -> list[Pair]:
         """(source, references) of "train", "validation" or "test", in the order of the sources' sha256."""
@@ -107,6 +108,7 @@ class _Source:
     sha256: str  # of the text
     licence: str
     attribution: str
+    languages: tuple[str, str] | None = None
 
 
 _SOURCES = {
@@ -134,6 +136,7 @@ _SOURCES = {
         sha256="0bb85dbaa1c896844649094d7eaf2e34bee34e84fe362b26ce7e8f2e12aae104",
         licence="CC BY 2.0",
         attribution="sentence pairs of the Tatoeba project (tatoeba.org), as gathered by manythings.org/anki",
+        languages=("English", "French"),
     ),
 }
 
@@ -142,8 +145,9 @@ def corpus(name: str, *, data_dir: Path | None = None,
            allow_changed: bool = False) -> TextCorpus | PairCorpus | LabelledCorpus:
     """Find or download "tiny-shakespeare" or "eng-fra", verify it, and offer its splits.
 
-    "speakers" is Tiny Shakespeare cut into passages (see `transformer.data.labelled`), and a path that ends in .txt,
-    .tsv or .csv a file of one's own (see `transformer.data.own`). The others are looked for in `data_dir`, then the
+    "speakers" is Tiny Shakespeare cut into passages (see `transformer.data.labelled`), "sentiment" two sentences that
+    come with the library, and a path that ends in .txt, .tsv or .csv a file of one's own (see `transformer.data.own`).
+    The others are looked for in `data_dir`, then the
     folder `HEADSUP_DATA` names, then the user's cache, else downloaded into it. Raises CorpusMissing, CorpusChanged
     (unless `allow_changed`), or ValueError for an unknown name or a broken file.
     """
@@ -152,9 +156,11 @@ def corpus(name: str, *, data_dir: Path | None = None,
     if name == "speakers":
         plays = corpus("tiny-shakespeare", data_dir=data_dir, allow_changed=allow_changed)
         return _speakers(plays)
+    if name == "sentiment":
+        return _sentiment()
     if name not in _SOURCES:
-        raise ValueError(f"no corpus {name!r}; known: {', '.join(_SOURCES)}, speakers, or the path of a .txt, .tsv or "
-                         ".csv file")
+        raise ValueError(f"no corpus {name!r}; known: {', '.join(_SOURCES)}, speakers, sentiment, or the path of a "
+                         ".txt, .tsv or .csv file")
     source = _SOURCES[name]
     path = _locate(name, data_dir) or _download(name)
     stat = path.stat()
@@ -172,7 +178,12 @@ def at_hand(name: str) -> bool:
     if is_own(name):
         return Path(name).is_file()
     name = "tiny-shakespeare" if name == "speakers" else name
-    return name in _SOURCES and _locate(name, None) is not None
+    return name == "sentiment" or (name in _SOURCES and _locate(name, None) is not None)
+
+
+def languages(name: str) -> tuple[str, str] | None:
+    """Of the sources and the translations of a corpus known by name; None where nobody says."""
+    return _SOURCES[name].languages if name in _SOURCES else None
 
 
 def unseen(test: Sequence[Pair], train: Sequence[Pair]) -> list[bool]:
@@ -221,6 +232,12 @@ def _speakers(plays: TextCorpus) -> LabelledCorpus:
                           split_texts(items))
 
 
+def _sentiment() -> LabelledCorpus:
+    digest = hashlib.sha256("\n".join("\t".join(item) for item in TWO_SENTENCES).encode()).hexdigest()
+    return LabelledCorpus("sentiment", digest, "MIT", "two sentences that come with Heads Up",
+                          tuple(label for _, label in TWO_SENTENCES), {"train": TWO_SENTENCES})
+
+
 def _locate(name: str, data_dir: Path | None) -> Path | None:
     named = os.environ.get("HEADSUP_DATA")
     folders = [data_dir, Path(named) if named else None, _cache()]
@@ -266,9 +283,8 @@ def _open(name: str, path: Path, mtime_ns: int, size: int) -> TextCorpus | PairC
             "training; use a larger file"
         )
     splits = split_sources(list(references))
-    return PairCorpus(
-        *described, {split: {source: references[source] for source in sources} for split, sources in splits.items()}
-    )
+    dealt = {split: {source: references[source] for source in sources} for split, sources in splits.items()}
+    return PairCorpus(*described, dealt, source.languages)
 
 
 def _content(path: Path) -> bytes:

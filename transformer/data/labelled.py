@@ -15,6 +15,7 @@ from collections.abc import Iterable
 
 Labelled = tuple[str, str]  # a text, and its class
 
+TWO_SENTENCES: list[Labelled] = [("this is awesome", "positive"), ("i hated it", "negative")]
 SPEAKERS = 10
 SPLITS = (("train", 0.8), ("validation", 0.9), ("test", 1.0))  # each up to that share of the hashes
 

@@ -3,15 +3,12 @@
 import re
 
 from transformer.huggingface.families import (
-    Config,
     Names,
     Part,
     Plan,
     activation,
     architecture,
     checked,
-    lacking,
-    lacks_cross,
     linear,
     norm,
     number,
@@ -20,10 +17,12 @@ from transformer.huggingface.families import (
     token,
 )
 from transformer.huggingface.folder import Refused
+from transformer.huggingface.needs import Config
 
 HEADS = {  # what the name of an architecture ends with -> what of it is taken over
     "Model": "none", "ForMaskedLM": "masked", "ForPreTraining": "masked", "ForSequenceClassification": "classes",
     "ForTokenClassification": "none", "ForQuestionAnswering": "none"}
+ROBERTAS = {"roberta": "Roberta", "xlm-roberta": "XLMRoberta", "camembert": "Camembert"}  # how their classes begin
 LEFT_OUT = {"ForPreTraining": "whether one sentence follows another",
             "ForTokenClassification": "the class of each token",
             "ForQuestionAnswering": "where an answer starts and ends"}
@@ -38,11 +37,13 @@ def bert(config: Config, names: Names) -> Plan:
 
 
 def roberta(config: Config, names: Names) -> Plan:
-    """The same, with positions that are counted from behind the padding id."""
+    """The same, with positions that are counted from behind the padding id; Conneau et al. 2020 (XLM-RoBERTa) and
+    Martin et al. 2020 (CamemBERT) changed what it learned from alone."""
     pad = config.get("pad_token_id", 1)
     if type(pad) is not int or not 0 <= pad < 1_000:
         raise Refused(f"config.json: pad_token_id is {str(pad)[:40]}, and RoBERTa counts its positions from there")
-    return _plan(config, names, "Roberta", "roberta", LAYER, settings=_sizes(config), first=pad + 1,
+    family = ROBERTAS[str(config["model_type"])]
+    return _plan(config, names, family, "roberta", LAYER, settings=_sizes(config), first=pad + 1,
                  masked=("lm_head.dense", "lm_head.layer_norm", ("lm_head.decoder.weight",),
                          ("lm_head.decoder.bias", "lm_head.bias")),
                  classes=("classifier.dense", "classifier.out_proj", "tanh"))
@@ -70,9 +71,6 @@ DISTILLED = {"at": "transformer.layer", "q_proj": "attention.q_lin", "k_proj": "
 
 
 def _sizes(config: Config) -> dict[str, object]:
-    kind = config.get("position_embedding_type", "absolute")
-    if kind != "absolute":
-        raise lacking(f"{str(kind)[:40]} positions", "position_embedding_type")
     return {"d_model": number(config, "hidden_size"), "n_heads": number(config, "num_attention_heads"),
             "encoder_layers": number(config, "num_hidden_layers"), "d_ff": number(config, "intermediate_size"),
             "activation": activation(config, "hidden_act", "gelu"), "norm_eps": config.get("layer_norm_eps", 1e-12),
@@ -96,15 +94,15 @@ def _labels(config: Config) -> list[str]:
 def _plan(config: Config, names: Names, family: str, prefix: str, layer: dict[str, str], *, settings: dict[str, object],
           first: int, masked: tuple, classes: tuple[str, str, str]) -> Plan:
     """first: the row of the position table that the first token gets."""
-    lacks_cross(config)
     guess = "classes" if f"{classes[1]}.weight" in names else "masked" if f"{masked[0]}.weight" in names else "none"
     head = architecture(config, {f"{family}{ending}": kind for ending, kind in HEADS.items()}, guess)
     labels = _labels(config) if head == "classes" else None
     vocab, longest = number(config, "vocab_size"), number(config, "max_position_embeddings")
     if longest <= first:
         raise Refused(f"config.json: max_position_embeddings is {longest}, and this model's positions begin at {first}")
-    if head == "masked" and family == "Roberta" and settings["activation"] != "gelu":
-        raise lacking("another activation in its head (gelu) than in its layers", "hidden_act")
+    if head == "masked" and prefix == "roberta" and settings["activation"] != "gelu":
+        raise Refused(f"the model needs gelu in its head and {settings['activation']} in its layers (hidden_act), and "
+                      "Heads Up's models have one activation")
     shape = ({"pooling": "first", "pooler": classes[2], "n_classes": len(labels)} if labels else {"head": head})
     ours = checked(**settings, **shape, decoder_layers=0, vocab_size=vocab, max_len=longest - first, norm="post",
                    positions="learned", embedding_norm=True, embedding_scale=False, init="normal",

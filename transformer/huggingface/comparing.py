@@ -7,17 +7,15 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoint import Checkpoint, load
+from transformer.huggingface.bert import ROBERTAS
 from transformer.huggingface.folder import Refused, read_json
 
 # The only classes that are ever opened, by family and by what of it was taken over.
 CLASSES = {
     ("gpt2", None): "GPT2LMHeadModel", ("marian", None): "MarianMTModel",
-    ("bert", "none"): "BertModel", ("bert", "masked"): "BertForMaskedLM",
-    ("bert", "classes"): "BertForSequenceClassification",
-    ("roberta", "none"): "RobertaModel", ("roberta", "masked"): "RobertaForMaskedLM",
-    ("roberta", "classes"): "RobertaForSequenceClassification",
-    ("distilbert", "none"): "DistilBertModel", ("distilbert", "masked"): "DistilBertForMaskedLM",
-    ("distilbert", "classes"): "DistilBertForSequenceClassification"}
+    **{(family, part): f"{name}{ending}"
+       for family, name in ({"bert": "Bert", "distilbert": "DistilBert"} | ROBERTAS).items() for part, ending in (
+           ("none", "Model"), ("masked", "ForMaskedLM"), ("classes", "ForSequenceClassification"))}}
 TOKENS = 24
 
 

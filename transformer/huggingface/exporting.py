@@ -9,33 +9,35 @@ from torch import Tensor
 
 from transformer.checkpoint import Checkpoint, whole_folder
 from transformer.config import ModelConfig
-from transformer.huggingface.folder import Refused
+from transformer.huggingface.folder import ABOUT, SENTENCEPIECE, Refused, read_json
+from transformer.huggingface.sentencepieces import tokenizer_json
 
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_tanh": "gelu_new", "silu": "silu"}
+# Fields of which any value can be written, or changes nothing that a decoder computes. All others have to be as GPT-2
+# has them, which is their default but for these: a new field is refused until somebody says how to write it.
+WRITTEN = {"d_model", "n_heads", "decoder_layers", "d_ff", "vocab_size", "src_vocab_size", "max_len", "dropout",
+           "attention_dropout", "output_dropout", "norm_eps", "sinusoid_layout", "embedding_scale", "tie_embeddings",
+           "init", "pad_id", "unk_id", "bos_id", "eos_id", "start_id", "banned_ids"}
+ONLY = {"encoder_layers": (0,), "positions": ("learned", "sinusoidal", "none"), "activation": tuple(ACTIVATIONS)}
 
 
 def check_expressible(config: ModelConfig) -> None:
-    """Raises Refused, naming the first field whose value GPT-2 has no way to express."""
-    for name, fits, needs in (
-        ("encoder_layers", not config.encoder_layers, "0, a decoder alone"),
-        ("positions", config.positions in ("learned", "sinusoidal", "none"), "learned, sinusoidal or none"),
-        ("norm", config.norm == "pre", "pre"),
-        ("embedding_norm", not config.embedding_norm, "false"),
-        ("type_vocab", not config.type_vocab, "0"),
-        ("logits_bias", not config.logits_bias, "false"),
-        ("head_dim", config.width * config.n_heads == config.d_model, "d_model / n_heads"),
-    ):
-        if not fits:
-            raise Refused(f"{name} is {getattr(config, name)}, and GPT-2 can only express {needs}; this checkpoint "
-                          "cannot be written as one")
+    """Raises Refused, naming the first field whose value GPT-2 has no way to express: one that is neither written into
+    the folder nor as every GPT-2 has it."""
+    same_width = (None, config.d_model // config.n_heads)
+    for name, field in ModelConfig.model_fields.items():
+        needed = same_width if name == "head_dim" else ONLY.get(name, (field.default,))
+        if name not in WRITTEN and (value := getattr(config, name)) not in needed:
+            raise Refused(f"{name} is {value}, and GPT-2 can only express {' or '.join(map(str, needed))}; this "
+                          "checkpoint cannot be written as one")
 
 
 def export_gpt2(ckpt: Checkpoint, out: Path) -> Path:
-    """Write a folder that GPT2LMHeadModel.from_pretrained opens. Raises Refused for what GPT-2 cannot express, and
-    where `out` holds something else."""
+    """Write a folder that GPT2LMHeadModel.from_pretrained and AutoTokenizer open; where it has no tokenizer for them,
+    `about_export` says why. Raises Refused for what GPT-2 cannot express, and where `out` holds something else."""
     config = ckpt.config
     check_expressible(config)
-    if out.exists() and any(out.iterdir()) and not (out / "heads-up.json").exists():
+    if out.exists() and any(out.iterdir()) and not (out / ABOUT).exists():
         raise Refused(f"{out} is there and is not such an export; choose another folder")
     weights = _weights(ckpt)
     tied = "lm_head.weight" not in weights
@@ -52,16 +54,47 @@ def export_gpt2(ckpt: Checkpoint, out: Path) -> Path:
         save_file(weights, str(new / "model.safetensors"), metadata={"format": "pt"})
         (new / "config.json").write_bytes(orjson.dumps(about, option=orjson.OPT_INDENT_2))
         (new / "generation_config.json").write_bytes(orjson.dumps({**special, **banned}, option=orjson.OPT_INDENT_2))
-        (new / "heads-up.json").write_bytes(orjson.dumps({"exported_from": ckpt.id}))
-        if ckpt.tokenizer is not None and ckpt.tokenizer.kind == "huggingface":
-            ckpt.tokenizer.save(new / "tokenizer.json")
-            (new / "tokenizer_config.json").write_bytes(orjson.dumps({"tokenizer_class": "PreTrainedTokenizerFast"}))
-        elif ckpt.tokenizer is not None and ckpt.tokenizer.kind != "ids":
-            ckpt.tokenizer.save(new / "tokenizer.model")  # sentencepiece's own, which GPT-2's tokenizers do not read
+        why_not = _write_tokenizer(new, ckpt)
+        read = ("`transformers.AutoTokenizer` reads text for it as Heads Up does." if why_not is None else
+                f"There is no tokenizer for `transformers`: {why_not}. Give the model ids.")
         (new / "README.md").write_text(
             f"# {out.name}\n\n`{ckpt.id}` of Heads Up, step {ckpt.description.step}, as a GPT-2. "
-            "`transformers.GPT2LMHeadModel.from_pretrained` opens it.\n", "utf-8")
+            f"`transformers.GPT2LMHeadModel.from_pretrained` opens it. {read}\n\n"
+            "`python -m transformer import` takes it back, tokenizer included.\n", "utf-8")
     return out
+
+
+def about_export(folder: Path) -> dict[str, object]:
+    """What an export says of itself: exported_from, the tokenizer that is ours, and tokenizer_left_out, why
+    transformers has none."""
+    return read_json(folder / ABOUT)
+
+
+def _write_tokenizer(folder: Path, ckpt: Checkpoint) -> str | None:
+    """What transformers reads text with, where it cuts every text as ours does; else why there is nothing. A
+    sentencepiece model goes along under a name of our own, for the way back."""
+    tokenizer, about, why_not = ckpt.tokenizer, {"exported_from": ckpt.id}, None
+    settings = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": ckpt.config.max_len,
+                "clean_up_tokenization_spaces": False}
+    if tokenizer is None or tokenizer.kind == "ids":
+        why_not = "the checkpoint has none"
+    elif tokenizer.kind == "huggingface":
+        tokenizer.save(folder / "tokenizer.json")
+    else:
+        tokenizer.save(folder / SENTENCEPIECE)
+        about["tokenizer"] = {"kind": tokenizer.kind, "standardise": tokenizer.standardise}
+        content, why_not = tokenizer_json(tokenizer)
+        if content is not None:
+            (folder / "tokenizer.json").write_bytes(content)
+            named = {one["id"]: one["content"] for one in orjson.loads(content)["added_tokens"]}
+            settings |= {"split_special_tokens": True} | {
+                f"{name}_token": named[getattr(tokenizer, f"{name}_id")] for name in ("pad", "unk", "bos", "eos")}
+    if why_not is not None:  # no class at all: AutoTokenizer would make a GPT-2's without a piece, in silence
+        settings = {"tokenizer_class": "NoTokenizer"}
+        about["tokenizer_left_out"] = why_not
+    (folder / "tokenizer_config.json").write_bytes(orjson.dumps(settings, option=orjson.OPT_INDENT_2))
+    (folder / ABOUT).write_bytes(orjson.dumps(about))
+    return why_not
 
 
 def _weights(ckpt: Checkpoint) -> dict[str, Tensor]:

@@ -8,13 +8,11 @@ from functools import partial
 from pydantic import ValidationError
 from torch import Tensor
 
+from transformer.brief import brief
 from transformer.config import ModelConfig
 from transformer.huggingface.folder import Refused
+from transformer.huggingface.needs import ACTIVATIONS, Config
 
-ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu_tanh",
-               "gelu_pytorch_tanh": "gelu_tanh", "gelu_python_tanh": "gelu_tanh", "gelu_accurate": "gelu_tanh",
-               "gelu_fast": "gelu_tanh", "silu": "silu", "swish": "silu"}
-Config = Mapping[str, object]
 Names = Mapping[str, object]  # of the weights that a folder has
 
 
@@ -25,6 +23,8 @@ class Part:
     name: str
     shape: tuple[int, ...]
     take: Callable[[Tensor], Tensor] = lambda tensor: tensor
+
+    __repr__ = brief
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,6 @@ class Plan:
     positions: dict[str, Part] = field(default_factory=dict)  # tables that are sinusoids unless they turn out not to be
     classes: list[str] | None = None
     left_out: str | None = None  # a part of the model that is not taken over, in words
-
-
-def lacking(what: str, where: str) -> Refused:
-    """The refusal of a model that needs what ours lack; where: the key of config.json that says so."""
-    return Refused(f"the model needs {what} ({where} in its config.json), which Heads Up's models do not have")
 
 
 def number(config: Config, *names: str, default: int | None = None) -> int:
@@ -58,11 +53,8 @@ def number(config: Config, *names: str, default: int | None = None) -> int:
 
 
 def activation(config: Config, name: str, default: str) -> str:
-    """Our name of an activation. Raises Refused for one that we lack."""
-    theirs = config.get(name) or default
-    if not isinstance(theirs, str) or theirs not in ACTIVATIONS:
-        raise lacking(f"the activation {str(theirs)[:40]}", name)
-    return ACTIVATIONS[theirs]
+    """Our name of an activation, one that `check_needs` found to be known."""
+    return ACTIVATIONS[str(config.get(name) or default)]
 
 
 def token(config: Config, name: str, vocab_size: int, *, default: int | None = None) -> int | None:
@@ -138,11 +130,6 @@ def _columns(third: int, width: int, tensor: Tensor) -> Tensor:
 
 def gpt2(config: Config, names: Names) -> Plan:
     """Radford et al. 2019, section 2.3: a decoder, pre-norm, learned positions."""
-    if config.get("scale_attn_by_inverse_layer_idx"):
-        raise lacking("attention scaled by its layer's number", "scale_attn_by_inverse_layer_idx")
-    if config.get("scale_attn_weights") is False:
-        raise lacking("attention without the scale 1 / sqrt(head_dim)", "scale_attn_weights")
-    lacks_cross(config)
     architecture(config, dict.fromkeys(("GPT2LMHeadModel", "GPT2Model", "GPT2DoubleHeadsModel"), ""), "")
     width, vocab = number(config, "n_embd", "hidden_size"), number(config, "vocab_size")
     inner = number(config, "n_inner", default=4 * width)
@@ -181,25 +168,11 @@ def gpt2(config: Config, names: Names) -> Plan:
     return Plan(ours, parts, spare)
 
 
-def lacks_cross(config: Config) -> None:
-    """Raises Refused for an encoder used as a decoder, and for cross-attention to a model that is not there."""
-    for name, what in (("is_decoder", "an encoder used as a decoder"),
-                       ("add_cross_attention", "cross-attention to another model")):
-        if config.get(name):
-            raise lacking(what, name)
-
-
 # Marian: Junczys-Dowmunt et al. 2018
 
 def marian(config: Config, names: Names) -> Plan:
     """Vaswani et al. 2017 as Marian builds it: post-norm, all sines and then all cosines, padding as the start."""
     architecture(config, {"MarianMTModel": ""}, "")
-    for name, what in (("normalize_before", "pre-norm layers"), ("normalize_embedding", "normalised embeddings"),
-                       ("add_final_layer_norm", "a final norm")):
-        if config.get(name):
-            raise lacking(what, name)
-    if config.get("static_position_embeddings") is False:
-        raise lacking("learned positions in a Marian model", "static_position_embeddings")
     for what in ("attention_heads", "ffn_dim"):
         encoder, decoder = number(config, f"encoder_{what}"), number(config, f"decoder_{what}")
         if encoder != decoder:

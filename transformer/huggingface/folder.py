@@ -11,6 +11,9 @@ from torch import Tensor
 from transformer.weights import BYTES, LARGEST_WEIGHT, Refused, Stored, is_shallow, read_header, too_large
 
 LARGEST_JSON = 4_000_000  # bytes
+ABOUT, SENTENCEPIECE = "heads-up.json", "heads-up.model"  # in a folder that is an export of ours
+GGUF = ("is a GGUF file, which is not read yet; convert it: in transformers, from_pretrained with gguf_file= opens it "
+        "and save_pretrained writes the folder to import")
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt", "*.h5", "*.msgpack")
 
 
@@ -21,6 +24,7 @@ def read_json(path: Path) -> dict[str, object]:
             raise Refused(f"{path.name} has {path.stat().st_size:,} bytes, and at most {LARGEST_JSON:,} are read")
         value = orjson.loads(path.read_bytes())
     except FileNotFoundError:
+        _not_gguf(path.parent)
         raise Refused(f"{path.parent.name or path.parent} has no {path.name}; name a Hugging Face folder with "
                       "config.json and model.safetensors") from None
     except OSError as error:
@@ -32,6 +36,11 @@ def read_json(path: Path) -> dict[str, object]:
     if not is_shallow(value):
         raise Refused(f"{path.name} has lists in lists too deep for what it should hold; copy the folder again")
     return value
+
+
+def _not_gguf(folder: Path) -> None:
+    if found := sorted(folder.glob("*.gguf")):
+        raise Refused(f"{found[0].name[:60]} {GGUF}") from None
 
 
 def tensors(folder: Path) -> dict[str, Stored]:
@@ -50,6 +59,7 @@ def tensors(folder: Path) -> dict[str, Stored]:
     for name in files:
         if not (folder / name).is_file():
             pickles = sorted(path.name for pattern in PICKLES for path in folder.glob(pattern))
+            _not_gguf(folder)
             if pickles and name == "model.safetensors":
                 raise Refused(f"{folder.name} has its weights only as {pickles[0][:60]}, a format that can run code "
                               "when it is opened; ask for model.safetensors, or save it so with save_pretrained")

@@ -1,6 +1,5 @@
 """Other people's models as checkpoints of ours: a folder or a name in, a folder that `transformer.load` opens out."""
 
-import os
 import re
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -12,35 +11,18 @@ from torch import Tensor
 
 from transformer import checkpoint
 from transformer.config import ModelConfig
-from transformer.huggingface.bert import bert, distilbert, roberta
+from transformer.huggingface.bert import ROBERTAS, bert, distilbert, roberta
 from transformer.huggingface.card import import_card, licence
-from transformer.huggingface.families import Plan, gpt2, lacking, marian
+from transformer.huggingface.families import Plan, gpt2, marian
 from transformer.huggingface.folder import Refused, fit, read, read_json, tensors
-from transformer.huggingface.vocabulary import tokenizers_of
+from transformer.huggingface.languages import languages_of
+from transformer.huggingface.needs import check_needs
+from transformer.huggingface.vocabulary import tokenizer_settings, tokenizers_of
 from transformer.model.models import Transformer
+from transformer.places import home
 from transformer.weights import Stored, check_tables
 
-FAMILIES = {"gpt2": gpt2, "bert": bert, "roberta": roberta, "distilbert": distilbert, "marian": marian}
-# Keys of config.json that ask for something our models lack, unless their value is one of these.
-LACKING = {
-    "relative_attention_num_buckets": ("relative position bias", (None, 0)),
-    "relative_attention": ("relative position bias", (None, False)),
-    "pos_att_type": ("relative position bias", (None, [])),
-    "alibi": ("ALiBi", (None, False)), "use_alibi": ("ALiBi", (None, False)),
-    "sliding_window": ("a sliding attention window", (None, 0)),
-    "attention_window": ("a sliding attention window", (None, 0)),
-    "window_size": ("a sliding attention window", (None, 0)),
-    "quantization_config": ("quantized weights", (None,)),
-    "pruned_heads": ("layers with different heads", (None, {}, [])),
-    "auto_map": ("code that comes with it, which is never run", (None, {}))}
-# What the other model types are best known for that ours lack.
-BECAUSE = {
-    "relative position bias": ("t5", "mt5", "umt5", "longt5", "deberta", "deberta-v2", "mpnet", "xlnet"),
-    "ALiBi": ("bloom", "mpt"), "one set of weights for all layers": ("albert",),
-    "a sliding attention window": ("gpt_neo", "longformer", "led"),
-    "gated feed-forward layers and RMS norm": ("llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "phi3"),
-    "attention beside the feed-forward layer": ("gptj", "gpt_neox", "falcon", "phi", "codegen"),
-    "positions counted from the third row on": ("opt", "bart", "mbart")}
+FAMILIES = {"gpt2": gpt2, "bert": bert, **dict.fromkeys(ROBERTAS, roberta), "distilbert": distilbert, "marian": marian}
 SMALL = ("*.json", "*.txt", "*.spm", "*.md", "LICENSE*", "*.safetensors")  # what is fetched by name
 
 
@@ -75,25 +57,14 @@ def _fetch(name: str, place: Path) -> Path:
 
 def default_out(origin: str) -> Path:
     """Where an import goes by itself: imports/<name> under HEADSUP_HOME, else under runs."""
-    home = Path(os.environ.get("HEADSUP_HOME") or Path(__file__).resolve().parents[2] / "runs")
-    return home / "imports" / (re.sub(r"[^\w.-]+", "-", origin.split("/")[-1]).strip(".-") or "model")
+    return home() / "imports" / (re.sub(r"[^\w.-]+", "-", origin.split("/")[-1]).strip(".-") or "model")
 
 
 def plan_of(config: Mapping[str, object], names: Mapping[str, object]) -> Plan:
-    """How a model of that config.json becomes one of ours. Raises Refused, naming what ours lack."""
-    kind = str(config.get("model_type"))[:40]
-    for key, (what, harmless) in LACKING.items():
-        if config.get(key) not in harmless:
-            raise lacking(what, key)
-    heads, groups = config.get("num_attention_heads"), config.get("num_key_value_heads")
-    if groups is not None and groups != heads:
-        raise lacking("grouped queries", "num_key_value_heads")
-    if kind not in FAMILIES:
-        for what, kinds in BECAUSE.items():
-            if kind in kinds:
-                raise Refused(f"the model is of type {kind} and needs {what}, which Heads Up's models do not have")
-        raise Refused(f"the model is of type {kind}, and {', '.join(FAMILIES)} are imported")
-    return FAMILIES[kind](config, names)
+    """How a model of that config.json becomes one of ours, given the weights that are there. Raises Refused, naming all
+    that ours lack."""
+    check_needs(config, tuple(FAMILIES))
+    return FAMILIES[str(config["model_type"])](config, names)
 
 
 def examine(folder: Path) -> tuple[dict[str, object], dict[str, Stored], Plan]:
@@ -104,6 +75,7 @@ def examine(folder: Path) -> tuple[dict[str, object], dict[str, Stored], Plan]:
         decides = ("eos_token_id", "decoder_start_token_id", "bad_words_ids", "suppress_tokens")
         generation = read_json(folder / "generation_config.json")
         config |= {key: generation[key] for key in decides if generation.get(key) is not None}
+    plan_of(config, {})  # what it says against itself is said before its weights are looked at
     found = {_today(name): stored for name, stored in tensors(folder).items()}
     plan = plan_of(config, found)
     fit(found, _everything(plan), spare=plan.spare, folder=folder.name)
@@ -128,9 +100,11 @@ def _import(folder: Path, out: Path | None, *, ids: bool, origin: str) -> Path:
     model = Transformer(ours)
     model.load_state_dict(weights)
     half = {found[name].dtype for name in everything} == {"F16"}
+    spoken = "cross" in ours.kinds and languages_of(tokenizer_settings(folder), origin,
+                                                    str(config.get("_name_or_path")))
     about = {"saved": None, "imported_from": origin, "family": str(config["model_type"]), "license": licence(folder),
              **{key: value for key, value in (("classes", plan.classes), ("left_out", plan.left_out),
-                                              ("tokenizer_left_out", why_not)) if value}}
+                                              ("tokenizer_left_out", why_not), ("languages", spoken)) if value}}
     card = import_card(out.name, ours, about, parameters=sum(p.numel() for p in model.parameters()))
     checkpoint.save(out, model, tokenizer=tokenizer, source_tokenizer=source_tokenizer, half=half, meta=about,
                     files={"README.md": card.encode()})

@@ -118,6 +118,13 @@ class HuggingFaceTokenizer:
         """`encode` of each text."""
         return [self.encode(text) for text in texts]
 
+    def ends_with(self) -> int | None:
+        """The special token that it puts behind every text, BERT's [SEP]; None where it puts none."""
+        if not self.framed:
+            return None
+        last = self._encode("").ids[-1:]
+        return last[0] if last and last[0] in self._special else None
+
     def decode(self, ids: Sequence[int]) -> str:
         """Text of ids; special tokens and ids outside the vocabulary leave no trace."""
         return self._tokenizer.decode([id for id in ids if 0 <= id < self.vocab_size and id not in self._silent],

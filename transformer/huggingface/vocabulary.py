@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from transformer.config import ModelConfig
-from transformer.huggingface.folder import Refused, read_json
+from transformer.huggingface.folder import ABOUT, SENTENCEPIECE, Refused, read_json
 from transformer.huggingface.tokenizers import (
     HuggingFaceTokenizer,
     MarianTokenizer,
@@ -14,14 +14,16 @@ from transformer.huggingface.tokenizers import (
     read_object,
     spelled_size,
 )
-from transformer.tokenizer import Tokenizer
+from transformer.tokenizer import Tokenizer, load
 
 # The classes of transformers that read a folder for us, by what tokenizer_config.json names without "Fast".
 READERS = {"GPT2Tokenizer": "GPT2Tokenizer", "BertTokenizer": "BertTokenizer", "DistilBertTokenizer": "BertTokenizer",
-           "RobertaTokenizer": "RobertaTokenizer", "PreTrainedTokenizer": "PreTrainedTokenizerFast",
+           "RobertaTokenizer": "RobertaTokenizer", "XLMRobertaTokenizer": "XLMRobertaTokenizer",
+           "CamembertTokenizer": "CamembertTokenizer", "PreTrainedTokenizer": "PreTrainedTokenizerFast",
            "TokenizersBackend": "PreTrainedTokenizerFast"}
-USUAL = {"gpt2": "GPT2Tokenizer", "bert": "BertTokenizer", "distilbert": "BertTokenizer", "roberta": "RobertaTokenizer"}
-FILES = ("tokenizer.json", "vocab.txt", "vocab.json")
+USUAL = {"gpt2": "GPT2Tokenizer", "bert": "BertTokenizer", "distilbert": "BertTokenizer",
+         "roberta": "RobertaTokenizer", "xlm-roberta": "XLMRobertaTokenizer", "camembert": "CamembertTokenizer"}
+FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model")
 Found = tuple[Tokenizer | None, Tokenizer | None, dict[str, object], str | None]
 
 
@@ -30,7 +32,7 @@ def tokenizers_of(folder: Path, config: Mapping[str, object], model: ModelConfig
     where there are none. Raises Refused for one that is damaged or has more pieces than the model."""
     if not wanted:
         return None, None, {}, "it was left out on request"
-    read = _marian if config.get("model_type") == "marian" else _one
+    read = _marian if config.get("model_type") == "marian" else _ours if (folder / SENTENCEPIECE).is_file() else _one
     target, source, settings, why_not = read(folder, config, model)
     for tokenizer, size in ((target, model.vocab_size), (source, model.src_vocab_size or model.vocab_size)):
         if tokenizer is not None and tokenizer.vocab_size > size:
@@ -49,7 +51,7 @@ def _marian(folder: Path, config: Mapping[str, object], model: ModelConfig) -> F
         return None, None, {}, f"there is no {missing[0]}"
     special = {"pad_id": model.pad_id, "bos_id": None, "eos_id": model.eos_id}
     own = folder / "target_vocab.json"
-    written = own if own.is_file() and _settings(folder).get("separate_vocabs") else files[2]
+    written = own if own.is_file() and tokenizer_settings(folder).get("separate_vocabs") else files[2]
     source = MarianTokenizer(read_bytes(files[0]), read_bytes(files[2]), **special)
     target = MarianTokenizer(read_bytes(files[1]), read_bytes(written), vocabulary_file=written.name, **special)
     return target, source, {"unk_id": target.unk_id if target.unk_id < model.vocab_size else None}, None
@@ -71,22 +73,36 @@ def _one(folder: Path, config: Mapping[str, object], model: ModelConfig) -> Foun
     inner = about.get("model") if isinstance(about.get("model"), dict) else {}
     unknown = inner["vocab"].get(str(inner.get("unk_token"))) if isinstance(inner.get("vocab"), dict) else None
     unk_id = unknown if type(unknown) is int and 0 <= unknown < model.vocab_size else None
-    special = {"pad_id": model.pad_id, "unk_id": unk_id, "bos_id": model.bos_id, "eos_id": model.eos_id}
+    settings = {"unk_id": unk_id, "eos_id": model.eos_id}
+    special = {"pad_id": model.pad_id, "bos_id": model.bos_id, **settings}
     if not find_spec("tokenizers"):
         kept = _Kept(content)
-        return kept, kept, {"unk_id": unk_id}, "ids are shown until the tokenizers package is installed"
+        return kept, kept, settings, "ids are shown until the tokenizers package is installed"
     tokenizer = HuggingFaceTokenizer(content, framed=not model.decoder_layers, **special)
-    return tokenizer, tokenizer, {"unk_id": unk_id}, None
+    if tokenizer.eos_id is None and (end := tokenizer.ends_with()) is not None and end < model.vocab_size:
+        settings["eos_id"] = end  # BERT's configuration does not call its [SEP] an end
+        tokenizer = HuggingFaceTokenizer(content, framed=not model.decoder_layers, **special | settings)
+    return tokenizer, tokenizer, settings, None
 
 
-def _settings(folder: Path) -> dict[str, object]:
+def _ours(folder: Path, config: Mapping[str, object], model: ModelConfig) -> Found:
+    """The sentencepiece tokenizer of a checkpoint that was exported."""
+    about = read_json(folder / ABOUT).get("tokenizer")
+    if not isinstance(about, dict):
+        raise Refused(f"{ABOUT} does not say which tokenizer {SENTENCEPIECE} is; export the checkpoint again")
+    tokenizer = load(folder / SENTENCEPIECE, kind=str(about.get("kind")), standardise=about.get("standardise") is True)
+    return tokenizer, tokenizer, {"unk_id": tokenizer.unk_id}, None
+
+
+def tokenizer_settings(folder: Path) -> dict[str, object]:
+    """What a folder's tokenizer_config.json says, if it is there."""
     path = folder / "tokenizer_config.json"
     return read_json(path) if path.is_file() else {}
 
 
 def _content(folder: Path, model_type: str) -> tuple[bytes | None, str | None]:
     """A tokenizer.json as transformers makes it of the folder's files, or as it lies there; else why there is none."""
-    named = str(_settings(folder).get("tokenizer_class") or USUAL.get(model_type)).removesuffix("Fast")
+    named = str(tokenizer_settings(folder).get("tokenizer_class") or USUAL.get(model_type)).removesuffix("Fast")
     if find_spec("transformers") and named in READERS:
         import transformers
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import orjson
 
+from transformer.huggingface.folder import ABOUT, GGUF, SENTENCEPIECE
 from transformer.intake.archive import LARGEST, Item
 from transformer.weights import Refused, shown
 
@@ -27,8 +28,9 @@ OURS = {"config.json": JSON, "manifest.json": TEXT, "model.safetensors": LARGEST
                          "target.json"), TOKENIZER)}
 THEIRS = {"config.json": JSON, "README.md": TEXT, r"[A-Za-z0-9_-]+\.safetensors": LARGEST,
           **dict.fromkeys(("model.safetensors.index.json", "generation_config.json", "tokenizer_config.json",
-                           "special_tokens_map.json", "added_tokens.json"), JSON),
-          **dict.fromkeys((*_TOKENIZERS, "vocab.txt", "merges.txt"), TOKENIZER)}
+                           "special_tokens_map.json", "added_tokens.json", ABOUT), JSON),
+          **dict.fromkeys((*_TOKENIZERS, "vocab.txt", "merges.txt", "sentencepiece.bpe.model", SENTENCEPIECE),
+                          TOKENIZER)}
 
 
 class Kept(NamedTuple):
@@ -49,6 +51,8 @@ def look_at(item: Item) -> None:
     name = shown(item.name, longest=60)
     if is_pickle(head, whole=item.size <= len(head)):
         raise Refused(f"{name} {PICKLE}")
+    if head.startswith(b"GGUF"):
+        raise Refused(f"{name} {GGUF}")
     for magic, what in ARCHIVES.items():
         if head.startswith(magic) or (what == "a zip" and head[257:262] == b"ustar"):
             if b"data.pkl" in head:

@@ -10,8 +10,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from transformer.brief import brief
 from transformer.model.masks import causal_mask
 from transformer.model.positions import rotate
+from transformer.model.switches import Switch
 
 
 class KeysValues(NamedTuple):
@@ -19,6 +21,8 @@ class KeysValues(NamedTuple):
 
     keys: Tensor
     values: Tensor
+
+    __repr__ = brief
 
 
 class Attended(NamedTuple):
@@ -30,32 +34,59 @@ class Attended(NamedTuple):
     scores: Tensor | None = None  # (B, H, Tq, Tk), scaled and masked: what the softmax saw
     weights: Tensor | None = None  # (B, H, Tq, Tk), rows sum to 1
 
+    __repr__ = brief
+
 
 def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, causal: bool = False, dropout: float = 0.0,
-           heads: Tensor | None = None, readable: bool = False) -> tuple[Tensor, Tensor | None, Tensor | None]:
+           heads: Switch | None = None, readable: bool = False) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """Scaled dot-product attention. Vaswani et al. 2017, equation 1.
 
-    q (B, H, Tq, D), k and v (B, H, Tk, D), mask boolean and True where attending is allowed; causal says the same as
-    the causal mask without one being made. heads (H,) or (B, H): 0 switches a head off, 1 leaves it, 2 makes it attend
-    uniformly to all it may attend to. Returns the context (B, H, Tq, D), and scores and weights (B, H, Tq, Tk) where
-    `readable` or `heads` ask for the path that has them.
+    q (B, H, Tq, D), k and v (B, H, Tk, D), mask boolean and True where attending is allowed; causal: and each query
+    sees itself and what came before, the last query lining up with the last key. heads: switches (H,) or (B, H), which
+    leave the scores as they are. Returns the context (B, H, Tq, D), and where `readable` asks for them scores and
+    weights (B, H, Tq, Tk). Raises ValueError for a mask of another shape or type, and for a query that is left with
+    nothing to attend to.
     """
-    assert not causal or q.shape[2] == k.shape[2], f"causal, but {q.shape[2]} queries and {k.shape[2]} keys"
-    if not readable and heads is None:
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal, dropout_p=dropout), None, None
-    scores = q @ k.transpose(-2, -1) / sqrt(q.shape[-1])
-    if causal:
-        mask = causal_mask(q.shape[2], k.shape[2], device=q.device)
-    if mask is not None:
-        scores = scores.masked_fill(~mask, float("-inf"))
-    weights = scores.softmax(dim=-1)
+    alone = causal and mask is None and q.shape[2] == k.shape[2]  # the fast path knows that rule without a mask
+    if readable or not alone:
+        mask = combined(mask, (*q.shape[:3], k.shape[2]), causal=causal, device=q.device)
+    scores = weights = None
+    if readable:
+        scores = q @ k.transpose(-2, -1) / sqrt(q.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        preferences = scores if heads is None else torch.where(
+            heads.uniform[..., None, None] & ~scores.isneginf(), 0.0, scores)
+        weights = preferences.softmax(dim=-1)
+        context = F.dropout(weights, dropout) @ v
+    else:
+        if heads is not None:
+            q = q.masked_fill(heads.uniform[..., None, None], 0.0)  # a query of zeros prefers no key
+        context = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=alone, dropout_p=dropout)
     if heads is not None:
-        uniform = torch.zeros_like(scores).masked_fill(scores.isneginf(), float("-inf")).softmax(dim=-1)
-        weights = torch.where(heads[..., None, None] == 2, uniform, weights)
-    context = F.dropout(weights, dropout) @ v
-    if heads is not None:
-        context = context * (heads != 0)[..., None, None]
+        context = context * heads.scale.to(context.dtype)[..., None, None]
     return context, scores, weights
+
+
+def combined(mask: Tensor | None, shape: tuple[int, int, int, int], *, causal: bool,
+             device: torch.device) -> Tensor | None:
+    """The mask and the causal rule as one mask of four dimensions that broadcasts to shape (B, H, Tq, Tk); None where
+    all is allowed."""
+    if mask is not None and mask.dtype != torch.bool:
+        raise ValueError(f"the mask is of {mask.dtype}; give booleans, True where attending is allowed")
+    if mask is not None and (mask.dim() > 4 or any(
+            size not in (1, full) for size, full in zip(reversed(mask.shape), reversed(shape), strict=False))):
+        raise ValueError(f"the mask is {tuple(mask.shape)}, which does not broadcast to {shape}, that is (texts, "
+                         "heads, queries, keys)")
+    if mask is not None:
+        mask = mask[(None,) * (4 - mask.dim())]
+    if causal and shape[2] != 1:
+        before = causal_mask(*shape[2:], device=device)
+        mask = before if mask is None else mask & before
+    # traced code cannot stop on a number; training, which is, makes its masks with `padding_mask`, which has looked
+    if mask is not None and not torch.compiler.is_compiling() and not mask.any(dim=-1).all():
+        raise ValueError("a query has no key that it may attend to; leave it one")
+    return mask
 
 
 class Attention(nn.Module):
@@ -79,11 +110,11 @@ class Attention(nn.Module):
 
     def forward(self, x: Tensor, memory: Tensor | KeysValues | None = None, *, mask: Tensor | None = None,
                 causal: bool = False, past: KeysValues | None = None, angles: Tensor | None = None,
-                heads: Tensor | None = None, readable: bool = False) -> Attended:
+                heads: Switch | None = None, readable: bool = False) -> Attended:
         """Let x (B, Tq, d_model) look at memory (B, Tk, d_model), at rows of it projected before, or at itself.
 
         past: the rows of earlier calls, which x then looks at too. angles (Tq, D / 2): rotary positions of x. mask
-        broadcasts to (B, H, Tq, Tk). causal, heads and readable: see `attend`.
+        broadcasts to (B, H, Tq, Tk). causal, heads (H,) and readable: see `attend`.
         """
         q = self.split(self.q_proj(x))  # (B, H, Tq, D)
         if angles is not None:

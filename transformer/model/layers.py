@@ -9,8 +9,10 @@ from typing import NamedTuple
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from transformer.brief import brief
 from transformer.config import ModelConfig
 from transformer.model.attention import Attended, Attention, KeysValues
+from transformer.model.switches import Switch
 
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh"), "silu": F.silu}
 
@@ -33,6 +35,8 @@ class LayerOutput(NamedTuple):
     x: Tensor  # (B, T, d_model)
     attention: Attended
     cross: Attended | None
+
+    __repr__ = brief
 
 
 class Layer(nn.Module):
@@ -62,7 +66,7 @@ class Layer(nn.Module):
 
     def look(self, x: Tensor, memory: Tensor | KeysValues | None = None, *, mask: Tensor | None = None,
              causal: bool = False, memory_mask: Tensor | None = None, past: KeysValues | None = None,
-             angles: Tensor | None = None, heads: Tensor | None = None, cross_heads: Tensor | None = None,
+             angles: Tensor | None = None, heads: Switch | None = None, cross_heads: Switch | None = None,
              readable: bool = False) -> LayerOutput:
         """The layer without its feed-forward part: all the attention in it. See `Attention` for the arguments."""
         own = self.attention(self.before(x, self.attention_norm), mask=mask, causal=causal, past=past, angles=angles,
@@ -89,6 +93,8 @@ class StackOutput(NamedTuple):
     attention: list[Attended]
     cross: list[Attended]  # empty without cross-attention
 
+    __repr__ = brief
+
 
 class Stack(nn.Module):
     """Layers one after the other; with norm="pre" a final norm, which the last sum would otherwise lack."""
@@ -99,7 +105,7 @@ class Stack(nn.Module):
         self.norm = nn.LayerNorm(config.d_model, eps=config.norm_eps) if config.norm == "pre" else nn.Identity()
 
     def forward(self, x: Tensor, memory: Tensor | list[KeysValues] | None = None, *,
-                past: list[KeysValues] | None = None, heads: Tensor | None = None, cross_heads: Tensor | None = None,
+                past: list[KeysValues] | None = None, heads: Switch | None = None, cross_heads: Switch | None = None,
                 **options) -> StackOutput:
         """x (B, T, d_model). memory: one tensor, or each layer's rows; past: each layer's rows; heads (layers, H)."""
         inputs, attention, cross = [x], [], []

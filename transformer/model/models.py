@@ -13,9 +13,9 @@ from transformer.model.attention import Attention, KeysValues
 from transformer.model.layers import ACTIVATIONS, Stack, StackOutput
 from transformer.model.masks import padding_mask, real, target_mask
 from transformer.model.positions import rotary_angles, sinusoids
+from transformer.model.switches import Heads, Switches
 
 POOLERS = {"tanh": torch.tanh, "relu": torch.relu}
-Heads = dict[str, Tensor]  # attention kind -> (layers, H), 0 off, 1 as trained, 2 uniform
 
 
 class Embedding(nn.Module):
@@ -135,11 +135,13 @@ class Transformer(nn.Module):
                heads: Heads | None = None, readable: bool = False) -> StackOutput:
         """src ids (B, S) -> x (B, S, d_model), the memory that the decoder looks at.
 
-        mask (B, 1, S, S) says which tokens may be attended to; without it, all but padding.
+        mask (B, 1, S, S) says which tokens may be attended to; without it, all but padding. heads: as
+        `transformer.Switches`, or only the scales by kind.
         """
+        heads = Switches.of(heads, self.config, src.device)
         mask = padding_mask(src, self.config.pad_id) if mask is None else mask
         return self.encoder(self.src_embedding(src, types=types), mask=mask,
-                            angles=self.angles(0, src.shape[1]), heads=(heads or {}).get("encoder"), readable=readable)
+                            angles=self.angles(0, src.shape[1]), heads=heads.get("encoder"), readable=readable)
 
     def attention(self, kind: str, layer: int) -> Attention:
         """The "encoder", "decoder" or "cross" attention of a layer."""
@@ -157,8 +159,10 @@ class Transformer(nn.Module):
 
         memory: the encoder's x, or its projected rows. past: each layer's rows of the tokens before these. mask (B, 1,
         T, Tk) says which of both may be attended to; without it, each token sees itself and all before it, padding in
-        tgt left out. causal: the same without reading tgt, for when nobody looks at rows of padding on the right.
+        tgt left out. causal: each token sees itself and all before it, of what a mask allows, and tgt is not looked at
+        for padding: for when nobody looks at rows of padding on the right.
         """
+        heads = Switches.of(heads, self.config, tgt.device)
         start = past[0].keys.shape[2] if past else 0
         if mask is None and not causal and (start == 0 or tgt.shape[1] > 1):
             mask = target_mask(tgt, self.config.pad_id, start_id=self.config.start_id)
@@ -167,8 +171,7 @@ class Transformer(nn.Module):
                 mask = torch.cat([seen, mask], dim=-1)
         return self.decoder(self.tgt_embedding(tgt, start=start), memory, mask=mask, causal=causal,
                             memory_mask=memory_mask, past=past, angles=self.angles(start, start + tgt.shape[1]),
-                            heads=(heads or {}).get("decoder"), cross_heads=(heads or {}).get("cross"),
-                            readable=readable)
+                            heads=heads.get("decoder"), cross_heads=heads.get("cross"), readable=readable)
 
     def pool(self, x: Tensor, src: Tensor) -> Tensor:
         """The maximum or the mean of the encoder's x (B, S, d_model) over what is not padding, or its first row, then

@@ -14,11 +14,12 @@ from transformer.data.look import look
 from transformer.evaluate import held_out_loss
 from transformer.training.size import (
     Peak,
+    TooLarge,
     device_memory,
     estimated_activations,
     kept_memory,
     parameters_by_part,
-    skeleton,
+    size,
 )
 from transformer.training.tasks import Task, prepare
 from transformer.training.trainer import Trainer
@@ -40,41 +41,35 @@ def check(config: RunConfig, *, device: torch.device, data_dir: Path | None = No
     result: dict[str, object] = {"config": config.model_dump(mode="json"), "device": _described(device), "look": None,
                                  "tokens": None, "time": None}
     problems: list[Problem] = []
-    model, there = skeleton(config.model), device_memory(device)
-    kept = kept_memory(model, config.train)
-    result |= {"parameters": _parameters(model), "memory": _memory(config, kept, there, length=config.model.max_len)}
+    there = device_memory(device)
+    result |= _size(config, device, there, length=config.model.max_len, positions=config.train.batch_tokens)
     with tempfile.TemporaryDirectory(prefix="headsup-check-") as folder:
         trainer = task = None
         try:
             watch("Reading the corpus and training its tokenizer")
-            if not _fits(kept, there):  # the vocabulary that the corpus yields may be smaller
-                task = prepare(config, data_dir=data_dir)
-                kept = kept_memory(skeleton(task.config.model), config.train)
-            if _fits(kept, there):
-                trainer = Trainer(Path(folder) / "run", config, device=device, data_dir=data_dir)
-                task = trainer.task
+            trainer = Trainer(Path(folder) / "run", config, device=device, data_dir=data_dir)
+            task = trainer.task
+        except TooLarge as error:
+            problems.append(_error(str(error)))
+            task = prepare(config, data_dir=data_dir)  # which is worth to be looked at all the same
         except (ValueError, RuntimeError, MemoryError) as error:
             problems.append(_said(error, config, device))
-        if not _fits(kept, there):
-            problems.append(_error(f"weights, gradients and optimizer take {_size(sum(kept.values()))}, and {device} "
-                                   f"has {_size(there)} left; lower d_model, d_ff or the number of layers"))
         if task is not None:
             watch("Looking at the data")
+            piece = trainer.config.train.micro_tokens if trainer else task.batches.longest
             result |= {"config": task.config.model_dump(mode="json"), "look": look(task), "tokens": _tokens(task)}
-            model = skeleton(task.config.model)  # with the vocabulary there is
-            kept = kept_memory(model, task.config.train)
-            result |= {"parameters": _parameters(model),
-                       "memory": _memory(task.config, kept, there, length=_row_length(task))}
+            result |= _size(task.config, device, there, length=task.batches.longest, positions=piece)
             problems += _warnings(config, task, result)
         if trainer is not None:
             try:
                 result |= _trial(trainer, result["memory"], watch)
             except (ValueError, RuntimeError, MemoryError) as error:
                 problems.append(_said(error, config, device))
-    if there is not None and result["memory"]["total"] > FULL * there:
+    memory = result["memory"]
+    if trainer is not None and there is not None and memory["total"] > FULL * there:
         problems.append({"level": "warning", "text": (
-            f"training takes {_size(result['memory']['total'])} of the {_size(there)} that {device} has left; lower "
-            "batch_tokens and raise accumulate by as much")})
+            f"training takes {size(memory['total'])} of the {size(there)} that {device} has left; set micro_tokens "
+            f"below {memory['micro_tokens']:,}, or take a smaller model")})
     return result | {"problems": problems}
 
 
@@ -91,8 +86,10 @@ def summary(found: dict[str, object]) -> list[str]:
     lines.append(f"{found['parameters']['total']:,} parameters: {parts}")
     memory = found["memory"]
     how = f"measured in {memory['measured_steps']} steps" if memory["measured_steps"] else "estimated"
-    lines.append(f"memory {_size(memory['total'])} ({how})" + (
-        f" of {_size(memory['there'])}" if memory["there"] is not None else ""))
+    lines.append(f"memory {size(memory['total'])} ({how})" + (
+        f" of {size(memory['there'])}" if memory["there"] is not None else ""))
+    if cut := pieces(found):
+        lines.append(cut)
     if tokens := found["tokens"]:
         lines.append(f"{tokens['a_step']:,.0f} {tokens['counted']} a step, {tokens['total']:,.0f} in all, "
                      f"{tokens['epochs']:,.1f} times the corpus")
@@ -101,6 +98,14 @@ def summary(found: dict[str, object]) -> list[str]:
                      f"of {took['seconds_a_step']:.3f} s, by {took['steps_timed']} steps timed, and "
                      f"{took['evaluations']:,} evaluations")
     return lines + [f"{problem['level']}: {problem['text']}" for problem in found["problems"]]
+
+
+def pieces(found: dict[str, object]) -> str:
+    """How batches are cut, to read; empty where they are not, or nothing was tried."""
+    memory = found["memory"]
+    if not memory["measured_steps"] or memory["micro_tokens"] >= (batch := found["config"]["train"]["batch_tokens"]):
+        return ""
+    return f"batches of {batch:,} positions are read in pieces of {memory['micro_tokens']:,}"
 
 
 def _trial(trainer: Trainer, memory: dict[str, object], watch: Watch) -> dict[str, object]:
@@ -133,14 +138,10 @@ def _evaluation(trainer: Trainer) -> float:
     batches = trainer.task.held_out
     some = batches[::max(1, len(batches) // 3)][:3]
     began = time.perf_counter()
-    held_out_loss(trainer.model, some)
+    held_out_loss(trainer.model, some, micro_tokens=trainer.config.train.micro_tokens)
     _wait(trainer.device)
     elapsed = time.perf_counter() - began
     return elapsed * sum(batch.tokens for batch in batches) / sum(batch.tokens for batch in some)
-
-
-def _fits(kept: dict[str, int], there: int | None) -> bool:
-    return there is None or sum(kept.values()) < there
 
 
 def _wait(device: torch.device) -> None:
@@ -155,22 +156,14 @@ def _described(device: torch.device) -> dict[str, object]:
     return {"device": str(device), "name": named, "threads": torch.get_num_threads() if device.type == "cpu" else None}
 
 
-def _parameters(model: torch.nn.Module) -> dict[str, object]:
-    parts = parameters_by_part(model)
-    return {"total": sum(parts.values()), "parts": parts}
-
-
-def _memory(config: RunConfig, kept: dict[str, int], there: int | None, *, length: float) -> dict[str, object]:
-    activations = estimated_activations(config.model, config.train, length=length)
-    return kept | {"activations": activations, "total": sum(kept.values()) + activations, "measured_steps": 0,
-                   "there": there}
-
-
-def _row_length(task: Task) -> float:
-    batches = task.batches
-    if isinstance(batches, WindowBatches):
-        return batches.window
-    return float(np.mean(batches.lengths.max(axis=1) if isinstance(batches, PairBatches) else batches.lengths))
+def _size(config: RunConfig, device: torch.device, there: int | None, *, length: int,
+          positions: int) -> dict[str, object]:
+    """Parameters, and memory where batches are read in pieces of so many positions, or of one row."""
+    parts, kept = parameters_by_part(config.model), kept_memory(config)
+    activations = estimated_activations(config.model, positions=max(positions, length), length=length, device=device)
+    return {"parameters": {"total": sum(parts.values()), "parts": parts}, "memory": kept | {
+        "activations": activations, "total": sum(kept.values()) + activations, "measured_steps": 0, "there": there,
+        "micro_tokens": positions}}
 
 
 def _tokens(task: Task) -> dict[str, object]:
@@ -218,8 +211,8 @@ def _said(error: Exception, config: RunConfig, device: torch.device) -> Problem:
     full = isinstance(error, MemoryError | torch.OutOfMemoryError) or any(
         words in str(error).lower() for words in ("out of memory", "can't allocate memory", "not enough memory"))
     if full:
-        return _error(f"{device} ran out of memory; lower batch_tokens from {config.train.batch_tokens:,} and raise "
-                      "accumulate by as much, or take a smaller model")
+        return _error(f"{device} ran out of memory; set micro_tokens below {config.train.batch_tokens:,}, or take a "
+                      "smaller model")
     if isinstance(error, ValueError):
         return _error(str(error))
     raise error
@@ -227,7 +220,3 @@ def _said(error: Exception, config: RunConfig, device: torch.device) -> Problem:
 
 def _error(text: str) -> Problem:
     return {"level": "error", "text": text}
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"

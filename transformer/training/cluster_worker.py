@@ -27,8 +27,10 @@ def work(task: dict[str, object]) -> None:
     """Train, as one of the processes that Ray Train has started. Raises ValueError for what a user can mend."""
     from ray.train.torch import get_device
 
+    from transformer.training.process import go_first
     from transformer.training.trainer import Trainer
 
+    go_first()
     folder, job = Path(str(task["folder"])), str(task["job"])
     check_folder(folder, job)
     about = record(folder)

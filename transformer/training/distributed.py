@@ -29,6 +29,11 @@ class World:
     size: int = 1
     device: torch.device = field(default_factory=partial(torch.device, "cpu"))
 
+    @property
+    def beside(self) -> int:
+        """So many processes share the memory of this one's device; on GPUs each has its own."""
+        return 1 if self.device.type == "cuda" else int(os.environ.get("LOCAL_WORLD_SIZE", self.size))
+
     def share(self, batch: Batch, pad_id: int) -> Batch:
         """This process's rows of a batch; its shape stays that of the whole. One without a row of its own gets a row
         in which nothing counts, because all processes have to take part in each step."""

@@ -31,6 +31,7 @@ from transformer.training.record import (
     record_attention,
     record_samples,
 )
+from transformer.training.size import choose_micro_tokens
 from transformer.training.tasks import Task, prepare
 
 LOG_EVERY = 10
@@ -81,7 +82,7 @@ class Trainer:
         saved = checkpoint.load(last) if (last / "manifest.json").exists() else None
         self.task: Task = prepare(config, data_dir=data_dir, tokenizer=saved and saved.tokenizer,
                                   source_tokenizer=saved and saved.source_tokenizer)
-        self.config = config = self.task.config
+        self.config = config = self._cut_to_fit(self.task.config, saved)
         train = config.train
         self.batches = Prefetched(self.task.batches, pin=device.type == "cuda")
         self.model = Transformer(config.model, generator=torch.Generator().manual_seed(train.seed)).to(device)
@@ -107,6 +108,15 @@ class Trainer:
             metrics.replace(folder / "metrics.jsonl", b"")
         size = record_attention(folder, 0, self.model, self.task) if self.first and not saved else 0
         self.attention_size = size or self._attention_size()
+
+    def _cut_to_fit(self, config: RunConfig, saved: checkpoint.Checkpoint | None) -> RunConfig:
+        """With the size of the pieces that batches are read in: the one asked for, the one this run had, which other
+        sums and draws would follow from, or what fits. Raises TooLarge where nothing does."""
+        known = saved and saved.description.train and saved.description.train.micro_tokens
+        config = config.set({"micro_tokens": config.train.micro_tokens or known})
+        chosen = choose_micro_tokens(config, self.device, length=self.task.batches.longest, processes=self.world.size,
+                                     beside=self.world.beside) if self.first else 0
+        return config.set({"micro_tokens": int(self.world.sum(chosen)[0])})  # the same for all processes
 
     @property
     def first(self) -> bool:
@@ -210,12 +220,13 @@ class Trainer:
             for group in optimizer.param_groups:
                 group["lr"] = lr
         total = torch.zeros((), device=self.device)
-        for i, batch in enumerate(batches):
-            share = world.share(batch, self.config.model.pad_id).to(self.device)
-            alone = world.size > 1 and i + 1 < len(batches)  # gradients are exchanged once a step
+        pieces = [piece for batch in batches
+                  for piece in world.share(batch, self.config.model.pad_id).cut(train.micro_tokens)]
+        for i, piece in enumerate(pieces):
+            alone = world.size > 1 and i + 1 < len(pieces)  # gradients are exchanged once a step
             with self.loss_sum.no_sync() if alone else nullcontext():
                 with self.autocast():
-                    loss = self.loss_sum(share)
+                    loss = self.loss_sum(piece.to(self.device))
                 (loss * world.size / tokens).backward()  # the exchange takes the mean over processes
             total += loss.detach()
         [total] = world.sum(total.item())
@@ -230,7 +241,7 @@ class Trainer:
 
     def _evaluate(self, watch: Watch) -> None:
         train, world, held_out = self.config.train, self.world, self.task.held_out
-        total = held_out_sum(self.model, held_out[world.rank::world.size])
+        total = held_out_sum(self.model, held_out[world.rank::world.size], micro_tokens=train.micro_tokens)
         loss = world.sum(total)[0] / sum(batch.tokens for batch in held_out)
         if loss < self.best:
             self.best, self.stale = loss, 0

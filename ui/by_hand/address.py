@@ -44,6 +44,9 @@ def arrive() -> None:
     state = st.session_state
     params = arrived(PAGE, known=f"{PAGE}_text" in state)
     if params is None:
+        for name in ("part", "mask", "positions", *BOUNDS):  # a browser cannot leave them without a value
+            if state.get(f"{PAGE}_{name}") is None:
+                state[f"{PAGE}_{name}"] = read({})[name]
         return
     for name, value in read(params).items():
         state[f"{PAGE}_{name}"] = value

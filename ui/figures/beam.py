@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from ui.figures.candidates import percent
-from ui.figures.frame import TEXT, axis, framed
+from ui.figures.frame import TEXT, axis, framed, picked_number
 from ui.figures.labels import axis_label, plain_label, plotly_text
 from ui.figures.palette import ACCENT, CLEAR, INK, MUTED, ink_on, ramp
 
@@ -59,8 +59,7 @@ def beam_figure(nodes: Sequence, *, here: int | None = None, title: str = "Beam 
 
 def picked_node(event) -> int | None:
     """The place of the node clicked in what `st.plotly_chart(beam_figure(...), on_select=...)` has kept, or None."""
-    points = event["selection"]["points"] if event else []
-    return points[0]["customdata"] if points else None
+    return picked_number(event)
 
 
 def describe_beam(nodes: Sequence, *, width: int) -> str:

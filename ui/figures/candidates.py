@@ -3,7 +3,7 @@ from collections.abc import Collection, Sequence
 
 import plotly.graph_objects as go
 
-from ui.figures.frame import TEXT, axis, framed
+from ui.figures.frame import TEXT, axis, framed, picked_number
 from ui.figures.labels import axis_label, plain_label
 from ui.figures.palette import ACCENT, BAR, CLEAR, INK, MUTED
 
@@ -52,8 +52,7 @@ def candidate_bars(candidates: Sequence, *, chosen_id: int | None = None, exclud
 
 def picked_candidate(event) -> int | None:
     """The id clicked in what `st.plotly_chart(candidate_bars(...), on_select="rerun")` returned, or None."""
-    points = event["selection"]["points"] if event else []
-    return points[0]["customdata"] if points else None
+    return picked_number(event)
 
 
 def describe_candidates(candidates: Sequence, *, chosen_id: int | None = None) -> str:

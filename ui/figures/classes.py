@@ -8,7 +8,7 @@ from html import escape
 import plotly.graph_objects as go
 
 from ui.figures.candidates import percent
-from ui.figures.frame import TEXT, axis, framed
+from ui.figures.frame import TEXT, axis, framed, picked_number
 from ui.figures.labels import plain_label, plotly_text
 from ui.figures.palette import ACCENT, BAR, CLEAR, INK, NEGATIVE
 
@@ -53,8 +53,7 @@ def class_bars(names: Sequence[str], probabilities: Sequence[float], *, chosen: 
 
 def picked_class(event) -> int | None:
     """The class clicked in what `st.plotly_chart(class_bars(...), on_select="rerun")` returned, or None."""
-    points = event["selection"]["points"] if event else []
-    return points[0]["customdata"] if points else None
+    return picked_number(event)
 
 
 def describe_classes(names: Sequence[str], probabilities: Sequence[float]) -> str:

@@ -39,6 +39,15 @@ def axis(title: str = "", *, standoff: int = 8, **settings) -> dict:
             "title": {"text": title, "font": {"size": TEXT}, "standoff": standoff}} | settings
 
 
+def picked_number(event) -> int | None:
+    """The number of what was clicked, in what `st.plotly_chart(on_select=)` has kept, or None."""
+    try:
+        number = event["selection"]["points"][0]["customdata"]
+    except (TypeError, KeyError, IndexError):
+        return None
+    return number if isinstance(number, int) and number >= 0 else None
+
+
 def _inked(settings: dict, ink: dict) -> dict:
     title = settings["title"]
     return settings | {"tickfont": settings["tickfont"] | ink, "title": title | {"font": title["font"] | ink}}

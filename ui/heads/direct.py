@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import numpy as np
 import streamlit as st
 from torch import Tensor
 
@@ -86,7 +87,7 @@ def _choose_other(page: str, asked: Asked, query: Query) -> int | None:
     state, key, size = st.session_state, f"{page}_against", len(query.logits)
     probabilities = query.logits.softmax(-1)
     others = [id for id in query.logits.topk(min(CANDIDATES + 1, size)).indices.tolist() if id != asked.token]
-    if state.get(key) is None or state[key] == asked.token or not ALONE <= state[key] < size:
+    if not isinstance(state.get(key), int) or state[key] == asked.token or not ALONE <= state[key] < size:
         state[key] = others[0] if others else ALONE
     options = list(dict.fromkeys([*others[:CANDIDATES], state[key], ALONE]))
 
@@ -115,9 +116,8 @@ def _say_sum(asked: Asked, found: DirectEffect, query: Query) -> None:
 def _head_in_range(page: str, found: DirectEffect) -> Part:
     """The head chosen, the strongest one without a choice or where this model has no such head."""
     key = f"{page}_effect"
-    kind, layer, head = st.session_state.get(key) or ("", 0, 0)
-    values = found.heads.get(kind)
-    if values is None or not (0 <= layer < values.shape[0] and 0 <= head < values.shape[1]):
+    there = {(kind, *at) for kind, values in found.heads.items() for at in np.ndindex(*values.shape)}
+    if st.session_state.get(key) not in there:
         st.session_state[key] = strongest(found, 1)[0][:3]
     return st.session_state[key]
 

@@ -10,7 +10,7 @@ from transformer.analysis.explained import ANALYSES
 from transformer.checkpoint import Checkpoint
 from transformer.config import ModelConfig
 from transformer.decoding import steps
-from transformer.model.models import Heads
+from transformer.model.switches import Switches
 from transformer.reading import attend
 from ui import figures
 from ui.address import Field, choice, optional, quiet, whole
@@ -94,11 +94,10 @@ def _choose_heads(page: str, config: ModelConfig) -> None:
     st.caption(f"Press the heads that are to be {CALLED[state[f'{page}_what']]}. A highlighted head is "
                f"{CALLED[state[f'{page}_what']]}, all others are as they are.")
     for place, kind in zip(st.columns(len(config.kinds), gap="large"), config.kinds, strict=True):
-        layers = config.encoder_layers if kind == "encoder" else config.decoder_layers
         with place:
             count = sum(head.kind == kind for head in chosen)
             st.markdown(f"**{kind.capitalize()}**" + (f" · {count} {CALLED[state[f'{page}_what']]}" if count else ""))
-            for layer in range(layers):
+            for layer in range(config.layers(kind)):
                 key = f"{page}_switch_{kind}_{layer}"
                 state[key] = [head.head for head in chosen if head[:2] == (kind, layer)]
                 with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -118,7 +117,7 @@ def _all_on(page: str) -> None:
     st.session_state[f"{page}_heads"] = []
 
 
-def _show_text(page: str, ckpt: Checkpoint, text: str, heads: Heads, *, dark: bool) -> None:
+def _show_text(page: str, ckpt: Checkpoint, text: str, heads: Switches, *, dark: bool) -> None:
     """One text with the heads as they are and switched, and one head's attention in both."""
     state = st.session_state
     chosen, what = tuple(state[f"{page}_heads"]), state[f"{page}_what"]
@@ -189,5 +188,4 @@ def _show_attention(page: str, ckpt: Checkpoint, pair: tuple, chosen: tuple[Head
 
 def _later(config: ModelConfig, head: Head) -> Head:
     """A head that reads what this one writes, to begin with: the one above it, else itself."""
-    layers = config.encoder_layers if head.kind == "encoder" else config.decoder_layers
-    return head._replace(layer=head.layer + 1) if head.layer + 1 < layers else head
+    return head._replace(layer=head.layer + 1) if head.layer + 1 < config.layers(head.kind) else head

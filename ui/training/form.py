@@ -11,12 +11,15 @@ import streamlit as st
 import torch
 
 from transformer.config import RunConfig
-from transformer.presets import PRESETS
+from transformer.data.corpora import at_hand
+from transformer.presets import PRESETS, preset
 from transformer.training import cluster
 from transformer.training.launch import check_limit, launch
 from transformer.training.runs import LONGEST_NAME, check_name, free_name
+from transformer.training.size import check_least
 from ui import keys, owners, quotas
 from ui.before import find_faults, listed, show_check
+from ui.checks import check_key, failure
 from ui.cluster import cluster_offered
 from ui.corpus_choice import choose_corpus
 from ui.figures import markdown_text
@@ -35,7 +38,7 @@ ABOUT = {
     "gpt2": "The shape of the smallest GPT-2: 12 layers of 768. Wants a GPU.",
     "shakespeare": "The small GPT that comes with Heads Up. A laptop takes an hour.",
     "pooled-classifier": "An encoder, max-pooled over time. A laptop takes minutes.",
-    "sentiment": "The smallest there is: one layer, a few sentences of your own.",
+    "sentiment": "The smallest there is: one layer, two sentences. Seconds.",
 }
 CLUSTER = "cluster"
 
@@ -53,17 +56,17 @@ def show_form(page: str, *, dark: bool) -> None:
                             help="A preset: a whole configuration with a name. Everything in it can be changed below.")
         st.caption(ABOUT[name])
     with right:
-        corpus = choose_corpus(f"{page}_{task}", task)
-    preset = PRESETS[name]
-    settings, faults = choose_settings(page, name, preset)
-    if corpus is not None and corpus != preset.train.corpus:
+        corpus = choose_corpus(f"{page}_{task}", task, default=PRESETS[name].train.corpus)
+    config = PRESETS[name]
+    settings, faults = choose_settings(page, name, config)
+    if corpus is not None and corpus != config.train.corpus:
         settings.setdefault("corpus", corpus)
     pinned, wrong = choose_pinned(page, task)
     if pinned:
         settings["pinned"] = pinned
     device, processes = _device(page)
-    faults += wrong + find_faults(preset, settings) or quotas.run_faults(preset.set(settings).train)
-    if named := owners.refuse_corpus(owners.me(), settings.get("corpus", preset.train.corpus)):
+    faults += wrong + find_faults(config, settings) or quotas.run_faults(config.set(settings).train)
+    if named := owners.refuse_corpus(owners.me(), settings.get("corpus", config.train.corpus)):
         faults.append(named)
     if settings.get("tensorboard") is True and not find_spec("tensorboard"):
         faults.append("TensorBoard is not installed here: pip install -r requirements/tensorboard.txt, or switch it "
@@ -71,7 +74,7 @@ def show_form(page: str, *, dark: bool) -> None:
     if faults:
         st.error(listed("This cannot be trained:", faults))
     else:
-        st.caption(_summary(preset.set(settings)))
+        st.caption(_summary(config.set(settings)))
     if corpus is None and "corpus" not in settings:
         st.info("Choose what it learns from above.")
         faults.append("there is nothing it learns from yet; choose that above")
@@ -155,22 +158,25 @@ def _start_button(page: str, name: str, settings: dict[str, object], device: str
         state[f"{page}_named_for"], state[f"{page}_name"] = name, free_name(runs, name)
     elif f"{page}_name" not in state:  # Streamlit dropped it while another view was open
         state[f"{page}_name"] = state[f"{page}_named"]
+    failed = not faults and device != CLUSTER and failure(check_key(name, settings, device)) is not None
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     state[f"{page}_named"] = left.text_input("Name of the run", key=f"{page}_name")
     right.button("Start", key=f"{page}_start", icon=":material/play_arrow:", width="stretch", on_click=_start,
                  args=[page, name, settings, device, processes, faults],
-                 disabled=not owners.allowed("start"))
+                 disabled=failed or not owners.allowed("start"))
     # below the button, which must not move away from under a pointer that has just left the field
     if refused := state.pop(f"{page}_start_refused", None):
         st.error(listed("It was not started:", refused))
     elif wrong := _wrong_name(runs, state[f"{page}_name"]):
         say_error(wrong)
+    if failed:
+        st.caption("The check failed, so it cannot be started: change what the check names, or check again.")
     st.caption(f"A name is up to {LONGEST_NAME} letters from a to z, digits, dots, hyphens and underscores, and begins "
                "with a letter or a digit; no other run may have it.")
     if refused := owners.refusal(owners.me(), "start"):
         st.warning(f"{markdown_text(refused)}. Runs under way are not touched.")
     elif quotas.held_to_them():
-        st.caption(quotas.said())
+        st.caption(markdown_text(quotas.said()))
     with st.expander("The same from a shell", key=f"{page}_shell"):
         out = runs / (state[f"{page}_name"].strip() or name)
         st.code(owners.without_home(command(name, settings, _short(out), device, processes)), language="bash",
@@ -194,6 +200,21 @@ def _short(path: Path) -> str:
         return str(path)
 
 
+def _cannot_start(name: str, settings: dict[str, object], device: str, processes: int) -> list[str]:
+    """Why this computer cannot train what its settings allow, a sentence each; a cluster says so itself."""
+    if device == CLUSTER:
+        return []
+    config, found = preset(name).set(settings), []
+    if not at_hand(config.train.corpus):
+        found.append(f"the corpus {config.train.corpus} is not on this computer; download it or choose another")
+    try:
+        check_least(config, torch.device(device), processes=processes)
+    except ValueError as error:
+        found.append(str(error))
+    failed = failure(check_key(name, settings, device))
+    return found or ([f"its check failed: {failed}"] if failed else [])
+
+
 def _start(page: str, name: str, settings: dict[str, object], device: str, processes: int,
            faults: list[str]) -> None:
     state = st.session_state
@@ -202,7 +223,7 @@ def _start(page: str, name: str, settings: dict[str, object], device: str, proce
         owners.require_corpus(settings.get("corpus", PRESETS[name].train.corpus))
         quotas.check_runs()
         wrong = _wrong_name(home() / "runs", state[f"{page}_name"])
-        if faults := [*faults, *([wrong] if wrong else [])]:
+        if faults := [*(faults or _cannot_start(name, settings, device, processes)), *([wrong] if wrong else [])]:
             state[f"{page}_start_refused"] = faults
             return
         run = check_name(state[f"{page}_name"])

@@ -1,0 +1,87 @@
+"""Widget values that no browser sends: the page is drawn as if they had not come."""
+
+import json
+
+import pytest
+
+from ui.figures.frame import picked_number
+
+from .conftest import run
+
+ODD = [{"move": 1, "look": 1, "pick": 1}, {"move": {}, "look": {}, "pick": {}},
+       {"move": {"index": "x", "number": [], "choices": 5}, "look": {"number": None}, "pick": {"kind": 3}},
+       {"move": {"index": 10 ** 30, "number": 7, "walk": 99, "from": 1e308, "choices": [1, {"at": None}]},
+        "look": {"kind": "cross", "layer": -5, "head": 1e99, "number": 1, "pair": [[]], "lit": {"a": 1}, "step": "x"},
+        "pick": {"kind": "zzz", "layer": -1}}]
+
+
+@pytest.fixture
+def forge():
+    """Runs the page with one widget's value replaced: `forge(at, "masks_pair", string_array_value=[])`."""
+    def forge(at, key, **sent):
+        states = at._tree.get_widget_states()
+        (id,) = {id for element in at if (id := getattr(getattr(element, "proto", None), "id", "")).endswith(f"-{key}")}
+        for state in [state for state in states.widgets if state.id == id]:
+            states.widgets.remove(state)
+        state = states.widgets.add()
+        state.id = id
+        for name, value in sent.items():
+            if isinstance(value, list):
+                getattr(state, name).SetInParent()
+                getattr(state, name).data.extend(value)
+            else:
+                setattr(state, name, value)
+        at._run(states)
+        assert not at.exception, at.exception[0].message
+        return at
+
+    return forge
+
+
+@pytest.mark.parametrize(("key", "page", "address"), [
+    ("masks_pair", "masks", {}), ("positions_view", "positions", {}), ("positions_measure", "positions", {}),
+    ("train_task", "train", {}), ("heads_view", "heads", {"view": "lens"}), ("heads_colour", "heads", {"view": "lens"}),
+    ("heads_steps", "heads", {"view": "attribution"}), ("classify_show", "classify", {}),
+    ("checkpoints_view", "checkpoints", {}), ("by_hand_part", "by_hand", {}), ("by_hand_mask", "by_hand", {}),
+    ("translate_compare_with", "translate", {"compare": "branch"}),
+    ("train_translation_corpus_way", "train", {}),
+])
+def test_a_group_that_needs_a_choice_keeps_one(key, page, address, visit, forge):
+    forge(visit(page, **address), key, string_array_value=[])
+
+
+@pytest.mark.parametrize(("key", "page", "sent"), [
+    ("masks_scale", "masks", {"double_array_value": [float("nan")]}),
+    ("masks_scale", "masks", {"double_array_value": [1e18]}),
+    ("masks_scale", "masks", {"string_array_value": ["1e18"]}),
+    ("positions_count", "positions", {"double_value": float("nan")}),
+    ("positions_count", "positions", {"double_value": 1e18}),
+    ("positions_place", "positions", {"double_array_value": []}),
+    ("by_hand_seed", "by_hand", {"double_value": float("nan")}),
+    ("train_translate_d_model", "train", {"double_value": float("nan")}),
+    ("train_preset", "train", {"int_value": 10 ** 6}),
+    ("translate_checkpoint", "translate", {"int_value": 10 ** 6}),
+    ("shell_script", "home", {"json_value": "{"}),
+    ("translate_controls", "translate", {"json_value": "{"}),
+    ("translate_controls", "translate", {"json_value": "[1]"}),
+])
+def test_a_value_that_a_widget_cannot_read_changes_nothing(key, page, sent, visit, forge):
+    forge(visit(page), key, **sent)
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize(("key", "page", "address"), [
+    ("translate_controls", "translate", {}), ("translate_attention", "translate", {}),
+    ("translate_diagram", "translate", {"model": "open"}), ("heads_effects", "heads", {"view": "direct"}),
+    ("train_forming", "train", {"view": "watch", "run": "checkpoints/translate"}),
+])
+def test_what_a_component_never_sends_changes_nothing(key, page, address, odd, visit, forge):
+    run(forge(visit(page, **address), key, json_value=json.dumps(odd)))
+
+
+@pytest.mark.parametrize("event", [None, {}, [], {"selection": 1}, {"selection": {"points": []}},
+                                   {"selection": {"points": [1]}}, {"selection": {"points": [{"customdata": [3]}]}},
+                                   {"selection": {"points": [{"customdata": -1}]}}])
+def test_a_selection_that_no_chart_makes_is_none(event):
+    assert picked_number(event) is None
+    assert picked_number({"selection": {"points": [{"customdata": 3}]}}) == 3

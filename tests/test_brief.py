@@ -1,0 +1,106 @@
+"""What a notebook shows of a value is one short line, whatever hangs on it."""
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from dataclasses import is_dataclass
+
+import numpy as np
+import pytest
+import torch
+
+import transformer
+from transformer import attend, beam_tree, start, steps
+from transformer.analysis.ablation import Head, compare_paths, measure, switch
+from transformer.analysis.attribution import attribute
+from transformer.analysis.direct import direct_effect
+from transformer.analysis.head_roles import measure_roles
+from transformer.analysis.lens import read_layers
+from transformer.analysis.masks import batch_masks, read_forced
+from transformer.analysis.passes import given
+from transformer.analysis.query import last_query
+from transformer.analysis.sample import read_texts
+from transformer.analysis.trial import try_sentences
+from transformer.brief import brief, quoted
+
+TEXT, LONGEST = "I am cold.", 200  # characters
+
+
+@pytest.fixture(scope="module")
+def values(translator):
+    """One of each that a reader of the library meets."""
+    *_, step = steps(translator, TEXT, forced=dict.fromkeys(range(30), 5), max_steps=30)
+    reading, tree = attend(translator, TEXT, "Go on."), beam_tree(translator, TEXT, width=3, max_steps=8)
+    src, tgt = (torch.tensor([translator.tokenizer.encode(text)]) for text in (TEXT, "Go on."))
+    sentences, read = read_texts(translator, [TEXT, "Go on."], ["Go on.", "He is tall."]), given(step)
+    encoded = translator.model.encode(src, readable=True)
+    heads = switch(translator.config, Head("cross", 0, 0))
+    return [step, reading, tree, *tree.nodes[:5], translator, translator.description, read, encoded,
+            encoded.attention[0], encoded.attention[0].memory, batch_masks(src, tgt, translator.config),
+            read_forced(translator.model, src, tgt, tgt), *sentences, *try_sentences(translator, sentences),
+            measure(translator, sentences), compare_paths(translator, TEXT, heads),
+            measure_roles(translator, sentences), read_layers(read), direct_effect(read), attribute(read, steps=2),
+            last_query(read)]
+
+
+def test_everything_is_one_short_line(values):
+    for value in values:
+        assert "\n" not in repr(value)
+        assert 5 < len(repr(value)) <= LONGEST, (type(value), len(repr(value)))
+
+
+def test_lines_say_what_one_asks_first(translator, make_checkpoint):
+    step = start(translator, TEXT)
+    [likeliest] = step.top(1)
+    assert repr(step) == f"Step 0 of 'I am cold.': {likeliest.piece!r} {likeliest.probability:.0%}"
+    off = start(translator, TEXT, heads={"cross": torch.zeros(2, 2)})
+    assert repr(off).endswith("%, heads switched")
+    assert repr(translator) == (
+        f"Checkpoint {translator.id}: 2 encoder, 2 decoder layers of 2 heads, d_model 16, step 7")
+    assert repr(attend(translator, TEXT, "Go")) == (
+        f"Reading of 'I am cold.' by {translator.id}: encoder, decoder, cross; 11 src and 3 tgt tokens")
+    assert repr(translator.model.encode(torch.tensor([[5, 6]]))) == (
+        "StackOutput(x=(1, 2, 16), inputs=3 of Tensor, attention=2 of Attended, cross=none)")
+
+
+def test_a_long_text_is_cut_and_a_line_end_shown(writer):
+    assert "\\n" in repr(start(writer, "I am\ncold."))
+    assert quoted("a\nb") == "'a\\nb'"
+    assert quoted("a" * 10_000) == repr("a" * 20 + "…" + "a" * 19)
+
+
+def modules() -> Iterator[type]:
+    for found in pkgutil.walk_packages(transformer.__path__, "transformer."):
+        if not found.name.endswith("__main__") and ".training" not in found.name:
+            module = importlib.import_module(found.name)
+            yield from (one for one in vars(module).values()
+                        if isinstance(one, type) and one.__module__ == found.name and not one.__name__.startswith("_"))
+
+
+def test_nothing_that_holds_tensors_shows_them_all():
+    held = ("Tensor", "NDArray", "ndarray", "Checkpoint", "Step", "Attended")
+    checked, loud = 0, []
+    for kind in modules():
+        named = issubclass(kind, tuple) and hasattr(kind, "_fields")
+        if (named or is_dataclass(kind)) and any(word in str(hint) for hint in kind.__annotations__.values()
+                                                for word in held):
+            generated = kind.__repr__.__module__ == "collections" or hasattr(kind.__repr__, "__wrapped__")
+            checked += 1
+            if generated:
+                loud.append(f"{kind.__module__}.{kind.__name__}")
+    assert not loud, f"the repr of {', '.join(loud)} prints everything; write __repr__ = brief"
+    assert checked > 25
+
+
+def test_values_of_every_kind_have_a_short_form():
+    found = brief(read_like(np.zeros((2, 3)), {"a": 1, "b": 2, "c": 3, "d": 4}, ["x"] * 50, (), 0.5, None, "t" * 99))
+    assert found.startswith("Like(array=(2, 3), mapping={'a', 'b', 'c', …}, many=50 of str, none=none, number=0.5, ")
+    assert len(found) < LONGEST
+
+
+def read_like(*values):
+    from typing import NamedTuple
+
+    Like = NamedTuple("Like", [(name, object) for name in ("array", "mapping", "many", "none", "number", "nothing",
+                                                           "text")])
+    return Like(*values)

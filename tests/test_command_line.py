@@ -1,0 +1,147 @@
+"""What the command line prints: results to standard output, all else to standard error."""
+
+import json
+
+import pytest
+
+import transformer
+from transformer import checkpoint
+from transformer.__main__ import main
+from transformer.data.corpora import corpus
+from transformer.huggingface.languages import languages_of
+from transformer.tables import lines, table
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """run("list", ...): the exit status, and what went to standard output and to standard error."""
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["transformer", *map(str, arguments)])
+        try:
+            code = main()
+        except SystemExit as stopped:
+            code = stopped.code
+        said = capsys.readouterr()
+        return code or 0, said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def play(tmp_path):
+    (tmp_path / "play.txt").write_text("I see a dog and a cat.\nWho is it?\n" * 60)
+    return tmp_path / "play.txt"
+
+
+def test_results_go_to_standard_output(run, writer, translator, play, tmp_path):
+    folder = writer.description.folder
+    code, out, err = run("roles", folder, "--corpus", play, "--limit", 4, "--device", "cpu")
+    assert not code
+    assert " previous " in out and "most in layer" in out and "looking at all alike" in out
+    assert "most in layer" not in err
+    code, out, _ = run("ablate", folder, "--corpus", play, "--limit", 2, "--out", tmp_path / "off", "--device", "cpu")
+    assert not code
+    assert f"folder  {tmp_path}" in out
+    assert "state  finished" in out
+    assert run("write", folder, "I see", "--steps", 3, "--device", "cpu")[1].startswith("I see")
+    code, out, err = run("export", folder, "--huggingface", tmp_path / "out")
+    assert (code, out) == (2, "")
+    assert "error: positions is rotary" in err
+
+
+def test_an_error_is_one_line_with_every_character_of_it(run, tmp_path):
+    code, out, err = run("evaluate", tmp_path / "[bold]gone[SEP]")
+    assert (code, out) == (2, "")
+    assert err.startswith("error: there is no folder [bold]gone[SEP]; ")
+    assert err.count("\n") == 1
+
+
+def test_list_shows_all_that_the_pages_offer_in_one_table(run, writer, translator, tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADSUP_HOME", str(tmp_path))
+    for place, ckpt, name in (("imports", translator, "theirs"), ("uploads", writer, "sent"),
+                              ("checkpoints", writer, "kept")):
+        checkpoint.save(tmp_path / place / name, ckpt.model, tokenizer=ckpt.tokenizer, meta={
+            "step": 1234, "metrics": {"bleu": 12.3456} if place == "imports" else {}, "validation_loss": 1.5})
+    (tmp_path / "uploads" / "torn").mkdir()
+    (tmp_path / "uploads" / "torn" / "config.json").write_text("{")
+    code, out, err = run("list")
+    assert not code
+    head, *rows = [line.split() for line in out.splitlines()]
+    assert head == ["checkpoint", "task", "layers", "heads", "d_model", "parameters", "step", "quality", "folder"]
+    assert [row[0].split("@")[0] for row in rows] == ["classify", "translate", "write", "kept", "sent", "theirs"]
+    assert rows[-1][1:5] == ["translates", "2+2", "2", "16"]
+    assert rows[-1][6:9] == ["1,234", "BLEU", "12.35"]
+    assert rows[3][7:9] == ["loss", "1.5000"]
+    assert "left out: torn/config.json is not readable JSON" in err
+    code, out, _ = run("list", tmp_path / "imports", "--json")
+    found = json.loads(out)["checkpoints"]
+    assert out.count("\n") == 1
+    assert [one["folder"] for one in found] == [str(tmp_path / "imports" / "theirs")]
+
+
+def test_a_file_is_translated_line_by_line_and_never_its_name(run, translator, tmp_path):
+    file, folder = tmp_path / "said.txt", translator.description.folder
+    file.write_text("I am cold.\nGo on.\n")
+    expected = transformer.translate(translator, ["I am cold.", "Go on."])
+    assert run("translate", folder, "--file", file, "--device", "cpu")[1] == "\n".join(expected) + "\n"
+    code, out, err = run("translate", folder, file, "--device", "cpu")
+    assert (code, out) == (2, "")
+    assert f"{file} is a file, and arguments are sentences; --file {file} translates its lines" in err
+    assert "choose one" in run("translate", folder, "Go on.", "--file", file, "--device", "cpu")[2]
+    assert "cannot be read" in run("translate", folder, "--file", tmp_path / "gone.txt", "--device", "cpu")[2]
+    file.write_bytes(b"caf\xe9")
+    assert "byte 3 is wrong" in run("translate", folder, "--file", file, "--device", "cpu")[2]
+
+
+def test_ids_that_follow_a_prompt_of_ids_stand_apart_from_it(run, make_checkpoint, tmp_path):
+    shown = make_checkpoint(encoder_layers=0, positions="rotary")
+    checkpoint.save(tmp_path / "ids", shown.model, tokenizer=None)
+    ckpt = transformer.load(tmp_path / "ids")
+    *_, last = transformer.steps(ckpt, "10 20 21", max_steps=3, forced={0: 5, 1: 8, 2: 7})
+    assert last.whole == "10 20 21 5 8 7"
+    assert transformer.start(ckpt, "").whole == str(transformer.start(ckpt, "").id)
+    text = transformer.start(shown, "I am").whole
+    assert text.startswith("I am")
+    assert text == "I am" + transformer.start(shown, "I am").output
+    out = run("write", tmp_path / "ids", "10 20 21", "--steps", 2, "--device", "cpu")[1]
+    assert out.startswith("10 20 21 ")
+    assert len(out.split()) == 5
+
+
+def test_a_result_is_one_line_a_value():
+    assert lines({"n": 12345, "loss": 1.23456789, "kinds": ("a", "b"), "none": None, "by": {"x": True}}) == [
+        "    n  12,345", " loss  1.234568", "kinds  a, b", "by: x  True"]
+    assert table([{"a": 1, "bb": "x"}, {"a": 1000, "bb": ""}]) == ["a      bb", "1      x", "1,000"]
+
+
+# What a checkpoint says of itself
+
+
+def test_the_shipped_checkpoints_say_when_they_were_saved_and_what_they_translate():
+    for name in ("translate", "write", "classify"):
+        about = checkpoint.describe(f"checkpoints/{name}")
+        assert about.meta["saved"] == "2026-11-21"
+        assert all("saved" in checkpoint.describe(one).meta for one in checkpoint.snapshots(about.folder))
+        assert about.languages == (("English", "French") if name == "translate" else None)
+
+
+def test_languages_are_those_of_the_corpus_or_of_the_import(translator, tmp_path):
+    assert translator.description.languages is None
+    checkpoint.save(tmp_path / "de", translator.model, tokenizer=translator.tokenizer,
+                    meta={"languages": ["English", "German"]})
+    assert checkpoint.describe(tmp_path / "de").languages == ("English", "German")
+    checkpoint.save(tmp_path / "odd", translator.model, tokenizer=translator.tokenizer, meta={"languages": ["x", 5]})
+    assert checkpoint.describe(tmp_path / "odd").languages is None
+    (tmp_path / "mine.tsv").write_text("I am cold.\tJ'ai froid.\nGo on.\tContinue.\n")
+    assert corpus(str(tmp_path / "mine.tsv")).languages is None
+
+
+@pytest.mark.parametrize(("settings", "called", "found"), [
+    ({"source_lang": "en", "target_lang": "de"}, "opus-mt-en-fr", ["English", "German"]),
+    ({"source_lang": "eng", "target_lang": "fra"}, "x", ["English", "French"]),
+    ({}, "Helsinki-NLP/opus-mt-en-fr", ["English", "French"]),
+    ({}, "opus-mt-tc-big-fi-sv", ["Finnish", "Swedish"]),
+    ({"target_lang": "ROMANCE", "source_lang": "en"}, "opus-mt-en-ROMANCE", None),
+    ({"source_lang": ["en"], "target_lang": "de"}, "mine", None)], ids=str)
+def test_an_import_names_its_languages_where_its_folder_does(settings, called, found):
+    assert languages_of(settings, called) == found

@@ -1,0 +1,40 @@
+"""What a call was given, looked at before anything is computed: each of these raises ValueError in one sentence."""
+
+from collections.abc import Mapping
+from math import inf
+from numbers import Integral, Real
+
+from transformer.checkpoint import Checkpoint
+
+
+def check_checkpoint(ckpt: object) -> None:
+    if not isinstance(ckpt, Checkpoint):
+        raise ValueError(f"the checkpoint is of type {type(ckpt).__name__}; open it with transformer.load(folder)")
+
+
+def check_text(text: object, *, name: str = "the text") -> None:
+    if not isinstance(text, str):
+        raise ValueError(f"{name} is of type {type(text).__name__}; give one str, and call once for each of several")
+
+
+def check_texts(texts: object) -> list[str]:
+    """Several texts as a list."""
+    if isinstance(texts, str | bytes | Mapping) or not hasattr(texts, "__iter__"):
+        raise ValueError(f"the texts are of type {type(texts).__name__}; give a list of str, also for one text")
+    texts = list(texts)
+    for place, text in enumerate(texts):
+        check_text(text, name=f"text {place} of the list")
+    return texts
+
+
+def check_whole(name: str, value: object, low: int, high: int | None = None) -> None:
+    """A whole number from low to high, both included."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or not low <= value <= (high or inf):
+        limit = f"from {low} to {high:,}" if high else f"from {low} up"
+        raise ValueError(f"{name} is {value!r}; choose a whole number {limit}")
+
+
+def check_number(name: str, value: object, low: float, high: float) -> None:
+    """A number from low to high, both included."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not low <= value <= high:
+        raise ValueError(f"{name} is {value!r}; choose a number from {low:g} to {high:g}")

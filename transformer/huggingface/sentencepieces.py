@@ -1,0 +1,71 @@
+"""A sentencepiece tokenizer of ours as the `tokenizer.json` that the tokenizers package reads, where the two cut alike.
+
+Kudo and Richardson 2018 (sentencepiece), Kudo 2018 (unigram), Sennrich et al. 2016 (BPE).
+"""
+
+from importlib.util import find_spec
+
+import orjson
+
+from transformer.tokenizer import SentencePieceTokenizer
+
+SPACE = "▁"
+TEXTS = ("", " ", "a", " a  b ", "\n", "\n\n a\n", "a\r\n\tb", "ROMEO:\nO, she doth teach", "I am cold.", "Ça va ?",
+         "é ꙮꙮ\nꙮ x", "ﬁ ½ Ａ", "e\u0301 🙂👩\u200d👧", f"{SPACE}a{SPACE}{SPACE}", "<s> </s> <pad> <unk>",
+         "<s>\n</s>", "\0", "a\u00a0b\u202fc", "xx" * 40)
+
+
+def tokenizer_json(tokenizer: SentencePieceTokenizer) -> tuple[bytes | None, str | None]:
+    """The file, once it has given the ids of `tokenizer` for every piece and for texts that are hard to cut; else None,
+    and why there is none."""
+    if tokenizer.standardise:
+        return None, "its tokenizer takes away capitals and punctuation first"
+    if tokenizer.kind == "word":
+        return None, "its tokenizer reads several unknown words as one piece"
+    if not find_spec("tokenizers"):
+        return None, "whether it would cut alike is checked with `pip install -r requirements/huggingface.txt`"
+    from tokenizers import Tokenizer
+
+    content = orjson.dumps(_written(tokenizer))
+    theirs = Tokenizer.from_str(content.decode())
+    theirs.encode_special_tokens = True
+    alike = all(theirs.encode(text, add_special_tokens=False).ids == tokenizer.encode(text)
+                for text in (*TEXTS, *_spelled(tokenizer)))
+    return (content, None) if alike else (None, "the tokenizers package would cut some texts in another way")
+
+
+def _spelled(tokenizer: SentencePieceTokenizer) -> list[str]:
+    """Each piece twice, the second laid over the first as far as it fits: where BPE could merge either."""
+    pieces = [tokenizer.piece(id).replace(SPACE, " ") for id in range(tokenizer.vocab_size)]
+    return [piece + piece[shared:] for piece in pieces for shared in range(len(piece))
+            if piece.endswith(piece[:shared])] + ["".join(pieces), " ".join(pieces[::-1])]
+
+
+def _written(tokenizer: SentencePieceTokenizer) -> dict[str, object]:
+    special = [tokenizer.pad_id, tokenizer.unk_id, tokenizer.bos_id, tokenizer.eos_id]
+    pieces = [tokenizer.piece(id) for id in range(tokenizer.vocab_size)]
+    if tokenizer.kind == "unigram":  # it would find a special token spelled in a text, where no space is left
+        pieces = [piece.replace("<", "< ") if id in special else piece for id, piece in enumerate(pieces)]
+    # What is cut out before all else: the newline, and special tokens unless split_special_tokens is set.
+    added = [{"id": id, "content": piece, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False,
+              "special": id in special} for id, piece in enumerate(pieces) if id in special or piece == "\n"]
+    if tokenizer.kind == "unigram":
+        model = {"type": "Unigram", "unk_id": tokenizer.unk_id, "byte_fallback": False,
+                 "vocab": [[piece, tokenizer.score(id)] for id, piece in enumerate(pieces)]}
+    else:
+        model = {"type": "BPE", "dropout": None, "unk_token": pieces[tokenizer.unk_id], "fuse_unk": True,
+                 "continuing_subword_prefix": None, "end_of_word_suffix": None, "byte_fallback": False,
+                 "ignore_merges": False, "vocab": {piece: id for id, piece in enumerate(pieces)},
+                 "merges": _merges(tokenizer, special) if tokenizer.kind == "bpe" else []}
+    return {"version": "1.0", "truncation": None, "padding": None, "added_tokens": added,
+            "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": SPACE}, "pre_tokenizer": None,
+            "post_processor": None, "decoder": {"type": "Sequence", "decoders": [
+                {"type": "Replace", "pattern": {"String": SPACE}, "content": " "}, {"type": "Fuse"}]}, "model": model}
+
+
+def _merges(tokenizer: SentencePieceTokenizer, special: list[int]) -> list[list[str]]:
+    """Every two pieces that make a third, in the order in which they are merged: by the third's score, best first."""
+    score = {tokenizer.piece(id): tokenizer.score(id) for id in range(tokenizer.vocab_size) if id not in special}
+    found = [(whole[:at], whole[at:]) for whole in score for at in range(1, len(whole))
+             if whole[:at] in score and whole[at:] in score]
+    return [list(pair) for pair in sorted(found, key=lambda pair: -score["".join(pair)])]

@@ -1,0 +1,36 @@
+"""Widget values that no browser sends: dropped where they come in, so that every widget keeps the value it had."""
+
+from functools import wraps
+
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from streamlit.runtime.state.session_state import SessionState
+
+
+def drop_forged_values() -> None:
+    """Have Streamlit forget what a widget that has been drawn cannot read, instead of failing on it."""
+    take = SessionState.set_widgets_from_proto
+    if hasattr(take, "__wrapped__"):  # the script runs again and again, and Streamlit is one for all sessions
+        return
+
+    @wraps(take)
+    def take_readable(self: SessionState, states: WidgetStates) -> None:
+        take(self, states)
+        for state in states.widgets:
+            if not _readable(self, state):
+                self._new_widget_state.states.pop(state.id, None)
+
+    SessionState.set_widgets_from_proto = take_readable
+
+
+def _readable(session: SessionState, state: WidgetState) -> bool:
+    known = session._new_widget_state
+    about = known.widget_metadata.get(state.id)
+    if about is None:
+        return True  # it has not been drawn yet, so nothing reads it
+    if state.WhichOneof("value") != about.value_type:
+        return False
+    try:
+        about.serializer(known[state.id])  # as Streamlit does to compare it with what it was
+    except Exception:  # whatever a widget's reader does with what it was not written for
+        return False
+    return True
