@@ -3,7 +3,7 @@
 
 PYTHON := .venv/bin/python
 CHROMIUM := chromium chromium-browser google-chrome google-chrome-stable
-.PHONY: help app test test-cluster lint clean chromium
+.PHONY: help app test test-cluster test-faults lint clean chromium
 
 help:
 	@echo 'make app     serve Heads Up on http://127.0.0.1:8501, or on the next free port'
@@ -15,6 +15,7 @@ help:
 	@echo '                              at the first run on Linux: PyTorch without CUDA, a much smaller download'
 	@echo 'make test    lint, then unit, page and browser tests; ARGS="-k mask" goes to pytest'
 	@echo 'make test-cluster  runs on a Ray cluster of its own on this machine; installs Ray into .venv'
+	@echo 'make test-faults   minutes of real faults: kills at random moments, full disks, too little memory'
 	@echo 'make lint    lint alone'
 	@echo 'make clean   remove .venv and caches; runs and checkpoints stay'
 
@@ -29,6 +30,10 @@ test: lint chromium
 test-cluster:
 	+@sh -c "$$SETUP" setup .venv/cluster.stamp
 	HEADSUP_TEST_CLUSTER=1 OMP_NUM_THREADS=1 $(PYTHON) -m pytest tests/cluster $(ARGS)
+
+test-faults:
+	+@sh -c "$$SETUP" setup .venv/test.stamp
+	OMP_NUM_THREADS=1 $(PYTHON) -m pytest tests/faults -m faults -s $(ARGS)
 
 lint:
 	+@sh -c "$$SETUP" setup .venv/test.stamp

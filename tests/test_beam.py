@@ -108,8 +108,9 @@ def test_fewer_words_than_beams_draws_no_node_that_was_never_begun(make_checkpoi
 
 
 @pytest.mark.parametrize(("text", "options", "said"), [
-    ("", {}, "nothing to translate"), ("Go on.", {"width": 0}, "width is 0; choose 1"),
-    ("Go on.", {"width": 65}, "width is 65; choose 1"), ("Go on.", {"max_steps": 0}, "max_steps is 0; choose"),
+    ("", {}, "nothing to read"), ("Go on.", {"width": 0}, "width is 0; choose a whole number from 1 to 64"),
+    ("Go on.", {"width": 65}, "width is 65; choose a whole number from 1 to 64"),
+    ("Go on.", {"max_steps": 0}, "max_steps is 0; choose"),
     ("Go on. " * 20, {}, "this model reads at most 40")])
 def test_what_cannot_be_searched_says_why(translator, text, options, said):
     with pytest.raises(ValueError, match=said):

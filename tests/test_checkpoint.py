@@ -331,13 +331,15 @@ def test_a_save_that_fails_leaves_what_was_there(folder, tmp_path):
 def test_what_was_moved_aside_is_put_back(folder, tmp_path):
     before = load(folder).id
     folder.rename(tmp_path / ".tiny.old")
-    recover(folder)
+    recover(tmp_path)
     assert load(folder).id == before
     assert os.listdir(tmp_path) == ["tiny"]
-    recover(folder)  # nothing to do
-    (tmp_path / ".tiny.old").mkdir()
-    recover(folder)  # a save that was killed while clearing up: what is there is newer
+    recover(tmp_path)  # nothing to do
+    for left in (".tiny.old", ".tiny.new-7"):
+        (tmp_path / left).mkdir()
+    recover(tmp_path)  # a save that was killed while clearing up: what is there is newer
     assert load(folder).id == before
+    assert os.listdir(tmp_path) == ["tiny"]
     recover(tmp_path / "nothing")
     assert not (tmp_path / "nothing").exists()
 
@@ -376,7 +378,8 @@ while killed:
         save(folder, new, tokenizer=None)
         os._exit(0)
     killed = os.WIFSIGNALED(os.waitpid(child, 0)[1])
-    recover(folder)
+    recover(folder.parent)
+    assert os.listdir(folder.parent) == ["tiny"]
     weight = load(folder).model.output.weight
     found.append([name for name, model in (("old", old), ("new", new)) if torch.equal(weight, model.output.weight)])
     save(folder, new, tokenizer=None)  # and what was left behind is in nobody's way

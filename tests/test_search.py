@@ -57,7 +57,7 @@ def test_of_a_text_too_long_as_much_as_fits_is_read_where_that_is_asked_for(tran
 
 @pytest.mark.parametrize("beam", [0, 65])
 def test_a_beam_of_a_width_that_makes_no_sense_is_refused(translator, beam):
-    with pytest.raises(ValueError, match=f"beam is {beam}; choose 1"):
+    with pytest.raises(ValueError, match=f"beam is {beam}; choose a whole number from 1 to 64"):
         translate(translator, TEXTS, beam=beam)
 
 

@@ -9,7 +9,9 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from transformer.shortage import said
 from transformer.tables import lines
+from transformer.training.alone import check_free
 from transformer.training.commands import follow, stop, train_on_cluster
 
 console = Console(stderr=True)  # progress and errors; results go to standard output
@@ -43,6 +45,7 @@ def train(
     """Train a model, or go on with one that was stopped."""
     from transformer.config import RunConfig, read_settings
     from transformer.presets import preset as find_preset
+    from transformer.training import metrics
     from transformer.training.process import go_first
     from transformer.training.size import check_least
     from transformer.training.trainer import Trainer, choose_device
@@ -60,6 +63,7 @@ def train(
         config = RunConfig.model_validate_json((out / "config.json").read_bytes())
     else:
         if (out / "metrics.jsonl").exists():
+            check_free(out, "training")
             raise ValueError(f"{out} holds a run already; add --resume to go on with it, or choose another --out")
         config = find_preset(preset)
     config = config.set(read_settings(set_) | ({"steps": steps} if steps else {}))
@@ -85,8 +89,9 @@ def train(
                 progress.console.print(f"step {trainer.step}: {numbers}")
 
         state = trainer.run(minutes=minutes, watch=watch)
-    report({"state": state, "step": trainer.step, "best_validation_loss": trainer.best, "seconds": trainer.seconds,
-            "folder": str(out)}, as_json)
+    why = metrics.read_json(out / "status.json").get("why")
+    report({"state": state, **({"why": why} if why else {}), "step": trainer.step,
+            "best_validation_loss": trainer.best, "seconds": trainer.seconds, "folder": str(out)}, as_json)
 
 
 @app.command()
@@ -381,8 +386,9 @@ def write(
 def main() -> int:
     """Run a command; what a user can mend is one sentence, not a traceback."""
     try:
-        app()
-    except ValueError as error:
+        with said():
+            app()
+    except ValueError as error:  # on one line, however long, so that a log has all of it in one
         console.print("error", style="bold red", end="")
         console.print(f": {error}", markup=False, highlight=False, soft_wrap=True)
         return 2

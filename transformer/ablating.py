@@ -6,7 +6,6 @@ and the files that a training has too, so that `transformer.training.launch` tel
 (`stop`) and shows what it printed (`log_tail`).
 """
 
-import fcntl
 import os
 import signal
 import sys
@@ -27,12 +26,14 @@ from transformer.checkpoint import Checkpoint, describe
 from transformer.config import ModelConfig
 from transformer.data.own import is_own
 from transformer.held_out import found_corpus, held_out
+from transformer.shortage import in_words
 from transformer.training import metrics
+from transformer.training.alone import alone
 from transformer.training.launch import ASKED_TO_STOP, alive, spawn
 from transformer.training.process import identify
 from transformer.training.turns import RECORD, locked
 
-JOB, BASELINE, ROWS, LOCK = "job.json", "baseline.json", "heads.jsonl", ".lock"
+JOB, BASELINE, ROWS = "job.json", "baseline.json", "heads.jsonl"
 Watch = Callable[[int, int, dict[str, object]], None]  # heads done, of, the row that was just made
 
 
@@ -101,8 +102,8 @@ def run(ckpt: Checkpoint, out: Path, *, what: str = "off", limit: int | None = 2
     """
     folder = place(out, ckpt.id, what=_checked(what, limit), limit=limit, corpus=corpus)
     folder.mkdir(parents=True, exist_ok=True)
-    with _alone(folder), _stoppable(folder) as stopping:
-        heads, rows = all_heads(ckpt.config), metrics.read(folder / ROWS)
+    with alone(folder, "switching heads in"), _stoppable(folder) as stopping:
+        heads, rows = all_heads(ckpt.config), _rows(folder, ckpt.config)
         metrics.replace(folder / ROWS, b"".join(orjson.dumps(row) + b"\n" for row in rows))  # without a torn last line
         done = {Head(row["kind"], row["layer"], row["head"]) for row in rows}
 
@@ -138,7 +139,7 @@ def run(ckpt: Checkpoint, out: Path, *, what: str = "off", limit: int | None = 2
         except _Stopped:
             status("stopped")
         except BaseException as error:
-            status("failed", why=str(error) or type(error).__name__)
+            status("failed", why=in_words(error) or str(error) or type(error).__name__)
             raise
     return folder
 
@@ -149,7 +150,7 @@ def read(folder: Path) -> HeadEffects | None:
     if not job or baseline is None:
         return None
     config = ModelConfig.model_validate(job["config"])
-    rows, heads = metrics.read(folder / ROWS), all_heads(config)
+    rows, heads = _rows(folder, config), all_heads(config)
     names = ["change", "se", *(["bleu_change", "other"] if baseline.outputs is not None else []),
              *(["accuracy_change", "accuracy_se"] if baseline.right is not None else [])]
     layers = {kind: 1 + max(head.layer for head in heads if head.kind == kind) for kind in config.kinds}
@@ -157,9 +158,16 @@ def read(folder: Path) -> HeadEffects | None:
     for row in rows:
         for name in names:
             value = row.get(name)
-            values[row["kind"]][name][row["layer"], row["head"]] = np.nan if value is None else value
+            values[row["kind"]][name][row["layer"], row["head"]] = value if metrics.is_number(value) else np.nan
     return HeadEffects(job["checkpoint"], job["what"], job["n"], job["tokens"], _said(baseline), values,
                        len({(row["kind"], row["layer"], row["head"]) for row in rows}), len(heads))
+
+
+def _rows(folder: Path, config: ModelConfig) -> list[dict[str, object]]:
+    """The rows that are about a head of the model: a file may hold anything."""
+    heads = all_heads(config)
+    return [row for row in metrics.read(folder / ROWS)
+            if (row.get("kind"), row.get("layer"), row.get("head")) in heads]
 
 
 def _said(baseline: Measured) -> dict[str, float | None]:
@@ -200,17 +208,6 @@ def _agree(folder: Path, job: dict[str, object]) -> None:
 
 class _Stopped(Exception):
     """Asked to end."""
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Only one process fills a folder; the kernel lets go however it ends."""
-    with open(folder / LOCK, "a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ValueError(f"another process is switching heads in {folder}; wait for it, or stop it") from None
-        yield
 
 
 @contextmanager

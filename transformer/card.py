@@ -2,6 +2,7 @@
 
 from transformer.checkpoint import Checkpoint
 from transformer.data.corpora import corpus
+from transformer.training.metrics import is_number
 
 FIGURES = {  # key of evaluate -> what it is, and how many digits of it mean something
     "bleu": ("BLEU, greedy, first reference", 2), "bleu_all_references": ("BLEU, all references", 2),
@@ -17,6 +18,11 @@ WHAT = {"translation": "An encoder-decoder transformer that translates{}.",
 UNIT = {"classification": ("text", "texts read")}  # what the loss and the speed count, where it is not tokens
 
 
+def _with(rows: list[dict[str, object]], *names: str) -> list[dict[str, float]]:
+    """The rows that have all these numbers."""
+    return [row for row in rows if all(is_number(row.get(name)) for name in names)]
+
+
 def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: list[dict[str, object]], *,
                processor: str) -> str:
     """Markdown for README.md: `quality` is what `evaluate` gave, `rows` the metrics, `processor` what it trained on."""
@@ -28,8 +34,8 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
         ("encoder", config.encoder_layers), ("decoder", config.decoder_layers)) if count)
     measured = "\n".join(f"| {what} | {quality[key]:.{digits}f} |" for key, (what, digits) in FIGURES.items()
                          if quality.get(key) is not None and (key != "n" or "accuracy" in quality))
-    seen = [row for row in rows if "validation_loss" in row]
-    learned = [row for row in rows if "loss" in row and row["step"] <= meta["step"]]
+    seen = _with(rows, "step", "validation_loss")
+    learned = [row for row in _with(rows, "step", "loss", "seconds", "tokens_per_sec") if row["step"] <= meta["step"]]
     tokens = sum(row["tokens_per_sec"] * (row["seconds"] - before) for row, before in zip(
         learned, [0.0, *(row["seconds"] for row in learned)], strict=False))
     unit, counted = UNIT.get(train.task, ("token", "target tokens"))
@@ -50,7 +56,8 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
              f"  x-axis \"step\" [{', '.join(str(row['step']) for row in seen)}]\n  y-axis \"loss\"\n"
              f"  line [{', '.join(format(row['validation_loss'], '.3f') for row in seen)}]\n```")
     took = f"{meta['seconds'] / 60:.0f} minutes" if meta["seconds"] >= 100 else f"{meta['seconds']:.0f} seconds"
-    best = f" (the best of {rows[-1]['step']:,} by held-out loss)" if rows and rows[-1]["step"] > meta["step"] else ""
+    newest = max((row["step"] for row in _with(rows, "step")), default=0)
+    best = f" (the best of {newest:,} by held-out loss)" if newest > meta["step"] else ""
     classes = f"\n\nThe classes: {', '.join(ckpt.classes)}." if ckpt.classes else ""
     signature = f"\n\nsacrebleu's signature: `{quality['signature']}`" if "signature" in quality else ""
     return f"""# {name}

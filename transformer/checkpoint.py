@@ -22,6 +22,7 @@ from transformer.config import ModelConfig, TrainConfig
 from transformer.data.corpora import languages
 from transformer.model.models import Transformer
 from transformer.places import known_as
+from transformer.shortage import os_errors
 from transformer.tokenizer_files import TOKENIZER_FILES, tokenizers_of
 from transformer.weights import Refused, check_tables, in_order, is_shallow, misfit, read_header, shown
 
@@ -119,7 +120,8 @@ def whole_folder(folder: Path) -> Iterator[Path]:
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
     try:
-        yield new
+        with os_errors():
+            yield new
         for path in new.rglob("*"):
             path.chmod(0o755 if path.is_dir() else 0o644)  # safetensors leaves its file to its owner alone
         write_manifest(new)
@@ -143,11 +145,15 @@ def write_manifest(folder: Path) -> None:
     (folder / "manifest.json").write_bytes(orjson.dumps(listed, option=orjson.OPT_INDENT_2))
 
 
-def recover(folder: Path) -> None:
-    """Put back what `whole_folder` had moved aside if it was killed between its two renames."""
-    old = folder.with_name(f".{folder.name}.old")
-    if old.exists() and not folder.exists():
-        old.rename(folder)
+def recover(place: Path) -> None:
+    """Mend what `whole_folder` left of the folders in a place where it was killed: put back what it had moved aside if
+    that was between its two renames, and remove the rest. Nobody may be writing there."""
+    for old in place.glob(".*.old"):
+        folder = place / old.name.removeprefix(".").removesuffix(".old")
+        if not folder.exists():
+            old.rename(folder)
+    for left in (*place.glob(".*.old"), *place.glob(".*.new-*")):
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | None,

@@ -203,7 +203,7 @@ def _show_size(prefix: str, found: dict[str, object], *, dark: bool) -> None:
                            key=f"{prefix}_check_memory", width="stretch",
                            alt=figures.describe_amounts(kept, shown=shown, what="Memory of training"))
         if cut := pieces(found):
-            st.caption(f"{cut[0].upper()}{cut[1:]}: it learns the same and takes less memory.")
+            st.caption(f"Batches are read in pieces of {cut:,} positions: it learns the same and takes less memory.")
 
 
 def covered(coverage: dict[str, dict[str, object]]) -> list[str]:

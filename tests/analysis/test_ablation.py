@@ -1,6 +1,7 @@
 """Heads switched off: against weights that are zero, and the job that takes each in turn."""
 
 import copy
+import errno
 import fcntl
 import os
 from dataclasses import replace
@@ -238,6 +239,24 @@ def test_a_job_is_refused_where_another_corpus_or_process_was_at_it(trained, tmp
     for options in ({"what": "on"}, {"limit": 0}):
         with pytest.raises(ValueError, match="choose"):
             ablating.run(ckpt, tmp_path, **options)
+
+
+def test_a_full_disk_and_odd_rows_spoil_no_job(trained, tmp_path, monkeypatch):
+    ckpt, append = checkpoint.load(trained), metrics.append
+
+    def refuse(path, row):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(metrics, "append", refuse)
+    with pytest.raises(OSError, match="No space left"):
+        ablating.run(ckpt, tmp_path, limit=1, what="uniform")
+    folder = ablating.place(tmp_path, ckpt.id, what="uniform", limit=1)
+    assert progress(folder).why == "the disk is full (No space left on device); free some space and try again"
+    monkeypatch.setattr(metrics, "append", append)
+    (folder / "heads.jsonl").write_bytes(b'{"kind": 3}\n[]\n{"kind": "decoder", "layer": 99, "head": 0}\n{}\n')
+    assert ablating.read(folder).done == 0
+    ablating.run(ckpt, tmp_path, limit=1, what="uniform")
+    assert ablating.read(folder).done == ablating.read(folder).of
 
 
 def test_a_process_of_its_own_does_it_and_is_stopped(trained, tmp_path):

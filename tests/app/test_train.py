@@ -45,7 +45,7 @@ def make(home):
         folder.mkdir(parents=True)
         metrics.write_json(folder / "config.json", CONFIG)
         metrics.write_json(folder / "status.json", {"state": state, "step": 30, "steps": 40, "why": None, **status})
-        about = {"owner": owner, "ticket": 1, "time": time.time(), "devices": []}
+        about = {"owner": owner, "ticket": 1, "time": time.time(), "devices": [], "printed": 0}
         metrics.write_json(folder / "launch.json", about | (identify(os.getpid()) if alive else {}))
         (folder / "metrics.jsonl").write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
         return folder
@@ -252,6 +252,25 @@ def test_damaged_metrics_do_not_stop_the_page(watch, make):
     (folder / "samples.jsonl").write_bytes(b'{"step": 1, "samples": 3}\n{"samples": [{}]}\nx')
     at = watch("mine")
     assert at.metric[0].value == "2.8000"
+
+
+@pytest.mark.parametrize(("state", "why", "kind", "said"), [
+    ("finished", "the held-out loss had not improved for 6 evaluations", "info",
+     "Finished early, at step 30 of 40: the held-out loss had not improved for 6 evaluations."),
+    ("stopped", "its time was over (2 minutes)", "info",
+     "It stopped: its time was over (2 minutes). It had saved nothing yet; Resume starts it again."),
+    ("failed", "process 1 was killed, perhaps because memory ran out", "error",
+     "It failed: process 1 was killed, perhaps because memory ran out.")])
+def test_a_run_that_ended_says_why(watch, make, state, why, kind, said):
+    make("mine", state=state, why=why)
+    assert plain(watch("mine"), kind)[0] == said
+
+
+def test_a_run_that_ended_before_it_trained_shows_the_error_of_its_log(watch, make):
+    folder = make("mine")
+    (folder / "status.json").unlink()
+    (folder / "log.txt").write_text("error: the corpus eng-fra could not be downloaded; try again later\n")
+    assert plain(watch("mine"), "error")[0] == "It failed: the corpus eng-fra could not be downloaded; try again later."
 
 
 def test_somebody_elses_run_can_be_watched_and_not_touched(watch, make):

@@ -166,7 +166,7 @@ def test_a_vocabulary_that_the_corpus_does_not_fill_takes_no_memory(config, memo
 def test_batches_that_are_cut_are_said_with_their_pieces(config):
     found = check(config(micro_tokens=20), device=CPU)
     assert found["memory"]["micro_tokens"] == 20
-    assert "batches of 60 positions are read in pieces of 20" in summary(found)
+    assert "batches are read in pieces of 20 positions" in summary(found)
     assert not any("pieces of" in line for line in summary(check(config(), device=CPU)))
 
 

@@ -3,22 +3,34 @@
 import errno
 import json
 import os
+import resource
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
 
 from transformer import checkpoint
+from transformer.__main__ import main
+from transformer.analysis.alignment import WordAligner
 from transformer.config import RunConfig
 from transformer.presets import preset
+from transformer.training import alone as locking
 from transformer.training import launch as launching
 from transformer.training import metrics
+from transformer.training.distributed import World
 from transformer.training.launch import alive, launch, log_tail, progress, resume, stop
+from transformer.training.process import identify
+from transformer.training.runs import as_csv, delete, describe, promote, rename
 from transformer.training.trainer import Trainer, TrainingError, choose_device
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -178,13 +190,14 @@ def test_killed_in_the_middle_of_a_save_the_save_before_or_this_one_is_whole(tmp
     done = subprocess.run([sys.executable, "-c", KILLED, str(folder), str(corpus), str(at)], cwd=ROOT,
                           capture_output=True, text=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    checkpoint.recover(folder / "last")
+    checkpoint.recover(folder)
     assert checkpoint.load(folder / "last").description.step in (4, 8)
     assert Trainer(folder, config(corpus, eval_every=100), device=CPU).run() == "finished"
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
-def test_a_full_disk_is_said_and_the_save_before_is_whole(tmp_path, corpus, monkeypatch, number):
+def test_a_full_disk_is_said_in_safetensors_words_too_and_the_save_before_is_whole(tmp_path, corpus, monkeypatch,
+                                                                                   number):
     run = Trainer(tmp_path / "run", config(corpus, eval_every=100), device=CPU)
     real = checkpoint.save_model
 
@@ -192,15 +205,15 @@ def test_a_full_disk_is_said_and_the_save_before_is_whole(tmp_path, corpus, monk
         real(model, path, **options)
         if run.step == 8:
             Path(path).write_bytes(b"half")
-            raise OSError(number, os.strerror(number))
+            raise SafetensorError(f"Error while serializing: I/O error: {os.strerror(number)} (os error {number})")
 
     monkeypatch.setattr(checkpoint, "save_model", save_model)
-    with pytest.raises(TrainingError, match="the disk is full: step 8 could not be saved; .* Free some space"):
+    with pytest.raises(TrainingError, match="the disk is full at step 8 .*the save of step 4 is whole. Free some"):
         run.run()
     now = progress(tmp_path / "run")
     assert (now.state, now.why.startswith("the disk is full")) == ("failed", True)
     assert checkpoint.load(tmp_path / "run" / "last").description.step == 4
-    assert [path.name for path in (tmp_path / "run").iterdir() if path.name.startswith(".")] == []
+    assert [path.name for path in (tmp_path / "run").rglob(".*")] == [".lock"]
     monkeypatch.setattr(checkpoint, "save_model", real)
     assert Trainer(tmp_path / "run", config(corpus), device=CPU).run() == "finished"
 
@@ -218,22 +231,6 @@ def test_a_disk_too_full_to_say_so_does_not_hide_what_happened(tmp_path, corpus,
                         write(path, value))
     with pytest.raises(TrainingError, match="the disk is full"):
         run.run()
-
-
-def test_a_gpu_without_memory_is_said_with_what_to_change(tmp_path, corpus, monkeypatch):
-    run = Trainer(tmp_path / "run", config(corpus), device=CPU)
-    real = run.train_step
-
-    def train_step():
-        if run.step == 6:
-            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
-        return real()
-
-    monkeypatch.setattr(run, "train_step", train_step)
-    with pytest.raises(TrainingError, match="no memory left at step 7; resume with a lower batch_tokens"):
-        run.run()
-    assert progress(tmp_path / "run").state == "failed"
-    assert checkpoint.load(tmp_path / "run" / "last").description.step == 4
 
 
 def test_a_clock_set_back_a_day_disturbs_nothing(tmp_path, corpus, monkeypatch):
@@ -256,15 +253,288 @@ def test_a_clock_set_back_a_day_disturbs_nothing(tmp_path, corpus, monkeypatch):
     until(lambda: not alive(first) and not alive(second))
 
 
-def test_a_run_that_cannot_begin_says_why_in_its_log(tmp_path):
-    run = tmp_path / "runs" / "wrong"
-    launch(run, ["--preset", "sentiment", "--set", "corpus=/nowhere/at/all.csv"], devices=("cpu",))
-    until(lambda: not alive(run))
-    assert progress(run).state == "died"
-    assert "all.csv" in log_tail(run)
-    assert "Traceback" not in log_tail(run)
-
-
 def test_an_unknown_device_is_refused_with_a_way_out():
     with pytest.raises(ValueError, match="is not to be had here .*; use --device auto"):
         choose_device("cuda:99")
+
+
+# A disk without room
+
+
+@pytest.fixture
+def small_files():
+    """small_files(n): from then on no file takes more than n bytes, until the test ends."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def before_step(run, step, act):
+    """Have `act` done right before the step after `step`."""
+    real = run.train_step
+
+    def train_step():
+        if run.step == step:
+            act()
+        return real()
+
+    run.train_step = train_step
+    return run
+
+
+def test_a_disk_that_takes_no_more_is_said_as_a_full_one(tmp_path, corpus, small_files):
+    run = Trainer(tmp_path / "run", config(corpus, eval_every=100), device=CPU)
+    with pytest.raises(TrainingError, match="the disk is full at step 8 .*the save of step 4 is whole. Free some"):
+        before_step(run, 6, lambda: small_files(20_000)).run()
+    assert progress(tmp_path / "run").why.startswith("the disk is full at step 8 (File too large)")
+    assert checkpoint.load(tmp_path / "run" / "last").description.step == 4
+
+
+def test_a_disk_full_from_the_first_save_on_does_not_speak_of_one_before(tmp_path, corpus, small_files):
+    run = Trainer(tmp_path / "run", config(corpus, eval_every=100), device=CPU)
+    with pytest.raises(TrainingError, match="the disk is full at step 1 .*nothing had been saved before"):
+        before_step(run, 0, lambda: small_files(20_000)).run()
+
+
+@pytest.fixture
+def finished(tmp_path, corpus):
+    folder = tmp_path / "finished"
+    Trainer(folder, config(corpus), device=CPU).run()
+    return folder
+
+
+def test_what_is_kept_of_a_run_says_that_the_disk_is_full_and_leaves_nothing(tmp_path, finished, small_files):
+    small_files(5_000)
+    with pytest.raises(ValueError, match="^the disk is full .File too large.; free some space"):
+        promote(finished, tmp_path / "checkpoints" / "mine", processor="a CPU")
+    assert list((tmp_path / "checkpoints").iterdir()) == []
+
+
+def test_an_export_says_that_the_disk_is_full(tmp_path, finished, small_files, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["transformer", "export", str(finished), "--out", str(tmp_path / "mine")])
+    small_files(5_000)
+    assert main() == 2
+    assert "error: the disk is full (File too large); free some space" in capsys.readouterr().err
+
+
+def test_a_word_alignment_that_finds_no_room_says_so_and_leaves_nothing(tmp_path, small_files):
+    aligner = WordAligner.learn([([f"a{n}"], [f"b{n}"]) for n in range(2_000)])
+    small_files(5_000)
+    with pytest.raises(OSError, match="File too large"):
+        aligner.save(tmp_path / "kept" / "words.safetensors")
+    assert list((tmp_path / "kept").iterdir()) == []
+
+
+# Memory
+
+
+@pytest.mark.parametrize("error", [
+    torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"),
+    RuntimeError("[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried "
+                 "to allocate 4000000000 bytes. Error code 12 (Cannot allocate memory)"),
+    RuntimeError("std::bad_alloc"), MemoryError(), OSError(errno.ENOMEM, "Cannot allocate memory")])
+def test_memory_that_runs_out_is_said_with_what_to_change(tmp_path, corpus, error):
+    run = Trainer(tmp_path / "run", config(corpus), device=CPU)
+
+    def fail():
+        raise error
+
+    with pytest.raises(TrainingError, match="cpu has no memory left at step 7; resume with a lower micro_tokens"):
+        before_step(run, 6, fail).run()
+    assert progress(tmp_path / "run").state == "failed"
+    assert checkpoint.load(tmp_path / "run" / "last").description.step == 4
+
+
+# Numbers that are none
+
+
+@pytest.fixture
+def steep():
+    """steep(run, step, lr): a gradient that is infinite at that step where the learning rate is over lr."""
+    def spoil(run, step, lr):
+        def steepen(gradient):
+            too_fast = run.optimizers[0].param_groups[0]["lr"] > lr
+            return gradient * float("inf") if run.step + 1 == step and too_fast else gradient
+
+        next(run.model.parameters()).register_hook(steepen)
+        return run
+
+    return spoil
+
+
+@pytest.mark.parametrize(("evaluates", "kept"), [(4, 4), (1, 4)])
+def test_a_gradient_that_is_not_finite_spoils_nothing_that_is_saved(tmp_path, corpus, steep, evaluates, kept):
+    settings = {"eval_every": evaluates, "steps": 8, "save_every": 4, "warmup": 0, "lr": 0.004, "schedule": "constant"}
+    folder = tmp_path / "run"
+    for _ in range(2):  # resumed as it was, it fails in the same place
+        run = steep(Trainer(folder, config(corpus, **settings), device=CPU), 8, 0.002)
+        with pytest.raises(TrainingError, match=r"the gradient at step 8 is .*the save of step 4 is whole.*"
+                                                r"--set lr=0.002 --set clip=0.5"):
+            run.run()
+    found = list(folder.rglob("model.safetensors"))
+    assert {path.parent.name for path in found} >= {"last", "best"}
+    for path in found:
+        assert all(tensor.isfinite().all() for tensor in load_file(path).values()), path
+    assert checkpoint.load(folder / "last").description.step == kept
+    run = steep(Trainer(folder, config(corpus, **settings).set({"lr": 0.002}), device=CPU), 8, 0.002)
+    assert run.run() == "finished"
+    known = RunConfig.model_validate_json((folder / "config.json").read_bytes())
+    assert known.train.lr == 0.002  # the next Resume goes on with what helped
+
+
+def test_right_after_a_save_a_lower_rate_is_no_advice(tmp_path, corpus, steep):
+    run = steep(Trainer(tmp_path / "run", config(corpus, warmup=0), device=CPU), 5, 0.0)
+    with pytest.raises(TrainingError, match="in the first step after the save, so.*--set seed=2"):
+        run.run()
+    run = steep(Trainer(tmp_path / "run", config(corpus, warmup=0, seed=2), device=CPU), 50, 0.0)
+    assert run.run() == "finished"
+
+
+def test_weights_that_are_not_finite_are_never_saved(tmp_path, corpus):
+    run = Trainer(tmp_path / "run", config(corpus), device=CPU)
+    real = run.train_step
+
+    def train_step():
+        done = real()
+        if run.step == 8:
+            with torch.no_grad():
+                next(run.model.parameters()).view(-1)[0] = float("inf")
+        return done
+
+    run.train_step = train_step
+    with pytest.raises(TrainingError, match="the weights after step 8 are not finite.*the save of step 4 is whole"):
+        run.run()
+    for path in (tmp_path / "run").rglob("model.safetensors"):
+        assert all(tensor.isfinite().all() for tensor in load_file(path).values()), path
+
+
+# Two at once
+
+
+def test_a_second_trainer_in_one_folder_is_refused_with_who_has_it(tmp_path, corpus):
+    run = Trainer(tmp_path / "run", config(corpus), device=CPU)
+    refused = []
+
+    def second():
+        with pytest.raises(ValueError, match=f"process {os.getpid()} is training run already; stop it first") as said:
+            Trainer(tmp_path / "run", config(corpus), device=CPU)
+        refused.append(said)
+
+    assert before_step(run, 6, second).run() == "finished"
+    assert refused
+    assert Trainer(tmp_path / "run", config(corpus), device=CPU).run() == "finished"
+
+
+def test_a_trainer_that_could_not_begin_holds_nothing(tmp_path, corpus):
+    with pytest.raises(ValueError, match="nowhere.csv"):
+        Trainer(tmp_path / "run", config("/nowhere.csv"), device=CPU)
+    assert Trainer(tmp_path / "run", config(corpus), device=CPU).run() == "finished"
+
+
+def test_what_a_trainer_in_a_shell_holds_is_not_resumed_renamed_or_deleted(tmp_path, corpus, monkeypatch):
+    monkeypatch.setattr(launching, "LEAVING", 0)
+    run = Trainer(tmp_path / "runs" / "mine", config(corpus), device=CPU)  # it has not said that it is running yet
+    for act in (resume, delete, partial(rename, name="other"), partial(launch, arguments=[])):
+        with pytest.raises(ValueError, match="under way|started already"):
+            act(tmp_path / "runs" / "mine")
+    run.run()
+    rename(tmp_path / "runs" / "mine", "other")
+
+
+def test_a_shell_does_not_train_a_run_a_second_time(tmp_path, corpus, monkeypatch, capsys):
+    run = Trainer(tmp_path / "mine", config(corpus), device=CPU)
+    for more in (["--resume"], arguments(corpus)):
+        monkeypatch.setattr(sys, "argv", ["transformer", "train", "--out", str(run.folder), *more])
+        assert main() == 2
+        assert f"error: process {os.getpid()} is training mine already; stop it first" in capsys.readouterr().err
+    assert run.run() == "finished"
+
+
+def test_on_a_disk_without_locks_a_process_that_lives_is_believed(tmp_path, monkeypatch):
+    def none(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(locking.fcntl, "flock", none)
+    with locking.alone(tmp_path, "training"):
+        pass
+    metrics.write_json(tmp_path / ".lock", {**identify(os.getppid()), "host": socket.gethostname()})
+    with pytest.raises(ValueError, match=f"process {os.getppid()} is training"), locking.alone(tmp_path, "training"):
+        pass
+    metrics.write_json(tmp_path / ".lock", {**identify(os.getppid()), "start_time": 1})
+    with locking.alone(tmp_path, "training"):
+        pass
+
+
+# What is left behind
+
+
+def test_what_a_kill_left_is_removed_by_the_next_start(tmp_path, corpus):
+    run = tmp_path / "run"
+    Trainer(run, config(corpus, steps=8), device=CPU).run()
+    (run / "best").rename(run / ".best.old")  # killed between the two renames of a save
+    for name in (".last.new-1", ".last.old", ".best.new-22", "snapshots/.3.new-1", "snapshots/.3.old"):
+        shutil.copytree(run / "last", run / name)
+    for name in (".metrics.jsonl.abc", ".status.json.x_1", ".config.json.q", ".samples.jsonl.7",
+                 "attention/.5.safetensors.zz"):
+        (run / name).write_bytes(b"half")
+    assert Trainer(run, config(corpus), device=CPU).run() == "finished"
+    left = sorted(path.name for path in run.rglob(".*"))
+    assert left == [".lock"]
+    assert checkpoint.load(run / "best").description.step
+
+
+# What is said
+
+
+@pytest.mark.parametrize("row", [b'{"step": "abc"}', b'{"step": null, "loss": 1}', b"[1, 2]", b"7", b"null", b"{}",
+                                 b'{"step": [3]}', b'{"step": true}', b'{"step": 1e999}', b'{"loss": "x", "step": 2}',
+                                 b'{"step": 2, "validation_loss": {}, "best": []}',
+                                 b'{"step": 3, "samples": [null, 1]}'])
+def test_odd_rows_stop_neither_resuming_nor_keeping(tmp_path, corpus, row):
+    run = tmp_path / "run"
+    Trainer(run, config(corpus, steps=4), device=CPU).run()
+    for name in ("metrics.jsonl", "samples.jsonl"):
+        with open(run / name, "ab") as file:
+            file.write(row + b"\n")
+    assert Trainer(run, config(corpus), device=CPU).run() == "finished"
+    assert describe(run).now.state == "finished"
+    as_csv(run)
+    promote(run, tmp_path / "kept", processor="a CPU")
+    steps = [found["step"] for found in metrics.read(run / "metrics.jsonl") if "loss" in found]
+    assert steps[-1] == 12
+
+
+def test_another_process_that_was_killed_is_named(tmp_path, corpus):
+    run = Trainer(tmp_path / "run", config(corpus), device=CPU)
+    other = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    together = World(0, 2, CPU, (identify(os.getpid()), identify(other.pid)))
+    other.kill()
+
+    def lose():
+        run.world = together
+        raise RuntimeError("[/__w/pytorch/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:547] Connection closed "
+                           "by peer [127.0.0.1]:40577. This means the remote process crashed. GLHF!")
+
+    with pytest.raises(TrainingError, match="^process 1 was killed, perhaps because memory ran out; the save of"):
+        before_step(run, 6, lose).run()
+    assert progress(tmp_path / "run").why.startswith("process 1 was killed")
+    other.communicate()
+
+
+def test_a_run_that_ends_before_it_trains_gives_its_error_as_the_reason(tmp_path):
+    run = tmp_path / "runs" / "wrong"
+    launch(run, ["--preset", "sentiment", "--set", "corpus=/nowhere/at/all/with/a/long/name/that/fills/a/line.csv"])
+    until(lambda: not alive(run))
+    now = progress(run)
+    assert now.state == "failed"
+    assert "/nowhere/at/all/with/a/long/name/that/fills/a/line.csv" in now.why
+    assert "Traceback" not in log_tail(run)
+
+
+def test_an_error_of_an_earlier_start_is_no_reason_for_a_later_end(tmp_path):
+    (tmp_path / "log.txt").write_text("error: from before\n")
+    metrics.write_json(tmp_path / "launch.json", {"pid": 0, "printed": (tmp_path / "log.txt").stat().st_size})
+    assert (progress(tmp_path).state, progress(tmp_path).why) == ("died", None)
+    with open(tmp_path / "log.txt", "a") as log:
+        log.write("step 3\nerror: the corpus is gone\nmore\n")
+    assert (progress(tmp_path).state, progress(tmp_path).why) == ("failed", "the corpus is gone")

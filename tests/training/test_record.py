@@ -68,6 +68,14 @@ def test_every_evaluation_of_a_writer_goes_on_from_held_out_text(trained):
         assert 0 < len(sample["output"]) <= SAMPLE_CHARACTERS + 5
 
 
+def test_each_text_is_gone_on_with_in_its_own_way_and_the_same_at_every_step(trained):
+    found = samples(trained("shakespeare", "abcdefghij\n" * 400, ".txt", optimizer="adamw", lr=1e-9))  # learns nothing
+    first, second = (row["samples"] for row in found)
+    alike = [one == other for one, other in zip(*(sample["output"] for sample in first), strict=False)]
+    assert sum(alike) < len(alike) / 2
+    assert [sample["output"] for sample in first] == [sample["output"] for sample in second]
+
+
 def test_every_evaluation_of_a_classifier_names_classes(trained):
     found = samples(trained("sentiment", "text,label\nso good,yes\nso bad,no\n", ".csv"))
     assert {sample["class"] for sample in found[0]["samples"]} == {"yes", "no"}

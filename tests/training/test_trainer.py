@@ -237,11 +237,11 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path, whole, settin
 @pytest.mark.parametrize("crash", [8, 10])
 def test_a_run_that_crashed_goes_on_from_its_last_save_and_ends_the_same(tmp_path, whole, crash):
     def fail():
-        raise RuntimeError("out of memory")
+        raise RuntimeError("out of luck")
 
-    with pytest.raises(RuntimeError, match="out of memory"):
+    with pytest.raises(RuntimeError, match="out of luck"):
         at(make(tmp_path), crash, fail).run()
-    assert status(tmp_path) | {"state": "failed", "why": "out of memory"} == status(tmp_path)
+    assert status(tmp_path) | {"state": "failed", "why": "out of luck"} == status(tmp_path)
     with open(tmp_path / "metrics.jsonl", "ab") as file:
         file.write(b'{"step": 11, "lo')  # as a process that was killed leaves it
     run = make(tmp_path)
@@ -266,8 +266,9 @@ def test_a_finished_run_has_nothing_left_to_do(tmp_path):
 
 def test_minutes_stop_early_and_leave_the_schedule_alone(tmp_path, whole):
     assert make(tmp_path).run(minutes=1e-12) == "stopped"
-    assert status(tmp_path)["step"] == 0
+    assert status(tmp_path) | {"step": 0, "why": "its time was over (1e-12 minutes)"} == status(tmp_path)
     assert make(tmp_path).run() == "finished"
+    assert status(tmp_path)["why"] is None
     assert rows(tmp_path) == whole({})[0]
 
 
@@ -335,7 +336,7 @@ def test_a_loss_that_is_no_number_fails_the_run_and_keeps_what_was_saved(tmp_pat
         with torch.no_grad():
             run.model.output.weight.fill_(number)
 
-    with pytest.raises(TrainingError, match="the loss at step 8 is nan.*resume with a lower lr"):
+    with pytest.raises(TrainingError, match="the loss at step 8 is nan; the save of step 5 is whole. Resume"):
         at(run, 7, spoil).run()
     about = status(tmp_path)
     assert about["state"] == "failed"
@@ -473,6 +474,7 @@ def test_a_run_stops_early_where_nothing_gets_better(tmp_path, monkeypatch):
     run = make(tmp_path, steps=100, eval_every=2, early_stopping=3)
     assert run.run() == "finished"
     assert run.step == 10
+    assert status(tmp_path)["why"] == "the held-out loss had not improved for 3 evaluations"
     assert checkpoint.load(tmp_path / "best").description.step == 4
     assert make(tmp_path, steps=100, eval_every=2, early_stopping=3).run() == "finished"
 

@@ -18,6 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save_file
 
 from transformer.brief import brief
+from transformer.shortage import os_errors
 
 WORD = re.compile(r"\w+|[^\w\s]")
 NULL = 0  # the source "word" of those that translate nothing
@@ -98,8 +99,12 @@ class WordAligner:
             tensors[side] = np.frombuffer("\n".join(getattr(self, side)).encode(), np.uint8)
         path.parent.mkdir(parents=True, exist_ok=True)
         new = path.with_name(f".{path.name}.{os.getpid()}")
-        save_file(tensors, str(new), metadata={"pairs": str(self.pairs), "iterations": str(self.iterations)})
-        new.replace(path)
+        try:
+            with os_errors():
+                save_file(tensors, str(new), metadata={"pairs": str(self.pairs), "iterations": str(self.iterations)})
+            new.replace(path)
+        finally:
+            new.unlink(missing_ok=True)
 
     @classmethod
     def load(cls, path: Path) -> "WordAligner":

@@ -25,6 +25,7 @@ from transformer.huggingface.importing import examine, import_model
 from transformer.intake.archive import LARGEST, MOST_FILES, Item, check_name, read_archive, same_name
 from transformer.intake.content import JSON, OURS, THEIRS, Kept, check_texts, choose, look_at, under_one_folder
 from transformer.reading import attend
+from transformer.shortage import memory_is_full
 from transformer.weights import LARGEST_HEADER, Refused, check_numbers, is_shallow, read_header, shown
 
 CHUNK = 1_000_000  # bytes
@@ -61,7 +62,9 @@ def take_in(sent: Sent | Sequence[tuple[str, Sent]], root: Path, *, name: str | 
     except OSError as error:
         raise Refused(f"the checkpoint cannot be kept here ({error.strerror or shown(error)}); make room, or tell "
                       "whoever runs this server") from None
-    except MemoryError:
+    except (MemoryError, RuntimeError) as error:
+        if not memory_is_full(error):
+            raise
         raise Refused("the checkpoint needs more memory than there is here; send a smaller one") from None
 
 
@@ -238,7 +241,7 @@ def _try(folder: Path) -> None:
     except ValueError:
         raise
     except BaseException as error:  # a tokenizer's Rust panics with what is no Exception
-        if isinstance(error, KeyboardInterrupt | SystemExit):
+        if isinstance(error, KeyboardInterrupt | SystemExit) or memory_is_full(error):
             raise
         raise Refused(f"{folder.name} cannot be run ({type(error).__name__}: {shown(error)}); its configuration, "
                       "weights and tokenizer do not belong together") from None

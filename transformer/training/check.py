@@ -12,6 +12,7 @@ from transformer.config import RunConfig
 from transformer.data.batches import PairBatches, WindowBatches
 from transformer.data.look import look
 from transformer.evaluate import held_out_loss
+from transformer.shortage import memory_is_full
 from transformer.training.size import (
     Peak,
     TooLarge,
@@ -89,7 +90,7 @@ def summary(found: dict[str, object]) -> list[str]:
     lines.append(f"memory {size(memory['total'])} ({how})" + (
         f" of {size(memory['there'])}" if memory["there"] is not None else ""))
     if cut := pieces(found):
-        lines.append(cut)
+        lines.append(f"batches are read in pieces of {cut:,} positions")
     if tokens := found["tokens"]:
         lines.append(f"{tokens['a_step']:,.0f} {tokens['counted']} a step, {tokens['total']:,.0f} in all, "
                      f"{tokens['epochs']:,.1f} times the corpus")
@@ -100,12 +101,11 @@ def summary(found: dict[str, object]) -> list[str]:
     return lines + [f"{problem['level']}: {problem['text']}" for problem in found["problems"]]
 
 
-def pieces(found: dict[str, object]) -> str:
-    """How batches are cut, to read; empty where they are not, or nothing was tried."""
+def pieces(found: dict[str, object]) -> int | None:
+    """How many positions are read at once where batches are cut; None where they are not, or nothing was tried."""
     memory = found["memory"]
-    if not memory["measured_steps"] or memory["micro_tokens"] >= (batch := found["config"]["train"]["batch_tokens"]):
-        return ""
-    return f"batches of {batch:,} positions are read in pieces of {memory['micro_tokens']:,}"
+    cut = memory["measured_steps"] and memory["micro_tokens"] < found["config"]["train"]["batch_tokens"]
+    return memory["micro_tokens"] if cut else None
 
 
 def _trial(trainer: Trainer, memory: dict[str, object], watch: Watch) -> dict[str, object]:
@@ -208,9 +208,7 @@ def _warnings(asked: RunConfig, task: Task, result: dict[str, object]) -> list[P
 
 def _said(error: Exception, config: RunConfig, device: torch.device) -> Problem:
     """An error that a user can mend, as a problem; any other is raised again."""
-    full = isinstance(error, MemoryError | torch.OutOfMemoryError) or any(
-        words in str(error).lower() for words in ("out of memory", "can't allocate memory", "not enough memory"))
-    if full:
+    if memory_is_full(error):
         return _error(f"{device} ran out of memory; set micro_tokens below {config.train.batch_tokens:,}, or take a "
                       "smaller model")
     if isinstance(error, ValueError):

@@ -79,7 +79,8 @@ def _must_be_a_run(run: Path) -> None:
 
 def _say_end(run: Path, now: launch.Progress) -> None:
     of = f" of {now.steps:,}" if now.steps else ""
-    print(f"{run.name} {now.state} at step {now.step:,}{of}", flush=True)
+    early = f": {now.why}" if now.why and now.state in ("finished", "stopped") else ""
+    print(f"{run.name} {now.state} at step {now.step:,}{of}{early}", flush=True)
     if now.state in ("failed", "died"):
         raise ValueError(now.why or "it ended without a word; the end of its log may say why")
 

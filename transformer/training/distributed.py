@@ -9,6 +9,7 @@ import datetime
 import os
 import signal
 import sys
+import time
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -17,8 +18,10 @@ from torch import Tensor, distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from transformer.data.batches import Batch
+from transformer.training.process import boot_id, identify, running
 
 IGNORED = -100  # the class label that torch's cross-entropy leaves out
+LEAVING = 2.0  # seconds that a process which was killed may still be listed
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,7 @@ class World:
     rank: int = 0
     size: int = 1
     device: torch.device = field(default_factory=partial(torch.device, "cpu"))
+    peers: tuple[dict[str, object], ...] = ()  # every process by rank, as `identify` tells it from all others
 
     @property
     def beside(self) -> int:
@@ -73,6 +77,16 @@ class World:
         if self.size > 1:
             distributed.barrier()
 
+    def lost(self) -> list[int]:
+        """The ranks of the processes of this machine that have ended, once an exchange with them has failed."""
+        here = {rank: one for rank, one in enumerate(self.peers) if one.get("boot_id") == boot_id()}
+        until = time.monotonic() + LEAVING
+        while here and not (lost := [rank for rank, one in here.items() if running(one) is None]):
+            if time.monotonic() > until:
+                return []
+            time.sleep(0.05)
+        return lost if here else []
+
     def leave(self) -> None:
         if self.size > 1 and distributed.is_initialized():
             distributed.destroy_process_group()
@@ -97,7 +111,9 @@ def join(device: torch.device) -> World:
     if not distributed.is_initialized():
         distributed.init_process_group("nccl" if device.type == "cuda" else "gloo",
                                        timeout=datetime.timedelta(minutes=10))
-    return World(distributed.get_rank(), distributed.get_world_size(), device)
+    peers: list[dict[str, object]] = [{}] * distributed.get_world_size()
+    distributed.all_gather_object(peers, identify(os.getpid()) or {})
+    return World(distributed.get_rank(), len(peers), device, tuple(peers))
 
 
 def _end_with_parent() -> None:

@@ -55,11 +55,15 @@ class Job:
         if "exit code 127" in lines[0] or "exit code 126" in lines[0]:  # the shell's, for no such command
             return ("the cluster's head does not have that Python; set HEADSUP_CLUSTER_PYTHON to where its machines "
                     "have theirs")
-        said = [line.partition("error: ")[2] for line in lines if line.startswith("error: ")]
-        why = said[-1] if said else lines[-1]
+        why = last_error(lines) or lines[-1]
         if "ModuleNotFoundError" in why:
             why += "; the cluster's Python needs what is in requirements/cluster.txt"
         return why[:LONGEST_WHY]
+
+
+def last_error(lines: list[str]) -> str | None:
+    """The last that a training printed as what went wrong."""
+    return next((line.removeprefix("error: ") for line in reversed(lines) if line.startswith("error: ")), None)
 
 
 class Refused(ValueError):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transformer.training import cluster, jobs, metrics, turns
+from transformer.training.alone import holder
 from transformer.training.process import boot_id, identify, running
 from transformer.training.turns import ASKED_TO_STOP, RECORD, TURN, locked, record
 
@@ -47,7 +48,7 @@ def launch(folder: Path, arguments: list[str], *, devices: tuple[str, ...] = (),
     where the folder holds a run already, or over a limit.
     """
     with locked(folder.parent):
-        if folder.exists() and any((folder / name).exists() for name in (RECORD, "metrics.jsonl")):
+        if alive(folder) or any((folder / name).exists() for name in (RECORD, "metrics.jsonl")):
             raise ValueError(f"the run {folder.name} was started already; choose another name for the run")
         check_limit(folder.parent, owner, limit=limit, in_all=in_all)
         folder.mkdir(parents=True, exist_ok=True)
@@ -76,11 +77,11 @@ def resume(folder: Path, *, limit: int | None = None, in_all: int | None = None,
     Raises ValueError where it is still under way, or was not launched from here.
     """
     until = time.monotonic() + LEAVING
-    while running(record(folder)) and not progress(folder).under_way and time.monotonic() < until:
+    while alive(folder) and not progress(folder).under_way and time.monotonic() < until:
         time.sleep(0.05)  # it has said how it ended, and leaves
     with locked(folder.parent):
         about = record(folder)
-        if running(about) is not None or progress(folder).under_way:
+        if alive(folder) or progress(folder).under_way:
             raise ValueError(f"the run {folder.name} is under way; stop it first")
         check_limit(folder.parent, _owner(about), limit=limit, in_all=in_all)
         if "cluster" in about:
@@ -123,10 +124,11 @@ def spawn(folder: Path, command: list[str], *, processes: int = 1) -> dict[str, 
     """Start a command in a session of its own, which prints into the folder's log -> what tells it apart."""
     threads = max(1, (os.cpu_count() or 2) // 2 // processes)  # the app and the others want the rest
     with open(folder / LOG, "ab") as log:
+        printed = log.tell()  # before it
         process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                    start_new_session=True, env={**os.environ, "OMP_NUM_THREADS": str(threads),
                                                                 "NO_COLOR": "1", "COLUMNS": "100"})
-    found = identify(process.pid) or {"pid": process.pid}
+    found = {**(identify(process.pid) or {"pid": process.pid}), "printed": printed}
     threading.Thread(target=process.wait, daemon=True).start()  # so that it leaves no zombie
     return found
 
@@ -137,12 +139,12 @@ def alive(folder: Path) -> bool:
 
 
 def _process(folder: Path) -> int | None:
-    """The pid of the launched process, or of a training that was started from a shell; never a cluster's worker."""
+    """The pid of the launched process, or of one that was started from a shell; never a cluster's worker."""
     job = cluster.status(folder)
     if job and not job.ended:
         return None
-    pid = running(record(folder))
-    return pid if pid is not None else running(_status(folder))
+    found = (running(record(folder)), running(_status(folder)), holder(folder))
+    return next((pid for pid in found if pid is not None), None)
 
 
 def _status(folder: Path) -> dict[str, object]:
@@ -180,6 +182,8 @@ def progress(folder: Path) -> Progress:
         ended = "stopped" if (folder / ASKED_TO_STOP).exists() else "died"
         if job and job.status in ("STOPPED", "FAILED"):
             ended = job.status.lower()
+        elif ended == "died" and not (here or elsewhere or job) and (said := _last_error(folder)):
+            ended, why = "failed", said  # before it could put it into its status
         state = ("running" if state else "starting") if here or elsewhere else ended
     last = metrics.last(folder / "metrics.jsonl") if status else {}
     why = why if isinstance(why, str) else job.why if job else None
@@ -204,11 +208,22 @@ def _spoke(folder: Path) -> bool:
         return False
 
 
-def log_tail(folder: Path, *, lines: int = 12) -> str:
-    """The last lines of what the run has printed."""
+def _last_error(folder: Path) -> str | None:
+    """The error that the launched process printed last, unless the run has said how it stands since then."""
+    from_, status, log = record(folder).get("printed"), folder / "status.json", folder / LOG
+    try:
+        if not isinstance(from_, int) or (status.exists() and status.stat().st_mtime_ns > log.stat().st_mtime_ns):
+            return None
+    except OSError:
+        return None
+    return jobs.last_error(log_tail(folder, lines=400, start=from_).splitlines())
+
+
+def log_tail(folder: Path, *, lines: int = 12, start: int = 0) -> str:
+    """The last lines of what the run has printed, from byte `start` on."""
     try:
         with open(folder / LOG, "rb") as log:
-            log.seek(max(0, log.seek(0, os.SEEK_END) - 20_000))
+            log.seek(max(start, log.seek(0, os.SEEK_END) - 20_000))
             return "\n".join(log.read().decode(errors="replace").rstrip().splitlines()[-lines:])
     except OSError:
         return ""

@@ -1,5 +1,6 @@
 """A run's numbers: one JSON object a line, appended by the trainer and read by anybody at any time."""
 
+import math
 import os
 import tempfile
 from collections.abc import Callable
@@ -94,7 +95,12 @@ def write_json(path: Path, value: object) -> None:
     replace(path, orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
 
 
+def is_number(value: object) -> bool:
+    """Whether it is a number to compute with; an odd row may hold anything."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
 def truncate(path: Path, step: int) -> None:
-    """Drop rows after `step`: a resumed run writes them again."""
-    rows = [row for row in read(path) if row.get("step", 0) <= step]
+    """Drop rows after `step`, which a resumed run writes again, and rows without a step, which no run wrote."""
+    rows = [row for row in read(path) if is_number(row.get("step")) and row["step"] <= step]
     replace(path, b"".join(orjson.dumps(row) + b"\n" for row in rows))

@@ -65,7 +65,7 @@ def record_samples(folder: Path, step: int, model: Transformer, task: Task, trai
                 outputs = [likeliest_class(ckpt, text) for text, _ in texts]
                 name = "class"
             case _:
-                outputs = [_written(ckpt, text) for text, _ in texts]
+                outputs = [_written(ckpt, text, seed=SAMPLES * train.seed + i) for i, (text, _) in enumerate(texts)]
                 name = "goes on"
     row = {"step": step, "samples": [{"text": text, "output": output, name: expected}
                                      for (text, expected), output in zip(texts, outputs, strict=True)]}
@@ -86,9 +86,9 @@ def _held_out(task: Task, train: TrainConfig) -> list[tuple[str, str]]:
     return items[:SAMPLES]
 
 
-def _written(ckpt: Checkpoint, text: str) -> str:
-    """What the model writes after a text: drawn at temperature 0.8, from the same seed at every step."""
-    sampling = Sampling(temperature=0.8, seed=1)
+def _written(ckpt: Checkpoint, text: str, *, seed: int) -> str:
+    """What the model writes after a text, drawn at temperature 0.8; each text at every step from its own seed."""
+    sampling = Sampling(temperature=0.8, seed=seed % 2**31)
     step = start(ckpt, text, sampling=sampling)
     while len(step.output) < SAMPLE_CHARACTERS and not step.full and not step.ended:
         step = next_step(ckpt, step, sampling=sampling)

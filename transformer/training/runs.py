@@ -7,6 +7,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from transformer.shortage import said
 from transformer.training import metrics
 from transformer.training.launch import Progress, alive, progress
 from transformer.training.turns import locked, record
@@ -140,11 +141,12 @@ def as_csv(folder: Path) -> str:
     return text.getvalue()
 
 
+@said()
 def promote(folder: Path, out: Path, *, processor: str) -> Path:
     """Make a checkpoint of a run's best weights, in half precision, with its curve, attention and model card.
 
     `python -m transformer export` does the same and measures it on the test split first. Raises ValueError where the
-    run has no weights yet or `out` is there.
+    run has no weights yet, `out` is there, or there is no room for it.
     """
     from transformer import checkpoint
     from transformer.card import model_card

@@ -1,24 +1,25 @@
 """The training loop: exact to resume, whole on disk at every moment, silent to everybody but its run folder."""
 
-import errno
+import math
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
 from transformer import checkpoint
-from transformer.checkpoint import recover
 from transformer.config import RunConfig
 from transformer.data.batches import Batch, Prefetched
 from transformer.evaluate import held_out_sum, loss_sum
 from transformer.model.models import Transformer
+from transformer.shortage import disk_is_full, memory_is_full
 from transformer.training import gpu, metrics, state
+from transformer.training.alone import alone
 from transformer.training.distributed import join
 from transformer.training.launch import ASKED_TO_STOP
 from transformer.training.optim import learning_rate, make_optimizers
@@ -35,6 +36,7 @@ from transformer.training.size import choose_micro_tokens
 from transformer.training.tasks import Task, prepare
 
 LOG_EVERY = 10
+HALF_WRITTEN = (".metrics.jsonl.*", ".samples.jsonl.*", ".config.json.*", ".status.json.*", "attention/.*")
 Watch = Callable[[dict[str, object]], None]  # called with every row of metrics
 
 
@@ -68,17 +70,25 @@ class LossSum(nn.Module):
 
 class Trainer:
     """One run in its folder: config.json, metrics.jsonl, samples.jsonl, status.json, last/, best/, snapshots/,
-    attention/. Of several processes that torchrun started, the first alone writes it."""
+    attention/. Of several processes that torchrun started, the first alone writes it, and no other trainer does from
+    its making to the end of `run`."""
 
     def __init__(self, folder: Path, config: RunConfig, *, device: torch.device, data_dir: Path | None = None):
-        """Start a run, or take up the one whose last/ is in the folder, at the step where it was saved."""
+        """Start a run, or take up the one whose last/ is in the folder, at the step where it was saved. Raises
+        ValueError where another process is training it."""
         self.folder, self.world = folder, join(device)
-        self.device = device = self.world.device
         folder.mkdir(parents=True, exist_ok=True)
-        last = folder / "last"
-        if self.first:
-            recover(last)
-        self.world.wait()
+        with ExitStack() as held:
+            if self.first:
+                held.enter_context(alone(folder, "training"))
+                _tidy(folder)
+            self.world.wait()
+            self._begin(config, data_dir)
+            self._held = held.pop_all()
+
+    def _begin(self, config: RunConfig, data_dir: Path | None) -> None:
+        folder, device, last = self.folder, self.world.device, self.folder / "last"
+        self.device = device
         saved = checkpoint.load(last) if (last / "manifest.json").exists() else None
         self.task: Task = prepare(config, data_dir=data_dir, tokenizer=saved and saved.tokenizer,
                                   source_tokenizer=saved and saved.source_tokenizer)
@@ -103,9 +113,10 @@ class Trainer:
         self.mirror = metrics.tensorboard(folder) if train.tensorboard and self.first else None
         if saved:
             self._resume(last)
-        elif self.first:
-            metrics.write_json(folder / "config.json", config.model_dump(mode="json"))
-            metrics.replace(folder / "metrics.jsonl", b"")
+        if self.first:
+            metrics.write_json(folder / "config.json", config.model_dump(mode="json"))  # resumed, it may be another
+            if not saved:
+                metrics.replace(folder / "metrics.jsonl", b"")
         size = record_attention(folder, 0, self.model, self.task) if self.first and not saved else 0
         self.attention_size = size or self._attention_size()
 
@@ -131,8 +142,8 @@ class Trainer:
     def run(self, *, minutes: float | None = None, watch: Watch = lambda row: None) -> str:
         """Train until the last step, `minutes`, SIGTERM or Ctrl-C; returns "finished" or "stopped".
 
-        watch is called with every row of metrics. Raises TrainingError where the loss is no longer a number, memory
-        runs out, or the disk is full; what was saved before is whole.
+        watch is called with every row of metrics. Raises TrainingError where the loss or its gradient is no longer a
+        number, memory runs out, the disk is full, or another of its processes is lost; what was saved before is whole.
         """
         main = threading.current_thread() is threading.main_thread()  # no other may handle signals
         handlers = {number: signal.signal(number, self._asked) for number in (signal.SIGTERM, signal.SIGINT)
@@ -141,11 +152,11 @@ class Trainer:
         threads = torch.get_num_threads()
         torch.set_num_threads(self.threads)
         until = time.monotonic() + 60 * minutes if minutes else float("inf")
-        self._status("running")
         try:
+            self._status("running")
             state = self._loop(until, watch)
             self.save("last")
-            self._status(state)
+            self._status(state, why=self._why_so_early(state, minutes if time.monotonic() > until else None))
         except BaseException as error:
             told = self._explain(error)
             self._status("failed", why=str(told) or type(told).__name__)
@@ -154,6 +165,7 @@ class Trainer:
             raise told from error
         finally:
             self.batches.close()
+            self._held.close()
             torch.set_num_threads(threads)
             for number, handler in handlers.items():
                 signal.signal(number, handler or signal.SIG_DFL)
@@ -230,10 +242,11 @@ class Trainer:
                 (loss * world.size / tokens).backward()  # the exchange takes the mean over processes
             total += loss.detach()
         [total] = world.sum(total.item())
-        if total != total or total in (float("inf"), float("-inf")):
-            raise TrainingError(f"the loss at step {self.step + 1} is {total}; the weights of the last save are kept: "
-                                "resume with a lower lr or a lower clip")
+        if not math.isfinite(total):
+            raise TrainingError(self._diverged(f"the loss at step {self.step + 1} is {total}"))
         grad_norm = nn.utils.clip_grad_norm_(self.model.parameters(), train.clip or float("inf")).item()
+        if not math.isfinite(grad_norm):  # a step with it would spoil every weight
+            raise TrainingError(self._diverged(f"the gradient at step {self.step + 1} is {grad_norm}"))
         for optimizer in self.optimizers:
             optimizer.step()
         self.step += 1
@@ -265,19 +278,53 @@ class Trainer:
 
     def _explain(self, error: BaseException) -> BaseException:
         """The error as its reader can act on it."""
-        if isinstance(error, torch.OutOfMemoryError):
+        if memory_is_full(error):
             return TrainingError(f"{self.device} has no memory left at step {self.step + 1}; resume with a lower "
-                                 "batch_tokens and a higher accumulate, which learns the same, or a smaller model")
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            return TrainingError(f"the disk is full: step {self.step} could not be saved; the save before it is whole. "
+                                 "micro_tokens, which learns the same, or start a smaller model")
+        if disk_is_full(error):
+            return TrainingError(f"the disk is full at step {self.step} ({os.strerror(error.errno)}); {self._kept()}. "
                                  "Free some space and resume")
+        if isinstance(error, RuntimeError) and (lost := self.world.lost()) and not _failed(self.folder):
+            which = f"process {lost[0]} was" if len(lost) == 1 else f"processes {' and '.join(map(str, lost))} were"
+            return TrainingError(f"{which} killed, perhaps because memory ran out; {self._kept()}")
         return error
+
+    def _saved_at(self) -> int | None:
+        """The step of last/, which another process may have saved just now."""
+        try:
+            return checkpoint.describe(self.folder / "last").step
+        except checkpoint.CheckpointError:
+            return None
+
+    def _kept(self) -> str:
+        step = self._saved_at()
+        return "nothing had been saved before" if step is None else f"the save of step {step} is whole"
+
+    def _diverged(self, what: str) -> str:
+        """What is no number, and how to go on from the last save, which was made before it."""
+        train, saved_at = self.config.train, self._saved_at()
+        if self.step == (saved_at or 0):  # nothing was learned since: the rate has had no part in it
+            after = "" if saved_at is None else " after the save"
+            return (f"{what}, in the first step{after}, so a lower lr comes too late. Resume with another seed, which "
+                    f"reads other batches (--set seed={train.seed + 1}), or start again with a lower lr")
+        clip = train.clip / 2 if train.clip else 1.0
+        return (f"{what}; {self._kept()}. Resume with a lower lr and a lower clip, such as --set lr={train.lr / 2:g} "
+                f"--set clip={clip:g}")
+
+    def _why_so_early(self, state: str, minutes: float | None) -> str | None:
+        """Why a run ended before its last step; None where it did not, or somebody asked it to. minutes: where they
+        are over."""
+        if state == "finished" and self.step < self.config.train.steps:
+            return f"the held-out loss had not improved for {self.stale} evaluation{'s' * (self.stale != 1)}"
+        if state == "stopped" and minutes is not None:
+            return f"its time was over ({minutes:g} minute{'s' * (minutes != 1)})"
+        return None
 
     def _status(self, state: str, *, why: str | None = None) -> None:
         """Say how the run stands. A process that is not the first speaks only of its own failure."""
         if not self.first and state != "failed":
             return
-        if self.first and state == "failed" and self.world.size > 1 and _failed(self.folder):
+        if state == "failed" and self.world.size > 1 and _failed(self.folder):
             return  # another process failed first, and this one only noticed
         try:
             metrics.write_json(self.folder / "status.json", {
@@ -296,8 +343,11 @@ class Trainer:
             return 1
 
     def save(self, name: str, *, resumable: bool = True) -> None:
-        """Write a checkpoint into the run folder; a resumable one has all that going on from it needs."""
+        """Write a checkpoint into the run folder; a resumable one has all that going on from it needs. Raises
+        TrainingError for weights or optimizer state that are not finite."""
         tensors = state.tensors(self.optimizers, self.world) if resumable else {}  # every process brings its part
+        if not all(tensor.isfinite().all() for tensor in (*self.model.state_dict().values(), *tensors.values())):
+            raise TrainingError(self._diverged(f"the weights after step {self.step} are not finite"))
         if self.first:
             files = {"metrics.jsonl": (self.folder / "metrics.jsonl").read_bytes()}
             if resumable:
@@ -317,6 +367,15 @@ class Trainer:
         if self.first:
             for name in ("metrics.jsonl", SAMPLES_FILE):
                 metrics.truncate(self.folder / name, self.step)
+
+
+def _tidy(folder: Path) -> None:
+    """Remove what trainers that were killed left half written; put back what they had moved aside."""
+    for place in (folder, folder / checkpoint.SNAPSHOTS):
+        checkpoint.recover(place)
+    for pattern in HALF_WRITTEN:
+        for path in folder.glob(pattern):
+            path.unlink(missing_ok=True)
 
 
 def _failed(folder: Path) -> bool:

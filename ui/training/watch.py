@@ -125,6 +125,7 @@ def _explained(run: Run) -> list[str]:
     now = run.now
     saved = (run.folder / "last" / "manifest.json").exists()
     back = "Resume goes on from the last save." if saved else "It had saved nothing yet; Resume starts it again."
+    why = (now.why or "").rstrip(".")
     match now.state:
         case "queued":
             if address := record(run.folder).get("cluster"):
@@ -136,12 +137,14 @@ def _explained(run: Run) -> list[str]:
         case "starting":
             return ["The process starts: it loads PyTorch, reads the corpus and makes the tokenizer."]
         case "stopped":
-            return [f"It was stopped, and saved. {back}" if saved else f"It was stopped. {back}"]
+            how = f"{'It stopped' if why else 'It was stopped'}{', and saved' * saved}{f': {why}' * bool(why)}"
+            return [f"{how}. {back}"]
         case "failed":
-            return [f"It failed: {(now.why or 'it did not say why; its log may').rstrip('.')}.", back]
+            return [f"It failed: {why or 'it did not say why; its log may'}.", back]
+        case "finished":
+            return [f"Finished early, at step {now.step:,} of {now.steps or 0:,}: {why}."] if why else []
         case "died":
-            why = now.why or "The process ended without a word: it was killed, or the machine went down"
-            return [f"{why.rstrip('.')}. {back}"]
+            return [f"{why or 'The process ended without a word: it was killed, or the machine went down'}. {back}"]
     if address := record(run.folder).get("cluster"):
         return [f"It trains on the cluster at {address}."]
     return ["It trains on another machine that shares this disk."] if now.elsewhere else []
