@@ -9,11 +9,12 @@ from ui.forming import forming_fields, show_forming
 from ui.resources import ROOT, home
 from ui.say import say_error
 from ui.training.form import TASKS, show_form
+from ui.training.holdings import show_holdings
 from ui.training.overview import show_runs
-from ui.training.watch import find_run, show_run, show_said
+from ui.training.watch import find_run, saying, show_run, show_said
 
 PAGE = "train"
-VIEWS = {"new": "New run", "watch": "Watch", "runs": "All runs"}
+VIEWS = {"new": "New run", "watch": "Watch", "runs": "All runs", "server": "Server"}
 SHIPPED = "checkpoints/"
 
 
@@ -26,6 +27,12 @@ FIELDS = {
     "preset": optional(40), **forming_fields(),
     "over": Field([], lambda value: value.split(",")[:12], lambda names: ",".join(names) or None)}
 
+
+def let_others_start() -> None:
+    with saying(PAGE):
+        owners.allow_starting(st.session_state[f"{PAGE}_allowed"])
+
+
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
 state = st.session_state
@@ -33,18 +40,21 @@ if wanted := state.pop(f"{PAGE}_next_view", None):
     state[f"{PAGE}_view"] = wanted
 
 st.title("Train", anchor=False)
-st.segmented_control("What to do", list(VIEWS), format_func=VIEWS.get, key=f"{PAGE}_view", required=True,
+offered = [view for view in VIEWS if view != "server" or owners.allowed("oversee")]
+if state[f"{PAGE}_view"] not in offered:
+    state[f"{PAGE}_view"] = "new"
+st.segmented_control("What to do", offered, format_func=VIEWS.get, key=f"{PAGE}_view", required=True,
                      label_visibility="collapsed")
 if keys.is_teacher():
-    allowed = owners.starting_allowed()
-    st.toggle("Others may start runs", allowed, key=f"{PAGE}_allowed",
-              on_change=lambda: owners.allow_starting(state[f"{PAGE}_allowed"]))
+    st.toggle("Others may start runs", owners.starting_allowed(), key=f"{PAGE}_allowed", on_change=let_others_start)
     st.caption("You are signed in as the teacher: you can stop, rename and delete every run.")
 show_said(PAGE)
 if state[f"{PAGE}_view"] == "new":
     show_form(PAGE, dark=dark)
 elif state[f"{PAGE}_view"] == "runs":
     show_runs(PAGE, dark=dark)
+elif state[f"{PAGE}_view"] == "server":
+    show_holdings(PAGE)
 else:
     shipped = [f"{SHIPPED}{folder.name}" for folder in sorted((ROOT / "checkpoints").iterdir())
                if (folder / "attention").is_dir()]

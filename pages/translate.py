@@ -12,9 +12,9 @@ from ui.attention_view import look_at, show_attention, show_details, source_line
 from ui.beam import arrive_beam, beam_address, show_beam
 from ui.compare import arrive_compare, compare_address, show_compare
 from ui.diagram import show_model
-from ui.held_out_corpus import offer_download
+from ui.held_out_corpus import corpus_of, offer_download
 from ui.present import places, presenting, show_title
-from ui.resources import corpus_of, sentences
+from ui.resources import sentences
 from ui.stepper import (
     arrive,
     choose_checkpoint,

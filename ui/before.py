@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from transformer.config import ModelConfig, RunConfig, TrainConfig
 from transformer.presets import preset as find_preset
 from transformer.training.check import pieces
-from ui import figures
-from ui.checks import Standing, cancel_check, check_key, forget_check, standing, start_check
+from ui import figures, owners
+from ui.checks import Standing, cancel_check, check_key, check_thing, forget_check, standing, start_check
 
 EVERY = 1.0  # seconds between two looks at a check that runs
 
@@ -29,9 +29,9 @@ def show_check(prefix: str, preset: str, settings: dict[str, object], device: st
                   key=f"{prefix}_check", on_click=_start, args=[prefix, key, preset, settings, device, faults],
                   disabled=running, help="Reads the corpus, trains the tokenizer and takes a few steps on the device, "
                                          "without starting a run.")
-        if running:
-            st.button("Cancel", icon=":material/close:", key=f"{prefix}_check_cancel", on_click=cancel_check,
-                      args=[key])
+        if running and owners.allowed("cancel", check_thing(key)):
+            st.button("Cancel", icon=":material/close:", key=f"{prefix}_check_cancel", on_click=_cancel,
+                      args=[prefix, key])
     if refused := st.session_state.pop(f"{prefix}_check_refused", None):
         st.error(listed("It was not checked:", refused))
     if now.state == "none":
@@ -39,7 +39,7 @@ def show_check(prefix: str, preset: str, settings: dict[str, object], device: st
                    "anything is started.")
     elif now.state == "died":
         st.error("The check ended without a result. Its last lines say more; press Check to try again.")
-        st.code(now.log or "(it printed nothing)", language=None, wrap_lines=True)
+        st.code(owners.without_home(now.log) or "(it printed nothing)", language=None, wrap_lines=True)
     elif running:
         st.fragment(_watch, run_every=EVERY)(key)
     else:
@@ -86,10 +86,20 @@ def _start(prefix: str, key: str, preset: str, settings: dict[str, object], devi
     if faults:
         st.session_state[f"{prefix}_check_refused"] = faults
         return
-    if standing(key).state == "done":
-        forget_check(key)
     try:
+        owners.require("check")
+        owners.require_corpus(settings.get("corpus", find_preset(preset).train.corpus))
+        if standing(key).state == "done":
+            forget_check(key)
         start_check(preset, settings, device)
+    except ValueError as error:
+        st.session_state[f"{prefix}_check_refused"] = [str(error)]
+
+
+def _cancel(prefix: str, key: str) -> None:
+    try:
+        owners.require("cancel", check_thing(key))
+        cancel_check(key)
     except ValueError as error:
         st.session_state[f"{prefix}_check_refused"] = [str(error)]
 

@@ -19,9 +19,11 @@ from transformer.data.own import is_own
 from transformer.presets import preset as find_preset
 from transformer.training import metrics
 from transformer.training.launch import ROOT, identify
+from ui.keys import owner
+from ui.owners import Thing
+from ui.quotas import CHECK_SECONDS, CHECKS, held_to_them
 from ui.resources import home
 
-AT_ONCE = 2   # on this server
 KEPT = 50     # results that stay
 STARTED = time.time()
 _starting = threading.Lock()
@@ -95,8 +97,8 @@ def start_check(preset: str, settings: dict[str, object], device: str) -> None:
         busy = [other for other in keys if _process(other)[1]]
         if key in busy:  # another visitor was faster
             return
-        if len(busy) >= AT_ONCE:
-            raise ValueError(f"{len(busy)} checks are running on this server, at most {AT_ONCE}; try again in a minute")
+        if len(busy) >= CHECKS:
+            raise ValueError(f"{len(busy)} checks are running on this server, at most {CHECKS}; try again in a minute")
         forget_check(key)
         _prune(folder)
         command = [sys.executable, "-m", "transformer", "check", "--preset", preset, "--device", device, "--json"]
@@ -109,8 +111,26 @@ def start_check(preset: str, settings: dict[str, object], device: str) -> None:
                                            **os.environ, "OMP_NUM_THREADS": "1", "NO_COLOR": "1", "COLUMNS": "100",
                                            "TMPDIR": str(_file(key, "tmp").resolve())})
         record = identify(process.pid) or {"pid": process.pid}
-        metrics.write_json(_file(key, "process"), record | {"time": time.time()})
-    threading.Thread(target=process.wait, daemon=True).start()  # so that it leaves no zombie
+        metrics.write_json(_file(key, "process"), record | {"time": time.time(), "owner": owner()})
+    threading.Thread(target=_wait, args=[process, key, CHECK_SECONDS if held_to_them() else None],
+                     daemon=True).start()  # so that it leaves no zombie
+
+
+def _wait(process: subprocess.Popen, key: str, seconds: float | None) -> None:
+    """Until a check has ended, which is killed with all that it started where it takes longer."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        with contextlib.suppress(OSError), open(_file(key, "log"), "a") as log:
+            log.write(f"It took more than {seconds:.0f} seconds, which is all that a check has on this server; make "
+                      "the model or a batch smaller.\n")
+
+
+def check_thing(key: str) -> Thing:
+    """A check that runs, and who started it."""
+    return Thing("check", (_process(key)[0] or {}).get("owner"))
 
 
 def cancel_check(key: str) -> None:

@@ -11,7 +11,9 @@ from transformer.data.own import HOLDS, LARGEST_FILE
 from transformer.training.metrics import replace
 from ui.figures import markdown_text
 from ui.held_out_corpus import offer_download
-from ui.resources import home, serves_this_computer_alone
+from ui.keys import owner
+from ui.owners import NOBODY, allowed, corpora, require, require_corpus
+from ui.quotas import check_corpora
 from ui.say import say_error
 from ui.texts import PATH, taken
 
@@ -26,7 +28,7 @@ def choose_corpus(prefix: str, task: str, *, default: str | None = None) -> str 
     """The name of a corpus that fits the task, or the path of a checked file; None where none has been chosen yet.
     default: the built-in one that is chosen until another is."""
     what, names, ending = LEARNS_FROM[task]
-    offered = [BUILT_IN, UPLOAD, *([FILE] if serves_this_computer_alone() else [])]
+    offered = [BUILT_IN, UPLOAD, *([FILE] if allowed("name a file") else [])]
     way = st.segmented_control("Corpus", offered, key=f"{prefix}_corpus_way", required=True, default=BUILT_IN,
                                help=f"This task learns from {what}.")
     if way == UPLOAD:
@@ -44,16 +46,17 @@ def choose_corpus(prefix: str, task: str, *, default: str | None = None) -> str 
 
 
 def keep_upload(name: str, content: bytes, ending: str) -> Path:
-    """Copy an uploaded file to home()/uploads/corpora, under a name that says what it was and is no other's, and check
+    """Copy an uploaded file to this visitor's corpora, under a name that says what it was and is no other's, and check
     it. Raises ValueError where it cannot be learned from, and then keeps nothing."""
     safe = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(name).stem).strip(".-")[:60] or "corpus"
     if Path(name).suffix.lower() != ending:
         raise ValueError(f"{name} does not end in {ending}; this task needs a file with {HOLDS[ending]}")
-    folder = home() / "uploads" / "corpora"
+    folder = corpora() / (owner() or NOBODY)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{hashlib.sha256(content).hexdigest()[:8]}-{safe}{ending}"
     new = not path.exists()
     if new:
+        check_corpora(len(content))
         replace(path, content)
     try:
         corpus(str(path))
@@ -82,6 +85,7 @@ def _uploaded(prefix: str, ending: str) -> str | None:
     here = state.get(kept)
     if here and Path(here).is_file():
         try:
+            require_corpus(here)
             inside = _checked(prefix, here, ending)
         except ValueError as error:  # changed since
             say_error(f"It cannot be learned from: {error}")
@@ -93,7 +97,8 @@ def _uploaded(prefix: str, ending: str) -> str | None:
     # The uploader of another number is another one: so Streamlit forgets the bytes once they are on disk.
     number = state.setdefault(f"{prefix}_corpus_uploads", 0)
     st.file_uploader(f"A {ending} file with {HOLDS[ending]}", type=[ending[1:]], max_upload_size=LARGEST_FILE // 10**6,
-                     key=f"{prefix}_corpus_file_{number}", on_change=_keep, args=[prefix, ending, number])
+                     key=f"{prefix}_corpus_file_{number}", on_change=_keep, args=[prefix, ending, number],
+                     disabled=not allowed("upload"))
     if refused := state.get(f"{prefix}_corpus_refused"):
         say_error(f"It cannot be learned from: {refused}")
     return None
@@ -106,6 +111,7 @@ def _keep(prefix: str, ending: str, number: int) -> None:
     if sent is None:
         return
     try:
+        require("upload")
         state[f"{prefix}_corpus_upload{ending}"] = str(keep_upload(sent.name, sent.getvalue(), ending).resolve())
     except (ValueError, OSError) as error:
         state[f"{prefix}_corpus_refused"] = str(error)
@@ -120,6 +126,7 @@ def _typed(prefix: str, ending: str) -> str | None:
         st.caption("Type a path and press Enter.")
         return None
     try:
+        require("name a file")
         path = Path(typed).expanduser().resolve()
         if path.suffix.lower() != ending:
             raise ValueError(f"{path.name} does not end in {ending}; this task needs a file with {HOLDS[ending]}")

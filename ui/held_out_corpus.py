@@ -4,15 +4,25 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoint import Checkpoint, Description
 from transformer.data.corpora import at_hand, corpus
 from transformer.data.own import is_own
 from transformer.held_out import held_out
 from ui import figures
-from ui.resources import corpus_of, counted
+from ui.owners import me, refuse_corpus, require
+from ui.resources import KNOWN, counted
 from ui.say import say_error
 
 OTHERS = {("encoder", "decoder", "cross"): ["eng-fra"], ("decoder",): ["tiny-shakespeare"]}  # for one that says none
+
+
+def corpus_of(about: Description) -> str | None:
+    """The corpus that a checkpoint says it was trained on; None where it names none that there is, and where this
+    visitor may not have it read."""
+    name = about.train and about.train.corpus
+    if name not in KNOWN and not is_own(name or ""):
+        return None  # whatever stands there is nothing that can be read, nor shown as a name of ours
+    return None if refuse_corpus(me(), name) else name
 
 
 def readable(ckpt: Checkpoint) -> list[str]:
@@ -68,8 +78,10 @@ def split_of(ckpt: Checkpoint, name: str) -> str:
 
 def say_missing(key: str, ckpt: Checkpoint) -> None:
     """Why there is no held-out text, and a button where it could be downloaded."""
-    own = corpus_of(ckpt.description)
-    if own is None:
+    own, about = corpus_of(ckpt.description), ckpt.description.train
+    if own is None and about and is_own(about.corpus):
+        st.info("It was trained on a text that is not open to everybody here, so there is none to measure it on.")
+    elif own is None:
         st.info("This checkpoint does not say which corpus it was trained on, so there is no held-out text of its own.")
     elif is_own(own):
         st.info(f"It was trained on {figures.markdown_text(Path(own).name)}, which is not on this machine.")
@@ -82,6 +94,7 @@ def offer_download(key: str, name: str) -> None:
     """A button that fetches a corpus and draws the page again; what is wrong where that fails."""
     if st.button(f"Download {figures.markdown_text(name)}", key=f"{key}_download"):
         try:
+            require("download")
             with st.spinner(f"Downloading {figures.markdown_text(name)}…"):
                 corpus(name)
             st.rerun()

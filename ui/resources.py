@@ -36,11 +36,6 @@ class Entry:
     error: str | None = None
 
 
-def serves_this_computer_alone() -> bool:
-    """Whether nobody from another computer can be a visitor."""
-    return st.get_option("server.address") in (None, "127.0.0.1", "localhost", "::1")
-
-
 def entries() -> list[Entry]:
     """Every checkpoint at hand: those that come with the app, those kept of runs, uploaded and imported ones."""
     first, *others = places()
@@ -124,17 +119,6 @@ def forming(folder: Path) -> Forming | None:
 @st.cache_resource(max_entries=2, show_spinner="Reading the corpus…")
 def _corpus(name: str, written: int = 0) -> PairCorpus | LabelledCorpus:
     return corpus(name)
-
-
-def corpus_of(about: Description) -> str | None:
-    """The corpus that a checkpoint says it was trained on; None where it names none that there is, and where an upload
-    names a file of this server, which others than its owner may be visiting."""
-    name = about.train and about.train.corpus
-    if name not in KNOWN and not is_own(name or ""):
-        return None  # whatever stands there is nothing that can be read, nor shown as a name of ours
-    if name and is_own(name) and home() / "uploads" in about.folder.parents and not serves_this_computer_alone():
-        return None
-    return name
 
 
 def sentences(name: str) -> PairCorpus | None:

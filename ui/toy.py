@@ -15,14 +15,13 @@ from transformer.checkpoint import CheckpointError, describe
 from transformer.data.labelled import TWO_SENTENCES
 from transformer.training import metrics
 from transformer.training.launch import Progress, alive, launch, log_tail, progress, stop
-from ui import figures
+from ui import figures, keys, owners, quotas
 from ui.classifier import show_reading
 from ui.resources import home, opened
 from ui.say import say_error
 from ui.texts import SENTENCE, TOY, taken, within
 
 (POSITIVE, _), (NEGATIVE, _) = TWO_SENTENCES
-AT_ONCE = 4              # toys in training on this server
 KEPT = 24                # finished toys that stay
 NAME = re.compile(r"toy-\d{8}-\d{6}-[0-9a-f]{4}")
 EVERY = 0.4              # seconds between two looks at a run under way
@@ -49,9 +48,9 @@ def start_toy(positive: str, negative: str) -> str:
     runs = home() / "runs"
     toys = sorted((folder for folder in runs.glob("toy-*") if NAME.fullmatch(folder.name)), reverse=True)
     busy = [folder for folder in toys if alive(folder)]
-    if len(busy) >= AT_ONCE:
-        raise ValueError(f"{len(busy)} small runs are training on this server, at most {AT_ONCE}; try again in a few "
-                         "seconds")
+    if len(busy) >= quotas.TOYS:
+        raise ValueError(f"{len(busy)} small runs are training on this server, at most {quotas.TOYS}; try again in "
+                         "a few seconds")
     for old in [folder for folder in toys if folder not in busy][KEPT - 1:]:
         shutil.rmtree(old, ignore_errors=True)
     name = f"toy-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
@@ -62,7 +61,8 @@ def start_toy(positive: str, negative: str) -> str:
         csv.writer(file, lineterminator="\n").writerows([
             ("text", "label"), *((" ".join(sentence.split()), label) for label, sentence in (
                 ("positive", positive), ("negative", negative)))])
-    launch(folder, ["--preset", "sentiment", "--set", f"corpus={corpus.resolve()}", "--device", "cpu"])
+    launch(folder, ["--preset", "sentiment", "--set", f"corpus={corpus.resolve()}", "--device", "cpu"],
+           owner=keys.owner())
     return name
 
 
@@ -79,10 +79,13 @@ def show_toy(prefix: str, *, dark: bool) -> None:
     folder = toy_folder(state[f"{prefix}_run"])
     now = progress(folder) if folder else None
     with st.container(horizontal=True):
+        refused = owners.refusal(owners.me(), "start")
         st.button("Train", icon=":material/play_arrow:", key=f"{prefix}_train", on_click=_start, args=[prefix],
-                  disabled=now is not None and now.under_way)
+                  disabled=bool(refused) or (now is not None and now.under_way),
+                  help=figures.markdown_text(refused) if refused else None)
         if now is not None and now.under_way:
-            st.button("Stop", icon=":material/stop:", key=f"{prefix}_stop", on_click=stop, args=[folder])
+            st.button("Stop", icon=":material/stop:", key=f"{prefix}_stop", on_click=_stop, args=[prefix, folder],
+                      disabled=not owners.allowed("stop", owners.run_thing(folder)))
     if refused := state.pop(f"{prefix}_refused", None):
         say_error(refused)
     if folder is None:
@@ -101,12 +104,22 @@ def _start(prefix: str) -> None:
     if running is not None and progress(running).under_way:  # a second click that was on its way
         return
     try:
+        owners.require("start")
+        quotas.check_runs()
         state[f"{prefix}_run"] = start_toy(state[f"{prefix}_positive"], state[f"{prefix}_negative"])
     except ValueError as error:
         state[f"{prefix}_refused"] = str(error)
     else:
         state[f"{prefix}_text"] = state[f"{prefix}_positive"]
         state[f"{prefix}_class"] = None
+
+
+def _stop(prefix: str, folder: Path) -> None:
+    try:
+        owners.require("stop", owners.run_thing(folder))
+        stop(folder)
+    except ValueError as error:
+        st.session_state[f"{prefix}_refused"] = str(error)
 
 
 def _watch(prefix: str, folder: Path, was_under_way: bool, dark: bool) -> None:
@@ -147,8 +160,9 @@ def _said(now: Progress) -> str:
 
 def _show_outcome(prefix: str, folder: Path, now: Progress, *, dark: bool) -> None:
     if now.state in ("failed", "died"):
-        say_error(now.why or "The training process died. The end of its log says more; press Train to start again.")
-        st.code(log_tail(folder) or "(the log is empty)", language=None, wrap_lines=True)
+        why = now.why or "The training process died. The end of its log says more; press Train to start again."
+        say_error(owners.without_home(why))
+        st.code(owners.without_home(log_tail(folder)) or "(the log is empty)", language=None, wrap_lines=True)
     if not (folder / "best").exists():
         if now.state == "stopped":
             st.info("It was stopped before it saved anything to look at. Press Train to start again.")

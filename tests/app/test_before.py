@@ -13,7 +13,7 @@ from transformer.data.corpora import corpus
 from transformer.presets import preset
 from transformer.training import metrics
 from transformer.training.launch import identify
-from ui import before, checks, corpus_choice
+from ui import before, checks, corpus_choice, keys, owners
 from ui.resources import sentences
 
 ROWS = "text,label\nthis is *awesome*,positive\ni <b>hated</b> it,negative\n"
@@ -160,7 +160,7 @@ def test_cancel_ends_the_process_that_was_started_and_no_other(fake, asked, monk
 
 def test_more_than_two_at_once_are_refused_and_a_second_click_starts_nothing(fake, asked, monkeypatch):
     monkeypatch.setattr(checks.subprocess, "Popen", lambda *_, **__: pytest.fail("started"))
-    for i in range(checks.AT_ONCE - 1):
+    for i in range(checks.CHECKS - 1):
         fake(f"{i:020}", running=True)
     fake(running=True)
     checks.start_check(asked["preset"], asked["settings"], "cpu")
@@ -237,7 +237,7 @@ def test_old_results_make_room(home, asked, monkeypatch):
         path.write_text('{"problems": []}')
         os.utime(path, (i, i))
     monkeypatch.setattr(checks.subprocess, "Popen", lambda *_, **__: type("Process", (), {
-        "pid": os.getpid(), "wait": lambda self: None})())
+        "pid": os.getpid(), "wait": lambda self, seconds: None})())
     checks.start_check(asked["preset"], asked["settings"], "cpu")
     left = sorted(path.stem for path in (home / "checks").glob("*.json"))
     assert left == [f"{i:020}" for i in range(4, checks.KEPT + 3)]
@@ -275,8 +275,8 @@ def upload(at, name, content):
 
 def test_an_upload_is_checked_kept_on_disk_and_dropped_from_memory(home):
     at = upload(opened(choice, task="translation"), "my pairs/../$x$.tsv", PAIRS.encode())
-    path = home / "uploads" / "corpora"
-    (kept,) = path.iterdir()
+    (kept,) = owners.corpora().glob("*/*")
+    assert kept.parent.name == keys.owner()
     assert at.session_state["chosen"] == str(kept)
     assert kept.read_text() == PAIRS
     assert kept.name[8:] == "-x.tsv"
@@ -293,7 +293,7 @@ def test_an_upload_that_is_wrong_says_on_which_line_and_is_not_kept(home):
     assert at.error[0].value.replace("\\", "").startswith("It cannot be learned from: mine.tsv, line 2: 1 column where "
                                                             "2 are needed")
     assert at.session_state["chosen"] is None
-    assert not list((home / "uploads" / "corpora").iterdir())
+    assert not list(owners.corpora().glob("*/*"))
     assert at.file_uploader
 
 
@@ -302,7 +302,7 @@ def test_an_upload_that_is_wrong_says_on_which_line_and_is_not_kept(home):
 def test_a_path_of_another_kind_or_of_nothing_is_refused(tmp_path, name, message):
     (tmp_path / "mine.tsv").write_text(PAIRS)
     at = opened(choice, task="classification")
-    at.segmented_control(key="try_corpus_way").set_value(corpus_choice.PATH)
+    at.segmented_control(key="try_corpus_way").set_value(corpus_choice.FILE)
     ran(at)
     at.text_input[0].set_value(name if not name or name.startswith("~") else str(tmp_path / name))
     ran(at)
@@ -313,7 +313,7 @@ def test_a_path_of_another_kind_or_of_nothing_is_refused(tmp_path, name, message
 def test_a_path_is_read_where_it_lies(tmp_path):
     (tmp_path / "mine.csv").write_text(ROWS)
     at = opened(choice, task="classification")
-    at.segmented_control(key="try_corpus_way").set_value(corpus_choice.PATH)
+    at.segmented_control(key="try_corpus_way").set_value(corpus_choice.FILE)
     ran(at)
     at.text_input[0].set_value(str(tmp_path / "mine.csv"))
     ran(at)
@@ -325,7 +325,7 @@ def test_a_path_is_read_where_it_lies(tmp_path):
 def test_paths_are_offered_only_where_nobody_else_can_come(monkeypatch, address, offered):
     monkeypatch.setattr(corpus_choice.st, "get_option", lambda name: address if name == "server.address" else None)
     at = opened(choice, task="translation")
-    assert (corpus_choice.PATH in str(at.segmented_control(key="try_corpus_way").proto)) == offered
+    assert (corpus_choice.FILE in str(at.segmented_control(key="try_corpus_way").proto)) == offered
 
 
 def test_a_file_of_ones_own_that_has_changed_or_gone_gives_references_as_it_is_now(tmp_path):

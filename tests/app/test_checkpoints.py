@@ -172,11 +172,11 @@ def test_an_upload_cannot_have_a_file_of_the_server_read(visit, home, writer, ti
     secret.write_text("we see a dog at home. " * 50)
     save(home / "uploads" / "mine", writer.model, tokenizer=tiny_tokenizer,
          train=TrainConfig(task="language-model", corpus=str(secret)))
-    monkeypatch.setattr("ui.resources.serves_this_computer_alone", lambda: False)
+    monkeypatch.setenv("HEADSUP_SHARED", "1")
     at = visit(PAGE, view="test", checkpoint=describe(home / "uploads" / "mine").id)
     shown = " ".join([*(text.value for text in at.text), *(str(frame.value.to_dict()) for frame in at.dataframe)])
     assert "a dog at home" not in shown
-    monkeypatch.setattr("ui.resources.serves_this_computer_alone", lambda: True)  # it could have been read
+    monkeypatch.delenv("HEADSUP_SHARED")  # it could have been read
     at = visit(PAGE, view="test", checkpoint=describe(home / "uploads" / "mine").id)
     assert "a dog at home" in str(at.dataframe[0].value.to_dict())
 

@@ -230,16 +230,16 @@ def test_a_folder_that_does_not_open_can_be_deleted_too(visit, made, home):
 
 
 @pytest.mark.parametrize("folder", [
-    "checkpoints/translate", "outside", "home/checkpoints/kept", "home/uploads/../../outside", "home/uploads",
+    "checkpoints/translate", "outside", "home/runs/kept", "home/uploads/../../outside", "home/uploads",
     "home/uploads/link"])
 def test_nothing_else_can_be_deleted(made, home, tmp_path, folder):
     made("outside")
-    for name in ("checkpoints", "uploads"):
+    for name in ("runs", "uploads"):
         (home / name).mkdir(parents=True)
-    shutil.copytree(tmp_path / "outside", home / "checkpoints" / "kept")
+    shutil.copytree(tmp_path / "outside", home / "runs" / "kept")
     (home / "uploads" / "link").symlink_to(tmp_path / "outside")
     place = ROOT / folder if folder.startswith("checkpoints") else tmp_path / folder
-    with pytest.raises(ValueError, match="was not brought in here"):
+    with pytest.raises(ValueError, match="was neither brought in nor kept here"):
         add.take_away(place)
     assert place.exists()
 
@@ -250,8 +250,7 @@ def test_nothing_else_can_be_deleted(made, home, tmp_path, folder):
 @pytest.fixture
 def shared(monkeypatch):
     """As if the server had been started for others too."""
-    for module in ("ui.resources", "ui.checkpoints.add"):
-        monkeypatch.setattr(f"{module}.serves_this_computer_alone", lambda: False)
+    monkeypatch.setenv("HEADSUP_SHARED", "1")
 
 
 def test_on_a_shared_server_students_are_told_who_may(visit, shared, made, home):

@@ -15,7 +15,7 @@ from transformer.analysis.pooling import pool
 from transformer.data.corpora import LabelledCorpus
 from transformer.training import metrics
 from transformer.training.launch import alive, identify
-from ui import toy
+from ui import quotas, toy
 
 PAGE, TEXT = "classify", "Is she a Capulet?\nO dear account! my life is my foe's debt."
 RUN = "toy-20260101-120000-00ff"
@@ -200,7 +200,7 @@ def fake(home, monkeypatch):
         (folder / "log.txt").write_text("a line\nKilled by <nobody>")
         return folder
 
-    monkeypatch.setattr(toy, "launch", lambda *_: None)
+    monkeypatch.setattr(toy, "launch", lambda *_, **__: None)
     return make
 
 
@@ -236,7 +236,7 @@ def test_a_run_that_died_says_so_with_the_end_of_its_log(visit, fake):
 
 
 def test_too_many_at_once_are_refused(visit, fake):
-    for i in range(toy.AT_ONCE):
+    for i in range(quotas.TOYS):
         fake(f"toy-20260101-12000{i}-00ff", running=True)
     at = press(visit(PAGE, show="toy"), "train")
     assert "small runs are training on this server, at most 4" in at.error[0].value

@@ -234,14 +234,13 @@ def begun(home, ckpt, *, state="running", owner=None, rows=2, alive=True, **stat
     return folder
 
 
-@pytest.mark.parametrize("shared", [True, False], ids=["on a shared server", "on this computer alone"])
-def test_only_its_starter_stops_a_job_on_a_shared_server(shared, home, visit_switch, monkeypatch):
-    monkeypatch.setattr("ui.heads.effects.serves_this_computer_alone", lambda: not shared)
+@pytest.mark.parametrize(("owner", "stops"), [("f" * 32, False), (None, True)], ids=["another's", "a shell's"])
+def test_a_job_is_stopped_by_whom_a_run_would_be(owner, stops, home, visit_switch):
     ckpt = make(home, "classifier")
-    begun(home, ckpt, owner="f" * 32)
+    begun(home, ckpt, owner=owner)
     at = visit_switch(ckpt, limit="50")
-    assert button(at, "effects_stop").disabled == shared
-    assert ("Only whoever started it" in texts(at)) == shared
+    assert button(at, "effects_stop").disabled != stops
+    assert ("Only whoever started it" in texts(at)) != stops
     (sent,) = maps(at)
     waiting = [cell for card in sent["cards"] for row in card["maps"][0]["shades"] for cell in row if cell < 0]
     assert len(waiting) == 2 * 2  # of four heads two are measured, in two maps
@@ -262,9 +261,9 @@ def test_no_more_than_two_are_under_way_at_once(home, visit_switch, monkeypatch)
 
 def test_the_teacher_can_forbid_starting(home, visit_switch):
     home.mkdir(parents=True, exist_ok=True)
-    (home / "no-new-runs").touch()
+    (home / "others-may-start").write_text("no")
     at = visit_switch(make(home, "classifier"), limit="50")
-    assert button(at, "effects_start").disabled and "The teacher has stopped new runs" in texts(at)
+    assert button(at, "effects_start").disabled and "only the teacher can measure heads on this server" in texts(at)
 
 
 def test_a_job_that_failed_says_why_with_the_end_of_its_log(home, visit_switch):

@@ -311,7 +311,7 @@ def test_the_teacher_controls_all_and_can_stop_new_runs(visit, watch, make, home
     del cookies[keys.TEACHER]
     forbidden = visit(PAGE)
     assert forbidden.button(key=f"{PAGE}_start").disabled
-    assert "The teacher has stopped new runs" in texts(forbidden, "warning")[0]
+    assert "only the teacher can start a run on this server" in texts(forbidden, "warning")[0]
     cookies.update(teacher)
     at.toggle(key=f"{PAGE}_allowed").set_value(True)
     run(at)

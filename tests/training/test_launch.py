@@ -151,6 +151,63 @@ def test_an_owner_has_so_many_runs_at_once(command, tmp_path):
     stop(tmp_path / "runs" / "d")
 
 
+def test_so_many_runs_in_all_are_under_way_whoever_starts_them(command, tmp_path):
+    command("import signal; signal.pause()")
+    for owner in "ab":
+        launch(tmp_path / "runs" / owner, [], owner=owner, limit=3, in_all=2)
+    for start in (lambda: launch(tmp_path / "runs" / "c", [], owner="a new key", limit=3, in_all=2),
+                  lambda: launch(tmp_path / "runs" / "c", [], in_all=2)):
+        with pytest.raises(ValueError, match="2 runs are queued or training on this server, at most 2"):
+            start()
+    assert stop(tmp_path / "runs" / "a")
+    until(lambda: not alive(tmp_path / "runs" / "a"))
+    resume(tmp_path / "runs" / "a", in_all=2)
+    for owner in "ab":
+        assert stop(tmp_path / "runs" / owner)
+
+
+def test_minutes_are_given_to_a_run_and_again_when_it_is_resumed(tmp_path, monkeypatch):
+    commands = []
+    monkeypatch.setattr(launching, "spawn", lambda folder, command, **_: commands.append(command) or {})
+    launch(tmp_path / "run", ["--preset", "translate"], minutes=60.0)
+    resume(tmp_path / "run", minutes=12.5)
+    resume(tmp_path / "run")
+    assert [command[command.index("--minutes") + 1] if "--minutes" in command else None for command in commands] == [
+        "60.0", "12.5", None]
+
+
+@pytest.fixture
+def queue(tmp_path):
+    """queue(a1=("a", 1), ...): runs that wait on one device, by owner and ticket; those named in `training` do not."""
+    def queue(training=(), **waiting):
+        for name, (owner, number) in waiting.items():
+            (tmp_path / name).mkdir()
+            metrics.write_json(tmp_path / name / "launch.json", {
+                "owner": owner, "ticket": number, "devices": ["cpu"], **identify(os.getpid())})
+            if name in training:
+                (tmp_path / name / "turn").touch()
+        last = max(waiting, key=lambda name: len(before(tmp_path / name)))
+        order = [*before(tmp_path / last), tmp_path / last]
+        for place, run in enumerate(order[len(training):], start=len(training)):
+            assert before(run) == order[:place]  # all see one order, or two would wait for each other
+        return [run.name for run in order]
+
+    return queue
+
+
+def test_turns_go_round_by_owner(queue):
+    assert queue(a1=("a", 1), a2=("a", 2), a3=("a", 3), b1=("b", 4), b2=("b", 5), c1=("c", 6)) == [
+        "a1", "b1", "c1", "a2", "b2", "a3"]
+
+
+def test_whose_run_trains_waits_for_the_others_first_ones(queue):
+    assert queue(training=["a1"], a1=("a", 1), a2=("a", 2), b1=("b", 3), b2=("b", 4)) == ["a1", "b1", "a2", "b2"]
+
+
+def test_runs_of_a_shell_are_one_owners(queue):
+    assert queue(s1=(None, 1), s2=(None, 2), a1=("a", 3)) == ["s1", "a1", "s2"]
+
+
 def test_a_run_from_a_shell_is_seen_and_stopped_by_its_status(tmp_path, monkeypatch):
     sent = []
     metrics.write_json(tmp_path / "status.json", {"state": "running", "step": 1, "steps": 9} | identify(os.getpid()))

@@ -38,33 +38,41 @@ class Progress:
 
 
 def launch(folder: Path, arguments: list[str], *, devices: tuple[str, ...] = (), processes: int = 1,
-           owner: str | None = None, limit: int | None = None) -> None:
+           owner: str | None = None, limit: int | None = None, in_all: int | None = None,
+           minutes: float | None = None) -> None:
     """Start `python -m transformer train --out folder` with more arguments, in a session of its own.
 
     It goes on when the starter ends. devices: what it trains on, waiting while another run beside it does; none: at
     once. processes: by torchrun where there are several. owner: whose it is; with a limit, so many of theirs may be
-    queued or training at once. Raises ValueError where the folder holds a run already, or over the limit.
+    queued or training at once, and of everybody's so many in all. minutes: it stops after so many. Raises ValueError
+    where the folder holds a run already, or over a limit.
     """
     with locked(folder.parent):
         if alive(folder) or any((folder / name).exists() for name in (RECORD, "metrics.jsonl")):
             raise ValueError(f"the run {folder.name} was started already; choose another name for the run")
-        if owner and limit is not None:
-            check_limit(folder.parent, owner, limit)
+        check_limit(folder.parent, owner, limit=limit, in_all=in_all)
         folder.mkdir(parents=True, exist_ok=True)
-        _start(folder, {"arguments": arguments, "devices": list(devices), "processes": processes, "owner": owner})
+        _start(folder, {"arguments": arguments, "devices": list(devices), "processes": processes, "owner": owner,
+                        "minutes": minutes})
 
 
-def check_limit(runs: Path, owner: str, limit: int) -> None:
-    """Raises ValueError where so many runs of an owner are queued or training, here or on a cluster."""
-    theirs = sum(record(path.parent).get("owner") == owner and progress(path.parent).under_way
-                 for path in runs.glob(f"*/{RECORD}"))
-    if theirs >= limit:
+def check_limit(runs: Path, owner: str | None, *, limit: int | None, in_all: int | None = None) -> None:
+    """Raises ValueError where so many runs of an owner, or of everybody, are queued or training, here or on a cluster;
+    None: as many as there are."""
+    if limit is None and in_all is None:
+        return
+    whose = [record(path.parent).get("owner") for path in runs.glob(f"*/{RECORD}") if progress(path.parent).under_way]
+    theirs = whose.count(owner) if owner else 0
+    if limit is not None and theirs >= limit:
         raise ValueError(f"{theirs} of your runs are queued or training, at most {limit}; stop one, or wait until one "
+                         "has ended")
+    if in_all is not None and len(whose) >= in_all:
+        raise ValueError(f"{len(whose)} runs are queued or training on this server, at most {in_all}; wait until one "
                          "has ended")
 
 
-def resume(folder: Path) -> None:
-    """Go on with a run that has ended, from its last save, or from the start where it never saved.
+def resume(folder: Path, *, limit: int | None = None, in_all: int | None = None, minutes: float | None = None) -> None:
+    """Resume a run that has ended, from its last save, or from the start where it never saved; limits as in `launch`.
 
     Raises ValueError where it is still under way, or was not launched from here.
     """
@@ -75,14 +83,20 @@ def resume(folder: Path) -> None:
         about = record(folder)
         if alive(folder) or progress(folder).under_way:
             raise ValueError(f"the run {folder.name} is under way; stop it first")
+        check_limit(folder.parent, _owner(about), limit=limit, in_all=in_all)
         if "cluster" in about:
-            cluster.resume(folder)
+            cluster.resume(folder, minutes=minutes)
             return
         if not (folder / "config.json").exists() and not isinstance(about.get("arguments"), list):
             raise ValueError(f"the run {folder.name} has no config.json, so it cannot be gone on with; start another")
         for name in (TURN, ASKED_TO_STOP, "status.json"):
             (folder / name).unlink(missing_ok=True)
-        _start(folder, about)
+        _start(folder, {**about, "minutes": minutes})
+
+
+def _owner(about: dict[str, object]) -> str | None:
+    owner = about.get("owner")
+    return owner if isinstance(owner, str) else None
 
 
 def _start(folder: Path, about: dict[str, object]) -> None:
@@ -90,6 +104,8 @@ def _start(folder: Path, about: dict[str, object]) -> None:
     processes = int(about.get("processes") or 1)
     train = ["-m", "transformer", "train", "--out", str(folder.resolve())]
     train += ["--resume"] if (folder / "config.json").exists() else list(about.get("arguments") or [])
+    if about.get("minutes"):
+        train += ["--minutes", str(about["minutes"])]
     if processes > 1:
         train = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes),
                  "--shutdown-timeout", str(SHUTDOWN), *train]

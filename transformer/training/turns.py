@@ -33,14 +33,14 @@ def record(folder: Path) -> dict[str, object]:
     return metrics.read_json(folder / RECORD)
 
 
-def ticket(folder: Path) -> int:
-    """The place of a run among all that were ever started; not a time, because clocks are set back."""
-    value = record(folder).get("ticket")
+def ticket(about: dict[str, object]) -> int:
+    """The place of a run among all that were ever started, by its record; not a time, because clocks are set back."""
+    value = about.get("ticket")
     return value if isinstance(value, int) else 0
 
 
 def next_ticket(runs: Path) -> int:
-    return 1 + max((ticket(path.parent) for path in runs.glob(f"*/{RECORD}")), default=0)
+    return 1 + max((ticket(record(path.parent)) for path in runs.glob(f"*/{RECORD}")), default=0)
 
 
 def waiting(folder: Path) -> bool:
@@ -50,17 +50,25 @@ def waiting(folder: Path) -> bool:
 
 
 def before(folder: Path) -> list[Path]:
-    """The runs that this one waits for: on one of its devices, and training or queued earlier. The first goes first."""
-    mine = record(folder)
-    devices = set(mine.get("devices") or ())
-    found = []
-    for path in folder.parent.glob(f"*/{RECORD}"):
-        other, about = path.parent, record(path.parent)
-        if other == folder or not devices & set(about.get("devices") or ()) or running(about) is None:
-            continue
-        if (other / TURN).exists() or ticket(other) < ticket(folder):
-            found.append(other)
-    return sorted(found, key=lambda other: (not (other / TURN).exists(), ticket(other)))
+    """The runs that this one waits for: on one of its devices, and training or with an earlier turn. The first goes
+    first. Turns go round by owner: nobody's second run has one while somebody else's first waits."""
+    alive = {path.parent: about for path in folder.parent.glob(f"*/{RECORD}")
+             if running(about := record(path.parent)) is not None}
+    alive[folder] = record(folder)
+    training = {other for other in alive if (other / TURN).exists()}
+
+    def beside(run: Path) -> list[Path]:
+        devices = set(alive[run].get("devices") or ())
+        return [other for other in alive if other != run and devices & set(alive[other].get("devices") or ())]
+
+    def place(run: Path) -> tuple[bool, int, int]:
+        """Of every run the same for whoever asks, or two could wait for each other."""
+        earlier = [other for other in beside(run) if alive[other].get("owner") == alive[run].get("owner")
+                   and (other in training or ticket(alive[other]) < ticket(alive[run]))]
+        return run not in training, len(earlier), ticket(alive[run])
+
+    mine = (True, *place(folder)[1:])
+    return sorted((other for other in beside(folder) if place(other) < mine), key=place)
 
 
 def wait(folder: Path) -> None:

@@ -17,9 +17,10 @@ from transformer.intake.archive import MOST_FILES
 from transformer.intake.taking import take_in
 from transformer.training.runs import LONGEST_NAME
 from transformer.weights import shown
-from ui import figures, keys
+from ui import figures
 from ui.checkpoints.card import whence
-from ui.resources import Entry, entries, home, serves_this_computer_alone
+from ui.owners import allowed, checkpoint_thing, me, refusal, require
+from ui.resources import Entry, entries, home
 from ui.texts import PATH, taken
 
 LARGEST = 300  # MB a file, as in .streamlit/config.toml
@@ -33,9 +34,8 @@ _one_at_a_time = threading.Lock()  # what is looked through takes memory
 def show_add(page: str) -> None:
     """The uploader, the import, and what was brought in, for those who may use them."""
     _show_said(page)
-    if not may_bring():
-        st.info("On this server the teacher brings in checkpoints, so that nobody fills its disk: ask them, or run "
-                "Heads Up on your own computer. What was brought in is on offer on every page that fits it.")
+    if refused := refusal(me(), "bring in"):
+        st.info(f"{figures.markdown_text(refused)}. What was brought in is on offer on every page that fits it.")
         return
     upload, imported = st.columns(2, gap="large")
     with upload:
@@ -45,18 +45,13 @@ def show_add(page: str) -> None:
     _brought(page)
 
 
-def may_bring() -> bool:
-    """Whether this visitor may bring checkpoints in and take them away: anybody at this computer, else the teacher."""
-    return serves_this_computer_alone() or keys.is_teacher()
-
-
 def take_away(folder: Path) -> None:
-    """Delete a checkpoint that was brought in. Raises ValueError for any other folder, and for who may not."""
-    places = [(home() / name).resolve() for name in ("uploads", "imports")]
-    if not may_bring():
-        raise ValueError("only the teacher takes checkpoints away; open the link that the server printed")
+    """Delete a checkpoint that was brought in, or kept of a run. Raises ValueError for any other folder, and for who
+    may not."""
+    places = [(home() / name).resolve() for name in ("uploads", "imports", "checkpoints")]
+    require("delete", checkpoint_thing(folder))
     if folder.is_symlink() or folder.resolve().parent not in places or not (folder / "config.json").exists():
-        raise ValueError(f"{folder.name} was not brought in here, so it is not taken away here")
+        raise ValueError(f"{folder.name} was neither brought in nor kept here, so it is not deleted here")
     going = folder.with_name(f".{folder.name}.going-{os.getpid()}")
     folder.rename(going)  # at once, for all who look
     shutil.rmtree(going)
@@ -79,6 +74,7 @@ def _upload(page: str) -> None:
     if st.button("Check and keep", key=f"{page}_upload", icon=":material/upload:", disabled=not sent):
         bar = st.progress(0.0, "Looking at what is in it…")
         try:
+            require("bring in")
             with _turn():
                 folder = take_in([(file.name, file) for file in sent], home() / "uploads", name=name.strip() or None,
                                  ids=ids, watch=lambda share: bar.progress(share, "Unpacking…"))
@@ -102,7 +98,7 @@ def _upload(page: str) -> None:
 
 def _import(page: str) -> None:
     state = st.session_state
-    alone = serves_this_computer_alone()
+    alone = allowed("name a file")
     st.subheader("Import", anchor=False)
     st.markdown("GPT-2, BERT, RoBERTa, DistilBERT or Marian (opus-mt) from Hugging Face, " + (
         "from a folder on this computer or, with a network, by name." if alone else "by name, with a network."))
@@ -127,13 +123,14 @@ def _import(page: str) -> None:
 def bring_in(typed: str, *, ids: bool) -> Path:
     """Import a Hugging Face folder, a folder or zip of ours, or a model by its name, beside those that are there.
     Raises ValueError, for a path too where visitors come from other computers."""
+    require("bring in")
     path = Path(typed).expanduser()
     try:
         there = path.exists()
     except OSError as error:  # longer than any path can be, say
         raise ValueError(f"{shown(typed, longest=40)} is no path on this computer ({error.strerror}); give that of a "
                          "folder, or a model's name") from None
-    if not serves_this_computer_alone() and (there or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", typed)):
+    if not allowed("name a file") and (there or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", typed)):
         raise ValueError("on a server that others use, models are imported by name, such as openai-community/gpt2")
     imports = home() / "imports"
     if path.is_file():

@@ -16,6 +16,7 @@ from transformer.config import ModelConfig
 from ui import figures
 from ui.before import duration
 from ui.head_choice import origin_of
+from ui.owners import without_home
 from ui.resources import ROOT, Entry, entries, home
 from ui.run_curves import REFERENCES, show_curves
 from ui.say import without_images
@@ -112,8 +113,9 @@ def show_card(page: str, entry: Entry, *, dark: bool) -> None:
     with st.expander("The model card", key=f"{page}_readme"):
         _show_readme(about.folder)
     with st.expander("Every setting", key=f"{page}_config"):
-        st.json({"model": about.config.model_dump(mode="json"), "tokenizer": about.tokenizer,
-                 "train": about.train.model_dump(mode="json") if about.train else None}, expanded=True)
+        train = about.train and about.train.model_dump(mode="json") | {"corpus": without_home(about.train.corpus)}
+        st.json({"model": about.config.model_dump(mode="json"), "tokenizer": about.tokenizer, "train": train},
+                expanded=True)
     with st.expander("What its weights file says", key=f"{page}_meta"):
         st.json(about.meta, expanded=True)
 
@@ -131,7 +133,7 @@ def _show_facts(about: Description) -> None:
     config, meta = about.config, about.meta
     seconds = meta.get("seconds")
     facts = {
-        "task": task(config), "trained on": meta.get("corpus") or (about.train and about.train.corpus),
+        "task": task(config), "trained on": meta.get("corpus") or (about.train and without_home(about.train.corpus)),
         "imported from": meta.get("imported_from"), "licence": meta.get("license"),
         "quality": quality(about), "step": about.step, "trained for": isinstance(seconds, int | float) and
         duration(seconds), "device": meta.get("device"), "date": when(about),

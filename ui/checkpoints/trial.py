@@ -9,8 +9,7 @@ from ui import figures
 from ui.address import Field, optional, quiet, switch, whole
 from ui.checkpoints.card import TASKS
 from ui.head_choice import origin
-from ui.held_out_corpus import corpus_name, readable, say_missing, split_of
-from ui.resources import corpus_of
+from ui.held_out_corpus import corpus_name, corpus_of, readable, say_missing, split_of
 from ui.say import say_error
 
 COUNT, LAST_DRAW = 50, 9_999

@@ -1,7 +1,6 @@
 """The change of held-out loss and quality for each head of a model in turn: started, watched, drawn, kept for all."""
 
 import csv
-import hmac
 import io
 import time
 from collections.abc import Callable
@@ -18,18 +17,16 @@ from transformer.checkpoint import Checkpoint, CheckpointError
 from transformer.held_out import held_out
 from transformer.training import metrics
 from transformer.training.launch import Progress, log_tail, progress, stop
-from transformer.training.turns import record
-from ui import figures, keys, owners
+from ui import figures, keys, owners, quotas
 from ui.head_choice import origin
 from ui.head_maps import show_head_maps
 from ui.heads.sample import LARGE, weights_of
-from ui.held_out_corpus import choose_size, corpus_name, say_missing, sizes_of, split_of, texts_of
-from ui.resources import corpus_of, home, measured_seconds, serves_this_computer_alone
+from ui.held_out_corpus import choose_size, corpus_name, corpus_of, say_missing, sizes_of, split_of, texts_of
+from ui.resources import home, measured_seconds
 from ui.say import say_error
 from ui.training.watch import pace
 
 LIMITS = [50, 200, 500, 2000]
-AT_ONCE = 2  # of these processes on this server
 PROBE = 10   # sentences to time before a start
 MEASURES = {"change": ("Loss", "nats"), "bleu_change": ("BLEU", "points"),
             "accuracy_change": ("Accuracy", "percentage points")}
@@ -101,29 +98,30 @@ def _controls(page: str, ckpt: Checkpoint, folder: Path, corpus: str | None, now
         left = _left(folder, heads - done)
         begins = "" if found else " · it loads PyTorch and measures the model as it is first"
         st.progress(done / heads, text=f"{done} of {heads} heads" + (f" · about {left} left" if left else begins))
-        mine = _mine(folder)
+        mine = owners.allowed("stop", owners.measurement_thing(folder))
         st.button("Stop", key=f"{page}_effects_stop", icon=":material/stop:", disabled=not mine, on_click=_stop,
                   args=[page, folder], help="What is measured stays, and can be gone on with.")
         if not mine:
             st.caption("Only whoever started it, and the teacher, can stop it.")
         return
     if now.state == "failed":
-        say_error(f"It failed: {now.why or 'it did not say why; its log may'}.")
+        why = owners.without_home(now.why or "it did not say why; its log may")
+        say_error(f"It failed: {why}.")
     elif now.state == "died" and (folder / "launch.json").exists() and not now.why:
         st.error("The process ended without a word. What it had measured is kept.")
     if now.state in ("failed", "died") and (tail := log_tail(folder)):
-        st.code(tail, language=None, wrap_lines=True)
+        st.code(owners.without_home(tail), language=None, wrap_lines=True)
     if now.state == "finished":
         return
-    allowed = owners.starting_allowed() or keys.is_teacher()
+    refused = owners.refusal(owners.me(), "measure")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Go on" if done else f"Measure all {heads} heads", key=f"{page}_effects_start", on_click=_start,
-                  icon=":material/play_arrow:", args=[page, ckpt, corpus], disabled=not allowed)
+                  icon=":material/play_arrow:", args=[page, ckpt, corpus], disabled=bool(refused))
         st.caption((f"{done} of {heads} heads are measured. " if done else "")
                    + _expected(ckpt, folder, corpus, state[f"{page}_limit"], heads - done)
                    + " It runs as a process of its own: the page can be closed, and whoever opens it sees the result.")
-    if not allowed:
-        st.warning("The teacher has stopped new runs for now.")
+    if refused:
+        st.warning(f"{figures.markdown_text(refused)}.")
 
 
 def _left(folder: Path, heads: int) -> str | None:
@@ -166,30 +164,26 @@ def _duration(seconds: float) -> str:
     return f"{round(seconds / 60)} minutes" if seconds < 5_400 else f"{seconds / 3600:.1f} hours"
 
 
-def _mine(folder: Path) -> bool:
-    """Whether this visitor may stop what fills a folder."""
-    owner = record(folder).get("owner")
-    if keys.is_teacher() or serves_this_computer_alone():
-        return True
-    return isinstance(owner, str) and keys.owner() is not None and hmac.compare_digest(owner, keys.owner())
-
-
 def _start(page: str, ckpt: Checkpoint, corpus: str | None) -> None:
     state = st.session_state
     try:
-        if not (owners.starting_allowed() or keys.is_teacher()):
-            raise ValueError("the teacher has stopped new runs; ask them, or wait")
+        owners.require("measure")
+        if named := corpus or (ckpt.description.train and ckpt.description.train.corpus):
+            owners.require_corpus(named)  # also of a checkpoint that says itself what is read
         (home() / "analysis").mkdir(parents=True, exist_ok=True)
         launch(ckpt.description.folder, home() / "analysis", what=state[f"{page}_what"], limit=state[f"{page}_limit"],
-               corpus=corpus, owner=keys.owner(), at_once=AT_ONCE)
+               corpus=corpus, owner=keys.owner(), at_once=quotas.MEASUREMENTS)
     except (ValueError, OSError, CheckpointError) as error:
         state[f"{page}_effects_refused"] = str(error)
     state[f"{page}_switch_again"] = True
 
 
 def _stop(page: str, folder: Path) -> None:
-    if _mine(folder):
+    try:
+        owners.require("stop", owners.measurement_thing(folder))
         stop(folder)
+    except (ValueError, OSError) as error:
+        st.session_state[f"{page}_effects_refused"] = str(error)
     st.session_state[f"{page}_switch_again"] = True
 
 

@@ -15,8 +15,17 @@ from transformer.data.own import is_own
 from transformer.held_out import held_out, word_aligner
 from transformer.search import translate
 from ui.figures import markdown_text
-from ui.held_out_corpus import choose_size, corpus_name, readable, say_missing, sizes_of, split_of, texts_of
-from ui.resources import corpus_of, home, measured_roles
+from ui.held_out_corpus import (
+    choose_size,
+    corpus_name,
+    corpus_of,
+    readable,
+    say_missing,
+    sizes_of,
+    split_of,
+    texts_of,
+)
+from ui.resources import home, measured_roles
 from ui.say import say_error
 from ui.texts import PASSAGE, taken
 

@@ -17,7 +17,7 @@ from transformer.training import cluster
 from transformer.training.launch import check_limit, launch
 from transformer.training.runs import LONGEST_NAME, check_name, free_name
 from transformer.training.size import check_least
-from ui import keys, owners
+from ui import keys, owners, quotas
 from ui.before import find_faults, listed, show_check
 from ui.checks import check_key, failure
 from ui.cluster import cluster_offered
@@ -41,7 +41,6 @@ ABOUT = {
     "sentiment": "The smallest there is: one layer, two sentences. Seconds.",
 }
 CLUSTER = "cluster"
-AT_ONCE = 3  # queued or training, for one owner
 
 
 def show_form(page: str, *, dark: bool) -> None:
@@ -66,7 +65,9 @@ def show_form(page: str, *, dark: bool) -> None:
     if pinned:
         settings["pinned"] = pinned
     device, processes = _device(page)
-    faults += wrong + find_faults(config, settings)
+    faults += wrong + find_faults(config, settings) or quotas.run_faults(config.set(settings).train)
+    if named := owners.refuse_corpus(owners.me(), settings.get("corpus", config.train.corpus)):
+        faults.append(named)
     if settings.get("tensorboard") is True and not find_spec("tensorboard"):
         faults.append("TensorBoard is not installed here: pip install -r requirements/tensorboard.txt, or switch it "
                       "off. The curves on this page and metrics.jsonl have the same numbers.")
@@ -162,7 +163,7 @@ def _start_button(page: str, name: str, settings: dict[str, object], device: str
     state[f"{page}_named"] = left.text_input("Name of the run", key=f"{page}_name")
     right.button("Start", key=f"{page}_start", icon=":material/play_arrow:", width="stretch", on_click=_start,
                  args=[page, name, settings, device, processes, faults],
-                 disabled=failed or not (owners.starting_allowed() or keys.is_teacher()))
+                 disabled=failed or not owners.allowed("start"))
     # below the button, which must not move away from under a pointer that has just left the field
     if refused := state.pop(f"{page}_start_refused", None):
         st.error(listed("It was not started:", refused))
@@ -172,12 +173,14 @@ def _start_button(page: str, name: str, settings: dict[str, object], device: str
         st.caption("The check failed, so it cannot be started: change what the check names, or check again.")
     st.caption(f"A name is up to {LONGEST_NAME} letters from a to z, digits, dots, hyphens and underscores, and begins "
                "with a letter or a digit; no other run may have it.")
-    if not owners.starting_allowed():
-        st.warning("The teacher has stopped new runs for now." + (
-            " You can still start some." if keys.is_teacher() else " Runs under way go on."))
+    if refused := owners.refusal(owners.me(), "start"):
+        st.warning(f"{markdown_text(refused)}. Runs under way are not touched.")
+    elif quotas.held_to_them():
+        st.caption(markdown_text(quotas.said()))
     with st.expander("The same from a shell", key=f"{page}_shell"):
         out = runs / (state[f"{page}_name"].strip() or name)
-        st.code(command(name, settings, _short(out), device, processes), language="bash", wrap_lines=True)
+        st.code(owners.without_home(command(name, settings, _short(out), device, processes)), language="bash",
+                wrap_lines=True)
         st.caption("A run in that folder looks the same here, wherever it was started.")
 
 
@@ -216,20 +219,22 @@ def _start(page: str, name: str, settings: dict[str, object], device: str, proce
            faults: list[str]) -> None:
     state = st.session_state
     try:
-        if not (owners.starting_allowed() or keys.is_teacher()):
-            raise ValueError("the teacher has stopped new runs; ask them, or wait")
+        owners.require("start")
+        owners.require_corpus(settings.get("corpus", PRESETS[name].train.corpus))
+        quotas.check_runs()
         wrong = _wrong_name(home() / "runs", state[f"{page}_name"])
         if faults := [*(faults or _cannot_start(name, settings, device, processes)), *([wrong] if wrong else [])]:
             state[f"{page}_start_refused"] = faults
             return
         run = check_name(state[f"{page}_name"])
-        folder, owner, limit = home() / "runs" / run, keys.owner(), None if keys.is_teacher() else AT_ONCE
+        folder, owner, minutes = home() / "runs" / run, keys.owner(), quotas.minutes_left(home() / "runs" / run)
         if device == CLUSTER:
-            check_limit(folder.parent, owner, limit or 1_000)
-            cluster.submit(folder, arguments(name, settings), processes=processes, owner=owner)
+            check_limit(folder.parent, owner, **quotas.run_limits())
+            cluster.submit(folder, arguments(name, settings) + (["--minutes", str(minutes)] if minutes else []),
+                           processes=processes, owner=owner)
         else:
             launch(folder, arguments(name, settings), devices=used(device, processes), processes=processes,
-                   owner=owner, limit=limit)
+                   owner=owner, minutes=minutes, **quotas.run_limits())
     except (ValueError, OSError) as error:
         state[f"{page}_start_refused"] = [str(error)]
         return

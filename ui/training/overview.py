@@ -9,6 +9,7 @@ from transformer.training.launch import progress
 from transformer.training.runs import Run, describe, find
 from ui import figures, keys
 from ui.before import duration
+from ui.owners import shared
 from ui.resources import home
 from ui.run_curves import MOST_RUNS, REFERENCES, show_curves
 from ui.training.watch import STATES, UNIT, pace
@@ -21,8 +22,9 @@ def show_runs(page: str, *, dark: bool) -> None:
     _take_along(page)
     folders = find(home() / "runs")
     if not folders:
-        st.info("No run has been started yet. Start one above, or from a shell: a run whose folder is in "
-                f"{home() / 'runs'} shows up here.")
+        folder = figures.markdown_text(str(home() / "runs"))
+        st.info("No run has been started yet. Start one above." if shared() else "No run has been started yet. Start "
+                f"one above, or from a shell: a run whose folder is in {folder} shows up here.")
         return
     state, names = st.session_state, [folder.name for folder in folders]
     state[f"{page}_over"] = [name for name in state.get(f"{page}_over") or [] if name in names][:MOST_RUNS]

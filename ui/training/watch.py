@@ -2,6 +2,8 @@
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from transformer.training.launch import Progress, log_tail, progress, resume, st
 from transformer.training.record import SAMPLES_FILE
 from transformer.training.runs import Run, as_csv, check_name, delete, describe, promote, rename
 from transformer.training.turns import before, record
-from ui import figures, owners
+from ui import figures, owners, quotas
 from ui.before import duration
 from ui.forming import show_forming
 from ui.resources import curves, entries, home, watchers
@@ -55,7 +57,8 @@ def show_run(page: str, folder: Path, *, dark: bool) -> None:
     st.subheader("Attention as it forms", anchor=False)
     show_forming(page, folder, dark=dark)
     with st.expander("The log", key=f"{page}_log"):
-        st.code(log_tail(folder, lines=40) or "(nothing was printed)", language=None, wrap_lines=True)
+        printed = owners.without_home(log_tail(folder, lines=40))
+        st.code(printed or "(nothing was printed)", language=None, wrap_lines=True)
 
 
 def _live(page: str, folder: Path, was: str, every: float, dark: bool) -> None:
@@ -85,7 +88,7 @@ def show_standing(run: Run) -> None:
         words = f"step {now.step:,} of {now.steps:,}" + (f" · {left}" if left and now.state == "running" else "")
         st.progress(share, text=words)
     for line in _explained(run):
-        (st.error if now.state in ("failed", "died") else st.info)(figures.markdown_text(line))
+        (st.error if now.state in ("failed", "died") else st.info)(figures.markdown_text(owners.without_home(line)))
     with st.container(horizontal=True, gap="large"):
         if "loss" in last:
             st.metric("Training loss", f"{last['loss']:.4f}", width="content")
@@ -178,39 +181,43 @@ def _hold(held: str, key: str, newest: int) -> None:
 
 def _controls(page: str, run: Run) -> None:
     """Stop, go on, and what can be done with a run that has ended."""
-    now, mine, key, folder = run.now, owners.controls(run), f"{page}_{run.name}", run.folder
+    now, key, folder = run.now, f"{page}_{run.name}", run.folder
+    refused = {action: owners.refusal(owners.me(), action, owners.run_thing(folder))
+               for action in ("stop", "resume", "keep", "rename", "delete")}
     with st.container(horizontal=True, vertical_alignment="center"):
         badge = f":{COLOURS.get(now.state, 'gray')}-badge[{STATES[now.state]}]"
         st.subheader(f"{figures.markdown_text(run.name)} {badge}", anchor=False, width="content")
         if now.under_way:
-            st.button("Stop", icon=":material/stop:", key=f"{page}_stop", on_click=_do, disabled=not mine,
-                      args=[page, partial(_stop, run.folder)], help="It saves first, and can be gone on with.")
+            st.button("Stop", icon=":material/stop:", key=f"{page}_stop", on_click=_do,
+                      disabled=bool(refused["stop"]), args=[page, partial(_stop, run.folder)],
+                      help="It saves first, and can be gone on with.")
         elif now.state != "finished":
-            st.button("Resume", icon=":material/play_arrow:", key=f"{page}_resume", on_click=_do, disabled=not mine,
-                      args=[page, partial(resume, run.folder)])
+            st.button("Resume", icon=":material/play_arrow:", key=f"{page}_resume", on_click=_do,
+                      disabled=bool(refused["resume"]), args=[page, partial(_resume, run.folder)])
         size = (run.folder / "metrics.jsonl").stat().st_size if (run.folder / "metrics.jsonl").exists() else 0
         st.download_button("Metrics as CSV", partial(as_csv, run.folder), f"{run.name}.csv", "text/csv",
                            key=f"{page}_csv", icon=":material/download:", on_click="ignore",
                            disabled=not 0 < size <= LARGEST_CSV)
         # a box of another key is another one, which is closed: so it closes when the checkpoint is there
         with st.popover("Keep as a checkpoint", key=f"{page}_promote_box_{st.session_state.get(f'{page}_kept', 0)}",
-                        disabled=not (run.folder / "best" / "manifest.json").exists()):
+                        disabled=bool(refused["keep"]) or not (run.folder / "best" / "manifest.json").exists()):
             st.caption("Its best weights, in half precision, with curve, attention and a model card. Every page then "
                        "offers it.")
             st.text_input("Name of the checkpoint", run.name, key=f"{key}_promote_as", max_chars=60)
             st.button("Keep", key=f"{page}_promote", on_click=_promote, args=[page, folder, key])
-            if refused := st.session_state.pop(f"{page}_promote_refused", None):
-                say_error(refused)
-        with st.popover("Rename", key=f"{page}_rename_box", disabled=not mine or now.under_way):
+            if wrong := st.session_state.pop(f"{page}_promote_refused", None):
+                say_error(wrong)
+        with st.popover("Rename", key=f"{page}_rename_box", disabled=bool(refused["rename"]) or now.under_way):
             st.text_input("New name", run.name, key=f"{key}_rename_to", max_chars=60)
             st.button("Rename", key=f"{page}_rename", on_click=_do, args=[page, partial(_rename, page, folder, key)])
-        with st.popover("Delete", key=f"{page}_delete_box", disabled=not mine or now.under_way):
+        with st.popover("Delete", key=f"{page}_delete_box", disabled=bool(refused["delete"]) or now.under_way):
             st.markdown(f"Delete **{figures.markdown_text(run.name)}** with its weights, curves and attention? There "
                         "is no way back.")
             st.button("Delete it", key=f"{page}_delete", on_click=_do, args=[page, partial(_delete, page, folder)])
-    if not mine:
-        st.caption("Only whoever started this run, and the teacher, can stop, resume, rename or delete it."
-                   if run.owner else "This run was started from a shell: the teacher can stop, rename or delete it.")
+    if refused["stop"]:
+        st.caption("Only whoever started this run, and the teacher, can stop, resume, rename, keep or delete it."
+                   if run.owner else "This run was started from a shell: only the teacher can stop, resume, rename, "
+                   "keep or delete it.")
 
 
 def show_said(page: str) -> None:
@@ -221,28 +228,51 @@ def show_said(page: str) -> None:
         st.success(figures.markdown_text(done))
 
 
-def _do(page: str, act: partial) -> None:
-    """Do what a button says; what cannot be done is said instead."""
+@contextmanager
+def saying(page: str) -> Iterator[None]:
+    """What cannot be done inside is said on the page instead."""
     try:
-        act()
+        yield
     except (ValueError, OSError, CheckpointError) as error:
         st.session_state[f"{page}_refused"] = str(error)
 
 
+def _do(page: str, act: partial) -> None:
+    with saying(page):
+        act()
+
+
 def _stop(folder: Path) -> None:
+    owners.require("stop", owners.run_thing(folder))
     now: Progress = progress(folder)
     if now.under_way and not stop(folder):
         raise ValueError(f"the run {folder.name} has just ended by itself")
 
 
+def _ask(action: owners.Action, folder: Path) -> None:
+    """Raises NotAllowed for what a visitor may not do to a run, where its corpus is read again too."""
+    owners.require(action, owners.run_thing(folder))
+    if named := describe(folder).corpus:
+        owners.require_corpus(named)
+
+
+def _resume(folder: Path) -> None:
+    _ask("resume", folder)
+    quotas.check_runs()
+    resume(folder, minutes=quotas.minutes_left(folder), **quotas.run_limits())
+
+
 def _promote(page: str, folder: Path, key: str) -> None:
     state = st.session_state
     try:
+        _ask("keep", folder)
+        quotas.check_kept()
         name = check_name(state[f"{key}_promote_as"])
         with _asked:
             if name.lower() in {entry.folder.name.lower() for entry in entries()}:
                 raise ValueError(f"there is a checkpoint {name} already; choose another name")
             promote(folder, home() / "checkpoints" / name, processor=describe(folder).device or "an unknown device")
+            owners.remember_keeper(name)
     except (ValueError, OSError, CheckpointError) as error:
         state[f"{page}_promote_refused"] = str(error)
         return
@@ -251,10 +281,12 @@ def _promote(page: str, folder: Path, key: str) -> None:
 
 
 def _rename(page: str, folder: Path, key: str) -> None:
+    owners.require("rename", owners.run_thing(folder))
     st.session_state[f"{page}_run"] = rename(folder, st.session_state[f"{key}_rename_to"]).name
 
 
 def _delete(page: str, folder: Path) -> None:
+    owners.require("delete", owners.run_thing(folder))
     delete(folder)
     st.session_state[f"{page}_run"], st.session_state[f"{page}_view"] = "", "runs"
     st.session_state[f"{page}_done"] = f"The run {folder.name} is deleted."

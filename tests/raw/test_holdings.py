@@ -1,0 +1,160 @@
+"""Who may do what to checkpoints, measurements of heads and the smallest runs, on a server that others use."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from transformer import ablating
+from transformer.checkpoint import describe, save
+from transformer.config import TrainConfig
+from transformer.training import metrics
+from transformer.training.process import identify
+from transformer.training.turns import record
+from ui import keys
+
+MINE, THEIRS = "a student", "another student"  # their keys
+
+
+@pytest.fixture
+def uploaded(server, make_checkpoint):
+    """A checkpoint that was brought in."""
+    folder = server.home / "uploads" / "brought"
+    shutil.copytree(make_checkpoint().description.folder, folder)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_only_the_teacher_brings_in_checkpoints_and_deletes_them(visitor, server, uploaded, translator):
+    teacher = visitor(teacher=True).open("checkpoints", view="add")
+    teacher.send("checkpoints_ask_uploaded_brought")
+    weights = {path.name: path.read_bytes() for path in translator.description.folder.iterdir() if path.is_file()}
+    for who in ({}, {"key": MINE}):
+        client = visitor(**who).open("checkpoints", view="add")
+        client.ids |= teacher.ids
+        client.send("checkpoints_delete_uploaded_brought")
+        client.upload("checkpoints_file_0", "config.json", weights["config.json"])
+        client.send("checkpoints_upload", checkpoints_name_0=("string_value", "theirs"))
+        client.send("checkpoints_import", checkpoints_source_0=("string_value", "openai-community/gpt2"))
+        assert list((server.home / "uploads").glob("*/config.json")) == [uploaded / "config.json"]
+        assert not (server.home / "imports").exists()
+    teacher.send("checkpoints_delete_uploaded_brought")
+    assert not uploaded.exists()
+
+
+@pytest.mark.parametrize("named", ["absolute", "relative", "home"])
+def test_the_teacher_imports_no_folder_of_the_server_either(visitor, server, translator, named):
+    folder = translator.description.folder
+    source = {"absolute": str(folder), "relative": os.path.relpath(folder), "home": "checkpoints/translate"}[named]
+    teacher = visitor(teacher=True).open("checkpoints", view="add")
+    teacher.send(checkpoints_source_0=("string_value", source))
+    assert "models are imported by name" in teacher.send("checkpoints_import").text
+    assert not (server.home / "imports").exists()
+
+
+@pytest.fixture
+def trained_on(server, make_checkpoint, tiny_tokenizer):
+    """Brings in a checkpoint that says it was trained on a file -> its id."""
+    folder = server.home / "uploads" / "trained-on"
+
+    def make(corpus: Path) -> str:
+        corpus.parent.mkdir(parents=True, exist_ok=True)
+        corpus.write_text("SECRET exam answer. " * 200)
+        save(folder, make_checkpoint(encoder_layers=0).model, tokenizer=tiny_tokenizer,
+             train=TrainConfig(task="language-model", corpus=str(corpus)))
+        return describe(folder).id
+
+    yield make
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def measured(server, trained_on):
+    """A checkpoint that is measured on a corpus of one student, and where that goes."""
+    checkpoint = trained_on(server.home / "uploads" / "corpora" / keys.digest(MINE) / "00000000-mine.txt")
+    folder = ablating.place(server.home / "analysis", checkpoint, limit=50)
+    yield checkpoint, folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def heads(client, checkpoint):
+    return client.open("heads", view="switch", checkpoint=checkpoint, limit="50")
+
+
+@pytest.mark.parametrize("whose", ["the server's", "another's"])
+def test_a_checkpoint_does_not_have_a_file_read_that_its_visitor_may_not(visitor, server, trained_on, tmp_path, whose):
+    upload = server.home / "uploads" / "corpora" / keys.digest(THEIRS) / "00000000-theirs.txt"
+    checkpoint = trained_on(upload if whose == "another's" else tmp_path / "secret.txt")
+    for who in ({}, {"key": MINE}, *([] if whose == "another's" else [{"teacher": True}])):
+        for page, params in (("heads", {"view": "roles"}), ("heads", {"view": "switch"}), ("write", {}),
+                             ("checkpoints", {"view": "test"}), ("checkpoints", {"view": "card"})):
+            assert "SECRET" not in visitor(**who).open(page, checkpoint=checkpoint, **params).text
+
+
+def test_heads_are_measured_where_the_teacher_allows_it(visitor, server, measured, others_may_start):
+    checkpoint, folder = measured
+    client = heads(visitor(key=MINE), checkpoint)
+    others_may_start(False)
+    assert "only the teacher can measure heads on this server" in client.send("heads_effects_start").text
+    assert not list((server.home / "analysis").glob("*/*/launch.json"))
+    others_may_start(True)
+    stranger = heads(visitor(), checkpoint)
+    stranger.ids |= client.ids
+    stranger.send("heads_effects_start")
+    assert not list((server.home / "analysis").glob("*/*/launch.json"))
+    heads(visitor(key=MINE), checkpoint).send("heads_effects_start")
+    about = record(folder)
+    os.killpg(about["pid"], 9)
+    assert about["owner"] == keys.digest(MINE)
+
+
+def test_a_measurement_is_stopped_by_whoever_started_it_and_the_teacher_alone(visitor, measured, process, give):
+    checkpoint, folder = measured
+    folder.mkdir(parents=True)
+    metrics.write_json(folder / "status.json", {"state": "running", "step": 0, "steps": 4, **identify(process.pid)})
+    give(folder, MINE, running=process.pid)
+    mine = heads(visitor(key=MINE), checkpoint)
+    give(folder, THEIRS, running=process.pid)
+    assert "only whoever started this measurement" in mine.send("heads_effects_stop").text
+    other = heads(visitor(), checkpoint)
+    other.ids |= mine.ids
+    other.send("heads_effects_stop")
+    assert not (folder / "stop").exists()
+    heads(visitor(teacher=True), checkpoint).send("heads_effects_stop")
+    assert process.wait(60) == -15
+
+
+def toys(server) -> set[str]:
+    return {path.name for path in (server.home / "runs").glob("toy-*")}
+
+
+def test_the_smallest_run_is_started_where_the_teacher_allows_it_and_is_somebodys(visitor, server, others_may_start):
+    before = toys(server)
+    client = visitor(key=MINE).open("classify", show="toy")
+    others_may_start(False)
+    assert "only the teacher can start a run on this server" in client.send("classify_toy_train").text
+    for who in ({}, {"key": MINE}):
+        visitor(**who).open("classify", show="toy").send("classify_toy_train")
+    assert toys(server) == before
+    others_may_start(True)
+    visitor(key=MINE).open("classify", show="toy").send("classify_toy_train")
+    (name,) = toys(server) - before
+    about = record(server.home / "runs" / name)
+    os.killpg(about["pid"], 9)
+    assert about["owner"] == keys.digest(MINE)
+
+
+def test_the_smallest_run_is_stopped_by_whoever_started_it_and_the_teacher_alone(visitor, server, process, give):
+    folder = server.home / "runs" / "toy-20260101-120000-00ff"
+    folder.mkdir(parents=True)
+    give(folder, MINE, running=process.pid)
+    mine = visitor(key=MINE).open("classify", show="toy", toy_run=folder.name)
+    give(folder, THEIRS, running=process.pid)
+    assert "only whoever started this run" in mine.send("classify_toy_stop").text
+    other = visitor().open("classify", show="toy", toy_run=folder.name)
+    other.ids |= mine.ids
+    other.send("classify_toy_stop")
+    assert not (folder / "stop").exists()
+    visitor(teacher=True).open("classify", show="toy", toy_run=folder.name).send("classify_toy_stop")
+    assert process.wait(60) == -15

@@ -1,0 +1,293 @@
+"""Who may do what to runs on a server that others use: by what is on its disk after messages that no browser sends."""
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from transformer.checkpoint import save
+from transformer.config import TrainConfig
+from transformer.training import metrics
+from transformer.training.turns import record
+from ui import keys
+
+MINE, THEIRS = "a student", "another student"  # their keys
+CONFIG = {"model": {"encoder_layers": 2, "decoder_layers": 2, "d_model": 64, "n_heads": 4},
+          "train": {"task": "translation", "corpus": "eng-fra"}}
+ROWS = "text,label\nSECRET exam answer,positive\ni hated it,negative\n"
+
+
+@pytest.fixture
+def run(server, tmp_path, give) -> Callable[..., Path]:
+    """Writes a run folder that has ended: `run(owner="a student")`."""
+    def make(*, owner: str | None, running: int | None = None) -> Path:
+        folder = server.home / "runs" / f"run-{hashlib.sha256(str(tmp_path).encode()).hexdigest()[:8]}"
+        folder.mkdir(parents=True)
+        metrics.write_json(folder / "config.json", CONFIG)
+        state = "running" if running else "stopped"
+        metrics.write_json(folder / "status.json", {"state": state, "step": 3, "steps": 9})
+        give(folder, owner, running=running)
+        return folder
+
+    return make
+
+
+def look(folder: Path) -> dict[str, bytes]:
+    """Everything in a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def watching(visitor, folder, **who):
+    return visitor(**who).open("train", view="watch", run=folder.name)
+
+
+DONE = {"delete": lambda folder: not folder.exists(),
+        "rename": lambda folder: not folder.exists() and folder.with_name(f"{folder.name}-renamed").is_dir(),
+        "resume": lambda folder: "pid" in record(folder)}
+
+
+def do(client, action: str, folder: Path):
+    if action == "rename":
+        client.send(**{f"train_{folder.name}_rename_to": ("string_value", f"{folder.name}-renamed")})
+    return client.send(f"train_{action}")
+
+
+@pytest.mark.parametrize("action", list(DONE))
+@pytest.mark.parametrize("owner", [THEIRS, None], ids=["another's", "a shell's"])
+def test_nobody_but_its_owner_and_the_teacher_touches_a_run(visitor, run, action, owner):
+    folder = run(owner=owner)
+    known = watching(visitor, folder, teacher=True).ids
+    before = look(folder)
+    for who in ({}, {"key": MINE}):
+        client = watching(visitor, folder, **who)
+        client.ids |= known
+        do(client, action, folder)
+        assert look(folder) == before
+        assert not folder.with_name(f"{folder.name}-renamed").exists()
+    do(watching(visitor, folder, teacher=True), action, folder)
+    assert DONE[action](folder)
+
+
+@pytest.mark.parametrize("action", list(DONE))
+def test_its_owner_touches_a_run_and_each_callback_asks_again_whose_it_is(visitor, run, give, action):
+    folder = run(owner=MINE)
+    client = watching(visitor, folder, key=MINE)
+    give(folder, THEIRS)  # the buttons were drawn for its owner and are enabled
+    before = look(folder)
+    assert "only whoever started this run, and the teacher, can" in do(client, action, folder).text.replace("\\", "")
+    assert look(folder) == before
+    give(folder, MINE)
+    do(watching(visitor, folder, key=MINE), action, folder)
+    assert DONE[action](folder)
+
+
+def test_a_run_under_way_is_stopped_by_its_owner_and_the_teacher_alone(visitor, run, give, process):
+    folder = run(owner=THEIRS, running=process.pid)
+    known = watching(visitor, folder, teacher=True).ids
+    mine = watching(visitor, folder, key=THEIRS)
+    give(folder, "somebody else", running=process.pid)
+    for client in (watching(visitor, folder), watching(visitor, folder, key=MINE), mine):
+        client.ids |= known
+        client.send("train_stop")
+        assert not (folder / "stop").exists()
+        assert process.poll() is None
+    watching(visitor, folder, teacher=True).send("train_stop")
+    assert process.wait(60) == -15
+
+
+@pytest.fixture
+def trained(run, make_checkpoint, tiny_tokenizer):
+    """A run with weights that could be kept."""
+    def make(owner):
+        folder = run(owner=owner)
+        (folder / "sentences.csv").write_text(ROWS)
+        model = make_checkpoint(decoder_layers=0, pooling="max", n_classes=2).model
+        save(folder / "best", model, tokenizer=tiny_tokenizer, meta={
+            "classes": ["positive", "negative"], "step": 3, "seconds": 1.0, "validation_loss": 1.0},
+             train=TrainConfig(task="classification", corpus=str(folder / "sentences.csv")))
+        (folder / "metrics.jsonl").write_text('{"step": 3, "loss": 1.0, "tokens_per_sec": 9.0, "seconds": 1.0}\n')
+        return folder
+
+    return make
+
+
+def keep(client, folder, name):
+    client.send(**{f"train_{folder.name}_promote_as": ("string_value", name)})
+    return client.send("train_promote")
+
+
+def test_a_run_is_kept_by_its_owner_and_the_teacher_alone(visitor, trained, server, give):
+    folder, kept = trained(MINE), server.home / "checkpoints"
+    known = watching(visitor, folder, key=MINE).ids
+    for who in ({}, {"key": THEIRS}):
+        client = watching(visitor, folder, **who)
+        client.ids |= known
+        keep(client, folder, "not-theirs")
+    mine = watching(visitor, folder, key=MINE)
+    give(folder, THEIRS)
+    assert "only whoever started this run" in keep(mine, folder, "not-theirs").text
+    assert not kept.exists() or not list(kept.iterdir())
+    give(folder, MINE)
+    keep(watching(visitor, folder, key=MINE), folder, "by-its-owner")
+    keep(watching(visitor, folder, teacher=True), folder, "by-the-teacher")
+    assert {path.name for path in kept.iterdir()} == {"by-its-owner", "by-the-teacher"}
+    assert metrics.read_json(server.home / "keepers.json")["by-its-owner"] == keys.digest(MINE)
+
+
+def test_the_teacher_sees_all_that_is_kept_and_deletes_each(visitor, trained, server, give):
+    folder = trained(MINE)
+    corpus = server.home / "uploads" / "corpora" / keys.digest(MINE) / "00000000-mine.csv"
+    corpus.parent.mkdir(parents=True, exist_ok=True)
+    corpus.write_text(ROWS)
+    kept, measured = server.home / "checkpoints" / "kept", server.home / "analysis" / "a@1" / "off-50"
+    keep(watching(visitor, folder, key=MINE), folder, "kept")
+    measured.mkdir(parents=True)
+    give(measured, MINE)
+    things = {"runs": (folder, folder.name), "corpora": (corpus, f"{corpus.name} · {corpus.parent.name[:6]}"),
+              "checkpoints": (kept, "checkpoints/kept"), "measurements": (measured, "a@1/off-50")}
+    teacher = visitor(teacher=True).open("train", view="server")
+    assert all(name in teacher.text for _, name in things.values())
+    assert f"visitor {keys.digest(MINE)[:6]}" in teacher.text
+    for kind, (_, name) in things.items():
+        teacher.send(**{f"train_{kind}_chosen": ("string_value", name)})
+    for who in ({}, {"key": THEIRS}):
+        client = visitor(**who).open("train", view="server")
+        assert folder.name not in client.text
+        client.ids |= teacher.ids
+        for kind, (_, name) in things.items():
+            client.send(f"train_{kind}_delete", **{f"train_{kind}_chosen": ("string_value", name)})
+    assert all(path.exists() for path, _ in things.values())
+    for kind, (path, _) in things.items():
+        teacher.send(f"train_{kind}_delete")
+        assert not path.exists(), kind
+
+
+def started(server) -> set[str]:
+    return {path.parent.name for path in (server.home / "runs").glob("*/launch.json")}
+
+
+@pytest.fixture
+def form(visitor):
+    """Fills in the form of the smallest run; what it starts is ended again."""
+    def form(corpus: str | None, *, steps: int = 1, **who):
+        client = visitor(**who).open("train", task="classification", preset="sentiment")
+        typed = f"steps={steps}\nsave_every={steps}\neval_every=1" + (f"\ncorpus={corpus}" if corpus else "")
+        return client.send(**{"train_sentiment_other": ("string_value", typed)})
+
+    return form
+
+
+def test_others_start_only_what_the_teacher_allows(visitor, form, server, others_may_start):
+    before = started(server)
+    mine = form("speakers", key=MINE)
+    others_may_start(None)  # the button is drawn, and nobody has allowed anything since
+    assert "only the teacher can start a run on this server" in mine.send("train_start").text
+    for who in ({}, {"key": MINE}):
+        form("speakers", **who).send("train_start")
+    others_may_start(True)
+    assert "keeps no cookies" in form("speakers").send("train_start").text  # it would be nobody's
+    others_may_start(False)
+    form("speakers", key=MINE).send("train_start")
+    assert started(server) == before
+    teacher = visitor(teacher=True).open("train")
+    for who in ({}, {"key": MINE}):
+        client = visitor(**who).open("train")
+        client.ids |= teacher.ids
+        client.send(train_allowed=("bool_value", True))
+        assert (server.home / "others-may-start").read_text().strip() == "no"
+    teacher.send(train_allowed=("bool_value", True))
+    assert (server.home / "others-may-start").read_text().strip() == "yes"
+    form("speakers", key=MINE).send("train_start")
+    (name,) = started(server) - before
+    about = record(server.home / "runs" / name)
+    assert about["owner"] == keys.digest(MINE)
+    assert 0 < about["minutes"] <= 60
+    os.killpg(about["pid"], 9)
+
+
+@pytest.fixture
+def corpora(server, tmp_path, give):
+    """Files that a student may not have read: outside the home, another's upload, and in another's run."""
+    outside, upload = tmp_path / "secret.csv", server.home / "uploads/corpora" / keys.digest(THEIRS) / "1-theirs.csv"
+    inside = server.home / "runs" / f"theirs-{tmp_path.name}" / "sentences.csv"
+    for path in (outside, upload, inside):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(ROWS)
+    give(inside.parent, THEIRS)
+    link = server.home / "uploads/corpora" / keys.digest(MINE) / "2-link.csv"
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.unlink(missing_ok=True)
+    link.symlink_to(outside)
+    return [outside, upload, inside, link, f"{link.parent}/../{upload.parent.name}/{upload.name}", "README.txt",
+            f'"{outside}"', f'"\\"{outside}\\""', ["x.csv"]]
+
+
+def test_no_file_of_the_server_or_of_another_visitor_is_read_as_a_corpus(form, server, corpora):
+    before, checks = started(server), list((server.home / "checks").glob("*.process"))
+    for corpus in corpora:
+        client = form(corpus, key=MINE)
+        for button in ("train_start", "train_check"):
+            text = client.send(button).text
+            assert "SECRET" not in text
+            assert str(server.home) not in text
+    teacher = form(corpora[0], teacher=True).send("train_start")
+    assert "no file or folder of it can be named" in teacher.text
+    assert started(server) == before
+    assert list((server.home / "checks").glob("*.process")) == checks
+
+
+def test_the_field_for_a_path_is_not_there_whatever_is_sent(visitor, corpora):
+    for who in ({"key": MINE}, {"teacher": True}):
+        client = visitor(**who).open("train", task="classification")
+        client.send(train_classification_corpus_way=("string_array_value", ["A file on this computer"]))
+        assert "train_classification_corpus_path" not in client.ids
+
+
+def test_a_run_is_not_resumed_with_a_corpus_that_its_owner_may_not_read(visitor, run, corpora):
+    folder = run(owner=MINE)
+    metrics.write_json(folder / "config.json", {**CONFIG, "train": {**CONFIG["train"], "corpus": str(corpora[0])}})
+    before = look(folder)
+    text = watching(visitor, folder, key=MINE).send("train_resume").text
+    assert "no file or folder of it can be named" in text
+    assert look(folder) == before
+
+
+def test_an_uploaded_corpus_is_its_owners_and_needs_the_teachers_word(visitor, server, others_may_start):
+    place = server.home / "uploads" / "corpora" / keys.digest("an uploader")
+    for allowed in (False, True):
+        others_may_start(True)
+        client = visitor(key="an uploader").open("train", task="classification")
+        client.send(train_classification_corpus_way=("string_array_value", ["Upload"]))
+        others_may_start(allowed)
+        client.upload("train_classification_corpus_file_0", "mine.csv", ROWS.encode())
+        assert bool(list(place.glob("*-mine.csv"))) == allowed
+
+
+def test_a_check_is_cancelled_by_whoever_started_it(visitor, form, server):
+    mine = form("speakers", steps=7, key=MINE)
+    (server.home / "checks").mkdir(exist_ok=True)
+    there = set((server.home / "checks").glob("*.process"))
+    mine.send("train_check")
+    (path,) = set((server.home / "checks").glob("*.process")) - there
+    about = metrics.read_json(path)
+    assert about["owner"] == keys.digest(MINE)
+    mine.send()
+    other = form("speakers", steps=7, key=THEIRS)
+    other.ids |= mine.ids
+    other.send("train_check_cancel")
+    assert path.exists()
+    mine.send("train_check_cancel")
+    assert not path.exists()
+
+
+def test_no_page_says_where_the_home_is(visitor, run, server):
+    folder = run(owner=MINE)
+    (folder / "log.txt").write_text(f"error: {server.home}/runs/x.csv cannot be read\n")
+    metrics.write_json(folder / "status.json", {"state": "failed", "step": 1, "steps": 2,
+                                                "why": f"{server.home}/runs/x.csv cannot be read"})
+    for page, params in (("train", {}), ("train", {"view": "runs"}), ("train", {"view": "watch", "run": folder.name}),
+                         ("classify", {"show": "toy"}), ("checkpoints", {}), ("heads", {"view": "switch"})):
+        text = visitor(key=MINE).open(page, **params).text
+        assert str(server.home) not in text, page
