@@ -369,7 +369,7 @@ def test_what_has_no_corpus_is_not_started(visit, home, at_hand):
 
 def test_what_failed_its_check_cannot_be_started_until_it_is_changed(visit, home, at_hand):
     at_hand(True)
-    (home / "checks").mkdir()
+    (home / "checks").mkdir(parents=True)
     problem = {"level": "error", "text": "none of the 24 pairs fits"}
     result = {"device": {"device": "cpu", "name": None, "threads": 1}, "look": None, "tokens": None, "time": None,
               "config": {}, "parameters": {"total": 30, "parts": {"embeddings": 30}}, "problems": [problem], "memory": {
