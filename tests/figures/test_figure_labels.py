@@ -2,7 +2,7 @@ import html
 
 import pytest
 
-from ui.figures import axis_label, plain_label
+from ui.figures import axis_label, markdown_text, plain_label
 
 HOSTILE = ["<s>", "<b>bold</b>", "$x$ and $y$", "<a href='javascript:x'>a</a>", "&lt;", "&amp;lt;", "%{x}", "#000011",
            '"']
@@ -40,3 +40,18 @@ def test_cutting_comes_before_escaping():
 def test_right_to_left_pieces_are_isolated_and_emoji_left_whole():
     assert plain_label("שלום") == "\u2068שלום\u2069"
     assert plain_label("👩🏽‍🚀") == "👩🏽‍🚀"
+
+
+@pytest.mark.parametrize(("text", "shown"), [
+    ("*a* _b_ `c` [d](e) $f$ :red[g]", r"\*a\* \_b\_ \`c\` \[d\]\(e\) \$f\$ \:red\[g\]"),
+    ("translate@c34702e2 12:30", r"translate@c34702e2 12\:30")])
+def test_signs_of_markdown_are_escaped(text, shown):
+    assert markdown_text(text) == shown
+
+
+@pytest.mark.parametrize("text", ["http://x.y", "HTTPS://x.y", "www.x.y", "me@x.y", ":smile:", ":material/home:", "->",
+                                  "<-", "--", ">=", "<=", "~="])
+def test_what_acts_although_it_is_escaped_is_parted_by_something_unseen(text):
+    parted = markdown_text(text).replace("\\", "")
+    assert parted != text
+    assert parted.replace("\u2060", "") == text

@@ -42,12 +42,15 @@ def words_label(text: str, *, longest: int | None = None) -> str:
     return shown if longest is None or len(shown) <= longest else _cut(shown, longest - 1) + "…"
 
 
-def markdown_text(text: str) -> str:
-    """Plain text as Streamlit's markdown that draws it literally, wherever markdown is read: labels and options too.
+# What Streamlit's markdown acts on even where every sign of it is escaped: web and mail addresses, names of emoji and
+# icons, and arrows and the like. It does no more once something unseen stands inside.
+_ACTS = re.compile(r"(?i)(?<=https:)(?=//)|(?<=http:)(?=//)|(?<=www)(?=\.)|(?<=\w)(?=@[\w-]+\.\w)"
+                   r"|(?<=:)(?=[\w/+-]+:)|(?<=[<>~=-])(?=[<>=-])")
 
-    Addresses become links even where every sign is escaped, unless something unseen stands in them.
-    """
-    text = re.sub(r"(?i)(?<=https:)(?=//)|(?<=http:)(?=//)|(?<=www)(?=\.)|(?=@)", WORD_JOINER, text)
+
+def markdown_text(text: str) -> str:
+    """Plain text as Streamlit's markdown that draws it literally, wherever markdown is read: labels and options too."""
+    text = _ACTS.sub(WORD_JOINER, text)
     return "".join(f"\\{char}" if char in r"\`*_{}[]()#+-.!|<>$:~^&=" else char for char in text)
 
 

@@ -1,0 +1,62 @@
+"""What somebody typed, named or sent is text on every page: no link, no picture, no request comes of it."""
+
+from urllib.parse import quote
+
+import pytest
+import torch
+from playwright.sync_api import expect
+
+from transformer.checkpoint import save, write_manifest
+from transformer.config import ModelConfig
+from transformer.model.models import Transformer
+
+PICTURE, ADDRESS = "![](http://evil.example/x.png)", "http://evil.example/y"
+CLASSES = ["[click me](http://evil.example/a)", f"{ADDRESS} {PICTURE}"]
+CARD = f"""# A card
+{PICTURE} ![by name][it] ![it] <img src="http://evil.example/z.png">
+
+[it]: http://evil.example/w.png
+"""
+SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 24, "max_len": 60, "tie_embeddings": False}
+LINKS, PICTURES = "[data-testid=stMain] a[href*='evil']", "[data-testid=stMain] :is(img, source)"
+
+
+@pytest.fixture(scope="module")
+def hostile(app, tiny_tokenizer):
+    """Checkpoints that a teacher may have brought in: one that reads ids, and one with classes and a card that try."""
+    ids, names = app[2] / "imports" / "reads-ids", app[2] / "checkpoints" / "bad-names"
+    save(ids, Transformer(ModelConfig(**SIZES, encoder_layers=0, vocab_size=50)), tokenizer=None)
+    model = Transformer(ModelConfig(**SIZES, decoder_layers=0, vocab_size=tiny_tokenizer.vocab_size, pooling="max",
+                                    n_classes=2), generator=torch.Generator().manual_seed(1))
+    save(names, model, tokenizer=tiny_tokenizer, meta={"step": 1, "classes": CLASSES},
+         files={"README.md": CARD.encode()})
+    write_manifest(names)
+    return {"ids": "reads-ids", "names": "bad-names"}
+
+
+def nothing_of_it(page, complaints, *, links=False):
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+    for kind in (PICTURES, *([] if links else [LINKS])):
+        assert page.locator(kind).evaluate_all("all => all.map((one) => one.outerHTML)") == []
+    assert complaints == []
+
+
+@pytest.mark.parametrize("text", [PICTURE, ADDRESS, "[click me](http://evil.example/a)"])
+def test_what_a_checkpoint_of_ids_cannot_read_is_said_as_text(visit, hostile, complaints, text):
+    page = visit(f"/write?checkpoint={hostile['ids']}&text={quote(text, safe='')}")
+    expect(page.get_by_test_id("stAlert")).to_contain_text("evil")
+    nothing_of_it(page, complaints)
+
+
+@pytest.mark.parametrize("view", ["classify?", "heads?view=direct&", "heads?view=attribution&"])
+def test_the_names_of_classes_are_text(visit, hostile, complaints, view):
+    page = visit(f"/{view}checkpoint={hostile['names']}&text=I+am+cold.")
+    expect(page.get_by_test_id("stMain")).to_contain_text("click me")
+    nothing_of_it(page, complaints)
+
+
+def test_no_picture_of_a_card_is_fetched(visit, settle, hostile, complaints):
+    page = visit(f"/checkpoints?checkpoint={hostile['names']}")
+    page.get_by_text("The model card").click()
+    expect(page.get_by_text("A card", exact=False).first).to_be_visible()
+    nothing_of_it(settle(page), complaints, links=True)  # which nobody follows by looking
