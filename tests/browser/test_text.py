@@ -18,7 +18,7 @@ CARD = f"""# A card
 [it]: http://evil.example/w.png
 """
 SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 24, "max_len": 60, "tie_embeddings": False}
-LINKS, PICTURES = "[data-testid=stMain] a[href*='evil']", "[data-testid=stMain] :is(img, source)"
+LINKS, PICTURES = "[data-testid=stMain] a[href^='http://evil']", "[data-testid=stMain] :is(img, source)"
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_what_a_checkpoint_of_ids_cannot_read_is_said_as_text(visit, hostile, co
 @pytest.mark.parametrize("view", ["classify?", "heads?view=direct&", "heads?view=attribution&"])
 def test_the_names_of_classes_are_text(visit, hostile, complaints, view):
     page = visit(f"/{view}checkpoint={hostile['names']}&text=I+am+cold.")
-    expect(page.get_by_test_id("stMain")).to_contain_text("click me")
+    expect(page.get_by_test_id("stMain")).to_contain_text("evil.example")
     nothing_of_it(page, complaints)
 
 
