@@ -37,7 +37,8 @@ from torch import Tensor
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import transformer
-from transformer.attention_view.html import Tensors, page
+from transformer.attention_view.given import Tensors
+from transformer.attention_view.html import page
 from transformer.checkpoint import save
 from transformer.config import ModelConfig
 from transformer.model.models import Transformer

@@ -21,6 +21,7 @@ import transformer
 from transformer.checkpoint import Checkpoint
 from transformer.data.corpora import PairCorpus
 from ui import keys
+from ui.figures.labels import WORD_JOINER
 
 ROOT = Path(__file__).resolve().parents[2]
 SENTENCES = {
@@ -70,6 +71,17 @@ def shipped() -> Callable[[str], Checkpoint]:
         return opened[name]
 
     return get
+
+
+def plain(text: str) -> str:
+    """A text as a page shows it, without the signs that keep it from acting as markdown."""
+    return re.sub(r"\\(\W)", r"\1", text).replace(WORD_JOINER, "")
+
+
+@pytest.fixture(name="plain")
+def plain_() -> Callable[[str], str]:
+    """What a page shows of a text that was made safe for markdown: `plain(at.error[0].value)`."""
+    return plain
 
 
 def run(at: AppTest) -> AppTest:

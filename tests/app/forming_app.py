@@ -7,7 +7,7 @@ import streamlit as st
 from ui.address import arrive_at, leave_at, text
 from ui.forming import forming_fields, show_forming
 
-FIELDS = {"folder": text("", longest=1_000), **forming_fields()}
+FIELDS = {"folder": text(""), **forming_fields()}
 
 st.set_page_config(layout="wide")
 arrive_at("forming", FIELDS)

@@ -42,11 +42,11 @@ def test_it_lists_what_is_there_and_opens_the_card_of_the_first(visit):
     assert not at.error
 
 
-def test_a_broken_folder_is_named_with_what_is_wrong(visit, home):
+def test_a_broken_folder_is_named_with_what_is_wrong(visit, home, plain):
     (home / "uploads" / "bad").mkdir(parents=True)
     (home / "uploads" / "bad" / "config.json").write_text("{")
     at = visit(PAGE)
-    assert any("bad" in caption.value and "manifest" in caption.value for caption in at.caption)
+    assert any("bad/config.json is not readable JSON" in plain(caption.value) for caption in at.caption)
 
 
 def test_a_card_from_elsewhere_is_shown_as_text(visit, home, writer, tiny_tokenizer):
@@ -84,7 +84,7 @@ def test_a_piece_is_found_by_text_and_by_id_with_its_neighbours(visit, shipped):
     assert by_id.session_state[f"{PAGE}_piece"] == id
 
 
-@pytest.mark.parametrize("search", ["", "   ", "<b>", "$x$", "zzzzzzz", "🦀", "99999999999", "a" * 500])
+@pytest.mark.parametrize("search", ["", "   ", "<b>", "$x$", "zzzzzzz", "🦀", "99999999999", "a" * 200])
 def test_any_search_is_answered(visit, search):
     at = visit(PAGE, view="tokenizer", search=search, piece="nan")
     assert not at.error

@@ -148,12 +148,12 @@ def test_a_folder_with_nothing_recorded_says_so(opened, tmp_path):
     assert not run(at).info and received(at)[0]["live"]
 
 
-def test_a_folder_that_cannot_be_read_says_why(opened, tmp_path):
+def test_a_folder_that_cannot_be_read_says_why(opened, tmp_path, plain):
     folder = shutil.copytree(CHECKPOINTS / "classify", tmp_path / "broken")
     (folder / "attention" / "pinned.json").write_text("[{")
-    assert "pinned.json" in opened(folder).error[0].value
+    assert "pinned.json" in plain(opened(folder).error[0].value)
     (folder / "config.json").write_text("{}")
-    assert "config.json" in opened(folder).error[0].value
+    assert "config.json" in plain(opened(folder).error[0].value)
 
 
 def test_a_damaged_snapshot_is_said_beside_the_others(opened, tmp_path):

@@ -246,7 +246,7 @@ def test_a_job_is_stopped_by_whom_a_run_would_be(owner, stops, home, visit_switc
     assert len(waiting) == 2 * 2  # of four heads two are measured, in two maps
 
 
-def test_no_more_than_two_are_under_way_at_once(home, visit_switch, monkeypatch):
+def test_no_more_than_two_are_under_way_at_once(home, visit_switch, monkeypatch, plain):
     ckpt = make(home, "classifier")
     for name in ("one@1", "two@2"):
         folder = home / "analysis" / name / "off-50"
@@ -255,7 +255,7 @@ def test_no_more_than_two_are_under_way_at_once(home, visit_switch, monkeypatch)
     at = visit_switch(ckpt, limit="50")
     button(at, "effects_start").click()
     run(at)
-    assert "at most 2: one@1, off-50, two@2, off-50" in texts(at)
+    assert "at most 2: one@1, off-50, two@2, off-50" in plain(texts(at))
     assert not ablating.place(home / "analysis", ckpt.id, limit=50).exists()
 
 

@@ -221,7 +221,7 @@ def test_a_sentence_that_is_not_in_the_corpus_has_none(open_translate):
     assert not [button for button in at.button if button.key == "translate_download"]
 
 
-def test_without_the_corpus_a_download_is_offered_and_a_failure_is_said(open_translate, monkeypatch):
+def test_without_the_corpus_a_download_is_offered_and_a_failure_is_said(open_translate, monkeypatch, plain):
     def offline(name):
         raise ValueError(f"{name} is not here and cannot be downloaded")
 
@@ -231,7 +231,7 @@ def test_without_the_corpus_a_download_is_offered_and_a_failure_is_said(open_tra
     assert not at.error
     at.button(key="translate_download").click().run()
     assert not at.exception
-    assert [error.value for error in at.error] == ["eng-fra is not here and cannot be downloaded"]
+    assert [plain(error.value) for error in at.error] == ["eng-fra is not here and cannot be downloaded"]
 
 
 # what people type
@@ -373,16 +373,16 @@ def flip(folder: Path) -> None:
     (lambda folder: (folder / "manifest.json").write_text("[]"), "broken/manifest.json should hold a JSON object"),
     (lambda folder: (folder / "config.json").write_text('{"form'), "broken/config.json is not readable JSON"),
     (lambda folder: (folder / "config.json").write_text("{}"), "broken has format None")])
-def test_a_damaged_checkpoint_is_named_and_the_others_work(open_translate, home, ckpt, breaking, said):
+def test_a_damaged_checkpoint_is_named_and_the_others_work(open_translate, home, ckpt, plain, breaking, said):
     broken_copy(home, "broken", breaking)
     at = open_translate()
     assert not at.error
     picker = at.selectbox(key="translate_checkpoint")
     assert picker.value == ckpt.id
-    assert said in picker.help
+    assert said in plain(picker.help)
     linked = open_translate(checkpoint="broken@00000000")
     assert "is not here" in linked.error[0].value
-    assert any(said in caption.value for caption in linked.caption)
+    assert any(said in plain(caption.value) for caption in linked.caption)
 
 
 @pytest.mark.parametrize(("breaking", "said"), [
@@ -390,13 +390,13 @@ def test_a_damaged_checkpoint_is_named_and_the_others_work(open_translate, home,
     (lambda folder: (folder / "tokenizer.model").unlink(), "broken has no tokenizer.model"),
     (lambda folder: (folder / "tokenizer.model").write_bytes(b""), "broken/tokenizer.model is damaged")])
 def test_a_checkpoint_found_damaged_when_opened_is_said_and_another_can_be_chosen(open_translate, home, ckpt, breaking,
-                                                                                   said):
+                                                                                   said, plain):
     broken_copy(home, "broken", breaking)
     at = open_translate()
     (bad,) = (id for id in at.selectbox(key="translate_checkpoint").options if id.startswith("broken@"))
     at.selectbox(key="translate_checkpoint").set_value(bad).run()
     assert not at.exception
-    assert said in at.error[0].value
+    assert said in plain(at.error[0].value)
     assert not at.get("plotly_chart")
     at.selectbox(key="translate_checkpoint").set_value(ckpt.id).run()
     assert not at.error
@@ -419,7 +419,7 @@ def test_an_upload_does_not_become_what_the_page_opens_with(open_translate, home
 
 
 def test_without_any_checkpoint_the_page_says_what_to_do(open_translate, tmp_path, monkeypatch):
-    monkeypatch.setattr("ui.resources.ROOT", tmp_path / "nowhere")
+    monkeypatch.setattr("transformer.places.ROOT", tmp_path / "nowhere")
     at = open_translate()
     assert "python -m transformer train" in at.error[-1].value
 

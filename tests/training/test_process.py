@@ -42,7 +42,7 @@ def test_a_training_and_its_workers_go_before_the_app(tmp_path, processes):
         until(lambda: progress(run).state == "running" or not alive(run))
         pid = process.running(record(run))
         assert pid, log_tail(run)
-        assert [score(one) for one in family(pid)].count(EXPENDABLE) == processes
+        assert [score(one) for one in family(pid)].count(EXPENDABLE) >= processes
     finally:
         stop(run)
         until(lambda: not alive(run))

@@ -11,7 +11,6 @@ from torch.nn import functional as F
 
 from transformer.brief import brief
 from transformer.config import ModelConfig
-from transformer.model.attention import attend
 from transformer.model.masks import additive, causal_mask, padding_mask, target_mask
 from transformer.model.models import Transformer
 
@@ -80,15 +79,16 @@ def masked_softmax(scores: Tensor, allowed: Tensor, *, blocked: float | None, dt
     """The weights (Tk,) of one query from scores (Tk,) and what it may attend to (Tk,), computed in `dtype`.
 
     blocked is the number that is added where attending is not allowed, made in float32 and then brought to dtype, as a
-    cast model does; None passes the boolean mask to the attention that the models use (`attend`).
+    cast model does; None passes the boolean mask to the function that `attend` calls on the fast path, because `attend`
+    itself refuses a query that may attend to nothing.
     """
     scores = scores.to(dtype)
     if blocked is not None:
         return (scores + additive(allowed, blocked=blocked).to(dtype)).softmax(dim=-1)
     count = len(scores)  # one query of 1, keys that are the scores, and values that give the weights back
     values = torch.eye(count, dtype=dtype)[None, None]
-    weights, _, _ = attend(torch.ones(1, 1, 1, 1, dtype=dtype), scores[None, None, :, None], values,
-                           allowed[None, None, None])
+    weights = F.scaled_dot_product_attention(torch.ones(1, 1, 1, 1, dtype=dtype), scores[None, None, :, None], values,
+                                             attn_mask=allowed[None, None, None])
     return weights[0, 0, 0]
 
 
