@@ -96,13 +96,14 @@ def _choose_heads(page: str, config: ModelConfig) -> None:
     for place, kind in zip(st.columns(len(config.kinds), gap="large"), config.kinds, strict=True):
         with place:
             count = sum(head.kind == kind for head in chosen)
-            st.markdown(f"**{figures.markdown_text(kind.capitalize())}**" + (f" · {count} {CALLED[state[f'{page}_what']]}" if count else ""))
+            named = figures.markdown_text(kind.capitalize())
+            st.markdown(f"**{named}**" + (f" · {count} {CALLED[state[f'{page}_what']]}" if count else ""))
             for layer in range(config.layers(kind)):
                 key = f"{page}_switch_{kind}_{layer}"
                 state[key] = [head.head for head in chosen if head[:2] == (kind, layer)]
                 with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                     st.markdown(f"Layer {layer}", width="content")
-                    st.pills(f"{figures.markdown_text(kind.capitalize())}, layer {layer}: heads switched", range(config.n_heads), key=key,
+                    st.pills(f"{named}, layer {layer}: heads switched", range(config.n_heads), key=key,
                              selection_mode="multi", label_visibility="collapsed", wrap=True, on_change=_pressed,
                              args=[page, kind, layer])
 
