@@ -31,6 +31,7 @@ from tests.raw.client import Client, Server, serving
 
 SLOWER, GROWN = 2.0, 1.2  # goals
 AWAY = 60                 # seconds after all have left
+FORGOTTEN = 5             # seconds after which nothing is computed for them any more, and as long is looked
 TEXT = "The quick brown fox jumps over the lazy dog and sees a red house near the river in the morning"
 WORDS = TEXT.lower().split()
 
@@ -58,7 +59,7 @@ def views(chance: random.Random) -> list[tuple[str, dict[str, str]]]:
             ("heads", {"view": "lens", "text": text}),
             ("heads", {"view": "direct", "text": text}),
             ("heads", {"view": "switch", "text": text, "heads": "decoder:0:0,cross:1:1"}),
-            ("checkpoints", {"view": "trial", "draw": str(chance.randrange(10_000))})]
+            ("checkpoints", {"view": "test", "draw": str(chance.randrange(10_000))})]
 
 
 def look(visitor: Client, turn: int, chance: random.Random) -> None:
@@ -124,6 +125,12 @@ def memory(pid: int) -> float:
                     if line.startswith("VmRSS")).split()[1]) / 1_000
 
 
+def processor(pid: int) -> float:
+    """Seconds of processor time that a process has taken."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def spread(taken: list[float]) -> dict[str, float]:
     return {"median_ms": median(taken), "p95_ms": quantiles(taken, n=20)[-1]}
 
@@ -150,12 +157,16 @@ def measure(steps: int, rounds: int, away: int) -> dict[str, object]:
                         taken += [stepper.step() for _ in range(steps)]
                         most = memory(server.pid)
                     stepper.visitor.close()
+        time.sleep(FORGOTTEN)
+        busy = processor(server.pid)
+        time.sleep(FORGOTTEN)
+        busy = (processor(server.pid) - busy) / FORGOTTEN
         time.sleep(away)
         after = memory(server.pid)
     slower = median(among) / median(alone)
     return {"alone": spread(alone), "among": spread(among), "slower": slower, "answers_to_others": answers.value,
             "memory_mb": {"started": cold, "before": before, "among": most, "after": after},
-            "grown": after / before, "goals_met": slower <= SLOWER and after / before <= GROWN,
+            "grown": after / before, "busy_after": busy, "goals_met": slower <= SLOWER and after / before <= GROWN,
             "steps": len(alone), "machine": platform.processor() or platform.machine(), "cores": os.cpu_count()}
 
 
@@ -173,6 +184,7 @@ def main(steps: Annotated[int, typer.Option(min=5)] = 30, rounds: Annotated[int,
               f"{found['slower']:.2f} times as long (goal {SLOWER:g})")
         print("memory: " + ", ".join(f"{name} {mb:,.0f} MB" for name, mb in found["memory_mb"].items())
               + f": {found['grown'] - 1:+.0%} (goal {GROWN - 1:+.0%})")
+        print(f"{FORGOTTEN} s after they have left, {found['busy_after']:.0%} of one core is busy")
     raise typer.Exit(not found["goals_met"])
 
 
