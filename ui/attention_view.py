@@ -127,7 +127,7 @@ def _first(shown: Shown, look: Look, head: Head) -> tuple[Shown, Look, Head]:
         return shown, look, head
     st.caption(f"The first {DRAWN} of {len(keys):,} tokens are drawn. All are read, so a row of weights adds up to 1 "
                "only with those left out; the files below have all.")
-    attentions = {kind: weights(shown, kind)[..., :DRAWN, :DRAWN] for kind in shown.kinds}
+    attentions = {kind: weights(shown, kind, queries=slice(DRAWN))[..., :DRAWN].clone() for kind in shown.kinds}
     tokens = {kind: tuple(side[:DRAWN] for side in shown.axes(kind)) for kind in shown.kinds}
     cut = [None if one is None else one[:DRAWN] for one in head]
     cut[0] = cut[0][:, :DRAWN]

@@ -13,11 +13,12 @@ from contextlib import ExitStack, contextmanager
 import streamlit as st
 
 from transformer.shortage import give_back
+from ui.figures import markdown_text
 
 AT_ONCE = min(4, max(1, (os.cpu_count() or 1) // 2))  # half of the cores are left to those who step
 TURN = 2.0    # seconds after which whoever works lets others in
 SOON = 0.6    # seconds: of what is over by then no progress is shown
-LOOK = 0.2    # seconds between two looks whether a visitor who waits is still there, and between two progresses
+LOOK = 0.2    # seconds between two looks whether a visitor who waits is still there, and between two words to one
 
 
 def end_if_left() -> None:
@@ -82,17 +83,18 @@ class Work:
             self.give_way()
         elif of and now - self._began > SOON and now - self._shown > LOOK:
             self._shown = now
-            self._place.progress(min(1.0, done / of), f"{self._text}: {done:,} of {of:,}…")
+            self._place.progress(min(1.0, done / of), f"{markdown_text(self._text)}: {done:,} of {of:,}…")
 
     def give_way(self) -> None:
         """Let all others who wait work first."""
+        end_if_left()
         self._line.leave(self)
         self.begin()
 
     def say(self, text: str) -> None:
         """What is done from now on."""
         self._text = text
-        self._place.progress(0.0, f"{text}…")
+        self._place.progress(0.0, f"{markdown_text(text)}…")
 
     def begin(self) -> None:
         """Wait for one's turn."""
@@ -112,7 +114,7 @@ class Work:
         """Where what takes longer than a moment is seen; nothing is left of it."""
         with ExitStack() as stack:
             with self._place:  # only while it is made: what is drawn during the work is not drawn in there
-                stack.enter_context(st.spinner(f"{self._text}…", show_time=False))
+                stack.enter_context(st.spinner(f"{markdown_text(self._text)}…", show_time=False))
             yield
 
 

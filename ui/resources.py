@@ -21,7 +21,7 @@ from transformer.places import ROOT, home, places
 from transformer.training.curves import Curves
 from transformer.training.forming import Forming, forming_stamp, read_forming
 from transformer.training.runs import find as find_runs
-from ui.heavy import Work, heavy
+from ui.heavy import LOOK, Work, heavy
 
 torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
 KNOWN = {name for _, names, _ in LEARNS_FROM.values() for name in names}
@@ -152,10 +152,10 @@ class Shelf:
 
     def __init__(self, most: int):
         self._kept, self._most = OrderedDict(), most
-        self._making, self._lock = set(), threading.Lock()
+        self._making, self._changed = set(), threading.Condition()
 
     def find(self, key: tuple) -> object | None:
-        with self._lock:
+        with self._changed:
             if key in self._kept:
                 self._kept.move_to_end(key)
             return self._kept.get(key)
@@ -171,17 +171,20 @@ class Shelf:
                 found = self.find(key)
                 return self._keep(key, make(work)) if found is None else found
             finally:
-                with self._lock:
+                with self._changed:
                     self._making.discard(key)
+                    self._changed.notify_all()
 
     def _take(self, key: tuple) -> bool:
-        with self._lock:
-            free = key not in self._making
+        with self._changed:
+            if key in self._making:
+                self._changed.wait(LOOK)
+                return False
             self._making.add(key)
-            return free
+            return True
 
     def _keep(self, key: tuple, found: object) -> object:
-        with self._lock:
+        with self._changed:
             self._kept[key] = found
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)

@@ -37,7 +37,7 @@ def show_attribution(page: str, asked: Asked, *, dark: bool) -> None:
         st.info(f"This takes about {work / RATE:,.0f} seconds on one processor core, so it waits for the button.")
         return
     try:
-        found = kept(page, "attribution", key, "Integrating: step", lambda work: attribute(
+        found = kept(page, "attribution", key, "Integrating steps", lambda work: attribute(
             asked.read, asked.token, baseline=baseline, steps=steps, watch=work.watch))
     except ValueError as error:
         say_error(error)
@@ -149,8 +149,9 @@ def _overview(page: str, asked: Asked, baseline: str, steps: int, *, dark: bool)
                             icon=":material/grid_on:", help=f"About {max(1.0, work / RATE):,.0f} seconds."):
             return
         place.empty()
+    found = kept(page, "overview", key, "Integrating every token", partial(
+        _attribute_all, answer, rows, baseline, steps))
     st.session_state[f"{page}_all"] = True
-    found = kept(page, "overview", key, "Integrating", partial(_attribute_all, answer, rows, baseline, steps))
     width = max(len(one.tokens) for one in found)
     written = [one.label for one in found]
     for place, (measure, name) in zip(st.columns(3), MEASURES.items(), strict=True):

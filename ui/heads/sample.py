@@ -194,5 +194,5 @@ def _measure(sample: Sample, work: Work) -> HeadRoles:
     if "cross" in sample.ckpt.config.kinds:
         work.say("Learning which words translate which, without attention")
     aligner = sample.aligner(work.watch)
-    work.say("Measuring every head: texts")
+    work.say("Measuring every head on the texts")
     return measure_roles(sample.ckpt, sentences, aligner=aligner, seed=SEED, watch=work.watch)
