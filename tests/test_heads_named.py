@@ -1,13 +1,10 @@
-"""Which heads a measure names, and the shelf that results are kept on."""
-
-import threading
+"""Which heads a measure names."""
 
 import numpy as np
 import pytest
 
 from ui.head_maps import picked_head
 from ui.heads.named import named_heads
-from ui.resources import Shelf
 
 
 def test_a_head_is_named_above_both_baselines_by_the_margin_largest_first():
@@ -33,43 +30,3 @@ def test_what_is_no_head_is_no_pick(result):
 def test_a_pick_has_its_head():
     pick = {"card": "x", "kind": "cross", "layer": 1, "head": 0}
     assert picked_head({"pick": pick}) == pick
-
-
-def test_two_who_ask_at_once_get_what_was_made_once():
-    shelf, begun, go_on, made, waited = Shelf(4), threading.Event(), threading.Event(), [], threading.Event()
-
-    def make():
-        made.append(1)
-        begun.set()
-        assert go_on.wait(30)
-        return "found"
-
-    found = []
-    first = threading.Thread(target=lambda: found.append(shelf.make(("a",), make, lambda: None)))
-    first.start()
-    assert begun.wait(30)
-    second = threading.Thread(target=lambda: found.append(shelf.make(("a",), make, waited.set)))
-    second.start()
-    assert waited.wait(30)
-    go_on.set()
-    first.join(30)
-    second.join(30)
-    assert found == ["found", "found"] and made == [1]
-
-
-def test_one_who_leaves_stops_waiting_and_one_who_fails_lets_others_in():
-    shelf = Shelf(1, at_once=1)
-
-    def fail():
-        with pytest.raises(KeyboardInterrupt):
-            shelf.make(("b",), list, leave)
-        raise ValueError("no")
-
-    def leave():
-        raise KeyboardInterrupt
-
-    with pytest.raises(ValueError, match="no"):
-        shelf.make(("a",), fail, lambda: None)
-    assert shelf.make(("a",), lambda: 1, lambda: None) == 1
-    assert shelf.make(("b",), lambda: 2, lambda: None) == 2
-    assert shelf.find(("a",)) is None  # only one is kept

@@ -1,6 +1,6 @@
 """One sentence's beam search kept as a tree: what went on, what ended, what lost, and the Step behind every node."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import exp
@@ -119,11 +119,12 @@ class Tree:
 
 
 def beam_tree(ckpt: Checkpoint, text: str, *, width: int = 4, max_steps: int = 200,
-              length_penalty: float = 0.6) -> Tree:
+              length_penalty: float = 0.6, watch: Callable[[], None] = lambda: None) -> Tree:
     """The beam search that `translate(beam=width)` does for one text, with all it considered: 2 * width tokens a step.
 
-    length_penalty is alpha of Wu et al. 2016, equation 14. Raises ValueError for a text too long or empty, a width
-    outside 1 to 64, or a checkpoint that does not translate.
+    length_penalty is alpha of Wu et al. 2016, equation 14. watch is called before each step, and may raise to end the
+    search. Raises ValueError for a text too long or empty, a width outside 1 to 64, or a checkpoint that does not
+    translate.
     """
     check_translates(ckpt)
     check_whole("width", width, 1, WIDEST)
@@ -148,7 +149,7 @@ def beam_tree(ckpt: Checkpoint, text: str, *, width: int = 4, max_steps: int = 2
         beams = new
 
     search(ckpt, torch.tensor([src], device=ckpt.device), beam=width, max_steps=max_steps,
-           length_penalty=length_penalty, trace=grow)
+           length_penalty=length_penalty, trace=grow, watch=watch)
     last = nodes[-1].depth
     tree = Tree(ckpt, text, width, length_penalty, tuple(nodes))
     on_best = {0, *(node.place for node in tree.path(tree.hypotheses()[0]))}

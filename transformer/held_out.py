@@ -1,5 +1,6 @@
 """A sample of the text that a checkpoint was not trained on, ready to measure heads with."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -71,9 +72,11 @@ def _passages(found: TextCorpus | PairCorpus | LabelledCorpus, split: str | None
     return [(part.strip(), None) for part in parts if part.strip()]
 
 
-def word_aligner(ckpt: Checkpoint, folder: Path, *, name: str | None = None) -> WordAligner:
+def word_aligner(ckpt: Checkpoint, folder: Path, *, name: str | None = None,
+                 watch: Callable[[], None] = lambda: None) -> WordAligner:
     """The word alignment of a corpus, learned from its first 40,000 training sentences with their first translations,
-    and kept in a folder: a file of 2 MB by the corpus' hash, which is read where it is there already.
+    and kept in a folder: a file of 2 MB by the corpus' hash, which is read where it is there already. watch: as for
+    `WordAligner.learn`.
 
     Raises ValueError as `found_corpus` does, for a corpus without pairs, and where the file is damaged.
     """
@@ -83,7 +86,8 @@ def word_aligner(ckpt: Checkpoint, folder: Path, *, name: str | None = None) -> 
     path = folder / f"word-alignment-{found.sha256[:16]}.safetensors"
     if not path.exists():
         pairs = found.split("train")[:ALIGNED_FROM]
-        WordAligner.learn((words(source), words(references[0])) for source, references in pairs).save(path)
+        WordAligner.learn(((words(source), words(references[0])) for source, references in pairs),
+                          watch=watch).save(path)
     return WordAligner.load(path)  # also just after learning: the file leaves out what is rare
 
 

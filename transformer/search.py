@@ -4,6 +4,7 @@ B batch, S source length.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -31,9 +32,9 @@ def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: i
               watch: Callable[[int], None] = lambda done: None) -> list[str]:
     """Translate many sentences, batched by length and cached; beam 1 is greedy.
 
-    length_penalty is alpha of Wu et al. 2016, equation 14. heads: as for `decoding.start`. watch is
-    called with the number of sentences done. A text that is empty translates to ""; of one that is too long as much as
-    fits is read where `cut` says so, else it raises ValueError.
+    length_penalty is alpha of Wu et al. 2016, equation 14. heads: as for `decoding.start`. watch is called at every
+    step with the number of sentences done, and may raise to end it. A text that is empty translates to ""; of one that
+    is too long as much as fits is read where `cut` says so, else it raises ValueError.
     """
     check_translates(ckpt)
     check_whole("beam", beam, 1, WIDEST)
@@ -60,7 +61,7 @@ def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: i
         for row, i in enumerate(chosen):
             src[row, : len(rows[i])] = torch.tensor(rows[i])
         found = search(ckpt, src.to(ckpt.device), beam=beam, max_steps=max_steps, length_penalty=length_penalty,
-                       heads=heads)
+                       heads=heads, watch=partial(watch, done))
         for i, ids in zip(chosen, found, strict=True):
             out[i] = ckpt.tokenizer.decode(ids)
         done += len(chosen)
@@ -85,12 +86,13 @@ def penalised(total: float, length: int, alpha: float) -> float:
 
 @torch.no_grad()
 def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200, length_penalty: float = 0.6,
-           heads: Heads | None = None, trace: Callable[[int, list[Considered]], None] | None = None) -> list[list[int]]:
+           heads: Heads | None = None, trace: Callable[[int, list[Considered]], None] | None = None,
+           watch: Callable[[], None] = lambda: None) -> list[list[int]]:
     """Beam search over a batch of sources (B, S), keys and values cached -> B lists of ids, without the end token.
 
     A hypothesis ends with the end token; a sentence is done when `beam` of its hypotheses have ended, or when no open
     one can still beat the best of them. trace is called with a sentence's place in the batch and what was considered,
-    step by step.
+    step by step; watch before every step.
     """
     config, model, device = ckpt.config, ckpt.model, src.device
     max_steps = min(max_steps, config.max_len)
@@ -106,6 +108,7 @@ def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200
     ended: list[list[tuple[float, list[int]]]] = [[] for _ in range(sentences)]
 
     for length in range(1, max_steps + 1):
+        watch()
         decoded = model.decode(tokens[:, -1:], memory, memory_mask=memory_mask, past=past, heads=heads)
         past = [a.memory for a in decoded.attention]
         log_probabilities = model.project(decoded.x[:, -1]).log_softmax(dim=-1).unflatten(0, (len(live), beam))

@@ -1,10 +1,12 @@
-"""A disk or a memory without room, recognised however a library says it, and said in one sentence."""
+"""A disk or a memory without room, recognised however a library says it, and said in one sentence; and memory given
+back."""
 
+import ctypes
 import errno
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from safetensors import SafetensorError
 
@@ -24,6 +26,12 @@ def memory_is_full(error: BaseException) -> bool:
     if isinstance(error, RuntimeError):
         return any(words in str(error).lower() for words in NO_MEMORY)
     return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+
+
+def give_back() -> None:
+    """Give memory that is free back to the system, which the C library would keep for later."""
+    with suppress(OSError, AttributeError):  # another library than glibc gives back by itself
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def in_words(error: BaseException) -> str | None:

@@ -2,12 +2,14 @@
 
 import io
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import orjson
 import streamlit as st
 
+from transformer.attention_view.given import Tensors
 from transformer.attention_view.heads import COMBINED, Head, Pooled, Shown, shape, weights
 from transformer.attention_view.html import page as offline_page
 from transformer.attention_view.message import SCRIPT, STYLE, Look, about, head_of, live
@@ -27,6 +29,7 @@ MOST_CELLS = 10_000      # weights in a table
 MOST_MASK = 64           # tokens along each side of the mask's figure
 MOST_SAVED = 50_000_000  # weights in an npz
 WHOLE_PAGE = 3_000_000   # weights that an offline page holds in full
+DRAWN = 400              # tokens of a whole text
 
 _view = st.components.v2.component("attention_view", html='<div class="attention-view"></div>', css=STYLE, js=SCRIPT)
 
@@ -104,15 +107,32 @@ def look_at(page: str, shown: Shown) -> tuple[Look, Head]:
 def show_attention(page: str, shown: Shown, look: Look, head: Head, *, dark: bool, newest: bool = True) -> None:
     """The attention view, and what to take away from it; newest outlines the last query."""
     state = st.session_state
+    drawn, seen, drawn_head = (shown, look, head) if newest else _first(shown, look, head)
     before: dict[str, Pooled] = state.setdefault(f"{page}_pooled", {})
-    pooled = before[look.kind] = Pooled.of(shown, look.kind, before.get(look.kind))
+    pooled = before[look.kind] = Pooled.of(drawn, look.kind, before.get(look.kind))
     _view(key=f"{page}_attention", on_look_change=partial(_looked, page),
-          data=live(shown, look, pooled, head=head, dark=dark, newest=newest, large=presenting(page),
+          data=live(drawn, seen, pooled, head=drawn_head, dark=dark, newest=newest, large=presenting(page),
                     answered=state.get(f"{page}_look_answered", 0)))
     if presenting(page):
         return
     st.caption(f"{MEANING[look.kind]} {_reading(look)} Attention shows where a head looks, not why the model decides.")
     _offer_files(page, shown, look)
+
+
+def _first(shown: Shown, look: Look, head: Head) -> tuple[Shown, Look, Head]:
+    """What is drawn of a whole text: its first tokens, said where there are more, with the weights that they have among
+    all. The rest would be megabytes at each click."""
+    queries, keys = shown.axes(look.kind)
+    if max(len(queries), len(keys)) <= DRAWN:
+        return shown, look, head
+    st.caption(f"The first {DRAWN} of {len(keys):,} tokens are drawn. All are read, so a row of weights adds up to 1 "
+               "only with those left out; the files below have all.")
+    attentions = {kind: weights(shown, kind, queries=slice(DRAWN))[..., :DRAWN].clone() for kind in shown.kinds}
+    tokens = {kind: tuple(side[:DRAWN] for side in shown.axes(kind)) for kind in shown.kinds}
+    cut = [None if one is None else one[:DRAWN] for one in head]
+    cut[0] = cut[0][:, :DRAWN]
+    pair = look.pair if look.pair and max(look.pair) < DRAWN else None
+    return Tensors(attentions, tokens, shown.text, shown.ckpt), replace(look, pair=pair), Head(*cut)
 
 
 def _reading(look: Look) -> str:

@@ -11,6 +11,7 @@ from transformer.beam import Tree, beam_tree
 from transformer.decoding import Step
 from ui import figures
 from ui.attention_view import source_line
+from ui.heavy import heavy
 from ui.present import presenting
 from ui.stepper import sampling_of
 from ui.walk import Link, Walk
@@ -125,7 +126,8 @@ def _searched(page: str, step: Step, width: int, penalty: float) -> Tree:
     tree: Tree | None = st.session_state.get(f"{page}_beam_searched")
     if (tree is None or tree.ckpt is not step.ckpt
             or (tree.text, tree.width, tree.length_penalty) != (step.text, width, penalty)):
-        tree = beam_tree(step.ckpt, step.text, width=width, length_penalty=penalty)
+        with heavy("Searching") as work:
+            tree = beam_tree(step.ckpt, step.text, width=width, length_penalty=penalty, watch=work.watch)
         st.session_state[f"{page}_beam_searched"] = tree
     return tree
 

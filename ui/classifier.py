@@ -1,5 +1,6 @@
 """A text as a classifier reads it: the classes, the token that won each feature, what each adds, and the attention."""
 
+from contextlib import nullcontext
 from functools import partial
 
 import numpy as np
@@ -10,9 +11,10 @@ from transformer.checkpoint import Checkpoint
 from transformer.reading import Reading, attend
 from transformer.tokenizer import Piece
 from ui import figures
-from ui.attention_view import look_at, show_attention, show_details
+from ui.attention_view import DRAWN, look_at, show_attention, show_details
 from ui.diagram import show_model
 from ui.head_choice import origin
+from ui.heavy import heavy
 from ui.say import say_error
 
 PREDICTED = 3  # pieces named at each place of a masked language model
@@ -29,8 +31,9 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str, *, question: str, dar
     Stops with a sentence where the text cannot be read.
     """
     try:
-        reading = attend(ckpt, text)
         pieces = ckpt.source_tokenizer.pieces(text)
+        with heavy("Reading") if len(pieces) > DRAWN else nullcontext():
+            reading = attend(ckpt, text)
     except ValueError as error:
         say_error(error)
         return
@@ -100,22 +103,26 @@ def _show_pooling(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[
     """The tokens twice: what each won, and what each adds to the class looked at."""
     tokens, unknown = [piece.text for piece in pieces], [at for at, piece in enumerate(pieces) if piece.unknown]
     _say_how_it_reads(ckpt)
+    count = len(tokens)
+    if count > DRAWN:
+        st.caption(f"The first {DRAWN} of {count:,} tokens are drawn. All of them are read, and count in every sum.")
+        tokens, unknown = tokens[:DRAWN], [at for at in unknown if at < DRAWN]
     features, chosen = ckpt.config.d_model, st.session_state[f"{prefix}_class"]
     if ckpt.config.pooling == "first":
         st.markdown("**First-token pooling: the class is read from the first token's row alone.** The other "
                     "tokens speak through what attention brought there.")
     elif pooling.winners is None:
-        st.markdown(f"**Mean pooling: every token has the same share of every feature**, 1/{len(tokens)}. Nothing is "
+        st.markdown(f"**Mean pooling: every token has the same share of every feature**, 1/{count}. Nothing is "
                     "won; what differs is what each token's row holds.")
     else:
-        won = np.bincount(pooling.winners.numpy(), minlength=len(tokens))
+        won = np.bincount(pooling.winners.numpy(), minlength=count)[:DRAWN]
         st.markdown(f"**Max pooling: how many of the {features:,} features each token won**")
         st.html(figures.won_chips(tokens, won, features=features, label="features won", unknown=unknown))
         st.caption("The encoder ends with a row of numbers, the features, for each token. Max pooling keeps of each "
                    "feature the largest number in the text: the token it comes from has won it.")
     st.markdown("**What each token adds to the score of the class chosen**")
     at = ckpt.classes.index(chosen)
-    st.html(figures.contribution_chips(tokens, pooling.contributions[:, at].tolist(), to=chosen,
+    st.html(figures.contribution_chips(tokens, pooling.contributions[:DRAWN, at].tolist(), to=chosen,
                                        label="contributions", unknown=unknown))
     total, bias = float(pooling.contributions[:, at].sum()), float(pooling.bias[at])
     st.caption("Blue speaks for the class, red against it, compared with the average class. They add up to "

@@ -11,6 +11,7 @@ from transformer.attention_view.message import Look
 from transformer.decoding import Step
 from ui import figures
 from ui.attention_view import source_line
+from ui.heavy import heavy
 from ui.present import presenting
 from ui.say import say_error
 from ui.stepper import sampling_of
@@ -88,6 +89,10 @@ def _other_sentence(page: str, walk: Walk) -> Step | None:
     try:
         if known != (text, sampling) or other.step.ckpt is not ckpt:
             other = begin(ckpt, text, sampling=sampling)
+            with heavy("Reading the other sentence") as work:
+                for index in range(walk.index):
+                    other = other.to(index, sampling)
+                    work.watch()
         other = other.to(walk.index, sampling)
     except ValueError as error:
         say_error(error)

@@ -10,7 +10,7 @@ from transformer.data.own import is_own
 from transformer.held_out import held_out
 from ui import figures
 from ui.owners import me, refuse_corpus, require
-from ui.resources import KNOWN, counted
+from ui.resources import KNOWN, shelf
 from ui.say import say_error
 
 OTHERS = {("encoder", "decoder", "cross"): ["eng-fra"], ("decoder",): ["tiny-shakespeare"]}  # for one that says none
@@ -49,7 +49,8 @@ def sizes_of(ckpt: Checkpoint, name: str, sizes: list[int]) -> dict[int, str]:
     most = max(sizes)
     key = ckpt.id, name, most, Path(name).stat().st_mtime_ns if is_own(name) else None  # it may be changed
     try:
-        count = counted().make(key, lambda: len(held_out(ckpt, limit=most + 1, seed=None, name=name)), lambda: None)
+        count = shelf("counts").make(key, "Reading the corpus", lambda work: len(
+            held_out(ckpt, limit=most + 1, seed=None, name=name)))
     except (ValueError, OSError):
         return {size: f"{size:,}" for size in sizes}  # what is wrong is said when it is read
     all_of_it = next((size for size in sorted(sizes) if size >= count), None)

@@ -21,6 +21,7 @@ from transformer.places import ROOT, home, places
 from transformer.training.curves import Curves
 from transformer.training.forming import Forming, forming_stamp, read_forming
 from transformer.training.runs import find as find_runs
+from ui.heavy import LOOK, Work, heavy
 
 torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
 KNOWN = {name for _, names, _ in LEARNS_FROM.values() for name in names}
@@ -76,11 +77,6 @@ def opened(folder: Path, id: str) -> Checkpoint:
     return load(folder)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _forming(folder: Path, stamp: tuple) -> Forming | None:
-    return read_forming(folder)
-
-
 @st.cache_resource(max_entries=64, show_spinner=False)
 def curves(folder: Path) -> Curves:
     """The metrics of a run, followed for all who watch it."""
@@ -93,27 +89,35 @@ def watchers() -> dict[str, float]:
     return {}
 
 
-@st.cache_resource(max_entries=16, show_spinner="Measuring every tensor…")
-def summaries(folder: Path, id: str) -> dict[str, Summary]:
+def summaries(ckpt: Checkpoint) -> dict[str, Summary]:
     """Each tensor of a checkpoint in a few numbers, under every name it has."""
-    return {name: summarise(tensor) for name, tensor in opened(folder, id).model.state_dict().items()}
+    def measure(work: Work) -> dict[str, Summary]:
+        tensors = ckpt.model.state_dict()
+        found = {}
+        for name, tensor in tensors.items():
+            work.watch(len(found), len(tensors))
+            found[name] = summarise(tensor)
+        return found
+
+    return shelf("summaries").make((ckpt.id,), "Measuring every tensor", measure)
 
 
-@st.cache_resource(max_entries=16, show_spinner="Comparing every tensor…")
-def weight_changes(ids: tuple[str, str], _one: Checkpoint, _other: Checkpoint) -> tuple[list[Change], list[str]]:
-    """What changed in each tensor, by the two checkpoints' ids."""
-    return compare_weights(_one, _other)
+def weight_changes(one: Checkpoint, other: Checkpoint) -> tuple[list[Change], list[str]]:
+    """What changed in each tensor."""
+    return shelf("changes").make((one.id, other.id), "Comparing every tensor",
+                                 lambda work: compare_weights(one, other, watch=work.watch))
 
 
-@st.cache_resource(max_entries=32, show_spinner="Taking the heads apart…")
-def circuits(folder: Path, id: str, kind: str) -> Circuits:
+def circuits(ckpt: Checkpoint, kind: str) -> Circuits:
     """The singular values of every head of a kind."""
-    return head_circuits(opened(folder, id).model, kind)
+    return shelf("circuits").make((ckpt.id, kind), "Taking the heads apart",
+                                  lambda work: head_circuits(ckpt.model, kind, watch=work.watch))
 
 
 def forming(folder: Path) -> Forming | None:
     """The attention that a run or a checkpoint recorded, read again when there is more of it. Raises ValueError."""
-    return _forming(folder, forming_stamp(folder))
+    return shelf("forming", 8).make((folder, forming_stamp(folder)), "Reading what was recorded",
+                                    lambda work: (read_forming(folder),))[0]  # nothing is kept as well
 
 
 @st.cache_resource(max_entries=2, show_spinner="Reading the corpus…")
@@ -144,11 +148,10 @@ def speakers() -> LabelledCorpus | None:
 
 
 class Shelf:
-    """Results that take seconds to make: each made once for all visitors, a few at a time, the ones used longest ago
-    gone."""
+    """Results of heavy work: each made once for all visitors, the ones used longest ago gone."""
 
-    def __init__(self, most: int, *, at_once: int = 2):
-        self._kept, self._most, self._at_once = OrderedDict(), most, at_once
+    def __init__(self, most: int):
+        self._kept, self._most = OrderedDict(), most
         self._making, self._changed = set(), threading.Condition()
 
     def find(self, key: tuple) -> object | None:
@@ -157,45 +160,38 @@ class Shelf:
                 self._kept.move_to_end(key)
             return self._kept.get(key)
 
-    def make(self, key: tuple, make: Callable[[], object], waiting: Callable[[], None]) -> object:
-        """What is kept under a key, else what `make` makes. waiting is called now and then while this or others are
-        being made; it may raise, where the visitor has left."""
-        while True:
-            with self._changed:
-                if key in self._kept:
-                    self._kept.move_to_end(key)
-                    return self._kept[key]
-                if key not in self._making and len(self._making) < self._at_once:
-                    self._making.add(key)
-                    break
-                self._changed.wait(0.3)
-            waiting()
-        try:
-            found = make()
-            with self._changed:
-                self._kept[key] = found
-                while len(self._kept) > self._most:
-                    self._kept.popitem(last=False)
+    def make(self, key: tuple, text: str, make: Callable[[Work], object]) -> object:
+        """What is kept under a key, else what `make` makes, as heavy work of which `text` says what it is."""
+        if (found := self.find(key)) is not None:
             return found
-        finally:
-            with self._changed:
-                self._making.discard(key)
-                self._changed.notify_all()
+        with heavy(text) as work:
+            while not self._take(key):  # somebody else is making it, whose turn it will be again
+                work.give_way()
+            try:
+                found = self.find(key)
+                return self._keep(key, make(work)) if found is None else found
+            finally:
+                with self._changed:
+                    self._making.discard(key)
+                    self._changed.notify_all()
+
+    def _take(self, key: tuple) -> bool:
+        with self._changed:
+            if key in self._making:
+                self._changed.wait(LOOK)
+                return False
+            self._making.add(key)
+            return True
+
+    def _keep(self, key: tuple, found: object) -> object:
+        with self._changed:
+            self._kept[key] = found
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        return found
 
 
 @st.cache_resource
-def measured_roles() -> Shelf:
-    """What was measured of heads, by checkpoint and sample."""
-    return Shelf(32)
-
-
-@st.cache_resource
-def counted() -> Shelf:
-    """How many held-out texts there are, by checkpoint and corpus."""
-    return Shelf(64)
-
-
-@st.cache_resource
-def measured_seconds() -> Shelf:
-    """How long one held-out sentence takes, by checkpoint and corpus."""
-    return Shelf(64)
+def shelf(name: str, most: int = 64) -> Shelf:
+    """Where results of one sort are kept."""
+    return Shelf(most)

@@ -12,10 +12,12 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from tests.waiting import until
 from transformer.analysis.pooling import pool
+from transformer.attention_view.message import Look, head_of
 from transformer.data.corpora import LabelledCorpus
 from transformer.training import metrics
 from transformer.training.launch import alive, identify
 from ui import quotas, toy
+from ui.attention_view import DRAWN
 
 PAGE, TEXT = "classify", "Is she a Capulet?\nO dear account! my life is my foe's debt."
 RUN = "toy-20260101-120000-00ff"
@@ -55,6 +57,24 @@ def test_it_opens_with_a_held_out_passage_and_says_whose_it_is(visit, ckpt):
     assert at.query_params["checkpoint"] == ckpt.id
     said = transformer.attend(ckpt, TEXT).logits
     assert at.query_params["class"] == ckpt.classes[int(said.argmax())]
+
+
+@pytest.mark.parametrize("of", ["head", "rollout"])
+def test_of_a_long_passage_the_first_tokens_are_drawn_and_all_are_read(visit, ckpt, pictured, of):
+    text = "my love is as a fever, longing still " * 100
+    at = visit(PAGE, text=text, layer="1", head="2", of=of, pair="500:2")
+    reading = transformer.attend(ckpt, text)
+    tokens = len(reading.tokens["src"])
+    assert tokens > DRAWN
+    assert sum(f"The first {DRAWN} of {tokens:,} tokens are drawn." in caption.value for caption in at.caption) == 2
+    for label in ("features won", "contributions"):
+        assert len(shown(at, label)) == DRAWN
+    header, arrays = pictured(at)
+    assert [len(side) for side in (header["kinds"]["encoder"]["queries"], header["kinds"]["encoder"]["keys"])] == [
+        DRAWN, DRAWN]
+    whole = head_of(reading, Look("encoder", 1, 2, of=of)).weights
+    np.testing.assert_allclose(arrays["weights"], whole[:DRAWN, :DRAWN], atol=1e-6)
+    assert sum(array.nbytes for array in arrays.values()) < 1_000_000
 
 
 @pytest.mark.parametrize("which", ["", "JULIET"])

@@ -75,16 +75,20 @@ class PathChange:
 
 
 @torch.no_grad()
-def compare_paths(ckpt: Checkpoint, text: str, heads: Heads, *, max_steps: int = 60, **options: object) -> PathChange:
+def compare_paths(ckpt: Checkpoint, text: str, heads: Heads, *, max_steps: int = 60,
+                  watch: Callable[[], None] = lambda: None, **options: object) -> PathChange:
     """Decode a text twice, without and with switched heads; options (temperature, seed, ...) go to `decoding.steps`.
 
     Up to the first token that differs both have read the same, so that step's two distributions are comparable, and
-    later ones are not; `probabilities` are comparable everywhere, as both then read the tokens of `before`. Raises
-    ValueError as `decoding.start` does.
+    later ones are not; `probabilities` are comparable everywhere, as both then read the tokens of `before`. watch is
+    called at every step, and may raise to end it. Raises ValueError as `decoding.start` does.
     """
     heads = Switches.of(heads, ckpt.config, ckpt.device)
-    before = list(steps(ckpt, text, max_steps=max_steps, **options))
-    after = list(steps(ckpt, text, max_steps=max_steps, heads=heads, **options))
+    before, after = [], []
+    for path, switched in ((before, None), (after, heads)):
+        for step in steps(ckpt, text, max_steps=max_steps, heads=switched, **options):
+            path.append(step)
+            watch()
     pairs = zip(before, after, strict=False)
     differs = next((at for at, (one, other) in enumerate(pairs) if one.id != other.id), None)
     if not before:

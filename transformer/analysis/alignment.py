@@ -8,7 +8,7 @@ together count once, the paper and this file each by itself.
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,13 +44,17 @@ class WordAligner:
     __repr__ = brief
 
     @classmethod
-    def learn(cls, pairs: Iterable[tuple[Sequence[str], Sequence[str]]], *, iterations: int = 5) -> "WordAligner":
+    def learn(cls, pairs: Iterable[tuple[Sequence[str], Sequence[str]]], *, iterations: int = 5,
+              watch: Callable[[], None] = lambda: None) -> "WordAligner":
         """Expectation maximisation on (source words, target words), from the uniform table on.
 
-        Raises ValueError where there is no pair with words on both sides.
+        watch is called now and then, and may raise to end it. Raises ValueError where there is no pair with words on
+        both sides.
         """
         source, target, rows = {}, {}, []
         for left, right in pairs:
+            if len(rows) % 1_000 == 0:
+                watch()
             if left and right:
                 rows.append(([NULL, *(source.setdefault(word, len(source) + 1) for word in left)],
                              [target.setdefault(word, len(target)) for word in right]))
@@ -65,6 +69,7 @@ class WordAligner:
         from_source = keys % (len(source) + 1)
         table = np.ones(len(keys))
         for _ in range(iterations):
+            watch()
             likely = table[entries]
             likely /= np.repeat(np.add.reduceat(likely, starts), sizes)  # that this source word is the one
             counts = np.bincount(entries, likely, minlength=len(keys))

@@ -3,7 +3,7 @@
 d_model width of a row, H heads, D width of a head, V vocabulary.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -110,17 +110,20 @@ class Circuits:
 
 
 @torch.no_grad()
-def circuits(model: Transformer, kind: str) -> Circuits:
+def circuits(model: Transformer, kind: str, *,
+             watch: Callable[[int, int], None] = lambda done, of: None) -> Circuits:
     """Take every head of a kind apart into its two products. Elhage et al. 2021, "QK and OV circuits".
 
     A product has rank D at most, so that the D values here are all that are not 0. They are of the matrices alone: the
     biases, the scale 1/sqrt(D) of the scores, the norms before them and rotary positions (which turn query and key by
-    their distance) are left out. Raises ValueError for a kind the model does not have.
+    their distance) are left out. watch is called before each layer, and may raise to end it. Raises ValueError for a
+    kind the model does not have.
     """
     if kind not in model.config.kinds:
         raise ValueError(f"there is no {kind} attention; this model has {', '.join(model.config.kinds)}")
     found = []
     for layer in range(model.config.layers(kind)):
+        watch(layer, model.config.layers(kind))
         part = model.attention(kind, layer)
         q, k, v = (one.weight.double().unflatten(0, (part.n_heads, -1)).transpose(1, 2)  # (H, d_model, D)
                    for one in (part.q_proj, part.k_proj, part.v_proj))
@@ -162,11 +165,17 @@ class Change:
 
 
 @torch.no_grad()
-def compare_weights(one: Checkpoint, other: Checkpoint) -> tuple[list[Change], list[str]]:
-    """What changed in each tensor that both have in the same shape, and a sentence for each one that they do not."""
+def compare_weights(one: Checkpoint, other: Checkpoint, *,
+                    watch: Callable[[int, int], None] = lambda done, of: None
+                    ) -> tuple[list[Change], list[str]]:
+    """What changed in each tensor that both have in the same shape, and a sentence for each one that they do not.
+
+    watch is called before each tensor, and may raise to end it.
+    """
     first, second = (_named(ckpt.model) for ckpt in (one, other))
     changes, unlike = [], []
-    for name, tensor in first.items():
+    for done, (name, tensor) in enumerate(first.items()):
+        watch(done, len(first))
         if name not in second:
             unlike.append(f"{name} is only in {one.id}")
         elif tensor.shape != second[name].shape:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from transformer.brief import brief
+from transformer.checkpoint import Checkpoint
 from transformer.model.switches import Switches
 
 NONE_THERE = ("there are no attention weights in it, as transformers gives none with its usual attention; load the "
@@ -24,7 +25,7 @@ class Tensors:
     attentions: Mapping[str, Tensor]  # kind -> (layers, H, Tq, Tk)
     tokens: Mapping[str, tuple[list[str], list[str]]]  # kind -> query and key tokens
     text: str = ""
-    ckpt: None = None
+    ckpt: Checkpoint | None = None  # where it is known which model's they are
     heads: Switches = field(default_factory=Switches)
     numbers: Mapping[str, Sequence[int]] | None = None  # of the "layers" and "heads" included, where some are left out
 

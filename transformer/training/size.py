@@ -1,6 +1,5 @@
 """How large a training is, what its device has left, and in which pieces its batches are read so that it fits."""
 
-import ctypes
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ import torch
 from transformer.config import ModelConfig, RunConfig
 from transformer.data.own import is_own
 from transformer.model.models import Transformer
+from transformer.shortage import give_back
 from transformer.training import gpu
 
 FLOAT = 4  # bytes; weights, gradients and optimizer state stay in float32 whatever the precision
@@ -160,10 +160,10 @@ class Peak:
             self.before = torch.cuda.memory_allocated(device)
         elif device.type == "cpu":
             try:
-                ctypes.CDLL(None).malloc_trim(0)  # or freed memory is used again and seems to cost nothing
+                give_back()  # or freed memory is used again and seems to cost nothing
                 Path("/proc/self/clear_refs").write_text("5")  # the high-water mark falls to what is in use now
                 self.before = _status("VmRSS")
-            except (OSError, AttributeError):  # no Linux, or no right to
+            except OSError:  # no Linux, or no right to
                 pass
 
     def read(self) -> int | None:

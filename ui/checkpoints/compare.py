@@ -17,6 +17,7 @@ from ui.compare import overlap
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.head_maps import show_head_maps
 from ui.heads.text import EXAMPLES
+from ui.heavy import heavy
 from ui.held_out_corpus import readable, say_missing
 from ui.resources import Entry, along_the_way, entries, weight_changes
 from ui.say import say_error
@@ -92,7 +93,7 @@ def _untrained(page: str, one: Checkpoint) -> Checkpoint:
 
 def _show_weights(page: str, one: Checkpoint, other: Checkpoint, *, dark: bool) -> None:
     st.subheader("Weights", anchor=False)
-    changes, unlike = weight_changes((one.id, other.id), one, other)
+    changes, unlike = weight_changes(one, other)
     if not changes:
         st.info("No tensor of one has the name and shape of one of the other: they cannot be held against each other.")
     else:
@@ -146,15 +147,12 @@ def _show_quality(page: str, one: Checkpoint, other: Checkpoint) -> None:
                          help="Seconds for the models that come with the app; an untrained one hardly ever ends a "
                               "sentence, and takes longer"):
             return
-        bar = st.progress(0.0, "Measuring both…")
         try:
-            found = compare_quality(one, other, *_both(one, other, names[0]), watch=lambda done, of: bar.progress(
-                min(1.0, done / of)))
+            with heavy("Measuring both") as work:
+                found = compare_quality(one, other, *_both(one, other, names[0]), watch=work.watch)
         except ValueError as error:
             say_error(error)
             return
-        finally:
-            bar.empty()
         known = state[f"{page}_quality"] = key, found
     _show_measured(known[1])
 
@@ -245,7 +243,8 @@ def _read(page: str, one: Checkpoint, other: Checkpoint) -> tuple[Reading, Readi
             st.text(f"{typed} → {target}")
         else:
             st.text(typed)
-        found = tuple(attend(ckpt, typed, target) for ckpt in (one, other))
+        with heavy("Reading the text with both"):
+            found = tuple(attend(ckpt, typed, target) for ckpt in (one, other))
     except ValueError as error:
         say_error(error)
         return None
@@ -258,7 +257,8 @@ def _translated(page: str, ckpt: Checkpoint, typed: str) -> str:
     key = ckpt.id, typed
     known = st.session_state.get(f"{page}_translated")
     if known is None or known[0] != key:
-        known = st.session_state[f"{page}_translated"] = key, translate(ckpt, [typed])[0]
+        with heavy("Translating") as work:
+            known = st.session_state[f"{page}_translated"] = key, translate(ckpt, [typed], watch=work.watch)[0]
     return known[1]
 
 

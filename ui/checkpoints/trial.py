@@ -9,6 +9,7 @@ from ui import figures
 from ui.address import Field, optional, quiet, switch, whole
 from ui.checkpoints.card import TASKS
 from ui.head_choice import origin
+from ui.heavy import heavy
 from ui.held_out_corpus import corpus_name, corpus_of, readable, say_missing, split_of
 from ui.say import say_error
 
@@ -52,15 +53,13 @@ def _tried(page: str, ckpt: Checkpoint, name: str, draw: int) -> list[Tried] | N
     known = st.session_state.get(f"{page}_tried")
     if known and known[0] == key:
         return known[1]
-    bar = st.progress(0.0, "Trying it on fifty sentences that it was not trained on…")
     try:
-        sentences = held_out(ckpt, limit=COUNT, seed=draw, name=name)
-        found = try_sentences(ckpt, sentences, watch=lambda done, of: bar.progress(min(1.0, done / of)))
+        with heavy("Trying it on fifty sentences that it was not trained on") as work:
+            sentences = held_out(ckpt, limit=COUNT, seed=draw, name=name)
+            found = try_sentences(ckpt, sentences, watch=work.watch)
     except ValueError as error:
         say_error(error)
         return None
-    finally:
-        bar.empty()
     st.session_state[f"{page}_tried"] = key, found
     return found
 

@@ -23,7 +23,7 @@ def weights_fields() -> dict[str, Field]:
 def show_weights(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     """The table, the tensor chosen in it, and the circuits of the heads."""
     kept = kept_tensors(ckpt.description)
-    found = summaries(ckpt.description.folder, ckpt.id)
+    found = summaries(ckpt)
     st.caption(f"All that training has learned: {len(kept)} tensors, {sum(tensor.count for tensor in kept):,} numbers.")
     chosen = _table(page, kept, found)
     _show_tensor(page, ckpt, chosen, dark=dark)
@@ -98,7 +98,7 @@ def _range(page: str, label: str, size: int) -> tuple[int, int]:
 def _show_circuits(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     kind, layer, head = head_in_range(page, ckpt.config)
     head_controls(page, ckpt.config)
-    found = circuits(ckpt.description.folder, ckpt.id, kind)
+    found = circuits(ckpt, kind)
     heads = sorted({head, *range(min(ckpt.config.n_heads, MOST_LINES))})
     for place, name, title, values in zip(st.columns(2, gap="large"), ("qk", "ov"), (
             "W_q W_kᵀ: what the scores compare", "W_v W_o: what the head moves"),

@@ -12,6 +12,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.decoding import reader, steps
 from transformer.tokenizer import Piece
 from ui import figures
+from ui.heavy import Work, heavy
 from ui.walk import Link
 
 T = TypeVar("T")
@@ -95,9 +96,11 @@ class Asked:
         return ("translate" if "cross" in self.ckpt.config.kinds else "write", found) if whole else None
 
 
-def answer(ckpt: Checkpoint, text: str, *, target: str = "", more: int = 8) -> Answer:
+def answer(ckpt: Checkpoint, text: str, *, target: str = "", more: int = 8,
+           watch: Callable[[], None] = lambda: None) -> Answer:
     """Read a text: an encoder-decoder translates it (or is made to say `target` first), a decoder goes on with it by
-    `more` tokens, greedily. Raises ValueError for a text that cannot be read, or is too long."""
+    `more` tokens, greedily. watch is called at every step, and may raise to end it. Raises ValueError for a text that
+    cannot be read, or is too long."""
     config = ckpt.config
     if not config.decoder_layers:
         check_classes(ckpt)
@@ -111,7 +114,10 @@ def answer(ckpt: Checkpoint, text: str, *, target: str = "", more: int = 8) -> A
     _check(len(forced) + 1, limit, "translation with its start")
     if config.encoder_layers:
         more = len(forced) + 1 if forced else LONGEST_ANSWER
-    path = list(steps(ckpt, text, max_steps=more, forced=dict(enumerate(forced))))
+    path = []
+    for step in steps(ckpt, text, max_steps=more, forced=dict(enumerate(forced))):
+        path.append(step)
+        watch()
     last = path[-1]
     said = [*last.tokens[1:], last.id]
     picked = {step.index: step.id for step in path if step.id != step.likeliest}
@@ -123,10 +129,18 @@ def _check(tokens: int, limit: int, what: str) -> None:
         raise ValueError(f"the {what} is {tokens:,} tokens long and this view reads at most {limit}; shorten it")
 
 
-def kept(page: str, name: str, key: tuple, make: Callable[[], T]) -> T:
-    """What this visitor's last run made under a name, made again only where the key is another."""
+def is_kept(page: str, name: str, key: tuple) -> bool:
+    found = st.session_state.get(f"{page}_kept_{name}")
+    return found is not None and found[0] == key
+
+
+def kept(page: str, name: str, key: tuple, text: str, make: Callable[[Work], T]) -> T:
+    """What this visitor's last run made under a name, made again, as heavy work of which `text` says what it is, only
+    where the key is another: a session keeps one of each name."""
     slot = f"{page}_kept_{name}"
-    found = st.session_state.get(slot)
-    if found is None or found[0] != key:
-        found = st.session_state[slot] = (key, make())
-    return found[1]
+    if not is_kept(page, name, key):
+        st.session_state.pop(slot, None)  # not held beside the next one
+        with heavy(text) as work:
+            found = make(work)
+        st.session_state[slot] = (key, found)
+    return st.session_state[slot][1]

@@ -11,7 +11,8 @@ from transformer.analysis.passes import upto
 from ui import figures
 from ui.address import choice, opened
 from ui.head_choice import origin
-from ui.heads.asked import Asked, kept
+from ui.heads.asked import Answer, Asked, is_kept, kept
+from ui.heavy import Work
 from ui.say import say_error
 
 STEPS = [8, 16, 32, 64, 128, 256]
@@ -30,13 +31,14 @@ def show_attribution(page: str, asked: Asked, *, dark: bool) -> None:
     baseline, steps = _controls(page, asked)
     key = (*asked.key, baseline, steps)
     work = _work(asked, steps)
-    if work > QUICK and not _is_kept(page, "attribution", key) and not st.button(
+    if work > QUICK and not is_kept(page, "attribution", key) and not st.button(
             f"Compute {steps} steps", key=f"{page}_attribute",
             help="Fewer steps take less time."):
         st.info(f"This takes about {work / RATE:,.0f} seconds on one processor core, so it waits for the button.")
         return
     try:
-        found = kept(page, "attribution", key, partial(_attribute, asked, baseline, steps, long=work > QUICK / 6))
+        found = kept(page, "attribution", key, "Integrating steps", lambda work: attribute(
+            asked.read, asked.token, baseline=baseline, steps=steps, watch=work.watch))
     except ValueError as error:
         say_error(error)
         return
@@ -69,21 +71,6 @@ def _work(asked: Asked, steps: int) -> float:
     target = 0 if asked.read.tgt is None else asked.read.tgt.shape[1]
     row = config.d_model * (config.vocab_size if config.decoder_layers else config.n_classes or 1)
     return 3.0 * steps * (layer * (source * config.encoder_layers + target * config.decoder_layers) + row)
-
-
-def _is_kept(page: str, name: str, key: tuple) -> bool:
-    found = st.session_state.get(f"{page}_kept_{name}")
-    return found is not None and found[0] == key
-
-
-def _attribute(asked: Asked, baseline: str, steps: int, *, long: bool) -> Attribution:
-    if not long:
-        return attribute(asked.read, asked.token, baseline=baseline, steps=steps)
-    bar = st.progress(0.0, "Integrating…")
-    found = attribute(asked.read, asked.token, baseline=baseline, steps=steps,
-                      watch=lambda done, of: bar.progress(done / of, f"Integrating: step {done:,} of {of:,}"))
-    bar.empty()
-    return found
 
 
 def _show(asked: Asked, found: Attribution, *, dark: bool) -> None:
@@ -141,11 +128,20 @@ def most_apart(*ranks: np.ndarray) -> list[int]:
     return [int(at) for at in np.argsort(-apart, kind="stable")[:MARKED] if apart[at] > 1]
 
 
+def _attribute_all(answer: Answer, rows: range, baseline: str, steps: int, work: Work) -> list[Attribution]:
+    """Each of these tokens by all that was read before it."""
+    found, of = [], steps * len(rows)
+    for done, position in enumerate(rows):
+        found.append(attribute(upto(answer.whole, position), answer.said[position], baseline=baseline, steps=steps,
+                               watch=lambda step, _, done=done: work.watch(done * steps + step, of)))
+    return found
+
+
 def _overview(page: str, asked: Asked, baseline: str, steps: int, *, dark: bool) -> None:
     """All tokens written by all read, three matrices, made when asked for."""
     answer, key = asked.answer, (*asked.of, baseline, steps)
     rows = range(answer.typed, min(answer.typed + ROWS, len(answer.said)))
-    if not _is_kept(page, "overview", key):
+    if not is_kept(page, "overview", key):
         work = sum((_work(asked, steps) for _ in rows), 0.0)
         place = st.empty()
         asked_for = st.session_state[f"{page}_all"] and work <= QUICK
@@ -153,14 +149,9 @@ def _overview(page: str, asked: Asked, baseline: str, steps: int, *, dark: bool)
                             icon=":material/grid_on:", help=f"About {max(1.0, work / RATE):,.0f} seconds."):
             return
         place.empty()
-        bar, found = st.progress(0.0, "Integrating…"), []
-        for done, position in enumerate(rows):
-            bar.progress(done / len(rows), f"Integrating: token {done + 1} of {len(rows)}")
-            found.append(attribute(upto(answer.whole, position), answer.said[position], baseline=baseline, steps=steps))
-        bar.empty()
-        kept(page, "overview", key, lambda: found)
+    found = kept(page, "overview", key, "Integrating every token", partial(
+        _attribute_all, answer, rows, baseline, steps))
     st.session_state[f"{page}_all"] = True
-    found: list[Attribution] = kept(page, "overview", key, list)
     width = max(len(one.tokens) for one in found)
     written = [one.label for one in found]
     for place, (measure, name) in zip(st.columns(3), MEASURES.items(), strict=True):

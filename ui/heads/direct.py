@@ -38,12 +38,11 @@ FIELDS = {
 def show_direct(page: str, asked: Asked, *, dark: bool) -> None:
     """The effects of all heads as maps, of all parts as bars, and where the head chosen looks."""
     try:
-        with st.spinner("Taking the logit apart…", show_time=False):
-            query = kept(page, "query", asked.key, partial(last_query, asked.read))
-            st.markdown(explained("direct", classes=asked.classifies))
-            against = _choose_other(page, asked, query)
-            found = kept(page, "direct", (*asked.key, against), partial(
-                direct_effect, asked.read, asked.token, against=against))
+        query = kept(page, "query", asked.key, "Reading", lambda work: last_query(asked.read))
+        st.markdown(explained("direct", classes=asked.classifies))
+        against = _choose_other(page, asked, query)
+        found = kept(page, "direct", (*asked.key, against), "Taking the logit apart", lambda work: direct_effect(
+            asked.read, asked.token, against=against))
     except ValueError as error:
         say_error(error)
         return

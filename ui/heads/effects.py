@@ -21,8 +21,9 @@ from ui import figures, keys, owners, quotas
 from ui.head_choice import origin
 from ui.head_maps import show_head_maps
 from ui.heads.sample import LARGE, weights_of
+from ui.heavy import Work
 from ui.held_out_corpus import choose_size, corpus_name, corpus_of, say_missing, sizes_of, split_of, texts_of
-from ui.resources import home, measured_seconds
+from ui.resources import home, shelf
 from ui.say import say_error
 from ui.training.watch import pace
 
@@ -138,20 +139,19 @@ def _expected(ckpt: Checkpoint, folder: Path, corpus: str | None, limit: int, he
     if weights_of(ckpt) > LARGE:
         return (f"It reads {limit:,} texts once for each of the {heads} heads, which can take a model of this size "
                 "hours here; how long is left is said after the first head.")
-    shelf, key = measured_seconds(), (ckpt.id, corpus)
-    if (each := shelf.find(key)) is None:
-        try:
-            each = shelf.make(key, partial(_probe, ckpt, corpus), lambda: None)
-        except (ValueError, OSError) as error:
-            return figures.markdown_text(f"It cannot be measured: {error}.")
+    try:
+        each = shelf("seconds").make((ckpt.id, corpus), "Timing a few texts", partial(_probe, ckpt, corpus))
+    except (ValueError, OSError) as error:
+        return figures.markdown_text(f"It cannot be measured: {error}.")
     return f"It takes about {_duration(each * limit * (heads + 1))} on this machine."
 
 
-def _probe(ckpt: Checkpoint, corpus: str | None) -> float:
+def _probe(ckpt: Checkpoint, corpus: str | None, work: Work) -> float:
     """Seconds that a held-out sentence takes."""
     sentences = held_out(ckpt, limit=PROBE, seed=None, name=corpus)
     took = []
     for _ in range(2):  # the first of them is also a warm-up
+        work.watch()
         began = time.monotonic()
         measure(ckpt, sentences)
         took.append(time.monotonic() - began)

@@ -1,6 +1,5 @@
 """The logit lens: what the model would predict if it stopped at each layer."""
 
-from functools import partial
 from math import log
 
 import numpy as np
@@ -16,6 +15,7 @@ from ui.say import say_error
 
 COLUMNS, STRIDE = 20, 10  # positions shown at once, and how far the window jumps
 TOP = 5
+READING = "Reading every layer"
 COLOURS = {"likeliest": "its own probability", "said": "probability of the next token",
            "rank": "rank of the next token", "entropy": "entropy", "divergence": "how far from the output (KL)"}
 FIELDS = {"colour": choice("likeliest", list(COLOURS))}
@@ -24,8 +24,7 @@ FIELDS = {"colour": choice("likeliest", list(COLOURS))}
 def show_lens(page: str, asked: Asked, *, dark: bool) -> None:
     """The table of depths by positions; of the one asked about the curves and the likeliest tokens by depth."""
     try:
-        with st.spinner("Reading every layer…", show_time=False):
-            found, column = _window(page, asked)
+        found, column = _window(page, asked)
     except ValueError as error:
         say_error(error)
         return
@@ -40,13 +39,14 @@ def show_lens(page: str, asked: Asked, *, dark: bool) -> None:
 def _window(page: str, asked: Asked) -> tuple[Lens, int]:
     """The positions around the one asked about, each followed by its own token, and which column that is."""
     if asked.classifies:
-        return kept(page, "lens", asked.key, partial(read_layers, asked.read, count=TOP, follow=asked.token)), 0
+        return kept(page, "lens", asked.key, READING, lambda work: read_layers(
+            asked.read, count=TOP, follow=asked.token)), 0
     said = asked.answer.said
     first = max(0, min(asked.position // STRIDE * STRIDE - COLUMNS // 4, len(said) - COLUMNS))
     positions = list(range(first, min(first + COLUMNS, len(said))))
     # positions count from the text's beginning and see nothing after them: one pass over all of it serves them all
-    return kept(page, "lens", (*asked.of, first), partial(
-        read_layers, asked.answer.whole, count=TOP, positions=positions, follow=[said[at] for at in positions])
+    return kept(page, "lens", (*asked.of, first), READING, lambda work: read_layers(
+        asked.answer.whole, count=TOP, positions=positions, follow=[said[at] for at in positions])
     ), asked.position - first
 
 

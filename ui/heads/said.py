@@ -44,8 +44,8 @@ def ask(page: str, ckpt: Checkpoint) -> Asked | None:
         st.info(f"Type a {'sentence' if config.encoder_layers and config.decoder_layers else 'text'} above.")
         return None
     try:
-        with st.spinner("Reading…", show_time=False):
-            found = kept(page, "answer", of, lambda: answer(ckpt, text, target=target, more=more))
+        found = kept(page, "answer", of, "Reading", lambda work: answer(
+            ckpt, text, target=target, more=more, watch=work.watch))
     except ValueError as error:
         say_error(error)
         return None

@@ -1,6 +1,7 @@
 """What the heads are measured on: held-out text or texts of one's own; measured once for all visitors."""
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from transformer.data.own import is_own
 from transformer.held_out import held_out, word_aligner
 from transformer.search import translate
 from ui.figures import markdown_text
+from ui.heavy import Work
 from ui.held_out_corpus import (
     choose_size,
     corpus_name,
@@ -25,7 +27,7 @@ from ui.held_out_corpus import (
     split_of,
     texts_of,
 )
-from ui.resources import home, measured_roles
+from ui.resources import home, shelf
 from ui.say import say_error
 from ui.texts import PASSAGE, taken
 
@@ -57,19 +59,19 @@ class Sample:
         written = Path(self.on).stat().st_mtime_ns if is_own(self.on) else None  # it may be changed
         return self.ckpt.id, self.on, self.size, written
 
-    def sentences(self) -> list[Sentence]:
-        """Raises ValueError as `held_out` and `read_own` do."""
+    def sentences(self, watch: Callable[..., None]) -> list[Sentence]:
+        """Raises ValueError as `held_out` and `read_own` do; watch: as for `translate`."""
         if self.on == OWN:
-            return read_own(self.ckpt, self.texts)
+            return read_own(self.ckpt, self.texts, watch=watch)
         return held_out(self.ckpt, limit=self.size, seed=SEED, name=self.on)
 
-    def aligner(self) -> WordAligner | None:
+    def aligner(self, watch: Callable[[], None]) -> WordAligner | None:
         names = readable(self.ckpt)
         name = self.on if self.on != OWN else names[0] if names else None
         if "cross" not in self.ckpt.config.kinds or name is None:
             return None
         (home() / "analysis").mkdir(parents=True, exist_ok=True)
-        return word_aligner(self.ckpt, home() / "analysis", name=name)
+        return word_aligner(self.ckpt, home() / "analysis", name=name, watch=watch)
 
     def about(self, found: HeadRoles) -> str:
         """What was measured on, for a line under the picture."""
@@ -118,7 +120,7 @@ def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
     return Sample(ckpt, OWN, 0, texts)
 
 
-def read_own(ckpt: Checkpoint, typed: str) -> list[Sentence]:
+def read_own(ckpt: Checkpoint, typed: str, *, watch: Callable[..., None] = lambda *done: None) -> list[Sentence]:
     """Texts of one's own, one a line, as sentences. Raises ValueError with the number of the line for one that cannot
     be read, for too many, and where there are none."""
     lines = [(number, line.strip()) for number, line in enumerate(typed.splitlines(), 1) if line.strip()]
@@ -135,7 +137,7 @@ def read_own(ckpt: Checkpoint, typed: str) -> list[Sentence]:
         _read(ckpt, number, source, target)  # before anything is translated
         given.append((number, source, target))
     open_ones = [source for _, source, target in given if not target]
-    made = iter(translate(ckpt, open_ones, max_steps=LONGEST_ANSWER) if open_ones else [])
+    made = iter(translate(ckpt, open_ones, max_steps=LONGEST_ANSWER, watch=watch) if open_ones else [])
     return [_read(ckpt, number, source, target or next(made)) for number, source, target in given]
 
 
@@ -159,20 +161,16 @@ def _read(ckpt: Checkpoint, number: int, text: str, target: str | None = None) -
 
 def measured(page: str, sample: Sample) -> HeadRoles | None:
     """The roles on a sample, measured now where nobody has yet; None, with the reason said, where it cannot be read."""
-    shelf = measured_roles()
-    if (found := shelf.find(sample.key)) is not None:
+    kept = shelf("roles")
+    if (found := kept.find(sample.key)) is not None:
         return found
     if sample.on != OWN and not _asked(page, sample):
         return None
-    bar = st.progress(0.0, text="Reading the text…")
     try:
-        return shelf.make(sample.key, partial(_measure, sample, bar),
-                          lambda: bar.progress(0.0, text="Waiting: another measurement is under way…"))
+        return kept.make(sample.key, "Reading the text", partial(_measure, sample))
     except (ValueError, OSError) as error:
         say_error(error)
         return None
-    finally:
-        bar.empty()
 
 
 def weights_of(ckpt: Checkpoint) -> int:
@@ -191,10 +189,10 @@ def _asked(page: str, sample: Sample) -> bool:
     return False
 
 
-def _measure(sample: Sample, bar) -> HeadRoles:
-    sentences = sample.sentences()
+def _measure(sample: Sample, work: Work) -> HeadRoles:
+    sentences = sample.sentences(work.watch)
     if "cross" in sample.ckpt.config.kinds:
-        bar.progress(0.02, text="Learning which words translate which, without attention…")
-    aligner = sample.aligner()
-    return measure_roles(sample.ckpt, sentences, aligner=aligner, seed=SEED, watch=lambda done, of: bar.progress(
-        min(1.0, done / of), text=f"Measuring every head: {done:,} of {of:,} texts…"))
+        work.say("Learning which words translate which, without attention")
+    aligner = sample.aligner(work.watch)
+    work.say("Measuring every head on the texts")
+    return measure_roles(sample.ckpt, sentences, aligner=aligner, seed=SEED, watch=work.watch)

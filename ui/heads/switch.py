@@ -19,6 +19,7 @@ from ui.heads.effects import CALLED, LIMITS, show_effects
 from ui.heads.switched_text import show_encoder, show_paths
 from ui.heads.text import type_text
 from ui.heads.windowed import say_tokens, windowed
+from ui.heavy import heavy
 from ui.held_out_corpus import readable
 from ui.say import say_error
 
@@ -127,16 +128,19 @@ def _show_text(page: str, ckpt: Checkpoint, text: str, heads: Switches, *, dark:
     if ckpt.config.decoder_layers:
         known = state.get(f"{page}_paths")
         if known is None or known[0] != key:
-            with st.spinner("Writing the text both ways…"):
-                change = compare_paths(ckpt, text, heads, max_steps=STEPS[ckpt.config.kinds])
+            with heavy("Writing the text both ways") as work:
+                change = compare_paths(ckpt, text, heads, max_steps=STEPS[ckpt.config.kinds], watch=work.watch)
                 said = {step.index: step.id for step in change.before}
-                *_, same = steps(ckpt, text, max_steps=len(said), forced=said, heads=heads)
-            known = state[f"{page}_paths"] = key, change, (change.before[-1], same)
+                for after in steps(ckpt, text, max_steps=len(said), forced=said, heads=heads):
+                    pair = change.before[-1], after
+                    work.watch()
+            known = state[f"{page}_paths"] = key, change, pair
         _, change, pair = known
         show_paths(page, ckpt, change, name=name, dark=dark)
         about = "on the tokens that the model as it is writes, read both ways"
     else:
-        pair = attend(ckpt, text), attend(ckpt, text, heads=heads)
+        with heavy("Reading the text both ways"):
+            pair = attend(ckpt, text), attend(ckpt, text, heads=heads)
         show_encoder(page, ckpt, pair, name=name, dark=dark)
         about = "on this text, read both ways"
     _show_attention(page, ckpt, pair, chosen, name=name, about=about, dark=dark)

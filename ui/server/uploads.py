@@ -2,7 +2,6 @@
 and that it goes when they go."""
 
 import asyncio
-import ctypes
 import gc
 import re
 from collections import Counter
@@ -12,6 +11,8 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit.runtime import Runtime, get_instance
+
+from transformer.shortage import give_back
 
 PATH = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+")
 MOST_OF_ONE, MOST_OF_ALL = 400_000_000, 1_200_000_000  # bytes
@@ -81,8 +82,7 @@ def clean() -> None:
                 info.session.session_state.clear()
         ended.expire()
     gc.collect()  # a session holds itself; what was there before the first visitor is frozen, so this is short
-    with suppress(OSError, AttributeError):  # another C library than glibc gives back by itself
-        ctypes.CDLL(None).malloc_trim(0)
+    give_back()
 
 
 def _held(runtime: Runtime) -> Counter[str]:

@@ -1,0 +1,63 @@
+"""Every view that works long does it in the one line of heavy work, and leaves it."""
+
+import pytest
+
+import ui.heavy
+from ui.heavy import Line
+from ui.resources import shelf
+
+VIEWS = {  # what is said of the work -> the page and the address that begin it
+    "Reading every layer": ("heads", {"view": "lens", "text": "one two"}),
+    "Taking the logit apart": ("heads", {"view": "direct", "text": "one two"}),
+    "Integrating steps": ("heads", {"view": "attribution", "text": "one two", "steps": "8"}),
+    "Integrating every token": ("heads", {"view": "attribution", "text": "one two", "steps": "8", "all": "open"}),
+    "Writing the text both ways": ("heads", {"view": "switch", "text": "one two", "heads": "decoder:0:0"}),
+    "Searching": ("translate", {"text": "Go.", "beam": "2"}),
+    "Reading the other sentence": ("translate", {"text": "Go.", "compare": "sentence", "compare_text": "Run."}),
+    "Measuring every tensor": ("checkpoints", {"view": "weights"}),
+    "Taking the heads apart": ("checkpoints", {"view": "weights"}),
+    "Comparing every tensor": ("checkpoints", {"view": "compare"}),
+    "Reading the text": ("heads", {"view": "roles", "role_on": "own", "role_texts": "Go.\tVa !"}),
+    "Reading what was recorded": ("train", {"view": "watch", "run": "checkpoints/translate"}),
+    "Reading": ("classify", {"text": "love and death " * 150}),
+    "Reading the text with both": ("checkpoints", {"view": "compare"}),
+}
+
+
+class Asked(Line):
+    """A line that remembers what was worked on."""
+
+    def __init__(self):
+        super().__init__(1)
+        self.texts, self.there = [], 0
+
+    def join(self, one, waiting):
+        super().join(one, waiting)
+        self.texts.append(one._text)
+        self.there += 1
+
+    def leave(self, one):
+        super().leave(one)
+        self.there -= 1
+
+
+@pytest.fixture
+def line(monkeypatch) -> Asked:
+    shelf.clear()  # what others have made is not made again
+    monkeypatch.setattr(ui.heavy, "LINE", Asked())
+    return ui.heavy.LINE
+
+
+@pytest.mark.parametrize("text", VIEWS)
+def test_heavy_views_wait_for_their_turn_and_leave_the_line(text, line, visit, home):
+    page, address = VIEWS[text]
+    at = visit(page, **address)
+    assert not at.exception
+    assert text in line.texts
+    assert line.there == 0
+
+
+def test_a_step_waits_for_nobody(line, visit, move):
+    at = visit("translate", text="Go.")
+    move(at, "translate", 1, number=1)
+    assert line.texts == []

@@ -1,0 +1,154 @@
+"""A client that speaks to the real server without a browser: Streamlit's own messages, of any widget, drawn for it or
+not, disabled or not, with any value."""
+
+import http.client
+import os
+import re
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from google.protobuf.message import Message
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.sync.client import connect
+
+ROOT = Path(__file__).resolve().parents[2]
+START_S, ANSWER_S = 120, 60  # at most; importing torch and streamlit on two busy cores takes many seconds
+WIDGET = re.compile(r"\$\$ID-[0-9a-f]+-(.+)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Server:
+    url: str
+    home: Path
+    pid: int
+
+
+class Client:
+    """Somebody at the other end of the websocket: what they were last sent, and what they send."""
+
+    def __init__(self, server: Server, cookies: dict[str, str]):
+        self.server, self.page, self.ids, self.text = server, "", {}, ""
+        self._cookies = "; ".join(f"{name}={value}" for name, value in cookies.items())
+        self._open = ExitStack()
+        self._socket = self._open.enter_context(connect(
+            f"ws://{urlsplit(server.url).netloc}/_stcore/stream", subprotocols=["streamlit"], max_size=None,
+            origin=server.url, additional_headers={"Cookie": self._cookies} if cookies else {}))
+        self._hash = self.session = ""
+        self._query: dict[str, str] = {}
+
+    def close(self) -> None:
+        self._open.close()
+
+    def open(self, page: str, **params: str) -> "Client":
+        """Come to a page by its address."""
+        self.page, self._query, self._hash = page, params, ""
+        return self._run()
+
+    def send(self, *triggers: str, **values: tuple[str, object]) -> "Client":
+        """Press buttons, and set widgets to (field of the message, value), all by key; ids that this visitor was never
+        sent are taken from `ids`, where a test may have put them."""
+        return self._run(triggers, values)
+
+    def upload(self, widget: str, name: str, content: bytes) -> "Client":
+        """Give a file to an uploader."""
+        where, file = urlsplit(self.server.url), str(uuid.uuid4())
+        path = f"/_stcore/upload_file/{self.session}/{file}"
+        connection = http.client.HTTPConnection(where.netloc, timeout=ANSWER_S)
+        connection.request("GET", "/_stcore/health")
+        answer = connection.getresponse()
+        answer.read()
+        cookie = answer.getheader("set-cookie", "").partition(";")[0]
+        boundary = uuid.uuid4().hex
+        head = (f'--{boundary}\r\nContent-Disposition: form-data; name="file"; '
+                f'filename="{name}"\r\n\r\n').encode()
+        body = head + content + f"\r\n--{boundary}--\r\n".encode()
+        connection.request("PUT", path, body, {
+            "Content-Type": f"multipart/form-data; boundary={boundary}", "Cookie": f"{cookie}; {self._cookies}",
+            "Origin": self.server.url, "X-Xsrftoken": cookie.partition("=")[2]})
+        connection.getresponse().read()
+        connection.close()
+        return self._run((), {widget: ("file_uploader_state_value", (file, name, len(content), path))})
+
+    def _run(self, triggers: tuple[str, ...] = (), values: dict[str, tuple[str, object]] = {}) -> "Client":  # noqa: B006
+        message = BackMsg()
+        rerun = message.rerun_script
+        rerun.query_string, rerun.page_script_hash = urlencode(self._query), self._hash
+        rerun.page_name = "" if self._hash else self.page
+        for key in triggers:
+            rerun.widget_states.widgets.add(id=self.ids[key], trigger_value=True)
+        for key, (field, value) in values.items():
+            state = rerun.widget_states.widgets.add(id=self.ids[key])
+            if field == "file_uploader_state_value":
+                file, name, size, path = value
+                info = state.file_uploader_state_value.uploaded_file_info.add(file_id=file, name=name, size=size)
+                info.file_urls.file_id, info.file_urls.upload_url = file, path
+            elif field.endswith("array_value"):
+                getattr(state, field).data.extend(value)
+            else:
+                setattr(state, field, value)
+        self._socket.send(message.SerializeToString())
+        self._read()
+        return self
+
+    def _read(self) -> None:
+        """Take in what the server sends until its script has ended, with those that it starts again itself."""
+        texts = []
+        while True:
+            message = ForwardMsg.FromString(self._socket.recv(ANSWER_S))
+            kind = message.WhichOneof("type")
+            if kind == "new_session":
+                self.session = message.new_session.initialize.session_id or self.session
+                texts.clear()
+            elif kind == "navigation":
+                self._hash = message.navigation.page_script_hash
+            elif kind == "page_info_changed":
+                self._query = dict(parse_qsl(message.page_info_changed.query_string))
+            elif kind == "delta":
+                texts += strings(message.delta)
+            elif kind == "script_finished" and message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
+                break
+        self.ids.update({found[1]: text for text in texts if (found := WIDGET.fullmatch(text))})
+        self.text = "\n".join(texts)
+
+
+def strings(message: Message) -> Iterator[str]:
+    """Every text in a message."""
+    for field, value in message.ListFields():
+        for one in value if field.is_repeated else [value]:
+            if isinstance(one, Message):
+                yield from strings(one)
+            elif isinstance(one, str):
+                yield one
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[Server]:
+    """The app as others use it, on an address of this computer that is not its usual one."""
+    log, home = folder / "log.txt", folder / "home"
+    environment = os.environ | {"STREAMLIT_SERVER_HEADLESS": "true", "HEADSUP_HOME": str(home),
+                                "PYTHONUNBUFFERED": "1"}
+    with log.open("w") as output:
+        process = subprocess.Popen([sys.executable, "ui/serve.py", "--host", "127.0.0.2", "--port", "0"], cwd=ROOT,
+                                   env=environment, stdout=output, stderr=subprocess.STDOUT)
+    try:
+        end = time.monotonic() + START_S
+        while not (found := re.search(r"(http://[\w.:]+), until.*\nTeacher: ", log.read_text(), re.DOTALL)):
+            assert process.poll() is None, f"the app ended with {process.returncode}:\n{log.read_text()}"
+            assert time.monotonic() < end, f"the app did not start in {START_S} s:\n{log.read_text()}"
+            time.sleep(0.1)
+        yield Server(found[1], home, process.pid)
+    finally:
+        process.terminate()
+        try:
+            process.wait(15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

@@ -1,0 +1,181 @@
+"""Heavy work: a few at once, in the order in which they came, in turns; ended where nobody waits for it any more."""
+
+import threading
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import ui.heavy
+from tests.waiting import until
+from ui.heavy import Line, Work, heavy
+from ui.resources import Shelf
+
+
+class Left(BaseException):
+    """Stands for Streamlit's own exception, which ends a script."""
+
+
+class Visitor:
+    """Somebody with a piece of heavy work, on a thread as a script is."""
+
+    def __init__(self, line: Line, log: list, name: str):
+        self.line, self.log, self.name = line, log, name
+        self.ahead, self.left, self.begun, self.done = None, False, threading.Event(), threading.Event()
+        self.thread = threading.Thread(target=self._work, daemon=True)
+        self.thread.start()
+
+    def _work(self) -> None:
+        try:
+            self.line.join(self, self._wait)
+        except Left:
+            self.log.append(f"{self.name} left")
+            return
+        self.log.append(self.name)
+        self.begun.set()
+        assert self.done.wait(300)
+        self.line.leave(self)
+
+    def _wait(self, ahead: int) -> None:
+        self.ahead = ahead
+        if self.left:
+            raise Left
+
+    def end(self) -> None:
+        self.done.set()
+        self.thread.join(300)
+
+
+def in_line(line: Line, log: list, names: str) -> list[Visitor]:
+    """Visitors who come one after the other."""
+    visitors = []
+    for name in names:
+        visitors.append(visitor := Visitor(line, log, name))
+        until(lambda: visitor.begun.is_set() or visitor.ahead is not None)
+    return visitors
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3])
+def test_no_more_than_so_many_work_at_once_and_who_came_first_is_first(at_once):
+    log = []
+    line = Line(at_once)
+    visitors = in_line(line, log, "abcde")
+    for ended, visitor in enumerate(visitors):
+        visitor.begun.wait(300)
+        until(lambda: len(log) == min(at_once + ended, 5))  # noqa: B023
+        assert log == list("abcde")[:at_once + ended]
+        visitor.end()
+    assert not line.anybody_waits()
+
+
+def test_who_waits_is_told_how_many_are_ahead_and_may_leave():
+    log = []
+    line = Line(1)
+    first, second, third = in_line(line, log, "abc")
+    assert (second.ahead, third.ahead) == (1, 2)
+    second.left = True
+    second.thread.join(300)
+    until(lambda: third.ahead == 1)
+    first.end()
+    third.begun.wait(300)
+    third.end()
+    assert log == ["a", "b left", "c"]
+
+
+def test_long_work_lets_others_in_between_its_pieces(monkeypatch):
+    monkeypatch.setattr(ui.heavy, "TURN", 0.0)
+    line, log = Line(1), []
+    with heavy("Long", line) as work:
+        work.watch()  # nobody waits: it goes on
+        other = Visitor(line, log, "short")
+        until(line.anybody_waits)
+        other.done.set()
+        work.watch(1, 2)
+        assert log == ["short"]
+    assert not line.anybody_waits()
+
+
+def test_two_who_ask_for_the_same_get_what_was_made_once():
+    shelf, made, found, go_on, begun = Shelf(4), [], [], threading.Event(), threading.Event()
+
+    def make(work: Work) -> str:
+        made.append(work)
+        begun.set()
+        assert go_on.wait(300)
+        return "found"
+
+    threads = [threading.Thread(target=lambda: found.append(shelf.make(("a",), "Making", make))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    assert begun.wait(300)
+    go_on.set()
+    for thread in threads:
+        thread.join(300)
+    assert found == ["found", "found"] and len(made) == 1
+
+
+def test_who_asks_for_what_is_being_made_lets_its_maker_finish(monkeypatch):
+    """The one who makes it has let others in: the one who wants the same has its turn, and gives it back."""
+    monkeypatch.setattr(ui.heavy, "TURN", 0.0)
+    line, found = Line(1), []
+    monkeypatch.setattr(ui.heavy, "LINE", line)
+    shelf = Shelf(4)
+
+    def make(work: Work) -> str:
+        other.start()
+        until(line.anybody_waits)
+        work.watch(1, 2)
+        return "made once"
+
+    other = threading.Thread(target=lambda: found.append(shelf.make(("a",), "Making", lambda work: "again")))
+    assert shelf.make(("a",), "Making", make) == "made once"
+    other.join(300)
+    assert found == ["made once"]
+
+
+def test_a_shelf_keeps_no_more_than_so_many_and_nothing_that_failed():
+    shelf = Shelf(1)
+
+    def fail(work: Work) -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        shelf.make(("a",), "Making", fail)
+    assert shelf.make(("a",), "Making", lambda work: 1) == 1
+    assert shelf.make(("b",), "Making", lambda work: 2) == 2
+    assert shelf.find(("a",)) is None
+
+
+def test_memory_is_given_back_however_work_ends(monkeypatch):
+    given, line = [], Line(1)
+    monkeypatch.setattr(ui.heavy, "give_back", lambda: given.append(1))
+    with heavy("Working", line):
+        pass
+    with pytest.raises(Left), heavy("Working", line):
+        raise Left
+    assert given == [1, 1]
+    with heavy("Working", line):  # nobody is left in the line
+        pass
+
+
+def working() -> None:
+    """A page whose visitor leaves while it works: Streamlit is asked to end the script."""
+    import streamlit as st
+    from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+    from ui.heavy import heavy
+    with heavy("Counting") as work:
+        for done in range(5):
+            st.session_state["done"] = done
+            if done == st.session_state.get("leave_at"):
+                get_script_run_ctx().script_requests.request_stop()
+            work.watch(done, 5)
+    st.markdown("The end")
+
+
+def test_work_ends_with_its_visitor_and_the_next_one_works():
+    at = AppTest.from_function(working)
+    at.session_state["leave_at"] = 2
+    at.run()
+    assert at.session_state["done"] == 2 and not at.markdown
+    at = AppTest.from_function(working).run()
+    assert at.session_state["done"] == 4 and at.markdown[0].value == "The end"

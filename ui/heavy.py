@@ -1,0 +1,134 @@
+"""Heavy work on pages: a few at once in the whole process, first come first served, in turns of some seconds; it ends
+where its visitor has left or asked for something else, and gives its memory back.
+
+Stepping through a text is no heavy work, and never waits.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+
+import streamlit as st
+
+from transformer.shortage import give_back
+from ui.figures import markdown_text
+
+AT_ONCE = min(4, max(1, (os.cpu_count() or 1) // 2))  # half of the cores are left to those who step
+TURN = 2.0    # seconds after which whoever works lets others in
+SOON = 0.6    # seconds: of what is over by then no progress is shown
+LOOK = 0.2    # seconds between two looks whether a visitor who waits is still there, and between two words to one
+
+
+def end_if_left() -> None:
+    """End this script, by Streamlit's own exception, where its visitor has left, gone to another page or changed
+    something: to look into the session's state is a place where it does so, and sends nothing."""
+    st.session_state.get("left")
+
+
+class Line:
+    """Those who work and those who wait, in the order in which they came: the first `at_once` of them work."""
+
+    def __init__(self, at_once: int):
+        self._at_once, self._line, self._moved = at_once, [], threading.Condition()
+
+    def join(self, one: object, waiting: Callable[[int], None]) -> None:
+        """Returns when it is one's turn. Until then waiting is called now and then with the number of those ahead; it
+        may raise, and one is then no longer in the line."""
+        with self._moved:
+            self._line.append(one)
+        try:
+            while ahead := self._ahead(one):
+                waiting(ahead)
+        except BaseException:
+            self.leave(one)
+            raise
+
+    def _ahead(self, one: object) -> int:
+        """How many are still ahead after a moment; 0 as soon as it is one's turn."""
+        with self._moved:
+            place = self._line.index(one)
+            if place >= self._at_once:
+                self._moved.wait(LOOK)
+                place = self._line.index(one)
+            return place if place >= self._at_once else 0
+
+    def leave(self, one: object) -> None:
+        with self._moved:
+            self._line = [other for other in self._line if other is not one]
+            self._moved.notify_all()
+
+    def anybody_waits(self) -> bool:
+        with self._moved:
+            return len(self._line) > self._at_once
+
+
+LINE = Line(AT_ONCE)
+
+
+class Work:
+    """A piece of heavy work under way, and what its visitor sees of it."""
+
+    def __init__(self, text: str, line: Line):
+        self._text, self._line, self._place = text, line, st.empty()
+        self._began = self._shown = self._turn = time.monotonic()
+
+    def watch(self, done: int = 0, of: int = 0) -> None:
+        """To be called between pieces: ends the work where nobody waits for it any more, lets others in when its turn
+        is over, and says how far it is."""
+        end_if_left()
+        now = time.monotonic()
+        if now - self._turn > TURN and self._line.anybody_waits():
+            self.give_way()
+        elif of and now - self._began > SOON and now - self._shown > LOOK:
+            self._shown = now
+            self._place.progress(min(1.0, done / of), f"{markdown_text(self._text)}: {done:,} of {of:,}…")
+
+    def give_way(self) -> None:
+        """Let all others who wait work first."""
+        end_if_left()
+        self._line.leave(self)
+        self.begin()
+
+    def say(self, text: str) -> None:
+        """What is done from now on."""
+        self._text = text
+        self._place.progress(0.0, f"{markdown_text(text)}…")
+
+    def begin(self) -> None:
+        """Wait for one's turn."""
+        self._line.join(self, self._wait)
+        self._turn = time.monotonic()
+
+    def _wait(self, ahead: int) -> None:
+        end_if_left()
+        self._place.progress(0.0, f"Waiting for {ahead} other{'s' * (ahead > 1)}…")
+
+    def end(self) -> None:
+        self._line.leave(self)
+        give_back()
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """Where what takes longer than a moment is seen; nothing is left of it."""
+        with ExitStack() as stack:
+            with self._place:  # only while it is made: what is drawn during the work is not drawn in there
+                stack.enter_context(st.spinner(f"{markdown_text(self._text)}…", show_time=False))
+            yield
+
+
+@contextmanager
+def heavy(text: str, line: Line | None = None) -> Iterator[Work]:
+    """Around heavy work, of which `text` says what it is: waits for its turn, and hands out what is to `watch` it. A
+    piece between two calls of `watch` cannot be ended, so it is to be no more than a second.
+
+    No heavy work begins inside another: it would wait for itself.
+    """
+    work = Work(text, line or LINE)
+    work.begin()
+    try:
+        with work.shown():
+            yield work
+    finally:
+        work.end()
