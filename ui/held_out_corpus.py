@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint, Description
-from transformer.data.corpora import at_hand, corpus
+from transformer.data.corpora import LEARNS_FROM, at_hand, corpus, languages
 from transformer.data.own import is_own
 from transformer.held_out import held_out
 from ui import figures
@@ -14,6 +14,7 @@ from ui.resources import KNOWN, counted
 from ui.say import say_error
 
 OTHERS = {("encoder", "decoder", "cross"): ["eng-fra"], ("decoder",): ["tiny-shakespeare"]}  # for one that says none
+ANY_TEXT = ["speakers", "tiny-shakespeare", "eng-fra"]  # for an encoder that says none
 
 
 def corpus_of(about: Description) -> str | None:
@@ -32,7 +33,18 @@ def readable(ckpt: Checkpoint) -> list[str]:
         return [own] if at_hand(own) else []
     if ckpt.tokenizer is None or ckpt.tokenizer.kind == "ids":
         return []
-    return [name for name in OTHERS.get(ckpt.config.kinds, []) if at_hand(name)]
+    speaks = ckpt.description.languages
+    return [name for name in OTHERS.get(ckpt.config.kinds, []) if at_hand(name)
+            and (speaks is None or languages(name) in (None, speaks))]
+
+
+def measurable(ckpt: Checkpoint) -> list[str]:
+    """The corpora at hand that heads can be measured on: the readable ones, and where an encoder has none any text."""
+    if (found := readable(ckpt)) or ckpt.config.kinds != ("encoder",):
+        return found
+    if ckpt.tokenizer is None or ckpt.tokenizer.kind == "ids":
+        return []
+    return [name for name in ANY_TEXT if at_hand(name)]
 
 
 def corpus_name(name: str) -> str:
@@ -69,7 +81,7 @@ def split_of(ckpt: Checkpoint, name: str) -> str:
     if ckpt.config.kinds == ("decoder",):
         return "validation"
     if not is_own(name):
-        return "test"
+        return "validation" if name in LEARNS_FROM["language-model"][1] else "test"
     try:
         return "test" if "test" in getattr(corpus(name), "splits", {}) else "train"
     except (ValueError, OSError):

@@ -190,6 +190,12 @@ def measured_roles() -> Shelf:
 
 
 @st.cache_resource
+def demonstrations() -> Shelf:
+    """The sentences that show what a head does, by checkpoint."""
+    return Shelf(16)
+
+
+@st.cache_resource
 def counted() -> Shelf:
     """How many held-out texts there are, by checkpoint and corpus."""
     return Shelf(64)

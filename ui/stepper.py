@@ -13,6 +13,7 @@ from transformer.decoding import Sampling
 from ui import figures
 from ui.arrival import arrived, put_address
 from ui.attention_view import look_params, take_look
+from ui.languages import reads_examples
 from ui.present import presenting
 from ui.resources import Entry, along_the_way, entries, opened
 from ui.say import code_text, say_error
@@ -117,13 +118,15 @@ def choose_entry(page: str, fits: Callable[[Description], bool], *, label: str =
 
 
 def fit_example(page: str, ckpt: Checkpoint, examples: list[str]) -> None:
-    """Before the text's widget: ids in place of an example for a checkpoint that reads ids, and back for another."""
+    """Before the text's widget: ids in place of an example for a checkpoint that reads ids, nothing for one of another
+    language, and the example back for any other."""
     state = st.session_state
     text, left = state.get(f"{page}_text"), f"{page}_example_left"
-    if ckpt.source_tokenizer.kind == "ids" and text in examples:
-        state[left], state[f"{page}_text"] = text, IDS
-    elif ckpt.source_tokenizer.kind != "ids" and text == IDS and left in state:
-        state[f"{page}_text"] = state.pop(left)
+    ids, fits = ckpt.source_tokenizer.kind == "ids", reads_examples(ckpt)
+    if text in examples and (ids or not fits):
+        state[left], state[f"{page}_text"] = text, IDS if ids else ""
+    elif text in ("", IDS) and not ids and left in state:
+        state[f"{page}_text"] = state.pop(left) if fits else ""
 
 
 def sampling_of(page: str) -> Sampling:

@@ -19,7 +19,7 @@ FIELDS = {  # the field's key -> the page and the address that show it
     "classify_toy_positive": ("classify", {"show": "toy"}),
     "classify_toy_negative": ("classify", {"show": "toy"}),
     "by_hand_text": ("by_hand", {}),
-    "masks_english1": ("masks", {}),
+    "masks_source1": ("masks", {}),
     "masks_french4": ("masks", {}),
     "masks_typed": ("masks", {}),
     "positions_text": ("positions", {"view": "Left out"}),

@@ -16,8 +16,9 @@ from ui.checkpoints.card import quality, shape, task
 from ui.compare import overlap
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.head_maps import show_head_maps
-from ui.heads.text import EXAMPLES
+from ui.heads.text import example_of, label_of
 from ui.held_out_corpus import readable, say_missing
+from ui.languages import sides_of
 from ui.resources import Entry, along_the_way, entries, weight_changes
 from ui.say import say_error
 from ui.stepper import choose_entry, open_entry
@@ -229,13 +230,15 @@ def _show_attention(page: str, one: Checkpoint, other: Checkpoint, *, dark: bool
 def _read(page: str, one: Checkpoint, other: Checkpoint) -> tuple[Reading, Reading] | None:
     """The text, read by both with the same target; None, said on the page, where one of them cannot."""
     state, config = st.session_state, one.config
-    label, example = EXAMPLES[config.kinds]
-    if one.tokenizer is not None and one.tokenizer.kind == "ids":
-        example = "1 2 3"
+    example = example_of(one)
     translates = bool(config.encoder_layers and config.decoder_layers)
-    typed = taken(st.text_input(label, key=f"{page}_text",
-                                placeholder=f"{example.splitlines()[-1]} (as long as it is empty)"), PASSAGE)
+    typed = taken(st.text_input(label_of(one), key=f"{page}_text", placeholder=(
+        f"{example.splitlines()[-1]} (as long as it is empty)" if example else "Type a sentence and press Enter")),
+                  PASSAGE)
     typed = typed if typed.strip() else example
+    if not typed:
+        st.info(f"Type {figures.markdown_text(sides_of(one.description).typed)} above to see where each head looks.")
+        return None
     target = None
     try:
         if translates:
