@@ -3,18 +3,22 @@
 import pytest
 
 import transformer
+from tests.app.heads_checkpoints import make
 from transformer.checkpoint import save
 
 from .conftest import run
 
+pytestmark = pytest.mark.usefixtures("few_corpora")
+
 
 @pytest.fixture
-def place(home, translator, tiny_tokenizer):
+def place(home):
     """place(languages): a translator that says so, or says nothing."""
     def place(languages=None):
-        save(home / "uploads" / "other", translator.model, tokenizer=tiny_tokenizer,
+        ckpt = make(home, "translator", corpus=False)
+        save(ckpt.description.folder, ckpt.model, tokenizer=ckpt.tokenizer,
              meta={"languages": list(languages)} if languages else {})
-        return transformer.load(home / "uploads" / "other")
+        return transformer.load(ckpt.description.folder)
 
     return place
 
@@ -32,7 +36,7 @@ PAGES = [("translate", {}), ("masks", {}), ("heads", {"view": "roles"}), ("heads
 @pytest.mark.parametrize(("page", "params"), PAGES)
 def test_a_page_names_the_languages_of_the_model_and_no_others(page, params, place, visit):
     at = visit(page, checkpoint=place(("German", "Danish")).id, **params)
-    assert not at.error
+    assert not [error.value for error in at.error]
     assert "German" in said(at)
     assert not [word for word in ("English", "French", "I am cold", "I like red wine") if word in said(at)]
 
@@ -40,7 +44,7 @@ def test_a_page_names_the_languages_of_the_model_and_no_others(page, params, pla
 @pytest.mark.parametrize(("page", "params"), PAGES)
 def test_a_model_that_names_no_language_has_a_source_and_a_target(page, params, place, visit):
     at = visit(page, checkpoint=place().id, **params)
-    assert not at.error
+    assert not [error.value for error in at.error]
     assert not [word for word in ("English", "French") if word in said(at)]
 
 

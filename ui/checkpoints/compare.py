@@ -16,6 +16,7 @@ from ui.checkpoints.card import quality, shape, task
 from ui.compare import overlap
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.head_maps import show_head_maps
+from ui.heads.sample import LONGEST_ANSWER
 from ui.heads.text import example_of, label_of
 from ui.held_out_corpus import readable, say_missing
 from ui.languages import sides_of
@@ -261,7 +262,8 @@ def _translated(page: str, ckpt: Checkpoint, typed: str) -> str:
     key = ckpt.id, typed
     known = st.session_state.get(f"{page}_translated")
     if known is None or known[0] != key:
-        known = st.session_state[f"{page}_translated"] = key, translate(ckpt, [typed])[0]
+        most = min(LONGEST_ANSWER, ckpt.config.max_len - 1)  # as both decoders read the start token too
+        known = st.session_state[f"{page}_translated"] = key, translate(ckpt, [typed], max_steps=most)[0]
     return known[1]
 
 

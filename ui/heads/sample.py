@@ -144,7 +144,8 @@ def read_own(ckpt: Checkpoint, typed: str) -> list[Sentence]:
         _read(ckpt, number, source, target)  # before anything is translated
         given.append((number, source, target))
     open_ones = [source for _, source, target in given if not target]
-    made = iter(translate(ckpt, open_ones, max_steps=LONGEST_ANSWER) if open_ones else [])
+    most = min(LONGEST_ANSWER, ckpt.config.max_len - 1)  # its decoder reads the start token too
+    made = iter(translate(ckpt, open_ones, max_steps=most) if open_ones else [])
     return [_read(ckpt, number, source, target or next(made)) for number, source, target in given]
 
 
