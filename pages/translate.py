@@ -1,7 +1,6 @@
 """A sentence translated one token at a time, with every head of the encoder, the decoder and the attention between."""
 
 from functools import partial
-from pathlib import Path
 
 import streamlit as st
 
@@ -12,7 +11,7 @@ from ui.attention_view import look_at, show_attention, show_details, source_line
 from ui.beam import arrive_beam, beam_address, show_beam
 from ui.compare import arrive_compare, compare_address, show_compare
 from ui.diagram import show_model
-from ui.held_out_corpus import corpus_of, offer_download
+from ui.held_out_corpus import corpus_name, corpus_of, offer_download
 from ui.languages import reads_examples, sides_of
 from ui.present import places, presenting, show_title
 from ui.resources import sentences
@@ -101,7 +100,7 @@ with words:
             if len(answers) > 8:
                 st.caption(f"and {len(answers) - 8} more")
         elif known is None and trained_on and is_own(trained_on):
-            st.caption(f"Reference translations are shown where {figures.markdown_text(Path(trained_on).name)} is on "
+            st.caption(f"Reference translations are shown where {figures.markdown_text(corpus_name(trained_on))} is on "
                        "this machine.")
         elif known is None and trained_on:
             st.caption(f"For sentences of {figures.markdown_text(trained_on)}, reference translations are shown here "

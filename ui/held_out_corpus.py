@@ -1,5 +1,6 @@
 """Which text the heads of a checkpoint can be measured on."""
 
+import re
 from pathlib import Path
 
 import streamlit as st
@@ -14,6 +15,7 @@ from ui.resources import KNOWN, counted
 from ui.say import say_error
 
 OTHERS = {("encoder", "decoder", "cross"): ["eng-fra"], ("decoder",): ["tiny-shakespeare"]}  # for one that says none
+UPLOADED = re.compile(r"/uploads/corpora/(?:[^/]+/)?[0-9a-f]{8}-([^/]+)$")  # as `keep_upload` names files
 ANY_TEXT = ["speakers", "tiny-shakespeare", "eng-fra"]  # for an encoder that says none
 
 
@@ -48,6 +50,9 @@ def measurable(ckpt: Checkpoint) -> list[str]:
 
 
 def corpus_name(name: str) -> str:
+    """What somebody calls a corpus: a file by its name, an uploaded one by the name that it came with."""
+    if uploaded := UPLOADED.search(Path(name).as_posix()):
+        return uploaded[1]
     return Path(name).name if is_own(name) else name
 
 
@@ -96,7 +101,7 @@ def say_missing(key: str, ckpt: Checkpoint) -> None:
     elif own is None:
         st.info("This checkpoint does not say which corpus it was trained on, so there is no held-out text of its own.")
     elif is_own(own):
-        st.info(f"It was trained on {figures.markdown_text(Path(own).name)}, which is not on this machine.")
+        st.info(f"It was trained on {figures.markdown_text(corpus_name(own))}, which is not on this machine.")
     else:
         st.info(f"It was trained on {figures.markdown_text(own)}, which is not on this machine yet.")
         offer_download(key, own)

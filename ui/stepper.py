@@ -74,9 +74,9 @@ def open_entry(entry: Entry) -> Checkpoint:
 
 
 def choose_entry(page: str, fits: Callable[[Description], bool], *, label: str = "Checkpoint", name: str = "checkpoint",
-                 steps: bool = False) -> Entry:
-    """The picker alone, keyed <page>_<name>, without weights being read. steps: single training steps are on offer
-    too; elsewhere only a link leads to one."""
+                 more: Callable[[Entry], bool] | None = None) -> Entry:
+    """The picker alone, keyed <page>_<name>, without weights being read. more: which of the weights along the way of a
+    training are on offer too; only a link leads to the others."""
     found = entries()
     offered: dict[str, Entry] = {}
     for entry in found:
@@ -84,9 +84,9 @@ def choose_entry(page: str, fits: Callable[[Description], bool], *, label: str =
             offered.setdefault(entry.about.id, entry)  # a copy does not take the place of what came with the app
     key, broken = f"{page}_{name}", [entry for entry in found if entry.error]
     wanted = st.session_state.get(key)
-    if steps or (wanted is not None and wanted not in offered):
+    if more or (wanted is not None and wanted not in offered):
         for entry in along_the_way():
-            if fits(entry.about) and (steps or entry.about.id == wanted):
+            if fits(entry.about) and ((more and more(entry)) or entry.about.id == wanted):
                 offered.setdefault(entry.about.id, entry)
     if not offered:
         for entry in broken:

@@ -15,7 +15,7 @@ from transformer.data.own import is_own
 from transformer.held_out import held_out, word_aligner
 from transformer.search import translate
 from ui.figures import markdown_text
-from ui.heads.text import example_of, fill
+from ui.heads.text import example_of
 from ui.held_out_corpus import (
     choose_size,
     corpus_name,
@@ -30,7 +30,7 @@ from ui.held_out_corpus import (
 from ui.languages import reads_examples, sides_of
 from ui.resources import home, measured_roles
 from ui.say import say_error
-from ui.texts import PASSAGE, taken
+from ui.texts import PASSAGE, fill, taken
 
 SIZES = [50, 200, 500]
 OWN = "own"

@@ -18,12 +18,13 @@ from ui.head_choice import head_controls, head_in_range, origin
 from ui.heads.demonstrations import Demonstration, seen_in
 from ui.heads.effects import CALLED, LIMITS, show_effects
 from ui.heads.switched_text import show_encoder, show_paths
-from ui.heads.text import type_text, untouched
+from ui.heads.text import type_text
 from ui.heads.windowed import say_tokens, windowed
 from ui.held_out_corpus import readable
 from ui.languages import reads_examples
 from ui.resources import demonstrations
 from ui.say import say_error
+from ui.texts import untouched
 
 MOST = 2_000  # heads in an address
 STEPS = {("encoder", "decoder", "cross"): 60, ("decoder",): 40}

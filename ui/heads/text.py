@@ -5,7 +5,7 @@ import streamlit as st
 from transformer.checkpoint import Checkpoint
 from ui.figures import markdown_text
 from ui.languages import reads_examples, sides_of
-from ui.texts import PASSAGE, taken
+from ui.texts import PASSAGE, fill, taken
 
 EXAMPLES = {  # by the attention kinds of a model
     ("encoder", "decoder", "cross"): "I like red wine.",
@@ -28,18 +28,6 @@ def label_of(ckpt: Checkpoint) -> str:
     if ckpt.config.decoder_layers and ckpt.config.encoder_layers:
         return markdown_text(sides_of(ckpt.description).sentence)
     return "How the text begins" if ckpt.config.decoder_layers else "A text"
-
-
-def untouched(key: str) -> bool:
-    """Whether nobody has typed into a text's box yet: it holds nothing, or the example last put there."""
-    return st.session_state.get(key) in (None, st.session_state.get(f"{key}_example"))
-
-
-def fill(key: str, example: str) -> None:
-    """Before its widget: put an example into a text's box, also in place of another that nobody touched."""
-    if untouched(key):
-        st.session_state[key] = example
-    st.session_state[f"{key}_example"] = example
 
 
 def type_text(page: str, ckpt: Checkpoint, *, example: str | None = None) -> str:
