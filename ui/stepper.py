@@ -231,14 +231,19 @@ def show_candidates(page: str, walk: Walk, *, source: str, dark: bool) -> None:
     sampling, step = sampling_of(page), walk.step
     candidates, excluded = ranked(walk, sampling)
     chart = f"{page}_candidates_{st.session_state.get(f'{page}_picks', 0)}_{walk.index}"
+    given = _given(sampling)
     if presenting(page):
-        st.html(figures.candidate_rows(candidates[:FEW], chosen_id=step.id, excluded=excluded, label="next tokens",
-                                       rest=_others(candidates[:FEW], excluded)))
+        st.html(figures.candidate_rows(candidates[:FEW], chosen_id=step.id, excluded=excluded,
+                                       label=f"next tokens {given}".strip(), rest=_others(candidates[:FEW], excluded)))
+        if given:
+            st.caption(f"Probabilities {given}.")
         return
     figure = figures.candidate_bars(candidates, chosen_id=step.id, excluded=excluded, source=source, dark=dark,
-                                    rest=_others(candidates, excluded), title=_asked(sampling))
+                                    rest=_others(candidates, excluded),
+                                    title=f"What comes next? {given.capitalize()}".strip())
     st.plotly_chart(figure, key=chart, on_select=partial(_clicked, page, chart), selection_mode="points",
-                    config=figures.PLOTLY_CONFIG, alt=figures.describe_candidates(candidates, chosen_id=step.id))
+                    config=figures.PLOTLY_CONFIG,
+                    alt=figures.describe_candidates(candidates, chosen_id=step.id, given=given))
     st.caption(f"Orange: {_why(walk, sampling)}. Click another bar, or press its number, to choose that token instead. "
                "Your earlier version is kept as a branch.")
     if step.full and step.id != step.ckpt.config.eos_id:
@@ -265,9 +270,9 @@ def _others(candidates: list, excluded: list[int]) -> float:
     return max(0.0, 1 - sum(c.probability for c in candidates if c.id not in excluded))
 
 
-def _asked(sampling: Sampling) -> str:
-    """The title of the candidates: their probabilities are those after temperature."""
-    return "What comes next?" + (f" At temperature {sampling.temperature:g}" if sampling.temperature else "")
+def _given(sampling: Sampling) -> str:
+    """What the candidates' probabilities are subject to; nothing where they are the model's own."""
+    return f"at temperature {sampling.temperature:g}" if sampling.temperature else ""
 
 
 def _why(walk: Walk, sampling: Sampling) -> str:
