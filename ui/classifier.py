@@ -55,7 +55,7 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str, *, question: str, dar
 def mask_of(ckpt: Checkpoint) -> str | None:
     """What stands for a masked piece in a text; None where the tokenizer has no such piece."""
     return next((mask for mask in ("[MASK]", "<mask>") if ckpt.tokenizer.kind != "ids" and any(
-        piece.text == mask for piece in ckpt.tokenizer.pieces(mask))), None)
+        piece.text == mask and not piece.unknown for piece in ckpt.tokenizer.pieces(mask))), None)
 
 
 def _show_predicted(prefix: str, ckpt: Checkpoint, reading: Reading) -> None:
