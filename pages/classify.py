@@ -105,8 +105,9 @@ def brief(whose: str, passage: str) -> str:
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
 wanted = st.session_state.get(f"{PAGE}_checkpoint")
-question = question_of(next((one.about for one in entries() if one.about and one.about.id == wanted), None))
-st.title("Classify", anchor=False)
+about = next((one.about for one in entries() if one.about and one.about.id == wanted), None)
+question = question_of(about)
+st.title("Encoder" if about and about.config.head else "Classify", anchor=False)
 view = st.segmented_control("Show", list(VIEWS), key=f"{PAGE}_show", required=True, label_visibility="collapsed",
                             format_func=lambda name: {**VIEWS, "speakers": question}[name])
 if view == "toy":
