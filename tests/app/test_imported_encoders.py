@@ -1,9 +1,13 @@
 """An encoder that did not come with the app: what Classify and Heads say of it is what it does."""
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 
 from tests.app.heads_checkpoints import corpus_file, make
 from transformer.data.corpora import corpus
+from ui.heads.roles import _listed
 
 from .conftest import run
 
@@ -85,3 +89,18 @@ def test_texts_of_ones_own_begin_with_some_that_are_measured_at_once(home, visit
     run(at)
     assert "1 texts typed here" in " ".join(
         view.proto.json for view in at.get("bidi_component") if view.proto.component_name == "head_maps")
+
+
+def test_many_heads_that_rest_on_one_token_are_counted_and_the_token_named(tiny_tokenizer):
+    values = np.linspace(0.2, 0.99, 12).reshape(3, 4)
+    first = tiny_tokenizer.encode("a")[0]
+    found = SimpleNamespace(values={"encoder": {"first": values, "end": values}},
+                            sentences=[SimpleNamespace(src=(first, 9)), SimpleNamespace(src=(first, 8, 7))])
+    heads = [divmod(at, 4) for at in range(11, 4, -1)]
+    said = _listed(found, "encoder", "first", tiny_tokenizer, heads)
+    name = tiny_tokenizer.piece(first).replace("▁", "␣")
+    assert said.startswith(f"7 of 12 heads: a sink on {name}; strongest 2.3 (0.99), 2.2 (") and said.count(" (") == 4
+    assert "sink" not in _listed(found, "encoder", "end", tiny_tokenizer, heads)
+    assert _listed(found, "encoder", "first", tiny_tokenizer, heads[:2]) == "2.3 (0.99), 2.2 (0.92)"
+
+

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from transformer.brief import brief
+from transformer.config import Kind
 from transformer.model.switches import Switches
 
 NONE_THERE = ("there are no attention weights in it, as transformers gives none with its usual attention; load the "
@@ -31,7 +32,7 @@ class Tensors:
     __repr__ = brief
 
     @property
-    def kinds(self) -> tuple[str, ...]:
+    def kinds(self) -> tuple[Kind, ...]:
         return tuple(self.attentions)
 
     def axes(self, kind: str) -> tuple[list[str], list[str]]:
