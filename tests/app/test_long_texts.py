@@ -20,7 +20,7 @@ FIELDS = {  # the field's key -> the page and the address that show it
     "classify_toy_negative": ("classify", {"show": "toy"}),
     "by_hand_text": ("by_hand", {}),
     "masks_source1": ("masks", {}),
-    "masks_french4": ("masks", {}),
+    "masks_target4": ("masks", {}),
     "masks_typed": ("masks", {}),
     "positions_text": ("positions", {"view": "Left out"}),
     "heads_text": ("heads", {"view": "lens"}),
