@@ -9,6 +9,7 @@ from ui.checkpoints.compare import compare_fields, show_compare
 from ui.checkpoints.tokenizer import show_tokenizer, tokenizer_fields
 from ui.checkpoints.trial import show_trial, trial_fields
 from ui.checkpoints.weights import show_weights, weights_fields
+from ui.resources import is_best
 from ui.stepper import choose_entry, open_entry
 
 PAGE = "checkpoints"
@@ -26,7 +27,7 @@ view = st.segmented_control("What to see", list(VIEWS), format_func=VIEWS.get, k
                             label_visibility="collapsed")
 if view != "add":
     with picker:
-        entry = choose_entry(PAGE, lambda about: True, steps=True)
+        entry = choose_entry(PAGE, lambda about: True, more=is_best)
 if view == "card":
     show_list(entry.about.id)
     show_card(PAGE, entry, dark=dark)

@@ -1,14 +1,16 @@
-"""Who is speaking? An encoder with pooling on a passage of Shakespeare; and the smallest training run there is."""
+"""What an encoder makes of a text, the speaker of a passage of Shakespeare to begin with; and the smallest training run
+there is."""
 
 import streamlit as st
 
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoint import Checkpoint, Description
 from ui.address import Field, arrive_at, choice, leave_at, looks, opened, text
-from ui.classifier import classifies, show_reading
+from ui.classifier import classifies, mask_of, show_reading
 from ui.figures import markdown_text
-from ui.resources import speakers
-from ui.stepper import choose_checkpoint, fit_example
-from ui.texts import PASSAGE, taken
+from ui.held_out_corpus import corpus_of
+from ui.resources import entries, labelled, speakers
+from ui.stepper import IDS, choose_checkpoint
+from ui.texts import PASSAGE, fill, taken
 from ui.toy import NEGATIVE, POSITIVE, show_toy
 
 PAGE, TOY = "classify", "classify_toy"
@@ -19,6 +21,8 @@ EXAMPLES = [  # of the test split: no training saw them
     ("CORIOLANUS", "By Jupiter! forgot.\nI am weary; yea, my memory is tired.\nHave we no wine here?"),
     ("KING RICHARD III", "Shall we hear from thee, Tyrrel, ere we sleep?"),
 ]
+PLAIN = ["The weather is cold today, so we stay at home.", "She gave her brother the book that he had lost.",
+         "What he said was true, and nobody believed it."]
 VIEWS = {"speakers": "Who is speaking?", "toy": "Train the smallest one"}
 
 
@@ -28,7 +32,7 @@ def one_of_its_classes() -> Field:
 
 
 FIELDS = {
-    "show": choice("speakers", list(VIEWS)), "text": text(EXAMPLES[0][1]),
+    "show": choice("speakers", list(VIEWS)), "text": Field(None, str, lambda value: value or None, long=True),
     "class": one_of_its_classes(), "model": opened(), **looks(),
     "toy_run": Field("", lambda value: value[:40]),
     "toy_positive": text(POSITIVE), "toy_negative": text(NEGATIVE),
@@ -41,11 +45,37 @@ def another_text() -> None:
     st.session_state[f"{PAGE}_class"] = None
 
 
-def use_example() -> None:
-    picked = st.session_state[f"{PAGE}_example"]
+def use_example(examples: list[tuple[str, str]]) -> None:
+    state, picked = st.session_state, st.session_state[f"{PAGE}_example"]
     if picked is not None:
-        st.session_state[f"{PAGE}_text"], st.session_state[f"{PAGE}_example"] = EXAMPLES[picked][1], None
+        state[f"{PAGE}_text"] = state[f"{PAGE}_text_example"] = examples[picked][1]
+        state[f"{PAGE}_example"] = None
         another_text()
+
+
+def question_of(about: Description | None) -> str:
+    """What a checkpoint answers about a text, by what it learned; that of the one that comes with the app, of none."""
+    if about is None or about.meta.get("corpus") == "speakers":
+        return VIEWS["speakers"]
+    if not about.config.head:
+        return "Which class?"
+    return "What fits in each place?" if about.config.head == "masked" else "Where does it look?"
+
+
+def examples_of(ckpt: Checkpoint) -> list[tuple[str, str]]:
+    """(whose or what, text) that a checkpoint can read: passages of its own corpus, if it is at hand, where it has
+    classes."""
+    if ckpt.source_tokenizer.kind == "ids":
+        return [("", IDS)]
+    if ckpt.meta.get("corpus") == "speakers":
+        return EXAMPLES
+    name = corpus_of(ckpt.description)
+    known = labelled(name) if name and not ckpt.config.head else None
+    if known is not None:
+        texts = known.split("test" if "test" in known.splits else "train")
+        return [(said, passage) for passage, said in texts[:len(EXAMPLES)]]
+    mask = mask_of(ckpt) if ckpt.config.head == "masked" else None
+    return [("", one) for one in ([f"Paris is the {mask} of France."] * bool(mask) + PLAIN)]
 
 
 def say_whose(ckpt: Checkpoint, passage: str) -> None:
@@ -66,11 +96,20 @@ def say_whose(ckpt: Checkpoint, passage: str) -> None:
         st.caption("Not a passage of one of the ten speakers. The model answers all the same: it knows only these ten.")
 
 
+def brief(whose: str, passage: str) -> str:
+    """An example as a chip: whose it is, and how it begins."""
+    first = " ".join(passage.split()[:3]).rstrip(":,;.")
+    return markdown_text(f"{whose.title().replace('Iii', 'III')}: {first} …" if whose else f"{first} …")
+
+
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
-st.title("Classify", anchor=False)
-view = st.segmented_control("Show", list(VIEWS), key=f"{PAGE}_show", required=True, format_func=VIEWS.get,
-                            label_visibility="collapsed")
+wanted = st.session_state.get(f"{PAGE}_checkpoint")
+about = next((one.about for one in entries() if one.about and one.about.id == wanted), None)
+question = question_of(about)
+st.title("Encoder" if about and about.config.head else "Classify", anchor=False)
+view = st.segmented_control("Show", list(VIEWS), key=f"{PAGE}_show", required=True, label_visibility="collapsed",
+                            format_func=lambda name: {**VIEWS, "speakers": question}[name])
 if view == "toy":
     show_toy(TOY, dark=dark)
     leave_at(PAGE, FIELDS, checkpoint=st.session_state.get(f"{PAGE}_checkpoint"), hidden="text")
@@ -86,18 +125,17 @@ with right:
                    f"speaker: {measured['majority']:.0%}." + (
                        f" Counting words, without order (logistic regression): {measured['baseline']:.0%}."
                        if isinstance(measured.get("baseline"), float) else ""))
-fit_example(PAGE, ckpt, [example for _, example in EXAMPLES])
+examples = examples_of(ckpt)
+what = "passage" if ckpt.meta.get("corpus") == "speakers" else "text"
+fill(f"{PAGE}_text", examples[0][1])
 with left:
-    passage = taken(st.text_area("A passage", key=f"{PAGE}_text", height=110, on_change=another_text,
-                                 placeholder="Type or paste a passage and press Ctrl+Enter"), PASSAGE)
-    st.pills("Examples", range(len(EXAMPLES)), key=f"{PAGE}_example", on_change=use_example,
-             format_func=lambda at: f"{EXAMPLES[at][0].title().replace('Iii', 'III')}: "
-                                    f"{' '.join(EXAMPLES[at][1].split()[:3]).rstrip(':,;.')} …",
-             label_visibility="collapsed", wrap=True)
+    passage = taken(st.text_area(f"A {what}", key=f"{PAGE}_text", height=110, on_change=another_text,
+                                 placeholder=f"Type or paste a {what} and press Ctrl+Enter"), PASSAGE)
+    st.pills("Examples", range(len(examples)), key=f"{PAGE}_example", on_change=use_example, args=[examples],
+             format_func=lambda at: brief(*examples[at]), label_visibility="collapsed", wrap=True)
 if passage.strip():
     say_whose(ckpt, passage)
-    asked = "Who is speaking?" if ckpt.meta.get("corpus") == "speakers" else "Which class?"
-    show_reading(PAGE, ckpt, passage, question=asked, dark=dark)
+    show_reading(PAGE, ckpt, passage, question=question_of(ckpt.description), dark=dark)
 else:
-    st.info("Type or paste a passage above and press Ctrl+Enter, or choose an example.")
+    st.info(f"Type or paste a {what} above and press Ctrl+Enter, or choose an example.")
 leave_at(PAGE, FIELDS, checkpoint=ckpt.id, hidden="toy_")

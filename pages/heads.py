@@ -23,8 +23,15 @@ title, picker = st.columns([3, 1], vertical_alignment="bottom")
 title.title("Heads", anchor=False)
 with picker:
     ckpt = choose_checkpoint(PAGE, lambda about: True)
-view = st.segmented_control("What to ask of the heads", list(VIEWS), format_func=VIEWS.get, key=f"{PAGE}_view",
+decides = ckpt.config.decoder_layers or not ckpt.config.head
+offered = list(VIEWS) if decides else ["roles", "switch"]
+if state[f"{PAGE}_view"] not in offered:
+    state[f"{PAGE}_view"] = "roles"
+view = st.segmented_control("What to ask of the heads", offered, format_func=VIEWS.get, key=f"{PAGE}_view",
                             required=True, label_visibility="collapsed")
+if not decides:
+    st.caption(f"{', '.join(name for key, name in VIEWS.items() if key not in offered)}: these take a decision apart, "
+               "and this encoder makes none. They need a classifier or a model that writes.")
 if view == "roles":
     show_roles(PAGE, ckpt, dark=dark)
 elif view == "switch":

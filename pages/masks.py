@@ -13,6 +13,7 @@ from transformer.decoding import check_length, reader
 from ui import figures
 from ui.address import arrive_at, choice, leave_at, switch, text, whole, wholes
 from ui.head_choice import head_controls, head_in_range, origin
+from ui.languages import fit_pairs, sides_of
 from ui.resources import digit_runs
 from ui.say import say_error
 from ui.stepper import choose_checkpoint
@@ -24,7 +25,7 @@ PAIRS = [("I am cold.", "J'ai froid."), ("Go on.", "Continue."),
 SCALES = [1, 10, 100, 1_000, 3_000, 5_000, 10_000]
 FIELDS = {
     **{f"{language}{row + 1}": text(PAIRS[row][side])
-       for row in range(ROWS) for side, language in enumerate(("english", "french"))},
+       for row in range(ROWS) for side, language in enumerate(("source", "target"))},
     "pair": whole(1, 1, ROWS), "kind": choice("decoder", ["encoder", "decoder", "cross"]),
     "layer": whole(0, 0, 1_000), "head": whole(0, 0, 1_000), "causal": switch(False), "padding": switch(True),
     "train": switch(False), "scores": choice("typed", ["typed", "from the model"]),
@@ -48,7 +49,9 @@ about.markdown("A mask says which keys a query may look at. One keeps attention 
                "word it is about to say (Vaswani et al. 2017, section 3.2.3).")
 with picker:
     ckpt = choose_checkpoint(PAGE, lambda about: set(about.config.kinds) == {"encoder", "decoder", "cross"})
-config, source = ckpt.config, origin(ckpt)
+config, source, sides = ckpt.config, origin(ckpt), sides_of(ckpt.description)
+fit_pairs(PAGE, ckpt, {f"{PAGE}_{side}{row + 1}": PAIRS[row][at]
+                       for row in range(ROWS) for at, side in enumerate(("source", "target"))})
 
 # the batch
 
@@ -56,17 +59,17 @@ st.subheader("A batch of your sentences", anchor=False)
 sentences = []
 for row in range(1, ROWS + 1):
     left, right = st.columns(2)
-    called = ("English", "French") if row == 1 else (f"English {row}", f"French {row}")
+    called = [figures.markdown_text(side) + f" {row}" * (row > 1) for side in (sides.source, sides.target)]
     options = {"label_visibility": "visible" if row == 1 else "collapsed"}
     with left:
-        english = taken(st.text_input(called[0], key=f"{PAGE}_english{row}", placeholder=f"English sentence {row}",
-                                      **options), SENTENCE)
+        typed = taken(st.text_input(called[0], key=f"{PAGE}_source{row}", placeholder=sides.sentence, **options),
+                      SENTENCE)
     with right:
-        french = taken(st.text_input(called[1], key=f"{PAGE}_french{row}", placeholder=f"French translation {row}",
-                                     **options), SENTENCE)
-    sentences.append((english, french))
+        translated = taken(st.text_input(called[1], key=f"{PAGE}_target{row}", placeholder=sides.translation,
+                                         **options), SENTENCE)
+    sentences.append((typed, translated))
 try:
-    read = [(reader(ckpt).encode(english), ckpt.tokenizer.encode(french)) for english, french in sentences]
+    read = [(reader(ckpt).encode(one), ckpt.tokenizer.encode(other)) for one, other in sentences]
     pairs = [ids for ids in read if all(ids)]
     for ids in pairs:
         check_length(1 + max(map(len, ids)), config.max_len)
@@ -74,12 +77,12 @@ except ValueError as error:
     say_error(error)
     st.stop()
 if not pairs:
-    st.info("Type an English sentence and its French translation above; two or more pairs of different lengths show "
-            "what padding is for.")
+    st.info(f"Type {figures.markdown_text(sides.typed)} and its translation above; two or more pairs of different "
+            "lengths show what padding is for.")
     st.stop()
 if any(any(ids) and not all(ids) for ids in read):
     st.caption("A pair with one side empty is left out.")
-names = [english.strip() for (english, _), ids in zip(sentences, read, strict=True) if all(ids)]
+names = [one.strip() for (one, _), ids in zip(sentences, read, strict=True) if all(ids)]
 batch = PairBatches(pairs, batch_tokens=1_000_000, pad_id=config.pad_id, start_id=config.start_id,
                     eos_id=config.eos_id, seed=0).make(pairs)
 words = {"src": [[ckpt.source_tokenizer.piece(id) for id in row] for row in batch.src.tolist()],

@@ -1,7 +1,6 @@
-"""English to French, one token at a time, with every head of the encoder, the decoder and the attention between."""
+"""A sentence translated one token at a time, with every head of the encoder, the decoder and the attention between."""
 
 from functools import partial
-from pathlib import Path
 
 import streamlit as st
 
@@ -12,7 +11,8 @@ from ui.attention_view import look_at, show_attention, show_details, source_line
 from ui.beam import arrive_beam, beam_address, show_beam
 from ui.compare import arrive_compare, compare_address, show_compare
 from ui.diagram import show_model
-from ui.held_out_corpus import corpus_of, offer_download
+from ui.held_out_corpus import corpus_name, corpus_of, offer_download
+from ui.languages import reads_examples, sides_of
 from ui.present import places, presenting, show_title
 from ui.resources import sentences
 from ui.stepper import (
@@ -37,17 +37,21 @@ dark = st.context.theme.type == "dark"
 link = arrive(PAGE, text=EXAMPLES[0])
 arrive_beam(PAGE, link)
 
-show_title(PAGE, "Translate", partial(example_pills, PAGE, EXAMPLES))
+top = st.container()  # the examples depend on the checkpoint
 left, right = st.columns([3, 1], vertical_alignment="bottom")
 with right:
     ckpt = choose_checkpoint(PAGE, lambda about: set(about.config.kinds) == {"encoder", "decoder", "cross"})
+sides = sides_of(ckpt.description)
+with top:
+    show_title(PAGE, "Translate", partial(example_pills, PAGE, EXAMPLES if reads_examples(ckpt) else []))
 fit_example(PAGE, ckpt, EXAMPLES)
 with left:
-    text = taken(st.text_input("An English sentence", key=f"{PAGE}_text", persist_state="session",
+    text = taken(st.text_input(figures.markdown_text(sides.sentence), key=f"{PAGE}_text", persist_state="session",
                                placeholder="Type a sentence and press Enter"), PASSAGE)
 show_about(PAGE, ckpt)
 if not text.strip():
-    st.info("Type an English sentence above and press Enter, or choose an example.")
+    st.info(f"Type {figures.markdown_text(sides.typed)} above and press Enter"
+            + (", or choose an example." if reads_examples(ckpt) else "."))
     st.stop()
 
 walk = arrive_compare(PAGE, follow(PAGE, ckpt, text, link), link)
@@ -64,7 +68,7 @@ with picture:  # it stands below these two and is sent before they are filled
 with words:
     reads, writes = (st.container(), st.container()) if presenting(PAGE) else st.columns(2)
 with reads:
-    st.markdown("**English, as the encoder reads it**")
+    st.markdown(f"**{figures.markdown_text(sides.read)}, as the encoder reads it**")
     unknown = [at for at, piece in enumerate(step.source) if piece.unknown]
     shown = [*(piece.text for piece in step.source), source_pieces[-1]]  # the encoder reads an end token after them
     st.html(figures.token_chips(shown, label="source tokens", unknown=unknown,
@@ -73,7 +77,7 @@ with reads:
         st.caption("Dashed: not in the vocabulary. The model sees only that something stands there.")
 with writes:
     picks = picks_of(walk)
-    st.markdown("**French, as the decoder writes it**")
+    st.markdown(f"**{figures.markdown_text(sides.written)}, as the decoder writes it**")
     st.html(figures.token_chips([*tokens, step.piece, *tokens_after(walk)], label="target tokens",
                                 predicted=len(tokens), picked=[1 + at for at in picks],
                                 weights=newest if look.kind == "decoder" else None))
@@ -90,13 +94,13 @@ with words:
         known = sentences(trained_on) if trained_on else None
         if known is not None and (found := known.find(text)):
             split, answers = found
-            st.markdown(f"**Reference translations** · from the {figures.markdown_text(split)} split"
+            st.markdown(f"**{figures.markdown_text(sides.references)}** · from the {figures.markdown_text(split)} split"
                         + (", so the model has seen this pair" if split == "train" else ", never trained on"))
             st.text("\n".join(answers[:8]))
             if len(answers) > 8:
                 st.caption(f"and {len(answers) - 8} more")
         elif known is None and trained_on and is_own(trained_on):
-            st.caption(f"Reference translations are shown where {figures.markdown_text(Path(trained_on).name)} is on "
+            st.caption(f"Reference translations are shown where {figures.markdown_text(corpus_name(trained_on))} is on "
                        "this machine.")
         elif known is None and trained_on:
             st.caption(f"For sentences of {figures.markdown_text(trained_on)}, reference translations are shown here "

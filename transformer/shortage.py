@@ -28,6 +28,15 @@ def memory_is_full(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
 
 
+def hold_little() -> None:
+    """Once, before threads are begun: have large blocks freed to the system at once and few heaps made, for a thread's
+    own heap keeps what it has grown to while anything in it is in use."""
+    with suppress(OSError, AttributeError):
+        libc = ctypes.CDLL(None)
+        libc.mallopt(-3, 1 << 20)  # M_MMAP_THRESHOLD, which would rise with each large block that is freed
+        libc.mallopt(-8, 2)        # M_ARENA_MAX
+
+
 def give_back() -> None:
     """Give memory that is free back to the system, which the C library would keep for later."""
     with suppress(OSError, AttributeError):  # another library than glibc gives back by itself

@@ -4,6 +4,7 @@ import streamlit as st
 
 from transformer.checkpoint import Checkpoint
 from ui.figures import markdown_text
+from ui.held_out_corpus import corpus_name
 from ui.present import presenting
 
 CORPORA = {"eng-fra": "short English and French sentence pairs", "tiny-shakespeare": "Tiny Shakespeare, by character"}
@@ -15,7 +16,7 @@ def about_model(ckpt: Checkpoint) -> str:
     count = meta.get("parameters") or sum(weight.numel() for weight in ckpt.model.parameters())
     size = f"{count / 1e6:.1f} million" if count >= 1e5 else f"{count:,}"
     said = [f"{'A small model' if count < 1e8 else 'A model'}: {size} parameters"]
-    name = meta.get("corpus") or (ckpt.description.train and ckpt.description.train.corpus)
+    name = (ckpt.description.train and corpus_name(ckpt.description.train.corpus)) or meta.get("corpus")
     if name:
         pairs = f"{meta['train_pairs']:,} " if isinstance(meta.get("train_pairs"), int) else ""
         said[0] += f", trained on {pairs}{CORPORA.get(name, name)}"

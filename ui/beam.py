@@ -102,7 +102,9 @@ def show_beam(page: str, walk: Walk, look: Look, head: Head, *, dark: bool) -> N
             f"{f'{width} that do not end go' if width > 1 else 'one that does not end goes'} on; "
             "grey ones are pruned, ■ ended. "
             f"{'Lighter' if dark else 'Darker'}: a likelier token. Orange: the best "
-            "hypothesis. Ringed: the step shown on this page. Click a box to see its attention here below.")
+            "hypothesis. Ringed: the step shown on this page. Click a box to see its attention here below."
+            + (" The search draws nothing: its probabilities are those without temperature." * bool(
+                sampling_of(page).temperature)))
         kind, (queries, keys) = look.kind, walk.step.axes(look.kind)
         newest = kind != "encoder"
         name = figures.head_label(look.layer, look.head) if look.of == "head" else "the mean chosen above"

@@ -55,13 +55,18 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str, *, question: str, dar
     show_details(prefix, reading, look, head, dark=dark)
 
 
+def mask_of(ckpt: Checkpoint) -> str | None:
+    """What stands for a masked piece in a text; None where the tokenizer has no such piece."""
+    return next((mask for mask in ("[MASK]", "<mask>") if ckpt.tokenizer.kind != "ids" and any(
+        piece.text == mask and not piece.unknown for piece in ckpt.tokenizer.pieces(mask))), None)
+
+
 def _show_predicted(prefix: str, ckpt: Checkpoint, reading: Reading) -> None:
     """Of an encoder that has no classes: what it would put at each place, if it was trained to say that."""
     if reading.logits is None:
         st.info("This encoder has no classes and predicts nothing: its attention is what there is to see.")
         return
-    mask = next((mask for mask in ("[MASK]", "<mask>") if ckpt.tokenizer.kind != "ids" and any(
-        piece.text == mask for piece in ckpt.tokenizer.pieces(mask))), None)
+    mask = mask_of(ckpt)
     st.markdown("**What it would put at each place.** It was trained to fill in masked pieces"
                 + (f": type `{mask}` for one." if mask else "."))
     values, ids = reading.logits.softmax(dim=-1).topk(min(PREDICTED, reading.logits.shape[-1]), dim=-1)

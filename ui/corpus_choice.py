@@ -10,7 +10,7 @@ from transformer.data.corpora import LEARNS_FROM, LabelledCorpus, PairCorpus, Te
 from transformer.data.own import HOLDS, LARGEST_FILE
 from transformer.training.metrics import replace
 from ui.figures import markdown_text
-from ui.held_out_corpus import offer_download
+from ui.held_out_corpus import corpus_name, offer_download
 from ui.keys import owner
 from ui.owners import NOBODY, allowed, corpora, require, require_corpus
 from ui.quotas import check_corpora
@@ -91,7 +91,7 @@ def _uploaded(prefix: str, ending: str) -> str | None:
             say_error(f"It cannot be learned from: {error}")
             inside = None
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{markdown_text(Path(here).name[9:])}**" + (f" · {markdown_text(inside)}" if inside else ""))
+            st.markdown(f"**{markdown_text(corpus_name(here))}**" + (f" · {markdown_text(inside)}" if inside else ""))
             st.button("Another file", key=f"{prefix}_corpus_other", on_click=state.pop, args=[kept, None])
         return here if inside else None
     # The uploader of another number is another one: so Streamlit forgets the bytes once they are on disk.

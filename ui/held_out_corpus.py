@@ -1,11 +1,12 @@
 """Which text the heads of a checkpoint can be measured on."""
 
+import re
 from pathlib import Path
 
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint, Description
-from transformer.data.corpora import at_hand, corpus
+from transformer.data.corpora import LEARNS_FROM, at_hand, corpus, languages
 from transformer.data.own import is_own
 from transformer.held_out import held_out
 from ui import figures
@@ -14,6 +15,8 @@ from ui.resources import KNOWN, shelf
 from ui.say import say_error
 
 OTHERS = {("encoder", "decoder", "cross"): ["eng-fra"], ("decoder",): ["tiny-shakespeare"]}  # for one that says none
+UPLOADED = re.compile(r"/uploads/corpora/(?:[^/]+/)?[0-9a-f]{8}-([^/]+)$")  # as `keep_upload` names files
+ANY_TEXT = ["speakers", "tiny-shakespeare", "eng-fra"]  # for an encoder that says none
 
 
 def corpus_of(about: Description) -> str | None:
@@ -32,10 +35,24 @@ def readable(ckpt: Checkpoint) -> list[str]:
         return [own] if at_hand(own) else []
     if ckpt.tokenizer is None or ckpt.tokenizer.kind == "ids":
         return []
-    return [name for name in OTHERS.get(ckpt.config.kinds, []) if at_hand(name)]
+    speaks = ckpt.description.languages
+    return [name for name in OTHERS.get(ckpt.config.kinds, []) if at_hand(name)
+            and (speaks is None or languages(name) in (None, speaks))]
+
+
+def measurable(ckpt: Checkpoint) -> list[str]:
+    """The corpora at hand that heads can be measured on: the readable ones, and where an encoder has none any text."""
+    if (found := readable(ckpt)) or ckpt.config.kinds != ("encoder",):
+        return found
+    if ckpt.tokenizer is None or ckpt.tokenizer.kind == "ids":
+        return []
+    return [name for name in ANY_TEXT if at_hand(name)]
 
 
 def corpus_name(name: str) -> str:
+    """What somebody calls a corpus: a file by its name, an uploaded one by the name that it came with."""
+    if uploaded := UPLOADED.search(Path(name).as_posix()):
+        return uploaded[1]
     return Path(name).name if is_own(name) else name
 
 
@@ -70,7 +87,7 @@ def split_of(ckpt: Checkpoint, name: str) -> str:
     if ckpt.config.kinds == ("decoder",):
         return "validation"
     if not is_own(name):
-        return "test"
+        return "validation" if name in LEARNS_FROM["language-model"][1] else "test"
     try:
         return "test" if "test" in getattr(corpus(name), "splits", {}) else "train"
     except (ValueError, OSError):
@@ -85,7 +102,7 @@ def say_missing(key: str, ckpt: Checkpoint) -> None:
     elif own is None:
         st.info("This checkpoint does not say which corpus it was trained on, so there is no held-out text of its own.")
     elif is_own(own):
-        st.info(f"It was trained on {figures.markdown_text(Path(own).name)}, which is not on this machine.")
+        st.info(f"It was trained on {figures.markdown_text(corpus_name(own))}, which is not on this machine.")
     else:
         st.info(f"It was trained on {figures.markdown_text(own)}, which is not on this machine yet.")
         offer_download(key, own)

@@ -14,7 +14,7 @@ import torch
 from transformer.analysis.masks import Learned, learn_digits
 from transformer.analysis.weights import Change, Circuits, Summary, compare_weights, summarise
 from transformer.analysis.weights import circuits as head_circuits
-from transformer.checkpoint import Checkpoint, CheckpointError, Description, describe, find, load, snapshots
+from transformer.checkpoint import SNAPSHOTS, Checkpoint, CheckpointError, Description, describe, find, load, snapshots
 from transformer.data.corpora import LEARNS_FROM, LabelledCorpus, PairCorpus, at_hand, corpus
 from transformer.data.own import is_own
 from transformer.places import ROOT, home, places
@@ -52,6 +52,18 @@ def along_the_way() -> list[Entry]:
     found = [part for folder in folders for part in snapshots(folder)]
     found += [run / "best" for run in runs if (run / "best" / "manifest.json").exists()]
     return [entry for entry in map(_entry, found) if entry.about]
+
+
+def is_best(entry: Entry) -> bool:
+    """Of what stands along the way: whether it is all that a run has found best, and not a single step."""
+    return entry.folder.parent.name != SNAPSHOTS
+
+
+def steps_of(entry: Entry) -> list[Entry]:
+    """The single steps kept of the training that a checkpoint is of, by their number; of a step, the others."""
+    folder = entry.folder
+    of = folder.parent.parent if folder.parent.name == SNAPSHOTS else folder.parent if folder.name == "best" else folder
+    return [found for part in snapshots(of) if (found := _entry(part)).about and found.folder != folder]
 
 
 def _entry(folder: Path) -> Entry:
@@ -127,13 +139,23 @@ def _corpus(name: str, written: int = 0) -> PairCorpus | LabelledCorpus:
 
 def sentences(name: str) -> PairCorpus | None:
     """A corpus of sentence pairs if it is on this machine; a page never starts a download by itself."""
+    found = _found(name)
+    return found if isinstance(found, PairCorpus) else None
+
+
+def labelled(name: str) -> LabelledCorpus | None:
+    """A corpus of texts with classes, the same way."""
+    found = _found(name)
+    return found if isinstance(found, LabelledCorpus) else None
+
+
+def _found(name: str) -> object | None:
     if not is_own(name):
         return _corpus(name) if at_hand(name) else None
     try:  # a file of one's own may have been changed or broken since
-        found = _corpus(name, Path(name).stat().st_mtime_ns)
+        return _corpus(name, Path(name).stat().st_mtime_ns)
     except (OSError, ValueError):
         return None
-    return found if isinstance(found, PairCorpus) else None
 
 
 @st.cache_resource(show_spinner="Training two tiny decoders on random digits…")

@@ -76,7 +76,10 @@ def serve(host: str, port: int | None, *, public: set[str]) -> None:
     from starlette.middleware import Middleware
     from streamlit.runtime.pages_manager import PagesManager
 
+    from transformer.shortage import hold_little
+
     torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
+    hold_little()
     preload()
     from ui.server import door, index, sign_in, uploads
 

@@ -13,6 +13,7 @@ from transformer.decoding import Sampling
 from ui import figures
 from ui.arrival import arrived, put_address
 from ui.attention_view import look_params, take_look
+from ui.languages import reads_examples
 from ui.present import presenting
 from ui.resources import Entry, along_the_way, entries, opened
 from ui.say import code_text, say_error
@@ -73,9 +74,9 @@ def open_entry(entry: Entry) -> Checkpoint:
 
 
 def choose_entry(page: str, fits: Callable[[Description], bool], *, label: str = "Checkpoint", name: str = "checkpoint",
-                 steps: bool = False) -> Entry:
-    """The picker alone, keyed <page>_<name>, without weights being read. steps: single training steps are on offer
-    too; elsewhere only a link leads to one."""
+                 more: Callable[[Entry], bool] | None = None) -> Entry:
+    """The picker alone, keyed <page>_<name>, without weights being read. more: which of the weights along the way of a
+    training are on offer too; only a link leads to the others."""
     found = entries()
     offered: dict[str, Entry] = {}
     for entry in found:
@@ -83,9 +84,9 @@ def choose_entry(page: str, fits: Callable[[Description], bool], *, label: str =
             offered.setdefault(entry.about.id, entry)  # a copy does not take the place of what came with the app
     key, broken = f"{page}_{name}", [entry for entry in found if entry.error]
     wanted = st.session_state.get(key)
-    if steps or (wanted is not None and wanted not in offered):
+    if more or (wanted is not None and wanted not in offered):
         for entry in along_the_way():
-            if fits(entry.about) and (steps or entry.about.id == wanted):
+            if fits(entry.about) and ((more and more(entry)) or entry.about.id == wanted):
                 offered.setdefault(entry.about.id, entry)
     if not offered:
         for entry in broken:
@@ -117,13 +118,15 @@ def choose_entry(page: str, fits: Callable[[Description], bool], *, label: str =
 
 
 def fit_example(page: str, ckpt: Checkpoint, examples: list[str]) -> None:
-    """Before the text's widget: ids in place of an example for a checkpoint that reads ids, and back for another."""
+    """Before the text's widget: ids in place of an example for a checkpoint that reads ids, nothing for one of another
+    language, and the example back for any other."""
     state = st.session_state
     text, left = state.get(f"{page}_text"), f"{page}_example_left"
-    if ckpt.source_tokenizer.kind == "ids" and text in examples:
-        state[left], state[f"{page}_text"] = text, IDS
-    elif ckpt.source_tokenizer.kind != "ids" and text == IDS and left in state:
-        state[f"{page}_text"] = state.pop(left)
+    ids, fits = ckpt.source_tokenizer.kind == "ids", reads_examples(ckpt)
+    if text in examples and (ids or not fits):
+        state[left], state[f"{page}_text"] = text, IDS if ids else ""
+    elif text in ("", IDS) and not ids and left in state:
+        state[f"{page}_text"] = state.pop(left) if fits else ""
 
 
 def sampling_of(page: str) -> Sampling:
@@ -228,14 +231,19 @@ def show_candidates(page: str, walk: Walk, *, source: str, dark: bool) -> None:
     sampling, step = sampling_of(page), walk.step
     candidates, excluded = ranked(walk, sampling)
     chart = f"{page}_candidates_{st.session_state.get(f'{page}_picks', 0)}_{walk.index}"
+    given = _given(sampling)
     if presenting(page):
-        st.html(figures.candidate_rows(candidates[:FEW], chosen_id=step.id, excluded=excluded, label="next tokens",
-                                       rest=_others(candidates[:FEW], excluded)))
+        st.html(figures.candidate_rows(candidates[:FEW], chosen_id=step.id, excluded=excluded,
+                                       label=f"next tokens {given}".strip(), rest=_others(candidates[:FEW], excluded)))
+        if given:
+            st.caption(f"Probabilities {given}.")
         return
     figure = figures.candidate_bars(candidates, chosen_id=step.id, excluded=excluded, source=source, dark=dark,
-                                    rest=_others(candidates, excluded), title=_asked(sampling))
+                                    rest=_others(candidates, excluded),
+                                    title=f"What comes next? {given.capitalize()}".strip())
     st.plotly_chart(figure, key=chart, on_select=partial(_clicked, page, chart), selection_mode="points",
-                    config=figures.PLOTLY_CONFIG, alt=figures.describe_candidates(candidates, chosen_id=step.id))
+                    config=figures.PLOTLY_CONFIG,
+                    alt=figures.describe_candidates(candidates, chosen_id=step.id, given=given))
     st.caption(f"Orange: {_why(walk, sampling)}. Click another bar, or press its number, to choose that token instead. "
                "Your earlier version is kept as a branch.")
     if step.full and step.id != step.ckpt.config.eos_id:
@@ -262,9 +270,9 @@ def _others(candidates: list, excluded: list[int]) -> float:
     return max(0.0, 1 - sum(c.probability for c in candidates if c.id not in excluded))
 
 
-def _asked(sampling: Sampling) -> str:
-    """The title of the candidates: their probabilities are those after temperature."""
-    return "What comes next?" + (f" At temperature {sampling.temperature:g}" if sampling.temperature else "")
+def _given(sampling: Sampling) -> str:
+    """What the candidates' probabilities are subject to; nothing where they are the model's own."""
+    return f"at temperature {sampling.temperature:g}" if sampling.temperature else ""
 
 
 def _why(walk: Walk, sampling: Sampling) -> str:

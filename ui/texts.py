@@ -3,6 +3,8 @@
 No widget has max_chars, which would cut a text without a word.
 """
 
+import streamlit as st
+
 from ui.say import say_error
 
 PASSAGE = 20_000  # characters that a model reads, or lines of texts
@@ -30,3 +32,15 @@ def taken(text: str | None, longest: int) -> str:
     except ValueError as error:
         say_error(error)
         return ""
+
+
+def untouched(key: str) -> bool:
+    """Whether nobody has typed into a text's box yet: it holds nothing, or the example last put there."""
+    return st.session_state.get(key) in (None, st.session_state.get(f"{key}_example"))
+
+
+def fill(key: str, example: str) -> None:
+    """Before its widget: put an example into a text's box, also in place of another that nobody touched."""
+    if untouched(key):
+        st.session_state[key] = example
+    st.session_state[f"{key}_example"] = example

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from transformer.analysis.alignment import WordAligner, words
-from transformer.analysis.head_roles import measure_roles, read_weights, untrained
+from transformer.analysis.head_roles import SHORT, measure_roles, read_weights, untrained
 from transformer.analysis.role_measures import CROSS, OWN, Asked, Totals
 from transformer.analysis.roles import measure_heads
 from transformer.analysis.sample import Sentence, batches, padded, read_texts
@@ -226,3 +226,19 @@ def test_batches_hold_every_sentence_once_and_stay_small(translator):
     src, tgt, labels, real = padded(config, [sentences[1], sentences[4]])
     assert real.tolist() == [[True] * 4 + [False] * 2, [True] * 6]
     assert src.tolist() == [[4, 5, 6, 0, 0], [4, 5, 6, 7, 8]] and tgt.shape == (2, 6) and labels is None
+
+
+def test_an_example_is_short_where_there_is_a_short_one(translator):
+    sentences = read_texts(translator, *zip(*PAIRS, ("Go on.", "a cat."), ("I go.", "we go."), strict=True))
+    short = [one for one in sentences if max(len(one.src), len(one.tgt)) <= SHORT]
+    assert 0 < len(short) < len(sentences)
+    found, of_short = measure_roles(translator, sentences), measure_roles(translator, short)
+    longer = 0
+    for kind, measures in found.values.items():
+        for name in measures:
+            for layer, head in np.ndindex(measures[name].shape):
+                best = found.sentence(kind, name, layer, head)
+                example = found.sentence(kind, name, layer, head, short=True)
+                assert example == (of_short.sentence(kind, name, layer, head) or best)
+                longer += example != best
+    assert longer

@@ -58,12 +58,15 @@ def test_a_card_from_elsewhere_is_shown_as_text(visit, home, writer, tiny_tokeni
     assert any("No training curve" in info.value for info in at.info)
 
 
-def test_training_steps_are_on_offer_under_the_name_of_their_model(visit):
+def test_training_steps_are_named_by_the_card_and_leave_the_picker_free(visit):
     early = snapshots(ROOT / "checkpoints" / "write")[0]
     about = describe(early)
     assert about.id.startswith(f"write-{early.name}@") and about.step == int(early.name)
-    at = visit(PAGE)
-    assert about.id in at.selectbox(key=f"{PAGE}_checkpoint").options
+    at = visit(PAGE, checkpoint=describe(ROOT / "checkpoints" / "write").id)
+    assert about.id not in at.selectbox(key=f"{PAGE}_checkpoint").options
+    assert [link for link in at.get("page_link") if about.id.partition("@")[2] in link.proto.query_string]
+    at = visit(PAGE, checkpoint=about.id)
+    assert at.selectbox(key=f"{PAGE}_checkpoint").value == about.id and not at.error
 
 
 # the tokenizer
@@ -211,6 +214,14 @@ def test_a_model_is_compared_with_itself_untrained(visit, shipped):
     far = float(((early - late).abs().sum(-1) / 2)[1:].mean())
     found = re.search(r'data-layer="1" data-head="2" data-measure="distance">([^<]+)<', distances)
     assert float(found[1]) == pytest.approx(far, abs=1e-6)
+
+
+def test_an_earlier_step_is_a_choice_of_its_own(visit):
+    early = describe(snapshots(ROOT / "checkpoints" / "write")[0])
+    at = visit(PAGE, view="compare", checkpoint=describe(ROOT / "checkpoints" / "write").id, against="step")
+    assert at.selectbox(key=f"{PAGE}_step").value == early.id and early.id in table(at, "The two")
+    at = visit(PAGE, view="compare", checkpoint=early.id, against="step")  # there is none before the first
+    assert at.session_state[f"{PAGE}_against"] == "untrained" and not at.error
 
 
 def test_two_training_steps_are_compared(visit):

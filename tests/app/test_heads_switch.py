@@ -14,13 +14,14 @@ import transformer
 from tests.app.heads_checkpoints import make
 from tests.waiting import until
 from transformer import ablating
-from transformer.analysis.ablation import Head, all_heads
+from transformer.analysis.ablation import Head, all_heads, compare_paths, switch
 from transformer.checkpoint import save
 from transformer.config import ModelConfig
 from transformer.model.models import Transformer
 from transformer.training import metrics
 from transformer.training.launch import progress
 from transformer.training.process import identify
+from ui.heads.demonstrations import DEMONSTRATIONS
 from ui.heads.effects import as_csv
 from ui.heads.switch import read_heads, write_heads
 
@@ -319,3 +320,26 @@ def test_the_measurement_of_the_other_switch_is_named(done, visit_switch):
     assert "With each head looking at all alike instead: not measured yet." in texts(at)
     at = visit_switch(ckpt, limit="50", what="uniform")
     assert "With each head off instead: measured." in texts(at)
+
+
+def test_it_opens_on_a_sentence_that_the_head_matters_to(visit, shipped):
+    ckpt, (first, second) = shipped("translate"), DEMONSTRATIONS
+    at = visit(PAGE, view="switch")
+    assert at.text_input(key=f"{PAGE}_text").value == first.text
+    assert at.session_state[f"{PAGE}_heads"] == [first.head]
+    change = compare_paths(ckpt, first.text, switch(ckpt.config, first.head), max_steps=60)
+    assert f"First token that differs: step {change.differs}." in texts(at)
+    at.button_group(key=f"{PAGE}_demonstration").set_value(1)
+    run(at)
+    assert at.text_input(key=f"{PAGE}_text").value == second.text and "First token that differs" in texts(at)
+    button(at, "all_on").click()
+    run(at)
+    assert not at.session_state[f"{PAGE}_heads"] and "Choose heads above" in texts(at)
+
+
+def test_an_address_is_shown_as_it_is_and_other_weights_claim_nothing(home, visit, visit_switch):
+    at = visit(PAGE, view="switch", text="I like red wine.")
+    assert at.text_input(key=f"{PAGE}_text").value == "I like red wine." and not at.session_state[f"{PAGE}_heads"]
+    at = visit_switch(make(home, "translator", corpus=False))
+    assert not at.session_state[f"{PAGE}_heads"]
+    assert not [one for one in at.button_group if one.key == f"{PAGE}_demonstration"]

@@ -15,7 +15,7 @@ from transformer.reading import attend
 PAGE = "masks"
 PAIRS = [("I am cold.", "J'ai froid."), ("Go on.", "Continue."),
          ("Do you know where he lives?", "Sais-tu où il habite ?")]
-NONE = {f"{language}{row}": "" for language in ("english", "french") for row in range(1, 5)}
+NONE = {f"{language}{row}": "" for language in ("source", "target") for row in range(1, 5)}
 HOSTILE = ["<b>bold</b> &lt;", "$x$ :red[hot]", "\u202eevil", "😀 שלום", "tab\there a\u0000b",
            "<img src=x onerror=alert(1)>"]
 
@@ -73,7 +73,7 @@ def test_it_opens_with_a_batch_of_different_lengths(open_masks, ckpt):
     assert batch.count('class="token"') == sum(lengths)
     assert batch.count('class="pad"') == 3 * max(lengths) - sum(lengths)
     assert at.query_params["checkpoint"] == ckpt.id
-    assert at.query_params["english1"] == "I am cold."
+    assert at.query_params["source1"] == "I am cold."
     assert at.query_params["causal"] == "off"
 
 
@@ -187,12 +187,12 @@ def test_training_without_the_mask_is_shown_on_request(open_masks, drawn):
 
 def test_without_sentences_the_page_says_what_to_do(open_masks):
     at = open_masks(**NONE)
-    assert "Type an English sentence and its French translation" in at.info[0].value
+    assert "Type a sentence in English and its translation" in at.info[0].value
     assert not at.get("plotly_chart")
 
 
 def test_half_a_pair_is_left_out_and_one_pair_is_a_batch(open_masks, drawn):
-    at = open_masks(**NONE | {"english1": "Go on.", "english2": "I am cold.", "french2": "J'ai froid."}, pair="4")
+    at = open_masks(**NONE | {"source1": "Go on.", "source2": "I am cold.", "target2": "J'ai froid."}, pair="4")
     assert not at.error
     assert any("one side empty is left out" in caption.value for caption in at.caption)
     assert (drawn(at, "masks_source_mask")["data"][0]["z"] == 1).all()
@@ -214,9 +214,9 @@ def test_no_scores_is_no_error(open_masks):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_hostile_sentence_is_only_text(open_masks, text):
-    at = open_masks(english1=text, french1=text)
+    at = open_masks(source1=text, target1=text)
     assert not at.error
-    assert at.text_input(key="masks_english1").value == text
+    assert at.text_input(key="masks_source1").value == text
     for element in [*at.markdown, *at.caption]:
         assert text not in element.value
     assert "<img" not in "".join(element.value for element in at.get("html"))
@@ -240,15 +240,15 @@ def test_sentences_too_long_for_a_link_are_left_out_and_that_is_said(open_masks)
     long = dict.fromkeys(NONE, "a b " * 50)
     at = open_masks(**long)
     assert any("too long for a link" in caption.value for caption in at.caption)
-    assert "english1" not in at.query_params
+    assert "source1" not in at.query_params
     assert at.query_params["pair"] == "1"
     at.run()
-    assert at.text_input(key="masks_english1").value == long["english1"]
+    assert at.text_input(key="masks_source1").value == long["source1"]
 
 
 
 def test_coming_back_from_another_page_finds_the_work_as_it_was(open_masks):
-    at = open_masks(english1="Who is it?", french1="Qui est-ce ?", pair="2", scale="100", layer="1", all="on")
+    at = open_masks(source1="Who is it?", target1="Qui est-ce ?", pair="2", scale="100", layer="1", all="on")
     address = dict(at.query_params)
     at.switch_page("pages/home.py").run()
     at.query_params.clear()
@@ -268,5 +268,5 @@ def test_every_figure_has_its_source_and_its_words(open_masks, ckpt):
 
 def test_a_sentence_too_long_is_refused_with_the_number_and_the_limit(open_masks):
     at = open_masks()
-    at.text_input(key="masks_english1").set_value("a" * 301).run()
+    at.text_input(key="masks_source1").set_value("a" * 301).run()
     assert "301 characters, at most 300" in at.error[0].value

@@ -240,7 +240,8 @@ def test_without_the_corpus_a_download_is_offered_and_a_failure_is_said(open_tra
 @pytest.mark.parametrize("text", ["", "   ", "\n\t"])
 def test_an_empty_text_asks_for_one(open_translate, text):
     at = write(open_translate(), text)
-    assert [info.value for info in at.info] == ["Type an English sentence above and press Enter, or choose an example."]
+    (info,) = at.info
+    assert info.value == "Type a sentence in English above and press Enter, or choose an example."
     assert not at.get("plotly_chart")
     assert write(at, "Go on.").query_params["text"] == "Go on."
 

@@ -145,3 +145,15 @@ def test_translate_and_write_keep_their_own_text(visit):
     at.switch_page("pages/translate.py").run()
     assert not at.exception
     assert at.text_input(key="translate_text").value == "Go on."
+
+
+@pytest.mark.parametrize(("temperature", "said"), [("0.8", "at temperature 0.8"), ("0", None)])
+def test_probabilities_after_temperature_say_so_wherever_they_stand(open_write, temperature, said):
+    at = open_write(text=TEXT, temperature=temperature)
+    (alt,) = [chart.proto.alt for chart in at.get("plotly_chart") if chart.key.startswith("write_candidates")]
+    assert (f"Likeliest next tokens {said}:" if said else "Likeliest next tokens:") in alt
+    at = open_write(text=TEXT, temperature=temperature, present="1")
+    (rows,) = [element.value for element in at.get("html") if 'class="next-tokens"' in element.value]
+    assert f'aria-label="next tokens{f" {said}" if said else ""}"' in rows
+    assert [caption.value for caption in at.caption if "emperature" in caption.value] == (
+        [f"Probabilities {said}."] if said else [])

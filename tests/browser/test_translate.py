@@ -48,7 +48,7 @@ def shows(chips, reached):
 
 
 def box(page):
-    return page.get_by_label("An English sentence")
+    return page.get_by_label("A sentence in English")
 
 
 def write(page, text):
@@ -367,7 +367,7 @@ def test_a_text_too_long_is_one_sentence_and_an_empty_one_a_question(open_transl
     expect(alert).to_have_text("the text is 2,501 tokens long and this model reads at most 256; shorten it")
     expect(page.get_by_test_id("stPlotlyChart")).to_have_count(0)
     write(page, "")
-    expect(alert).to_have_text("Type an English sentence above and press Enter, or choose an example.")
+    expect(alert).to_have_text("Type a sentence in English above and press Enter, or choose an example.")
     expect(page.get_by_test_id("stPlotlyChart")).to_have_count(0)
     write(page, TEXT)
     shows(page, path[0])

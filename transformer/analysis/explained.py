@@ -21,8 +21,9 @@ MEASURES = {
             "call heads that do this in GPT-2 duplicate token heads. It counts equal pieces, not equal meanings.",
     "first": "The weight on the first token, whatever it is. Models often park weight there that should change nothing "
              "(an attention sink, Xiao et al. 2024), so a large value can mean that the head is resting.",
-    "end": "The weight on the end-of-sentence token of the source. Like the first token it is often a sink: Clark et "
-           "al. 2019 found that changing the weight on such tokens hardly changes what BERT predicts.",
+    "end": "The weight on the token that ends the text, [SEP] in a BERT; of cross-attention the source's. Like the "
+           "first token it is often a sink: Clark et al. 2019 found that changing the weight on such tokens hardly "
+           "changes what BERT predicts.",
     "punctuation": "The weight on pieces that are nothing but punctuation, over queries that can see one. Some heads "
                    "gather a clause at its comma or full stop, others only rest there; the weight does not tell which.",
     "induction": "On random tokens that are repeated, the weight on the token that followed the earlier occurrence of "

@@ -27,6 +27,7 @@ from transformer.model.masks import real as real_tokens
 from transformer.model.models import Transformer
 from transformer.tokenizer import Tokenizer
 
+SHORT = 12  # tokens a side that are read at a glance
 REPEATED, ROWS = 25, 16  # random tokens in a row, twice, and how many such rows
 
 Watch = Callable[[int, int], None]  # done, of
@@ -43,6 +44,7 @@ class HeadRoles:
     untrained: ByKind  # the same sentences, read by the same architecture with random weights
     even: dict[str, dict[str, float]]  # kind -> measure -> what a head gives that looks at all keys alike
     best: ByKind  # int64, the place of the sentence that shows the measure best; -1 where none does
+    best_short: ByKind  # the same, of those with at most SHORT tokens a side
     queries: dict[str, dict[str, int]]  # kind -> measure -> the queries that it is a mean over
     notes: dict[str, str]  # measure -> why it could not be taken
 
@@ -54,9 +56,11 @@ class HeadRoles:
         """Tokens read, those of sources and targets together."""
         return sum(len(sentence.src or ()) + len(sentence.tgt or ()) for sentence in self.sentences)
 
-    def sentence(self, kind: str, measure: str, layer: int, head: int) -> Sentence | None:
-        """The sentence that shows a measure of a head best: where it is largest, of those with five queries or more."""
-        at = int(self.best[kind][measure][layer, head])
+    def sentence(self, kind: str, measure: str, layer: int, head: int, *, short: bool = False) -> Sentence | None:
+        """The sentence that shows a measure of a head best: where it is largest, of those with five queries or more.
+        short: of those with at most `SHORT` tokens a side, where there is one."""
+        at = int(self.best_short[kind][measure][layer, head]) if short else -1
+        at = at if at >= 0 else int(self.best[kind][measure][layer, head])
         return self.sentences[at] if at >= 0 else None
 
     def summary(self) -> dict[str, object]:
@@ -84,7 +88,8 @@ def measure_roles(ckpt: Checkpoint, sentences: Sequence[Sentence], *, aligner: W
         raise ValueError("there are no sentences to measure heads on; give at least one")
     config, tokenizer = ckpt.config, ckpt.tokenizer
     models = [ckpt.model, untrained(config, seed=seed).to(ckpt.device)]
-    totals = [Totals(config), Totals(config)]
+    short = [at for at, one in enumerate(sentences) if max(len(one.src or ()), len(one.tgt or ())) <= SHORT]
+    totals = [Totals(config, short), Totals(config)]
     marks = {side: _punctuation(chosen, size, ckpt.device) for side, chosen, size in (
         ("src", ckpt.source_tokenizer, config.src_vocab_size or config.vocab_size),
         ("tgt", tokenizer, config.vocab_size))}
@@ -108,7 +113,7 @@ def measure_roles(ckpt: Checkpoint, sentences: Sequence[Sentence], *, aligner: W
     if "cross" in config.kinds and aligner is None:
         notes |= dict.fromkeys(("alignment", "alignment_read"), "no word alignment was given")
     return HeadRoles(ckpt.id, list(sentences), seed, found, random, totals[0].even(), totals[0].best,
-                     totals[0].queries(), notes)
+                     totals[0].best_short, totals[0].queries(), notes)
 
 
 def untrained(config: ModelConfig, *, seed: int = 0) -> Transformer:

@@ -3,7 +3,7 @@
 B batch, H heads, Tq queries, Tk keys, M measures.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -52,12 +52,16 @@ class Asked(NamedTuple):
 class Totals:
     """Sums over all queries so far, and the best sentence so far."""
 
-    def __init__(self, config: ModelConfig):
+    def __init__(self, config: ModelConfig, short: Collection[int] = ()):
+        """short: the numbers of sentences that are short enough to be read at a glance; of these too the best."""
         self.names = {kind: CROSS if kind == "cross" else OWN for kind in config.kinds}
         shapes = {kind: (config.layers(kind), config.n_heads) for kind in config.kinds}
-        self.sums, self.most = ({kind: {name: np.full(shapes[kind], start) for name in names}
-                                 for kind, names in self.names.items()} for start in (0.0, -np.inf))
-        self.best = {kind: {name: np.full(shapes[kind], -1) for name in names} for kind, names in self.names.items()}
+        self.short = frozenset(short)
+        self.sums, self.most, self.most_short = (
+            {kind: {name: np.full(shapes[kind], start) for name in names} for kind, names in self.names.items()}
+            for start in (0.0, -np.inf, -np.inf))
+        self.best, self.best_short = ({kind: {name: np.full(shapes[kind], -1) for name in names}
+                                       for kind, names in self.names.items()} for _ in range(2))
         self.count, self.evens = ({kind: dict.fromkeys(names, 0.0) for kind, names in self.names.items()}
                                   for _ in range(2))
 
@@ -79,12 +83,14 @@ class Totals:
 
     def _find_best(self, kind: str, layer: int, name: str, each: NDArray, number: NDArray,
                    which: Sequence[int]) -> None:
-        most, best = self.most[kind][name][layer], self.best[kind][name][layer]
+        all_of_them, short = ((most[kind][name][layer], best[kind][name][layer]) for most, best in (
+            (self.most, self.best), (self.most_short, self.best_short)))
         for row, (sentence, queries) in enumerate(zip(which, number, strict=True)):
             if sentence >= 0 and queries:
-                mean = each[row] / queries - (0 if queries >= ENOUGH else 1e6)  # a short one where there is no other
-                better = mean > most
-                most[better], best[better] = mean[better], sentence
+                mean = each[row] / queries - (0 if queries >= ENOUGH else 1e6)  # few queries where there are no more
+                for most, best in (all_of_them, short) if sentence in self.short else (all_of_them,):
+                    better = mean > most
+                    most[better], best[better] = mean[better], sentence
 
     def means(self) -> ByKind:
         return {kind: {name: (total / (self.count[kind][name] or np.nan)).astype(np.float32)

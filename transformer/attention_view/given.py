@@ -11,6 +11,7 @@ from torch import Tensor
 
 from transformer.brief import brief
 from transformer.checkpoint import Checkpoint
+from transformer.config import Kind
 from transformer.model.switches import Switches
 
 NONE_THERE = ("there are no attention weights in it, as transformers gives none with its usual attention; load the "
@@ -32,7 +33,7 @@ class Tensors:
     __repr__ = brief
 
     @property
-    def kinds(self) -> tuple[str, ...]:
+    def kinds(self) -> tuple[Kind, ...]:
         return tuple(self.attentions)
 
     def axes(self, kind: str) -> tuple[list[str], list[str]]:

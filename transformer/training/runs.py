@@ -71,10 +71,12 @@ def describe(folder: Path) -> Run:
              f"{model.get('n_heads')} heads") if model else ""
     best = [value for value in (status.get("best"), _newest(rows, "best")) if isinstance(value, int | float)]
     started = about.get("time")
+    if not isinstance(started, int | float):  # of a run from a shell: when it wrote down its settings
+        started = _written(folder / "config.json")
     return Run(folder, progress(folder), _text(train.get("task")), _text(train.get("corpus") or _named(about)), shape,
                min(best, default=None), _newest(rows, "seconds") or 0.0, _text(status.get("device")),
                int(about.get("processes") or status.get("world_size") or 1), _text(about.get("owner")),
-               started if isinstance(started, int | float) else None,
+               started,
                about["ticket"] if isinstance(about.get("ticket"), int) else 0)
 
 
@@ -83,6 +85,13 @@ def _named(about: dict[str, object]) -> str | None:
     words = about.get("arguments") if isinstance(about.get("arguments"), list) else []
     return next((word.removeprefix("corpus=") for word in reversed(words)
                  if isinstance(word, str) and word.startswith("corpus=")), None)
+
+
+def _written(path: Path) -> float | None:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return None
 
 
 def _text(value: object) -> str | None:

@@ -16,8 +16,9 @@ from transformer.config import ModelConfig
 from ui import figures
 from ui.before import duration
 from ui.head_choice import origin_of
+from ui.held_out_corpus import corpus_name
 from ui.owners import without_home
-from ui.resources import ROOT, Entry, entries, home
+from ui.resources import ROOT, Entry, entries, home, steps_of
 from ui.run_curves import REFERENCES, show_curves
 from ui.say import without_images
 
@@ -104,6 +105,12 @@ def show_card(page: str, entry: Entry, *, dark: bool) -> None:
                            help="The whole folder, which Add one reads on another machine." if size <= LARGEST_ZIP else
                            f"{size:,} bytes are too many to send from memory: copy the folder "
                            f"{figures.markdown_text(about.folder.name)}.")
+    if steps := steps_of(entry):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown("**Steps of its training**", width="content")
+            for one in steps:
+                st.page_link("pages/checkpoints.py", label=f"{one.about.step or 0:,}",
+                             query_params={"checkpoint": one.about.id})
     left, right = st.columns(2, gap="large")
     with left:
         _show_facts(about)
@@ -133,7 +140,7 @@ def _show_facts(about: Description) -> None:
     config, meta = about.config, about.meta
     seconds = meta.get("seconds")
     facts = {
-        "task": task(config), "trained on": meta.get("corpus") or (about.train and without_home(about.train.corpus)),
+        "task": task(config), "trained on": (about.train and corpus_name(about.train.corpus)) or meta.get("corpus"),
         "imported from": meta.get("imported_from"), "licence": meta.get("license"),
         "quality": quality(about), "step": about.step, "trained for": isinstance(seconds, int | float) and
         duration(seconds), "device": meta.get("device"), "date": when(about),

@@ -16,15 +16,17 @@ from ui.checkpoints.card import quality, shape, task
 from ui.compare import overlap
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.head_maps import show_head_maps
-from ui.heads.text import EXAMPLES
+from ui.heads.sample import LONGEST_ANSWER
+from ui.heads.text import example_of, label_of
 from ui.heavy import heavy
 from ui.held_out_corpus import readable, say_missing
-from ui.resources import Entry, along_the_way, entries, weight_changes
+from ui.languages import sides_of
+from ui.resources import Entry, along_the_way, entries, is_best, steps_of, weight_changes
 from ui.say import say_error
 from ui.stepper import choose_entry, open_entry
 from ui.texts import ANSWER, PASSAGE, taken
 
-AGAINST = {"untrained": "Itself untrained", "other": "Another"}
+AGAINST = {"untrained": "Itself untrained", "step": "An earlier step", "other": "Another"}
 MOST_CELLS = 20_000  # of all heads in one picture
 SENTENCES = 200
 PARTS = {"attention.q_proj": "W_q", "attention.k_proj": "W_k", "attention.v_proj": "W_v", "attention.out_proj": "W_o",
@@ -35,6 +37,7 @@ PARTS = {"attention.q_proj": "W_q", "attention.k_proj": "W_k", "attention.v_proj
 def compare_fields() -> dict[str, Field]:
     """What of this view is in the address."""
     return {"against": quiet(choice("untrained", list(AGAINST))), "other": quiet(Field(None)),
+            "step": quiet(Field(None)),
             "text": quiet(text("")), "target": quiet(text(""))}
 
 
@@ -44,9 +47,14 @@ def show_compare(page: str, entry: Entry, *, dark: bool) -> None:
     st.caption("Two checkpoints side by side: how far their weights are apart, which is better on the same sentences, "
                "and where each head looks.")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        against = st.segmented_control("Compare with", list(AGAINST), format_func=AGAINST.get, key=f"{page}_against",
+        steps = [step for step in steps_of(entry) if (step.about.step or 0) < (entry.about.step or float("inf"))]
+        offered = [name for name in AGAINST if steps or name != "step"]
+        if st.session_state[f"{page}_against"] not in offered:
+            st.session_state[f"{page}_against"] = "untrained"
+        against = st.segmented_control("Compare with", offered, format_func=AGAINST.get, key=f"{page}_against",
                                        required=True)
-        other = _untrained(page, one) if against == "untrained" else _other(page, entry)
+        other = (_untrained(page, one) if against == "untrained" else _step(page, steps) if against == "step" else
+                 _other(page, entry))
     if other.id == one.id:
         st.info("Both are the same checkpoint, so nothing differs. Choose another one, or another step.")
         return
@@ -57,27 +65,29 @@ def show_compare(page: str, entry: Entry, *, dark: bool) -> None:
         st.caption("B is what A's training began with: the same random weights, made again from its seed."
                    if one.description.train else "A was not trained here, so that nobody knows what it began with: B "
                    "has other random weights of the same kind.")
-    if against == "other" or one.description.train:
+    if against != "untrained" or one.description.train:
         _show_weights(page, one, other, dark=dark)
     _show_quality(page, one, other)
     _show_attention(page, one, other, dark=dark)
 
 
 def _other(page: str, entry: Entry) -> Checkpoint:
-    """The checkpoint that is chosen for B, of the same task; to begin with, an earlier step of the same model, or
-    another one of the same shape."""
+    """The checkpoint that is chosen for B, of the same task; to begin with, one of the same shape."""
     if st.session_state.get(f"{page}_other") is None:
-        st.session_state[f"{page}_other"] = _nearest(entry)
+        every = [one.about for one in (*entries(), *filter(is_best, along_the_way())) if one.about]
+        st.session_state[f"{page}_other"] = next((about.id for about in every if about.config == entry.about.config
+                                                  and about.id != entry.about.id), None)
     return open_entry(choose_entry(page, lambda about: about.config.kinds == entry.about.config.kinds, label="B",
-                                   name="other", steps=True))
+                                   name="other", more=is_best))
 
 
-def _nearest(entry: Entry) -> str | None:
-    steps = [one.about for one in along_the_way() if one.about.config.kinds == entry.about.config.kinds]
-    own = [about for about in steps if entry.folder in about.folder.parents]
-    every = [one.about for one in entries() if one.about]
-    alike = [about for about in [*steps, *every] if about.config == entry.about.config and about.id != entry.about.id]
-    return next((about.id for about in [*own, *alike]), None)
+def _step(page: str, steps: list[Entry]) -> Checkpoint:
+    """The step of the same training that is chosen for B; to begin with, the first."""
+    by_id, key = {one.about.id: one for one in steps}, f"{page}_step"
+    if st.session_state.get(key) not in by_id:
+        st.session_state[key] = next(iter(by_id))
+    return open_entry(by_id[st.selectbox("B, the step", list(by_id), key=key,
+                                         format_func=lambda id: f"{by_id[id].about.step or 0:,}")])
 
 
 def _untrained(page: str, one: Checkpoint) -> Checkpoint:
@@ -227,13 +237,15 @@ def _show_attention(page: str, one: Checkpoint, other: Checkpoint, *, dark: bool
 def _read(page: str, one: Checkpoint, other: Checkpoint) -> tuple[Reading, Reading] | None:
     """The text, read by both with the same target; None, said on the page, where one of them cannot."""
     state, config = st.session_state, one.config
-    label, example = EXAMPLES[config.kinds]
-    if one.tokenizer is not None and one.tokenizer.kind == "ids":
-        example = "1 2 3"
+    example = example_of(one)
     translates = bool(config.encoder_layers and config.decoder_layers)
-    typed = taken(st.text_input(label, key=f"{page}_text",
-                                placeholder=f"{example.splitlines()[-1]} (as long as it is empty)"), PASSAGE)
+    typed = taken(st.text_input(label_of(one), key=f"{page}_text", placeholder=(
+        f"{example.splitlines()[-1]} (as long as it is empty)" if example else "Type a sentence and press Enter")),
+                  PASSAGE)
     typed = typed if typed.strip() else example
+    if not typed:
+        st.info(f"Type {figures.markdown_text(sides_of(one.description).typed)} above to see where each head looks.")
+        return None
     target = None
     try:
         if translates:
@@ -257,8 +269,10 @@ def _translated(page: str, ckpt: Checkpoint, typed: str) -> str:
     key = ckpt.id, typed
     known = st.session_state.get(f"{page}_translated")
     if known is None or known[0] != key:
+        most = min(LONGEST_ANSWER, ckpt.config.max_len - 1)  # as both decoders read the start token too
         with heavy("Translating") as work:
-            known = st.session_state[f"{page}_translated"] = key, translate(ckpt, [typed], watch=work.watch)[0]
+            found = translate(ckpt, [typed], max_steps=most, watch=work.watch)[0]
+        known = st.session_state[f"{page}_translated"] = key, found
     return known[1]
 
 

@@ -55,12 +55,13 @@ def picked_candidate(event) -> int | None:
     return picked_number(event)
 
 
-def describe_candidates(candidates: Sequence, *, chosen_id: int | None = None) -> str:
-    """A sentence for `alt=`: the three likeliest and the chosen one."""
+def describe_candidates(candidates: Sequence, *, chosen_id: int | None = None, given: str = "") -> str:
+    """A sentence for `alt=`: the three likeliest and the chosen one. given: what their probabilities are subject to,
+    such as "at temperature 0.8"."""
     ids, pieces, probabilities = _columns(candidates)
     named = [f"'{plain_label(piece)}' {percent(p)}" for piece, p in zip(pieces, probabilities, strict=True)]
     chosen = f" Chosen: {named[ids.index(chosen_id)]}." if chosen_id in ids else ""
-    return f"Likeliest next tokens: {', '.join(named[:3])}.{chosen}"
+    return f"Likeliest next tokens{f' {given}' * bool(given)}: {', '.join(named[:3])}.{chosen}"
 
 
 def percent(probability: float) -> str:

@@ -6,7 +6,7 @@ import streamlit as st
 import torch
 
 from transformer.analysis.explained import MEASURES
-from transformer.analysis.head_roles import HeadRoles, read_weights
+from transformer.analysis.head_roles import SHORT, HeadRoles, read_weights
 from transformer.analysis.role_measures import ENOUGH
 from transformer.analysis.sample import Sentence, padded
 from transformer.checkpoint import Checkpoint
@@ -30,7 +30,8 @@ def show_best(page: str, ckpt: Checkpoint, found: HeadRoles, measure: str, kind:
     st.markdown(f"**{title}: {value:.2f}** over all of the sample · random weights {random:.2f} · all alike "
                 f"{found.even[kind][measure]:.2f}")
     st.caption(MEASURES[measure])
-    sentence = repeated(ckpt, found) if measure == "induction" else found.sentence(kind, measure, layer, head)
+    sentence = (repeated(ckpt, found) if measure == "induction" else
+                _example(page, found, measure, kind, layer, head))
     if sentence is None:
         st.info("No single sentence can show this measure.")
         return
@@ -41,9 +42,11 @@ def show_best(page: str, ckpt: Checkpoint, found: HeadRoles, measure: str, kind:
                    "first.")
     else:
         what = "sentence" if sentence.target is not None else "text"
-        st.caption(f"The {what} of the sample where this measure of this head is largest; one with fewer than {ENOUGH} "
-                   "queries that it can be measured on only where there is no longer one"
-                   + (", with its translation given to the decoder." if sentence.target is not None else "."))
+        few = is_short(sentence) and sentence is not found.sentence(kind, measure, layer, head)
+        st.caption(f"The {what} of the sample where this measure of this head is largest"
+                   + (f", of those with at most {SHORT} tokens" if few else "") + f"; one with fewer than {ENOUGH} "
+                   "tokens that it can be measured on only where there is no other"
+                   + (". Its translation is given to the decoder." if sentence.target is not None else "."))
         st.text(sentence.text + (f"\n→ {sentence.target}" if sentence.target is not None else ""))
     weights, queries, keys, mask = weights_on(ckpt, sentence, kind)
     (matrix,), queries, keys, mask = windowed([weights[layer, head]], queries, keys, mask)
@@ -61,6 +64,18 @@ def show_best(page: str, ckpt: Checkpoint, found: HeadRoles, measure: str, kind:
         with st.expander("The weights as a table", key=f"{page}_role_weights"):
             st.html(figures.attention_table(matrix, queries, keys, kind=kind, layer=layer, head=head, mask=mask,
                                             source=origin(ckpt)))
+
+
+def _example(page: str, found: HeadRoles, measure: str, kind: Kind, layer: int, head: int) -> Sentence | None:
+    """A sentence that is read at a glance; the one that shows the measure best of all only where it is asked for."""
+    best, short = (found.sentence(kind, measure, layer, head, short=short) for short in (False, True))
+    if best is short:
+        return best
+    return best if st.toggle("The strongest of all, however long", key=f"{page}_role_longest") else short
+
+
+def is_short(sentence: Sentence) -> bool:
+    return max(len(sentence.src or ()), len(sentence.tgt or ())) <= SHORT
 
 
 def weights_on(ckpt: Checkpoint, sentence: Sentence, kind: str) -> tuple:

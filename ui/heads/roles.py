@@ -11,8 +11,9 @@ from transformer.analysis.explained import MEASURES as EXPLAINED
 from transformer.analysis.head_roles import HeadRoles
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
+from transformer.tokenizer import Tokenizer
 from ui import figures
-from ui.address import Field, choice, optional, quiet, whole
+from ui.address import Field, choice, opened, optional, quiet, whole
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.head_maps import show_head_maps
 from ui.heads.named import MARGIN, named_heads
@@ -30,6 +31,7 @@ UNITS = {"entropy": "how widely it looks, in nats", "distance": "how far away it
          "punctuation": "weight on punctuation", "diagonal": "weight on the place as far along the source",
          "induction": "random tokens twice: weight on what came next", "alignment": "weight on its source word",
          "alignment_read": "weight on its source word"}
+NAMED = 4  # heads of a measure in the table
 AMOUNTS = ("entropy", "distance")  # all others are shares of the weight
 WHY_NOT = {"next": "a decoder cannot look ahead", "end": "no end token stands in what is read",
            "same": "no token comes twice", "induction": "the texts have too few different tokens",
@@ -42,7 +44,7 @@ def roles_fields() -> dict[str, Field]:
             "role_kind": optional(choice(None, ["encoder", "decoder", "cross"])),
             "role_layer": optional(whole(0, 0, 1_000)), "role_head": optional(whole(0, 0, 1_000)),
             "role_on": Field(None, lambda value: value[:300], lambda value: value or None),
-            "role_sample": quiet(choice(200, SIZES)),
+            "role_longest": opened(), "role_sample": quiet(choice(200, SIZES)),
             "role_texts": Field(None, str, lambda value: value or None, long=True)}
 
 
@@ -60,7 +62,7 @@ def show_roles(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         head_controls(f"{page}_role", ckpt.config)
         st.selectbox("Measure", _there(found, kind), key=f"{page}_role", format_func=TITLES.get, width=330)
-    _show_named(found, kind)
+    _show_named(found, kind, ckpt.tokenizer if kind == "decoder" else ckpt.source_tokenizer)
     _show_maps(page, found, kind, measure, layer, head, source=source, dark=dark)
     with st.container(key=f"{page}_role_best"):
         show_best(page, ckpt, found, measure, kind, layer, head, title=TITLES[measure], dark=dark)
@@ -101,7 +103,7 @@ def _pick(page: str, pick: dict) -> None:
         state[f"{page}_{name}"] = value
 
 
-def _show_named(found: HeadRoles, kind: Kind) -> None:
+def _show_named(found: HeadRoles, kind: Kind, tokenizer: Tokenizer | None) -> None:
     """The heads that stand out, in words and numbers."""
     rows, quiet = [], []
     for name in _there(found, kind):
@@ -112,9 +114,8 @@ def _show_named(found: HeadRoles, kind: Kind) -> None:
         if not heads:
             quiet.append(TITLES[name].lower())
             continue
-        rows.append([TITLES[name], ", ".join(f"{layer}.{head} ({value[layer, head]:.2f})" for layer, head in heads[:4])
-                     + (f" and {len(heads) - 4} more" if len(heads) > 4 else ""),
-                     f"{np.nanmax(random):.2f}", f"{even:.2f}"])
+        rows.append([TITLES[name], _listed(found, kind, name, tokenizer, heads), f"{np.nanmax(random):.2f}",
+                     f"{even:.2f}"])
     st.markdown(f"**Heads of the {kind} that stand out**" if kind != "cross" else
                 "**Heads of cross-attention that stand out**")
     if rows:
@@ -126,6 +127,20 @@ def _show_named(found: HeadRoles, kind: Kind) -> None:
                + (f" Nothing stands out in: {', '.join(quiet)}." if quiet else "")
                + " All alike: what a head has that puts the same weight on every token it may see. A name says where "
                  "weight lies, not what the head is for.")
+
+
+def _listed(found: HeadRoles, kind: Kind, name: str, tokenizer: Tokenizer | None,
+            heads: list[tuple[int, int]]) -> str:
+    """The strongest few of the heads named by a measure; where there are more, how many of all, and where they rest."""
+    value = found.values[kind][name]
+    strongest = ", ".join(f"{layer}.{head} ({value[layer, head]:.2f})" for layer, head in heads[:NAMED])
+    if len(heads) <= NAMED:
+        return strongest
+    firsts = {getattr(one, "tgt" if kind == "decoder" else "src")[0] for one in found.sentences}
+    token = tokenizer.piece(firsts.pop()) if name == "first" and tokenizer and len(firsts) == 1 else None
+    return (f"{len(heads)} of {value.size} heads"
+            + (f": a sink on {figures.plain_label(token)}" if token and len(heads) > value.size / 2 else "")
+            + f"; strongest {strongest}")
 
 
 def _show_maps(page: str, found: HeadRoles, kind: str, measure: str, layer: int, head: int, *, source: str,

@@ -16,20 +16,23 @@ from transformer.data.own import is_own
 from transformer.held_out import held_out, word_aligner
 from transformer.search import translate
 from ui.figures import markdown_text
+from ui.heads.text import example_of
 from ui.heavy import Work
 from ui.held_out_corpus import (
     choose_size,
     corpus_name,
     corpus_of,
+    measurable,
     readable,
     say_missing,
     sizes_of,
     split_of,
     texts_of,
 )
+from ui.languages import reads_examples, sides_of
 from ui.resources import home, shelf
 from ui.say import say_error
-from ui.texts import PASSAGE, taken
+from ui.texts import PASSAGE, fill, taken
 
 SIZES = [50, 200, 500]
 OWN = "own"
@@ -37,10 +40,11 @@ MOST_LINES = 200
 LONGEST_ANSWER = 200  # tokens of a translation
 SEED = 0
 LARGE = 20_000_000  # weights
-EXAMPLES = {
-    ("encoder", "decoder", "cross"): "I like red wine.\tJ'aime le vin rouge.\nWhere does he live?",
-    ("decoder",): "ROMEO:\\nO, she doth teach the torches to burn bright!",
-    ("encoder",): "Is she a Capulet? O dear account! my life is my foe's debt."}
+EXAMPLES = {  # by the attention kinds of a model
+    ("encoder", "decoder", "cross"): "I like red wine.\nWhere does he live?\nShe is not as tall as her brother.",
+    ("decoder",): "ROMEO:\\nO, she doth teach the torches to burn bright!\nShall we hear from thee, ere we sleep?",
+    ("encoder",): "Is she a Capulet? O dear account! my life is my foe's debt.\n"
+                  "The weather is cold today, so we stay at home.\nWhat he said was true, and nobody believed it."}
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ class Sample:
 
 def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
     """The chooser of what to measure on; None where there is nothing yet, which is said."""
-    state, names = st.session_state, readable(ckpt)
+    state, names = st.session_state, measurable(ckpt)
     key, offered = f"{page}_role_on", [*names, OWN]
     if state.get(key) not in offered:
         state[key] = offered[0]
@@ -109,13 +113,18 @@ def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
     if translates:
         said = ("One sentence a line, then a tab or | and its translation. Where there is none, the model's own "
                 "translation is what its decoder is given.")
-    example = "464 3290 318 257 3290" if ids else EXAMPLES[ckpt.config.kinds]
-    texts = taken(st.text_area("Your texts", key=f"{page}_role_texts", height=130, help=f"At most {MOST_LINES} lines.",
-                               placeholder=example.replace("\t", " | ")), PASSAGE)
-    st.caption(said + (" This checkpoint has no tokenizer: type ids, with spaces between." if ids else "")
-               + " Press Ctrl+Enter to measure.")
+    fill(f"{page}_role_texts", example_of(ckpt) if ids else EXAMPLES[ckpt.config.kinds] if reads_examples(ckpt) else "")
+    texts = taken(st.text_area("Your texts", key=f"{page}_role_texts", height=130, help=f"At most {MOST_LINES} lines."),
+                  PASSAGE)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        # leaving the box for the button sends what was typed, as Ctrl+Enter does, and draws the page again
+        st.button("Measure", key=f"{page}_role_own", icon=":material/play_arrow:")
+        st.caption(said + (" This checkpoint has no tokenizer: type ids, with spaces between." if ids else "")
+                   + " Ctrl+Enter measures too.")
     if not texts.strip():
-        st.info("Type some texts above and press Ctrl+Enter.")
+        st.info("Type some texts above and press *Measure*."
+                + (f" This model reads {markdown_text(sides_of(ckpt.description).source)}."
+                   if translates and not reads_examples(ckpt) else ""))
         return None
     return Sample(ckpt, OWN, 0, texts)
 
@@ -137,7 +146,8 @@ def read_own(ckpt: Checkpoint, typed: str, *, watch: Callable[..., None] = lambd
         _read(ckpt, number, source, target)  # before anything is translated
         given.append((number, source, target))
     open_ones = [source for _, source, target in given if not target]
-    made = iter(translate(ckpt, open_ones, max_steps=LONGEST_ANSWER, watch=watch) if open_ones else [])
+    most = min(LONGEST_ANSWER, ckpt.config.max_len - 1)  # its decoder reads the start token too
+    made = iter(translate(ckpt, open_ones, max_steps=most, watch=watch) if open_ones else [])
     return [_read(ckpt, number, source, target or next(made)) for number, source, target in given]
 
 

@@ -15,13 +15,17 @@ from transformer.reading import attend
 from ui import figures
 from ui.address import Field, choice, optional, quiet, whole
 from ui.head_choice import head_controls, head_in_range, origin
+from ui.heads.demonstrations import Demonstration, seen_in
 from ui.heads.effects import CALLED, LIMITS, show_effects
 from ui.heads.switched_text import show_encoder, show_paths
 from ui.heads.text import type_text
 from ui.heads.windowed import say_tokens, windowed
 from ui.heavy import heavy
 from ui.held_out_corpus import readable
+from ui.languages import reads_examples
+from ui.resources import shelf
 from ui.say import say_error
+from ui.texts import untouched
 
 MOST = 2_000  # heads in an address
 STEPS = {("encoder", "decoder", "cross"): 60, ("decoder",): 40}
@@ -59,7 +63,7 @@ def show_switch(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     there = set(all_heads(config))
     state[f"{page}_heads"] = [head for head in state[f"{page}_heads"] if head in there]
     st.caption("What does the model lose without a head? Choose heads, and see what it then writes or decides.")
-    text = type_text(page, ckpt)
+    text = _choose_text(page, ckpt)
     with st.container(key=f"{page}_switches"):
         _choose_heads(page, config)
     heads = state[f"{page}_heads"]
@@ -74,6 +78,35 @@ def show_switch(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
             say_error(error)
     st.caption(ANALYSES["switch"])
     show_effects(page, ckpt, names=readable(ckpt), crossed=heads, on_pick=partial(_toggle, page), dark=dark)
+
+
+def _choose_text(page: str, ckpt: Checkpoint) -> str:
+    """The text, and sentences that a head matters to, where this model has such: it opens on the first."""
+    state, offered = st.session_state, _demonstrations(ckpt)
+    arriving, state[f"{page}_demonstrated"] = state.get(f"{page}_demonstrated") != ckpt.id, ckpt.id
+    example = offered[0].text if offered else None
+    if arriving and untouched(f"{page}_text") and offered and not state[f"{page}_heads"]:
+        state[f"{page}_heads"] = [offered[0].head]
+    text = type_text(page, ckpt, example=example)
+    if offered:
+        st.pills("Sentences that a head matters to", range(len(offered)), key=f"{page}_demonstration", wrap=True,
+                 format_func=lambda at: figures.markdown_text(offered[at].label), label_visibility="collapsed",
+                 on_change=_demonstrate, args=[page, offered])
+    return text
+
+
+def _demonstrations(ckpt: Checkpoint) -> list[Demonstration]:
+    if ckpt.config.kinds != ("encoder", "decoder", "cross") or not reads_examples(ckpt):
+        return []
+    return shelf("demonstrations").make((ckpt.id,), "Trying two sentences",
+                                        lambda work: seen_in(ckpt, watch=work.watch))
+
+
+def _demonstrate(page: str, offered: list[Demonstration]) -> None:
+    state, picked = st.session_state, st.session_state[f"{page}_demonstration"]
+    if picked is not None:
+        state[f"{page}_text"], state[f"{page}_heads"] = offered[picked].text, [offered[picked].head]
+        state[f"{page}_demonstration"] = None
 
 
 def _toggle(page: str, pick: dict) -> None:

@@ -9,10 +9,11 @@ from transformer.training.launch import progress
 from transformer.training.runs import Run, describe, find
 from ui import figures, keys
 from ui.before import duration
+from ui.held_out_corpus import corpus_name
 from ui.owners import shared
 from ui.resources import home
 from ui.run_curves import MOST_RUNS, REFERENCES, show_curves
-from ui.training.watch import STATES, UNIT, pace
+from ui.training.watch import PER_TOKEN, STATES, UNIT, pace
 
 MOST_SHOWN = 200
 
@@ -67,10 +68,15 @@ def _take_along(page: str) -> None:
 
 def _curves(page: str, chosen: list[Path], dark: bool) -> None:
     runs = [describe(folder) for folder in chosen]
-    references = {REFERENCES.get(run.corpus) for run in runs}
-    units = {UNIT.get(run.task, "nats a token") for run in runs}
-    show_curves(f"{page}_all", chosen, dark=dark, unit=" or ".join(sorted(units)),
-                reference=references.pop() if len(references) == 1 else None)
+    by_unit: dict[str, list[Run]] = {}
+    for run in runs:
+        by_unit.setdefault(UNIT.get(run.task, PER_TOKEN), []).append(run)
+    for unit, alike in by_unit.items():  # two units never share an axis
+        if len(by_unit) > 1:
+            st.markdown(f"**Losses in {unit}**")
+        references = {REFERENCES.get(run.corpus) for run in alike}
+        show_curves(f"{page}_all_{unit.rpartition(' ')[2]}", [run.folder for run in alike], dark=dark, unit=unit,
+                    reference=references.pop() if len(references) == 1 else None)
     if len({(run.task, run.corpus) for run in runs}) > 1:
         st.caption("These runs learn from different texts or with different pieces, so their losses cannot be held "
                    "against each other.")
@@ -85,7 +91,7 @@ def _list(page: str, folders: list[Path]) -> None:
 
 def _row(run: Run, mine: str | None) -> list[str]:
     steps = f"{run.now.step:,}" + (f" of {run.now.steps:,}" if run.now.steps else "")
-    what = " · ".join(filter(None, [run.corpus and Path(run.corpus).name, run.shape]))
+    what = " · ".join(filter(None, [run.corpus and corpus_name(run.corpus), run.shape]))
     started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started)) if run.started else ""
     by = "you" if run.owner and run.owner == mine else "another visitor" if run.owner else "a shell"
     return [run.name, STATES[run.now.state], steps, "" if run.best is None else f"{run.best:.4f}",

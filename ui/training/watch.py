@@ -19,11 +19,13 @@ from transformer.training.turns import before, record
 from ui import figures, owners, quotas
 from ui.before import duration
 from ui.forming import show_forming
+from ui.held_out_corpus import corpus_name
 from ui.resources import curves, entries, home, watchers
 from ui.run_curves import REFERENCES, show_curves
 from ui.say import say_error
 
-UNIT = {"classification": "nats a text"}
+PER_TOKEN = "nats a token"
+UNIT = {"classification": "nats a text"}  # where it is another
 CORPORA = {"translation": "eng-fra", "language-model": "tiny-shakespeare", "classification": "speakers"}
 LARGEST_CSV = 20_000_000  # bytes of metrics that are made into a table
 _asked = threading.Lock()
@@ -67,7 +69,7 @@ def _live(page: str, folder: Path, was: str, every: float, dark: bool) -> None:
     if run.now.state != was or (run.now.under_way and not every / 2 <= pace() <= every * 2):
         st.rerun()
     show_standing(run)
-    show_curves(page, [folder], dark=dark, unit=UNIT.get(run.task, "nats a token"),
+    show_curves(page, [folder], dark=dark, unit=UNIT.get(run.task, PER_TOKEN),
                 reference=REFERENCES.get(run.corpus))
     _samples(page, folder)
 
@@ -105,7 +107,7 @@ def show_standing(run: Run) -> None:
             st.metric("GPU memory", f"{last['gpu_memory'] / 1e9:.1f} GB", width="content")
         if run.seconds:
             st.metric("Trained for", duration(run.seconds), width="content")
-    about = [run.shape, run.corpus and Path(run.corpus).name, run.device,
+    about = [run.shape, run.corpus and corpus_name(run.corpus), run.device,
              f"{run.processes} processes" if run.processes > 1 else None]
     st.caption(figures.markdown_text(" · ".join(filter(None, about))))
     if known.skipped:

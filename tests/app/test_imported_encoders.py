@@ -1,0 +1,106 @@
+"""An encoder that did not come with the app: what Classify and Heads say of it is what it does."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tests.app.heads_checkpoints import corpus_file, make
+from transformer.data.corpora import corpus
+from ui.heads.roles import _listed
+
+from .conftest import run
+
+pytestmark = pytest.mark.usefixtures("few_corpora")
+HEADLESS = {"n_classes": None, "pooling": None}
+
+
+def said(at) -> str:
+    kinds = ("title", "markdown", "caption", "info", "text_area")
+    return " ".join(f"{element.value} {getattr(element, 'label', '')} {getattr(element, 'placeholder', '')}"
+                    for kind in kinds for element in getattr(at, kind)).replace("\\", "")
+
+
+def options(at, key: str) -> list[str]:
+    (found,) = [one for one in at.button_group if one.key == key]
+    return [option.content for option in found.proto.options]
+
+
+@pytest.mark.parametrize(("head", "question"), [("none", "Where does it look?"),
+                                                ("masked", "What fits in each place?")])
+def test_classify_asks_an_encoder_what_it_can_answer(head, question, home, visit):
+    ckpt = make(home, "classifier", corpus=False, head=head, **HEADLESS)
+    at = visit("classify", checkpoint=ckpt.id)
+    assert options(at, "classify_show")[0] == question
+    assert not [word for word in ("passage", "Capulet", "speak", "Romeo") if word in said(at)]
+    assert not any("Romeo" in option for option in options(at, "classify_example"))
+    assert at.text_area(key="classify_text").value
+
+
+def test_a_classifier_of_another_corpus_is_tried_on_texts_of_it(home, visit):
+    ckpt = make(home, "classifier")
+    at = visit("classify", checkpoint=ckpt.id)
+    known = corpus(str(corpus_file(home / "data", "classifier")))
+    texts = [text for split in known.splits.values() for text, _ in split]
+    assert options(at, "classify_show")[0] == "Which class?"
+    assert at.text_area(key="classify_text").value in texts
+    at.button_group(key="classify_example").set_value(1)
+    run(at)
+    assert at.text_area(key="classify_text").value in texts
+
+
+def test_the_shipped_classifier_still_asks_who_is_speaking(home, visit):
+    make(home, "classifier", corpus=False, head="none", **HEADLESS)
+    at = visit("classify")
+    assert options(at, "classify_show")[0] == "Who is speaking?"
+    assert "Capulet" in at.text_area(key="classify_text").value
+
+
+@pytest.mark.parametrize("head", ["none", "masked"])
+def test_heads_offers_an_encoder_without_classes_no_view_that_needs_them(head, home, visit):
+    ckpt = make(home, "classifier", corpus=False, head=head, **HEADLESS)
+    at = visit("heads", view="lens", checkpoint=ckpt.id)
+    assert options(at, "heads_view") == ["Roles", "Switch off"]
+    assert "this encoder makes none" in said(at)
+    assert at.session_state["heads_view"] == "roles"
+    at = visit("heads", checkpoint=make(home, "writer").id)
+    assert len(options(at, "heads_view")) == 5
+
+
+def test_any_text_at_hand_is_offered_to_measure_an_encoder_on(home, visit, monkeypatch):
+    names = [str(corpus_file(home / "data", kind)) for kind in ("writer", "translator", "classifier")]
+    monkeypatch.setattr("ui.held_out_corpus.ANY_TEXT", names)
+    ckpt = make(home, "classifier", corpus=False, head="none", **HEADLESS)
+    for name in names:
+        at = visit("heads", view="roles", checkpoint=ckpt.id, role_on=name, role_sample="50")
+        assert not [error.value for error in at.error]
+        assert len(options(at, "heads_role_on")) == 4
+        assert "which it may have been trained on" in " ".join(
+            view.proto.json for view in at.get("bidi_component") if view.proto.component_name == "head_maps")
+
+
+def test_texts_of_ones_own_begin_with_some_that_are_measured_at_once(home, visit):
+    ckpt = make(home, "classifier", corpus=False, head="none", **HEADLESS)
+    at = visit("heads", view="roles", checkpoint=ckpt.id)
+    assert len(at.text_area(key="heads_role_texts").value.splitlines()) == 3
+    assert [view for view in at.get("bidi_component") if view.proto.component_name == "head_maps"]
+    at.text_area(key="heads_role_texts").set_value("a dog is tall")
+    at.button(key="heads_role_own").click()
+    run(at)
+    assert "1 texts typed here" in " ".join(
+        view.proto.json for view in at.get("bidi_component") if view.proto.component_name == "head_maps")
+
+
+def test_many_heads_that_rest_on_one_token_are_counted_and_the_token_named(tiny_tokenizer):
+    values = np.linspace(0.2, 0.99, 12).reshape(3, 4)
+    first = tiny_tokenizer.encode("a")[0]
+    found = SimpleNamespace(values={"encoder": {"first": values, "end": values}},
+                            sentences=[SimpleNamespace(src=(first, 9)), SimpleNamespace(src=(first, 8, 7))])
+    heads = [divmod(at, 4) for at in range(11, 4, -1)]
+    said = _listed(found, "encoder", "first", tiny_tokenizer, heads)
+    name = tiny_tokenizer.piece(first).replace("▁", "␣")
+    assert said.startswith(f"7 of 12 heads: a sink on {name}; strongest 2.3 (0.99), 2.2 (") and said.count(" (") == 4
+    assert "sink" not in _listed(found, "encoder", "end", tiny_tokenizer, heads)
+    assert _listed(found, "encoder", "first", tiny_tokenizer, heads[:2]) == "2.3 (0.99), 2.2 (0.92)"
+
+

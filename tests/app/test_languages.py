@@ -1,0 +1,64 @@
+"""What the pages call the two languages of a model that translates: what the model says, never more."""
+
+import pytest
+
+import transformer
+from tests.app.heads_checkpoints import make
+from transformer.checkpoint import save
+
+from .conftest import run
+
+pytestmark = pytest.mark.usefixtures("few_corpora")
+
+
+@pytest.fixture
+def place(home):
+    """place(languages): a translator that says so, or says nothing."""
+    def place(languages=None):
+        ckpt = make(home, "translator", corpus=False)
+        save(ckpt.description.folder, ckpt.model, tokenizer=ckpt.tokenizer,
+             meta={"languages": list(languages)} if languages else {})
+        return transformer.load(ckpt.description.folder)
+
+    return place
+
+
+def said(at) -> str:
+    kinds = ("markdown", "caption", "info", "text_input", "text_area")
+    return " ".join(f"{element.value} {getattr(element, 'label', '')} {getattr(element, 'placeholder', '')}"
+                    for kind in kinds for element in getattr(at, kind)).replace("\\", "")
+
+
+PAGES = [("translate", {}), ("masks", {}), ("heads", {"view": "roles"}), ("heads", {"view": "switch"}),
+         ("heads", {"view": "lens"}), ("checkpoints", {"view": "compare"})]
+
+
+@pytest.mark.parametrize(("page", "params"), PAGES)
+def test_a_page_names_the_languages_of_the_model_and_no_others(page, params, place, visit):
+    at = visit(page, checkpoint=place(("German", "Danish")).id, **params)
+    assert not [error.value for error in at.error]
+    assert "German" in said(at)
+    assert not [word for word in ("English", "French", "I am cold", "I like red wine") if word in said(at)]
+
+
+@pytest.mark.parametrize(("page", "params"), PAGES)
+def test_a_model_that_names_no_language_has_a_source_and_a_target(page, params, place, visit):
+    at = visit(page, checkpoint=place().id, **params)
+    assert not [error.value for error in at.error]
+    assert not [word for word in ("English", "French") if word in said(at)]
+
+
+def test_translate_speaks_of_the_languages_over_both_rows(place, visit):
+    at = visit("translate", checkpoint=place(("German", "Danish")).id, text="a dog")
+    assert "**German, as the encoder reads it**" in said(at) and "**Danish, as the decoder writes it**" in said(at)
+    at = visit("translate", checkpoint=place().id, text="a dog")
+    assert "**The source, as the encoder reads it**" in said(at)
+
+
+def test_an_example_comes_back_with_a_model_that_reads_it(place, visit):
+    at = visit("translate", checkpoint=place(("German", "Danish")).id)
+    assert at.text_input(key="translate_text").value == "" and "Type a sentence in German above" in at.info[0].value
+    at.selectbox(key="translate_checkpoint").select_index(0)
+    run(at)
+    assert at.text_input(key="translate_text").value == "I am cold."
+    assert "**English, as the encoder reads it**" in said(at)

@@ -1,0 +1,59 @@
+"""The list of all runs: what each is called, when it began, and which losses share an axis."""
+
+import json
+import os
+
+import pytest
+
+from transformer.training.runs import describe
+
+from .conftest import run
+
+PAGE = "train"
+
+
+@pytest.fixture
+def place(home):
+    """place(name, **train): a finished run from a shell, with a curve."""
+    def place(name, **train):
+        folder = home / "runs" / name
+        folder.mkdir(parents=True)
+        config = {"model": {"encoder_layers": 1, "d_model": 16, "n_heads": 2},
+                  "train": {"task": "language-model", "corpus": "tiny-shakespeare", **train}}
+        (folder / "config.json").write_text(json.dumps(config))
+        (folder / "status.json").write_text(json.dumps({"state": "finished", "step": 2, "steps": 2}))
+        rows = [{"step": step, "loss": 2.0 / step, "seconds": step} for step in (1, 2)]
+        (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return folder
+
+    return place
+
+
+def curves(at):
+    found = [view.proto for view in at.get("bidi_component") if view.proto.component_name == "run_curves"]
+    headers = [json.loads(view.bytes[4:4 + int.from_bytes(view.bytes[:4], "little")]) for view in found]
+    return {header["unit"]: [one["name"] for one in header["runs"]] for header in headers}
+
+
+def test_a_run_from_a_shell_says_when_it_began(place):
+    folder = place("mine")
+    os.utime(folder / "config.json", (1_750_000_000, 1_750_000_000))
+    assert describe(folder).started == 1_750_000_000
+    (folder / "launch.json").write_text(json.dumps({"time": 1_760_000_000}))
+    assert describe(folder).started == 1_760_000_000
+
+
+def test_an_uploaded_corpus_has_the_name_it_came_with(place, home, visit):
+    place("mine", corpus=str(home / "uploads" / "corpora" / "48f61e90-mine.csv"), task="classification")
+    at = visit(PAGE, view="runs")
+    (html,) = [element.value for element in at.get("html") if 'aria-label="Runs"' in element.value]
+    assert "mine.csv" in html and "48f61e90" not in html
+
+
+def test_losses_in_other_units_never_share_an_axis(place, visit):
+    for name, task in (("one", "language-model"), ("two", "classification"), ("three", "language-model")):
+        place(name, task=task)
+    at = visit(PAGE, view="runs")
+    at.multiselect(key=f"{PAGE}_over").set_value(["one", "two", "three"])
+    run(at)
+    assert curves(at) == {"nats a token": ["one", "three"], "nats a text": ["two"]}

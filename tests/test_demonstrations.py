@@ -1,0 +1,27 @@
+"""What the view of switched heads shows to begin with is so: measured on the weights that come with the app."""
+
+from pathlib import Path
+
+import pytest
+
+import transformer
+from transformer.analysis.ablation import compare_paths, switch
+from ui.heads.demonstrations import DEMONSTRATIONS, seen_in
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def translate():
+    return transformer.load(ROOT / "checkpoints" / "translate")
+
+
+def test_every_sentence_shown_is_another_without_its_head(translate):
+    assert DEMONSTRATIONS and seen_in(translate) == DEMONSTRATIONS
+    for one in DEMONSTRATIONS:
+        change = compare_paths(translate, one.text, switch(translate.config, one.head), max_steps=60)
+        assert change.before[-1].output != change.after[-1].output, one.label
+
+
+def test_weights_that_a_head_makes_no_difference_to_show_none(translator):
+    assert seen_in(translator) == []
