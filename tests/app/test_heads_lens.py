@@ -139,16 +139,6 @@ def test_a_classifier_is_read_whole(open_lens, shipped, figure, cells):
 
 
 @pytest.mark.parametrize("view", ["lens", "direct", "attribution"])
-@pytest.mark.parametrize("head", ["masked", "none"])
-def test_an_encoder_without_classes_says_so_in_one_sentence(visit, place, view, head):
-    ckpt = place(decoder_layers=0, head=head)
-    at = visit("heads", view=view, checkpoint=ckpt.id, text="Go on.")
-    assert not at.error
-    assert [f"The encoder {ckpt.id} has no classes" in info.value.replace("\\", "") for info in at.info] == [True]
-    assert "**Switch off**" in at.info[0].value
-
-
-@pytest.mark.parametrize("view", ["lens", "direct", "attribution"])
 @pytest.mark.parametrize("text", ["", "   "])
 def test_without_a_text_it_asks_for_one(visit, view, text):
     at = visit("heads", view=view, text=text)
