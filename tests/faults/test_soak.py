@@ -21,7 +21,7 @@ SETTLED = min(5.0, MINUTES / 4)  # minutes until every page and model has been o
 VISITORS, GROWTH = 20, 1.1
 PAUSE = 4.0  # seconds between two things that one visitor does
 UPLOAD = 2_000_000  # bytes of a corpus
-WORDS = ["I", "like", "red", "wine", "we", "go", "home", "before", "it", "gets", "dark", "she", "is", "not", "as", "tall"]
+WORDS = ["I", "like", "red", "wine", "we", "go", "home", "before", "it", "gets", "dark", "she", "is", "not", "tall"]
 PAGES = ["", "translate", "translate", "translate", "write", "classify", "heads", "by_hand", "masks", "positions",
          "checkpoints", "train"]
 
