@@ -60,7 +60,8 @@ PAGES = [
 # the link of an example reaches over its whole card
 CARD = """[class*=st-key-home_card_] { position: relative; }
 [class*=st-key-home_card_]:hover { border-color: var(--st-primary-color); }
-[class*=st-key-home_card_] a::after { content: ""; position: absolute; inset: 0; }"""
+[class*=st-key-home_card_] [data-testid=stElementContainer]:has(a) { position: static; }
+[class*=st-key-home_card_] a::after { content: ""; position: absolute; inset: 0; z-index: 1; }"""
 HEADLINE, LAYER, HEAD = "I like red wine.", 1, 3
 
 st.title("See what every attention head does", anchor=False)

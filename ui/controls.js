@@ -79,15 +79,11 @@ export default function ({ data, parentElement, setStateValue }) {
     play: () => play(!state.playing),
   };
   for (const name in actions) find(name).onclick = () => { if (name !== "play") play(false); actions[name](); };
-  const link = bar.querySelector(".link");
   find("copy").onclick = async () => {
-    link.value = window.location.href;
-    if (!(await copied(link))) return; // it stands there, selected, to be copied by hand
-    link.hidden = true;
+    if (!(await copied(window.location.href, bar))) return; // it stands there, selected, to be copied by hand
     find("copy").lastChild.textContent = "Copied";
     setTimeout(() => { find("copy").lastChild.textContent = "Copy link"; }, 2500);
   };
-  link.onblur = () => { link.hidden = true; };
   speed.oninput = () => { bar.querySelector(".speed output").textContent = `${speed.value}/s`; };
 
   const keys = { ArrowLeft: "back", ArrowRight: "step", Home: "first", End: "last", p: "play", P: "play",
@@ -157,15 +153,20 @@ export default function ({ data, parentElement, setStateValue }) {
   show();
 }
 
-// Puts a field's text on the clipboard. Only https and localhost have the clipboard of now; over plain http, which is what
-// a class has, the old command still works.
-async function copied(field) {
+// Puts a text on the clipboard. Only https and localhost have the clipboard of now; over plain http, which is what a class
+// has, the old command still copies what is selected in a field, which is left standing where even that is refused.
+async function copied(text, beside) {
   try {
-    await navigator.clipboard.writeText(field.value);
+    await navigator.clipboard.writeText(text);
     return true;
-  } catch { /* the field is shown, or nothing in it could be selected */ }
-  field.hidden = false;
+  } catch { /* there is none, or it is not allowed */ }
+  const field = document.createElement("input");
+  Object.assign(field, { className: "link", value: text, readOnly: true, ariaLabel: "The link, to copy by hand" });
+  field.onblur = () => field.remove();
+  beside.append(field);
   field.focus();
   field.select();
-  return document.execCommand("copy");
+  const done = document.execCommand("copy");
+  if (done) field.remove();
+  return done;
 }

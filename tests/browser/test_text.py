@@ -44,7 +44,7 @@ def nothing_of_it(page, complaints, *, links=False):
 @pytest.mark.parametrize("text", [PICTURE, ADDRESS, "[click me](http://evil.example/a)"])
 def test_what_a_checkpoint_of_ids_cannot_read_is_said_as_text(visit, hostile, complaints, text):
     page = visit(f"/write?checkpoint={hostile['ids']}&text={quote(text, safe='')}")
-    expect(page.get_by_test_id("stAlert")).to_contain_text("evil")
+    expect(page.get_by_test_id("stAlert")).to_contain_text("reads ids")
     nothing_of_it(page, complaints)
 
 
