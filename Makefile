@@ -3,7 +3,7 @@
 
 PYTHON := .venv/bin/python
 CHROMIUM := chromium chromium-browser google-chrome google-chrome-stable
-.PHONY: help app test test-cluster test-faults lint clean chromium
+.PHONY: help app test test-cluster test-faults lint audit clean chromium
 
 help:
 	@echo 'make app     serve Heads Up on http://127.0.0.1:8501, or on the next free port'
@@ -15,8 +15,10 @@ help:
 	@echo '                              at the first run on Linux: PyTorch without CUDA, a much smaller download'
 	@echo 'make test    lint, then unit, page and browser tests; ARGS="-k mask" goes to pytest'
 	@echo 'make test-cluster  runs on a Ray cluster of its own on this machine; installs Ray into .venv'
-	@echo 'make test-faults   minutes of real faults: kills at random moments, full disks, too little memory'
+	@echo 'make test-faults   an hour and more of real faults: kills at random moments, full disks, too little memory,'
+	@echo '                   the largest presets, and half an hour of twenty visitors'
 	@echo 'make lint    lint alone'
+	@echo 'make audit   known vulnerabilities of the pinned packages, where the package index has such data'
 	@echo 'make clean   remove .venv and caches; runs and checkpoints stay'
 
 app:
@@ -39,6 +41,10 @@ lint:
 	+@sh -c "$$SETUP" setup .venv/test.stamp
 	$(PYTHON) -m ruff check --output-format concise .
 
+audit:
+	+@sh -c "$$SETUP" setup .venv/audit.stamp
+	$(PYTHON) -m pip_audit --no-deps --disable-pip -r requirements.txt
+
 clean:
 	rm -rf .venv .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -52,7 +58,7 @@ chromium:
 	fi; \
 	echo 'No Chromium here: install it from your system, or the browser tests are skipped.'
 
-# The three below are made by SETUP, under its lock. BASE is a Python that can make the virtual environment; one that is
+# The four below are made by SETUP, under its lock. BASE is a Python that can make the virtual environment; one that is
 # there is kept as long as it works.
 define INSTALL
 @$(PYTHON) -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null || '$(BASE)' -m venv --clear .venv
@@ -67,6 +73,9 @@ endef
 	$(INSTALL)
 
 .venv/cluster.stamp: requirements/cluster.txt .venv/test.stamp
+	$(INSTALL)
+
+.venv/audit.stamp: requirements/audit.txt .venv/app.stamp
 	$(INSTALL)
 
 $(PYTHON): ;
