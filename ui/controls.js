@@ -162,11 +162,11 @@ async function copied(text, beside) {
   } catch { /* there is none, or it is not allowed */ }
   const field = document.createElement("input");
   Object.assign(field, { className: "link", value: text, readOnly: true, ariaLabel: "The link, to copy by hand" });
-  field.onblur = () => field.remove();
   beside.append(field);
   field.focus();
   field.select();
   const done = document.execCommand("copy");
   if (done) field.remove();
+  else field.onblur = () => field.remove();
   return done;
 }
