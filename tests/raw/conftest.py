@@ -1,5 +1,7 @@
 """The real server without a browser: `visitor(key="a student").open("train").send("train_start")`."""
 
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -9,7 +11,8 @@ import pytest
 
 from tests.raw.client import Client, Server, serving
 from transformer.training import metrics
-from transformer.training.process import identify
+from transformer.training.process import identify, running
+from transformer.training.turns import record
 from ui import keys
 
 
@@ -18,6 +21,15 @@ def server(tmp_path_factory) -> Iterator[Server]:
     """A server that others use."""
     with serving(tmp_path_factory.mktemp("shared")) as found:
         yield found
+
+
+@pytest.fixture(autouse=True)
+def nothing_goes_on(server) -> Iterator[None]:
+    """What a test has started is ended with it, and takes no processor from those that follow."""
+    yield
+    for launched in server.home.rglob("launch.json"):
+        if (pid := running(record(launched.parent))) not in (None, os.getpid()):
+            os.kill(pid, signal.SIGKILL)
 
 
 @pytest.fixture
