@@ -113,7 +113,7 @@ def test_a_change_of_page_is_one_place_in_the_history(visit, reached, settle):
     assert page.evaluate("history.length") == before + 3
     page.go_back()
     reached(page, step=0)
-    expect(page.locator(".controls > output")).to_have_text("step 0")  # the page has gone back too, not its address alone
+    expect(page.locator(".controls > output")).to_have_text("step 0")  # the page, not its address alone
     settle(page)
     page.go_back()
     page.wait_for_url("**/translate*")
