@@ -2,8 +2,8 @@
 
 import streamlit as st
 
+from ui.components.shell import show_shell
 from ui.forged import drop_forged_values
-from ui.shell import show_shell
 
 # Drawn inline: Streamlit fetches icons named ":material/...:" from the network when they stand in the browser's tab.
 ICON = """<svg viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#0B5CAD"/><g fill="#fff">

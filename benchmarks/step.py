@@ -30,7 +30,7 @@ import transformer
 from transformer.checkpoint import Checkpoint, save
 from transformer.config import ModelConfig
 from transformer.model.models import Transformer
-from transformer.tokenizer import Piece
+from transformer.text.tokenizer import Piece
 
 SHAPES = {
     "translate": {"layers": 3, "d_model": 160, "n_heads": 4, "d_ff": 640, "vocab_size": 4_000},  # comes with the app

@@ -26,8 +26,8 @@ import typer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from transformer.data.corpora import corpus
-from transformer.training import metrics
+from transformer.jobs import run_files
+from transformer.text.corpora import corpus
 
 ROOT = Path(__file__).resolve().parents[1]
 SHAPES = {  # nanoGPT's "baby GPT" for laptops (its README), the size of our `shakespeare`, and its "baby GPT" for GPUs
@@ -82,7 +82,7 @@ def ours(folder: Path, shape: dict[str, int], *, device: str, steps: int, compil
             "eval_every": 10 * steps, "save_every": 10 * steps, "compile": str(compiled).lower()}
     run([sys.executable, "-m", "transformer", "train", "--preset", "gpt2", "--out", str(out), "--device", device,
          "--steps", str(steps), *(part for name, value in size.items() for part in ("--set", f"{name}={value}"))], ROOT)
-    rows = [row for row in metrics.read(out / "metrics.jsonl") if "loss" in row and row["step"] >= WARM_UP]
+    rows = [row for row in run_files.read(out / "metrics.jsonl") if "loss" in row and row["step"] >= WARM_UP]
     steps_timed, seconds = rows[-1]["step"] - rows[0]["step"], rows[-1]["seconds"] - rows[0]["seconds"]
     return shape["rows"] * shape["length"] * steps_timed / seconds
 

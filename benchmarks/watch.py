@@ -35,7 +35,7 @@ tick()
 CURVES = """from pathlib import Path
 import streamlit as st
 from transformer.training import metrics
-from ui.run_curves import show_curves
+from ui.components.run_curves import show_curves
 
 folder = Path(FOLDER)
 

@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from transformer.by_hand import BOUNDS, LETTERS, SCALES, WORDS, ByHand
+from transformer.by_hand.stages import BOUNDS, LETTERS, SCALES, WORDS, ByHand
 from ui import figures
 from ui.by_hand.address import MASKS, PAGE, PARTS, arrive, leave_address, move_word, place, settings
 from ui.by_hand.lessons import show_folding, show_scale, show_slips

@@ -5,13 +5,13 @@ import streamlit as st
 
 from transformer.checkpoint import Checkpoint, Description
 from ui.address import Field, arrive_at, choice, leave_at, looks, opened, text
-from ui.classifier import classifies, mask_of, show_reading
+from ui.classify.classifier import classifies, mask_of, show_reading
+from ui.classify.toy import NEGATIVE, POSITIVE, show_toy
 from ui.figures import markdown_text
 from ui.held_out_corpus import corpus_of
 from ui.resources import entries, labelled, speakers
 from ui.stepper import IDS, choose_checkpoint
 from ui.texts import PASSAGE, fill, taken
-from ui.toy import NEGATIVE, POSITIVE, show_toy
 
 PAGE, TOY = "classify", "classify_toy"
 EXAMPLES = [  # of the test split: no training saw them

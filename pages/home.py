@@ -3,10 +3,10 @@
 import streamlit as st
 
 from transformer.checkpoint import CheckpointError, describe
-from transformer.decoding import steps
+from transformer.inference.decoding import steps
 from ui import figures
 from ui.arrival import through_the_router
-from ui.attention_view import source_line
+from ui.components.attention_view import source_line
 from ui.resources import ROOT, opened
 from ui.say import say_error
 

@@ -8,8 +8,8 @@ import streamlit as st
 import torch
 
 from transformer.analysis.masks import DIGITS, LENGTH, Forced, batch_masks, masked_softmax, read_forced
-from transformer.data.batches import PairBatches
-from transformer.decoding import check_length, reader
+from transformer.inference.decoding import check_length, reader
+from transformer.text.batches import PairBatches
 from ui import figures
 from ui.address import arrive_at, choice, leave_at, switch, text, whole, wholes
 from ui.head_choice import head_controls, head_in_range, origin

@@ -9,9 +9,9 @@ import torch
 
 from transformer.analysis.positions import along_diagonals, moved, rotary_products, similarity, without_positions
 from transformer.checkpoint import Checkpoint
+from transformer.inference.reading import attend
+from transformer.inference.search import translate
 from transformer.model.positions import rotary_angles, sinusoids
-from transformer.reading import attend
-from transformer.search import translate
 from ui import figures
 from ui.address import arrive_at, choice, leave_at, switch, text, whole, wholes
 from ui.head_choice import head_controls, head_in_range, origin

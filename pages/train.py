@@ -3,15 +3,15 @@
 import streamlit as st
 
 from transformer.training.runs import find
-from ui import keys, owners
+from ui.access import keys, owners
 from ui.address import Field, arrive_at, choice, leave_at
-from ui.forming import forming_fields, show_forming
 from ui.resources import ROOT, home
 from ui.say import say_error
-from ui.training.form import TASKS, show_form
-from ui.training.holdings import show_holdings
-from ui.training.overview import show_runs
-from ui.training.watch import find_run, saying, show_run, show_said
+from ui.train.form import TASKS, show_form
+from ui.train.forming import forming_fields, show_forming
+from ui.train.holdings import show_holdings
+from ui.train.overview import show_runs
+from ui.train.watch import find_run, saying, show_run, show_said
 
 PAGE = "train"
 VIEWS = {"new": "New run", "watch": "Watch", "runs": "All runs", "server": "Server"}

@@ -4,13 +4,11 @@ from functools import partial
 
 import streamlit as st
 
-from transformer.data.own import is_own
+from transformer.text.own import is_own
 from ui import figures
 from ui.about_model import show_about
-from ui.attention_view import look_at, show_attention, show_details, source_line
-from ui.beam import arrive_beam, beam_address, show_beam
-from ui.compare import arrive_compare, compare_address, show_compare
-from ui.diagram import show_model
+from ui.components.attention_view import look_at, show_attention, show_details, source_line
+from ui.components.diagram import show_model
 from ui.held_out_corpus import corpus_name, corpus_of, offer_download
 from ui.languages import reads_examples, sides_of
 from ui.present import places, presenting, show_title
@@ -28,6 +26,8 @@ from ui.stepper import (
     tokens_after,
 )
 from ui.texts import PASSAGE, taken
+from ui.translate.beam import arrive_beam, beam_address, show_beam
+from ui.translate.compare import arrive_compare, compare_address, show_compare
 
 PAGE = "translate"
 EXAMPLES = ["I am cold.", "I like red wine.", "Do you know where he lives?", "She is not as tall as her brother.",

@@ -6,8 +6,8 @@ import streamlit as st
 
 from ui import figures
 from ui.about_model import show_about
-from ui.attention_view import look_at, show_attention, show_details, source_line
-from ui.diagram import show_model
+from ui.components.attention_view import look_at, show_attention, show_details, source_line
+from ui.components.diagram import show_model
 from ui.present import places, presenting, show_title
 from ui.stepper import (
     arrive,

@@ -6,10 +6,10 @@ from functools import cache
 import pytest
 import torch
 
-from transformer import tokenizer as tokenizers
 from transformer.checkpoint import Checkpoint, load, save
 from transformer.config import ModelConfig
 from transformer.model.models import Transformer
+from transformer.text import tokenizer as tokenizers
 
 SENTENCES = ["I am cold.", "Go on.", "He is tall.", "We can go home.", "Who is it?", "I see a dog and a cat."]
 TINY = {"d_model": 16, "n_heads": 2, "encoder_layers": 2, "decoder_layers": 2, "d_ff": 32, "max_len": 40}

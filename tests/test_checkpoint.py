@@ -13,11 +13,11 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from transformer import tokenizer as tokenizers
 from transformer.checkpoint import CheckpointError, describe, find, load, recover, save, verify, whole_folder
 from transformer.config import ModelConfig, TrainConfig
-from transformer.decoding import start
+from transformer.inference.decoding import start
 from transformer.model.models import Transformer
+from transformer.text import tokenizer as tokenizers
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = ("manifest.json", "config.json", "model.safetensors", "tokenizer.model")

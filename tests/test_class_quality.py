@@ -7,8 +7,8 @@ import torch
 
 from transformer.checkpoint import load, save
 from transformer.config import TrainConfig
-from transformer.data.corpora import LabelledCorpus
 from transformer.evaluate import bag_of_words, class_quality, evaluate, likeliest_class
+from transformer.text.corpora import LabelledCorpus
 
 TRAIN = [("go home", "a"), ("go on", "a"), ("we go", "a"), ("dog and cat", "b"), ("a cat", "b")]
 TEST = [("go", "a"), ("we see a cat", "b"), ("dog", "b"), ("home", "a"), ("who is it", "b")]

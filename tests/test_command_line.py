@@ -7,9 +7,9 @@ import pytest
 import transformer
 from transformer import checkpoint
 from transformer.__main__ import main
-from transformer.data.corpora import corpus
 from transformer.huggingface.languages import languages_of
 from transformer.tables import lines, table
+from transformer.text.corpora import corpus
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from transformer.analysis.ablation import compare_classes, compare_paths, measur
 from transformer.analysis.lens import read_layers
 from transformer.analysis.passes import given, given_text
 from transformer.analysis.sample import read_texts
-from transformer.tokenizer import IdsTokenizer
+from transformer.text.tokenizer import IdsTokenizer
 
 TEXT = "I am cold."
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}

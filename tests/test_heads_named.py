@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ui.head_maps import picked_head
+from ui.components.head_maps import picked_head
 from ui.heads.named import named_heads
 
 

@@ -11,7 +11,7 @@ from transformer.checkpoint import Checkpoint, Description
 from transformer.config import ModelConfig
 from transformer.evaluate import text_quality, translation_quality
 from transformer.model.models import Transformer
-from transformer.tokenizer import standardise, train
+from transformer.text.tokenizer import standardise, train
 
 TRAIN = [("Go on now.", ["Continue."]), ("I see it!", ["Je le vois."])]
 PAIRS = [("The cat sleeps.", ["Le chat dort.", "Le chat dort en paix."]), ("I see it.", ["Je le vois."]),

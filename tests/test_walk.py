@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import pytest
 
 from transformer.checkpoint import Checkpoint
-from transformer.decoding import GREEDY, Sampling, start, steps
+from transformer.inference.decoding import GREEDY, Sampling, start, steps
 from ui.walk import HOTTEST, LAST_SEED, LONGEST_LINK, MOST_OTHERS, WIDEST, Link, Walk, begin
 
 TEXT = "I am cold."

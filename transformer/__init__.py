@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from transformer.attention_view.html import show
-    from transformer.beam import beam_tree
     from transformer.checkpoint import Checkpoint, load
-    from transformer.data.corpora import corpus
-    from transformer.decoding import Step, next_step, start, steps
+    from transformer.inference.beam import beam_tree
+    from transformer.inference.decoding import Step, next_step, start, steps
+    from transformer.inference.reading import attend
+    from transformer.inference.sampling import Candidate, Sampling
+    from transformer.inference.search import translate
     from transformer.model.switches import Switches
-    from transformer.reading import attend
-    from transformer.sampling import Candidate, Sampling
-    from transformer.search import translate
+    from transformer.text.corpora import corpus
 
-_HOMES = {"attention_view.html": ("show",), "beam": ("beam_tree",), "checkpoint": ("Checkpoint", "load"),
-          "data.corpora": ("corpus",), "decoding": ("Step", "next_step", "start", "steps"),
-          "model.switches": ("Switches",), "reading": ("attend",), "sampling": ("Candidate", "Sampling"),
-          "search": ("translate",)}
+_HOMES = {"attention_view.html": ("show",), "checkpoint": ("Checkpoint", "load"), "inference.beam": ("beam_tree",),
+          "inference.decoding": ("Step", "next_step", "start", "steps"), "inference.reading": ("attend",),
+          "inference.sampling": ("Candidate", "Sampling"), "inference.search": ("translate",),
+          "model.switches": ("Switches",), "text.corpora": ("corpus",)}
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = ["Candidate", "Checkpoint", "Sampling", "Step", "Switches", "attend", "beam_tree", "corpus", "load",

@@ -9,10 +9,10 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from transformer.jobs.commands import follow, stop, train_on_cluster
+from transformer.jobs.lock import check_free
 from transformer.shortage import said
 from transformer.tables import lines
-from transformer.training.alone import check_free
-from transformer.training.commands import follow, stop, train_on_cluster
 
 console = Console(stderr=True)  # progress and errors; results go to standard output
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
@@ -44,9 +44,9 @@ def train(
 ) -> None:
     """Train a model, or go on with one that was stopped."""
     from transformer.config import RunConfig, read_settings
+    from transformer.jobs import run_files
+    from transformer.jobs.process import go_first
     from transformer.presets import preset as find_preset
-    from transformer.training import metrics
-    from transformer.training.process import go_first
     from transformer.training.size import check_least
     from transformer.training.trainer import Trainer, choose_device
 
@@ -89,7 +89,7 @@ def train(
                 progress.console.print(f"step {trainer.step}: {numbers}")
 
         state = trainer.run(minutes=minutes, watch=watch)
-    why = metrics.read_json(out / "status.json").get("why")
+    why = run_files.read_json(out / "status.json").get("why")
     report({"state": state, **({"why": why} if why else {}), "step": trainer.step,
             "best_validation_loss": trainer.best, "seconds": trainer.seconds, "folder": str(out)}, as_json)
 
@@ -104,10 +104,10 @@ def check(
 ) -> None:
     """Say what a run would be, by its first ten steps: its data, parameters, memory and time, and what does not fit."""
     from transformer.config import read_settings
+    from transformer.jobs.process import go_first
     from transformer.presets import preset as find_preset
     from transformer.training.check import check as run
     from transformer.training.check import summary
-    from transformer.training.process import go_first
     from transformer.training.trainer import choose_device
 
     go_first()
@@ -136,7 +136,7 @@ def export(
     from transformer import checkpoint
     from transformer.card import model_card
     from transformer.evaluate import evaluate as measure
-    from transformer.training import metrics
+    from transformer.jobs import run_files
 
     if (out is None) == (huggingface is None):
         raise ValueError("export writes one thing: give --out for a checkpoint, or --huggingface for a GPT-2 folder")
@@ -150,7 +150,7 @@ def export(
                 "tokenizer": f"left out: {why_not}" if why_not else "gives the same ids"}, as_json)
         return
     ckpt.model.half().float()  # measured as it will be shipped
-    rows = metrics.read((run if folder != run else run.parent) / "metrics.jsonl")
+    rows = run_files.read((run if folder != run else run.parent) / "metrics.jsonl")
     with Progress(console=console, transient=True) as progress:
         bar = progress.add_task("evaluate", total=None)
         quality = measure(ckpt, watch=lambda done, of: progress.update(bar, completed=done, total=of))
@@ -299,10 +299,10 @@ def ablate(
     as_json: AsJson = False,
 ) -> None:
     """Switch each head off in turn and measure what it changes; the same command goes on where it was stopped."""
-    from transformer.ablating import read, run
+    from transformer.ablation_job import read, run
     from transformer.checkpoint import load
-    from transformer.training import metrics
-    from transformer.training.process import go_first
+    from transformer.jobs import run_files
+    from transformer.jobs.process import go_first
     from transformer.training.trainer import choose_device
 
     go_first()
@@ -311,10 +311,10 @@ def ablate(
         done = run(load(folder, device=choose_device(device)), out, what=what, limit=limit or None, corpus=corpus,
                    watch=lambda done, of, row: progress.update(bar, completed=done, total=of))
     found = read(done)
-    about = {"folder": str(done), "state": metrics.read_json(done / "status.json").get("state"), "what": what}
+    about = {"folder": str(done), "state": run_files.read_json(done / "status.json").get("state"), "what": what}
     if found is not None:
         about |= {"done": found.done, "of": found.of, "n": found.n, **found.baseline}
-        about |= {"heads": metrics.read(done / "heads.jsonl")} if as_json else {}
+        about |= {"heads": run_files.read(done / "heads.jsonl")} if as_json else {}
     report(about, as_json)
 
 
@@ -329,7 +329,7 @@ def translate(
 ) -> None:
     """Translate sentences, one a line."""
     from transformer.checkpoint import load
-    from transformer.search import translate as run
+    from transformer.inference.search import translate as run
     from transformer.training.trainer import choose_device
 
     ckpt = load(folder, device=choose_device(device))
@@ -371,7 +371,7 @@ def write(
 ) -> None:
     """Go on with a text, token by token."""
     from transformer.checkpoint import load
-    from transformer.decoding import steps as run
+    from transformer.inference.decoding import steps as run
     from transformer.training.trainer import choose_device
 
     ckpt = load(folder, device=choose_device(device))

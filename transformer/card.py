@@ -1,8 +1,8 @@
 """The model card: what a checkpoint was trained on and how, how good it is, and the command that measures it."""
 
 from transformer.checkpoint import Checkpoint
-from transformer.data.corpora import corpus
-from transformer.training.metrics import is_number
+from transformer.jobs.run_files import is_number
+from transformer.text.corpora import corpus
 
 FIGURES = {  # key of evaluate -> what it is, and how many digits of it mean something
     "bleu": ("BLEU, greedy, first reference", 2), "bleu_all_references": ("BLEU, all references", 2),

@@ -17,13 +17,13 @@ from safetensors import SafetensorError
 from safetensors.torch import load_model, save_model
 from torch import nn
 
-from transformer import tokenizer as tokenizers
 from transformer.config import ModelConfig, TrainConfig
-from transformer.data.corpora import languages
 from transformer.model.models import Transformer
 from transformer.places import known_as
 from transformer.shortage import os_errors
-from transformer.tokenizer_files import TOKENIZER_FILES, tokenizers_of
+from transformer.text import tokenizer as tokenizers
+from transformer.text.corpora import languages
+from transformer.text.tokenizer_files import TOKENIZER_FILES, tokenizers_of
 from transformer.weights import Refused, check_tables, in_order, is_shallow, misfit, read_header, shown
 
 FORMAT = 1

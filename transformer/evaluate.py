@@ -11,11 +11,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer.checkpoint import Checkpoint
-from transformer.data.batches import Batch, WindowBatches, pad
-from transformer.data.corpora import LabelledCorpus, Pair, TextCorpus, corpus, unseen
+from transformer.inference.search import translate
 from transformer.model.models import Transformer
-from transformer.search import translate
-from transformer.tokenizer import standardise
+from transformer.text.batches import Batch, WindowBatches, pad
+from transformer.text.corpora import LabelledCorpus, Pair, TextCorpus, corpus, unseen
+from transformer.text.tokenizer import standardise
 
 Watch = Callable[[int, int], None]  # done, of
 

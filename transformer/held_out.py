@@ -8,8 +8,8 @@ import numpy as np
 from transformer.analysis.alignment import WordAligner, words
 from transformer.analysis.sample import Sentence, labelled, translation, window
 from transformer.checkpoint import Checkpoint
-from transformer.data.corpora import LEARNS_FROM, LabelledCorpus, PairCorpus, TextCorpus, corpus
-from transformer.decoding import reader
+from transformer.inference.decoding import reader
+from transformer.text.corpora import LEARNS_FROM, LabelledCorpus, PairCorpus, TextCorpus, corpus
 
 ALIGNED_FROM = 40_000  # sentences; all of eng-fra align little better and take 1 GB of memory
 # The corpora that a model can be measured on, and the task that learns from them; an encoder alone reads any text.

@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from ui.arrival import arrived, put_address
-from ui.attention_view import look_param
+from ui.components.attention_view import look_param
 from ui.walk import LOOK, fits_a_link
 
 
@@ -57,7 +57,7 @@ def wholes(default: list[int], most: int, *, count: int) -> Field:
 
 
 def looks(prefix: str = "") -> dict[str, Field]:
-    """What of the attention is looked at, as `ui.attention_view` keeps it."""
+    """What of the attention is looked at, as `ui.components.attention_view` keeps it."""
     return {f"{prefix}{name}": Field(None, lambda value: value[:100], partial(look_param, name)) for name in LOOK}
 
 

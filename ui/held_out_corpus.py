@@ -6,11 +6,11 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint, Description
-from transformer.data.corpora import LEARNS_FROM, at_hand, corpus, languages
-from transformer.data.own import is_own
 from transformer.held_out import held_out
+from transformer.text.corpora import LEARNS_FROM, at_hand, corpus, languages
+from transformer.text.own import is_own
 from ui import figures
-from ui.owners import me, refuse_corpus, require
+from ui.access.owners import me, refuse_corpus, require
 from ui.resources import KNOWN, shelf
 from ui.say import say_error
 

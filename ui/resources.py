@@ -15,9 +15,9 @@ from transformer.analysis.masks import Learned, learn_digits
 from transformer.analysis.weights import Change, Circuits, Summary, compare_weights, summarise
 from transformer.analysis.weights import circuits as head_circuits
 from transformer.checkpoint import SNAPSHOTS, Checkpoint, CheckpointError, Description, describe, find, load, snapshots
-from transformer.data.corpora import LEARNS_FROM, LabelledCorpus, PairCorpus, at_hand, corpus
-from transformer.data.own import is_own
 from transformer.places import ROOT, home, places
+from transformer.text.corpora import LEARNS_FROM, LabelledCorpus, PairCorpus, at_hand, corpus
+from transformer.text.own import is_own
 from transformer.training.curves import Curves
 from transformer.training.forming import Forming, forming_stamp, read_forming
 from transformer.training.runs import find as find_runs

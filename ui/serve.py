@@ -122,7 +122,7 @@ def announce_address(host: str, port: int | None, link: "TeachersLink") -> None:
     from streamlit import config as settings
     from streamlit.net_util import get_internal_ip
 
-    from ui.keys import teacher_key
+    from ui.access.keys import teacher_key
 
     bound = settings.get_option("server.port")
     if port is None and bound != DEFAULT_PORT and not settings.is_manually_set("server.port"):

@@ -9,17 +9,17 @@ import streamlit as st
 
 from transformer.attention_view.message import Look
 from transformer.checkpoint import Checkpoint, CheckpointError, Description
-from transformer.decoding import Sampling
+from transformer.inference.decoding import Sampling
 from ui import figures
 from ui.arrival import arrived, put_address
-from ui.attention_view import look_params, take_look
+from ui.components.attention_view import look_params, take_look
 from ui.languages import reads_examples
 from ui.present import presenting
 from ui.resources import Entry, along_the_way, entries, opened
 from ui.say import code_text, say_error
 from ui.walk import HOTTEST, LAST_SEED, WIDEST, Link, Walk, begin
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent / "components"
 CANDIDATES = 10
 FEW = 4  # candidates on a projector
 IDS = "1 2 3"  # what is read to begin with where there is no tokenizer

@@ -9,7 +9,7 @@ from typing import Self
 from urllib.parse import quote
 
 from transformer.checkpoint import Checkpoint
-from transformer.decoding import GREEDY, Sampling, Step, next_step, start
+from transformer.inference.decoding import GREEDY, Sampling, Step, next_step, start
 
 LONGEST_LINK = 1_500
 LOOK = ("kind", "layer", "head", "view", "of", "stage", "scale", "pair", "lit")

@@ -14,7 +14,7 @@ import torch
 from typer.testing import CliRunner
 
 from tests.waiting import until
-from transformer import ablating, checkpoint
+from transformer import ablation_job, checkpoint
 from transformer.__main__ import app
 from transformer.analysis.ablation import (
     Head,
@@ -28,17 +28,17 @@ from transformer.analysis.ablation import (
 )
 from transformer.analysis.sample import labelled, read_texts
 from transformer.config import ModelConfig, TrainConfig
-from transformer.data.batches import PairBatches
-from transformer.decoding import steps
 from transformer.evaluate import evaluate, held_out_loss
 from transformer.held_out import held_out
+from transformer.inference.decoding import steps
+from transformer.inference.reading import attend
+from transformer.inference.search import translate
+from transformer.jobs import run_files
+from transformer.jobs.launch import alive, progress, stop
+from transformer.jobs.process import identify
+from transformer.jobs.queue import RECORD, record
 from transformer.model.models import Transformer
-from transformer.reading import attend
-from transformer.search import translate
-from transformer.training import metrics
-from transformer.training.launch import alive, progress, stop
-from transformer.training.process import identify
-from transformer.training.turns import RECORD, record
+from transformer.text.batches import PairBatches
 
 PAIRS = [("I am cold.", "He is tall."), ("Go on.", "We can go home, can we?"), ("Who is it?", "I see a dog."),
          ("We, we can go home.", "a cat.")]
@@ -200,21 +200,21 @@ def test_a_job_that_is_stopped_goes_on_where_it_was(trained, tmp_path):
         if len(seen) == 2:
             (folder / "stop").touch()
 
-    folder = ablating.place(tmp_path, ckpt.id, limit=3)
-    assert ablating.run(ckpt, tmp_path, limit=3, watch=watch) == folder
+    folder = ablation_job.place(tmp_path, ckpt.id, limit=3)
+    assert ablation_job.run(ckpt, tmp_path, limit=3, watch=watch) == folder
     assert seen == [(1, 6), (2, 6)]
     assert (progress(folder).state, progress(folder).step, progress(folder).steps) == ("stopped", 2, 6)
-    found = ablating.read(folder)
+    found = ablation_job.read(folder)
     assert (found.done, found.of, found.n) == (2, 6, 3)
     assert np.isnan(found.values["cross"]["change"]).all() and not np.isnan(found.values["encoder"]["change"]).any()
     with open(folder / "heads.jsonl", "ab") as file:
         file.write(b'{"kind": "dec')  # as a machine that lost power leaves it
 
-    ablating.run(ckpt, tmp_path, limit=3, watch=lambda done, of, row: seen.append((done, of)))
+    ablation_job.run(ckpt, tmp_path, limit=3, watch=lambda done, of, row: seen.append((done, of)))
     assert seen[2:] == [(3, 6), (4, 6), (5, 6), (6, 6)]
     assert progress(folder).state == "finished"
-    ablating.run(ckpt, tmp_path, limit=3, watch=lambda *_: pytest.fail("measured again"))
-    found = ablating.read(folder)
+    ablation_job.run(ckpt, tmp_path, limit=3, watch=lambda *_: pytest.fail("measured again"))
+    found = ablation_job.read(folder)
     assert found.done == 6 and found.baseline["bleu"] == evaluate(ckpt, limit=3)["bleu"]
     sentences = held_out(ckpt, limit=3, seed=None)
     baseline = measure(ckpt, sentences)
@@ -225,51 +225,51 @@ def test_a_job_that_is_stopped_goes_on_where_it_was(trained, tmp_path):
 
 def test_a_job_is_refused_where_another_corpus_or_process_was_at_it(trained, tmp_path):
     ckpt = checkpoint.load(trained)
-    folder = ablating.run(ckpt, tmp_path, limit=1, what="uniform")
-    job = metrics.read_json(folder / "job.json")
-    metrics.write_json(folder / "job.json", {**job, "corpus_sha256": "another"})
+    folder = ablation_job.run(ckpt, tmp_path, limit=1, what="uniform")
+    job = run_files.read_json(folder / "job.json")
+    run_files.write_json(folder / "job.json", {**job, "corpus_sha256": "another"})
     with pytest.raises(ValueError, match="another corpus_sha256; delete it"):
-        ablating.run(ckpt, tmp_path, limit=1, what="uniform")
+        ablation_job.run(ckpt, tmp_path, limit=1, what="uniform")
     assert progress(folder).state == "failed"
     with open(folder / ".lock") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         with pytest.raises(ValueError, match="another process"):
-            ablating.run(ckpt, tmp_path, limit=1, what="uniform")
-    assert ablating.read(tmp_path / "nowhere") is None
+            ablation_job.run(ckpt, tmp_path, limit=1, what="uniform")
+    assert ablation_job.read(tmp_path / "nowhere") is None
     for options in ({"what": "on"}, {"limit": 0}):
         with pytest.raises(ValueError, match="choose"):
-            ablating.run(ckpt, tmp_path, **options)
+            ablation_job.run(ckpt, tmp_path, **options)
 
 
 def test_a_full_disk_and_odd_rows_spoil_no_job(trained, tmp_path, monkeypatch):
-    ckpt, append = checkpoint.load(trained), metrics.append
+    ckpt, append = checkpoint.load(trained), run_files.append
 
     def refuse(path, row):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(metrics, "append", refuse)
+    monkeypatch.setattr(run_files, "append", refuse)
     with pytest.raises(OSError, match="No space left"):
-        ablating.run(ckpt, tmp_path, limit=1, what="uniform")
-    folder = ablating.place(tmp_path, ckpt.id, what="uniform", limit=1)
+        ablation_job.run(ckpt, tmp_path, limit=1, what="uniform")
+    folder = ablation_job.place(tmp_path, ckpt.id, what="uniform", limit=1)
     assert progress(folder).why == "the disk is full (No space left on device); free some space and try again"
-    monkeypatch.setattr(metrics, "append", append)
+    monkeypatch.setattr(run_files, "append", append)
     (folder / "heads.jsonl").write_bytes(b'{"kind": 3}\n[]\n{"kind": "decoder", "layer": 99, "head": 0}\n{}\n')
-    assert ablating.read(folder).done == 0
-    ablating.run(ckpt, tmp_path, limit=1, what="uniform")
-    assert ablating.read(folder).done == ablating.read(folder).of
+    assert ablation_job.read(folder).done == 0
+    ablation_job.run(ckpt, tmp_path, limit=1, what="uniform")
+    assert ablation_job.read(folder).done == ablation_job.read(folder).of
 
 
 def test_a_process_of_its_own_does_it_and_is_stopped(trained, tmp_path):
-    folder = ablating.launch(trained, tmp_path, limit=2)
+    folder = ablation_job.launch(trained, tmp_path, limit=2)
     until(lambda: not progress(folder).under_way and not alive(folder),  # it says so before it ends
           lambda: (folder / "log.txt").read_text())
     assert progress(folder).state == "finished", (folder / "log.txt").read_text()
     said = orjson.loads((folder / "log.txt").read_text().splitlines()[-1])
     assert (said["state"], said["done"], said["of"], said["n"]) == ("finished", 6, 6, 2)
     assert len(said["heads"]) == 6
-    assert ablating.launch(trained, tmp_path, limit=2) == folder
+    assert ablation_job.launch(trained, tmp_path, limit=2) == folder
     assert not stop(folder)  # it was not started again
-    other = ablating.launch(trained, tmp_path, limit=3)
+    other = ablation_job.launch(trained, tmp_path, limit=3)
     assert stop(other)
     until(lambda: not progress(other).under_way)
     assert progress(other).state == "stopped"
@@ -278,12 +278,12 @@ def test_a_process_of_its_own_does_it_and_is_stopped(trained, tmp_path):
 def test_it_says_whose_it_is_and_keeps_to_so_many_at_once(trained, tmp_path):
     busy = tmp_path / "another@1" / "off-3"
     busy.mkdir(parents=True)
-    metrics.write_json(busy / RECORD, identify(os.getpid()))
-    assert ablating.under_way(tmp_path) == [busy]
+    run_files.write_json(busy / RECORD, identify(os.getpid()))
+    assert ablation_job.under_way(tmp_path) == [busy]
     with pytest.raises(ValueError, match="1 of these measurements under way here, at most 1: another@1, off-3"):
-        ablating.launch(trained, tmp_path, limit=2, at_once=1)
-    folder = ablating.launch(trained, tmp_path, limit=2, at_once=2, owner="me")
-    assert record(folder)["owner"] == "me" and set(ablating.under_way(tmp_path)) == {busy, folder}
+        ablation_job.launch(trained, tmp_path, limit=2, at_once=1)
+    folder = ablation_job.launch(trained, tmp_path, limit=2, at_once=2, owner="me")
+    assert record(folder)["owner"] == "me" and set(ablation_job.under_way(tmp_path)) == {busy, folder}
     assert stop(folder)
     until(lambda: not alive(folder))
 

@@ -7,8 +7,8 @@ import torch
 from torch.nn import functional as F
 
 from transformer.analysis.masks import batch_masks, learn_digits, masked_softmax, read_forced
-from transformer.data.batches import PairBatches
-from transformer.reading import attend
+from transformer.inference.reading import attend
+from transformer.text.batches import PairBatches
 
 PAIRS = [("I am cold.", "He is tall."), ("Go on.", "I see a dog."), ("We can go home.", "Go on.")]
 INF = float("inf")

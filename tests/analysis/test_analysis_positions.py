@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from transformer.analysis.positions import along_diagonals, moved, rotary_products, similarity, without_positions
-from transformer.decoding import start
+from transformer.inference.decoding import start
+from transformer.inference.reading import attend
 from transformer.model.positions import sinusoids
-from transformer.reading import attend
 
 TEXT = "I see a dog and a cat."
 

@@ -12,8 +12,8 @@ from transformer.analysis.attribution import BASELINES, attribute, spearman
 from transformer.analysis.passes import given, given_text, upto
 from transformer.analysis.pooling import pool
 from transformer.analysis.rollout import rollout
-from transformer.decoding import steps
-from transformer.reading import attend
+from transformer.inference.decoding import steps
+from transformer.inference.reading import attend
 
 SHAPES = [{}, {"norm": "post", "positions": "learned"}, {"encoder_layers": 0, "positions": "rotary"},
           {"decoder_layers": 0, "pooling": "max", "n_classes": 3},

@@ -6,7 +6,7 @@ import torch
 
 from transformer.analysis.difference import attention_distance, compare_quality, untrained_twin
 from transformer.analysis.sample import read_texts
-from transformer.reading import attend
+from transformer.inference.reading import attend
 
 TEXTS, TARGETS = ["I am cold.", "Go on.", "He is tall."], ["We can go.", "Who is it?", "I see a dog."]
 

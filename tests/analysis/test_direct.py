@@ -9,7 +9,7 @@ from torch import nn
 
 from transformer.analysis.direct import direct_effect, strongest
 from transformer.analysis.passes import given, given_text, upto
-from transformer.decoding import steps
+from transformer.inference.decoding import steps
 from transformer.model.switches import Switches
 
 SHAPES = [

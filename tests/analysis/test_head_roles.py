@@ -12,7 +12,7 @@ from transformer.analysis.head_roles import SHORT, measure_roles, read_weights, 
 from transformer.analysis.role_measures import CROSS, OWN, Asked, Totals
 from transformer.analysis.roles import measure_heads
 from transformer.analysis.sample import Sentence, batches, padded, read_texts
-from transformer.reading import attend
+from transformer.inference.reading import attend
 
 PAIRS = [("I am cold.", "He is tall."), ("Go on.", "We can go home, can we?"), ("Who is it?", "I see a dog."),
          ("We, we can go home.", "a cat.")]

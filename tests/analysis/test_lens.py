@@ -7,8 +7,8 @@ import torch
 
 from transformer.analysis.lens import read_layers
 from transformer.analysis.passes import given, given_text, upto
-from transformer.decoding import start, steps
-from transformer.reading import attend
+from transformer.inference.decoding import start, steps
+from transformer.inference.reading import attend
 
 
 @pytest.fixture(scope="module", params=[{}, {"norm": "post"}, {"encoder_layers": 0, "positions": "rotary"},

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from transformer.analysis.pooling import pool
-from transformer.reading import attend
+from transformer.inference.reading import attend
 
 TEXT = "We can go home."
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}

@@ -5,7 +5,7 @@ import torch
 
 from transformer.analysis.passes import given_text, upto
 from transformer.analysis.query import last_query
-from transformer.reading import attend
+from transformer.inference.reading import attend
 
 
 @pytest.mark.parametrize("settings", [{}, {"norm": "post"}, {"encoder_layers": 0, "positions": "rotary"}])

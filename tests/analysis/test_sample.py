@@ -8,8 +8,8 @@ from transformer.analysis.explained import EXPLAINED, MEASURES
 from transformer.analysis.role_measures import CROSS, OWN
 from transformer.analysis.sample import read_texts
 from transformer.config import TrainConfig
-from transformer.data.corpora import corpus
 from transformer.held_out import WINDOW, held_out, word_aligner
+from transformer.text.corpora import corpus
 
 
 def trained_on(ckpt, path):

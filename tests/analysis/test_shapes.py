@@ -12,7 +12,7 @@ from transformer.analysis.sample import read_texts
 from transformer.checkpoint import Checkpoint, Description
 from transformer.config import ModelConfig
 from transformer.model.models import Transformer
-from transformer.tokenizer import train
+from transformer.text.tokenizer import train
 
 TEXTS = ["one two three four", "two two one", "four three two one three"]
 TOKENIZER = train(TEXTS * 3, kind="word", vocab_size=20)

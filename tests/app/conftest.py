@@ -19,8 +19,8 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from transformer.checkpoint import Checkpoint
-from transformer.data.corpora import PairCorpus
-from ui import keys
+from transformer.text.corpora import PairCorpus
+from ui.access import keys
 from ui.figures.labels import WORD_JOINER
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import transformer
-from transformer.beam import beam_tree
+from transformer.inference.beam import beam_tree
 from ui.figures import plain_label
 
 PAGE, TEXT = "translate", "I like red wine."
@@ -34,7 +34,7 @@ def test_nothing_is_searched_before_it_is_opened(visit, monkeypatch):
     def forbidden(*_, **__):
         raise AssertionError("searched")
 
-    monkeypatch.setattr("ui.beam.beam_tree", forbidden)
+    monkeypatch.setattr("ui.translate.beam.beam_tree", forbidden)
     at = visit(PAGE, text=TEXT)
     assert "beam" not in at.query_params
     assert not [chart for chart in at.get("plotly_chart") if "beam" in (chart.key or "")]
@@ -84,7 +84,7 @@ def test_a_search_is_not_done_again_for_another_head(visit, monkeypatch):
     def forbidden(*_, **__):
         raise AssertionError("searched")
 
-    monkeypatch.setattr("ui.beam.beam_tree", forbidden)
+    monkeypatch.setattr("ui.translate.beam.beam_tree", forbidden)
     at.session_state["translate_head"] = 2
     at.run()
     assert at.query_params["head"] == "2"

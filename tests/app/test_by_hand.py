@@ -11,9 +11,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
-from transformer.by_hand import SENTENCE, ByHand, Settings
-from transformer.by_hand_lessons import folding, mask_after_softmax, scales, softmax_over_queries
-from transformer.decoding import start
+from transformer.by_hand.lessons import folding, mask_after_softmax, scales, softmax_over_queries
+from transformer.by_hand.stages import SENTENCE, ByHand, Settings
+from transformer.inference.decoding import start
 
 PAGE = "by_hand"
 CLOSE = {"atol": 1e-4, "rtol": 1e-4}

@@ -15,7 +15,7 @@ from transformer.analysis.head_roles import untrained
 from transformer.analysis.sample import translation
 from transformer.checkpoint import describe, save, snapshots
 from transformer.config import TrainConfig
-from transformer.data.corpora import PairCorpus
+from transformer.text.corpora import PairCorpus
 from ui.checkpoints.card import _zipped
 from ui.checkpoints.weights import effective_rank
 from ui.figures import markdown_text

@@ -14,7 +14,7 @@ from transformer.checkpoint import save
 from transformer.config import ModelConfig
 from transformer.huggingface.exporting import export_gpt2
 from transformer.model.models import Transformer
-from ui import keys
+from ui.access import keys
 from ui.checkpoints import add
 from ui.figures import markdown_text
 

@@ -13,11 +13,12 @@ import transformer
 from tests.waiting import until
 from transformer.analysis.pooling import pool
 from transformer.attention_view.message import Look, head_of
-from transformer.data.corpora import LabelledCorpus
-from transformer.training import metrics
-from transformer.training.launch import alive, identify
-from ui import quotas, toy
-from ui.attention_view import DRAWN
+from transformer.jobs import run_files
+from transformer.jobs.launch import alive, identify
+from transformer.text.corpora import LabelledCorpus
+from ui.access import quotas
+from ui.classify import toy
+from ui.components.attention_view import DRAWN
 
 PAGE, TEXT = "classify", "Is she a Capulet?\nO dear account! my life is my foe's debt."
 RUN = "toy-20260101-120000-00ff"
@@ -216,7 +217,7 @@ def fake(home, monkeypatch):
         folder = home / "runs" / name
         folder.mkdir(parents=True)
         record = identify(os.getpid()) | ({} if running else {"start_time": 1})
-        metrics.write_json(folder / "launch.json", record)
+        run_files.write_json(folder / "launch.json", record)
         (folder / "log.txt").write_text("a line\nKilled by <nobody>")
         return folder
 
@@ -227,7 +228,7 @@ def fake(home, monkeypatch):
 def test_a_second_click_starts_nothing(visit, home, fake):
     folder = fake(running=False)
     at = visit(PAGE, show="toy", toy_run=RUN)
-    metrics.write_json(folder / "launch.json", identify(os.getpid()))  # the first click has been answered meanwhile
+    run_files.write_json(folder / "launch.json", identify(os.getpid()))  # the first click has been answered meanwhile
     press(at, "train")
     assert any("The process starts" in text.value for text in at.markdown)
     assert at.button(key="classify_toy_train").disabled
@@ -236,13 +237,13 @@ def test_a_second_click_starts_nothing(visit, home, fake):
 
 def test_a_run_under_way_shows_its_loss_and_is_stopped_by_its_button(visit, fake, monkeypatch):
     folder = fake(running=True)
-    metrics.write_json(folder / "status.json", {"state": "running", "step": 0, "steps": 200})
-    metrics.append(folder / "metrics.jsonl", {"step": 10, "loss": 1.25})
+    run_files.write_json(folder / "status.json", {"state": "running", "step": 0, "steps": 200})
+    run_files.append(folder / "metrics.jsonl", {"step": 10, "loss": 1.25})
     at = visit(PAGE, show="toy", toy_run=RUN)
     assert any(text.value == "**Training: step 10 of 200**" for text in at.markdown)
     assert '"loss":1.25' in str(at.get("vega_lite_chart")[0].proto.spec).replace(" ", "")
     signals = []
-    monkeypatch.setattr("transformer.training.launch.os.kill", lambda *what: signals.append(what))
+    monkeypatch.setattr("transformer.jobs.launch.os.kill", lambda *what: signals.append(what))
     press(at, "stop")
     assert [pid for pid, _ in signals] == [os.getpid()]
 

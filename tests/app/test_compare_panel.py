@@ -9,7 +9,7 @@ import transformer
 from transformer.analysis.head_roles import measure_roles
 from transformer.analysis.roles import measure_heads
 from transformer.analysis.sample import read_texts
-from ui.compare import measures, overlap
+from ui.translate.compare import measures, overlap
 
 PAGE, TEXT, OTHER = "translate", "I am cold.", "I am tall."
 LONG = "She is not as tall as her brother."

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from transformer.checkpoint import Checkpoint
-from transformer.decoding import Step
+from transformer.inference.decoding import Step
 from ui.figures.labels import markdown_text, plain_label
 
 TEXT = "I like red wine."

@@ -13,14 +13,14 @@ import torch
 import transformer
 from tests.app.heads_checkpoints import make
 from tests.waiting import until
-from transformer import ablating
+from transformer import ablation_job
 from transformer.analysis.ablation import Head, all_heads, compare_paths, switch
 from transformer.checkpoint import save
 from transformer.config import ModelConfig
+from transformer.jobs import run_files
+from transformer.jobs.launch import progress
+from transformer.jobs.process import identify
 from transformer.model.models import Transformer
-from transformer.training import metrics
-from transformer.training.launch import progress
-from transformer.training.process import identify
 from ui.heads.demonstrations import DEMONSTRATIONS
 from ui.heads.effects import as_csv
 from ui.heads.switch import read_heads, write_heads
@@ -184,13 +184,13 @@ def test_an_import_without_a_tokenizer_is_switched_on_ids(settings, home, visit_
 def done(home):
     """A translator, and the folder of its finished job."""
     ckpt = make(home, "translator")
-    return ckpt, ablating.run(ckpt, home / "analysis", limit=50)
+    return ckpt, ablation_job.run(ckpt, home / "analysis", limit=50)
 
 
 def test_what_was_measured_is_drawn_for_everybody(done, visit_switch):
     ckpt, folder = done
     at = visit_switch(ckpt, limit="50", heads="cross:1:0")
-    found = ablating.read(folder)
+    found = ablation_job.read(folder)
     (sent,) = maps(at)
     assert [(card["name"], card["kind"]) for card in sent["cards"]] == [
         (name, kind) for name in ("change", "bleu_change") for kind in ("encoder", "decoder", "cross")]
@@ -211,7 +211,7 @@ def test_what_was_measured_is_drawn_for_everybody(done, visit_switch):
 def test_a_job_started_here_is_watched_stopped_and_gone_on_with(home, visit_switch):
     ckpt = make(home, "classifier")
     at = visit_switch(ckpt, limit="50")
-    folder = ablating.place(home / "analysis", ckpt.id, limit=50)
+    folder = ablation_job.place(home / "analysis", ckpt.id, limit=50)
     assert "It takes about" in texts(at)
     button(at, "effects_start").click()
     run(at)
@@ -225,13 +225,13 @@ def test_a_job_started_here_is_watched_stopped_and_gone_on_with(home, visit_swit
 
 def begun(home, ckpt, *, state="running", owner=None, rows=2, alive=True, **status):
     """A job as a process of somebody else leaves it half-way."""
-    folder = ablating.place(home / "analysis", ckpt.id, limit=50)
-    ablating.run(ckpt, home / "analysis", limit=50)
-    metrics.replace(folder / "heads.jsonl", b"".join((folder / "heads.jsonl").read_bytes().splitlines(True)[:rows]))
+    folder = ablation_job.place(home / "analysis", ckpt.id, limit=50)
+    ablation_job.run(ckpt, home / "analysis", limit=50)
+    run_files.replace(folder / "heads.jsonl", b"".join((folder / "heads.jsonl").read_bytes().splitlines(True)[:rows]))
     about = identify(1) or {"pid": 1}
-    metrics.write_json(folder / "status.json", {"state": state, "step": rows, "steps": 6, "why": None, **(
+    run_files.write_json(folder / "status.json", {"state": state, "step": rows, "steps": 6, "why": None, **(
         about if alive else {}), **status})
-    metrics.write_json(folder / "launch.json", {"owner": owner, "time": time.time(), **(about if alive else {})})
+    run_files.write_json(folder / "launch.json", {"owner": owner, "time": time.time(), **(about if alive else {})})
     return folder
 
 
@@ -252,12 +252,12 @@ def test_no_more_than_two_are_under_way_at_once(home, visit_switch, monkeypatch,
     for name in ("one@1", "two@2"):
         folder = home / "analysis" / name / "off-50"
         folder.mkdir(parents=True)
-        metrics.write_json(folder / "launch.json", {"time": time.time(), **identify(1)})
+        run_files.write_json(folder / "launch.json", {"time": time.time(), **identify(1)})
     at = visit_switch(ckpt, limit="50")
     button(at, "effects_start").click()
     run(at)
     assert "at most 2: one@1, off-50, two@2, off-50" in plain(texts(at))
-    assert not ablating.place(home / "analysis", ckpt.id, limit=50).exists()
+    assert not ablation_job.place(home / "analysis", ckpt.id, limit=50).exists()
 
 
 def test_the_teacher_can_forbid_starting(home, visit_switch):
@@ -296,8 +296,8 @@ def test_only_sizes_that_the_split_has_are_offered_and_all_of_it_once(home, visi
 
 def test_a_change_of_accuracy_has_its_error_and_an_old_one_without_it_says_so(home, visit_switch):
     ckpt = make(home, "classifier")
-    folder = ablating.run(ckpt, home / "analysis", limit=50)
-    rows = metrics.read(folder / "heads.jsonl")
+    folder = ablation_job.run(ckpt, home / "analysis", limit=50)
+    rows = run_files.read(folder / "heads.jsonl")
     (sent,) = maps(visit_switch(ckpt, limit="50"))
     (card,) = [card for card in sent["cards"] if card["name"] == "accuracy_change"]
     for row in rows:
@@ -305,7 +305,7 @@ def test_a_change_of_accuracy_has_its_error_and_an_old_one_without_it_says_so(ho
         assert f"standard error {100 * row['accuracy_se']:.2g}" in hint
         assert faint == (abs(row["accuracy_change"]) <= 2 * row["accuracy_se"])
     old = [{name: value for name, value in row.items() if name != "accuracy_se"} for row in rows]
-    metrics.replace(folder / "heads.jsonl", b"".join(json.dumps(row).encode() + b"\n" for row in old))
+    run_files.replace(folder / "heads.jsonl", b"".join(json.dumps(row).encode() + b"\n" for row in old))
     at = visit_switch(ckpt, limit="50")
     (sent,) = maps(at)
     assert not np.any([card["maps"][0]["faint"] for card in sent["cards"] if card["name"] == "accuracy_change"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.app.heads_checkpoints import corpus_file, make
-from transformer.data.corpora import corpus
+from transformer.text.corpora import corpus
 from ui.heads.roles import _listed
 
 from .conftest import run

@@ -5,7 +5,7 @@ import ast
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from transformer.tokenizer import SentencePieceTokenizer
+from transformer.text.tokenizer import SentencePieceTokenizer
 from ui.texts import PASSAGE, taken, within
 
 from .conftest import ROOT, run

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from torch.nn import functional as F
 
 from transformer.checkpoint import Checkpoint
-from transformer.reading import attend
+from transformer.inference.reading import attend
 
 PAGE = "masks"
 PAIRS = [("I am cold.", "J'ai froid."), ("Go on.", "Continue."),

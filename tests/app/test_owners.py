@@ -6,8 +6,8 @@ from typing import get_args
 
 import pytest
 
-from ui import keys, owners, quotas
-from ui.owners import Action, Thing, Visitor, refusal, refuse_corpus
+from ui.access import keys, owners, quotas
+from ui.access.owners import Action, Thing, Visitor, refusal, refuse_corpus
 
 ME, YOU = keys.digest("me"), keys.digest("you")
 STRANGER = Visitor(None, teacher=False, shared=True, starting=True)

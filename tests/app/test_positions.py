@@ -9,9 +9,9 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from transformer.inference.reading import attend
+from transformer.inference.search import translate
 from transformer.model.positions import rotary_angles, rotate
-from transformer.reading import attend
-from transformer.search import translate
 
 PAGE, TEXT = "positions", "My mother likes my father."
 

@@ -9,12 +9,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.waiting import until
-from transformer.training import metrics
-from transformer.training.launch import alive, stop
-from transformer.training.process import identify
+from transformer.jobs import run_files
+from transformer.jobs.launch import alive, stop
+from transformer.jobs.process import identify
 from transformer.training.runs import describe
-from ui import checks, keys
-from ui.training import form
+from ui.access import keys
+from ui.train import check_jobs, form
 
 PAGE = "train"
 CONFIG = {"model": {"encoder_layers": 2, "decoder_layers": 2, "d_model": 64, "n_heads": 4},
@@ -44,10 +44,10 @@ def make(home):
     def make(name, *, state="finished", owner=None, rows=(), alive=False, **status):
         folder = home / "runs" / name
         folder.mkdir(parents=True)
-        metrics.write_json(folder / "config.json", CONFIG)
-        metrics.write_json(folder / "status.json", {"state": state, "step": 30, "steps": 40, "why": None, **status})
+        run_files.write_json(folder / "config.json", CONFIG)
+        run_files.write_json(folder / "status.json", {"state": state, "step": 30, "steps": 40, "why": None, **status})
         about = {"owner": owner, "ticket": 1, "time": time.time(), "devices": [], "printed": 0}
-        metrics.write_json(folder / "launch.json", about | (identify(os.getpid()) if alive else {}))
+        run_files.write_json(folder / "launch.json", about | (identify(os.getpid()) if alive else {}))
         (folder / "metrics.jsonl").write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
         return folder
 
@@ -159,7 +159,7 @@ def test_a_run_is_started_watched_stopped_and_gone_on_with(visit, home, corpus):
         assert not at.error
         assert (at.query_params["view"], at.query_params["run"]) == ("watch", "mine")
         assert json.loads((folder / "launch.json").read_text())["owner"] == keys.digest("my own key")
-        until(lambda: describe(folder).now.state == "running" and metrics.last(folder / "metrics.jsonl"))
+        until(lambda: describe(folder).now.state == "running" and run_files.last(folder / "metrics.jsonl"))
         run(at)
         assert {"Training loss", "Texts a second"} <= {metric.label for metric in at.metric}
         press(at, "stop")
@@ -213,7 +213,7 @@ def test_the_numbers_of_now_are_those_of_the_file(watch, make):
     ({"dropout": 0.1}, {}, "with dropout at work"), ({"dropout": 0.0}, {"label_smoothing": 0.0}, None)])
 def test_why_the_held_out_loss_can_be_the_lower_one_is_said_where_it_is_so(watch, make, model, train, said):
     folder = make("mine", state="stopped", rows=rows(3))
-    metrics.write_json(folder / "config.json", {"model": model, "train": train})
+    run_files.write_json(folder / "config.json", {"model": model, "train": train})
     (caption,) = [text for text in texts(watch("mine"), "caption") if "nats" in text]
     assert "−ln of the probability that the right token got" in caption
     assert said in caption if said else "lie below" not in caption
@@ -227,7 +227,7 @@ def test_what_it_makes_of_held_out_texts_follows_the_newest_until_it_is_moved(wa
     folder = make("mine", alive=True, state="running", rows=rows(3))
 
     def evaluated(step):
-        metrics.append(folder / "samples.jsonl", sample(step))
+        run_files.append(folder / "samples.jsonl", sample(step))
         run(at)
         (table,) = [element.value for element in at.get("html") if 'aria-label="Samples"' in element.value]
         assert "how the text really goes on" in table
@@ -362,7 +362,7 @@ def test_a_run_is_renamed_kept_and_deleted(watch, make, home):
 @pytest.fixture
 def at_hand(monkeypatch):
     """at_hand(False): no corpus is on this machine."""
-    return lambda there: monkeypatch.setattr("ui.training.form.at_hand", lambda name: there)
+    return lambda there: monkeypatch.setattr("ui.train.form.at_hand", lambda name: there)
 
 
 def test_a_monster_is_refused_at_start(visit, home, at_hand):
@@ -393,7 +393,7 @@ def test_what_failed_its_check_cannot_be_started_until_it_is_changed(visit, home
               "config": {}, "parameters": {"total": 30, "parts": {"embeddings": 30}}, "problems": [problem], "memory": {
                   "weights": 1, "gradients": 1, "optimizer": 2, "activations": 5, "total": 9, "measured_steps": 0,
                   "there": None, "micro_tokens": 1}}
-    metrics.write_json(home / "checks" / f"{checks.check_key('translate', {}, 'cpu')}.json", result)
+    run_files.write_json(home / "checks" / f"{check_jobs.check_key('translate', {}, 'cpu')}.json", result)
     at = visit(PAGE)
     assert at.button(key=f"{PAGE}_start").disabled
     assert "The check failed, so it cannot be started" in " ".join(texts(at, "caption"))
@@ -446,7 +446,7 @@ def test_a_run_that_is_kept_is_offered_by_the_pages_it_fits(watch, visit, home, 
 
 
 def test_without_tensorboard_the_mirror_is_refused_before_the_start(visit, monkeypatch):
-    monkeypatch.setattr("ui.training.form.find_spec", lambda name: None)
+    monkeypatch.setattr("ui.train.form.find_spec", lambda name: None)
     at = visit(PAGE)
     at.toggle(key=f"{PAGE}_translate_tensorboard").set_value(True)
     run(at)
@@ -458,8 +458,8 @@ def test_without_tensorboard_the_mirror_is_refused_before_the_start(visit, monke
 
 def test_a_cluster_is_a_device_where_one_is_configured(visit, home, monkeypatch):
     asked = []
-    monkeypatch.setattr("ui.training.form.cluster_offered", lambda: "http://head:8265")
-    monkeypatch.setattr("ui.training.form.cluster.submit", lambda folder, arguments, **options: asked.append(
+    monkeypatch.setattr("ui.train.form.cluster_offered", lambda: "http://head:8265")
+    monkeypatch.setattr("ui.train.form.cluster.submit", lambda folder, arguments, **options: asked.append(
         (folder.name, arguments, options)))
     at = visit(PAGE)
     at.selectbox(key=f"{PAGE}_device").select("cluster")
@@ -471,6 +471,6 @@ def test_a_cluster_is_a_device_where_one_is_configured(visit, home, monkeypatch)
     ((name, arguments, options),) = asked
     assert (name, arguments) == ("translate", ["--preset", "translate"])
     assert options == {"processes": 4, "owner": keys.digest("my own key")}
-    monkeypatch.setattr("ui.training.form.cluster_offered", lambda: None)
+    monkeypatch.setattr("ui.train.form.cluster_offered", lambda: None)
     assert "cluster" not in visit(PAGE).selectbox(key=f"{PAGE}_device").options
 

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from transformer.checkpoint import Checkpoint
-from transformer.decoding import Sampling
+from transformer.inference.decoding import Sampling
 from ui.figures import plain_label
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,13 +36,13 @@ def write(at: AppTest, text: str) -> AppTest:
     return at
 
 
-def at_step(ckpt: Checkpoint, text: str, index: int, **options) -> transformer.decoding.Step:
+def at_step(ckpt: Checkpoint, text: str, index: int, **options) -> transformer.inference.decoding.Step:
     """The library's step, or the text's last where it ends before."""
     *_, step = transformer.steps(ckpt, text, max_steps=index + 1, **options)
     return step
 
 
-def written(step: transformer.decoding.Step) -> list[str]:
+def written(step: transformer.inference.decoding.Step) -> list[str]:
     """The target's chips at a step, as far as the token it predicts."""
     return [plain_label(step.label(id), longest=None) for id in (*step.tokens, step.id)]
 

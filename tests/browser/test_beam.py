@@ -2,7 +2,7 @@
 
 import pytest
 
-from transformer.beam import beam_tree
+from transformer.inference.beam import beam_tree
 
 TEXT = "I like red wine."
 POINT = ".st-key-translate_beam_box .point path"

@@ -9,7 +9,7 @@ import torch
 
 import transformer
 from tests.app.heads_checkpoints import make
-from transformer import ablating
+from transformer import ablation_job
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_the_keyboard_reaches_every_head(visit, kept, reached):
 
 def test_a_click_on_an_effect_switches_that_head_in_the_text_above(visit, kept, reached, chips):
     ckpt, analysis = kept
-    ablating.run(ckpt, analysis, limit=50)
+    ablation_job.run(ckpt, analysis, limit=50)
     page = visit(f"/heads?view=switch&checkpoint={ckpt.id}&limit=50&text=a dog is cold.")
     cell(page, "change", "cross", 1, 0).click()
     reached(page, heads="cross:1:0")

@@ -13,8 +13,8 @@ import orjson
 import pytest
 from playwright.sync_api import expect
 
-from transformer.training import metrics
-from transformer.training.launch import alive, progress, stop
+from transformer.jobs import run_files
+from transformer.jobs.launch import alive, progress, stop
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -113,7 +113,7 @@ def test_a_run_is_started_watched_through_a_reload_and_a_killed_server_stopped_a
     until(page, lambda: points(page) > drawn)
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(page.get_by_text("Stopped", exact=True)).to_be_visible()
-    steps = [row["step"] for row in metrics.read(folder / "metrics.jsonl") if "loss" in row]
+    steps = [row["step"] for row in run_files.read(folder / "metrics.jsonl") if "loss" in row]
     assert steps == sorted(set(steps))
     until(page, lambda: points(page) == len(steps))
 
@@ -123,11 +123,11 @@ def test_somebody_else_sees_the_run_and_cannot_stop_it(server, page, visitor, se
     folder = tmp_path / "home" / "runs" / "theirs"
     folder.mkdir(parents=True)
     sleeper = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
-    from transformer.training.process import identify
+    from transformer.jobs.process import identify
 
-    metrics.write_json(folder / "launch.json", identify(sleeper.pid) | {"owner": "0" * 32, "ticket": 1})
-    metrics.write_json(folder / "config.json", {})
-    metrics.write_json(folder / "status.json", {"state": "running", "step": 0, "steps": 9})
+    run_files.write_json(folder / "launch.json", identify(sleeper.pid) | {"owner": "0" * 32, "ticket": 1})
+    run_files.write_json(folder / "config.json", {})
+    run_files.write_json(folder / "status.json", {"state": "running", "step": 0, "steps": 9})
     try:
         page.goto(f"{url}/train?view=watch&run=theirs", wait_until="domcontentloaded")
         expect(settle(page).get_by_role("button", name="Stop", exact=True)).to_be_disabled()
@@ -143,8 +143,8 @@ def test_somebody_else_sees_the_run_and_cannot_stop_it(server, page, visitor, se
 def write_run(home, name, count):
     folder = home / "runs" / name
     folder.mkdir(parents=True)
-    metrics.write_json(folder / "config.json", {"model": {}, "train": {"task": "language-model"}})
-    metrics.write_json(folder / "status.json", {"state": "finished", "step": 10 * count, "steps": 10 * count})
+    run_files.write_json(folder / "config.json", {"model": {}, "train": {"task": "language-model"}})
+    run_files.write_json(folder / "status.json", {"state": "finished", "step": 10 * count, "steps": 10 * count})
     add(folder, 1, count)
     return folder
 

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 import transformer
 from transformer.checkpoint import Checkpoint
-from transformer.decoding import Sampling, Step
+from transformer.inference.decoding import Sampling, Step
 from ui.figures import head_label, plain_label
 
 PAGE, TEXT = "translate", "She is not as tall as her brother."

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from transformer.config import RunConfig
-from transformer.training import cluster, jobs, launch, metrics
-from transformer.training.process import running
+from transformer.jobs import cluster, launch, ray_jobs, run_files
+from transformer.jobs.process import running
 from transformer.training.trainer import Trainer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,11 +41,11 @@ def ended(run, *, seconds=200):
 
 
 def trains(run):
-    return metrics.last(run / "metrics.jsonl").get("step", 0) >= 10
+    return run_files.last(run / "metrics.jsonl").get("step", 0) >= 10
 
 
 def losses(run, name):
-    return [row[name] for row in metrics.read(run / "metrics.jsonl") if name in row]
+    return [row[name] for row in run_files.read(run / "metrics.jsonl") if name in row]
 
 
 def test_two_workers_train_a_run_that_looks_like_any_other(corpus, tmp_path):
@@ -58,10 +58,10 @@ def test_two_workers_train_a_run_that_looks_like_any_other(corpus, tmp_path):
     assert followed.returncode == 0, followed.stdout + followed.stderr
     assert followed.stdout.splitlines()[-1] == "two finished at step 60 of 60"
     assert "2 workers on cpu, from step 0 of 60" in followed.stdout
-    status, about = (metrics.read_json(run / name) for name in ("status.json", "launch.json"))
+    status, about = (run_files.read_json(run / name) for name in ("status.json", "launch.json"))
     assert (status["state"], status["world_size"], "pid" in about) == ("finished", 2, False)
     alone = tmp_path / "alone"
-    config = RunConfig.model_validate(metrics.read_json(run / "config.json"))
+    config = RunConfig.model_validate(run_files.read_json(run / "config.json"))
     Trainer(alone, config, device=torch.device("cpu")).run()
     for name in ("loss", "validation_loss"):
         assert losses(run, name) == pytest.approx(losses(alone, name), rel=2e-4)
@@ -78,7 +78,7 @@ def test_a_run_is_stopped_half_way_and_goes_on_to_its_end(corpus, tmp_path):
         launch.resume(run)
     stopped = command("stop", run)
     assert stopped.returncode == 0, stopped.stderr
-    at = metrics.read_json(run / "status.json")["step"]
+    at = run_files.read_json(run / "status.json")["step"]
     assert stopped.stdout.splitlines()[-1] == f"long stopped at step {at:,} of 100,000"
     assert 0 < at < 100_000
     assert command("stop", run).stdout == f"{run} has ended already\n"
@@ -86,7 +86,7 @@ def test_a_run_is_stopped_half_way_and_goes_on_to_its_end(corpus, tmp_path):
     assert again.returncode == 0, again.stderr
     now = ended(run)
     assert (now.state, now.step) == ("finished", at + 40)
-    steps = [row["step"] for row in metrics.read(run / "metrics.jsonl") if "loss" in row]
+    steps = [row["step"] for row in run_files.read(run / "metrics.jsonl") if "loss" in row]
     assert steps == [*range(10, at + 40, 10), at + 40]
     assert launch.record(run)["owner"] == "me"
 
@@ -95,7 +95,7 @@ def test_a_run_stopped_by_ray_itself_saves(corpus, tmp_path):
     run = tmp_path / "runs" / "ended"
     cluster.submit(run, asked_for(corpus, *LONG))
     until(lambda: trains(run))
-    jobs.configured().stop(launch.record(run)["job"])
+    ray_jobs.configured().stop(launch.record(run)["job"])
     now = ended(run)
     assert now.state == "stopped"
     assert (run / "last" / "manifest.json").exists()
@@ -106,7 +106,7 @@ def test_a_killed_worker_ends_the_run_and_leaves_no_other_behind(corpus, tmp_pat
     run = tmp_path / "runs" / "killed"
     cluster.submit(run, asked_for(corpus, *LONG, "--set", "eval_every=20"), processes=2)
     until(lambda: trains(run))
-    worker = running(metrics.read_json(run / "status.json"))
+    worker = running(run_files.read_json(run / "status.json"))
     assert worker in head.processes()
     os.kill(worker, signal.SIGKILL)
     until(lambda: cluster.status(run).ended)

@@ -11,8 +11,8 @@ import torch
 from transformer import checkpoint
 from transformer.config import RunConfig
 from transformer.intake.taking import take_in
+from transformer.jobs.launch import progress
 from transformer.presets import preset
-from transformer.training.launch import progress
 from transformer.training.runs import promote
 from transformer.training.trainer import Trainer, TrainingError
 

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file
 
 from transformer import checkpoint
-from transformer.training import metrics
+from transformer.jobs import run_files
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(1_800)]
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,7 +43,7 @@ def start(folder, corpus):
 
 def rows(folder):
     return [{key: value for key, value in row.items() if key not in CLOCK}
-            for row in metrics.read(folder / "metrics.jsonl")]
+            for row in run_files.read(folder / "metrics.jsonl")]
 
 
 def test_twenty_kills_at_moments_of_chance_lose_nothing_that_was_saved(tmp_path):
@@ -63,7 +63,7 @@ def test_twenty_kills_at_moments_of_chance_lose_nothing_that_was_saved(tmp_path)
         inside += any(folder.glob(".last.*"))
         checkpoint.recover(folder)  # as the next start does, to see what it will find
         kept = checkpoint.load(folder / "last").description.step if (folder / "last").exists() else 0
-        seen = max((row["step"] for row in metrics.read(folder / "metrics.jsonl") if "loss" in row), default=0)
+        seen = max((row["step"] for row in run_files.read(folder / "metrics.jsonl") if "loss" in row), default=0)
         assert seen <= kept + 1  # of the step whose save was killed there may be a row
     child, step = start(folder, corpus)
     assert step == kept

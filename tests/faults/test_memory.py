@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from transformer import checkpoint
-from transformer.training.launch import progress
+from transformer.jobs.launch import progress
 
 pytestmark = pytest.mark.faults
 ROOT = Path(__file__).resolve().parents[2]

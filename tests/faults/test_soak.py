@@ -14,7 +14,7 @@ from threading import Event
 import pytest
 
 from tests.raw.client import Client, serving
-from ui import keys
+from ui.access import keys
 
 MINUTES = float(os.environ.get("HEADSUP_SOAK_MINUTES") or 30)
 SETTLED = min(5.0, MINUTES / 4)  # minutes until every page and model has been opened

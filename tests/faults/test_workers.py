@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from transformer import checkpoint
-from transformer.training import metrics
-from transformer.training.launch import alive, launch, log_tail, progress, resume, stop
-from transformer.training.process import identify
+from transformer.jobs import run_files
+from transformer.jobs.launch import alive, launch, log_tail, progress, resume, stop
+from transformer.jobs.process import identify
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(600),
               pytest.mark.skipif(sys.platform != "linux", reason="the workers are found in /proc")]
@@ -53,7 +53,7 @@ def test_a_worker_that_is_killed_is_named_and_the_run_resumes(tmp_path, rank):
     launch(run, ["--preset", "sentiment", *(part for name, value in settings.items()
                                             for part in ("--set", f"{name}={value}"))], devices=("cpu",), processes=2)
     until(lambda: saved(run), run)
-    launcher = metrics.read_json(run / "launch.json")["pid"]
+    launcher = run_files.read_json(run / "launch.json")["pid"]
     pids = workers(launcher)
     assert sorted(pids) == [0, 1]
     os.kill(pids[rank], signal.SIGKILL)

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.raw.client import Client, Server, serving
-from transformer.training import metrics
-from transformer.training.process import identify, running
-from transformer.training.turns import record
-from ui import keys
+from transformer.jobs import run_files
+from transformer.jobs.process import identify, running
+from transformer.jobs.queue import record
+from ui.access import keys
 
 
 @pytest.fixture(scope="session")
@@ -54,7 +54,7 @@ def give() -> Callable[..., None]:
     under way as the process of that pid."""
     def give(folder: Path, owner: str | None, *, running: int | None = None) -> None:
         about = {"owner": owner and keys.digest(owner), "ticket": 1, "time": 1.0, "devices": []}
-        metrics.write_json(folder / "launch.json", about | (identify(running) if running else {}))
+        run_files.write_json(folder / "launch.json", about | (identify(running) if running else {}))
 
     return give
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from transformer import ablating
+from transformer import ablation_job
 from transformer.checkpoint import describe, save
 from transformer.config import TrainConfig
-from transformer.training import metrics
-from transformer.training.process import identify
-from transformer.training.turns import record
-from ui import keys
+from transformer.jobs import run_files
+from transformer.jobs.process import identify
+from transformer.jobs.queue import record
+from ui.access import keys
 
 MINE, THEIRS = "a student", "another student"  # their keys
 
@@ -73,7 +73,7 @@ def trained_on(server, make_checkpoint, tiny_tokenizer):
 def measured(server, trained_on):
     """A checkpoint that is measured on a corpus of one student, and where that goes."""
     checkpoint = trained_on(server.home / "uploads" / "corpora" / keys.digest(MINE) / "00000000-mine.txt")
-    folder = ablating.place(server.home / "analysis", checkpoint, limit=50)
+    folder = ablation_job.place(server.home / "analysis", checkpoint, limit=50)
     yield checkpoint, folder
     shutil.rmtree(folder, ignore_errors=True)
 
@@ -112,7 +112,7 @@ def test_heads_are_measured_where_the_teacher_allows_it(visitor, server, measure
 def test_a_measurement_is_stopped_by_whoever_started_it_and_the_teacher_alone(visitor, measured, process, give):
     checkpoint, folder = measured
     folder.mkdir(parents=True)
-    metrics.write_json(folder / "status.json", {"state": "running", "step": 0, "steps": 4, **identify(process.pid)})
+    run_files.write_json(folder / "status.json", {"state": "running", "step": 0, "steps": 4, **identify(process.pid)})
     give(folder, MINE, running=process.pid)
     mine = heads(visitor(key=MINE), checkpoint)
     give(folder, THEIRS, running=process.pid)

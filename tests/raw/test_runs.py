@@ -9,9 +9,9 @@ import pytest
 
 from transformer.checkpoint import save
 from transformer.config import TrainConfig
-from transformer.training import metrics
-from transformer.training.turns import record
-from ui import keys
+from transformer.jobs import run_files
+from transformer.jobs.queue import record
+from ui.access import keys
 
 MINE, THEIRS = "a student", "another student"  # their keys
 CONFIG = {"model": {"encoder_layers": 2, "decoder_layers": 2, "d_model": 64, "n_heads": 4},
@@ -25,9 +25,9 @@ def run(server, tmp_path, give) -> Callable[..., Path]:
     def make(*, owner: str | None, running: int | None = None) -> Path:
         folder = server.home / "runs" / f"run-{hashlib.sha256(str(tmp_path).encode()).hexdigest()[:8]}"
         folder.mkdir(parents=True)
-        metrics.write_json(folder / "config.json", CONFIG)
+        run_files.write_json(folder / "config.json", CONFIG)
         state = "running" if running else "stopped"
-        metrics.write_json(folder / "status.json", {"state": state, "step": 3, "steps": 9})
+        run_files.write_json(folder / "status.json", {"state": state, "step": 3, "steps": 9})
         give(folder, owner, running=running)
         return folder
 
@@ -133,7 +133,7 @@ def test_a_run_is_kept_by_its_owner_and_the_teacher_alone(visitor, trained, serv
     keep(watching(visitor, folder, key=MINE), folder, "by-its-owner")
     keep(watching(visitor, folder, teacher=True), folder, "by-the-teacher")
     assert {path.name for path in kept.iterdir()} == {"by-its-owner", "by-the-teacher"}
-    assert metrics.read_json(server.home / "keepers.json")["by-its-owner"] == keys.digest(MINE)
+    assert run_files.read_json(server.home / "keepers.json")["by-its-owner"] == keys.digest(MINE)
 
 
 def test_the_teacher_sees_all_that_is_kept_and_deletes_each(visitor, trained, server, give):
@@ -247,7 +247,7 @@ def test_the_field_for_a_path_is_not_there_whatever_is_sent(visitor, corpora):
 
 def test_a_run_is_not_resumed_with_a_corpus_that_its_owner_may_not_read(visitor, run, corpora):
     folder = run(owner=MINE)
-    metrics.write_json(folder / "config.json", {**CONFIG, "train": {**CONFIG["train"], "corpus": str(corpora[0])}})
+    run_files.write_json(folder / "config.json", {**CONFIG, "train": {**CONFIG["train"], "corpus": str(corpora[0])}})
     before = look(folder)
     text = watching(visitor, folder, key=MINE).send("train_resume").text
     assert "no file or folder of it can be named" in text
@@ -271,7 +271,7 @@ def test_a_check_is_cancelled_by_whoever_started_it(visitor, form, server):
     there = set((server.home / "checks").glob("*.process"))
     mine.send("train_check")
     (path,) = set((server.home / "checks").glob("*.process")) - there
-    about = metrics.read_json(path)
+    about = run_files.read_json(path)
     assert about["owner"] == keys.digest(MINE)
     mine.send()
     other = form("speakers", steps=7, key=THEIRS)
@@ -285,7 +285,7 @@ def test_a_check_is_cancelled_by_whoever_started_it(visitor, form, server):
 def test_no_page_says_where_the_home_is(visitor, run, server):
     folder = run(owner=MINE)
     (folder / "log.txt").write_text(f"error: {server.home}/runs/x.csv cannot be read\n")
-    metrics.write_json(folder / "status.json", {"state": "failed", "step": 1, "steps": 2,
+    run_files.write_json(folder / "status.json", {"state": "failed", "step": 1, "steps": 2,
                                                 "why": f"{server.home}/runs/x.csv cannot be read"})
     for page, params in (("train", {}), ("train", {"view": "runs"}), ("train", {"view": "watch", "run": folder.name}),
                          ("classify", {"show": "toy"}), ("checkpoints", {}), ("heads", {"view": "switch"})):

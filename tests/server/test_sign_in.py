@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from ui import keys
+from ui.access import keys
 
 
 def test_the_printed_link_signs_in_once_and_the_next_one_is_printed(server):

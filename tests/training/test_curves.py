@@ -7,8 +7,8 @@ import numpy as np
 import orjson
 import pytest
 
+from transformer.jobs.run_files import append, replace
 from transformer.training.curves import MOST, Curves
-from transformer.training.metrics import append, replace
 
 
 def row(step, **values):

@@ -11,9 +11,9 @@ import torch
 
 from tests.waiting import until
 from transformer import checkpoint
-from transformer.data.batches import Batch
+from transformer.jobs.launch import identify
+from transformer.text.batches import Batch
 from transformer.training.distributed import IGNORED, World
-from transformer.training.launch import identify
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

@@ -23,13 +23,13 @@ from transformer import checkpoint
 from transformer.__main__ import main
 from transformer.analysis.alignment import WordAligner
 from transformer.config import RunConfig
+from transformer.jobs import launch as launching
+from transformer.jobs import lock as locking
+from transformer.jobs import run_files
+from transformer.jobs.launch import alive, launch, log_tail, progress, resume, stop
+from transformer.jobs.process import identify
 from transformer.presets import preset
-from transformer.training import alone as locking
-from transformer.training import launch as launching
-from transformer.training import metrics
 from transformer.training.distributed import World
-from transformer.training.launch import alive, launch, log_tail, progress, resume, stop
-from transformer.training.process import identify
 from transformer.training.runs import as_csv, delete, describe, promote, rename
 from transformer.training.trainer import Trainer, TrainingError, choose_device
 
@@ -90,7 +90,7 @@ def test_a_killed_trainer_has_died_and_goes_on_from_its_last_save(tmp_path, corp
     assert stop(run)
     until(lambda: not alive(run))
     assert progress(run).state == "stopped"
-    steps = [row["step"] for row in metrics.read(run / "metrics.jsonl") if "loss" in row]
+    steps = [row["step"] for row in run_files.read(run / "metrics.jsonl") if "loss" in row]
     assert steps == sorted(set(steps))
     assert checkpoint.load(run / "last").description.step >= steps[-1]
 
@@ -98,7 +98,7 @@ def test_a_killed_trainer_has_died_and_goes_on_from_its_last_save(tmp_path, corp
 STARTER = """
 import signal, sys
 from pathlib import Path
-from transformer.training.launch import launch
+from transformer.jobs.launch import launch
 launch(Path(sys.argv[1]), sys.argv[2:], devices=("cpu",))
 print("started", flush=True)
 signal.pause()
@@ -226,8 +226,8 @@ def test_a_disk_too_full_to_say_so_does_not_hide_what_happened(tmp_path, corpus,
         raise full
 
     monkeypatch.setattr(run, "train_step", refuse)
-    write = metrics.write_json
-    monkeypatch.setattr(metrics, "write_json", lambda path, value: refuse() if value.get("state") == "failed" else
+    write = run_files.write_json
+    monkeypatch.setattr(run_files, "write_json", lambda path, value: refuse() if value.get("state") == "failed" else
                         write(path, value))
     with pytest.raises(TrainingError, match="the disk is full"):
         run.run()
@@ -239,7 +239,7 @@ def test_a_clock_set_back_a_day_disturbs_nothing(tmp_path, corpus, monkeypatch):
     assert run.run() == "finished"
     now = progress(tmp_path / "run")
     assert (now.state, now.step) == ("finished", 12)
-    losses = [row for row in metrics.read(tmp_path / "run" / "metrics.jsonl") if "loss" in row]
+    losses = [row for row in run_files.read(tmp_path / "run" / "metrics.jsonl") if "loss" in row]
     assert [row["step"] for row in losses] == [10, 12]
     assert 0 < losses[0]["seconds"] < losses[1]["seconds"] < 100
     first, second = (tmp_path / "runs" / name for name in "ab")
@@ -457,10 +457,10 @@ def test_on_a_disk_without_locks_a_process_that_lives_is_believed(tmp_path, monk
     monkeypatch.setattr(locking.fcntl, "flock", none)
     with locking.alone(tmp_path, "training"):
         pass
-    metrics.write_json(tmp_path / ".lock", {**identify(os.getppid()), "host": socket.gethostname()})
+    run_files.write_json(tmp_path / ".lock", {**identify(os.getppid()), "host": socket.gethostname()})
     with pytest.raises(ValueError, match=f"process {os.getppid()} is training"), locking.alone(tmp_path, "training"):
         pass
-    metrics.write_json(tmp_path / ".lock", {**identify(os.getppid()), "start_time": 1})
+    run_files.write_json(tmp_path / ".lock", {**identify(os.getppid()), "start_time": 1})
     with locking.alone(tmp_path, "training"):
         pass
 
@@ -500,7 +500,7 @@ def test_odd_rows_stop_neither_resuming_nor_keeping(tmp_path, corpus, row):
     assert describe(run).now.state == "finished"
     as_csv(run)
     promote(run, tmp_path / "kept", processor="a CPU")
-    steps = [found["step"] for found in metrics.read(run / "metrics.jsonl") if "loss" in found]
+    steps = [found["step"] for found in run_files.read(run / "metrics.jsonl") if "loss" in found]
     assert steps[-1] == 12
 
 
@@ -533,7 +533,7 @@ def test_a_run_that_ends_before_it_trains_gives_its_error_as_the_reason(tmp_path
 
 def test_an_error_of_an_earlier_start_is_no_reason_for_a_later_end(tmp_path):
     (tmp_path / "log.txt").write_text("error: from before\n")
-    metrics.write_json(tmp_path / "launch.json", {"pid": 0, "printed": (tmp_path / "log.txt").stat().st_size})
+    run_files.write_json(tmp_path / "launch.json", {"pid": 0, "printed": (tmp_path / "log.txt").stat().st_size})
     assert (progress(tmp_path).state, progress(tmp_path).why) == ("died", None)
     with open(tmp_path / "log.txt", "a") as log:
         log.write("step 3\nerror: the corpus is gone\nmore\n")

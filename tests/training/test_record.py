@@ -5,10 +5,10 @@ import sys
 import pytest
 import torch
 
-from transformer.data.batches import Batch, Prefetched
+from transformer.jobs import run_files
 from transformer.model.models import Transformer
 from transformer.presets import preset
-from transformer.training import metrics
+from transformer.text.batches import Batch, Prefetched
 from transformer.training.gpu import operations, peak, usage
 from transformer.training.record import MOST_ATTENTION, SAMPLE_CHARACTERS, attention_steps, log_steps
 
@@ -23,7 +23,7 @@ def test_attention_is_kept_at_up_to_48_steps_and_fewer_where_each_is_large(total
 
 
 def samples(folder):
-    return metrics.read(folder / "samples.jsonl")
+    return run_files.read(folder / "samples.jsonl")
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_metrics_are_mirrored_for_tensorboard(trained):
     folder = trained("sentiment", "text,label\nso good,yes\nso bad,no\n", ".csv", tensorboard=True, steps=20)
     events = EventAccumulator(str(folder / "tensorboard"))
     events.Reload()
-    rows = [row for row in metrics.read(folder / "metrics.jsonl") if "loss" in row]
+    rows = [row for row in run_files.read(folder / "metrics.jsonl") if "loss" in row]
     assert [(event.step, event.value) for event in events.Scalars("loss")] == [
         (row["step"], pytest.approx(row["loss"])) for row in rows]
     assert "validation_loss" in events.Tags()["scalars"]
@@ -107,7 +107,7 @@ def test_metrics_are_mirrored_for_tensorboard(trained):
 def test_without_tensorboard_its_mirror_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     with pytest.raises(ValueError, match="pip install -r requirements/tensorboard.txt"):
-        metrics.tensorboard(tmp_path)
+        run_files.tensorboard(tmp_path)
 
 
 def test_operations_are_six_a_parameter_and_position_and_those_of_the_scores():

@@ -10,9 +10,10 @@ import torch
 
 from transformer import checkpoint
 from transformer.config import RunConfig
+from transformer.jobs import run_files
+from transformer.jobs.process import identify
 from transformer.presets import preset
-from transformer.training import metrics, runs
-from transformer.training.process import identify
+from transformer.training import runs
 from transformer.training.runs import as_csv, check_name, delete, describe, find, free_name, promote, rename
 from transformer.training.trainer import Trainer
 
@@ -30,7 +31,7 @@ def run(tmp_path):
 
 @pytest.fixture
 def under_way(run):
-    metrics.write_json(run / "launch.json", identify(os.getpid()))
+    run_files.write_json(run / "launch.json", identify(os.getpid()))
     return run
 
 
@@ -54,17 +55,17 @@ def test_a_run_says_what_it_is_and_how_it_stands(run):
     assert (found.name, found.now.state, found.now.step, found.now.steps) == ("first", "finished", 12, 12)
     assert (found.task, found.device, found.processes, found.owner) == ("classification", "cpu", 1, None)
     assert found.shape == "1 × 32, 2 heads"
-    assert found.best == min(row["best"] for row in metrics.read(run / "metrics.jsonl") if "best" in row)
-    assert found.seconds == metrics.read(run / "metrics.jsonl")[-2]["seconds"]
+    assert found.best == min(row["best"] for row in run_files.read(run / "metrics.jsonl") if "best" in row)
+    assert found.seconds == run_files.read(run / "metrics.jsonl")[-2]["seconds"]
 
 
 def test_the_best_loss_is_that_of_the_newest_evaluation_though_training_rows_came_after(run):
     status = json.loads((run / "status.json").read_text())
-    metrics.write_json(run / "status.json", status | {"state": "running", "best": 0.9})
-    metrics.append(run / "metrics.jsonl", {"step": 15, "time": 0.0, "validation_loss": 0.125, "best": 0.125})
-    metrics.append(run / "metrics.jsonl", {"step": 20, "seconds": 7.5, "loss": 0.5})
+    run_files.write_json(run / "status.json", status | {"state": "running", "best": 0.9})
+    run_files.append(run / "metrics.jsonl", {"step": 15, "time": 0.0, "validation_loss": 0.125, "best": 0.125})
+    run_files.append(run / "metrics.jsonl", {"step": 20, "seconds": 7.5, "loss": 0.5})
     assert (describe(run).best, describe(run).seconds) == (0.125, 7.5)
-    metrics.write_json(run / "status.json", status | {"state": "running", "best": None})
+    run_files.write_json(run / "status.json", status | {"state": "running", "best": None})
     assert describe(run).best == 0.125
 
 
@@ -74,11 +75,11 @@ def test_a_run_under_way_says_its_best_after_each_evaluation_however_far_back_th
 
     def watch(row):
         if "loss" in row:
-            seen[row["step"]] = metrics.read_json(folder / "status.json")["best"]
+            seen[row["step"]] = run_files.read_json(folder / "status.json")["best"]
 
     folder = tmp_path / "runs" / "second"
     Trainer(folder, config.set({"steps": 25, "eval_every": 5}), device=torch.device("cpu")).run(watch=watch)
-    bests = {row["step"]: row["best"] for row in metrics.read(folder / "metrics.jsonl") if "best" in row}
+    bests = {row["step"]: row["best"] for row in run_files.read(folder / "metrics.jsonl") if "best" in row}
     assert seen == {10: bests[5], 20: bests[15], 25: bests[20]}
 
 
@@ -128,7 +129,7 @@ def test_a_run_under_way_keeps_its_name_and_its_files(under_way):
 
 
 def test_metrics_as_a_table_have_every_row_and_column(run):
-    rows = metrics.read(run / "metrics.jsonl")
+    rows = run_files.read(run / "metrics.jsonl")
     table = list(csv.DictReader(io.StringIO(as_csv(run))))
     assert len(table) == len(rows)
     assert table[0].keys() == {name for row in rows for name in row}

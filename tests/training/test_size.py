@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from transformer.config import RunConfig
-from transformer.data.batches import Batch
 from transformer.evaluate import held_out_loss, loss_sum
 from transformer.model.models import Transformer
 from transformer.presets import PRESETS, preset
+from transformer.text.batches import Batch
 from transformer.training import size, trainer
 from transformer.training.optim import make_optimizers
 from transformer.training.size import (

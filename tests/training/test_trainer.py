@@ -17,12 +17,13 @@ from safetensors.torch import load_file
 
 from transformer import checkpoint
 from transformer.config import ModelConfig, RunConfig, TrainConfig
-from transformer.data.batches import PairBatches
-from transformer.data.corpora import LabelledCorpus, PairCorpus, TextCorpus
 from transformer.evaluate import loss_sum
+from transformer.jobs import run_files
 from transformer.model.models import Transformer
 from transformer.presets import PRESETS, preset
-from transformer.training import metrics, tasks, trainer
+from transformer.text.batches import PairBatches
+from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus
+from transformer.training import tasks, trainer
 from transformer.training.record import log_steps
 from transformer.training.trainer import Trainer, TrainingError, choose_device
 
@@ -91,7 +92,7 @@ def rows(folder):
     """The metrics, without what depends on the clock."""
     clock = ("time", "seconds", "tokens_per_sec")
     return [{key: value for key, value in row.items() if key not in clock}
-            for row in metrics.read(folder / "metrics.jsonl")]
+            for row in run_files.read(folder / "metrics.jsonl")]
 
 
 def outcome(folder):
@@ -133,7 +134,7 @@ def assert_same(one, other):
 def test_the_loss_falls_and_the_run_finishes(tmp_path, settings):
     run, watched = make(tmp_path, **settings, eval_every=20), []
     assert run.run(watch=watched.append) == "finished"
-    found = metrics.read(tmp_path / "metrics.jsonl")
+    found = run_files.read(tmp_path / "metrics.jsonl")
     assert found == watched
     losses = [row["loss"] for row in found if "loss" in row]
     held_out = [row["validation_loss"] for row in found if "validation_loss" in row]

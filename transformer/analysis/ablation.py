@@ -19,11 +19,11 @@ from transformer.analysis.sample import LARGEST, Sentence, batches, padded
 from transformer.brief import brief, quoted
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind, ModelConfig
-from transformer.decoding import Step, steps
+from transformer.inference.decoding import Step, steps
+from transformer.inference.reading import attend
+from transformer.inference.search import translate
 from transformer.model.masks import padding_mask
 from transformer.model.switches import Heads, Switches
-from transformer.reading import attend
-from transformer.search import translate
 
 SWITCHES = ("off", "uniform")
 Watch = Callable[[int, int], None]  # done, of

@@ -25,7 +25,7 @@ from transformer.model.attention import Attended
 from transformer.model.masks import causal_mask, padding_mask
 from transformer.model.masks import real as real_tokens
 from transformer.model.models import Transformer
-from transformer.tokenizer import Tokenizer
+from transformer.text.tokenizer import Tokenizer
 
 SHORT = 12  # tokens a side that are read at a glance
 REPEATED, ROWS = 25, 16  # random tokens in a row, twice, and how many such rows

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from transformer.analysis.passes import Given, check_choice, check_classes
 from transformer.brief import brief
-from transformer.decoding import Candidate
+from transformer.inference.decoding import Candidate
 from transformer.model.models import Transformer
 
 ROWS = 4_000_000  # logits at once: 16 MB

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from transformer.brief import brief
 from transformer.checkpoint import Checkpoint
-from transformer.decoding import Step, read_ids
+from transformer.inference.decoding import Step, read_ids
 from transformer.model.layers import StackOutput
 from transformer.model.switches import Heads, Switches
 

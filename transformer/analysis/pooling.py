@@ -11,7 +11,7 @@ from torch import Tensor
 
 from transformer.brief import brief
 from transformer.checkpoint import Checkpoint
-from transformer.reading import Reading
+from transformer.inference.reading import Reading
 
 
 @dataclass(frozen=True)

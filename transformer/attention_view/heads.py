@@ -14,7 +14,7 @@ from transformer.analysis.rollout import rollout
 from transformer.brief import brief
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
-from transformer.decoding import Step
+from transformer.inference.decoding import Step
 from transformer.model.attention import attend
 from transformer.model.switches import Switches
 

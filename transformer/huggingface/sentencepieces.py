@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 import orjson
 
-from transformer.tokenizer import SentencePieceTokenizer
+from transformer.text.tokenizer import SentencePieceTokenizer
 
 SPACE = "▁"
 TEXTS = ("", " ", "a", " a  b ", "\n", "\n\n a\n", "a\r\n\tb", "ROMEO:\nO, she doth teach", "I am cold.", "Ça va ?",

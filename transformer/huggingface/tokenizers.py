@@ -9,7 +9,7 @@ from pathlib import Path
 
 import orjson
 
-from transformer.tokenizer import Piece, SentencePieceTokenizer
+from transformer.text.tokenizer import Piece, SentencePieceTokenizer
 
 LARGEST = 64_000_000  # bytes of a tokenizer file; the largest vocabularies in use take a third of it
 MOST_PIECES, MOST_GROWTH = 1_000_000, 100

@@ -14,7 +14,7 @@ from transformer.huggingface.tokenizers import (
     read_object,
     spelled_size,
 )
-from transformer.tokenizer import Tokenizer, load
+from transformer.text.tokenizer import Tokenizer, load
 
 # The classes of transformers that read a folder for us, by what tokenizer_config.json names without "Fast".
 READERS = {"GPT2Tokenizer": "GPT2Tokenizer", "BertTokenizer": "BertTokenizer", "DistilBertTokenizer": "BertTokenizer",

@@ -22,9 +22,9 @@ import torch
 
 from transformer import checkpoint
 from transformer.huggingface.importing import examine, import_model
+from transformer.inference.reading import attend
 from transformer.intake.archive import LARGEST, MOST_FILES, Item, check_name, read_archive, same_name
 from transformer.intake.content import JSON, OURS, THEIRS, Kept, check_texts, choose, look_at, under_one_folder
-from transformer.reading import attend
 from transformer.shortage import memory_is_full
 from transformer.weights import LARGEST_HEADER, Refused, check_numbers, is_shallow, read_header, shown
 

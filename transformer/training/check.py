@@ -9,10 +9,10 @@ import numpy as np
 import torch
 
 from transformer.config import RunConfig
-from transformer.data.batches import PairBatches, WindowBatches
-from transformer.data.look import look
 from transformer.evaluate import held_out_loss
 from transformer.shortage import memory_is_full
+from transformer.text.batches import PairBatches, WindowBatches
+from transformer.text.look import look
 from transformer.training.size import (
     Peak,
     TooLarge,
@@ -36,7 +36,7 @@ def check(config: RunConfig, *, device: torch.device, data_dir: Path | None = No
           watch: Watch = lambda said: None) -> dict[str, object]:
     """Prepare a run, take ten of its optimizer steps on the device in a folder that is removed again, and say it all.
 
-    `look` (see `transformer.data.look`), `parameters`, `memory`, `tokens`, `time`; each None where a problem stands in
+    `look` (see `transformer.text.look`), `parameters`, `memory`, `tokens`, `time`; each None where a problem stands in
     its way. `problems` says what does not fit and what to do; nothing that a user can cause is raised.
     """
     result: dict[str, object] = {"config": config.model_dump(mode="json"), "device": _described(device), "look": None,

@@ -10,9 +10,9 @@ import signal
 import sys
 from pathlib import Path
 
-from transformer.training import metrics
+from transformer.jobs import run_files
+from transformer.jobs.queue import ASKED_TO_STOP, record
 from transformer.training.cluster_worker import check_folder, say, work
-from transformer.training.turns import ASKED_TO_STOP, record
 
 RAYS_OWN = ".ray"  # what Ray Train insists on writing where all workers see it
 
@@ -52,7 +52,7 @@ def run(folder: Path, job: str) -> None:
 
 def _asked(folder: Path) -> None:
     """Ray ends the job: what trains is asked to save first; what does not yet has nothing to lose."""
-    if metrics.read_json(folder / "status.json").get("state") != "running":
+    if run_files.read_json(folder / "status.json").get("state") != "running":
         sys.exit(128 + signal.SIGTERM)
     (folder / ASKED_TO_STOP).touch()
 
@@ -81,11 +81,11 @@ def main(folder: Path, job: str) -> int:
             logging.exception("the job failed")
             why = f"{type(error).__name__}: {error}".splitlines()[0]
         if record(folder).get("job") == job:
-            said = metrics.read_json(folder / "status.json")
+            said = run_files.read_json(folder / "status.json")
             if said.get("state") == "failed" and not isinstance(error, WorkerLost):  # of which others only noticed
                 why = str(said.get("why") or why)
             else:  # nobody could say it
-                metrics.write_json(folder / "status.json", {**said, "state": "failed", "why": why})
+                run_files.write_json(folder / "status.json", {**said, "state": "failed", "why": why})
             say(folder, f"error: {why}")
         else:
             print(f"error: {why}", flush=True)

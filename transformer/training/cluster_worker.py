@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from transformer.config import RunConfig
-from transformer.training.turns import record
+from transformer.jobs.queue import record
 
 LOG = "log.txt"
 SEEN_WITHIN = 20.0  # seconds until a disk of the network shows what was written on another machine
@@ -27,7 +27,7 @@ def work(task: dict[str, object]) -> None:
     """Train, as one of the processes that Ray Train has started. Raises ValueError for what a user can mend."""
     from ray.train.torch import get_device
 
-    from transformer.training.process import go_first
+    from transformer.jobs.process import go_first
     from transformer.training.trainer import Trainer
 
     go_first()

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from transformer.analysis.roles import MEASURES, measure_heads, unrooted
 from transformer.checkpoint import describe
 from transformer.config import ModelConfig
-from transformer.training import metrics
+from transformer.jobs import run_files
 
 MOST_BYTES = 10_000_000  # of weights held at once, over all snapshots
 MOST_PINNED, MOST_TOKENS, LONGEST_TOKEN = 4, 256, 100
@@ -231,7 +231,7 @@ def _curves(path: Path, notes: list[str]) -> tuple[Points, Points]:
                      "here: no loss is shown.")
         return (), ()
     curves: dict[str, dict[int, float]] = {"loss": {}, "validation_loss": {}}
-    for row in metrics.read(path):
+    for row in run_files.read(path):
         step = row.get("step")
         for name, curve in curves.items():
             loss = row.get(name)

@@ -6,8 +6,8 @@ from functools import cache
 import torch
 from torch import nn
 
-from transformer.data.batches import Batch
 from transformer.model.models import Transformer
+from transformer.text.batches import Batch
 
 # bf16 tensor cores without sparsity, floating-point operations a second, from NVIDIA's data sheets; longest name first
 PEAK = {"H100 PCIe": 756e12, "H100 NVL": 835e12, "H100": 989e12, "H200": 989e12, "B200": 2_250e12, "A100": 312e12,

@@ -7,11 +7,11 @@ from safetensors.torch import save
 
 from transformer.checkpoint import Checkpoint, Description
 from transformer.config import TrainConfig
-from transformer.decoding import Sampling, next_step, start
 from transformer.evaluate import evaluating, likeliest_class
+from transformer.inference.decoding import Sampling, next_step, start
+from transformer.inference.search import translate
+from transformer.jobs import run_files
 from transformer.model.models import Transformer
-from transformer.search import translate
-from transformer.training import metrics
 from transformer.training.tasks import Task, pinned_attention
 
 WEIGHT_SNAPSHOTS, ATTENTION_SNAPSHOTS = 8, 48
@@ -41,11 +41,11 @@ def record_attention(folder: Path, step: int, model: Transformer, task: Task) ->
                for kind, weights in found.items()}
     if not (folder / "pinned.json").exists():
         target, source = task.tokenizer, task.source_tokenizer
-        metrics.write_json(folder / "pinned.json", [
+        run_files.write_json(folder / "pinned.json", [
             {"source": None if b.src is None else [source.piece(i) for i in b.src[0].tolist()],
              "target": None if b.tgt is None else [target.piece(i) for i in b.tgt[0].tolist()]}
             for b in task.pinned])
-    metrics.replace(folder / f"{step}.safetensors", save(tensors, metadata={"step": str(step)}))
+    run_files.replace(folder / f"{step}.safetensors", save(tensors, metadata={"step": str(step)}))
     return sum(tensor.numel() for tensor in tensors.values())
 
 
@@ -69,7 +69,7 @@ def record_samples(folder: Path, step: int, model: Transformer, task: Task, trai
                 name = "goes on"
     row = {"step": step, "samples": [{"text": text, "output": output, name: expected}
                                      for (text, expected), output in zip(texts, outputs, strict=True)]}
-    metrics.append(folder / SAMPLES_FILE, row)
+    run_files.append(folder / SAMPLES_FILE, row)
 
 
 def _held_out(task: Task, train: TrainConfig) -> list[tuple[str, str]]:

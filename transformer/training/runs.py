@@ -7,10 +7,10 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from transformer.jobs import run_files
+from transformer.jobs.launch import Progress, alive, progress
+from transformer.jobs.queue import locked, record
 from transformer.shortage import said
-from transformer.training import metrics
-from transformer.training.launch import Progress, alive, progress
-from transformer.training.turns import locked, record
 
 LONGEST_NAME = 60
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -63,9 +63,9 @@ def free_name(runs: Path, name: str) -> str:
 
 def describe(folder: Path) -> Run:
     """Read a run folder; what is damaged or not there yet is left open."""
-    config, about = metrics.read_json(folder / "config.json"), record(folder)
+    config, about = run_files.read_json(folder / "config.json"), record(folder)
     model, train = (config.get(part) if isinstance(config.get(part), dict) else {} for part in ("model", "train"))
-    status, rows = metrics.read_json(folder / "status.json"), metrics.tail(folder / "metrics.jsonl")
+    status, rows = run_files.read_json(folder / "status.json"), run_files.tail(folder / "metrics.jsonl")
     layers = [model.get("encoder_layers"), model.get("decoder_layers")]
     shape = (f"{'+'.join(str(count) for count in layers if count)} × {model.get('d_model')}, "
              f"{model.get('n_heads')} heads") if model else ""
@@ -141,7 +141,7 @@ def _must_have_ended(folder: Path) -> None:
 
 def as_csv(folder: Path) -> str:
     """All metrics of a run as a table, a row for each time something was measured."""
-    rows = metrics.read(folder / "metrics.jsonl")
+    rows = run_files.read(folder / "metrics.jsonl")
     columns = list(dict.fromkeys(name for row in rows for name in row))
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
@@ -166,7 +166,7 @@ def promote(folder: Path, out: Path, *, processor: str) -> Path:
         raise ValueError(f"there is a checkpoint {out.name} already; choose another name")
     ckpt = checkpoint.load(folder / "best")
     ckpt.model.half().float()
-    rows = metrics.read(folder / "metrics.jsonl")
+    rows = run_files.read(folder / "metrics.jsonl")
     attention = sorted((folder / "attention").glob("*"))
     files = {f"attention/{path.name}": path.read_bytes() for path in attention if not path.name.startswith(".")} | {
         "metrics.jsonl": (folder / "metrics.jsonl").read_bytes(),

@@ -7,9 +7,9 @@ from pathlib import Path
 import torch
 
 from transformer.config import ModelConfig, RunConfig
-from transformer.data.own import is_own
 from transformer.model.models import Transformer
 from transformer.shortage import give_back
+from transformer.text.own import is_own
 from transformer.training import gpu
 
 FLOAT = 4  # bytes; weights, gradients and optimizer state stay in float32 whatever the precision

@@ -8,13 +8,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer import tokenizer as tokenizers
 from transformer.config import RunConfig
-from transformer.data.batches import Batch, LabelledBatches, PairBatches, WindowBatches
-from transformer.data.corpora import HELD_OUT, LEARNS_FROM, Corpus, LabelledCorpus, PairCorpus, TextCorpus, corpus
 from transformer.evaluate import evaluating
 from transformer.model.masks import padding_mask
 from transformer.model.models import Transformer
+from transformer.text import tokenizer as tokenizers
+from transformer.text.batches import Batch, LabelledBatches, PairBatches, WindowBatches
+from transformer.text.corpora import HELD_OUT, LEARNS_FROM, Corpus, LabelledCorpus, PairCorpus, TextCorpus, corpus
 
 PINNED = ["I am cold.", "She is not as tall as her brother.", "Do you know where he lives?",
           "We have to go home before it gets dark."]

@@ -14,16 +14,17 @@ from torch import Tensor, nn
 
 from transformer import checkpoint
 from transformer.config import RunConfig
-from transformer.data.batches import Batch, Prefetched
 from transformer.evaluate import held_out_sum, loss_sum
+from transformer.jobs import run_files
+from transformer.jobs.launch import ASKED_TO_STOP
+from transformer.jobs.lock import alone
+from transformer.jobs.process import identify
 from transformer.model.models import Transformer
 from transformer.shortage import disk_is_full, memory_is_full
-from transformer.training import gpu, metrics, state
-from transformer.training.alone import alone
+from transformer.text.batches import Batch, Prefetched
+from transformer.training import gpu, state
 from transformer.training.distributed import join
-from transformer.training.launch import ASKED_TO_STOP
 from transformer.training.optim import learning_rate, make_optimizers
-from transformer.training.process import identify
 from transformer.training.record import (
     SAMPLES_FILE,
     WEIGHT_SNAPSHOTS,
@@ -110,13 +111,13 @@ class Trainer:
             loss.compile()
         self.loss_sum = self.world.wrap(loss)
         self.peak = gpu.peak(torch.cuda.get_device_name(device)) if device.type == "cuda" else None
-        self.mirror = metrics.tensorboard(folder) if train.tensorboard and self.first else None
+        self.mirror = run_files.tensorboard(folder) if train.tensorboard and self.first else None
         if saved:
             self._resume(last)
         if self.first:
-            metrics.write_json(folder / "config.json", config.model_dump(mode="json"))  # resumed, it may be another
+            run_files.write_json(folder / "config.json", config.model_dump(mode="json"))  # resumed, it may be another
             if not saved:
-                metrics.replace(folder / "metrics.jsonl", b"")
+                run_files.replace(folder / "metrics.jsonl", b"")
         size = record_attention(folder, 0, self.model, self.task) if self.first and not saved else 0
         self.attention_size = size or self._attention_size()
 
@@ -271,7 +272,7 @@ class Trainer:
 
     def _log(self, row: dict[str, object], watch: Watch) -> None:
         if self.first:
-            metrics.append(self.folder / "metrics.jsonl", row)
+            run_files.append(self.folder / "metrics.jsonl", row)
             if self.mirror:
                 self.mirror(row)
         watch(row)
@@ -327,7 +328,7 @@ class Trainer:
         if state == "failed" and self.world.size > 1 and _failed(self.folder):
             return  # another process failed first, and this one only noticed
         try:
-            metrics.write_json(self.folder / "status.json", {
+            run_files.write_json(self.folder / "status.json", {
                 "state": state, "why": why, "step": self.step, "steps": self.config.train.steps, "time": time.time(),
                 "best": self.best if self.best < float("inf") else None, "device": str(self.device),
                 "world_size": self.world.size, "pid": os.getpid(), **(identify(os.getpid()) or {})})
@@ -366,7 +367,7 @@ class Trainer:
             setattr(self, key, float("inf") if value is None else value)
         if self.first:
             for name in ("metrics.jsonl", SAMPLES_FILE):
-                metrics.truncate(self.folder / name, self.step)
+                run_files.truncate(self.folder / name, self.step)
 
 
 def _tidy(folder: Path) -> None:
@@ -379,4 +380,4 @@ def _tidy(folder: Path) -> None:
 
 
 def _failed(folder: Path) -> bool:
-    return metrics.read_json(folder / "status.json").get("state") == "failed"
+    return run_files.read_json(folder / "status.json").get("state") == "failed"

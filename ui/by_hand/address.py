@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from transformer.by_hand import BOUNDS, SCALES, SENTENCE, Settings
+from transformer.by_hand.stages import BOUNDS, SCALES, SENTENCE, Settings
 from ui.arrival import arrived, put_address
 from ui.walk import fits_a_link
 

@@ -4,8 +4,7 @@ from math import exp, log, sqrt
 
 import streamlit as st
 
-from transformer.by_hand import ByHand
-from transformer.by_hand_lessons import (
+from transformer.by_hand.lessons import (
     SAMPLES,
     Slip,
     folding,
@@ -14,6 +13,7 @@ from transformer.by_hand_lessons import (
     softmax_over_queries,
     spreads,
 )
+from transformer.by_hand.stages import ByHand
 from transformer.model.masks import causal_mask
 from ui import figures
 from ui.by_hand.steps import difference

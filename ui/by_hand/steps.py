@@ -5,7 +5,7 @@ from math import sqrt
 import streamlit as st
 import torch
 
-from transformer.by_hand import ByHand
+from transformer.by_hand.stages import ByHand
 from transformer.model.masks import additive
 from ui import figures
 

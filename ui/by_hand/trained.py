@@ -5,14 +5,14 @@ from math import sqrt
 import streamlit as st
 import torch
 
-from transformer.by_hand import look
+from transformer.by_hand.stages import look
 from transformer.checkpoint import Checkpoint
-from transformer.decoding import Step, start, steps
+from transformer.inference.decoding import Step, start, steps
 from transformer.model.masks import additive
 from ui import figures
-from ui.attention_view import MEANING, source_line
 from ui.by_hand.address import PAGE, place
 from ui.by_hand.steps import difference, in_pairs, spelled
+from ui.components.attention_view import MEANING, source_line
 from ui.head_choice import head_controls, head_in_range
 from ui.say import say_error
 from ui.stepper import choose_checkpoint

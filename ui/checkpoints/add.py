@@ -18,8 +18,8 @@ from transformer.intake.taking import take_in
 from transformer.training.runs import LONGEST_NAME
 from transformer.weights import shown
 from ui import figures
+from ui.access.owners import allowed, checkpoint_thing, me, refusal, require
 from ui.checkpoints.card import whence
-from ui.owners import allowed, checkpoint_thing, me, refusal, require
 from ui.resources import Entry, entries, home
 from ui.texts import PATH, taken
 

@@ -14,13 +14,13 @@ from transformer.analysis.weights import kept_tensors, parameters_by_block
 from transformer.checkpoint import SNAPSHOTS, Description
 from transformer.config import ModelConfig
 from ui import figures
-from ui.before import duration
+from ui.access.owners import without_home
+from ui.components.run_curves import REFERENCES, show_curves
 from ui.head_choice import origin_of
 from ui.held_out_corpus import corpus_name
-from ui.owners import without_home
 from ui.resources import ROOT, Entry, entries, home, steps_of
-from ui.run_curves import REFERENCES, show_curves
 from ui.say import without_images
+from ui.train.check import duration
 
 TASKS = {("encoder", "decoder", "cross"): ("translates", "translate"), ("decoder",): ("writes", "write"),
          ("encoder",): ("classifies", "classify")}

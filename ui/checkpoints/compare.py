@@ -8,14 +8,13 @@ import streamlit as st
 from transformer.analysis.difference import QualityChange, attention_distance, compare_quality, untrained_twin
 from transformer.checkpoint import Checkpoint
 from transformer.held_out import held_out
-from transformer.reading import Reading, attend
-from transformer.search import translate
+from transformer.inference.reading import Reading, attend
+from transformer.inference.search import translate
 from ui import figures
 from ui.address import Field, choice, quiet, text
 from ui.checkpoints.card import quality, shape, task
-from ui.compare import overlap
+from ui.components.head_maps import show_head_maps
 from ui.head_choice import head_controls, head_in_range, origin
-from ui.head_maps import show_head_maps
 from ui.heads.sample import LONGEST_ANSWER
 from ui.heads.text import example_of, label_of
 from ui.heavy import heavy
@@ -25,6 +24,7 @@ from ui.resources import Entry, along_the_way, entries, is_best, steps_of, weigh
 from ui.say import say_error
 from ui.stepper import choose_entry, open_entry
 from ui.texts import ANSWER, PASSAGE, taken
+from ui.translate.compare import overlap
 
 AGAINST = {"untrained": "Itself untrained", "step": "An earlier step", "other": "Another"}
 MOST_CELLS = 20_000  # of all heads in one picture

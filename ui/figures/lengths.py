@@ -7,7 +7,7 @@ from ui.figures.palette import CATEGORICAL, INK, MUTED
 
 def length_histogram(lengths: Mapping[str, Mapping[str, object]], *, max_len: int | None, title: str, source: str = "",
                      dark: bool | None = None) -> dict:
-    """Outlined steps for each side of `transformer.data.look`'s histograms; `max_len` is a dashed line where it lies
+    """Outlined steps for each side of `transformer.text.look`'s histograms; `max_len` is a dashed line where it lies
     among them or near."""
     def ink(*settings: str) -> dict:
         return {setting: INK[dark] for setting in settings if INK[dark]}

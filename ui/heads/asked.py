@@ -9,8 +9,8 @@ import streamlit as st
 
 from transformer.analysis.passes import Given, check_classes, given, given_text, upto
 from transformer.checkpoint import Checkpoint
-from transformer.decoding import reader, steps
-from transformer.tokenizer import Piece
+from transformer.inference.decoding import reader, steps
+from transformer.text.tokenizer import Piece
 from ui import figures
 from ui.heavy import Work, heavy
 from ui.walk import Link

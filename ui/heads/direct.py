@@ -11,8 +11,8 @@ from transformer.analysis.explained import explained
 from transformer.analysis.query import Query, last_query
 from ui import figures
 from ui.address import Field, optional
+from ui.components.head_maps import show_head_maps
 from ui.head_choice import origin
-from ui.head_maps import show_head_maps
 from ui.heads.asked import Asked, kept
 from ui.say import say_error
 

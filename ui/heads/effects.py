@@ -10,22 +10,23 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from transformer.ablating import HeadEffects, launch, place, read
+from transformer.ablation_job import HeadEffects, launch, place, read
 from transformer.analysis.ablation import Head, all_heads, measure
 from transformer.analysis.explained import explained
 from transformer.checkpoint import Checkpoint, CheckpointError
 from transformer.held_out import held_out
-from transformer.training import metrics
-from transformer.training.launch import Progress, log_tail, progress, stop
-from ui import figures, keys, owners, quotas
+from transformer.jobs import run_files
+from transformer.jobs.launch import Progress, log_tail, progress, stop
+from ui import figures
+from ui.access import keys, owners, quotas
+from ui.components.head_maps import show_head_maps
 from ui.head_choice import origin
-from ui.head_maps import show_head_maps
 from ui.heads.sample import LARGE, weights_of
 from ui.heavy import Work
 from ui.held_out_corpus import choose_size, corpus_name, corpus_of, say_missing, sizes_of, split_of, texts_of
 from ui.resources import home, shelf
 from ui.say import say_error
-from ui.training.watch import pace
+from ui.train.watch import pace
 
 LIMITS = [50, 200, 500, 2000]
 PROBE = 10   # sentences to time before a start
@@ -127,7 +128,7 @@ def _controls(page: str, ckpt: Checkpoint, folder: Path, corpus: str | None, now
 
 def _left(folder: Path, heads: int) -> str | None:
     """The time that the heads not yet measured take, at the pace of those that are."""
-    seconds = [row["seconds"] for row in metrics.read(folder / "heads.jsonl")
+    seconds = [row["seconds"] for row in run_files.read(folder / "heads.jsonl")
                if isinstance(row.get("seconds"), int | float)]
     return _duration(heads * float(np.median(seconds))) if seconds else None
 
@@ -256,7 +257,7 @@ def _told_apart(found: HeadEffects, each: str) -> str:
 
 def as_csv(folder: Path) -> str:
     """The rows of a folder as they were measured."""
-    rows = metrics.read(folder / "heads.jsonl")
+    rows = run_files.read(folder / "heads.jsonl")
     names = list(dict.fromkeys(name for row in rows for name in row))
     out = io.StringIO()
     writer = csv.DictWriter(out, names)

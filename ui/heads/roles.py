@@ -11,11 +11,11 @@ from transformer.analysis.explained import MEASURES as EXPLAINED
 from transformer.analysis.head_roles import HeadRoles
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
-from transformer.tokenizer import Tokenizer
+from transformer.text.tokenizer import Tokenizer
 from ui import figures
 from ui.address import Field, choice, opened, optional, quiet, whole
+from ui.components.head_maps import show_head_maps
 from ui.head_choice import head_controls, head_in_range, origin
-from ui.head_maps import show_head_maps
 from ui.heads.named import MARGIN, named_heads
 from ui.heads.one_head import show_best
 from ui.heads.sample import SIZES, choose_sample, measured, say_cut

@@ -12,9 +12,9 @@ from transformer.analysis.alignment import WordAligner
 from transformer.analysis.head_roles import HeadRoles, measure_roles
 from transformer.analysis.sample import Sentence, read_texts
 from transformer.checkpoint import Checkpoint
-from transformer.data.own import is_own
 from transformer.held_out import held_out, word_aligner
-from transformer.search import translate
+from transformer.inference.search import translate
+from transformer.text.own import is_own
 from ui.figures import markdown_text
 from ui.heads.text import example_of
 from ui.heavy import Work

@@ -9,9 +9,9 @@ from transformer.analysis.ablation import Head, all_heads, compare_paths, switch
 from transformer.analysis.explained import ANALYSES
 from transformer.checkpoint import Checkpoint
 from transformer.config import ModelConfig
-from transformer.decoding import steps
+from transformer.inference.decoding import steps
+from transformer.inference.reading import attend
 from transformer.model.switches import Switches
-from transformer.reading import attend
 from ui import figures
 from ui.address import Field, choice, optional, quiet, whole
 from ui.head_choice import head_controls, head_in_range, origin

@@ -5,8 +5,8 @@ import streamlit as st
 
 from transformer.analysis.ablation import PathChange
 from transformer.checkpoint import Checkpoint
-from transformer.decoding import Step
-from transformer.reading import Reading
+from transformer.inference.decoding import Step
+from transformer.inference.reading import Reading
 from ui import figures
 from ui.head_choice import origin
 from ui.heads.one_head import PAGES

@@ -9,7 +9,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ui import keys
+from ui.access import keys
 from ui.server.index import SCRIPT_HASHES
 
 CLOSED = ("/_stcore/metrics", "/_stcore/agent")

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from ui import keys
+from ui.access import keys
 from ui.server.door import A_YEAR, set_cookie
 
 A_MONTH = 30 * 24 * 3600

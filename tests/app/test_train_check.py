@@ -1,0 +1,343 @@
+"""Before a run: a check that is a process of its own, its result for everybody, and choosing a corpus."""
+
+import json
+import os
+import time
+
+import orjson
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.waiting import until
+from transformer.jobs import run_files
+from transformer.jobs.launch import identify
+from transformer.presets import preset
+from transformer.text.corpora import corpus
+from ui.access import keys, owners
+from ui.resources import sentences
+from ui.train import check, check_jobs, corpus_choice
+
+ROWS = "text,label\nthis is *awesome*,positive\ni <b>hated</b> it,negative\n"
+PAIRS = "".join(f"Number {i}.\tNuméro {i}.\n" for i in range(30))
+
+
+def page():
+    import streamlit as st
+
+    from ui.train.check import show_check
+
+    asked = st.session_state["asked"]
+    show_check("try", asked["preset"], asked["settings"], "cpu", dark=False)
+
+
+def choice():
+    import streamlit as st
+
+    from ui.train.corpus_choice import choose_corpus
+
+    st.session_state["chosen"] = choose_corpus("try", st.session_state["task"])
+
+
+def opened(script, **state):
+    at = AppTest.from_function(script, default_timeout=300)
+    for name, value in state.items():
+        at.session_state[name] = value
+    return ran(at)
+
+
+def ran(at):
+    at.run()
+    assert not at.exception, at.exception[0].message
+    return at
+
+
+def press(at, button):
+    at.button(key=button).click()
+    return ran(at)
+
+
+@pytest.fixture
+def asked(tmp_path):
+    (tmp_path / "mine.csv").write_text(ROWS)
+    return {"preset": "sentiment", "settings": {"corpus": str(tmp_path / "mine.csv"), "steps": 30}}
+
+
+def key_of(asked):
+    return check_jobs.check_key(asked["preset"], asked["settings"], "cpu")
+
+
+@pytest.fixture
+def fake(home, asked):
+    """fake(out=..., log=..., running=True): the files of a check whose process is this one, or nobody's."""
+
+    def fake(key=None, *, running, out=b"", log=""):
+        folder = home / "checks"
+        folder.mkdir(parents=True, exist_ok=True)
+        key = key or key_of(asked)
+        record = identify(os.getpid()) | ({} if running else {"start_time": 1}) | {"time": time.time() - 5}
+        run_files.write_json(folder / f"{key}.process", record)
+        (folder / f"{key}.out").write_bytes(out)
+        (folder / f"{key}.log").write_text(log)
+        return folder
+
+    return fake
+
+
+def words(at):
+    return "\n".join(element.value for kind in ("markdown", "caption", "text", "html") for element in at.get(kind))
+
+
+def test_a_check_runs_beside_the_page_and_shows_what_it_found(home, asked):
+    at = opened(page, asked=asked)
+    assert "A check shows samples" in words(at)
+    press(at, "try_check")
+    assert at.button(key="try_check").disabled
+    assert at.button(key="try_check_cancel").label == "Cancel"
+    until(lambda: check_jobs.standing(key_of(asked)).state != "running")
+    found = check_jobs.standing(key_of(asked))
+    assert found.state == "done", found.log
+    assert [path.name for path in (home / "checks").iterdir()] == [f"{key_of(asked)}.json"]
+    at = opened(page, asked=asked)  # somebody else
+    shown = {metric.label: metric.value for metric in at.metric}
+    assert shown["Parameters"] == f"{found.result['parameters']['total']:,}"
+    assert shown["Memory"] == check.size(found.result["memory"]["total"])
+    assert shown["Texts in all"] == f"{found.result['tokens']['total']:,.0f}"
+    assert shown["Times the corpus"] == "30.0"
+    assert shown["Expected time"] == check.duration(found.result["time"]["total"])
+    assert "10 real steps on cpu with 1 thread, the first left out" in words(at)
+    cards = [html.value for html in at.get("html") if 'class="sample"' in html.value]
+    assert len(cards) == 2
+    assert "i &lt;b&gt;hated&lt;/b&gt; it" in "".join(cards)
+    assert "<b>" not in "".join(cards)
+    assert len(at.get("vega_lite_chart")) == 4
+    assert "train: 2 (100.0%)" in words(at)
+    assert any("nothing is held out" in warning.value for warning in at.warning)
+
+
+def test_a_result_is_drawn_whatever_stood_in_its_way(fake, asked):
+    problem = {"level": "error", "text": "none of the 24 training pairs fits *max_len* 2; set max_len to 5"}
+    result = {"config": {}, "device": {"device": "cpu", "name": None, "threads": 1}, "look": None, "tokens": None,
+              "time": None, "parameters": {"total": 30, "parts": {"embeddings": 10, "encoder": 20}}, "memory": {
+                  "weights": 120, "gradients": 120, "optimizer": 240, "activations": 500_000, "total": 500_480,
+                  "measured_steps": 0, "there": None}, "problems": [problem]}
+    fake(running=False, out=b"a line of something\n" + orjson.dumps(result) + b"\n")
+    at = opened(page, asked=asked)
+    assert at.error[0].value.replace("\\", "") == problem["text"]
+    assert "\\*max" in at.error[0].value
+    assert [metric.label for metric in at.metric] == ["Parameters", "Memory"]
+    charts = [json.loads(chart.proto.spec) for chart in at.get("vega_lite_chart")]
+    assert [chart["title"]["text"] for chart in charts] == ["Parameters by part", "Memory of training"]
+    assert "estimated, not measured" in charts[1]["title"]["subtitle"]
+    assert at.button(key="try_check").label == "Check again"
+
+
+def test_a_check_under_way_says_what_it_does_and_since_when(fake, asked):
+    fake(running=True, log="Reading the corpus\nTrying out: step 2 of 11")
+    at = opened(page, asked=asked)
+    assert any("Trying out: step 2 of 11" in text.value.replace("\\", "") and text.value.endswith(" s")
+               for text in at.markdown)
+
+
+def test_a_check_that_died_shows_its_last_lines(fake, asked):
+    fake(running=False, out=b'{"look": nul', log="one\nKilled by <nobody>")
+    at = opened(page, asked=asked)
+    assert "ended without a result" in at.error[0].value
+    assert at.code[0].value == "one\nKilled by <nobody>"
+    assert not at.button(key="try_check").disabled
+
+
+def test_cancel_ends_the_process_that_was_started_and_no_other(fake, asked, monkeypatch):
+    killed = []
+    monkeypatch.setattr(check_jobs.os, "killpg", lambda *what: killed.append(what[0]))
+    folder = fake(running=True)
+    at = opened(page, asked=asked)
+    press(at, "try_check_cancel")
+    assert killed == [os.getpid()]
+    assert not list(folder.iterdir())
+    fake(running=False)  # the pid is somebody else's by now
+    check_jobs.cancel_check(key_of(asked))
+    assert killed == [os.getpid()]
+
+
+def test_more_than_two_at_once_are_refused_and_a_second_click_starts_nothing(fake, asked, monkeypatch):
+    monkeypatch.setattr(check_jobs.subprocess, "Popen", lambda *_, **__: pytest.fail("started"))
+    for i in range(check_jobs.CHECKS - 1):
+        fake(f"{i:020}", running=True)
+    fake(running=True)
+    check_jobs.start_check(asked["preset"], asked["settings"], "cpu")
+    other = {**asked, "settings": {**asked["settings"], "steps": 31}}
+    at = opened(page, asked=other)
+    press(at, "try_check")
+    assert at.error[0].value == ("It was not checked: 2 checks are running on this server, at most 2; try again in a "
+                                 "minute")
+
+
+def test_a_file_that_has_changed_is_another_check_and_so_is_another_setting(asked, tmp_path):
+    first = key_of(asked)
+    assert first == key_of(json.loads(json.dumps(asked)))
+    assert first != key_of({**asked, "settings": {**asked["settings"], "lr": 0.1}})
+    (tmp_path / "mine.csv").write_text(ROWS + "fine,positive\n")
+    assert first != key_of(asked)
+
+
+@pytest.fixture
+def failed(home, asked):
+    """A check that failed, and has been shown."""
+    folder = home / "checks"
+    folder.mkdir(parents=True)
+    run_files.write_json(folder / f"{key_of(asked)}.json", {"problems": [{"level": "error", "text": "no such file"}]})
+
+
+@pytest.mark.usefixtures("failed")
+def test_a_failure_is_forgotten_when_the_app_starts_again(asked, monkeypatch):
+    assert check_jobs.failure(key_of(asked)) == "no such file"
+    monkeypatch.setattr(check_jobs, "STARTED", time.time() + 60)
+    assert check_jobs.failure(key_of(asked)) is None
+    assert check_jobs.standing(key_of(asked)).state == "none"
+
+
+def test_what_was_found_well_is_believed_after_the_app_starts_again(home, asked, monkeypatch):
+    (home / "checks").mkdir(parents=True)
+    found = {"problems": [{"level": "warning", "text": "slow"}]}
+    run_files.write_json(home / "checks" / f"{key_of(asked)}.json", found)
+    monkeypatch.setattr(check_jobs, "STARTED", time.time() + 60)
+    assert check_jobs.standing(key_of(asked)).state == "done"
+    assert check_jobs.failure(key_of(asked)) is None
+
+
+def test_a_check_is_another_one_once_its_corpus_is_at_hand(monkeypatch):
+    keys = set()
+    for there in (False, True):
+        monkeypatch.setattr(check_jobs, "at_hand", lambda name, there=there: there)
+        keys.add(check_jobs.check_key("translate", {}, "cpu"))
+    assert len(keys) == 2
+
+
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"d_model": 7}, "d_model 7 does not divide by n_heads 2"),
+    ({"nonsense": 1}, "unknown setting nonsense"),
+    ({"acumulate": 1}, "unknown setting acumulate; did you mean accumulate?"),
+    ({"dropout": 2}, "dropout 2: it should be less than 1"),
+    ({"lr": "fast"}, 'lr "fast": it should be a valid number'),
+])
+def test_settings_that_make_no_model_are_said_before_anything_starts(asked, settings, message, monkeypatch):
+    monkeypatch.setattr(check_jobs.subprocess, "Popen", lambda *_, **__: pytest.fail("started"))
+    at = press(opened(page, asked={**asked, "settings": settings}), "try_check")
+    assert f"It was not checked: {message}" in at.error[0].value.replace("\\", "")
+
+
+def test_all_that_is_wrong_with_settings_is_found_at_once():
+    faults = check.find_faults(preset("translate"), {"lr": 0.0, "norm": "side", "steps": 0, "nonsense": 1, "seed": 3})
+    assert {fault.split()[0] for fault in faults} == {"unknown", "norm", "lr", "steps"}
+    assert check.find_faults(preset("translate"), {"lr": 0.1, "n_heads": 8}) == []
+
+
+def test_old_results_make_room(home, asked, monkeypatch):
+    (home / "checks").mkdir(parents=True)
+    for i in range(check_jobs.KEPT + 3):
+        path = home / "checks" / f"{i:020}.json"
+        path.write_text('{"problems": []}')
+        os.utime(path, (i, i))
+    monkeypatch.setattr(check_jobs.subprocess, "Popen", lambda *_, **__: type("Process", (), {
+        "pid": os.getpid(), "wait": lambda self, seconds: None})())
+    check_jobs.start_check(asked["preset"], asked["settings"], "cpu")
+    left = sorted(path.stem for path in (home / "checks").glob("*.json"))
+    assert left == [f"{i:020}" for i in range(4, check_jobs.KEPT + 3)]
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(0.31, "0.3 s"), (42, "42 s"), (90, "1.5 min"), (2_184, "36 min"),
+                                                (9_000, "2.5 h"), (200_000, "2.3 days")])
+def test_a_time_is_said_in_a_unit_that_fits(seconds, shown):
+    assert check.duration(seconds) == shown
+
+
+# Choosing a corpus
+
+
+@pytest.mark.parametrize(("task", "name"), [("translation", "eng-fra"), ("language-model", "tiny-shakespeare"),
+                                            ("classification", "speakers")])
+@pytest.mark.parametrize("there", [True, False])
+def test_a_built_in_corpus_fits_the_task_and_says_whether_it_is_here(monkeypatch, plain, task, name, there):
+    monkeypatch.setattr(corpus_choice, "at_hand", lambda name: there or name == "sentiment")
+    at = opened(choice, task=task)
+    assert at.session_state["chosen"] == name
+    label = at.selectbox[0].options[0]
+    assert label.startswith(f"{name} · ")
+    assert label.endswith("at hand") == there
+    assert ("HEADSUP_DATA" in words(at)) == (not there)
+    assert bool([button for button in at.button if plain(button.label) == f"Download {name}"]) == (not there)
+
+
+def upload(at, name, content):
+    at.segmented_control(key="try_corpus_way").set_value("Upload")
+    ran(at)
+    at.file_uploader[0].set_value((name, content, "text/plain"))
+    return ran(at)
+
+
+def test_an_upload_is_checked_kept_on_disk_and_dropped_from_memory(home):
+    at = upload(opened(choice, task="translation"), "my pairs/../$x$.tsv", PAIRS.encode())
+    (kept,) = owners.corpora().glob("*/*")
+    assert kept.parent.name == keys.owner()
+    assert at.session_state["chosen"] == str(kept)
+    assert kept.read_text() == PAIRS
+    assert kept.name[8:] == "-x.tsv"
+    assert len(corpus(str(kept)).splits["train"]) == 24
+    assert "30 pairs, 30 different sources" in words(at)
+    assert not at.file_uploader
+    press(at, "try_corpus_other")
+    assert at.session_state["chosen"] is None
+    assert at.file_uploader
+
+
+def test_an_upload_that_is_wrong_says_on_which_line_and_is_not_kept(home):
+    at = upload(opened(choice, task="translation"), "mine.tsv", b"Go.\tVa !\nno tab\n")
+    assert at.error[0].value.replace("\\", "").startswith("It cannot be learned from: mine.tsv, line 2: 1 column where "
+                                                            "2 are needed")
+    assert at.session_state["chosen"] is None
+    assert not list(owners.corpora().glob("*/*"))
+    assert at.file_uploader
+
+
+@pytest.mark.parametrize(("name", "message"), [("mine.tsv", "does not end in .csv"), ("", "Type a path"),
+                                               ("none.csv", "cannot be read"), ("~nobody-there/x.csv", "home")])
+def test_a_path_of_another_kind_or_of_nothing_is_refused(tmp_path, name, message):
+    (tmp_path / "mine.tsv").write_text(PAIRS)
+    at = opened(choice, task="classification")
+    at.segmented_control(key="try_corpus_way").set_value(corpus_choice.FILE)
+    ran(at)
+    at.text_input[0].set_value(name if not name or name.startswith("~") else str(tmp_path / name))
+    ran(at)
+    assert at.session_state["chosen"] is None
+    assert message in words(at) + "".join(error.value for error in at.error).replace("\\", "")
+
+
+def test_a_path_is_read_where_it_lies(tmp_path):
+    (tmp_path / "mine.csv").write_text(ROWS)
+    at = opened(choice, task="classification")
+    at.segmented_control(key="try_corpus_way").set_value(corpus_choice.FILE)
+    ran(at)
+    at.text_input[0].set_value(str(tmp_path / "mine.csv"))
+    ran(at)
+    assert at.session_state["chosen"] == str(tmp_path / "mine.csv")
+    assert "2 texts in 2 classes" in words(at)
+
+
+@pytest.mark.parametrize(("address", "offered"), [("127.0.0.1", True), ("0.0.0.0", False), ("10.0.0.7", False)])
+def test_paths_are_offered_only_where_nobody_else_can_come(monkeypatch, address, offered):
+    monkeypatch.setattr(corpus_choice.st, "get_option", lambda name: address if name == "server.address" else None)
+    at = opened(choice, task="translation")
+    assert (corpus_choice.FILE in str(at.segmented_control(key="try_corpus_way").proto)) == offered
+
+
+def test_a_file_of_ones_own_that_has_changed_or_gone_gives_references_as_it_is_now(tmp_path):
+    path = tmp_path / "mine.tsv"
+    assert sentences(str(path)) is None
+    path.write_text(PAIRS)
+    assert sentences(str(path)).find("Number 7.")[1] == ["Numéro 7."]
+    path.write_text(PAIRS + "Number 7.\tSept.\n")
+    os.utime(path, (1, 1))
+    assert sentences(str(path)).find("Number 7.")[1] == ["Numéro 7.", "Sept."]
+    path.write_text("broken")
+    os.utime(path, (2, 2))
+    assert sentences(str(path)) is None

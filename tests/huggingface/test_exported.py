@@ -1,0 +1,123 @@
+"""A decoder of ours as a GPT-2 folder: transformers reads the same ids, and what GPT-2 cannot be is refused."""
+
+import json
+import random
+
+import pytest
+import torch
+from pydantic import create_model
+
+import transformer
+from transformer import checkpoint
+from transformer.__main__ import main
+from transformer.config import ModelConfig
+from transformer.huggingface import exporting
+from transformer.huggingface.exporting import about_export, export_gpt2
+from transformer.huggingface.importing import import_model
+from transformer.huggingface.sentencepieces import TEXTS, tokenizer_json
+from transformer.intake.taking import take_in
+from transformer.model.models import Transformer
+from transformer.text import tokenizer as tokenizers
+
+hf = pytest.importorskip("transformers", reason="pip install -r requirements/huggingface.txt")
+hf.logging.set_verbosity_error()
+
+PLAY = ["ROMEO:\n", "O, she doth teach the torches to burn bright!\n", "It seems she hangs upon the cheek of night\n",
+        "Like a rich jewel in an Ethiope's ear;\n", "\n", "JULIET:\n", "Good night, good night! parting is such\n"] * 3
+MIXED = "".join(PLAY) + "\n\n  \t\r é ꙮ 🙂 ▁ <s></s> ﬁ 0"
+
+
+def decoder(tmp_path, kind, *, standardise=False, verbatim=True):
+    tokenizer = tokenizers.train(PLAY, kind=kind, vocab_size=90, verbatim=verbatim, standardise=standardise)
+    model = Transformer(ModelConfig(d_model=16, n_heads=2, encoder_layers=0, decoder_layers=2, d_ff=24, max_len=60,
+                                    positions="learned", vocab_size=tokenizer.vocab_size, activation="gelu_tanh"))
+    checkpoint.save(tmp_path / "mine", model, tokenizer=tokenizer)
+    return transformer.load(tmp_path / "mine")
+
+
+def drawn(count, *, seed=1):
+    """Pieces of the play, and its characters in any order with others between them."""
+    chance = random.Random(seed)
+    for _ in range(count):
+        at, length = chance.randrange(len(MIXED)), chance.randrange(60)
+        yield MIXED[at:at + length]
+        yield "".join(chance.choice(MIXED) for _ in range(length))
+
+
+@pytest.mark.parametrize("kind", ["char", "unigram", "bpe"])
+def test_transformers_reads_an_exported_folder_with_the_same_ids(tmp_path, kind):
+    ckpt = decoder(tmp_path, kind)
+    theirs = hf.AutoTokenizer.from_pretrained(str(export_gpt2(ckpt, tmp_path / "out")))
+    for text in (*TEXTS, *drawn(300)):
+        assert theirs(text).input_ids == ckpt.tokenizer.encode(text), text
+    text = "O, she  doth\n teach "
+    assert theirs.decode(theirs(text).input_ids) == text
+    assert (theirs.pad_token_id, theirs.bos_token_id, theirs.eos_token_id) == (0, 2, 3)
+    assert theirs.decode([2, *theirs("O").input_ids, 3], skip_special_tokens=True) == "O"
+
+
+@pytest.mark.parametrize("kind", tokenizers.KINDS)
+def test_an_exported_folder_comes_back_with_its_tokenizer_and_the_same_logits(tmp_path, kind):
+    ckpt = decoder(tmp_path, kind)
+    back = transformer.load(import_model(export_gpt2(ckpt, tmp_path / "out"), tmp_path / "back"))
+    assert back.tokenizer.kind == kind
+    assert [back.tokenizer.encode(text) for text in TEXTS] == [ckpt.tokenizer.encode(text) for text in TEXTS]
+    ours, again = (transformer.attend(one, "O, she\ndoth") for one in (ckpt, back))
+    torch.testing.assert_close(again.logits, ours.logits, rtol=0, atol=1e-5)
+    assert again.tokens == ours.tokens
+
+
+def test_it_comes_back_from_its_tokenizer_json_alone_and_from_a_zip(tmp_path):
+    ckpt = decoder(tmp_path, "unigram")
+    out = export_gpt2(ckpt, tmp_path / "out")
+    sent = [(path.name, path) for path in out.iterdir() if path.name != "manifest.json"]
+    assert transformer.load(take_in(sent, tmp_path / "taken", name="sent")).tokenizer.kind == "unigram"
+    (out / "heads-up.model").unlink()
+    alone = transformer.load(import_model(out, tmp_path / "alone"))
+    assert alone.tokenizer.kind == "huggingface"
+    assert [alone.tokenizer.encode(text) for text in TEXTS] == [ckpt.tokenizer.encode(text) for text in TEXTS]
+
+
+@pytest.mark.parametrize(("settings", "why"), [
+    ({"kind": "word"}, "several unknown words as one piece"),
+    ({"kind": "char", "standardise": True}, "takes away capitals and punctuation"),
+    ({"kind": "unigram", "verbatim": False}, "cut some texts in another way")], ids=str)
+def test_a_tokenizer_that_cannot_be_expressed_is_left_out_with_the_reason(tmp_path, settings, why, monkeypatch, capsys):
+    decoder(tmp_path, **settings)
+    monkeypatch.setattr("sys.argv", ["transformer", "export", str(tmp_path / "mine"), "--huggingface",
+                                     str(tmp_path / "out")])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
+    assert why in " ".join(capsys.readouterr().out.split())
+    assert why in about_export(tmp_path / "out")["tokenizer_left_out"]
+    assert why in (tmp_path / "out" / "README.md").read_text()
+    assert not (tmp_path / "out" / "tokenizer.json").exists()
+    with pytest.raises(ValueError, match="Couldn't instantiate"):  # rather than a GPT-2's that knows no piece
+        hf.AutoTokenizer.from_pretrained(str(tmp_path / "out"))
+
+
+def test_without_the_package_that_would_check_it_no_tokenizer_is_written(tmp_path, monkeypatch):
+    monkeypatch.setattr("transformer.huggingface.sentencepieces.find_spec", lambda name: None)
+    content, why_not = tokenizer_json(decoder(tmp_path, "char").tokenizer)
+    assert content is None
+    assert "requirements/huggingface.txt" in why_not
+
+
+def test_a_damaged_way_back_is_refused(tmp_path):
+    out = export_gpt2(decoder(tmp_path, "char"), tmp_path / "out")
+    (out / "heads-up.json").write_text(json.dumps({"tokenizer": "char"}))
+    with pytest.raises(ValueError, match="does not say which tokenizer"):
+        import_model(out, tmp_path / "back")
+    (out / "heads-up.json").write_text(json.dumps({"tokenizer": {"kind": "rune"}}))
+    with pytest.raises(ValueError, match="no tokenizer of kind 'rune'"):
+        import_model(out, tmp_path / "back")
+
+
+def test_a_field_that_nobody_has_written_for_gpt2_is_refused(monkeypatch):
+    newer = create_model("ModelConfig", __base__=ModelConfig, gates=(int, 0))
+    monkeypatch.setattr(exporting, "ModelConfig", newer)
+    decoder_only = {"encoder_layers": 0, "positions": "learned"}
+    exporting.check_expressible(newer(**decoder_only))
+    with pytest.raises(ValueError, match="gates is 2, and GPT-2 can only express 0"):
+        exporting.check_expressible(newer(**decoder_only, gates=2))

@@ -1,0 +1,462 @@
+"""Decoding: every step is what one whole forward pass says, and paths leave each other alone."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import FrozenInstanceError
+from itertools import pairwise
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+import torch
+
+from transformer.checkpoint import Checkpoint, Description
+from transformer.inference.decoding import RECENT_LOGITS, next_step, start, steps
+from transformer.inference.reading import attend
+from transformer.inference.sampling import GREEDY, Sampling
+from transformer.inference.search import translate
+from transformer.model.switches import Switches
+
+TEXT, TARGET = "I am cold.", "Go on. He is tall"
+TEXTS = ["I am cold.", "Go on.", "", "We can go home.", "Go", "I see a dog and a cat.", "  ", "Go on."]
+CLOSE = {"atol": 1e-5, "rtol": 1e-5}
+SHAPES = {"translates": {}, "writes": {"encoder_layers": 0}}
+PLACES = [{"positions": "sinusoidal"}, {"positions": "sinusoidal", "sinusoid_layout": "halves"},
+          {"positions": "learned"}, {"positions": "rotary"}, {"positions": "none"}]
+
+
+def force(ckpt, text=TEXT, target=TARGET, **options):
+    """The steps that read `target` piece by piece, and then one more."""
+    ids = ckpt.tokenizer.encode(target)
+    return list(steps(ckpt, text, forced=dict(enumerate(ids)), max_steps=len(ids) + 1, **options))
+
+
+def read_whole(ckpt, target, **options):
+    """One forward pass over what a step that has read `target` has seen."""
+    if ckpt.config.encoder_layers:
+        return attend(ckpt, TEXT, target, **options)
+    return attend(ckpt, TEXT + target, **options)
+
+
+def seen(step):
+    """All that can be read from a step."""
+    return [step.index, step.id, step.tokens, step.logits.clone(), step.top(5), step.output, step.axes("decoder"),
+            *(step.attentions[kind] for kind in step.attentions), *(step.scores[kind] for kind in step.scores)]
+
+
+def same(one, other, **tolerance):
+    """Whether two steps show the same, to the bit or nearly."""
+    for ours, theirs in zip(seen(one), seen(other), strict=True):
+        if isinstance(ours, torch.Tensor):
+            torch.testing.assert_close(ours, theirs, **(tolerance or {"atol": 0, "rtol": 0}))
+        elif not tolerance:
+            assert ours == theirs
+    return True
+
+
+@pytest.fixture(params=SHAPES)
+def ckpt(request, translator, writer):
+    return translator if request.param == "translates" else writer
+
+
+# What a step shows
+
+
+@pytest.mark.parametrize("places", PLACES, ids=lambda places: "-".join(places.values()))
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_step_shows_what_one_whole_forward_pass_shows(make_checkpoint, shape, norm, places):
+    ckpt = make_checkpoint(**SHAPES[shape], norm=norm, **places)
+    path = force(ckpt)
+    whole = read_whole(ckpt, TARGET).logits
+    for step in path:
+        torch.testing.assert_close(step.logits, whole[step.index - len(path)], **CLOSE)
+    for step in (path[0], path[5], path[-1]):
+        captured = read_whole(ckpt, TARGET[:step.index])
+        assert list(step.attentions) == list(captured.attentions) == list(ckpt.config.kinds)
+        for kind in ckpt.config.kinds:
+            torch.testing.assert_close(step.attentions[kind], captured.attentions[kind], **CLOSE)
+            torch.testing.assert_close(step.scores[kind], captured.scores[kind], **CLOSE)
+            assert torch.equal(step.masks[kind], captured.masks[kind])
+    src = torch.tensor([[*ckpt.tokenizer.encode(TEXT), 3]]) if ckpt.config.encoder_layers else None
+    fast = ckpt.model(src, torch.tensor([path[-1].tokens]))[0]  # the path that keeps no weights
+    torch.testing.assert_close(fast, whole, **CLOSE)
+
+
+def test_weights_scores_and_masks_have_the_shapes_and_sums_they_are_said_to_have(ckpt):
+    step = force(ckpt)[4]
+    source = len(TEXT) + 1  # the end token is read too
+    read = len(TARGET[:4]) + (1 if ckpt.config.encoder_layers else len(TEXT))
+    sizes = {"encoder": (source, source), "decoder": (read, read), "cross": (read, source)}
+    assert len(step.tokens) == read
+    for kind in ckpt.config.kinds:
+        weights, scores, mask = step.attentions[kind], step.scores[kind], step.masks[kind]
+        assert weights.shape == scores.shape == (2, 2, *sizes[kind])
+        assert mask.shape == sizes[kind] == tuple(map(len, step.axes(kind)))
+        assert mask.dtype == torch.bool
+        torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]), **CLOSE)
+        torch.testing.assert_close(scores.softmax(-1), weights)
+        assert (weights[:, :, ~mask] == 0).all()
+        assert scores[:, :, ~mask].isneginf().all()
+        assert torch.equal(mask, torch.ones_like(mask).tril() if kind == "decoder" else torch.ones_like(mask))
+    assert step.logits.shape == (ckpt.config.vocab_size,)
+
+
+def test_a_kind_of_attention_that_the_model_lacks_is_not_there(writer):
+    step = start(writer, TEXT)
+    assert list(step.attentions) == list(step.masks) == ["decoder"]
+    for shown in (step.attentions, step.scores, step.masks):
+        with pytest.raises(KeyError, match="cross"):
+            shown["cross"]
+
+
+def test_labels_say_what_was_read(translator, writer):
+    step = force(translator)[2]
+    source, read = step.axes("cross")[1], step.axes("decoder")[0]
+    assert [piece.replace("▁", " ") for piece in source] == [*TEXT, "</s>"]
+    assert read == ["<s>", "G", "o"]
+    assert [TEXT[p.start:p.end] for p in step.source] == list(TEXT)
+    assert step.piece == step.label(step.id) == "▁"
+    assert "".join(force(writer)[2].axes("decoder")[0]).replace("▁", " ") == TEXT + "Go"
+
+
+def test_the_output_is_what_was_written_and_not_the_prompt(ckpt):
+    assert [step.output for step in force(ckpt)[:4]] == ["G", "Go", "Go ", "Go o"]
+
+
+def test_candidates_come_with_their_probabilities_likeliest_first(ckpt):
+    step = start(ckpt, TEXT)
+    found = step.top(5)
+    probabilities = step.logits.softmax(-1)
+    assert found[0].id == step.id
+    assert [c.probability for c in found] == sorted(probabilities.tolist(), reverse=True)[:5]
+    assert all(c.probability == probabilities[c.id] and c.piece == ckpt.tokenizer.piece(c.id) for c in found)
+    assert len(step.top(1000)) == ckpt.config.vocab_size
+    assert sum(c.probability > 0 for c in step.top(10, Sampling(temperature=1.0, top_k=3))) == 3
+
+
+# Steps are values
+
+
+def test_a_step_can_be_taken_again_and_stays_as_it_was(ckpt):
+    step = force(ckpt)[3]
+    before = seen(step)
+    one, other = next_step(ckpt, step), next_step(ckpt, step)
+    assert same(one, other)
+    assert one.tokens == (*step.tokens, step.id)
+    assert one.parent is step
+    assert all(torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b
+               for a, b in zip(before, seen(step), strict=True))
+    with pytest.raises(FrozenInstanceError):
+        step.id = 5
+    assert start(ckpt, TEXT).parent is None
+
+
+def test_stepping_leaves_the_model_as_it_was(ckpt):
+    def state():
+        return [(name, {key: id(value) for key, value in vars(part).items()})
+                for name, part in ckpt.model.named_modules()]
+
+    before, weights = state(), {name: value.clone() for name, value in ckpt.model.state_dict().items()}
+    seen(force(ckpt, heads={kind: torch.zeros(2, 2) for kind in ckpt.config.kinds})[-1])
+    assert state() == before
+    assert all(torch.equal(value, weights[name]) for name, value in ckpt.model.state_dict().items())
+    assert not any(p.requires_grad for p in ckpt.model.parameters())
+
+
+def test_two_children_of_a_step_do_not_disturb_each_other(ckpt):
+    parent = force(ckpt)[3]
+    paths = {id: [next_step(ckpt, parent, id)] for id in (5, 6)}
+    for i in range(8):  # by turns, far enough for rows to be copied
+        for id, path in paths.items():
+            path.append(next_step(ckpt, path[-1], 4 + (3 * id + i) % 20))
+    for id, path in paths.items():
+        assert path[-1].tokens == (*parent.tokens, id, *(4 + (3 * id + i) % 20 for i in range(8)))
+        read = dict(enumerate(path[-1].tokens[-path[-1].index:]))
+        alone = list(steps(ckpt, TEXT, forced=read, max_steps=len(read) + 1))
+        for step in path:
+            same(step, alone[step.index], **CLOSE)
+
+
+def test_a_path_holds_each_step_with_the_id_that_was_read_after_it(ckpt):
+    first = start(ckpt, TEXT)
+    other = first.top(3)[2].id
+    last = next_step(ckpt, next_step(ckpt, first, other))
+    path = last.path()
+    assert [step.index for step in path] == [0, 1, 2]
+    assert path[-1] is last
+    assert path[0].id == other != first.id
+    assert last.tokens == (*first.tokens, path[0].id, path[1].id)
+    assert torch.equal(path[0].logits, first.logits)
+
+
+def test_children_made_in_many_threads_at_once_are_those_made_one_by_one(ckpt):
+    parent, threads = force(ckpt)[3], 8
+    barrier = Barrier(threads)
+
+    def follow(id):
+        step = next_step(ckpt, parent, id)
+        for _ in range(6):
+            step = next_step(ckpt, step, 4 + (step.id + id) % 20)
+        return step
+
+    def follow_together(id):
+        barrier.wait()
+        return follow(id)
+
+    ids = range(4, 4 + threads)
+    with ThreadPoolExecutor(threads) as pool:
+        together = list(pool.map(follow_together, ids))
+    for id, found in zip(ids, together, strict=True):
+        assert same(found, follow(id))
+
+
+def test_going_back_and_on_again_gives_the_same_steps(ckpt):
+    path = force(ckpt)
+    again = path[2]
+    for before, step in pairwise(path[2:]):
+        again = next_step(ckpt, again, before.id)
+        assert again.tokens == step.tokens
+        assert torch.equal(again.logits, step.logits)
+
+
+def test_logits_of_steps_long_past_are_made_again_and_are_the_same(make_checkpoint):
+    ckpt = make_checkpoint(encoder_layers=0, max_len=RECENT_LOGITS + 30)
+    forced = {i: 4 + i % 20 for i in range(RECENT_LOGITS + 20)}
+    path, kept = [], []
+    for step in steps(ckpt, "I", forced=forced):
+        path.append(step)
+        kept.append(step.logits)
+    assert len(path) > RECENT_LOGITS + 20
+    assert path[-1].logits is kept[-1]
+    assert path[0].logits is not kept[0]
+    for step, logits in zip(path, kept, strict=True):
+        assert torch.equal(step.logits, logits)
+
+
+# Choosing
+
+
+def test_greedy_steps_take_the_likeliest_token_every_time(ckpt):
+    path = list(steps(ckpt, TEXT, max_steps=12))
+    assert [step.index for step in path] == list(range(len(path)))
+    assert all(step.id == int(step.logits.argmax()) for step in path)
+    assert len({step.id for step in path}) > 2
+
+
+def test_forced_ids_are_taken_and_the_rest_goes_on_from_them(ckpt):
+    free = list(steps(ckpt, TEXT, max_steps=6))
+    other = free[2].top(3)[2].id
+    path = list(steps(ckpt, TEXT, max_steps=6, forced={2: other}))
+    assert [step.id for step in path[:3]] == [free[0].id, free[1].id, other]
+    assert path[3].tokens == (*path[2].tokens, other)
+    assert torch.equal(path[2].logits, free[2].logits)
+    assert not torch.allclose(path[3].logits, free[3].logits)
+    assert path[4].id == int(path[4].logits.argmax())
+
+
+def test_steps_end_with_the_one_that_predicts_the_end(ckpt):
+    end = ckpt.config.eos_id
+    path = list(steps(ckpt, TEXT, forced={0: 5, 1: 6, 2: end}))
+    assert [step.id for step in path] == [5, 6, end]
+    assert [step.ended for step in path] == [False, False, True]
+    assert not path[-1].full
+    assert list(steps(ckpt, TEXT, max_steps=0)) == []
+
+
+def test_steps_end_where_no_token_fits_any_more(ckpt):
+    path = list(steps(ckpt, TEXT, forced=dict.fromkeys(range(100), 5)))
+    assert len(path[-1].tokens) == ckpt.config.max_len
+    assert path[-1].full
+    assert path[-1].ended
+    assert not path[-2].ended
+    with pytest.raises(ValueError, match="40 tokens are read and this model reads at most 40"):
+        next_step(ckpt, path[-1])
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_the_same_seed_writes_the_same_and_another_seed_something_else(ckpt, seed):
+    def written(seed):
+        return [step.id for step in steps(ckpt, TEXT, temperature=1.0, seed=seed, max_steps=15)]
+
+    assert written(seed) == written(seed)
+    assert written(seed) != written(seed + 1)
+
+
+def test_a_path_is_drawn_again_from_any_of_its_steps(ckpt):
+    sampling = Sampling(temperature=1.2, top_k=12, seed=3)
+    path = list(steps(ckpt, TEXT, temperature=1.2, top_k=12, seed=3, max_steps=8))
+    step = start(ckpt, TEXT, sampling=sampling)
+    for drawn in path:
+        assert step.id == drawn.id == sampling.choose(drawn.logits, drawn.index)
+        if not drawn.ended:
+            step = next_step(ckpt, step, sampling=sampling)
+
+
+@pytest.mark.parametrize("sampling", [
+    {"temperature": 1.0}, {"temperature": 0.5}, {"temperature": 2.0, "top_k": 4}, {"temperature": 1.0, "top_p": 0.8},
+], ids=str)
+def test_tokens_are_drawn_as_often_as_their_probability_says(sampling):
+    logits = torch.tensor([2.0, 1.0, 0.5, 0.0, -1.0, -3.0])
+    expected, draws = Sampling(**sampling).probabilities(logits), 3000
+    over_seeds = [Sampling(**sampling, seed=seed).choose(logits, 0) for seed in range(draws)]
+    over_steps = [Sampling(**sampling).choose(logits, index) for index in range(draws)]
+    for drawn in (over_seeds, over_steps):
+        found = torch.tensor(drawn).bincount(minlength=6)
+        assert (found[expected == 0] == 0).all()
+        possible = expected > 0
+        surprise = ((found - draws * expected) ** 2)[possible] / (draws * expected)[possible]
+        assert surprise.sum() < 25  # chi-square with at most 5 degrees of freedom: p = 0.0001
+    # and no step knows what the one before drew
+    follows = torch.zeros(6, 6).index_put_(tuple(torch.tensor([over_steps[:-1], over_steps[1:]])), torch.ones(1), True)
+    torch.testing.assert_close(follows / (draws - 1), expected[:, None] * expected, atol=0.025, rtol=0)
+
+
+def test_temperature_divides_the_logits():
+    logits = torch.tensor([1.0, 3.0, 2.0])
+    torch.testing.assert_close(Sampling(temperature=2.0).probabilities(logits), (logits / 2).softmax(-1))
+    torch.testing.assert_close(Sampling(temperature=0.0).probabilities(logits), logits.softmax(-1))
+    for cold in (1e-3, 1e-30, 5e-324):
+        torch.testing.assert_close(Sampling(temperature=cold).probabilities(logits), torch.tensor([0.0, 1.0, 0.0]))
+        assert Sampling(temperature=cold).choose(logits, 0) == 1
+
+
+def test_top_k_keeps_that_many_whatever_ties_there_are():
+    logits = torch.tensor([1.0, 3.0, 1.0, 1.0, 2.0])
+    found = Sampling(temperature=1.0, top_k=3).probabilities(logits)
+    assert (found > 0).sum() == 3
+    torch.testing.assert_close(found[[1, 4]], logits[[1, 4]].exp() / logits[[1, 4, 0]].exp().sum())
+    assert torch.equal(Sampling(temperature=1.0, top_k=50).probabilities(logits),
+                       Sampling(temperature=1.0).probabilities(logits))
+
+
+@pytest.mark.parametrize(("top_p", "kept"), [(0.01, 1), (0.49, 1), (0.51, 2), (0.81, 2), (0.82, 3), (1.0, 4)])
+def test_top_p_keeps_the_fewest_that_make_up_that_probability(top_p, kept):
+    probabilities = torch.tensor([0.125, 0.5, 0.0625, 0.3125])
+    found = Sampling(temperature=1.0, top_p=top_p).probabilities(probabilities.log())
+    expected = torch.where(probabilities >= probabilities.sort(descending=True).values[kept - 1], probabilities, 0.0)
+    torch.testing.assert_close(found, expected / expected.sum())
+
+
+@pytest.mark.parametrize(("wrong", "message"), [
+    ({"temperature": -1.0}, "temperature is -1.0; choose a number from 0 to 100"), ({"temperature": 101.0}, "to 100"),
+    ({"temperature": float("nan")}, "temperature is nan"), ({"top_k": 0}, "top_k is 0"),
+    ({"top_p": 0.0}, "top_p is 0.0"), ({"top_p": 1.5}, "top_p is 1.5"), ({"seed": -1}, "seed is -1"),
+    ({"seed": 10**30}, "seed is 10"),
+], ids=str)
+def test_a_choice_that_makes_no_sense_is_refused(ckpt, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        next(steps(ckpt, TEXT, **wrong))
+
+
+# Head switches
+
+
+@pytest.mark.parametrize("what", [0, 0.5, 3, "uniform"])
+def test_switched_heads_change_every_step_as_they_change_the_whole_pass(ckpt, what):
+    for kind in ckpt.config.kinds:
+        heads = (Switches(uniform={kind: [[False, True], [False, False]]}) if what == "uniform" else
+                 {kind: torch.tensor([[1, what], [1, 1]])})
+        path, whole = force(ckpt, heads=heads), read_whole(ckpt, TARGET, heads=heads)
+        for step in path:
+            torch.testing.assert_close(step.logits, whole.logits[step.index - len(path)], **CLOSE)
+        assert not torch.allclose(path[-1].logits, force(ckpt)[-1].logits, atol=1e-3)
+        for other in ckpt.config.kinds:
+            torch.testing.assert_close(path[-1].attentions[other], whole.attentions[other], **CLOSE)
+        mask = path[-1].masks[kind].float()
+        uniform = torch.allclose(path[-1].attentions[kind][0, 1], mask / mask.sum(-1, keepdim=True), atol=1e-5)
+        assert uniform == (what == "uniform")
+
+
+def test_switches_that_leave_every_head_as_trained_change_nothing(ckpt):
+    ones = {kind: torch.ones(2, 2) for kind in ckpt.config.kinds}
+    same(force(ckpt, heads=ones)[-1], force(ckpt)[-1], **CLOSE)
+
+
+def test_switching_heads_changes_what_is_written(ckpt):
+    off = {kind: torch.zeros(2, 2) for kind in ckpt.config.kinds}
+    assert ([step.id for step in steps(ckpt, TEXT, heads=off, max_steps=10)]
+            != [step.id for step in steps(ckpt, TEXT, max_steps=10)])
+
+
+# What cannot be read
+
+READS = [start, attend, lambda ckpt, text: translate(ckpt, ["Go.", text])]
+
+
+@pytest.mark.parametrize("read", READS, ids=["start", "attend", "translate"])
+def test_too_long_a_text_is_refused_with_both_numbers(translator, read):
+    with pytest.raises(ValueError, match="the text is 41 tokens long and this model reads at most 40; shorten it"):
+        read(translator, "a" * 40)  # and the end token
+    assert read(translator, "a" * 39)
+
+
+@pytest.mark.parametrize("read", [start, attend])
+def test_too_long_a_prompt_is_refused_with_both_numbers(writer, read):
+    with pytest.raises(ValueError, match="41 tokens long and this model reads at most 40"):
+        read(writer, "a" * 41)
+    assert read(writer, "a" * 40).logits.isfinite().all()
+
+
+def test_a_prompt_that_fills_the_context_has_one_step(writer):
+    path = list(steps(writer, "a" * 40))
+    assert [step.full for step in path] == [True]
+
+
+@pytest.mark.parametrize("read", [start, attend])
+def test_an_empty_text_cannot_be_translated_but_can_be_written_on(translator, writer, read):
+    with pytest.raises(ValueError, match="there is nothing to (translate|read); type a sentence"):
+        read(translator, "")
+    assert read(writer, "").logits.isfinite().all()
+
+
+def test_a_character_never_seen_is_read_as_unknown(ckpt):
+    step = start(ckpt, "I 日 am")
+    assert [piece.unknown for piece in step.source] == [False, False, True, False, False, False]
+    assert step.axes(ckpt.config.kinds[0])[0][2] == "<unk>"
+
+
+def test_a_step_of_another_checkpoint_is_refused(translator, writer):
+    with pytest.raises(ValueError, match="start again with this checkpoint"):
+        next_step(writer, start(translator, TEXT))
+
+
+@pytest.mark.parametrize("id", [-1, 10_000])
+def test_an_id_outside_the_vocabulary_is_refused(ckpt, id):
+    with pytest.raises(ValueError, match=f"token {id} is not in the vocabulary"):
+        next_step(ckpt, start(ckpt, TEXT), id)
+
+
+def bare(model):
+    """A checkpoint without a tokenizer."""
+    described = Description(Path(), "bare@0", model.config, None, None)
+    return Checkpoint(described, model.eval().requires_grad_(False), None, None)
+
+
+@pytest.mark.parametrize("read", READS, ids=["start", "attend", "translate"])
+def test_without_a_tokenizer_no_text_is_read(translator, read):
+    with pytest.raises(ValueError, match="has no tokenizer"):
+        read(bare(translator.model), TEXT)
+
+
+def test_a_classifier_writes_nothing_but_shows_its_attention(make_checkpoint, writer):
+    ckpt = make_checkpoint(decoder_layers=0, pooling="max", n_classes=3)
+    with pytest.raises(ValueError, match="is an encoder and writes no tokens"):
+        start(ckpt, TEXT)
+    for other in (ckpt, writer):
+        with pytest.raises(ValueError, match="does not translate"):
+            translate(other, [TEXT])
+    found = attend(ckpt, TEXT)
+    assert found.logits.shape == (3,)
+    assert found.attentions["encoder"].shape == (2, 2, len(TEXT), len(TEXT))
+    torch.testing.assert_close(found.logits, ckpt.model(torch.tensor([ckpt.tokenizer.encode(TEXT)]))[0], **CLOSE)
+
+
+def test_reading_a_classifiers_padded_batch_does_not_change_it(make_checkpoint):
+    ckpt = make_checkpoint(decoder_layers=0, pooling="max", n_classes=3)
+    ids = ckpt.tokenizer.encode(TEXT)
+    torch.testing.assert_close(ckpt.model(torch.tensor([[*ids, 0, 0]]))[0], attend(ckpt, TEXT).logits, **CLOSE)
+
+
+def test_greedy_is_named_by_the_beam_and_by_the_temperature():
+    assert Sampling() == GREEDY
+    assert GREEDY.temperature == 0

@@ -1,0 +1,112 @@
+"""The commands that follow and stop a run, and what the others say of a cluster."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from transformer.__main__ import app
+from transformer.jobs import cluster, commands, run_files
+from transformer.jobs.commands import NewLines
+from transformer.jobs.launch import Progress
+from transformer.jobs.process import identify
+
+
+def call(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture
+def run(tmp_path):
+    run = tmp_path / "mine"
+    run.mkdir()
+    run_files.write_json(run / "config.json", {})
+    run_files.write_json(run / "status.json", {"state": "finished", "step": 1_200, "steps": 1_200})
+    for row in ({"step": 10, "loss": 2.5, "tokens_per_sec": 1234.5}, {"step": 20, "validation_loss": 1.25}):
+        run_files.append(run / "metrics.jsonl", row)
+    return run
+
+
+def test_a_run_is_followed_to_its_end(run):
+    with open(run / "metrics.jsonl", "ab") as file:
+        file.write(b'{"step": 30, "loss": "high"}\nnonsense\n[1]\n{"step": 40, "lo')
+    result = call("follow", run)
+    assert result.output.splitlines() == ["step 10: loss 2.500 tokens/s 1,234", "step 20: held-out 1.250",
+                                          "mine finished at step 1,200 of 1,200"]
+
+
+def test_where_there_is_a_log_it_says_the_evaluations(run):
+    (run / "log.txt").write_text("step 20: held-out 1.250\n")
+    assert call("follow", run).output.splitlines()[:2] == ["step 20: held-out 1.250",
+                                                           "step 10: loss 2.500 tokens/s 1,234"]
+
+
+def test_what_comes_while_following_is_printed_once(run, monkeypatch):
+    states = [Progress("running", 20, 40), Progress("running", 30, 40), Progress("stopped", 30, 40)]
+    monkeypatch.setattr(commands.launch, "progress", lambda folder: states.pop(0))
+    monkeypatch.setattr(commands.time, "sleep", lambda seconds: run_files.append(
+        run / "metrics.jsonl", {"step": 60 - 10 * len(states), "loss": 0.5}))
+    assert call("follow", run).output.splitlines()[2:] == [
+        "step 40: loss 0.500", "step 50: loss 0.500", "mine stopped at step 30 of 40"]
+
+
+def test_how_a_run_failed_is_an_error(run):
+    run_files.write_json(run / "status.json", {"state": "failed", "why": "the disk is full", "step": 3})
+    assert str(call("follow", run).exception) == "the disk is full"
+
+
+def test_lines_are_read_when_they_are_whole_and_go_on_after_a_cut(tmp_path):
+    path = tmp_path / "log.txt"
+    lines = NewLines(path)
+    assert lines.read() == []
+    path.write_bytes(b"one\ntw")
+    assert lines.read() == ["one"]
+    path.write_bytes(b"one\ntwo\nthree\n")
+    assert lines.read() == ["two", "three"]
+    path.write_bytes(b"one\n")  # a resumed run takes back what came after its save
+    assert lines.read() == []
+    path.write_bytes(b"one\nzwei\n")
+    assert lines.read() == ["zwei"]
+    path.write_bytes(b"x" * (2 * run_files.TAIL) + b"\nlast\n")
+    assert NewLines(path).read()[-1] == "last"
+
+
+@pytest.mark.parametrize("name", ["follow", "stop"])
+def test_a_folder_without_a_run_is_said(name, tmp_path):
+    assert str(call(name, tmp_path).exception) == f"{tmp_path} is no run; `train --out` makes one"
+
+
+def test_a_run_of_this_machine_is_stopped(run):
+    code = "import signal; signal.signal(signal.SIGTERM, lambda *_: exit(0)); print(flush=True); signal.pause()"
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    child.stdout.readline()
+    run_files.write_json(run / "status.json", {"state": "running", "step": 7, "steps": 9} | identify(child.pid))
+    assert call("stop", run, "--no-wait").output == ""
+    assert child.wait(60) == 0
+    child.stdout.close()
+    assert call("stop", run).output == f"{run} has ended already\n"
+
+
+def test_a_run_on_a_cluster_that_does_not_end_is_ended(run, monkeypatch):
+    clock, asked = [0.0], []
+    monkeypatch.setattr(commands.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(commands.time, "sleep", lambda seconds: clock.__setitem__(0, clock[0] + 100))
+    monkeypatch.setattr(commands.cluster, "status", lambda folder: cluster.Job("RUNNING"))
+    monkeypatch.setattr(commands.launch, "stop", lambda folder: asked.append(clock[0]) or True)
+    monkeypatch.setattr(commands.launch, "progress",
+                        lambda folder: Progress("stopped" if len(asked) == 2 else "running", 7, 9))
+    assert call("stop", run).output == "mine stopped at step 7 of 9\n"
+    assert asked == [0.0, 400.0]
+
+
+def test_processes_are_for_a_cluster(tmp_path):
+    assert "--processes is for --cluster" in str(call("train", "--out", tmp_path, "--processes", 2).exception)
+
+
+def test_a_run_that_trains_here_does_not_go_on_on_a_cluster(run, monkeypatch):
+    run_files.write_json(run / "status.json", {"state": "running"} | identify(os.getpid()))
+    monkeypatch.setattr(os, "kill", lambda pid, number: pytest.fail(f"signalled {signal.Signals(number).name}"))
+    assert str(call("train", "--cluster", "--resume", "--out", run).exception) == f"{run} is under way; stop it first"

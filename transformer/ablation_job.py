@@ -1,0 +1,225 @@
+"""Every head of a model switched off in turn, as a process of its own whose folder is all that others look at.
+
+`python -m transformer ablate` runs it. Its folder, OUT/<checkpoint id>/<off or uniform>-<sentences or all>, holds
+job.json (what is measured), baseline.json (the model as it is), heads.jsonl (a row a head, appended as each is done),
+and the files that a training has too, so that `transformer.jobs.launch` tells how it stands (`progress`), stops it
+(`stop`) and shows what it printed (`log_tail`).
+"""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from transformer.analysis.ablation import SWITCHES, Head, Measured, all_heads, effects, measure
+from transformer.brief import brief
+from transformer.checkpoint import Checkpoint, describe
+from transformer.config import ModelConfig
+from transformer.held_out import found_corpus, held_out
+from transformer.jobs import run_files
+from transformer.jobs.launch import ASKED_TO_STOP, alive, spawn
+from transformer.jobs.lock import alone
+from transformer.jobs.process import identify
+from transformer.jobs.queue import RECORD, locked
+from transformer.shortage import in_words
+from transformer.text.own import is_own
+
+JOB, BASELINE, ROWS = "job.json", "baseline.json", "heads.jsonl"
+Watch = Callable[[int, int, dict[str, object]], None]  # heads done, of, the row that was just made
+
+
+@dataclass(frozen=True)
+class HeadEffects:
+    """What a folder says so far; NaN for heads that have not had their turn."""
+
+    checkpoint: str
+    what: str
+    n: int  # sentences
+    tokens: int
+    baseline: dict[str, float | None]  # loss, and bleu or accuracy where the model has them
+    values: dict[str, dict[str, NDArray]]  # kind -> change, se, and more of ROWS -> (layers, H)
+    done: int
+    of: int
+
+    __repr__ = brief
+
+
+def place(out: Path, id: str, *, what: str = "off", limit: int | None = 200, corpus: str | None = None) -> Path:
+    """The folder of one job: of the same checkpoint, switch and sample there is only one."""
+    return out / id / f"{what}-{limit or 'all'}{f'-{Path(corpus).stem}' if corpus else ''}"
+
+
+def launch(ckpt: Path, out: Path, *, what: str = "off", limit: int | None = 200, corpus: str | None = None,
+           owner: str | None = None, at_once: int | None = None) -> Path:
+    """Have a process of its own switch the heads of a checkpoint folder, or go on where one was stopped -> its folder.
+
+    Nothing is started where that process is under way or has finished. owner: whose it is, in the record of its start.
+    at_once: so many may be under way in `out`. Raises ValueError for another switch than off or uniform, over that
+    limit, and as `describe` does.
+    """
+    folder = place(out, describe(ckpt).id, what=_checked(what, limit), limit=limit, corpus=corpus)
+    with locked(out):
+        if alive(folder) or run_files.read_json(folder / "status.json").get("state") == "finished":
+            return folder
+        busy = [one for one in under_way(out) if one != folder]
+        if at_once is not None and len(busy) >= at_once:
+            which = ", ".join(f"{one.parent.name}, {one.name}" for one in busy)
+            raise ValueError(f"{len(busy)} of these measurements under way here, at most {at_once}: {which}; wait "
+                             "until one has ended")
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in (ASKED_TO_STOP, "status.json"):
+            (folder / name).unlink(missing_ok=True)
+        command = [sys.executable, "-m", "transformer", "ablate", str(ckpt.resolve()), "--out", str(out.resolve()),
+                   "--what", what, "--limit", str(limit or 0), "--json"]
+        if corpus:
+            command += ["--corpus", str(Path(corpus).resolve()) if is_own(corpus) else corpus]
+        run_files.write_json(folder / RECORD, {**spawn(folder, command), "owner": owner, "time": time.time()})
+    return folder
+
+
+def under_way(out: Path) -> list[Path]:
+    """The folders of `out` that a process of this machine is filling."""
+    return [path.parent for path in sorted(out.glob(f"*/*/{RECORD}")) if alive(path.parent)]
+
+
+def run(ckpt: Checkpoint, out: Path, *, what: str = "off", limit: int | None = 200, corpus: str | None = None,
+        watch: Watch = lambda done, of, row: None) -> Path:
+    """Switch each head in turn on the first `limit` held-out sentences, those `evaluate --limit` takes -> the folder.
+
+    corpus: for a checkpoint that does not say what it was trained on. Heads that have a row there already are not
+    measured again. SIGTERM, Ctrl-C, or a file named stop in the folder end it early, between two batches; the head it
+    was at is measured again next time. Raises ValueError where another process is at it, or the folder was filled from
+    another corpus.
+    """
+    folder = place(out, ckpt.id, what=_checked(what, limit), limit=limit, corpus=corpus)
+    folder.mkdir(parents=True, exist_ok=True)
+    with alone(folder, "switching heads in"), _stoppable(folder) as stopping:
+        heads, rows = all_heads(ckpt.config), _rows(folder, ckpt.config)
+        run_files.replace(folder / ROWS, b"".join(orjson.dumps(row) + b"\n" for row in rows))  # no torn last line
+        done = {Head(row["kind"], row["layer"], row["head"]) for row in rows}
+
+        def status(state: str, *, why: str | None = None) -> None:
+            run_files.write_json(folder / "status.json", {
+                "state": state, "why": why, "step": len(done), "steps": len(heads), "time": time.time(),
+                "device": str(ckpt.device), "pid": os.getpid(), **(identify(os.getpid()) or {})})
+
+        def look(*_: int) -> None:
+            if stopping.is_set() or (folder / ASKED_TO_STOP).exists():
+                raise _Stopped
+
+        status("running")
+        try:
+            sentences = held_out(ckpt, limit=limit, seed=None, name=corpus)
+            _agree(folder, {"checkpoint": ckpt.id, "what": what, "limit": limit, "n": len(sentences),
+                            "tokens": sum(sentence.tokens for sentence in sentences),
+                            "corpus_sha256": found_corpus(ckpt, corpus).sha256,
+                            "config": ckpt.config.model_dump(mode="json")})
+            baseline = _read_baseline(folder)
+            if baseline is None:
+                baseline = measure(ckpt, sentences, watch=look)
+                _write_baseline(folder, baseline)
+            left = [head for head in heads if head not in done]
+            began = time.monotonic()
+            for head, row in zip(left, effects(ckpt, sentences, baseline, left, what=what, watch=look), strict=True):
+                run_files.append(folder / ROWS, {**row, "seconds": time.monotonic() - began})
+                began = time.monotonic()
+                done.add(head)
+                status("running")
+                watch(len(done), len(heads), row)
+            status("finished")
+        except _Stopped:
+            status("stopped")
+        except BaseException as error:
+            status("failed", why=in_words(error) or str(error) or type(error).__name__)
+            raise
+    return folder
+
+
+def read(folder: Path) -> HeadEffects | None:
+    """What the process has found so far; None before it has measured the model as it is."""
+    job, baseline = run_files.read_json(folder / JOB), _read_baseline(folder)
+    if not job or baseline is None:
+        return None
+    config = ModelConfig.model_validate(job["config"])
+    rows, heads = _rows(folder, config), all_heads(config)
+    names = ["change", "se", *(["bleu_change", "other"] if baseline.outputs is not None else []),
+             *(["accuracy_change", "accuracy_se"] if baseline.right is not None else [])]
+    layers = {kind: 1 + max(head.layer for head in heads if head.kind == kind) for kind in config.kinds}
+    values = {kind: {name: np.full((layers[kind], config.n_heads), np.nan) for name in names} for kind in config.kinds}
+    for row in rows:
+        for name in names:
+            value = row.get(name)
+            values[row["kind"]][name][row["layer"], row["head"]] = value if run_files.is_number(value) else np.nan
+    return HeadEffects(job["checkpoint"], job["what"], job["n"], job["tokens"], _said(baseline), values,
+                       len({(row["kind"], row["layer"], row["head"]) for row in rows}), len(heads))
+
+
+def _rows(folder: Path, config: ModelConfig) -> list[dict[str, object]]:
+    """The rows that are about a head of the model: a file may hold anything."""
+    heads = all_heads(config)
+    return [row for row in run_files.read(folder / ROWS)
+            if (row.get("kind"), row.get("layer"), row.get("head")) in heads]
+
+
+def _said(baseline: Measured) -> dict[str, float | None]:
+    return {"loss": baseline.loss, **({} if baseline.bleu is None else {"bleu": baseline.bleu}),
+            **({} if baseline.right is None else {"accuracy": float(baseline.right.mean())})}
+
+
+def _checked(what: str, limit: int | None) -> str:
+    if what not in SWITCHES:
+        raise ValueError(f"heads are switched {what!r}; choose {' or '.join(SWITCHES)}")
+    if limit is not None and limit < 1:
+        raise ValueError(f"limit is {limit}; choose at least 1 sentence")
+    return what
+
+
+def _write_baseline(folder: Path, found: Measured) -> None:
+    run_files.write_json(folder / BASELINE, {
+        "nats": found.nats.tolist(), "tokens": found.tokens.tolist(), "outputs": found.outputs, "bleu": found.bleu,
+        "right": None if found.right is None else found.right.tolist()})
+
+
+def _read_baseline(folder: Path) -> Measured | None:
+    kept = run_files.read_json(folder / BASELINE)
+    if not kept:
+        return None
+    right = kept["right"] if kept["right"] is None else np.array(kept["right"])
+    return Measured(np.array(kept["nats"]), np.array(kept["tokens"]), kept["outputs"], right, kept["bleu"])
+
+
+def _agree(folder: Path, job: dict[str, object]) -> None:
+    """Write down what is measured, or see that it is what the folder was begun with."""
+    before = run_files.read_json(folder / JOB)
+    if before and before != job:
+        differ = ", ".join(sorted(key for key in job if before.get(key) != job[key]))
+        raise ValueError(f"{folder} was begun with another {differ}; delete it to start again")
+    run_files.write_json(folder / JOB, job)
+
+
+class _Stopped(Exception):
+    """Asked to end."""
+
+
+@contextmanager
+def _stoppable(folder: Path) -> Iterator[threading.Event]:
+    """Set by SIGTERM and Ctrl-C inside; a request from before is forgotten."""
+    stopping = threading.Event()
+    main = threading.current_thread() is threading.main_thread()  # no other may handle signals
+    before = {number: signal.signal(number, lambda *_: stopping.set()) for number in (signal.SIGTERM, signal.SIGINT)
+              } if main else {}
+    (folder / ASKED_TO_STOP).unlink(missing_ok=True)
+    try:
+        yield stopping
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler or signal.SIG_DFL)

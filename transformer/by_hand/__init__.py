@@ -1,0 +1,1 @@
+"""Attention with every number in sight."""

@@ -1,1 +1,0 @@
-"""Corpora and batches."""

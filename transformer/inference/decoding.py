@@ -1,0 +1,390 @@
+"""From a text to tokens, one step at a time, with all that every step computed at hand.
+
+B batch, S source length, T target length, H heads, D width of a head, V vocabulary.
+"""
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from math import inf
+from threading import Lock
+
+import torch
+from torch import Tensor
+
+from transformer.brief import quoted
+from transformer.checkpoint import Checkpoint
+from transformer.config import Kind
+from transformer.inference.arguments import check_checkpoint, check_text, check_whole
+from transformer.inference.sampling import GREEDY, Candidate, Sampling
+from transformer.model import attention
+from transformer.model.attention import Attended, KeysValues
+from transformer.model.masks import causal_mask
+from transformer.model.switches import Heads, Switches
+from transformer.text.tokenizer import Piece, Tokenizer
+
+RECENT_LOGITS = 64
+
+
+class _Rows:
+    """What a path has computed, a row a token. Rows are added, never changed, so steps and branches share them."""
+
+    def __init__(self, hidden: Tensor, looked: Tensor):
+        """hidden (T, d_model): what the decoder ends with; looked (layers, 3 or 4, H, T, D): see `_looked`."""
+        self.hidden, self.looked, self.used, self.lock = hidden, looked, len(hidden), Lock()
+
+    def append(self, length: int, hidden: Tensor, looked: Tensor) -> "_Rows":
+        """Add one row after `length`: here if it is the first to follow, in a copy if another path has gone on."""
+        with self.lock:
+            rows = self
+            if self.used != length or self.used == len(self.hidden):
+                room = self.hidden.new_empty(2 * length + 16, self.hidden.shape[1])
+                rows = _Rows(room, self.looked.new_empty(*self.looked.shape[:3], len(room), self.looked.shape[4]))
+                rows.hidden[:length], rows.looked[..., :length, :] = self.hidden[:length], self.looked[..., :length, :]
+            rows.hidden[length], rows.looked[..., length, :] = hidden[0], looked[..., 0, :]
+            rows.used = length + 1
+            return rows
+
+
+def _looked(own: list[Attended], cross: list[Attended], count: int) -> Tensor:
+    """Keys, values, queries, and the cross-attention's queries where there is one, of the last `count` tokens
+    -> (layers, 3 or 4, H, T, D)."""
+    others = [[other.queries] for other in cross] or [[]] * len(own)
+    return torch.stack([torch.cat([layer.memory.keys[:, :, -count:], layer.memory.values[:, :, -count:], layer.queries,
+                                   *other]) for layer, other in zip(own, others, strict=True)])
+
+
+def _keys_values(looked: Tensor) -> list[KeysValues]:
+    """Each layer's keys and values (1, H, T, D), out of rows (layers, 2 or more, H, T, D) that begin with them."""
+    return [KeysValues(*layer) for layer in looked[:, :2, None]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Context:
+    """What all steps of a text share."""
+
+    ckpt: Checkpoint
+    text: str
+    source: tuple[Piece, ...]  # of the encoder, or of the prompt
+    src: Tensor | None  # (1, S)
+    src_looked: Tensor | None  # keys, values and queries of the encoder, (layers, 3, H, S, D)
+    memory: Tensor | None  # keys and values of cross-attention, (layers, 2, H, S, D)
+    heads: Switches
+    recent: Callable[[_Rows, int], Tensor]  # logits, computed from the row at a place, the newest ones kept
+
+
+class _ByKind(Mapping):
+    """Kind -> tensor, computed when read."""
+
+    def __init__(self, kinds: tuple[str, ...], read: Callable[[str], Tensor]):
+        self.kinds, self.read = kinds, read
+
+    def __getitem__(self, kind: str) -> Tensor:
+        if kind not in self.kinds:
+            raise KeyError(kind)
+        return self.read(kind)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.kinds)
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """The decoder after it has read some tokens, and what it predicts next. It never changes."""
+
+    index: int
+    id: int  # what was predicted (or chosen, or forced); the next step reads it
+    likeliest: int  # what greedy decoding would have predicted
+    tokens: tuple[int, ...]  # all ids read so far, from the start token or the prompt's first
+    parent: "Step | None"
+    _context: _Context
+    _rows: _Rows
+
+    def __repr__(self) -> str:
+        probability = float(self.logits.softmax(-1)[self.id])  # the model's own, at no temperature
+        switched = ", heads switched" * bool(self.heads)
+        return f"Step {self.index} of {quoted(self.text)}: {quoted(self.piece)} {probability:.0%}{switched}"
+
+    @property
+    def ckpt(self) -> Checkpoint:
+        return self._context.ckpt
+
+    @property
+    def text(self) -> str:
+        return self._context.text
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        return self.ckpt.config.kinds
+
+    @property
+    def heads(self) -> Switches:
+        """The head switches that this path was decoded with."""
+        return self._context.heads
+
+    def follows(self, other: object) -> bool:
+        """`other` is this step or an earlier one of its path."""
+        return (isinstance(other, Step) and other._context is self._context
+                and self.tokens[: len(other.tokens)] == other.tokens)
+
+    @property
+    def piece(self) -> str:
+        """`id` as text to show."""
+        return self.label(self.id)
+
+    @property
+    def source(self) -> tuple[Piece, ...]:
+        """The pieces of the text typed, with offsets; the encoder also reads an end token after them."""
+        return self._context.source
+
+    @property
+    def ended(self) -> bool:
+        """The end of the sentence was predicted, or there is no room for another token."""
+        return self.full or self.id == self.ckpt.config.eos_id
+
+    @property
+    def full(self) -> bool:
+        return len(self.tokens) >= self.ckpt.config.max_len
+
+    @property
+    def logits(self) -> Tensor:
+        """(V,), before temperature and top-k; those of older steps are computed again from their last row."""
+        return self._context.recent(self._rows, len(self.tokens) - 1)
+
+    @property
+    def allowed(self) -> Tensor:
+        """The logits (V,), -inf where the model's configuration bans a token from being chosen."""
+        banned = self.ckpt.config.banned_ids
+        return self.logits.index_fill(0, torch.tensor(banned, device=self.ckpt.device), -inf) if banned else self.logits
+
+    @property
+    def output(self) -> str:
+        """The text written so far, `id` included."""
+        ids = [*self.tokens, self.id][len(self.tokens) - self.index:]
+        tokenizer = self.ckpt.tokenizer
+        return tokenizer.decode(ids) if tokenizer else " ".join(map(str, ids))
+
+    @property
+    def whole(self) -> str:
+        """The text typed and what was written after it, as one text; where ids are shown, with a space between."""
+        if not self.ckpt.tokenizer:
+            return f"{self.text} {self.output}"
+        typed, written = [piece.id for piece in self.source], [*self.tokens, self.id][len(self.tokens) - self.index:]
+        before, both = (self.ckpt.tokenizer.decode(ids) for ids in (typed, [*typed, *written]))
+        return self.text + (both[len(before):] if both.startswith(before) else self.output)
+
+    def label(self, id: int) -> str:
+        return self.ckpt.tokenizer.piece(id) if self.ckpt.tokenizer else str(id)
+
+    def top(self, count: int = 10, sampling: Sampling = GREEDY) -> list[Candidate]:
+        """The likeliest next tokens, with their probabilities after temperature, top-k and top-p."""
+        probabilities = sampling.probabilities(self.allowed)
+        values, ids = probabilities.topk(min(count, len(probabilities)))
+        return [Candidate(i, self.label(i), p) for i, p in zip(ids.tolist(), values.tolist(), strict=True)]
+
+    def path(self) -> list["Step"]:
+        """All steps from the first to this one, each with the id that was read after it."""
+        steps, step = [self], self
+        while step.parent is not None:
+            step = step.parent
+            steps.append(step)
+        return steps[::-1]
+
+    def axes(self, kind: str) -> tuple[list[str], list[str]]:
+        """The query and the key tokens of an attention kind, as text to show."""
+        read = [self.label(i) for i in self.tokens]
+        if self._context.src is None:
+            return read, read
+        tokenizer = self.ckpt.source_tokenizer
+        ids = self._context.src[0].tolist()
+        source = [tokenizer.piece(i) for i in ids] if tokenizer else [str(i) for i in ids]
+        return {"encoder": (source, source), "decoder": (read, read), "cross": (read, source)}[kind]
+
+    def mask(self, kind: str) -> Tensor:
+        """(Tq, Tk), True where a query may attend to a key; without padding, only "decoder" blocks anything."""
+        queries, keys = map(len, self.axes(kind))
+        if kind == "decoder":
+            return causal_mask(queries, keys)[0, 0]
+        return torch.ones(queries, keys, dtype=torch.bool)
+
+    @property
+    def masks(self) -> Mapping[str, Tensor]:
+        """Kind -> (Tq, Tk)."""
+        return _ByKind(self.ckpt.config.kinds, self.mask)
+
+    @property
+    def attentions(self) -> Mapping[str, Tensor]:
+        """Kind -> weights (layers, H, Tq, Tk), all queries so far; rows sum to 1."""
+        return _ByKind(self.ckpt.config.kinds, lambda kind: self._attend(kind)[2])
+
+    @property
+    def scores(self) -> Mapping[str, Tensor]:
+        """Kind -> scores (layers, H, Tq, Tk), scaled and masked: what the softmax saw."""
+        return _ByKind(self.ckpt.config.kinds, lambda kind: self._attend(kind)[1])
+
+    def looked(self, kind: str) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values of all layers, each (layers, H, T, D), as the model computed them."""
+        context, rows = self._context, self._rows.looked[..., : len(self.tokens), :]
+        if kind == "cross":
+            return rows[:, 3], context.memory[:, 0], context.memory[:, 1]
+        keys, values, queries = (context.src_looked if kind == "encoder" else rows[:, :3]).unbind(1)
+        return queries, keys, values
+
+    @torch.no_grad()
+    def _attend(self, kind: str) -> tuple[Tensor, Tensor, Tensor]:
+        q, k, v = self.looked(kind)
+        mask = causal_mask(q.shape[2], k.shape[2], device=q.device) if kind == "decoder" else None
+        return attention.attend(q, k, v, mask, heads=self.heads.get(kind), readable=True)
+
+
+@torch.no_grad()
+def start(ckpt: Checkpoint, text: str, *, sampling: Sampling = GREEDY, heads: Heads | None = None) -> Step:
+    """Step 0: the start token, or the whole prompt, has been read. Raises ValueError for a text too long or empty.
+
+    heads: kind -> numbers (layers, H) that the heads' outputs are multiplied by, or `Switches`.
+    """
+    check_checkpoint(ckpt)
+    config, model = ckpt.config, ckpt.model
+    if not config.decoder_layers:
+        raise ValueError(f"{ckpt.id} is an encoder and writes no tokens; choose a checkpoint that translates or writes")
+    _check_sampling(sampling)
+    ids, prompt = read_ids(ckpt, text)
+    heads = Switches.of(heads, config, ckpt.device)
+    src, src_looked, memory = None, None, None
+    if ids is not None:
+        src = torch.tensor([ids], device=ckpt.device)
+        seen = torch.ones(1, 1, 1, src.shape[1], dtype=torch.bool, device=ckpt.device)  # one text has no padding
+        encoded = model.encode(src, mask=seen, heads=heads)
+        src_looked = _looked(encoded.attention, [], src.shape[1])
+        memory = torch.stack([torch.cat(layer) for layer in model.project_memory(encoded.x)])
+    decoded = model.decode(torch.tensor([prompt], device=ckpt.device), None if memory is None else _keys_values(memory),
+                           causal=True, heads=heads)
+    rows = _Rows(decoded.x[0], _looked(decoded.attention, decoded.cross, len(prompt)))
+    recent = lru_cache(RECENT_LOGITS)(partial(_logits, ckpt))
+    context = _Context(ckpt, text, tuple(reader(ckpt).pieces(text)), src, src_looked, memory, heads, recent)
+    return _decided(Step(0, -1, -1, tuple(prompt), None, context, rows), sampling)
+
+
+def read_ids(ckpt: Checkpoint, text: str, target: str | None = None) -> tuple[list[int] | None, list[int] | None]:
+    """What the encoder and the decoder read of one text, and of a target that is forced; None for a side that the model
+    has not. Raises ValueError for what is too long, empty, or cannot be read."""
+    check_checkpoint(ckpt)
+    check_text(text)
+    config, src, tgt = ckpt.config, None, None
+    if target is not None:
+        check_text(target, name="the target")
+        if not (config.encoder_layers and config.decoder_layers):
+            raise ValueError(f"{ckpt.id} reads one text and has no place for a target; " + (
+                "put it at the end of the text" if config.decoder_layers else "leave it out"))
+    ids = reader(ckpt).encode(text)
+    if config.encoder_layers:
+        if not ids:
+            raise ValueError("there is nothing to read; type a sentence")
+        check_padding(ids, config.pad_id)
+        src = [*ids, config.eos_id] if config.decoder_layers else ids
+    if config.decoder_layers:
+        tgt = ids or [config.start_id]
+        if src is not None:
+            tgt = [config.start_id, *(ckpt.tokenizer.encode(target) if target else [])]
+    for row in (src, tgt):
+        check_length(len(row or ()), config.max_len)
+    return src, tgt
+
+
+def reader(ckpt: Checkpoint) -> Tokenizer:
+    if ckpt.source_tokenizer is None:
+        raise ValueError(f"{ckpt.id} has no tokenizer, so it cannot read text")
+    return ckpt.source_tokenizer
+
+
+def check_length(tokens: int, limit: int) -> None:
+    if tokens > limit:
+        raise ValueError(f"the text is {tokens:,} tokens long and this model reads at most {limit:,}; shorten it")
+
+
+def check_padding(ids: list[int], pad_id: int | None) -> None:
+    """Raises ValueError for padding inside a source, which would be read in one place and left out in another."""
+    if pad_id in ids:
+        raise ValueError(f"token {pad_id} of the text is this model's padding, which is never read; leave it out")
+
+
+@torch.no_grad()
+def _logits(ckpt: Checkpoint, rows: _Rows, place: int) -> Tensor:
+    return ckpt.model.project(rows.hidden[place])
+
+
+@torch.no_grad()
+def next_step(ckpt: Checkpoint, step: Step, id: int | None = None, *, sampling: Sampling = GREEDY) -> Step:
+    """The step after `step`, which reads `id`, or what `step` predicted. `step` stays as it was.
+
+    Raises ValueError where there is no room for another token, or the id is not in the vocabulary.
+    """
+    check_checkpoint(ckpt)
+    if not isinstance(step, Step):
+        raise ValueError(f"the step is of type {type(step).__name__}; give one that start or next_step made")
+    if step.ckpt is not ckpt:
+        raise ValueError(f"the step was made with {step.ckpt.id}, not with {ckpt.id}; start again with this checkpoint")
+    if step.full:
+        raise ValueError(f"{len(step.tokens):,} tokens are read and this model reads at most {ckpt.config.max_len:,}")
+    _check_sampling(sampling)
+    id = step.id if id is None else _token(ckpt, id)
+    context, length = step._context, len(step.tokens)
+    decoded = ckpt.model.decode(torch.tensor([[id]], device=ckpt.device),
+                                None if context.memory is None else _keys_values(context.memory),
+                                past=_keys_values(step._rows.looked[..., :length, :]), heads=context.heads)
+    rows = step._rows.append(length, decoded.x[0], _looked(decoded.attention, decoded.cross, 1))
+    parent = step if step.id == id else replace(step, id=id)
+    return _decided(Step(step.index + 1, -1, -1, (*step.tokens, id), parent, context, rows), sampling)
+
+
+def _decided(step: Step, sampling: Sampling) -> Step:
+    logits = step.allowed
+    return replace(step, id=sampling.choose(logits, step.index), likeliest=int(logits.argmax()))
+
+
+def _check_sampling(sampling: object) -> None:
+    if not isinstance(sampling, Sampling):
+        raise ValueError(f"sampling is of type {type(sampling).__name__}; give transformer.Sampling(temperature=...)")
+
+
+def _token(ckpt: Checkpoint, id: object) -> int:
+    try:
+        found = operator.index(id)
+    except TypeError:
+        raise ValueError(f"the token is of type {type(id).__name__}; give its id, a whole number") from None
+    if not 0 <= found < ckpt.config.vocab_size:
+        raise ValueError(f"token {found} is not in the vocabulary of {ckpt.config.vocab_size:,}")
+    return found
+
+
+def steps(ckpt: Checkpoint, text: str, *, max_steps: int = 200, temperature: float = 0.0, top_k: int | None = None,
+          top_p: float | None = None, seed: int = 0, sampling: Sampling | None = None,
+          forced: Mapping[int, int] | None = None, heads: Heads | None = None) -> Iterator[Step]:
+    """Decode step by step until the end token, a full context or max_steps.
+
+    sampling: in place of temperature, top_k, top_p and seed. forced: step index -> the id that it is made to predict.
+    heads: as for `start`. The last step yielded is the one that predicted the end.
+    """
+    check_checkpoint(ckpt)
+    check_whole("max_steps", max_steps, 0)
+    asked = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
+    if sampling is not None and asked != GREEDY:
+        raise ValueError("sampling is given, and temperature, top_k, top_p or seed beside it; give one or the other")
+    sampling = asked if sampling is None else sampling
+    if not isinstance(forced, Mapping | None):
+        raise ValueError(f"forced is of type {type(forced).__name__}; give {{step index: id}}")
+    for place in forced or ():
+        check_whole("a step of forced", place, 0)
+    forced = {place: _token(ckpt, id) for place, id in (forced or {}).items()}
+    step = start(ckpt, text, sampling=sampling, heads=heads)
+    for place in range(max_steps):
+        if place in forced:
+            step = replace(step, id=forced[place])
+        yield step
+        if step.ended or place + 1 == max_steps:
+            return
+        step = next_step(ckpt, step, sampling=sampling)

@@ -1,0 +1,90 @@
+"""A whole text read in one forward pass, with everything the attention did.
+
+T target length, V vocabulary, H heads, D width of a head, Tq queries, Tk keys.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.brief import quoted
+from transformer.checkpoint import Checkpoint
+from transformer.config import Kind
+from transformer.inference.decoding import read_ids
+from transformer.model.attention import Attended
+from transformer.model.masks import causal_mask
+from transformer.model.switches import Heads, Switches
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One forward pass over a whole text, everything captured on the way."""
+
+    ckpt: Checkpoint
+    text: str
+    logits: Tensor | None  # (T, V), also of a masked language model; (classes,) log-probabilities; None without a head
+    attentions: dict[str, Tensor]  # kind -> (layers, H, Tq, Tk)
+    scores: dict[str, Tensor]
+    masks: dict[str, Tensor]  # kind -> (Tq, Tk)
+    heads: Switches  # the switches that it was read with
+    tokens: dict[str, list[str]]  # "src" and "tgt" -> as text to show
+    rows: dict[str, tuple[Tensor, Tensor, Tensor]]  # kind -> queries, keys and values, each (layers, H, T, D)
+    hidden: Tensor | None = None  # (T, d_model), an encoder's final rows, which a classifier pools
+
+    def __repr__(self) -> str:
+        tokens = " and ".join(f"{len(self.tokens[side])} {side}" for side in ("src", "tgt") if self.tokens[side])
+        switched = ", heads switched" * bool(self.heads)
+        return f"Reading of {quoted(self.text)} by {self.ckpt.id}: {', '.join(self.kinds)}; {tokens} tokens{switched}"
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        return tuple(self.attentions)
+
+    def axes(self, kind: str) -> tuple[list[str], list[str]]:
+        """The query and the key tokens of an attention kind, as text to show."""
+        return self.tokens["src" if kind == "encoder" else "tgt"], self.tokens["tgt" if kind == "decoder" else "src"]
+
+    def mask(self, kind: str) -> Tensor:
+        return self.masks[kind]
+
+    def looked(self, kind: str) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values of all layers, each (layers, H, T, D), as the model computed them."""
+        return self.rows[kind]
+
+
+@torch.no_grad()
+def attend(ckpt: Checkpoint, text: str, target: str | None = None, heads: Heads | None = None) -> Reading:
+    """Read a text, and of an encoder-decoder a target (teacher-forced), at once; heads: as for `start`.
+
+    Raises ValueError for what is too long, empty, or has no place in the model.
+    """
+    ids, prompt = read_ids(ckpt, text, target)
+    config, model, heads = ckpt.config, ckpt.model, Switches.of(heads, ckpt.config, ckpt.device)
+    layers, masks, memory, src = {}, {}, None, None
+    if ids is not None:
+        src = torch.tensor([ids], device=ckpt.device)
+        masks["encoder"] = torch.ones(len(ids), len(ids), dtype=torch.bool)  # one text has no padding
+        encoded = model.encode(src, mask=masks["encoder"].to(ckpt.device), heads=heads, readable=True)
+        memory, layers["encoder"] = encoded.x, encoded.attention
+    if prompt is not None:
+        decoded = model.decode(torch.tensor([prompt], device=ckpt.device), memory, causal=True, heads=heads,
+                               readable=True)
+        layers["decoder"], masks["decoder"] = decoded.attention, causal_mask(len(prompt), len(prompt))[0, 0]
+        if decoded.cross:
+            layers["cross"] = decoded.cross
+            masks["cross"] = torch.ones(len(prompt), len(ids), dtype=torch.bool)
+        logits = model.project(decoded.x[0])
+    else:
+        logits = model.read(memory, src)[0] if config.head != "none" else None
+    labels = {"src": [] if ids is None else [ckpt.source_tokenizer.piece(id) for id in ids],
+              "tgt": [ckpt.tokenizer.piece(id) for id in prompt] if prompt is not None else []}
+    return Reading(ckpt, text, logits, {kind: torch.cat([a.weights for a in seen]) for kind, seen in layers.items()},
+                   {kind: torch.cat([a.scores for a in seen]) for kind, seen in layers.items()}, masks, heads,
+                   labels, {kind: _rows(seen) for kind, seen in layers.items()},
+                   None if config.decoder_layers else memory[0])
+
+
+def _rows(layers: list[Attended]) -> tuple[Tensor, Tensor, Tensor]:
+    return (torch.cat([a.queries for a in layers]), torch.cat([a.memory.keys for a in layers]),
+            torch.cat([a.memory.values for a in layers]))

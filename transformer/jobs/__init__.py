@@ -1,0 +1,1 @@
+"""Long work in processes of its own: starting, queueing, watching and ending it, here or on a Ray cluster."""

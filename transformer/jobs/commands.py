@@ -1,0 +1,116 @@
+"""The commands about runs that train somewhere else: given to a cluster, followed, stopped."""
+
+import os
+import time
+from pathlib import Path
+from typing import Annotated
+
+import orjson
+import typer
+
+from transformer.config import read_settings
+from transformer.jobs import cluster, launch, run_files
+from transformer.jobs.queue import locked, record
+
+LOOK_EVERY = 1.0  # seconds
+SHOWN = (("loss", "loss", ".3f"), ("held-out", "validation_loss", ".3f"), ("tokens/s", "tokens_per_sec", ",.0f"))
+
+Run = Annotated[Path, typer.Argument(help="A run folder.")]
+
+
+def train_on_cluster(out: Path, *, preset: str, steps: int | None, minutes: float | None, device: str, pairs: list[str],
+                     resume: bool, processes: int | None) -> None:
+    """`train --cluster`: submit a run, or one that has ended once more. Raises ValueError with what is wrong."""
+    if not resume:
+        given = {"--preset": preset, "--steps": steps, "--minutes": minutes, "--device": device}
+        arguments = [word for name, value in given.items() if value is not None for word in (name, str(value))]
+        arguments += [word for pair in pairs for word in ("--set", pair)]
+        cluster.submit(out, arguments, processes=processes or 1)
+    else:
+        changes = read_settings(pairs) | ({"steps": steps} if steps else {})
+        with locked(out.parent):
+            if launch.progress(out).under_way:
+                raise ValueError(f"{out} is under way; stop it first")
+            cluster.resume(out, processes=processes, minutes=minutes, changes=changes)
+    about = record(out)
+    print(f"job {about['job']} on {about['cluster']}\npython -m transformer follow {out}")
+
+
+def follow(run: Run) -> None:
+    """Print what a run writes, wherever it trains, until it ends; Ctrl-C ends the looking alone."""
+    _must_be_a_run(run)
+    log, rows = NewLines(run / launch.LOG), NewLines(run / "metrics.jsonl")
+    try:
+        while True:
+            now = launch.progress(run)  # before its files: what it wrote last is then still printed
+            for line in log.read():
+                print(line, flush=True)
+            for line in rows.read():
+                if shown := _row(line, evaluations=not log.path.exists()):  # which are in the log
+                    print(shown, flush=True)
+            if not now.under_way:
+                break
+            time.sleep(LOOK_EVERY)
+    except KeyboardInterrupt:
+        return
+    _say_end(run, now)
+
+
+def stop(run: Run, wait: Annotated[bool, typer.Option(help="Wait until it has saved and ended.")] = True) -> None:
+    """Ask a run to save and end, wherever it trains. On a cluster, one that goes on for minutes is ended as it is."""
+    _must_be_a_run(run)
+    if not launch.stop(run):
+        print(f"{run} has ended already")
+        return
+    asked = time.monotonic()
+    while wait and launch.progress(run).under_way:
+        if time.monotonic() - asked > cluster.GRACE and cluster.status(run):
+            launch.stop(run)
+            asked = time.monotonic()
+        time.sleep(LOOK_EVERY)
+    if wait:
+        _say_end(run, launch.progress(run))
+
+
+def _must_be_a_run(run: Path) -> None:
+    if not any((run / name).exists() for name in ("config.json", "launch.json")):
+        raise ValueError(f"{run} is no run; `train --out` makes one")
+
+
+def _say_end(run: Path, now: launch.Progress) -> None:
+    of = f" of {now.steps:,}" if now.steps else ""
+    early = f": {now.why}" if now.why and now.state in ("finished", "stopped") else ""
+    print(f"{run.name} {now.state} at step {now.step:,}{of}{early}", flush=True)
+    if now.state in ("failed", "died"):
+        raise ValueError(now.why or "it ended without a word; the end of its log may say why")
+
+
+def _row(line: str, *, evaluations: bool) -> str:
+    """A row of metrics to read; empty where it says nothing."""
+    try:
+        row = orjson.loads(line)
+        shown = [f"{name} {row[key]:{form}}" for name, key, form in SHOWN if isinstance(row.get(key), int | float)]
+        wanted = evaluations or "validation_loss" not in row
+        return f"step {row['step']}: {' '.join(shown)}" if shown and wanted else ""
+    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):  # damaged
+        return ""
+
+
+class NewLines:
+    """The lines of a file that is appended to, each once; of a long one only the last to begin with."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self._at = max(0, path.stat().st_size - run_files.TAIL) if path.exists() else 0
+
+    def read(self) -> list[str]:
+        """Those that are whole by now. One that was cut short, as resuming does, goes on after what is left."""
+        try:
+            with open(self.path, "rb") as file:
+                self._at = file.seek(min(self._at, file.seek(0, os.SEEK_END)))
+                new = file.read()
+        except OSError:
+            return []
+        whole = new[:new.rfind(b"\n") + 1]
+        self._at += len(whole)
+        return whole.decode(errors="replace").splitlines()

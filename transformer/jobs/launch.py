@@ -1,0 +1,229 @@
+"""Training as a process of its own: started, queued, recognised, stopped, and nothing else's process ever signalled."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from transformer.jobs import cluster, queue, ray_jobs, run_files
+from transformer.jobs.lock import holder
+from transformer.jobs.process import boot_id, identify, running
+from transformer.jobs.queue import ASKED_TO_STOP, RECORD, TURN, locked, record
+
+ROOT = Path(__file__).resolve().parents[2]
+LOG = "log.txt"
+SILENT = 180.0  # seconds without a word after which a run on another machine counts as dead
+LEAVING = 10.0  # seconds that a process may take to end after its last word
+SHUTDOWN = 300  # seconds that torchrun gives its processes to save
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How a run stands."""
+
+    state: str  # "queued", "starting", "running", "finished", "stopped", "failed", or "died": ended without saying so
+    step: int
+    steps: int | None
+    why: str | None = None
+    elsewhere: bool = False  # on another machine that shares the disk
+
+    @property
+    def under_way(self) -> bool:
+        return self.state in ("queued", "starting", "running")
+
+
+def launch(folder: Path, arguments: list[str], *, devices: tuple[str, ...] = (), processes: int = 1,
+           owner: str | None = None, limit: int | None = None, in_all: int | None = None,
+           minutes: float | None = None) -> None:
+    """Start `python -m transformer train --out folder` with more arguments, in a session of its own.
+
+    It goes on when the starter ends. devices: what it trains on, waiting while another run beside it does; none: at
+    once. processes: by torchrun where there are several. owner: whose it is; with a limit, so many of theirs may be
+    queued or training at once, and of everybody's so many in all. minutes: it stops after so many. Raises ValueError
+    where the folder holds a run already, or over a limit.
+    """
+    with locked(folder.parent):
+        if alive(folder) or any((folder / name).exists() for name in (RECORD, "metrics.jsonl")):
+            raise ValueError(f"the run {folder.name} was started already; choose another name for the run")
+        check_limit(folder.parent, owner, limit=limit, in_all=in_all)
+        folder.mkdir(parents=True, exist_ok=True)
+        _start(folder, {"arguments": arguments, "devices": list(devices), "processes": processes, "owner": owner,
+                        "minutes": minutes})
+
+
+def check_limit(runs: Path, owner: str | None, *, limit: int | None, in_all: int | None = None) -> None:
+    """Raises ValueError where so many runs of an owner, or of everybody, are queued or training, here or on a cluster;
+    None: as many as there are."""
+    if limit is None and in_all is None:
+        return
+    whose = [record(path.parent).get("owner") for path in runs.glob(f"*/{RECORD}") if progress(path.parent).under_way]
+    theirs = whose.count(owner) if owner else 0
+    if limit is not None and theirs >= limit:
+        raise ValueError(f"{theirs} of your runs are queued or training, at most {limit}; stop one, or wait until one "
+                         "has ended")
+    if in_all is not None and len(whose) >= in_all:
+        raise ValueError(f"{len(whose)} runs are queued or training on this server, at most {in_all}; wait until one "
+                         "has ended")
+
+
+def resume(folder: Path, *, limit: int | None = None, in_all: int | None = None, minutes: float | None = None) -> None:
+    """Resume a run that has ended, from its last save, or from the start where it never saved; limits as in `launch`.
+
+    Raises ValueError where it is still under way, or was not launched from here.
+    """
+    until = time.monotonic() + LEAVING
+    while alive(folder) and not progress(folder).under_way and time.monotonic() < until:
+        time.sleep(0.05)  # it has said how it ended, and leaves
+    with locked(folder.parent):
+        about = record(folder)
+        if alive(folder) or progress(folder).under_way:
+            raise ValueError(f"the run {folder.name} is under way; stop it first")
+        check_limit(folder.parent, _owner(about), limit=limit, in_all=in_all)
+        if "cluster" in about:
+            cluster.resume(folder, minutes=minutes)
+            return
+        if not (folder / "config.json").exists() and not isinstance(about.get("arguments"), list):
+            raise ValueError(f"the run {folder.name} has no config.json, so it cannot be gone on with; start another")
+        for name in (TURN, ASKED_TO_STOP, "status.json"):
+            (folder / name).unlink(missing_ok=True)
+        _start(folder, {**about, "minutes": minutes})
+
+
+def _owner(about: dict[str, object]) -> str | None:
+    owner = about.get("owner")
+    return owner if isinstance(owner, str) else None
+
+
+def _start(folder: Path, about: dict[str, object]) -> None:
+    """Start the waiting process of a run, which becomes the training; the queue's lock is held."""
+    processes = int(about.get("processes") or 1)
+    train = ["-m", "transformer", "train", "--out", str(folder.resolve())]
+    train += ["--resume"] if (folder / "config.json").exists() else list(about.get("arguments") or [])
+    if about.get("minutes"):
+        train += ["--minutes", str(about["minutes"])]
+    if processes > 1:
+        train = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes),
+                 "--shutdown-timeout", str(SHUTDOWN), *train]
+    if device := next(iter(about.get("devices") or ()), None):
+        train += ["--device", "cuda" if processes > 1 and device.startswith("cuda") else device] if (
+            "--device" not in train) else []
+    command = [sys.executable, *train]
+    if about.get("devices"):
+        command = [sys.executable, "-m", "transformer.jobs.queue", str(folder.resolve()), *command]
+    number = queue.next_ticket(folder.parent)
+    run_files.write_json(folder / RECORD, {**about, **spawn(folder, command, processes=processes),
+                                         "ticket": number, "time": time.time()})
+
+
+def spawn(folder: Path, command: list[str], *, processes: int = 1) -> dict[str, object]:
+    """Start a command in a session of its own, which prints into the folder's log -> what tells it apart."""
+    threads = max(1, (os.cpu_count() or 2) // 2 // processes)  # the app and the others want the rest
+    with open(folder / LOG, "ab") as log:
+        printed = log.tell()  # before it
+        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                   start_new_session=True, env={**os.environ, "OMP_NUM_THREADS": str(threads),
+                                                                "NO_COLOR": "1", "COLUMNS": "100"})
+    found = {**(identify(process.pid) or {"pid": process.pid}), "printed": printed}
+    threading.Thread(target=process.wait, daemon=True).start()  # so that it leaves no zombie
+    return found
+
+
+def alive(folder: Path) -> bool:
+    """Whether a process of this machine runs, or waits to run, what is in this folder."""
+    return _process(folder) is not None
+
+
+def _process(folder: Path) -> int | None:
+    """The pid of the launched process, or of one that was started from a shell; never a cluster's worker."""
+    job = cluster.status(folder)
+    if job and not job.ended:
+        return None
+    found = (running(record(folder)), running(_status(folder)), holder(folder))
+    return next((pid for pid in found if pid is not None), None)
+
+
+def _status(folder: Path) -> dict[str, object]:
+    status = run_files.read_json(folder / "status.json")
+    return status if status.get("state") == "running" else {}
+
+
+def stop(folder: Path) -> bool:
+    """Ask the run to save and end; False where it has ended already, and then nothing is signalled."""
+    pid = _process(folder)
+    if pid is None and cluster.status(folder):
+        return progress(folder).under_way and cluster.stop(folder)
+    if pid is None and not progress(folder).elsewhere:
+        return False
+    (folder / ASKED_TO_STOP).touch()  # one that is only starting ends at once and says nothing; one elsewhere looks
+    if pid is not None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+    return True
+
+
+def progress(folder: Path) -> Progress:
+    """How the run stands, by its status file and by whether its process, or its cluster's job, is there."""
+    here, job = alive(folder), cluster.status(folder)  # before the file: one that ends between has then said how
+    if (here and queue.waiting(folder)) or (job and job.status == "PENDING"):
+        return Progress("queued", 0, None)
+    status = run_files.read_json(folder / "status.json")
+    state, step, steps, why = (status.get(name) for name in ("state", "step", "steps", "why"))
+    if job and job.status != ray_jobs.SILENT:
+        elsewhere = not here and job.under_way
+    else:  # nobody to ask but the folder
+        other = job is not None or status.get("boot_id") not in (None, boot_id())
+        elsewhere = not here and other and _spoke(folder)
+    if state not in ("finished", "stopped", "failed"):
+        ended = "stopped" if (folder / ASKED_TO_STOP).exists() else "died"
+        if job and job.status in ("STOPPED", "FAILED"):
+            ended = job.status.lower()
+        elif ended == "died" and not (here or elsewhere or job) and (said := _last_error(folder)):
+            ended, why = "failed", said  # before it could put it into its status
+        state = ("running" if state else "starting") if here or elsewhere else ended
+    last = run_files.last(folder / "metrics.jsonl") if status else {}
+    why = why if isinstance(why, str) else job.why if job else None
+    return Progress(state, max(_whole(step), _whole(last.get("step"))), _whole(steps) or None, why,
+                    elsewhere and state in ("starting", "running"))
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _spoke(folder: Path) -> bool:
+    """Whether a run wrote something not long ago, by the clock of the disk that it writes to."""
+    probe = folder / ".now"
+    try:
+        probe.touch()
+        now = probe.stat().st_mtime
+        probe.unlink(missing_ok=True)
+        return any(path.exists() and now - path.stat().st_mtime < SILENT
+                   for path in (folder / "metrics.jsonl", folder / "status.json", folder / RECORD))
+    except OSError:
+        return False
+
+
+def _last_error(folder: Path) -> str | None:
+    """The error that the launched process printed last, unless the run has said how it stands since then."""
+    from_, status, log = record(folder).get("printed"), folder / "status.json", folder / LOG
+    try:
+        if not isinstance(from_, int) or (status.exists() and status.stat().st_mtime_ns > log.stat().st_mtime_ns):
+            return None
+    except OSError:
+        return None
+    return ray_jobs.last_error(log_tail(folder, lines=400, start=from_).splitlines())
+
+
+def log_tail(folder: Path, *, lines: int = 12, start: int = 0) -> str:
+    """The last lines of what the run has printed, from byte `start` on."""
+    try:
+        with open(folder / LOG, "rb") as log:
+            log.seek(max(start, log.seek(0, os.SEEK_END) - 20_000))
+            return "\n".join(log.read().decode(errors="replace").rstrip().splitlines()[-lines:])
+    except OSError:
+        return ""

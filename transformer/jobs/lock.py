@@ -1,0 +1,63 @@
+"""One process at a time writes a folder: a lock that the kernel lets go of however its process ends."""
+
+import contextlib
+import fcntl
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import orjson
+
+from transformer.jobs import run_files
+from transformer.jobs.process import identify, running
+
+LOCK = ".lock"
+
+
+@contextlib.contextmanager
+def alone(folder: Path, doing: str) -> Iterator[None]:
+    """Nobody else is inside for the same folder. Raises ValueError where somebody is, saying which process.
+
+    A network disk may have no locks; there a process of this machine that says it is inside, and lives, is believed.
+    """
+    with open(folder / LOCK, "a+b", buffering=0) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            free = True
+        except BlockingIOError:
+            free = False
+        except OSError:
+            free = holder(folder) in (None, os.getpid())
+        if not free:
+            raise ValueError(_taken(folder, doing))
+        _write(file, {"pid": os.getpid(), **(identify(os.getpid()) or {}), "host": socket.gethostname()})
+        try:
+            yield
+        finally:
+            _write(file, {})
+
+
+def holder(folder: Path) -> int | None:
+    """The process of this machine that is inside."""
+    return running(run_files.read_json(folder / LOCK))
+
+
+def check_free(folder: Path, doing: str) -> None:
+    """Raises ValueError where a process of this machine is inside."""
+    if holder(folder) is not None:
+        raise ValueError(_taken(folder, doing))
+
+
+def _taken(folder: Path, doing: str) -> str:
+    known = run_files.read_json(folder / LOCK)
+    where = "" if known.get("host") in (None, socket.gethostname()) else f" on {known['host']}"
+    who = f"process {known['pid']}{where}" if isinstance(known.get("pid"), int) else "another process"
+    return f"{who} is {doing} {folder.name} already; stop it first, or wait until it has ended"
+
+
+def _write(file: BinaryIO, who: dict[str, object]) -> None:
+    with contextlib.suppress(OSError):  # a disk that is full changes nothing about the lock
+        file.truncate(0)
+        file.write(orjson.dumps(who))

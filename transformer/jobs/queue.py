@@ -1,0 +1,86 @@
+"""One training at a time on a device: the others wait in order, each a small process that becomes the training.
+
+`python -m transformer.jobs.queue FOLDER COMMAND...` waits until the run in FOLDER has its turn and then is COMMAND,
+with the same pid. Nobody deals the turns out: who waits looks at the other runs beside its own, so that nothing stands
+still when the app has ended, and one that was killed is passed over.
+"""
+
+import contextlib
+import fcntl
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from transformer.jobs import run_files
+from transformer.jobs.process import running
+
+RECORD, TURN, LOCK, ASKED_TO_STOP = "launch.json", "turn", ".turns.lock", "stop"
+EVERY = 0.5  # seconds between two looks
+
+
+@contextlib.contextmanager
+def locked(runs: Path) -> Iterator[None]:
+    """Nobody else starts, resumes or takes a turn inside; the kernel lets go however this process ends."""
+    runs.mkdir(parents=True, exist_ok=True)
+    with open(runs / LOCK, "a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def record(folder: Path) -> dict[str, object]:
+    return run_files.read_json(folder / RECORD)
+
+
+def ticket(about: dict[str, object]) -> int:
+    """The place of a run among all that were ever started, by its record; not a time, because clocks are set back."""
+    value = about.get("ticket")
+    return value if isinstance(value, int) else 0
+
+
+def next_ticket(runs: Path) -> int:
+    return 1 + max((ticket(record(path.parent)) for path in runs.glob(f"*/{RECORD}")), default=0)
+
+
+def waiting(folder: Path) -> bool:
+    """Whether a run is alive and has not had its turn."""
+    about = record(folder)
+    return bool(about.get("devices")) and running(about) is not None and not (folder / TURN).exists()
+
+
+def before(folder: Path) -> list[Path]:
+    """The runs that this one waits for: on one of its devices, and training or with an earlier turn. The first goes
+    first. Turns go round by owner: nobody's second run has one while somebody else's first waits."""
+    alive = {path.parent: about for path in folder.parent.glob(f"*/{RECORD}")
+             if running(about := record(path.parent)) is not None}
+    alive[folder] = record(folder)
+    training = {other for other in alive if (other / TURN).exists()}
+
+    def beside(run: Path) -> list[Path]:
+        devices = set(alive[run].get("devices") or ())
+        return [other for other in alive if other != run and devices & set(alive[other].get("devices") or ())]
+
+    def place(run: Path) -> tuple[bool, int, int]:
+        """Of every run the same for whoever asks, or two could wait for each other."""
+        earlier = [other for other in beside(run) if alive[other].get("owner") == alive[run].get("owner")
+                   and (other in training or ticket(alive[other]) < ticket(alive[run]))]
+        return run not in training, len(earlier), ticket(alive[run])
+
+    mine = (True, *place(folder)[1:])
+    return sorted((other for other in beside(folder) if place(other) < mine), key=place)
+
+
+def wait(folder: Path) -> None:
+    """Return when it is this run's turn, which it then has."""
+    while True:
+        with locked(folder.parent):
+            if not before(folder):
+                (folder / TURN).touch()
+                return
+        time.sleep(EVERY)
+
+
+if __name__ == "__main__":
+    wait(Path(sys.argv[1]))
+    os.execv(sys.argv[2], sys.argv[2:])

@@ -1,0 +1,1 @@
+"""Text and ids: tokenizers, corpora, the reader's own files, batches."""

@@ -1,0 +1,52 @@
+"""The tokenizers that lie in a checkpoint's folder, held against the model that they number pieces for."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from transformer.config import ModelConfig
+from transformer.huggingface.tokenizers import HuggingFaceTokenizer, MarianTokenizer, read_bytes
+from transformer.text import tokenizer as tokenizers
+
+# Of both sides together, of what is read and of what is written, by the tokenizer's kind.
+TOKENIZER_FILES = {"huggingface": ("tokenizer.json", "source.json", "target.json"),
+                   "marian": ("source.spm", "source.spm", "target.spm"),
+                   None: ("tokenizer.model", "source.model", "target.model")}
+
+
+def tokenizers_of(folder: Path, config: ModelConfig, *, kind: str, standardise: bool,
+                  shared: bool) -> tuple[tokenizers.Tokenizer, tokenizers.Tokenizer]:
+    """Of what is written, and of what is read. Raises ValueError for one that is damaged, or does not fit the model."""
+    one, source, target = TOKENIZER_FILES.get(kind, TOKENIZER_FILES[None])
+    files = [folder / name for name in ([one] if shared else [target, source])]
+    special = {name: getattr(config, name) for name in ("pad_id", "unk_id", "bos_id", "eos_id")}
+    if kind == "marian":
+        special.pop("unk_id")  # its vocabulary says
+        read = [_marian(path, **special) for path in files]
+    elif kind == "huggingface" and find_spec("tokenizers"):
+        read = [HuggingFaceTokenizer(read_bytes(path), framed=not config.decoder_layers, **special) for path in files]
+    elif kind in ("huggingface", "ids"):  # without the package that runs it ids are shown too
+        sizes = [config.vocab_size, config.src_vocab_size or config.vocab_size]
+        read = [tokenizers.IdsTokenizer(size, **special) for size in dict.fromkeys(sizes)]
+    else:
+        read = [tokenizers.load(path, kind=kind, standardise=standardise) for path in files]
+    _check_fit(read[0], config, config.vocab_size)
+    _check_fit(read[-1], config, config.src_vocab_size or config.vocab_size)
+    return read[0], read[-1]
+
+
+def _marian(path: Path, **special: int | None) -> MarianTokenizer:
+    own = path.with_name("target_vocab.json")  # only where the two sides have vocabularies of their own
+    vocabulary = own if path.name == "target.spm" and own.exists() else path.with_name("vocab.json")
+    return MarianTokenizer(read_bytes(path), read_bytes(vocabulary), vocabulary_file=vocabulary.name, **special)
+
+
+def _check_fit(tokenizer: tokenizers.Tokenizer, config: ModelConfig, size: int) -> None:
+    count = tokenizer.vocab_size
+    if count > size or (tokenizer.kind in tokenizers.KINDS and count < size):  # others may leave rows unused
+        raise ValueError(f"its tokenizer has {count:,} pieces and the model's vocabulary {size:,}; they do not belong "
+                         "together, so copy both from the same place")
+    for name in ("pad_id", "unk_id", "bos_id", "eos_id"):
+        ours, theirs = getattr(config, name), getattr(tokenizer, name)
+        if ours is not None and theirs != ours:
+            raise ValueError(f"{name} is {ours} in config.json and {theirs} in its tokenizer; they do not belong "
+                             "together, so copy both from the same place")

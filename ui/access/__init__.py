@@ -1,0 +1,1 @@
+"""Who may do what: the keys people hold, the rules, the quotas."""

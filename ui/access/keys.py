@@ -1,0 +1,90 @@
+"""Who a visitor is: two cookies that the server sets, and that no script, address or page ever holds.
+
+A visitor's is made with the first page and says whose runs are whose. The teacher's comes by a link that the server
+prints and that works once. Neither could be told from what stands in a run folder, which is a digest.
+"""
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import time
+from collections.abc import Mapping
+
+import streamlit as st
+
+from transformer.jobs.run_files import replace
+from ui.resources import home
+
+VISITOR, TEACHER = "headsup_visitor", "headsup_teacher"
+LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # none is taken for another
+MOVE_SECONDS = 300
+MOST_MOVES = 1_000
+_moves: dict[str, tuple[str, float]] = {}  # a code's digest -> the key that it stands for, and when it ends
+
+
+def cookies() -> Mapping[str, str]:
+    """What this visitor's browser sent when it connected; nothing where the app is not served by ui/serve.py."""
+    return st.context.cookies
+
+
+def new_key() -> str:
+    """256 random bits: nobody guesses one, so nothing counts the attempts."""
+    return secrets.token_urlsafe(32)
+
+
+def owner() -> str | None:
+    """What stands in a run folder for this visitor; None for a browser that keeps no cookies."""
+    key = cookies().get(VISITOR)
+    return digest(key) if key else None
+
+
+def digest(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()[:32]
+
+
+def teacher_key() -> str:
+    """The key of whoever runs this server, the same after a restart; made, for this user alone to read, at the first.
+
+    Raises OSError where the home cannot be written to.
+    """
+    path = home() / "teacher.key"
+    if path.is_file() and (key := path.read_text().strip()):
+        return key
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace(path, f"{new_key()}\n".encode())
+    os.chmod(path, 0o600)
+    return path.read_text().strip()
+
+
+def teacher_cookie() -> str:
+    """What the teacher's browser keeps: the key could not be told from it. Raises OSError as `teacher_key` does."""
+    return hmac.digest(teacher_key().encode(), b"the teacher's cookie", "sha256").hex()
+
+
+def is_teacher() -> bool:
+    given = cookies().get(TEACHER)
+    try:
+        return bool(given) and hmac.compare_digest(given.encode(), teacher_cookie().encode())
+    except OSError:
+        return False
+
+
+def code_to_move() -> str:
+    """A code that gives this visitor's key to the browser in which it is typed, once and within five minutes. Raises
+    ValueError for a visitor without a key."""
+    key = cookies().get(VISITOR)
+    if not key:
+        raise ValueError("this browser keeps no cookies, so no run is yours here; allow them and load the page again")
+    code = "".join(secrets.choice(LETTERS) for _ in range(10))  # 50 bits: five minutes are too short to guess them
+    _moves[digest(code)] = key, time.monotonic() + MOVE_SECONDS
+    while len(_moves) > MOST_MOVES:
+        del _moves[next(iter(_moves))]
+    return f"{code[:5]}-{code[5:]}"
+
+
+def take_moved(code: str) -> str | None:
+    """The key that a code stands for, after which it stands for nothing."""
+    key, ends = _moves.pop(digest(re.sub(r"[\W_]", "", code).upper()), (None, 0.0))
+    return key if time.monotonic() < ends else None

@@ -1,0 +1,195 @@
+"""Who may do what: the one place that decides, and that every callback asks before it changes or reads anything.
+
+A widget that is disabled or not drawn protects nothing: whoever speaks to the server without a browser sends what they
+like. So the callback itself asks, when it is called, about what it is called for.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import streamlit as st
+
+from transformer.jobs import run_files
+from transformer.jobs.queue import record
+from ui.access.keys import is_teacher, owner
+from ui.resources import KNOWN, home
+
+Action = Literal[
+    "start", "check", "measure", "download", "upload",          # what takes the server's time, disk or network
+    "stop", "cancel", "resume", "rename", "keep", "delete", "read",       # done to a thing that is somebody's
+    "bring in", "name a file", "allow starting", "oversee"]
+STARTING = {"start": "start a run", "check": "check a run", "measure": "measure heads",
+            "download": "download a corpus", "upload": "upload a corpus"}
+LOCAL = ("127.0.0.1", "localhost", "::1")
+NOBODY = "nobody"
+PROXIED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via")
+
+
+class NotAllowed(ValueError):
+    """The visitor may not do that; the message says who may."""
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Who asks. owner: what stands in what they made; starting: whether the teacher lets others start anything."""
+
+    owner: str | None
+    teacher: bool
+    shared: bool
+    starting: bool
+
+
+@dataclass(frozen=True)
+class Thing:
+    """What something is done to. owner: whoever made it; None: not known, or the server's own shell."""
+
+    what: str
+    owner: str | None
+    made: str = "started"
+
+
+def refusal(visitor: Visitor, action: Action, thing: Thing | None = None) -> str | None:
+    """Why a visitor may not do that and who can, in a sentence; None where they may."""
+    if visitor.teacher and action != "name a file":
+        return None
+    match action:
+        case "start" | "check" | "measure" | "download" | "upload":
+            if visitor.shared and visitor.owner is None:
+                return ("this browser keeps no cookies, so nothing would be yours here; allow them and load the page "
+                        "again")
+            return None if visitor.starting else (
+                f"only the teacher can {STARTING[action]} on this server for now; ask them to allow it")
+        case "stop" | "cancel" | "rename" | "keep" | "delete" | "read":
+            return _not_theirs(visitor, action, thing)
+        case "resume":
+            return _not_theirs(visitor, action, thing) or refusal(visitor, "start")
+        case "name a file":
+            return ("on a server that others use, no file or folder of it can be named; upload the file, or choose "
+                    "what is offered") if visitor.shared else None
+        case "bring in":
+            return ("on a server that others use, only the teacher brings in checkpoints; ask them, or run Heads Up on "
+                    "your own computer") if visitor.shared else None
+        case "allow starting":
+            return "only the teacher can forbid and allow starting; open the link that the server printed"
+        case "oversee":
+            return "only the teacher sees all that this server keeps" if visitor.shared else None
+    raise AssertionError(f"nothing is decided about {action!r}")
+
+
+def _not_theirs(visitor: Visitor, action: str, thing: Thing) -> str | None:
+    if thing.owner is None:
+        return f"only the teacher can {action} this {thing.what}" if visitor.shared else None
+    return None if thing.owner == visitor.owner else (
+        f"only whoever {thing.made} this {thing.what}, and the teacher, can {action} it")
+
+
+def refuse_corpus(visitor: Visitor, name: object) -> str | None:
+    """Why a visitor may not have a corpus read, whichever field, address or configuration names it."""
+    if name in KNOWN or not visitor.shared:
+        return None
+    thing = corpus_thing(str(name))
+    return refusal(visitor, "read", thing) if thing else refusal(visitor, "name a file")
+
+
+def me() -> Visitor:
+    """Whoever this script runs for."""
+    return Visitor(owner(), is_teacher(), shared(), starting_allowed())
+
+
+def allowed(action: Action, thing: Thing | None = None) -> bool:
+    """For what a page offers; what it does asks `require`."""
+    return refusal(me(), action, thing) is None
+
+
+def require(action: Action, thing: Thing | None = None) -> None:
+    """Raises NotAllowed where this visitor may not do that."""
+    if said := refusal(me(), action, thing):
+        raise NotAllowed(said)
+
+
+def require_corpus(name: object) -> None:
+    """Raises NotAllowed where this visitor may not have that corpus read."""
+    if said := refuse_corpus(me(), name):
+        raise NotAllowed(said)
+
+
+def shared() -> bool:
+    """Whether people on other computers may be visitors: the server was started for them, or this request came through
+    a proxy."""
+    return (os.environ.get("HEADSUP_SHARED", "") not in ("", "0") or st.get_option("server.address") not in LOCAL
+            or any(name in st.context.headers for name in PROXIED))
+
+
+def run_thing(folder: Path) -> Thing:
+    return Thing("run", _text(record(folder).get("owner")))
+
+
+def measurement_thing(folder: Path) -> Thing:
+    return Thing("measurement", _text(record(folder).get("owner")))
+
+
+def checkpoint_thing(folder: Path) -> Thing:
+    """A checkpoint: whoever kept it of a run owns it; nobody in particular one that was brought in."""
+    kept = run_files.read_json(_keepers()) if folder.parent == home() / "checkpoints" else {}
+    return Thing("checkpoint", _text(kept.get(folder.name)), made="kept")
+
+
+def corpus_thing(name: str) -> Thing | None:
+    """A corpus that was uploaded, or that a run was given; None for any other file."""
+    path = Path(name)
+    if not path.is_absolute():
+        return None
+    path = path.resolve()
+    if path.parent.parent == corpora().resolve():
+        return Thing("corpus", None if path.parent.name == NOBODY else path.parent.name, made="uploaded")
+    if path.parent.parent == (home() / "runs").resolve():
+        return Thing("corpus", _text(record(path.parent).get("owner")), made="typed")
+    return None
+
+
+def corpora() -> Path:
+    """Where uploaded corpora are, in a folder for each owner, and one for those who keep no cookies."""
+    return home() / "uploads" / "corpora"
+
+
+def remember_keeper(name: str) -> None:
+    """Write down that this visitor has kept a checkpoint of that name."""
+    run_files.write_json(_keepers(), {**run_files.read_json(_keepers()), name: owner()})
+
+
+def _keepers() -> Path:
+    return home() / "keepers.json"
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _switch() -> Path:
+    return home() / "others-may-start"
+
+
+def starting_allowed() -> bool:
+    """Whether others than the teacher may start anything: as the teacher has said, and by itself only where nobody from
+    another computer can be a visitor."""
+    try:
+        return _switch().read_text().strip() == "yes"
+    except (OSError, UnicodeDecodeError):
+        return not shared()
+
+
+def allow_starting(wanted: bool) -> None:
+    """Raises NotAllowed for anybody but the teacher."""
+    require("allow starting")
+    home().mkdir(parents=True, exist_ok=True)
+    run_files.replace(_switch(), b"yes\n" if wanted else b"no\n")
+
+
+def without_home(text: str) -> str:
+    """A text to show, on a shared server without where its files are."""
+    if shared():
+        for path in {str(home().resolve()), str(home())}:
+            text = text.replace(f"{path}/", "").replace(path, "its home")
+    return text

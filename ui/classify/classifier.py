@@ -1,0 +1,163 @@
+"""A text as a classifier reads it: the classes, the token that won each feature, what each adds, and the attention."""
+
+from contextlib import nullcontext
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from transformer.analysis.pooling import Pooling, pool
+from transformer.checkpoint import Checkpoint
+from transformer.inference.reading import Reading, attend
+from transformer.text.tokenizer import Piece
+from ui import figures
+from ui.components.attention_view import DRAWN, look_at, show_attention, show_details
+from ui.components.diagram import show_model
+from ui.head_choice import origin
+from ui.heavy import heavy
+from ui.say import say_error
+
+PREDICTED = 3  # pieces named at each place of a masked language model
+
+
+def classifies(about) -> bool:
+    """Whether a checkpoint's description is of an encoder alone: it classifies, or its attention is looked at."""
+    return about.config.kinds == ("encoder",)
+
+
+def show_reading(prefix: str, ckpt: Checkpoint, text: str, *, question: str, dark: bool) -> None:
+    """All that is seen of one text; widgets and their state are `<prefix>_class` and those of the attention view.
+
+    Stops with a sentence where the text cannot be read.
+    """
+    try:
+        pieces = ckpt.source_tokenizer.pieces(text)
+        with heavy("Reading") if len(pieces) > DRAWN else nullcontext():
+            reading = attend(ckpt, text)
+    except ValueError as error:
+        say_error(error)
+        return
+    if ckpt.config.n_classes:
+        pooling = pool(ckpt, reading)
+        _in_range(prefix, ckpt, reading)
+        left, right = st.columns([2, 3], gap="large")
+        with left:
+            _show_classes(prefix, ckpt, reading, question=question, dark=dark)
+        with right:
+            _show_pooling(prefix, ckpt, pooling, pieces)
+        _show_features(prefix, ckpt, pooling, pieces)
+    else:
+        _show_predicted(prefix, ckpt, reading)
+    st.subheader("The attention of the encoder", anchor=False)
+    look, head = look_at(prefix, reading)
+    show_attention(prefix, reading, look, head, dark=dark, newest=False)
+    show_model(prefix, reading, look)
+    show_details(prefix, reading, look, head, dark=dark)
+
+
+def mask_of(ckpt: Checkpoint) -> str | None:
+    """What stands for a masked piece in a text; None where the tokenizer has no such piece."""
+    return next((mask for mask in ("[MASK]", "<mask>") if ckpt.tokenizer.kind != "ids" and any(
+        piece.text == mask and not piece.unknown for piece in ckpt.tokenizer.pieces(mask))), None)
+
+
+def _show_predicted(prefix: str, ckpt: Checkpoint, reading: Reading) -> None:
+    """Of an encoder that has no classes: what it would put at each place, if it was trained to say that."""
+    if reading.logits is None:
+        st.info("This encoder has no classes and predicts nothing: its attention is what there is to see.")
+        return
+    mask = mask_of(ckpt)
+    st.markdown("**What it would put at each place.** It was trained to fill in masked pieces"
+                + (f": type `{mask}` for one." if mask else "."))
+    values, ids = reading.logits.softmax(dim=-1).topk(min(PREDICTED, reading.logits.shape[-1]), dim=-1)
+    columns = {"place": range(len(ids)), "read": [figures.plain_label(token) for token in reading.tokens["src"]]}
+    for rank in range(ids.shape[1]):
+        columns[f"{rank + 1}."] = [figures.plain_label(ckpt.tokenizer.piece(id)) for id in ids[:, rank].tolist()]
+        columns[f"probability {rank + 1}"] = values[:, rank].tolist()
+    st.dataframe(columns, hide_index=True, key=f"{prefix}_predicted", width="stretch",
+                 column_config={name: st.column_config.NumberColumn(format="%.3f")
+                                for name in columns if name.startswith("probability")})
+
+
+def _in_range(prefix: str, ckpt: Checkpoint, reading: Reading) -> None:
+    state = st.session_state
+    if state.get(f"{prefix}_class") not in ckpt.classes:
+        state[f"{prefix}_class"] = ckpt.classes[int(reading.logits.argmax())]
+
+
+def _show_classes(prefix: str, ckpt: Checkpoint, reading: Reading, *, question: str, dark: bool) -> None:
+    probabilities = reading.logits.exp().tolist()
+    chosen = ckpt.classes.index(st.session_state[f"{prefix}_class"])
+    chart = f"{prefix}_bars_{chosen}"
+    st.plotly_chart(figures.class_bars(ckpt.classes, probabilities, chosen=chosen, title=question,
+                                       source=origin(ckpt), dark=dark),
+                    key=chart, on_select=partial(_class_clicked, prefix, chart, ckpt.classes),
+                    selection_mode="points", config=figures.PLOTLY_CONFIG,
+                    alt=figures.describe_classes(ckpt.classes, probabilities))
+    st.selectbox("Look at what speaks for", ckpt.classes, key=f"{prefix}_class",
+                 help="The class that the chips say the contributions to. A click on a bar chooses it too.")
+
+
+def _class_clicked(prefix: str, chart: str, classes: tuple[str, ...]) -> None:
+    picked = figures.picked_class(st.session_state.get(chart))
+    if picked is not None and picked < len(classes):
+        st.session_state[f"{prefix}_class"] = classes[picked]
+
+
+def _show_pooling(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[Piece]) -> None:
+    """The tokens twice: what each won, and what each adds to the class looked at."""
+    tokens, unknown = [piece.text for piece in pieces], [at for at, piece in enumerate(pieces) if piece.unknown]
+    _say_how_it_reads(ckpt)
+    count = len(tokens)
+    if count > DRAWN:
+        st.caption(f"The first {DRAWN} of {count:,} tokens are drawn. All of them are read, and count in every sum.")
+        tokens, unknown = tokens[:DRAWN], [at for at in unknown if at < DRAWN]
+    features, chosen = ckpt.config.d_model, st.session_state[f"{prefix}_class"]
+    if ckpt.config.pooling == "first":
+        st.markdown("**First-token pooling: the class is read from the first token's row alone.** The other "
+                    "tokens speak through what attention brought there.")
+    elif pooling.winners is None:
+        st.markdown(f"**Mean pooling: every token has the same share of every feature**, 1/{count}. Nothing is "
+                    "won; what differs is what each token's row holds.")
+    else:
+        won = np.bincount(pooling.winners.numpy(), minlength=count)[:DRAWN]
+        st.markdown(f"**Max pooling: how many of the {features:,} features each token won**")
+        st.html(figures.won_chips(tokens, won, features=features, label="features won", unknown=unknown))
+        st.caption("The encoder ends with a row of numbers, the features, for each token. Max pooling keeps of each "
+                   "feature the largest number in the text: the token it comes from has won it.")
+    st.markdown("**What each token adds to the score of the class chosen**")
+    at = ckpt.classes.index(chosen)
+    st.html(figures.contribution_chips(tokens, pooling.contributions[:DRAWN, at].tolist(), to=chosen,
+                                       label="contributions", unknown=unknown))
+    total, bias = float(pooling.contributions[:, at].sum()), float(pooling.bias[at])
+    st.caption("Blue speaks for the class, red against it, compared with the average class. They add up to "
+               f"{total:+.4f}. The class has {bias:+.4f} to begin with, whatever the text; together that is "
+               f"{total + bias:+.4f}, its logit above the mean of all classes. Exact, but attention has mixed the "
+               "tokens before: this is what a token's row adds, not what its word alone would." + (
+                   " Dashed: not in the vocabulary. The model sees only that something stands there." if unknown else
+                   ""))
+
+
+def _say_how_it_reads(ckpt: Checkpoint) -> None:
+    """What of the text never reaches the model."""
+    drops = getattr(ckpt.source_tokenizer, "standardise", False)
+    st.caption(("Read in lower case and without punctuation and line ends. " if drops else "")
+               + f"The model knows {ckpt.config.vocab_size:,} tokens; any other is to it one and the same unknown one.")
+
+
+def _show_features(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[Piece]) -> None:
+    at = ckpt.classes.index(st.session_state[f"{prefix}_class"])
+    weight = (ckpt.model.output.weight[at] - ckpt.model.output.weight.mean(dim=0)).numpy()
+    values = pooling.pooled.numpy()
+    columns = {"feature": range(len(values))}
+    if pooling.winners is not None:
+        winners = pooling.winners.tolist()
+        columns |= {"winning token": [figures.plain_label(pieces[place].text, longest=None) for place in winners],
+                    "position": winners}
+    columns |= {"pooled value": values, "weight for the class": weight, "adds": values * weight}
+    with st.expander("Every feature: " + ("its value and what it adds" if pooling.winners is None else
+                                          "which token won it, and what it adds"), key=f"{prefix}_features"):
+        st.dataframe(columns, hide_index=True, height=320, key=f"{prefix}_feature_table", width="stretch",
+                     column_config={name: st.column_config.NumberColumn(format="%.4f")
+                                    for name in ("pooled value", "weight for the class", "adds")})
+        st.caption("Click a heading to sort. The weight is the class's own less the mean of all classes'.")

@@ -1,0 +1,78 @@
+"""The curves of runs on a canvas: only points that the browser has not got travel."""
+
+from collections.abc import Collection
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from transformer.attention_view.message import SHARED_SCRIPT, pack
+from transformer.jobs import run_files
+from ui import resources
+from ui.figures.palette import CATEGORICAL
+
+HERE = Path(__file__).parent
+MOST_RUNS = 12
+REFERENCES = {  # corpus -> the published figure that a curve may be held against
+    "tiny-shakespeare": (1.4697, "nanoGPT, 10.65M parameters, by characters: 1.4697")}
+
+_view = st.components.v2.component("run_curves", html='<div class="run-curves"></div>',
+                                   css=(HERE / "run_curves.css").read_text("utf-8"),
+                                   js=f"{SHARED_SCRIPT}\n{(HERE / 'run_curves.js').read_text('utf-8')}")
+
+
+def show_curves(prefix: str, folders: list[Path], *, dark: bool, unit: str = "nats a token",
+                reference: tuple[float, str] | None = None) -> None:
+    """Draw the curves of up to MOST_RUNS runs, and with the next call for the same ones what is new of them.
+
+    What a browser was sent is kept in session state under <prefix>_curves_sent; it asks for all where it has less.
+    """
+    state = st.session_state
+    sent: dict[str, dict[str, int]] = state.setdefault(f"{prefix}_curves_sent", {})
+    runs, arrays = [], {}
+    for number, folder in enumerate(folders[:MOST_RUNS]):
+        curves = resources.curves(folder)
+        curves.update()
+        key = f"{folder.name}/{curves.generation}"
+        have = sent.get(key, {})
+        groups = {}
+        for group in ("train", "held_out"):
+            start = have.get(group, 0)
+            columns = curves.since(group, start)
+            count = len(columns["step"])
+            groups[group] = {"start": start, "count": count, "columns": list(columns)}
+            if count:
+                arrays |= {f"{number}/{group}/{name}": column for name, column in columns.items()}
+        sent[key] = {group: about["start"] + about["count"] for group, about in groups.items()}
+        runs.append({"key": key, "name": folder.name, "colour": CATEGORICAL[number % len(CATEGORICAL)],
+                     "dashed": number >= len(CATEGORICAL), "groups": groups, "skipped": curves.skipped})
+    settings = [_settings(folder) for folder in folders[:MOST_RUNS]]
+    _view(key=f"{prefix}_curves", on_missing_change=partial(_send_all, prefix),
+          data=pack({"runs": runs, "dark": dark, "unit": unit, "reference": reference}, arrays))
+
+
+    st.caption(_explained(unit, on={name for found in settings for name in found}))
+
+
+def _settings(folder: Path) -> list[str]:
+    """What makes the loss of training another than that of evaluation, of a run or a checkpoint."""
+    config = run_files.read_json(folder / "config.json")
+    model, train = (part if isinstance(part := config.get(name), dict) else {} for name in ("model", "train"))
+    named = ((model, "dropout"), (model, "attention_dropout"), (train, "word_dropout"), (train, "label_smoothing"))
+    return [name.replace("_", " ") for part, name in named if part.get(name)]
+
+
+def _explained(unit: str, *, on: Collection[str]) -> str:
+    """What the numbers on the upright axis are, and why the two losses may stand the other way round."""
+    answer = {"nats a token": "token", "nats a text": "class"}.get(unit, "answer")
+    said = (f"A loss in nats is −ln of the probability that the right {answer} got, on average: 0 where the model is "
+            "certain of it, 0.69 where it gave one half.")
+    kinds = [word for word in ("dropout", "label smoothing") if any(word in name for name in on)]
+    if kinds:
+        said += (f" The training loss is measured with {' and '.join(kinds)} at work, the held-out loss without, so "
+                 "the dots can lie below the line.")
+    return said
+
+
+def _send_all(prefix: str) -> None:
+    st.session_state.pop(f"{prefix}_curves_sent", None)

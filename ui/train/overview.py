@@ -1,0 +1,99 @@
+"""All runs: how each stands, and the curves of any number of them over each other."""
+
+import time
+from pathlib import Path
+
+import streamlit as st
+
+from transformer.jobs.launch import progress
+from transformer.training.runs import Run, describe, find
+from ui import figures
+from ui.access import keys
+from ui.access.owners import shared
+from ui.components.run_curves import MOST_RUNS, REFERENCES, show_curves
+from ui.held_out_corpus import corpus_name
+from ui.resources import home
+from ui.train.check import duration
+from ui.train.watch import PER_TOKEN, STATES, UNIT, pace
+
+MOST_SHOWN = 200
+
+
+def show_runs(page: str, *, dark: bool) -> None:
+    """The list, and the curves of those chosen."""
+    _take_along(page)
+    folders = find(home() / "runs")
+    if not folders:
+        folder = figures.markdown_text(str(home() / "runs"))
+        st.info("No run has been started yet. Start one above." if shared() else "No run has been started yet. Start "
+                f"one above, or from a shell: a run whose folder is in {folder} shows up here.")
+        return
+    state, names = st.session_state, [folder.name for folder in folders]
+    state[f"{page}_over"] = [name for name in state.get(f"{page}_over") or [] if name in names][:MOST_RUNS]
+    under_way = any(progress(folder).under_way for folder in folders[:MOST_SHOWN])
+    st.fragment(_list, run_every=2 * pace() if under_way else None)(page, folders[:MOST_SHOWN])
+    if len(folders) > MOST_SHOWN:
+        st.caption(f"The newest {MOST_SHOWN} of {len(folders):,} runs.")
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    left.multiselect("Curves over each other", names, key=f"{page}_over", max_selections=MOST_RUNS,
+                     placeholder="Choose up to twelve runs")
+    with right:
+        wanted = st.selectbox("Watch one", ["", *names], key=f"{page}_watch_one", format_func=lambda name: name or "…")
+        if wanted:
+            state[f"{page}_run"] = wanted
+            state[f"{page}_next_view"] = "watch"
+            del state[f"{page}_watch_one"]
+            st.rerun()
+    chosen = [home() / "runs" / name for name in state[f"{page}_over"]]
+    if not chosen:
+        st.caption("Choose two or more runs to see their losses in one picture.")
+        return
+    st.fragment(_curves, run_every=pace() if any(progress(one).under_way for one in chosen) else None)(
+        page, chosen, dark)
+
+
+def _take_along(page: str) -> None:
+    """A code with which one's runs are one's own in another browser too."""
+    if keys.owner() is None:
+        return
+    state, asked = st.session_state, f"{page}_code"
+    with st.popover("My runs in another browser", icon=":material/devices:"):
+        st.markdown("The runs that you start are yours because this browser keeps a key. A code gives the key to "
+                    "another browser: it works once, within five minutes, and whoever types it can stop, rename and "
+                    "delete your runs.")
+        st.button("Make a code", key=f"{page}_make_code", on_click=lambda: state.update({asked: keys.code_to_move()}))
+        if code := state.get(asked):
+            st.code(code, language=None)
+        st.markdown("In the other browser, open the same popover and [type the code](./move) there.")
+
+
+def _curves(page: str, chosen: list[Path], dark: bool) -> None:
+    runs = [describe(folder) for folder in chosen]
+    by_unit: dict[str, list[Run]] = {}
+    for run in runs:
+        by_unit.setdefault(UNIT.get(run.task, PER_TOKEN), []).append(run)
+    for unit, alike in by_unit.items():  # two units never share an axis
+        if len(by_unit) > 1:
+            st.markdown(f"**Losses in {unit}**")
+        references = {REFERENCES.get(run.corpus) for run in alike}
+        show_curves(f"{page}_all_{unit.rpartition(' ')[2]}", [run.folder for run in alike], dark=dark, unit=unit,
+                    reference=references.pop() if len(references) == 1 else None)
+    if len({(run.task, run.corpus) for run in runs}) > 1:
+        st.caption("These runs learn from different texts or with different pieces, so their losses cannot be held "
+                   "against each other.")
+
+
+def _list(page: str, folders: list[Path]) -> None:
+    runs = [describe(folder) for folder in folders]
+    mine = keys.owner()
+    columns = ["run", "state", "step", "best held-out loss", "trained for", "what", "device", "started", "started by"]
+    st.html(figures.plain_table(columns, [_row(run, mine) for run in runs], label="Runs", numbers={2, 3}))
+
+
+def _row(run: Run, mine: str | None) -> list[str]:
+    steps = f"{run.now.step:,}" + (f" of {run.now.steps:,}" if run.now.steps else "")
+    what = " · ".join(filter(None, [run.corpus and corpus_name(run.corpus), run.shape]))
+    started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started)) if run.started else ""
+    by = "you" if run.owner and run.owner == mine else "another visitor" if run.owner else "a shell"
+    return [run.name, STATES[run.now.state], steps, "" if run.best is None else f"{run.best:.4f}",
+            duration(run.seconds) if run.seconds else "", what, run.device or "", started, by]

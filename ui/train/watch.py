@@ -1,0 +1,295 @@
+"""One run, watched: how it stands, its curves, what it says, its log, and attention as it forms."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from transformer.checkpoint import CheckpointError
+from transformer.jobs import run_files
+from transformer.jobs.launch import Progress, log_tail, progress, resume, stop
+from transformer.jobs.queue import before, record
+from transformer.training.record import SAMPLES_FILE
+from transformer.training.runs import Run, as_csv, check_name, delete, describe, promote, rename
+from ui import figures
+from ui.access import owners, quotas
+from ui.components.run_curves import REFERENCES, show_curves
+from ui.held_out_corpus import corpus_name
+from ui.resources import curves, entries, home, watchers
+from ui.say import say_error
+from ui.train.check import duration
+from ui.train.forming import show_forming
+
+PER_TOKEN = "nats a token"
+UNIT = {"classification": "nats a text"}  # where it is another
+CORPORA = {"translation": "eng-fra", "language-model": "tiny-shakespeare", "classification": "speakers"}
+LARGEST_CSV = 20_000_000  # bytes of metrics that are made into a table
+_asked = threading.Lock()
+
+
+def find_run(name: str | None) -> Path | None:
+    """The folder of a run by the name that an address gives, which may be anything."""
+    try:
+        folder = home() / "runs" / check_name(name or "")
+    except ValueError:
+        return None
+    return folder if folder.is_dir() else None
+
+
+def pace() -> float:
+    """Seconds between two looks: one, and more as more people watch, so that all together ask 25 times a second."""
+    seen, now = watchers(), time.monotonic()
+    seen[get_script_run_ctx().session_id] = now
+    for session in [session for session, at in list(seen.items()) if now - at > 30]:
+        seen.pop(session, None)
+    return max(1.0, len(seen) / 25)
+
+
+def show_run(page: str, folder: Path, *, dark: bool) -> None:
+    """The whole view of one run."""
+    run = describe(folder)
+    under_way = run.now.under_way
+    every = pace()
+    _controls(page, run)
+    st.fragment(_live, run_every=every if under_way else None)(page, folder, run.now.state, every, dark)
+    st.subheader("Attention as it forms", anchor=False)
+    show_forming(page, folder, dark=dark)
+    with st.expander("The log", key=f"{page}_log"):
+        printed = owners.without_home(log_tail(folder, lines=40))
+        st.code(printed or "(nothing was printed)", language=None, wrap_lines=True)
+
+
+def _live(page: str, folder: Path, was: str, every: float, dark: bool) -> None:
+    """What changes while it trains; the whole page is drawn again when its state is another, or many more watch."""
+    run = describe(folder)
+    if run.now.state != was or (run.now.under_way and not every / 2 <= pace() <= every * 2):
+        st.rerun()
+    show_standing(run)
+    show_curves(page, [folder], dark=dark, unit=UNIT.get(run.task, PER_TOKEN),
+                reference=REFERENCES.get(run.corpus))
+    _samples(page, folder)
+
+
+STATES = {"queued": "Queued", "starting": "Starting", "running": "Training", "finished": "Finished",
+          "stopped": "Stopped", "failed": "Failed", "died": "Died"}
+COLOURS = {"running": "blue", "finished": "green", "failed": "red", "died": "red"}
+
+
+def show_standing(run: Run) -> None:
+    """State, progress and the numbers of now."""
+    now, known = run.now, curves(run.folder)
+    known.update()
+    last = known.last("train")
+    if now.steps:
+        share = min(1.0, now.step / now.steps)
+        left = _left(run, last)
+        words = f"step {now.step:,} of {now.steps:,}" + (f" · {left}" if left and now.state == "running" else "")
+        st.progress(share, text=words)
+    for line in _explained(run):
+        (st.error if now.state in ("failed", "died") else st.info)(figures.markdown_text(owners.without_home(line)))
+    with st.container(horizontal=True, gap="large"):
+        if "loss" in last:
+            st.metric("Training loss", f"{last['loss']:.4f}", width="content")
+        if run.best is not None:
+            st.metric("Best held-out loss", f"{run.best:.4f}", width="content")
+        if "tokens_per_sec" in last:
+            counted = "Texts" if run.task == "classification" else "Tokens"
+            st.metric(f"{counted} a second", f"{last['tokens_per_sec']:,.0f}", width="content")
+        if "peak_share" in last:
+            st.metric("Share of the GPU's peak", f"{last['peak_share']:.0%}", width="content")
+        if "gpu_util" in last:
+            st.metric("GPU in use", f"{last['gpu_util']:.0%}", width="content")
+        if "gpu_memory" in last:
+            st.metric("GPU memory", f"{last['gpu_memory'] / 1e9:.1f} GB", width="content")
+        if run.seconds:
+            st.metric("Trained for", duration(run.seconds), width="content")
+    about = [run.shape, run.corpus and corpus_name(run.corpus), run.device,
+             f"{run.processes} processes" if run.processes > 1 else None]
+    st.caption(figures.markdown_text(" · ".join(filter(None, about))))
+    if known.skipped:
+        st.caption(f"The metrics of this run are too long to read whole: the first {known.skipped / 1e6:,.0f} MB are "
+                   "left out.")
+
+
+def _left(run: Run, last: dict[str, float]) -> str | None:
+    """The time that is left, at the pace of the training so far."""
+    if not last.get("seconds") or not last.get("step") or not run.now.steps:
+        return None
+    return f"about {duration(last['seconds'] / last['step'] * (run.now.steps - run.now.step))} left"
+
+
+def _explained(run: Run) -> list[str]:
+    """What somebody who sees this state needs to know."""
+    now = run.now
+    saved = (run.folder / "last" / "manifest.json").exists()
+    back = "Resume goes on from the last save." if saved else "It had saved nothing yet; Resume starts it again."
+    why = (now.why or "").rstrip(".")
+    match now.state:
+        case "queued":
+            if address := record(run.folder).get("cluster"):
+                return [f"Waiting for the cluster at {address} to start it."]
+            ahead = before(run.folder)
+            first = f", {ahead[0].name}" if ahead else ""
+            return [f"Waiting for its turn: {len(ahead)} run{'s' * (len(ahead) != 1)} before it on this device{first}. "
+                    "It starts by itself."]
+        case "starting":
+            return ["The process starts: it loads PyTorch, reads the corpus and makes the tokenizer."]
+        case "stopped":
+            how = f"{'It stopped' if why else 'It was stopped'}{', and saved' * saved}{f': {why}' * bool(why)}"
+            return [f"{how}. {back}"]
+        case "failed":
+            return [f"It failed: {why or 'it did not say why; its log may'}.", back]
+        case "finished":
+            return [f"Finished early, at step {now.step:,} of {now.steps or 0:,}: {why}."] if why else []
+        case "died":
+            return [f"{why or 'The process ended without a word: it was killed, or the machine went down'}. {back}"]
+    if address := record(run.folder).get("cluster"):
+        return [f"It trains on the cluster at {address}."]
+    return ["It trains on another machine that shares this disk."] if now.elsewhere else []
+
+
+def _samples(page: str, folder: Path) -> None:
+    """What the model makes of held-out texts, evaluation by evaluation."""
+    rows = {row["step"]: row["samples"] for row in run_files.tail(folder / SAMPLES_FILE)
+            if isinstance(row.get("step"), int) and isinstance(row.get("samples"), list)}
+    if not rows:
+        return
+    st.markdown("**What it makes of held-out texts**")
+    steps, held = sorted(rows), f"{page}_{folder.name}_samples_at"  # where somebody has moved it; else the newest
+    chosen = st.session_state.get(held)
+    chosen = chosen if chosen in rows else steps[-1]
+    if len(steps) > 1:
+        # Another slider with every evaluation: of one that grows, the browser may still send the step that was newest
+        # when it was drawn, which would look as if somebody had chosen that.
+        key = f"{held}_{steps[-1]}"
+        chosen = st.select_slider("At step", steps, chosen, key=key, on_change=_hold, args=[held, key, steps[-1]],
+                                  help="It follows the newest evaluation until you move it, and again from the end.")
+    found = [sample for sample in rows[chosen] if isinstance(sample, dict)]
+    names = list(dict.fromkeys(name for sample in found for name in sample))
+    heads = {"text": "held-out text", "output": f"the model, step {chosen:,}", "goes on": "how the text really goes on"}
+    st.html(figures.plain_table([heads.get(name, name) for name in names],
+                                [[str(sample.get(name) or "") for name in names] for sample in found],
+                                label="Samples", wrap=True))
+
+
+def _hold(held: str, key: str, newest: int) -> None:
+    state = st.session_state
+    state[held] = state[key] if state[key] != newest else None
+
+
+def _controls(page: str, run: Run) -> None:
+    """Stop, go on, and what can be done with a run that has ended."""
+    now, key, folder = run.now, f"{page}_{run.name}", run.folder
+    refused = {action: owners.refusal(owners.me(), action, owners.run_thing(folder))
+               for action in ("stop", "resume", "keep", "rename", "delete")}
+    with st.container(horizontal=True, vertical_alignment="center"):
+        badge = f":{COLOURS.get(now.state, 'gray')}-badge[{STATES[now.state]}]"
+        st.subheader(f"{figures.markdown_text(run.name)} {badge}", anchor=False, width="content")
+        if now.under_way:
+            st.button("Stop", icon=":material/stop:", key=f"{page}_stop", on_click=_do,
+                      disabled=bool(refused["stop"]), args=[page, partial(_stop, run.folder)],
+                      help="It saves first, and can be gone on with.")
+        elif now.state != "finished":
+            st.button("Resume", icon=":material/play_arrow:", key=f"{page}_resume", on_click=_do,
+                      disabled=bool(refused["resume"]), args=[page, partial(_resume, run.folder)])
+        size = (run.folder / "metrics.jsonl").stat().st_size if (run.folder / "metrics.jsonl").exists() else 0
+        st.download_button("Metrics as CSV", partial(as_csv, run.folder), f"{run.name}.csv", "text/csv",
+                           key=f"{page}_csv", icon=":material/download:", on_click="ignore",
+                           disabled=not 0 < size <= LARGEST_CSV)
+        # a box of another key is another one, which is closed: so it closes when the checkpoint is there
+        with st.popover("Keep as a checkpoint", key=f"{page}_promote_box_{st.session_state.get(f'{page}_kept', 0)}",
+                        disabled=bool(refused["keep"]) or not (run.folder / "best" / "manifest.json").exists()):
+            st.caption("Its best weights, in half precision, with curve, attention and a model card. Every page then "
+                       "offers it.")
+            st.text_input("Name of the checkpoint", run.name, key=f"{key}_promote_as", max_chars=60)
+            st.button("Keep", key=f"{page}_promote", on_click=_promote, args=[page, folder, key])
+            if wrong := st.session_state.pop(f"{page}_promote_refused", None):
+                say_error(wrong)
+        with st.popover("Rename", key=f"{page}_rename_box", disabled=bool(refused["rename"]) or now.under_way):
+            st.text_input("New name", run.name, key=f"{key}_rename_to", max_chars=60)
+            st.button("Rename", key=f"{page}_rename", on_click=_do, args=[page, partial(_rename, page, folder, key)])
+        with st.popover("Delete", key=f"{page}_delete_box", disabled=bool(refused["delete"]) or now.under_way):
+            st.markdown(f"Delete **{figures.markdown_text(run.name)}** with its weights, curves and attention? There "
+                        "is no way back.")
+            st.button("Delete it", key=f"{page}_delete", on_click=_do, args=[page, partial(_delete, page, folder)])
+    if refused["stop"]:
+        st.caption("Only whoever started this run, and the teacher, can stop, resume, rename, keep or delete it."
+                   if run.owner else "This run was started from a shell: only the teacher can stop, resume, rename, "
+                   "keep or delete it.")
+
+
+def show_said(page: str) -> None:
+    """What came of the button that was pressed last."""
+    if refused := st.session_state.pop(f"{page}_refused", None):
+        say_error(refused)
+    if done := st.session_state.pop(f"{page}_done", None):
+        st.success(figures.markdown_text(done))
+
+
+@contextmanager
+def saying(page: str) -> Iterator[None]:
+    """What cannot be done inside is said on the page instead."""
+    try:
+        yield
+    except (ValueError, OSError, CheckpointError) as error:
+        st.session_state[f"{page}_refused"] = str(error)
+
+
+def _do(page: str, act: partial) -> None:
+    with saying(page):
+        act()
+
+
+def _stop(folder: Path) -> None:
+    owners.require("stop", owners.run_thing(folder))
+    now: Progress = progress(folder)
+    if now.under_way and not stop(folder):
+        raise ValueError(f"the run {folder.name} has just ended by itself")
+
+
+def _ask(action: owners.Action, folder: Path) -> None:
+    """Raises NotAllowed for what a visitor may not do to a run, where its corpus is read again too."""
+    owners.require(action, owners.run_thing(folder))
+    if named := describe(folder).corpus:
+        owners.require_corpus(named)
+
+
+def _resume(folder: Path) -> None:
+    _ask("resume", folder)
+    quotas.check_runs()
+    resume(folder, minutes=quotas.minutes_left(folder), **quotas.run_limits())
+
+
+def _promote(page: str, folder: Path, key: str) -> None:
+    state = st.session_state
+    try:
+        _ask("keep", folder)
+        quotas.check_kept()
+        name = check_name(state[f"{key}_promote_as"])
+        with _asked:
+            if name.lower() in {entry.folder.name.lower() for entry in entries()}:
+                raise ValueError(f"there is a checkpoint {name} already; choose another name")
+            promote(folder, home() / "checkpoints" / name, processor=describe(folder).device or "an unknown device")
+            owners.remember_keeper(name)
+    except (ValueError, OSError, CheckpointError) as error:
+        state[f"{page}_promote_refused"] = str(error)
+        return
+    state[f"{page}_kept"] = state.get(f"{page}_kept", 0) + 1
+    state[f"{page}_done"] = f"The checkpoint {name} is now on offer on every page that fits it."
+
+
+def _rename(page: str, folder: Path, key: str) -> None:
+    owners.require("rename", owners.run_thing(folder))
+    st.session_state[f"{page}_run"] = rename(folder, st.session_state[f"{key}_rename_to"]).name
+
+
+def _delete(page: str, folder: Path) -> None:
+    owners.require("delete", owners.run_thing(folder))
+    delete(folder)
+    st.session_state[f"{page}_run"], st.session_state[f"{page}_view"] = "", "runs"
+    st.session_state[f"{page}_done"] = f"The run {folder.name} is deleted."

@@ -1,0 +1,1 @@
+"""What the page Translate alone needs."""

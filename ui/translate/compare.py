@@ -1,0 +1,201 @@
+"""Two sentences, or two branches, side by side: the chosen head of both, and their difference where there is one."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+
+from transformer.analysis.roles import measure_heads, weight_on
+from transformer.attention_view.message import Look
+from transformer.inference.decoding import Step
+from ui import figures
+from ui.components.attention_view import source_line
+from ui.heavy import heavy
+from ui.present import presenting
+from ui.say import say_error
+from ui.stepper import sampling_of
+from ui.texts import PASSAGE, taken
+from ui.walk import Link, Walk, begin, read_choices, write_choices
+
+NAMES = "this", "other"
+END = {"encoder": ("end token", -1), "decoder": ("start token", 0), "cross": ("end token", -1)}  # and where it stands
+WITH = {"sentence": "Another sentence", "branch": "Another branch"}
+
+
+def arrive_compare(page: str, walk: Walk, link: Link | None) -> Walk:
+    """Open the comparison as the address says, where somebody has just come to the page; gives back the walk, with
+    the other branch in it."""
+    if link is None:
+        return walk
+    state, params = st.session_state, st.query_params
+    wanted = params.get("compare")
+    state[f"{page}_compare"] = wanted in WITH
+    state[f"{page}_compare_with"] = wanted if wanted in WITH else "sentence"
+    state[f"{page}_compare_text"] = params.get("compare_text", "")
+    state[f"{page}_compare_branch"] = 0
+    if wanted == "branch" and "compare_choices" in params:
+        other = begin(walk.step.ckpt, walk.step.text, choices=read_choices(params["compare_choices"]),
+                      index=walk.index, sampling=sampling_of(page)).branch
+        if other.written != walk.branch.written:
+            walk = state[f"{page}_walk"] = replace(walk, others=(other,))
+    return walk
+
+
+def compare_address(page: str) -> Mapping[str, str]:
+    """What the address has to say of an open comparison."""
+    state = st.session_state
+    if not state.get(f"{page}_compare"):
+        return {}
+    what = state.get(f"{page}_compare_with", "sentence")
+    said = {"compare": what}
+    if what == "sentence" and (text := state.get(f"{page}_compare_text")):
+        said["compare_text"] = text
+    walk: Walk = state[f"{page}_walk"]
+    if what == "branch" and walk.others:
+        branch = walk.others[min(state.get(f"{page}_compare_branch") or 0, len(walk.others) - 1)]
+        said["compare_choices"] = write_choices(branch.departures(sampling_of(page)))
+    return said
+
+
+def show_compare(page: str, look: Look, *, dark: bool) -> None:
+    """The chosen head of the walk's step and of another's, the same step of another sentence or branch."""
+    if presenting(page):
+        return
+    panel = st.expander("Compare", key=f"{page}_compare", on_change="rerun", icon=":material/compare:")
+    if not panel.open:
+        return
+    walk: Walk = st.session_state[f"{page}_walk"]
+    with panel:
+        if st.session_state.get(f"{page}_compare_with") not in WITH:
+            st.session_state[f"{page}_compare_with"] = "sentence"
+        what = st.segmented_control("Compare with", list(WITH), key=f"{page}_compare_with", required=True,
+                                    format_func=WITH.get, persist_state="session")
+        other = _other_sentence(page, walk) if what == "sentence" else _other_branch(page, walk)
+        if other is not None:
+            _show_both(page, walk.step, other, look, dark=dark)
+
+
+def _other_sentence(page: str, walk: Walk) -> Step | None:
+    """The same step of the sentence typed here; None, said on the page, where it cannot be read."""
+    text = taken(st.text_input("The other sentence", key=f"{page}_compare_text", persist_state="session",
+                               placeholder="Type a second sentence and press Enter"), PASSAGE)
+    if not text.strip():
+        st.info("Type a second sentence to see the same head at work on both.")
+        return None
+    key, sampling = f"{page}_compare_walk", sampling_of(page)
+    ckpt = walk.step.ckpt
+    known, other = st.session_state.get(key) or (None, None)
+    try:
+        if known != (text, sampling) or other.step.ckpt is not ckpt:
+            other = begin(ckpt, text, sampling=sampling)
+            with heavy("Reading the other sentence") as work:
+                for index in range(walk.index):
+                    other = other.to(index, sampling)
+                    work.watch()
+        other = other.to(walk.index, sampling)
+    except ValueError as error:
+        say_error(error)
+        return None
+    st.session_state[key] = (text, sampling), other
+    return other.step
+
+
+def _other_branch(page: str, walk: Walk) -> Step | None:
+    """The same step of another branch of the walk, decoded as far where nobody was yet."""
+    if not walk.others:
+        st.info("There is only one branch so far. Say another token, by a click on a candidate or on a box of the beam "
+                "search, and the two ways can be compared here.")
+        return None
+    key = f"{page}_compare_branch"
+    st.session_state[key] = min(st.session_state.get(key) or 0, len(walk.others) - 1)
+    at = st.selectbox("The other branch", range(len(walk.others)), key=key, persist_state="session",
+                      format_func=lambda at: walk.others[at].tip.output or "(nothing yet)")
+    other = replace(walk, branch=walk.others[at], others=()).to(walk.index, sampling_of(page))
+    if other.branch is not walk.others[at]:
+        others = (*walk.others[:at], other.branch, *walk.others[at + 1:])
+        st.session_state[f"{page}_walk"] = replace(walk, others=others)
+    return other.step
+
+
+def _show_both(page: str, step: Step, other: Step, look: Look, *, dark: bool) -> None:
+    kind, layer, head = look.kind, look.layer, look.head
+    source, axes = source_line(step), (step.axes(kind), other.axes(kind))
+    weights = [of.attentions[kind][layer].numpy() for of in (step, other)]
+    masks = [of.mask(kind).numpy() for of in (step, other)]
+    if other.index < step.index:
+        st.caption(f"The other one ends at step {other.index}: that step is shown.")
+    which = f"{kind.capitalize()}, {figures.head_label(layer, head)}"
+    for place, name, of, mask, matrix, (queries, keys) in zip(
+            st.columns(2, gap="large"), NAMES, (step, other), masks, weights, axes, strict=True):
+        with place:
+            st.text(f"{name.capitalize()}: {of.text} → {of.output}")
+            figure = figures.attention_heatmap(matrix[head], queries, keys, title=f"{which} · {name}", source=source,
+                                               mask=mask, newest=kind != "encoder", dark=dark)
+            st.plotly_chart(figure, key=f"{page}_compare_{name}", config=figures.PLOTLY_CONFIG,
+                            alt=figures.describe_attention(matrix[head], queries, keys, newest=kind != "encoder"))
+    st.caption("One colour scale for both.")
+    left, right = st.columns(2, gap="large")
+    with left:
+        _show_difference(page, kind, layer, head, weights, masks[0], axes, source=source, dark=dark)
+    with right:
+        st.html(figures.measures_table(
+            *(measures(matrix, kind) for matrix in weights), chosen=head, names=NAMES,
+            caption=f"{kind.capitalize()}, layer {layer}: means over queries. {source}"))
+        diagonal = ("the source token that is as far into the source as the query is into the translation"
+                    if kind == "cross" else "the query's own token")
+        st.caption("Means over the queries that have more than one token to choose from. Entropy: in nats, 0 where all "
+                   "the weight is on one token. Evenness: the entropy over the largest there can be with as many keys, "
+                   f"which makes lengths comparable. Diagonal: the weight on {diagonal}. "
+                   f"{END[kind][0].capitalize()}: the weight on it.")
+
+
+def _show_difference(page: str, kind: str, layer: int, head: int, weights: list[np.ndarray], mask: np.ndarray,
+                     axes: tuple, *, source: str, dark: bool) -> None:
+    (queries, keys), (other_queries, other_keys) = axes
+    shape = overlap(kind, weights[0].shape[1:], weights[1].shape[1:])
+    if shape is None:
+        st.info(f"One has {len(keys)} source tokens and the other {len(other_keys)}, so a cell here and a cell there "
+                "are not the same pair of places: there is no difference cell by cell. The measures of each head can "
+                "be compared.")
+        return
+    rows, columns = shape
+    first, second = (matrix[head, :rows, :columns] for matrix in weights)
+    down, across = figures.paired(queries, other_queries)[:rows], figures.paired(keys, other_keys)[:columns]
+    title = f"{kind.capitalize()}, {figures.head_label(layer, head)} · {NAMES[0]} minus {NAMES[1]}"
+    figure = figures.difference_heatmap(first, second, down, across, names=NAMES, title=title, source=source,
+                                        mask=mask[:rows, :columns], dark=dark)
+    st.plotly_chart(figure, key=f"{page}_compare_difference", config=figures.PLOTLY_CONFIG,
+                    alt=figures.describe_difference(first, second, down, across))
+    said = ["Blue: more weight in this one; red: in the other. Position by position: "
+            f"{_same(queries, other_queries, rows)} queries and {_same(keys, other_keys, columns)} keys hold the same "
+            "token; where they differ, the label names both."]
+    if rows < max(len(queries), len(other_queries)):
+        said.append(f"Only the first {rows} queries, which both have.")
+    if kind == "encoder" and not np.any(first != second):
+        said.append("The encoder reads the source alone, which both branches share.")
+    st.caption(" ".join(said))
+
+
+def overlap(kind: str, first: tuple[int, int], second: tuple[int, int]) -> tuple[int, int] | None:
+    """The leading queries and keys (Tq, Tk) that two heads' matrices of those shapes have in common; None where source
+    tokens differ in number, for then equal positions mean different places of the sentences."""
+    if kind == "decoder":
+        return min(first[0], second[0]), min(first[1], second[1])
+    if first[1] != second[1]:
+        return None
+    return min(first[0], second[0]), first[1]
+
+
+def measures(weights: np.ndarray, kind: str) -> dict[str, np.ndarray]:
+    """Means over queries of heads (H, Tq, Tk) of a kind -> measure -> (H,), as `measure_heads` has them; nan where no
+    query has a choice."""
+    found = measure_heads(weights, kind=kind)
+    name, key = END[kind]
+    return {"entropy": found["entropy"], "evenness": found["entropy_share"], "diagonal": found["diagonal"],
+            name: weight_on(weights, key, kind=kind)}
+
+
+def _same(first: list[str], second: list[str], count: int) -> str:
+    agreed = sum(one == other for one, other in zip(first[:count], second[:count], strict=True))
+    return f"all {count}" if agreed == count else f"{agreed} of {count}"
