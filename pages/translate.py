@@ -8,6 +8,7 @@ from transformer.text.own import is_own
 from ui import figures
 from ui.about_model import show_about
 from ui.components.attention_view import look_at, show_attention, show_details, source_line
+from ui.components.controls import show_controls
 from ui.components.diagram import show_model
 from ui.held_out_corpus import corpus_name, corpus_of, offer_download
 from ui.languages import reads_examples, sides_of
@@ -22,7 +23,6 @@ from ui.stepper import (
     leave_address,
     picks_of,
     show_candidates,
-    show_controls,
     tokens_after,
 )
 from ui.texts import PASSAGE, taken

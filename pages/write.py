@@ -7,6 +7,7 @@ import streamlit as st
 from ui import figures
 from ui.about_model import show_about
 from ui.components.attention_view import look_at, show_attention, show_details, source_line
+from ui.components.controls import show_controls
 from ui.components.diagram import show_model
 from ui.present import places, presenting, show_title
 from ui.stepper import (
@@ -18,7 +19,6 @@ from ui.stepper import (
     leave_address,
     picks_of,
     show_candidates,
-    show_controls,
     tokens_after,
 )
 from ui.texts import PASSAGE, taken

@@ -1,9 +1,8 @@
-"""What Translate and Write share: the checkpoint, the walk through the text, its controls, candidates and branches."""
+"""What Translate and Write share: the checkpoint, the walk through the text, candidates and branches."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import streamlit as st
 
@@ -13,21 +12,16 @@ from transformer.inference.decoding import Sampling
 from ui import figures
 from ui.arrival import arrived, put_address
 from ui.components.attention_view import look_params, take_look
+from ui.components.controls import FARTHEST, move_of
 from ui.languages import reads_examples
 from ui.present import presenting
 from ui.resources import Entry, along_the_way, entries, opened
 from ui.say import code_text, say_error
 from ui.walk import HOTTEST, LAST_SEED, WIDEST, Link, Walk, begin
 
-HERE = Path(__file__).parent / "components"
 CANDIDATES = 10
 FEW = 4  # candidates on a projector
 IDS = "1 2 3"  # what is read to begin with where there is no tokenizer
-FARTHEST = 200  # steps that "last" goes at most
-
-_controls = st.components.v2.component(
-    "step_controls", html=(HERE / "controls.html").read_text(), css=(HERE / "controls.css").read_text(),
-    js=(HERE / "controls.js").read_text())
 
 
 def arrive(page: str, *, text: str, temperature: float = 0.0) -> Link | None:
@@ -143,7 +137,7 @@ def follow(page: str, ckpt: Checkpoint, text: str, link: Link | None) -> Walk:
     """
     key, sampling = f"{page}_walk", sampling_of(page)
     walk: Walk | None = st.session_state.get(key)
-    asked = _move_of(st.session_state.get(f"{page}_controls"))
+    move = move_of(page)
     new = walk is None or walk.step.ckpt is not ckpt or walk.step.text != text
     if new:
         try:
@@ -154,55 +148,29 @@ def follow(page: str, ckpt: Checkpoint, text: str, link: Link | None) -> Walk:
             say_error(error)
             st.stop()
         st.session_state[f"{page}_walks"] = st.session_state.get(f"{page}_walks", 0) + 1
-    if asked and not link and asked["number"] != st.session_state.get(f"{page}_answered", 0):
-        walk = _moved(page, walk, asked, sampling)
+    if move and not link and move["number"] != st.session_state.get(f"{page}_answered", 0):
+        walk = _moved(page, walk, move, sampling)
     elif not new:
         walk = walk.settled(sampling)
     st.session_state[key] = walk
-    if asked:  # after the walk: a run cut short between the two goes to the same place again
-        st.session_state[f"{page}_answered"] = asked["number"]
+    if move:  # after the walk: a run cut short between the two goes to the same place again
+        st.session_state[f"{page}_answered"] = move["number"]
     return walk
 
 
-def _move_of(sent: object) -> dict | None:
-    """What the controls have sent; None where it is not what they send."""
-    asked = sent.get("move") if sent else None
-    if not isinstance(asked, Mapping) or not _whole(asked, "index", "number"):
-        return None
-    choices = asked.get("choices", ())
-    return dict(asked, walk=asked.get("walk") if _whole(asked, "walk") else None,
-                **{"from": asked["from"] if _whole(asked, "from") else 0},
-                choices=[one for one in choices if _whole(one, "number", "at", "nth")]
-                if isinstance(choices, list) else [])
-
-
-def _whole(sent: object, *names: str) -> bool:
-    """Whether these of what was sent are whole numbers that a browser counts to."""
-    return isinstance(sent, Mapping) and all(
-        isinstance(sent.get(name), int) and 0 <= sent[name] < 10 ** 9 for name in names)
-
-
-def _moved(page: str, walk: Walk, asked: dict, sampling: Sampling) -> Walk:
+def _moved(page: str, walk: Walk, move: dict, sampling: Sampling) -> Walk:
     """Candidates said at their steps, in the order they were, then the place to look at."""
     state = st.session_state
     # pressed while another text was on the screen: counts from the start of this one
-    origin = int(asked["from"]) if asked.get("walk", state[f"{page}_walks"]) != state[f"{page}_walks"] else 0
-    for choice in asked.get("choices", ()):
+    origin = int(move["from"]) if move.get("walk", state[f"{page}_walks"]) != state[f"{page}_walks"] else 0
+    for choice in move.get("choices", ()):
         if choice["number"] > state.get(f"{page}_answered", 0):
             walk = walk.to(min(int(choice["at"]) - origin, walk.index + FARTHEST), sampling)
             candidates = ranked(walk, sampling)[0]
             if choice["nth"] < len(candidates):
                 walk = walk.pick(candidates[choice["nth"]].id, sampling)
                 state[f"{page}_picks"] = state.get(f"{page}_picks", 0) + 1
-    return walk.to(min(int(asked["index"]) - origin, walk.index + FARTHEST), sampling)
-
-
-def show_controls(page: str, walk: Walk) -> None:
-    """First, back, step, play, last; keys; speed; copy the link."""
-    _controls(key=f"{page}_controls", on_move_change=lambda: None,
-              data={"index": walk.index, "last": walk.last, "walk": st.session_state[f"{page}_walks"],
-                    "answered": st.session_state.get(f"{page}_answered", 0), "farthest": FARTHEST,
-                    "large": presenting(page)})
+    return walk.to(min(int(move["index"]) - origin, walk.index + FARTHEST), sampling)
 
 
 def _pick(page: str, id: int) -> None:

@@ -1,0 +1,106 @@
+"""Attention as it forms, drawn: what is looked at, and the snapshots that the browser has not got."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from transformer.analysis.roles import even_attention, measure_heads
+from transformer.attention_view.message import FORMING_SCRIPT, FORMING_STYLE, pack
+from transformer.training.forming import Forming, Pinned
+
+SPECIAL = ("<s>", "</s>", "<pad>")
+LONGEST_LABEL = 60
+
+_view = st.components.v2.component("attention_forming", html='<div class="attention-view forming"></div>',
+                                   css=FORMING_STYLE, js=FORMING_SCRIPT)
+
+
+@dataclass(frozen=True)
+class FormingLook:
+    """What is looked at, kept in session state under <prefix>_forming_<its fields>."""
+
+    step: int | None  # None: the newest, and newer ones as they come
+    kind: str
+    layer: int
+    head: int
+    sentence: int  # counted from 1
+
+
+def draw_forming(prefix: str, folder: Path, forming: Forming, *, dark: bool) -> None:
+    """Draw what the run or checkpoint in `folder` recorded."""
+    look = look_in_range(prefix, forming)
+    _view(key=f"{prefix}_forming", on_look_change=partial(_looked, prefix),
+          data=_message(prefix, _version(forming, folder), forming, look, dark=dark))
+    st.session_state[f"{prefix}_forming_reported"] = look
+
+
+def look_in_range(prefix: str, forming: Forming) -> FormingLook:
+    """What is chosen to be seen, brought into the range of what there is; the step becomes the snapshot up to it."""
+    state = st.session_state
+    wanted = {name: state.get(f"{prefix}_forming_{name}") for name in FormingLook.__annotations__}
+    step = wanted["step"]
+    if step is not None:
+        step = max((one for one in forming.steps if one <= step), default=forming.steps[0])
+    kind = wanted["kind"] if wanted["kind"] in forming.heads else next(reversed(forming.heads))
+    layers, heads = forming.heads[kind]
+    look = FormingLook(None if step == forming.steps[-1] else step, kind, min(wanted["layer"] or 0, layers - 1),
+                       min(wanted["head"] or 0, heads - 1),
+                       min(max(wanted["sentence"] or 1, 1), len(forming.sentences)))
+    for name, value in asdict(look).items():
+        state[f"{prefix}_forming_{name}"] = value
+    return look
+
+
+def sentence_label(sentence: Pinned) -> str:
+    """A pinned sentence as one reads it."""
+    sides = ["".join(f"▁{token}" if token == "<unk>" else token for token in side if token not in SPECIAL)
+             .replace("▁", " ").strip() for side in (sentence.source, sentence.target) if side]
+    label = " → ".join(" ".join(side.replace("\n", " ↵ ").split()) for side in sides)
+    return label if len(label) <= LONGEST_LABEL else label[:LONGEST_LABEL - 1] + "…"
+
+
+def _version(forming: Forming, folder: Path) -> str:
+    """Tells a run from another one in the same place."""
+    return f"{forming.name} {(folder / 'config.json').stat().st_mtime_ns}"
+
+
+def _message(prefix: str, version: str, forming: Forming, look: FormingLook, *, dark: bool) -> bytes:
+    """All that the browser needs and has not been sent; it asks again for what it finds missing."""
+    state, key = st.session_state, (look.sentence - 1, look.kind)
+    name = f"{look.sentence}/{look.kind}"
+    if look != state.get(f"{prefix}_forming_reported"):  # not the reader's doing there: an address, or a range
+        state[f"{prefix}_forming_given"] = state.get(f"{prefix}_forming_given", 0) + 1
+    sent = state.get(f"{prefix}_forming_sent")
+    if sent is None or sent["of"] != version:
+        sent = {"of": version}
+    new = [at for at, step in enumerate(forming.steps) if step not in sent.get(name, ())]
+    state[f"{prefix}_forming_sent"] = sent | {name: forming.steps}
+    arrays = {f"cells/{name}": forming.cells[key][new], f"measures/{name}": forming.measures[key][new]} if new else {}
+    queries, keys = map(len, forming.sentences[key[0]].axes(look.kind))
+    even = measure_heads(even_attention(queries, keys, kind=look.kind), kind=look.kind)
+    sentences = [{"label": sentence_label(one), **asdict(one)} for one in forming.sentences]
+    return pack({
+        "of": version, "name": forming.name, "live": forming.live, "dark": dark, "steps": forming.steps,
+        "training": forming.training, "validation": forming.validation, "losses": forming.losses,
+        "heads": forming.heads, "sentences": sentences, "even": {name: [float(value) for value in even.values()]},
+        "sent": {name: [forming.steps[at] for at in new]}, "notes": forming.notes, "look": asdict(look),
+        "given": state.get(f"{prefix}_forming_given", 0), "answered": state.get(f"{prefix}_forming_answered", 0),
+    }, arrays, lower={f"cells/{name}"} if look.kind == "decoder" and new else ())
+
+
+def _looked(prefix: str) -> None:
+    state, sent = st.session_state, st.session_state[f"{prefix}_forming"].look
+    if not isinstance(sent, Mapping) or not isinstance(sent.get("number"), int):
+        return
+    look = FormingLook(*(sent.get(name) for name in FormingLook.__annotations__))
+    numbers = look.layer, look.head, look.sentence, 0 if look.step is None else look.step
+    if not isinstance(look.kind, str) or not all(isinstance(one, int) and one >= 0 for one in numbers):
+        return
+    for name, value in asdict(look).items():
+        state[f"{prefix}_forming_{name}"] = value
+    state[f"{prefix}_forming_reported"], state[f"{prefix}_forming_answered"] = look, sent["number"]
+    if sent.get("need"):
+        state.pop(f"{prefix}_forming_sent", None)
