@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from transformer.training.runs import find
+from transformer.runs import find
 from ui.access import keys, owners
 from ui.address import Field, arrive_at, choice, leave_at
 from ui.resources import ROOT, home

@@ -17,8 +17,8 @@ NEVER = {
     "ui": ("pages", "app"),
     "ui.figures": ("streamlit", "torch", "transformer"),
     "transformer": ("pages", "ui", "app", "streamlit", "plotly", "altair", "transformer.__main__"),
-    "transformer.inference": ("transformer.text.corpora", "transformer.evaluate", "transformer.attention_view"),
-    "transformer.analysis": ("transformer.text.corpora", "transformer.evaluate", "transformer.attention_view"),
+    "transformer.inference": ("transformer.text.corpora", "transformer.quality", "transformer.attention_view"),
+    "transformer.analysis": ("transformer.text.corpora", "transformer.quality", "transformer.attention_view"),
     "transformer.training": ("transformer.attention_view",),
 }
 # Of the library, all that these may import.

@@ -6,11 +6,11 @@ import pytest
 import sacrebleu
 import torch
 
-from transformer import evaluate as quality
+from transformer import quality
 from transformer.checkpoint import Checkpoint, Description
 from transformer.config import ModelConfig
-from transformer.evaluate import text_quality, translation_quality
 from transformer.model.models import Transformer
+from transformer.quality import text_quality, translation_quality
 from transformer.text.tokenizer import standardise, train
 
 TRAIN = [("Go on now.", ["Continue."]), ("I see it!", ["Je le vois."])]

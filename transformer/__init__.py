@@ -1,33 +1,49 @@
 """A transformer whose attention can be looked at: load a checkpoint, step it, read every head.
 
 What is named here is imported when it is first used, so that a process that only waits or lists needs no PyTorch.
+
+Attention has the same axes everywhere. Of one text, in a `Step` as in a `Reading`, `.attentions["cross"]` is (layers,
+heads, queries, keys). A model reads a batch, a layer at a time, and there the batch is the first axis:
+`model.encode(ids, readable=True).attention[layer].weights` is (batch, heads, queries, keys).
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from transformer import runs
     from transformer.attention_view.html import show
-    from transformer.checkpoint import Checkpoint, load
+    from transformer.checkpoint import Checkpoint, CheckpointError, describe, load, save
+    from transformer.config import ModelConfig
+    from transformer.huggingface.exporting import export_model
+    from transformer.huggingface.importing import import_model
     from transformer.inference.beam import beam_tree
     from transformer.inference.decoding import Step, next_step, start, steps
-    from transformer.inference.reading import attend
+    from transformer.inference.reading import Reading, attend
     from transformer.inference.sampling import Candidate, Sampling
     from transformer.inference.search import translate
+    from transformer.model.models import Transformer
     from transformer.model.switches import Switches
+    from transformer.quality import evaluate
     from transformer.text.corpora import corpus
 
-_HOMES = {"attention_view.html": ("show",), "checkpoint": ("Checkpoint", "load"), "inference.beam": ("beam_tree",),
-          "inference.decoding": ("Step", "next_step", "start", "steps"), "inference.reading": ("attend",),
-          "inference.sampling": ("Candidate", "Sampling"), "inference.search": ("translate",),
-          "model.switches": ("Switches",), "text.corpora": ("corpus",)}
+_HOMES = {"attention_view.html": ("show",),
+          "checkpoint": ("Checkpoint", "CheckpointError", "describe", "load", "save"), "config": ("ModelConfig",),
+          "huggingface.exporting": ("export_model",), "huggingface.importing": ("import_model",),
+          "inference.beam": ("beam_tree",), "inference.decoding": ("Step", "next_step", "start", "steps"),
+          "inference.reading": ("Reading", "attend"), "inference.sampling": ("Candidate", "Sampling"),
+          "inference.search": ("translate",), "model.models": ("Transformer",), "model.switches": ("Switches",),
+          "quality": ("evaluate",), "text.corpora": ("corpus",)}
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
-__all__ = ["Candidate", "Checkpoint", "Sampling", "Step", "Switches", "attend", "beam_tree", "corpus", "load",
-           "next_step", "show", "start", "steps", "translate"]
+__all__ = ["Candidate", "Checkpoint", "CheckpointError", "ModelConfig", "Reading", "Sampling", "Step", "Switches",
+           "Transformer", "attend", "beam_tree", "corpus", "describe", "evaluate", "export_model", "import_model",
+           "load", "next_step", "runs", "save", "show", "start", "steps", "translate"]
 
 
 def __getattr__(name: str) -> object:
+    if name == "runs":
+        return import_module(f"{__name__}.runs")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

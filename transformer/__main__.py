@@ -135,17 +135,17 @@ def export(
     """
     from transformer import checkpoint
     from transformer.card import model_card
-    from transformer.evaluate import evaluate as measure
     from transformer.jobs import run_files
+    from transformer.quality import evaluate as measure
 
     if (out is None) == (huggingface is None):
         raise ValueError("export writes one thing: give --out for a checkpoint, or --huggingface for a GPT-2 folder")
     folder = run / "best" if (run / "best").exists() else run
     ckpt = checkpoint.load(folder)
     if huggingface is not None:
-        from transformer.huggingface.exporting import about_export, export_gpt2
+        from transformer.huggingface.exporting import about_export, export_model
 
-        why_not = about_export(export_gpt2(ckpt, huggingface)).get("tokenizer_left_out")
+        why_not = about_export(export_model(ckpt, huggingface)).get("tokenizer_left_out")
         report({"id": ckpt.id, "folder": str(huggingface),
                 "tokenizer": f"left out: {why_not}" if why_not else "gives the same ids"}, as_json)
         return
@@ -239,7 +239,7 @@ def evaluate(
 ) -> None:
     """Measure a checkpoint: BLEU and chrF of a translation, nats and bits a character of text, accuracy of classes."""
     from transformer.checkpoint import load
-    from transformer.evaluate import evaluate as measure
+    from transformer.quality import evaluate as measure
     from transformer.training.trainer import choose_device
 
     ckpt = load(folder, device=choose_device(device))

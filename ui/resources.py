@@ -16,11 +16,11 @@ from transformer.analysis.weights import Change, Circuits, Summary, compare_weig
 from transformer.analysis.weights import circuits as head_circuits
 from transformer.checkpoint import SNAPSHOTS, Checkpoint, CheckpointError, Description, describe, find, load, snapshots
 from transformer.places import ROOT, home, places
+from transformer.runs import find as find_runs
 from transformer.text.corpora import LEARNS_FROM, LabelledCorpus, PairCorpus, at_hand, corpus
 from transformer.text.own import is_own
 from transformer.training.curves import Curves
 from transformer.training.forming import Forming, forming_stamp, read_forming
-from transformer.training.runs import find as find_runs
 from ui.heavy import LOOK, Work, heavy
 
 torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two

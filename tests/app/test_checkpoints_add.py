@@ -12,7 +12,7 @@ import torch
 import transformer
 from transformer.checkpoint import save
 from transformer.config import ModelConfig
-from transformer.huggingface.exporting import export_gpt2
+from transformer.huggingface.exporting import export_model
 from transformer.model.models import Transformer
 from ui.access import keys
 from ui.checkpoints import add
@@ -141,7 +141,7 @@ def theirs(tmp_path):
     settings = {**SIZES, "vocab_size": 50, "encoder_layers": 0, "positions": "learned", "activation": "gelu_tanh"}
     config = ModelConfig(**settings, pad_id=None, embedding_scale=False)
     save(tmp_path / "decoder", Transformer(config), tokenizer=None)
-    return export_gpt2(transformer.load(tmp_path / "decoder"), tmp_path / "theirs")
+    return export_model(transformer.load(tmp_path / "decoder"), tmp_path / "theirs")
 
 
 def take_over(at, source):

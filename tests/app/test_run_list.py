@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from transformer.training.runs import describe
+from transformer.runs import describe
 
 from .conftest import run
 

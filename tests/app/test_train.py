@@ -12,7 +12,7 @@ from tests.waiting import until
 from transformer.jobs import run_files
 from transformer.jobs.launch import alive, stop
 from transformer.jobs.process import identify
-from transformer.training.runs import describe
+from transformer.runs import describe
 from ui.access import keys
 from ui.train import check_jobs, form
 

@@ -13,7 +13,7 @@ from transformer.config import RunConfig
 from transformer.intake.taking import take_in
 from transformer.jobs.launch import progress
 from transformer.presets import preset
-from transformer.training.runs import promote
+from transformer.runs import promote
 from transformer.training.trainer import Trainer, TrainingError
 
 pytestmark = pytest.mark.faults

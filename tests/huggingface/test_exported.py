@@ -12,7 +12,7 @@ from transformer import checkpoint
 from transformer.__main__ import main
 from transformer.config import ModelConfig
 from transformer.huggingface import exporting
-from transformer.huggingface.exporting import about_export, export_gpt2
+from transformer.huggingface.exporting import about_export, export_model
 from transformer.huggingface.importing import import_model
 from transformer.huggingface.sentencepieces import TEXTS, tokenizer_json
 from transformer.intake.taking import take_in
@@ -47,7 +47,7 @@ def drawn(count, *, seed=1):
 @pytest.mark.parametrize("kind", ["char", "unigram", "bpe"])
 def test_transformers_reads_an_exported_folder_with_the_same_ids(tmp_path, kind):
     ckpt = decoder(tmp_path, kind)
-    theirs = hf.AutoTokenizer.from_pretrained(str(export_gpt2(ckpt, tmp_path / "out")))
+    theirs = hf.AutoTokenizer.from_pretrained(str(export_model(ckpt, tmp_path / "out")))
     for text in (*TEXTS, *drawn(300)):
         assert theirs(text).input_ids == ckpt.tokenizer.encode(text), text
     text = "O, she  doth\n teach "
@@ -59,7 +59,7 @@ def test_transformers_reads_an_exported_folder_with_the_same_ids(tmp_path, kind)
 @pytest.mark.parametrize("kind", tokenizers.KINDS)
 def test_an_exported_folder_comes_back_with_its_tokenizer_and_the_same_logits(tmp_path, kind):
     ckpt = decoder(tmp_path, kind)
-    back = transformer.load(import_model(export_gpt2(ckpt, tmp_path / "out"), tmp_path / "back"))
+    back = transformer.load(import_model(export_model(ckpt, tmp_path / "out"), tmp_path / "back"))
     assert back.tokenizer.kind == kind
     assert [back.tokenizer.encode(text) for text in TEXTS] == [ckpt.tokenizer.encode(text) for text in TEXTS]
     ours, again = (transformer.attend(one, "O, she\ndoth") for one in (ckpt, back))
@@ -69,7 +69,7 @@ def test_an_exported_folder_comes_back_with_its_tokenizer_and_the_same_logits(tm
 
 def test_it_comes_back_from_its_tokenizer_json_alone_and_from_a_zip(tmp_path):
     ckpt = decoder(tmp_path, "unigram")
-    out = export_gpt2(ckpt, tmp_path / "out")
+    out = export_model(ckpt, tmp_path / "out")
     sent = [(path.name, path) for path in out.iterdir() if path.name != "manifest.json"]
     assert transformer.load(take_in(sent, tmp_path / "taken", name="sent")).tokenizer.kind == "unigram"
     (out / "heads-up.model").unlink()
@@ -105,7 +105,7 @@ def test_without_the_package_that_would_check_it_no_tokenizer_is_written(tmp_pat
 
 
 def test_a_damaged_way_back_is_refused(tmp_path):
-    out = export_gpt2(decoder(tmp_path, "char"), tmp_path / "out")
+    out = export_model(decoder(tmp_path, "char"), tmp_path / "out")
     (out / "heads-up.json").write_text(json.dumps({"tokenizer": "char"}))
     with pytest.raises(ValueError, match="does not say which tokenizer"):
         import_model(out, tmp_path / "back")

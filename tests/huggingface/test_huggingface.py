@@ -16,7 +16,7 @@ from transformer.analysis.head_roles import measure_roles
 from transformer.analysis.sample import read_texts
 from transformer.config import ModelConfig
 from transformer.huggingface.comparing import both, compare, open_theirs
-from transformer.huggingface.exporting import export_gpt2
+from transformer.huggingface.exporting import export_model
 from transformer.huggingface.importing import import_model
 from transformer.model.models import Transformer
 from transformer.text import tokenizer as sentencepieces
@@ -282,7 +282,7 @@ def test_gpt2_reads_text_as_theirs_does(tmp_path, fast):
     step = transformer.start(ckpt, "I am")
     assert step.axes("decoder")[0] == ["I", "▁am"]
     assert isinstance(step.output, str)
-    back = hf.AutoTokenizer.from_pretrained(str(export_gpt2(ckpt, tmp_path / "back")))
+    back = hf.AutoTokenizer.from_pretrained(str(export_model(ckpt, tmp_path / "back")))
     assert [back(text).input_ids for text in TEXTS[:-1]] == [theirs(text).input_ids for text in TEXTS[:-1]]
 
 
@@ -526,7 +526,7 @@ def ours(tmp_path, **changes):
 @pytest.mark.parametrize("name", EXPORTED)
 def test_an_export_gives_transformers_the_same_logits(tmp_path, name):
     ckpt = ours(tmp_path, **EXPORTED[name])
-    theirs = hf.GPT2LMHeadModel.from_pretrained(str(export_gpt2(ckpt, tmp_path / "out")), use_safetensors=True,
+    theirs = hf.GPT2LMHeadModel.from_pretrained(str(export_model(ckpt, tmp_path / "out")), use_safetensors=True,
                                                 attn_implementation="eager").eval()
     found, expected = both(ckpt, theirs, seed=4)
     for what in found:
@@ -542,15 +542,15 @@ def test_an_export_gives_transformers_the_same_logits(tmp_path, name):
 ], ids=str)
 def test_what_gpt2_cannot_express_is_refused_by_its_field(tmp_path, changes, says):
     with pytest.raises(ValueError, match=says):
-        export_gpt2(ours(tmp_path, **changes), tmp_path / "out")
+        export_model(ours(tmp_path, **changes), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_an_export_takes_the_place_of_nothing_else(tmp_path):
     ckpt = ours(tmp_path)
-    export_gpt2(ckpt, export_gpt2(ckpt, tmp_path / "out"))
+    export_model(ckpt, export_model(ckpt, tmp_path / "out"))
     with pytest.raises(ValueError, match="is not such an export"):
-        export_gpt2(ckpt, Path(ckpt.description.folder))
+        export_model(ckpt, Path(ckpt.description.folder))
 
 
 def test_the_command_line_imports_checks_and_exports(imported, tmp_path, monkeypatch, capsys):

@@ -8,7 +8,7 @@ import torch
 
 from transformer.checkpoint import save
 from transformer.config import ModelConfig
-from transformer.huggingface.exporting import export_gpt2
+from transformer.huggingface.exporting import export_model
 from transformer.model.models import Transformer
 
 SIZES = {"d_model": 16, "n_heads": 2, "encoder_layers": 1, "decoder_layers": 1, "d_ff": 24, "max_len": 400}
@@ -35,7 +35,7 @@ def theirs(tmp_path) -> Path:
     save(tmp_path / "decoder", model, tokenizer=None)
     from transformer.checkpoint import load
 
-    export_gpt2(load(tmp_path / "decoder"), tmp_path / "theirs")
+    export_model(load(tmp_path / "decoder"), tmp_path / "theirs")
     return tmp_path / "theirs"
 
 

@@ -29,8 +29,8 @@ from transformer.jobs import run_files
 from transformer.jobs.launch import alive, launch, log_tail, progress, resume, stop
 from transformer.jobs.process import identify
 from transformer.presets import preset
+from transformer.runs import as_csv, delete, describe, promote, rename
 from transformer.training.distributed import World
-from transformer.training.runs import as_csv, delete, describe, promote, rename
 from transformer.training.trainer import Trainer, TrainingError, choose_device
 
 ROOT = Path(__file__).resolve().parents[2]

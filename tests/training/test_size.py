@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from transformer.config import RunConfig
-from transformer.evaluate import held_out_loss, loss_sum
 from transformer.model.models import Transformer
 from transformer.presets import PRESETS, preset
+from transformer.quality import held_out_loss, loss_sum
 from transformer.text.batches import Batch
 from transformer.training import size, trainer
 from transformer.training.optim import make_optimizers

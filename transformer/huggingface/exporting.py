@@ -32,7 +32,7 @@ def check_expressible(config: ModelConfig) -> None:
                           "checkpoint cannot be written as one")
 
 
-def export_gpt2(ckpt: Checkpoint, out: Path) -> Path:
+def export_model(ckpt: Checkpoint, out: Path) -> Path:
     """Write a folder that GPT2LMHeadModel.from_pretrained and AutoTokenizer open; where it has no tokenizer for them,
     `about_export` says why. Raises Refused for what GPT-2 cannot express, and where `out` holds something else."""
     config = ckpt.config

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from transformer.config import RunConfig
-from transformer.evaluate import held_out_loss
+from transformer.quality import held_out_loss
 from transformer.shortage import memory_is_full
 from transformer.text.batches import PairBatches, WindowBatches
 from transformer.text.look import look

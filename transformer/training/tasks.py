@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from transformer.config import RunConfig
-from transformer.evaluate import evaluating
 from transformer.model.masks import padding_mask
 from transformer.model.models import Transformer
+from transformer.quality import evaluating
 from transformer.text import tokenizer as tokenizers
 from transformer.text.batches import Batch, LabelledBatches, PairBatches, WindowBatches
 from transformer.text.corpora import HELD_OUT, LEARNS_FROM, Corpus, LabelledCorpus, PairCorpus, TextCorpus, corpus

@@ -14,12 +14,12 @@ from torch import Tensor, nn
 
 from transformer import checkpoint
 from transformer.config import RunConfig
-from transformer.evaluate import held_out_sum, loss_sum
 from transformer.jobs import run_files
 from transformer.jobs.launch import ASKED_TO_STOP
 from transformer.jobs.lock import alone
 from transformer.jobs.process import identify
 from transformer.model.models import Transformer
+from transformer.quality import held_out_sum, loss_sum
 from transformer.shortage import disk_is_full, memory_is_full
 from transformer.text.batches import Batch, Prefetched
 from transformer.training import gpu, state

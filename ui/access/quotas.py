@@ -7,7 +7,7 @@ whoever sits at a computer that serves nobody else, are not held to those about 
 from pathlib import Path
 
 from transformer.config import TrainConfig
-from transformer.training.runs import describe
+from transformer.runs import describe
 from ui.access.owners import corpora, me
 from ui.resources import home
 

@@ -15,7 +15,7 @@ from transformer.huggingface.folder import read_json
 from transformer.huggingface.importing import default_out, import_model
 from transformer.intake.archive import MOST_FILES
 from transformer.intake.taking import take_in
-from transformer.training.runs import LONGEST_NAME
+from transformer.runs import LONGEST_NAME
 from transformer.weights import shown
 from ui import figures
 from ui.access.owners import allowed, checkpoint_thing, me, refusal, require

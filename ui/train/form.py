@@ -14,8 +14,8 @@ from transformer.config import RunConfig
 from transformer.jobs import cluster
 from transformer.jobs.launch import check_limit, launch
 from transformer.presets import PRESETS, preset
+from transformer.runs import LONGEST_NAME, check_name, free_name
 from transformer.text.corpora import at_hand
-from transformer.training.runs import LONGEST_NAME, check_name, free_name
 from transformer.training.size import check_least
 from ui.access import keys, owners, quotas
 from ui.figures import markdown_text

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer import checkpoint
+from transformer import checkpoint, runs
 from transformer.jobs import launch
 from transformer.jobs.queue import RECORD
-from transformer.training import runs
 from ui import figures
 from ui.access import keys, owners, quotas
 from ui.checkpoints.add import take_away

@@ -6,7 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.jobs.launch import progress
-from transformer.training.runs import Run, describe, find
+from transformer.runs import Run, describe, find
 from ui import figures
 from ui.access import keys
 from ui.access.owners import shared

@@ -14,8 +14,8 @@ from transformer.checkpoint import CheckpointError
 from transformer.jobs import run_files
 from transformer.jobs.launch import Progress, log_tail, progress, resume, stop
 from transformer.jobs.queue import before, record
+from transformer.runs import Run, as_csv, check_name, delete, describe, promote, rename
 from transformer.training.record import SAMPLES_FILE
-from transformer.training.runs import Run, as_csv, check_name, delete, describe, promote, rename
 from ui import figures
 from ui.access import owners, quotas
 from ui.components.run_curves import REFERENCES, show_curves

@@ -8,13 +8,12 @@ import os
 import pytest
 import torch
 
-from transformer import checkpoint
+from transformer import checkpoint, runs
 from transformer.config import RunConfig
 from transformer.jobs import run_files
 from transformer.jobs.process import identify
 from transformer.presets import preset
-from transformer.training import runs
-from transformer.training.runs import as_csv, check_name, delete, describe, find, free_name, promote, rename
+from transformer.runs import as_csv, check_name, delete, describe, find, free_name, promote, rename
 from transformer.training.trainer import Trainer
 
 
