@@ -18,11 +18,11 @@ from safetensors.torch import load_file, save_file
 
 from transformer import checkpoint
 from transformer.config import ModelConfig
-from transformer.huggingface.tokenizers import HuggingFaceTokenizer
 from transformer.intake.content import is_pickle
 from transformer.intake.taking import take_in
 from transformer.model.models import Transformer
 from transformer.text import tokenizer as tokenizers
+from transformer.text.huggingface import HuggingFaceTokenizer
 from transformer.weights import expected_tensors
 
 WEIGHTS, FLOAT = "model.safetensors", struct.pack("<f", 1.0)

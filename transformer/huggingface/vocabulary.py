@@ -7,13 +7,14 @@ from pathlib import Path
 
 from transformer.config import ModelConfig
 from transformer.huggingface.folder import ABOUT, SENTENCEPIECE, Refused, read_json
-from transformer.huggingface.tokenizers import (
+from transformer.text.huggingface import (
     HuggingFaceTokenizer,
     MarianTokenizer,
     read_bytes,
     read_object,
     spelled_size,
 )
+from transformer.text.panics import panics
 from transformer.text.tokenizer import Tokenizer, load
 
 # The classes of transformers that read a folder for us, by what tokenizer_config.json names without "Fast".
@@ -110,12 +111,11 @@ def _content(folder: Path, model_type: str) -> tuple[bytes | None, str | None]:
             if (folder / name).is_file():
                 read_bytes(folder / name)  # no larger than a tokenizer is
         try:
-            reader = getattr(transformers, READERS[named])
-            loaded = reader.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
-            return loaded.backend_tokenizer.to_str().encode(), None
-        except BaseException as error:  # what Rust panics with is no Exception
-            if isinstance(error, KeyboardInterrupt):
-                raise
+            with panics():
+                reader = getattr(transformers, READERS[named])
+                loaded = reader.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+                return loaded.backend_tokenizer.to_str().encode(), None
+        except Exception as error:
             reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:120]
             raise Refused(f"the tokenizer of {folder.name} cannot be read ({reason}); copy it again, or import without "
                           "it (--ids)") from None

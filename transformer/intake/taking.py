@@ -26,6 +26,7 @@ from transformer.inference.reading import attend
 from transformer.intake.archive import LARGEST, MOST_FILES, Item, check_name, read_archive, same_name
 from transformer.intake.content import JSON, OURS, THEIRS, Kept, check_texts, choose, look_at, under_one_folder
 from transformer.shortage import memory_is_full
+from transformer.text.panics import panics
 from transformer.weights import LARGEST_HEADER, Refused, check_numbers, is_shallow, read_header, shown
 
 CHUNK = 1_000_000  # bytes
@@ -234,14 +235,15 @@ def _try(folder: Path) -> None:
     """Raises ValueError where the checkpoint does not run: not every pair of a tokenizer and weights does."""
     ckpt = checkpoint.load(folder)
     try:
-        for tokenizer in {ckpt.tokenizer, ckpt.source_tokenizer}:
-            for text in ("1 2 0",) if tokenizer.kind == "ids" else TEXTS:
-                tokenizer.decode([piece.id for piece in tokenizer.pieces(text)])
-        reading = attend(ckpt, "0" if ckpt.source_tokenizer.kind == "ids" else "a")
+        with panics():
+            for tokenizer in {ckpt.tokenizer, ckpt.source_tokenizer}:
+                for text in ("1 2 0",) if tokenizer.kind == "ids" else TEXTS:
+                    tokenizer.decode([piece.id for piece in tokenizer.pieces(text)])
+            reading = attend(ckpt, "0" if ckpt.source_tokenizer.kind == "ids" else "a")
     except ValueError:
         raise
-    except BaseException as error:  # a tokenizer's Rust panics with what is no Exception
-        if isinstance(error, KeyboardInterrupt | SystemExit) or memory_is_full(error):
+    except Exception as error:
+        if memory_is_full(error):
             raise
         raise Refused(f"{folder.name} cannot be run ({type(error).__name__}: {shown(error)}); its configuration, "
                       "weights and tokenizer do not belong together") from None

@@ -4,8 +4,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from transformer.config import ModelConfig
-from transformer.huggingface.tokenizers import HuggingFaceTokenizer, MarianTokenizer, read_bytes
 from transformer.text import tokenizer as tokenizers
+from transformer.text.huggingface import HuggingFaceTokenizer, MarianTokenizer, read_bytes
 
 # Of both sides together, of what is read and of what is written, by the tokenizer's kind.
 TOKENIZER_FILES = {"huggingface": ("tokenizer.json", "source.json", "target.json"),

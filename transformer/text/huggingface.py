@@ -9,6 +9,7 @@ from pathlib import Path
 
 import orjson
 
+from transformer.text.panics import panics
 from transformer.text.tokenizer import Piece, SentencePieceTokenizer
 
 LARGEST = 64_000_000  # bytes of a tokenizer file; the largest vocabularies in use take a third of it
@@ -92,12 +93,11 @@ class HuggingFaceTokenizer:
                 raise ValueError(f"tokenizer.json has a {step} that makes a text more than {MOST_GROWTH} times longer; "
                                  "do not use it")
         try:
-            self._tokenizer = tokenizers.Tokenizer.from_str(content.decode())
-            self._tokenizer.no_truncation()
-            self._tokenizer.no_padding()
-        except BaseException as error:  # what Rust panics with is no Exception
-            if isinstance(error, KeyboardInterrupt):
-                raise
+            with panics():
+                self._tokenizer = tokenizers.Tokenizer.from_str(content.decode())
+                self._tokenizer.no_truncation()
+                self._tokenizer.no_padding()
+        except Exception as error:
             raise ValueError(f"tokenizer.json is not a tokenizer ({str(error)[:120]}); copy it again") from None
         self._content, self.framed = content, framed
         self.pad_id, self.unk_id, self.bos_id, self.eos_id = pad_id, unk_id, bos_id, eos_id
@@ -159,10 +159,9 @@ class HuggingFaceTokenizer:
 
     def _encode(self, text: str) -> object:
         try:
-            return self._tokenizer.encode(SURROGATES.sub("\ufffd", text), add_special_tokens=self.framed)
-        except BaseException as error:  # what Rust panics with is no Exception
-            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-                raise
+            with panics():
+                return self._tokenizer.encode(SURROGATES.sub("\ufffd", text), add_special_tokens=self.framed)
+        except Exception as error:
             raise ValueError(f"the checkpoint's tokenizer fails on this text ({str(error)[:120]}); try "
                              "another") from None
 

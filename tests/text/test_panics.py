@@ -1,0 +1,14 @@
+"""What Rust panics with is an error like any other, and Ctrl-C is not."""
+
+import pytest
+
+from transformer.text.panics import panics
+
+
+def test_a_panic_becomes_an_error_and_nothing_else_does():
+    panic = type("PanicException", (BaseException,), {})("index out of bounds")
+    with pytest.raises(RuntimeError, match="index out of bounds"), panics():
+        raise panic
+    for error in (KeyboardInterrupt(), SystemExit(3), ValueError("as it is")):
+        with pytest.raises(type(error)), panics():
+            raise error
