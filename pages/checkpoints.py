@@ -27,7 +27,7 @@ view = st.segmented_control("What to see", list(VIEWS), format_func=VIEWS.get, k
                             label_visibility="collapsed")
 if view != "add":
     with picker:
-        entry = choose_entry(PAGE, lambda about: True, more=is_best)
+        entry = choose_entry(PAGE, more=is_best)
 if view == "card":
     show_list(entry.about.id)
     show_card(PAGE, entry, dark=dark)

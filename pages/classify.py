@@ -5,7 +5,7 @@ import streamlit as st
 
 from transformer.checkpoint import Checkpoint, Description
 from ui.address import Field, arrive_at, choice, leave_at, looks, opened, text
-from ui.classify.classifier import classifies, mask_of, show_reading
+from ui.classify.classifier import mask_of, show_reading
 from ui.classify.toy import NEGATIVE, POSITIVE, show_toy
 from ui.figures import markdown_text
 from ui.held_out_corpus import corpus_of
@@ -117,7 +117,7 @@ if view == "toy":
 
 left, right = st.columns([3, 1])
 with right:
-    ckpt = choose_checkpoint(PAGE, classifies)
+    ckpt = choose_checkpoint(PAGE)
     measured = ckpt.meta.get("metrics")
     if isinstance(measured, dict) and all(isinstance(measured.get(name), float) for name in ("accuracy", "majority")):
         st.caption(f"Right on {measured['accuracy']:.0%} of {markdown_text(str(measured.get('n')))} "

@@ -22,7 +22,7 @@ state = st.session_state
 title, picker = st.columns([3, 1], vertical_alignment="bottom")
 title.title("Heads", anchor=False)
 with picker:
-    ckpt = choose_checkpoint(PAGE, lambda about: True)
+    ckpt = choose_checkpoint(PAGE)
 decides = ckpt.config.decoder_layers or not ckpt.config.head
 offered = list(VIEWS) if decides else ["roles", "switch"]
 if state[f"{PAGE}_view"] not in offered:

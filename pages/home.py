@@ -1,5 +1,8 @@
 """What this is, three examples to click, and what each page shows."""
 
+from itertools import groupby
+from operator import attrgetter
+
 import streamlit as st
 
 from transformer.checkpoint import CheckpointError, describe
@@ -7,6 +10,7 @@ from transformer.inference.decoding import steps
 from ui import figures
 from ui.arrival import through_the_router
 from ui.components.attention_view import source_line
+from ui.pages import PAGES
 from ui.resources import ROOT, opened
 from ui.say import say_error
 
@@ -28,35 +32,6 @@ EXAMPLES = [
      "Shakespeare, one character at a time. This head keeps looking at spaces and line ends; choose another letter "
      "than the model would, and see where that leads."),
 ]
-PAGES = [
-    ("translate", "Translate",
-     "English to French with an encoder-decoder: encoder, decoder and cross-attention of every step, the ten likeliest "
-     "next tokens to choose from, branches, and the reference translations of known sentences."),
-    ("write", "Write",
-     "Shakespeare with a decoder alone, character by character: causal attention over all that was read, temperature "
-     "and top-k, and links that bring back exactly this text."),
-    ("classify", "Classify",
-     "Who is speaking? An encoder with max pooling on a passage of Shakespeare: the probabilities, which token won "
-     "each feature, what it adds; and the smallest training run there is, two sentences, to watch from start to end."),
-    ("by_hand", "By hand",
-     "Attention on one sentence with every number in sight, from the ids to a whole block; why the scores are divided "
-     "by √d_k, how heads fold into the batch, three well-known slips, and the same steps in a trained head."),
-    ("masks", "Masks",
-     "Who may look at whom in a small batch of your own sentences: padding, causal and cross masks, what the softmax "
-     "makes of them in float32 and float16, and what leaks when one is switched off."),
-    ("positions", "Positions",
-     "How a model knows the order of its tokens: sinusoidal curves and their wavelengths, learned and rotary "
-     "positions, and what a head does when they are left out."),
-    ("train", "Train",
-     "A task, a model and a device, and the loss falls while you watch, with samples, on a corpus of your own if you "
-     "like; then every head is moved through the training with a slider. A run goes on when you close the page."),
-    ("heads", "Heads",
-     "What every head does over held-out text, beside the same model untrained; what is lost when one is switched off; "
-     "and what a single prediction is made of: the logit lens, direct effects, attribution."),
-    ("checkpoints", "Checkpoints",
-     "Any checkpoint opened: its card, tokenizer and every tensor, tried on its test set, compared with another or an "
-     "earlier step; your own files and Hugging Face models brought in."),
-]
 # the link of an example reaches over its whole card
 CARD = """[class*=st-key-home_card_] { position: relative; }
 [class*=st-key-home_card_]:hover { border-color: var(--st-primary-color); }
@@ -75,7 +50,7 @@ with about:
     st.html(f"<style>{CARD}</style>")
     for number, (title, page, query, what) in enumerate(EXAMPLES):
         with st.container(border=True, key=f"home_card_{number}"):
-            st.page_link(f"pages/{page}.py", label=f"**{title}**", icon=":material/arrow_forward:", query_params=query)
+            st.page_link(PAGES[page].script, label=f"**{title}**", icon=":material/arrow_forward:", query_params=query)
             st.caption(what)
 with picture:
     try:
@@ -94,10 +69,12 @@ with picture:
         say_error(error)
 
 st.subheader("The pages", anchor=False)
-for page, title, what in PAGES:
-    name, text = st.columns([1, 6], vertical_alignment="center")
-    name.page_link(f"pages/{page}.py", label=f"**{title}**")
-    text.markdown(what)
+for group, pages in groupby(PAGES.values(), attrgetter("group")):
+    st.caption(f"**{group}**")
+    for page in pages:
+        name, text = st.columns([1, 6], vertical_alignment="center")
+        name.page_link(page.script, label=f"**{page.title}**")
+        text.markdown(page.about)
 
 with st.expander("How to read an attention picture"):
     st.markdown(

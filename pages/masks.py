@@ -48,7 +48,7 @@ about.markdown("A mask says which keys a query may look at. One keeps attention 
                "sentences of a batch equally long; the other, the **causal** mask, keeps a decoder from reading the "
                "word it is about to say (Vaswani et al. 2017, section 3.2.3).")
 with picker:
-    ckpt = choose_checkpoint(PAGE, lambda about: set(about.config.kinds) == {"encoder", "decoder", "cross"})
+    ckpt = choose_checkpoint(PAGE)
 config, source, sides = ckpt.config, origin(ckpt), sides_of(ckpt.description)
 fit_pairs(PAGE, ckpt, {f"{PAGE}_{side}{row + 1}": PAIRS[row][at]
                        for row in range(ROWS) for at, side in enumerate(("source", "target"))})

@@ -40,7 +40,7 @@ arrive_beam(PAGE, link)
 top = st.container()  # the examples depend on the checkpoint
 left, right = st.columns([3, 1], vertical_alignment="bottom")
 with right:
-    ckpt = choose_checkpoint(PAGE, lambda about: set(about.config.kinds) == {"encoder", "decoder", "cross"})
+    ckpt = choose_checkpoint(PAGE)
 sides = sides_of(ckpt.description)
 with top:
     show_title(PAGE, "Translate", partial(example_pills, PAGE, EXAMPLES if reads_examples(ckpt) else []))

@@ -32,7 +32,7 @@ link = arrive(PAGE, text=EXAMPLES[0], temperature=0.8)
 show_title(PAGE, "Write", partial(example_pills, PAGE, EXAMPLES))
 left, right = st.columns([3, 1])
 with right:
-    ckpt = choose_checkpoint(PAGE, lambda about: about.config.kinds == ("decoder",))
+    ckpt = choose_checkpoint(PAGE)
 fit_example(PAGE, ckpt, EXAMPLES)
 with left:
     text = taken(st.text_area("How the text begins", key=f"{PAGE}_text", persist_state="session", height=68,

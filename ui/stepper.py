@@ -14,6 +14,7 @@ from ui.arrival import arrived, put_address
 from ui.components.attention_view import look_params, take_look
 from ui.components.controls import FARTHEST, move_of
 from ui.languages import reads_examples
+from ui.pages import PAGES
 from ui.present import presenting
 from ui.resources import Entry, along_the_way, entries, opened
 from ui.say import code_text, say_error
@@ -53,8 +54,9 @@ def leave_address(page: str, ckpt: Checkpoint, walk: Walk, look: Look, more: Map
     put_address(page, params)
 
 
-def choose_checkpoint(page: str, fits: Callable[[Description], bool]) -> Checkpoint:
-    """The picker, and the checkpoint picked; stops the page with a sentence where there is none."""
+def choose_checkpoint(page: str, fits: Callable[[Description], bool] | None = None) -> Checkpoint:
+    """The picker, and the checkpoint picked; stops the page with a sentence where there is none. fits: which are on
+    offer; without it those that the list of pages says."""
     return open_entry(choose_entry(page, fits))
 
 
@@ -67,11 +69,11 @@ def open_entry(entry: Entry) -> Checkpoint:
         st.stop()
 
 
-def choose_entry(page: str, fits: Callable[[Description], bool], *, label: str = "Checkpoint", name: str = "checkpoint",
-                 more: Callable[[Entry], bool] | None = None) -> Entry:
+def choose_entry(page: str, fits: Callable[[Description], bool] | None = None, *, label: str = "Checkpoint",
+                 name: str = "checkpoint", more: Callable[[Entry], bool] | None = None) -> Entry:
     """The picker alone, keyed <page>_<name>, without weights being read. more: which of the weights along the way of a
     training are on offer too; only a link leads to the others."""
-    found = entries()
+    found, fits = entries(), fits or (lambda about: PAGES[page].shows(about.config))
     offered: dict[str, Entry] = {}
     for entry in found:
         if entry.about and fits(entry.about):

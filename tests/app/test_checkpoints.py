@@ -3,6 +3,7 @@
 import io
 import re
 import zipfile
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from transformer.text.corpora import PairCorpus
 from ui.checkpoints.card import _zipped
 from ui.checkpoints.weights import effective_rank
 from ui.figures import markdown_text
+from ui.pages import PAGES
 
 from .conftest import ROOT, SENTENCES, run
 
@@ -40,6 +42,16 @@ def test_it_lists_what_is_there_and_opens_the_card_of_the_first(visit):
     assert "3 encoder + 3 decoder" in table(at, "Facts")
     assert at.query_params["checkpoint"] == describe(ROOT / "checkpoints" / "translate").id
     assert not at.error
+
+
+@pytest.mark.parametrize("name", ["translate", "write", "classify"])
+def test_a_card_leads_to_every_other_page_that_shows_its_model(visit, name):
+    about = describe(ROOT / "checkpoints" / name)
+    at = visit(PAGE, checkpoint=about.id)
+    opened = {link.proto.page: dict(parse_qsl(link.proto.query_string)) for link in at.get("page_link")
+              if link.proto.page not in (PAGE, "train")}
+    assert opened == {page.name: page.address(about.id) for page in PAGES.values()
+                      if page.name != PAGE and page.shows(about.config)}
 
 
 def test_a_broken_folder_is_named_with_what_is_wrong(visit, home, plain):

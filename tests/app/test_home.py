@@ -5,6 +5,8 @@ from urllib.parse import parse_qsl
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from ui.pages import PAGES
+
 EXAMPLES = 3
 
 
@@ -24,9 +26,9 @@ def test_it_says_what_the_app_is(at):
 
 
 def test_every_page_is_there_with_its_description(at):
-    named = {link.proto.page for link in at.get("page_link") if not link.proto.query_string}
-    assert named == {"translate", "write", "by_hand", "masks", "positions", "train", "classify", "heads",
-                     "checkpoints"}
+    named = [link.proto for link in at.get("page_link") if not link.proto.query_string]
+    assert [(link.page, link.label) for link in named] == [(page.name, f"**{page.title}**") for page in PAGES.values()]
+    assert {page.about for page in PAGES.values()} < {text.value for text in at.markdown}
 
 
 def test_there_are_three_examples(at):

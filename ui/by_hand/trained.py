@@ -26,7 +26,7 @@ def show_trained(text: str) -> None:
     st.markdown("The steps are the same in a trained model, only the numbers have been learned. Queries, keys and "
                 "values are those that the model computed on your sentence, after its embeddings, its positions and "
                 "all layers before this one. Its matrices are wide: scroll inside them.")
-    ckpt = choose_checkpoint(PAGE, lambda about: bool(about.config.decoder_layers))
+    ckpt = choose_checkpoint(PAGE)
     try:
         step = read(ckpt, text)
     except ValueError as error:

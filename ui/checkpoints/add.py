@@ -20,14 +20,11 @@ from transformer.weights import shown
 from ui import figures
 from ui.access.owners import allowed, checkpoint_thing, me, refusal, require
 from ui.checkpoints.card import whence
+from ui.pages import PAGES, stepper_of
 from ui.resources import Entry, entries, home
 from ui.texts import PATH, taken
 
 LARGEST = 300  # MB a file, as in .streamlit/config.toml
-PAGES = {("encoder", "decoder", "cross"): ("translate", "Translate", ":material/translate:"),
-         ("decoder",): ("write", "Write", ":material/edit:"),
-         ("encoder",): ("classify", "Classify", ":material/label:")}
-HEADS = ("heads", "What its heads do", ":material/troubleshoot:")
 _one_at_a_time = threading.Lock()  # what is looked through takes memory
 
 
@@ -214,11 +211,12 @@ def _welcome(about: Description, *, again: bool) -> str:
 def _show_links(page: str, about: Description) -> None:
     """Where a checkpoint can be seen."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        for other, title, icon in (PAGES[about.config.kinds], HEADS):
-            st.page_link(f"pages/{other}.py", label=title, icon=icon, query_params={"checkpoint": about.id},
+        stepper = stepper_of(about.config)
+        for other, label in ((stepper, stepper.title), (PAGES["heads"], "What its heads do")):
+            st.page_link(other.script, label=label, icon=other.symbol, query_params=other.address(about.id),
                          width="content")
         # on this page a link would not be followed: the browser is there already
-        st.button("Its card", key=f"{page}_added_card", icon=":material/inventory_2:", type="tertiary",
+        st.button("Its card", key=f"{page}_added_card", icon=PAGES["checkpoints"].symbol, type="tertiary",
                   on_click=st.session_state.update, args=[{f"{page}_checkpoint": about.id, f"{page}_view": "card"}])
 
 

@@ -18,19 +18,19 @@ from ui.access.owners import without_home
 from ui.components.run_curves import REFERENCES, show_curves
 from ui.head_choice import origin_of
 from ui.held_out_corpus import corpus_name
+from ui.pages import PAGES, stepper_of
 from ui.resources import ROOT, Entry, entries, home, steps_of
 from ui.say import without_images
 from ui.train.check import duration
 
-TASKS = {("encoder", "decoder", "cross"): ("translates", "translate"), ("decoder",): ("writes", "write"),
-         ("encoder",): ("classifies", "classify")}
+TASKS = {"translate": "translates", "write": "writes", "classify": "classifies"}
 LONGEST_CARD = 200_000  # characters
 LARGEST_ZIP = 200_000_000  # bytes of weights
 
 
 def task(config: ModelConfig) -> str:
     """What a model does, in a word or two."""
-    return {"masked": "fills in masked pieces", "none": "reads"}.get(config.head) or TASKS[config.kinds][0]
+    return {"masked": "fills in masked pieces", "none": "reads"}.get(config.head) or TASKS[stepper_of(config).name]
 
 
 def shape(config: ModelConfig) -> str:
@@ -94,10 +94,10 @@ def show_card(page: str, entry: Entry, *, dark: bool) -> None:
     about = entry.about
     st.markdown("**Open it in**")
     with st.container(horizontal=True, vertical_alignment="center"):
-        for name, label in ((TASKS[about.config.kinds][1], TASKS[about.config.kinds][1].capitalize()),
-                            ("heads", "Heads"), ("positions", "Positions")):
-            st.page_link(f"pages/{name}.py", label=label, query_params={"checkpoint": about.id},
-                         icon=":material/arrow_forward:")
+        for other in PAGES.values():
+            if other.name != page and other.shows(about.config):
+                st.page_link(other.script, label=other.title, query_params=other.address(about.id),
+                             icon=":material/arrow_forward:")
         size = (about.folder / "model.safetensors").stat().st_size
         st.download_button("Download as zip", partial(_zipped, about.folder), f"{about.id.partition('@')[0]}.zip",
                            "application/zip", key=f"{page}_zip", icon=":material/download:", on_click="ignore",
@@ -109,7 +109,7 @@ def show_card(page: str, entry: Entry, *, dark: bool) -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown("**Steps of its training**", width="content")
             for one in steps:
-                st.page_link("pages/checkpoints.py", label=f"{one.about.step or 0:,}",
+                st.page_link(PAGES[page].script, label=f"{one.about.step or 0:,}",
                              query_params={"checkpoint": one.about.id})
     left, right = st.columns(2, gap="large")
     with left:
@@ -186,7 +186,7 @@ def _show_curve(page: str, about: Description, *, dark: bool) -> None:
     if (about.folder / "attention").is_dir():
         run = f"checkpoints/{about.folder.name}" if about.folder.parent == ROOT / "checkpoints" else None
         if run:
-            st.page_link("pages/train.py", label="What its heads did along the way", icon=":material/timeline:",
+            st.page_link(PAGES["train"].script, label="What its heads did along the way", icon=":material/timeline:",
                          query_params={"view": "watch", "run": run})
 
 

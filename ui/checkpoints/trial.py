@@ -7,10 +7,10 @@ from transformer.checkpoint import Checkpoint
 from transformer.held_out import held_out
 from ui import figures
 from ui.address import Field, optional, quiet, switch, whole
-from ui.checkpoints.card import TASKS
 from ui.head_choice import origin
 from ui.heavy import heavy
 from ui.held_out_corpus import corpus_name, corpus_of, readable, say_missing, split_of
+from ui.pages import stepper_of
 from ui.say import say_error
 
 COUNT, LAST_DRAW = 50, 9_999
@@ -146,9 +146,9 @@ def _show_one(ckpt: Checkpoint, one: Tried) -> None:
             right.text("\n".join(one.references))
         elif ckpt.config.encoder_layers:
             st.markdown(figures.markdown_text(f"Said: {one.output}. Right: {' '.join(one.references)}."))
-        page = TASKS[ckpt.config.kinds][1]
+        other = stepper_of(ckpt.config)
         query = {"checkpoint": ckpt.id, "text": one.text}
-        if page == "write":
+        if other.name == "write":
             query["text"] = one.text[:ckpt.config.max_len // 2]
-        st.page_link(f"pages/{page}.py", label=f"Open in {page.capitalize()}", query_params=query,
+        st.page_link(other.script, label=f"Open in {other.title}", query_params=query,
                      icon=":material/arrow_forward:")

@@ -20,11 +20,6 @@ from ui.say import say_error
 PREDICTED = 3  # pieces named at each place of a masked language model
 
 
-def classifies(about) -> bool:
-    """Whether a checkpoint's description is of an encoder alone: it classifies, or its attention is looked at."""
-    return about.config.kinds == ("encoder",)
-
-
 def show_reading(prefix: str, ckpt: Checkpoint, text: str, *, question: str, dark: bool) -> None:
     """All that is seen of one text; widgets and their state are `<prefix>_class` and those of the attention view.
 

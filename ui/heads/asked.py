@@ -13,6 +13,7 @@ from transformer.inference.decoding import reader, steps
 from transformer.text.tokenizer import Piece
 from ui import figures
 from ui.heavy import Work, heavy
+from ui.pages import Page, stepper_of
 from ui.walk import Link
 
 T = TypeVar("T")
@@ -78,13 +79,13 @@ class Asked:
             return figures.words_label(self.ckpt.classes[id], longest=60)
         return figures.plain_label(self.ckpt.tokenizer.piece(id))
 
-    def link(self, kind: str, layer: int, head: int) -> tuple[str, dict[str, str]] | None:
+    def link(self, kind: str, layer: int, head: int) -> tuple[Page, dict[str, str]] | None:
         """The page, and its address, that show a head at this very prediction; None where a link cannot lead there."""
         look = {"kind": kind, "layer": str(layer), "head": str(head)}
         answer = self.answer
         if self.classifies:
-            name = self.ckpt.classes[self.token]
-            return "classify", {"checkpoint": self.ckpt.id, "text": answer.text, "class": name, **look}
+            params = {"checkpoint": self.ckpt.id, "text": answer.text, "class": self.ckpt.classes[self.token], **look}
+            return stepper_of(self.ckpt.config), params
         text, step, choices = answer.text, self.position - answer.typed, answer.picked
         if step < 0:  # inside the text: the page reads it up to there, if that is read as the same tokens
             text, step = text[: answer.pieces[self.position].end], 0
@@ -93,7 +94,7 @@ class Asked:
                 return None
         choices = {at: id for at, id in choices.items() if at <= step}
         found, whole = Link(self.ckpt.id, text, choices, 0.0, None, 0, step, look).params()
-        return ("translate" if "cross" in self.ckpt.config.kinds else "write", found) if whole else None
+        return (stepper_of(self.ckpt.config), found) if whole else None
 
 
 def answer(ckpt: Checkpoint, text: str, *, target: str = "", more: int = 8,

@@ -141,8 +141,8 @@ def _show_head(page: str, asked: Asked, found: DirectEffect, query: Query, *, da
                f"The weights of the query at position {asked.position}, which makes this prediction.")
     link = asked.link(kind, layer, head)
     if link is not None:
-        page_name, params = link
-        st.page_link(f"pages/{page_name}.py", label=f"Open this head in {page_name.capitalize()}",
+        other, params = link
+        st.page_link(other.script, label=f"Open this head in {other.title}",
                      icon=":material/arrow_forward:", query_params=params)
     rows = [[kind, str(layer), str(head), figures.signed_number(value), _looks_at(query, keys, kind, layer, head)]
             for kind, layer, head, value in ordered[:STRONGEST]]

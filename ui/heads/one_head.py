@@ -15,11 +15,10 @@ from transformer.model.masks import causal_mask
 from ui import figures
 from ui.head_choice import origin
 from ui.heads.windowed import say_tokens, windowed
+from ui.pages import stepper_of
 from ui.walk import Link
 
 TWICE = 8  # random tokens in a row that stands twice
-PAGES = {("encoder", "decoder", "cross"): ("translate", "Translate"), ("decoder",): ("write", "Write"),
-         ("encoder",): ("classify", "Classify")}
 
 
 def show_best(page: str, ckpt: Checkpoint, found: HeadRoles, measure: str, kind: Kind, layer: int, head: int, *,
@@ -57,8 +56,8 @@ def show_best(page: str, ckpt: Checkpoint, found: HeadRoles, measure: str, kind:
         key=f"{page}_role_heatmap", config=figures.PLOTLY_CONFIG,
         alt=figures.describe_attention(matrix, queries, keys, newest=False))
     if measure != "induction":
-        name, label = PAGES[ckpt.config.kinds]
-        st.page_link(f"pages/{name}.py", label=f"Open this {what} in {label}", icon=":material/open_in_new:",
+        other = stepper_of(ckpt.config)
+        st.page_link(other.script, label=f"Open this {what} in {other.title}", icon=":material/open_in_new:",
                      query_params=address_of(ckpt, sentence, kind, layer, head))
     if matrix.size <= 2_500:
         with st.expander("The weights as a table", key=f"{page}_role_weights"):

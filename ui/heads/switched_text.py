@@ -9,7 +9,7 @@ from transformer.inference.decoding import Step
 from transformer.inference.reading import Reading
 from ui import figures
 from ui.head_choice import origin
-from ui.heads.one_head import PAGES
+from ui.pages import stepper_of
 from ui.walk import Link
 
 TOP = 5
@@ -115,7 +115,7 @@ def _link(page: str, ckpt: Checkpoint, path: list[Step], label: str) -> None:
 
 
 def _open(page: str, ckpt: Checkpoint, link: Link, which: str, words: str) -> None:
-    name, title = PAGES[ckpt.config.kinds]
+    other = stepper_of(ckpt.config)
     with st.container(key=f"{page}_open_{which}"):
-        st.page_link(f"pages/{name}.py", label=f"{words} in {title}", icon=":material/open_in_new:",
+        st.page_link(other.script, label=f"{words} in {other.title}", icon=":material/open_in_new:",
                      query_params=link.params()[0])

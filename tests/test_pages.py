@@ -1,0 +1,36 @@
+"""The list of pages, against the scripts there are and the models they show: no browser."""
+
+from pathlib import Path
+
+import pytest
+
+from transformer.config import ModelConfig
+from ui.pages import HOME, PAGES, stepper_of
+
+ROOT = Path(__file__).resolve().parents[1]
+MODELS = {
+    "translate": ModelConfig(),
+    "write": ModelConfig(encoder_layers=0),
+    "classify": ModelConfig(decoder_layers=0, pooling="max", n_classes=2),
+    "fills in": ModelConfig(decoder_layers=0, head="masked"),
+    "reads": ModelConfig(decoder_layers=0, head="none"),
+}
+
+
+def test_every_script_is_in_the_list_once():
+    scripts = sorted(page.script for page in (HOME, *PAGES.values()))
+    assert scripts == sorted(f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py"))
+    assert all(name == page.name for name, page in PAGES.items())
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_model_has_one_page_that_runs_it(model):
+    assert stepper_of(MODELS[model]).name == (model if model in PAGES else "classify")
+
+
+def test_a_model_is_shown_where_its_attention_is():
+    shows = {model: {name for name, page in PAGES.items() if page.shows(config)} for model, config in MODELS.items()}
+    every = {"positions", "heads", "checkpoints"}
+    assert shows == {
+        "translate": {"translate", "by_hand", "masks"} | every, "write": {"write", "by_hand"} | every,
+        "classify": {"classify"} | every, "fills in": {"classify"} | every, "reads": {"classify"} | every}
