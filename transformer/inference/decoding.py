@@ -13,6 +13,7 @@ from threading import Lock
 import torch
 from torch import Tensor
 
+from transformer import frames
 from transformer.brief import quoted
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
@@ -219,12 +220,12 @@ class Step:
     @property
     def attentions(self) -> Mapping[str, Tensor]:
         """Kind -> weights (layers, H, Tq, Tk), all queries so far; rows sum to 1."""
-        return _ByKind(self.ckpt.config.kinds, lambda kind: self._attend(kind)[2])
+        return _ByKind(self.ckpt.config.kinds, lambda kind: self.attended(kind)[1])
 
     @property
     def scores(self) -> Mapping[str, Tensor]:
         """Kind -> scores (layers, H, Tq, Tk), scaled and masked: what the softmax saw."""
-        return _ByKind(self.ckpt.config.kinds, lambda kind: self._attend(kind)[1])
+        return _ByKind(self.ckpt.config.kinds, lambda kind: self.attended(kind)[0])
 
     def looked(self, kind: str) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values of all layers, each (layers, H, T, D), as the model computed them."""
@@ -235,10 +236,17 @@ class Step:
         return queries, keys, values
 
     @torch.no_grad()
-    def _attend(self, kind: str) -> tuple[Tensor, Tensor, Tensor]:
-        q, k, v = self.looked(kind)
+    def attended(self, kind: str, layers: slice = slice(None), heads: slice = slice(None)) -> tuple[Tensor, Tensor]:
+        """Scores and weights of some layers and heads, each (layers, H, Tq, Tk)."""
+        q, k, v = (rows[layers, heads] for rows in self.looked(kind))
         mask = causal_mask(q.shape[2], k.shape[2], device=q.device) if kind == "decoder" else None
-        return attention.attend(q, k, v, mask, heads=self.heads.get(kind), readable=True)
+        switches = self.heads.get(kind)
+        switches = None if switches is None else switches[layers, heads]
+        return attention.attend(q, k, v, mask, heads=switches, readable=True)[1:]
+
+    def frame(self, kind: str, *, layer: int | None = None, head: int | None = None) -> "frames.DataFrame":
+        """Attention as a tidy pandas table, a row for each head and pair of tokens; columns: see `frames.attention`."""
+        return frames.attention(self, kind, layer=layer, head=head)
 
 
 @torch.no_grad()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from transformer import frames
 from transformer.brief import quoted
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
@@ -51,6 +52,14 @@ class Reading:
     def looked(self, kind: str) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values of all layers, each (layers, H, T, D), as the model computed them."""
         return self.rows[kind]
+
+    def attended(self, kind: str, layers: slice = slice(None), heads: slice = slice(None)) -> tuple[Tensor, Tensor]:
+        """Scores and weights of some layers and heads, each (layers, H, Tq, Tk)."""
+        return self.scores[kind][layers, heads], self.attentions[kind][layers, heads]
+
+    def frame(self, kind: str, *, layer: int | None = None, head: int | None = None) -> "frames.DataFrame":
+        """Attention as a tidy pandas table, a row for each head and pair of tokens; columns: see `frames.attention`."""
+        return frames.attention(self, kind, layer=layer, head=head)
 
 
 @torch.no_grad()

@@ -1,0 +1,72 @@
+"""Results as tidy pandas tables: a row a measurement, a column a variable. Only who asks for one needs pandas."""
+
+from types import ModuleType
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from torch import Tensor
+
+from transformer.checkpoint import Checkpoint
+from transformer.config import Kind
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+MOST = 10_000_000  # rows of a table, each of at most 28 bytes where it is of attention
+
+
+class Attending(Protocol):
+    """What has attention to be put into a table: a `Step` or a `Reading`."""
+
+    ckpt: Checkpoint
+    kinds: tuple[Kind, ...]
+
+    def axes(self, kind: str) -> tuple[list[str], list[str]]: ...
+    def mask(self, kind: str) -> Tensor: ...
+    def attended(self, kind: str, layers: slice, heads: slice) -> tuple[Tensor, Tensor]: ...
+
+
+def pandas() -> ModuleType:
+    """The package. Raises ValueError where it is not installed."""
+    try:
+        import pandas
+    except ImportError:
+        raise ValueError('tables need the package pandas: pip install "headsup[app]", or pip install pandas') from None
+    return pandas
+
+
+def attention(of: Attending, kind: str, *, layer: int | None = None, head: int | None = None) -> "DataFrame":
+    """The attention of one kind, a row for each head and each pair of tokens that the mask allows.
+
+    Columns: `layer`, `head`, and the places `query` and `key`, all counted from 0; `query_token` and `key_token`, their
+    text; `weight`, of which those of one head and query sum to 1; `score`, q·k / √d_k (no unit), which the softmax made
+    it of. Rows are ordered by the first four. Raises ValueError for a kind, a layer or a head that is not there, and
+    where there would be more than 10,000,000 rows: layer and head choose one of each.
+    """
+    if kind not in of.kinds:
+        raise ValueError(f"there is no {kind} attention here; choose from {', '.join(of.kinds)}")
+    layers = _chosen("layer", layer, of.ckpt.config.layers(kind))
+    heads = _chosen("head", head, of.ckpt.config.n_heads)
+    axes, pairs = of.axes(kind), np.nonzero(of.mask(kind).cpu().numpy())
+    each = len(pairs[0])
+    if (rows := len(layers) * len(heads) * each) > MOST:
+        raise ValueError(f"{len(layers)} layers of {len(heads)} heads with {each:,} pairs of tokens make {rows:,} "
+                         f"rows, and a table has at most {MOST:,}; choose one with layer= or head=")
+    scores, weights = (numbers.float().cpu().numpy()[..., *pairs].ravel() for numbers in of.attended(
+        kind, slice(layers.start, layers.stop), slice(heads.start, heads.stop)))
+    pd = pandas()
+    columns = {"layer": np.repeat(np.asarray(layers, np.int32), len(heads) * each),
+               "head": np.tile(np.repeat(np.asarray(heads, np.int32), each), len(layers))}
+    for name, tokens, places in zip(("query", "key"), axes, pairs, strict=True):
+        at = np.tile(places.astype(np.int32), len(layers) * len(heads))
+        codes, texts = pd.factorize(np.array(tokens, dtype=object))
+        columns |= {name: at, f"{name}_token": pd.Categorical.from_codes(codes[at], texts)}
+    return pd.DataFrame(columns | {"weight": weights, "score": scores}, copy=False)
+
+
+def _chosen(name: str, number: int | None, count: int) -> range:
+    if number is None:
+        return range(count)
+    if not isinstance(number, int | np.integer) or not 0 <= number < count:
+        raise ValueError(f"{name} is {number!r}; choose from 0 to {count - 1}, or leave it out for all {count}")
+    return range(int(number), int(number) + 1)
