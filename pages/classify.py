@@ -57,7 +57,7 @@ def question_of(about: Description | None) -> str:
     """What a checkpoint answers about a text, by what it learned; that of the one that comes with the app, of none."""
     if about is None or about.meta.get("corpus") == "speakers":
         return VIEWS["speakers"]
-    if not about.config.head:
+    if about.config.task == "classes":
         return "Which class?"
     return "What fits in each place?" if about.config.head == "masked" else "Where does it look?"
 
@@ -70,7 +70,7 @@ def examples_of(ckpt: Checkpoint) -> list[tuple[str, str]]:
     if ckpt.meta.get("corpus") == "speakers":
         return EXAMPLES
     name = corpus_of(ckpt.description)
-    known = labelled(name) if name and not ckpt.config.head else None
+    known = labelled(name) if name and ckpt.config.task == "classes" else None
     if known is not None:
         texts = known.split("test" if "test" in known.splits else "train")
         return [(said, passage) for passage, said in texts[:len(EXAMPLES)]]
@@ -107,7 +107,7 @@ arrive_at(PAGE, FIELDS)
 wanted = st.session_state.get(f"{PAGE}_checkpoint")
 about = next((one.about for one in entries() if one.about and one.about.id == wanted), None)
 question = question_of(about)
-st.title("Encoder" if about and about.config.head else "Classify", anchor=False)
+st.title("Encoder" if about and about.config.task == "reads" else "Classify", anchor=False)
 view = st.segmented_control("Show", list(VIEWS), key=f"{PAGE}_show", required=True, label_visibility="collapsed",
                             format_func=lambda name: {**VIEWS, "speakers": question}[name])
 if view == "toy":

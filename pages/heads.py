@@ -23,7 +23,7 @@ title, picker = st.columns([3, 1], vertical_alignment="bottom")
 title.title("Heads", anchor=False)
 with picker:
     ckpt = choose_checkpoint(PAGE)
-decides = ckpt.config.decoder_layers or not ckpt.config.head
+decides = ckpt.config.task != "reads"
 offered = list(VIEWS) if decides else ["roles", "switch"]
 if state[f"{PAGE}_view"] not in offered:
     state[f"{PAGE}_view"] = "roles"

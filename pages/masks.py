@@ -8,6 +8,7 @@ import streamlit as st
 import torch
 
 from transformer.analysis.masks import DIGITS, LENGTH, Forced, batch_masks, masked_softmax, read_forced
+from transformer.config import KINDS
 from transformer.inference.decoding import check_length, reader
 from transformer.text.batches import PairBatches
 from ui import figures
@@ -26,7 +27,7 @@ SCALES = [1, 10, 100, 1_000, 3_000, 5_000, 10_000]
 FIELDS = {
     **{f"{language}{row + 1}": text(PAIRS[row][side])
        for row in range(ROWS) for side, language in enumerate(("source", "target"))},
-    "pair": whole(1, 1, ROWS), "kind": choice("decoder", ["encoder", "decoder", "cross"]),
+    "pair": whole(1, 1, ROWS), "kind": choice("decoder", KINDS),
     "layer": whole(0, 0, 1_000), "head": whole(0, 0, 1_000), "causal": switch(False), "padding": switch(True),
     "train": switch(False), "scores": choice("typed", ["typed", "from the model"]),
     "typed": text("2.0 1.0 0.5 5.0"), "blocked": wholes([2, 3], MOST_SCORES - 1, count=MOST_SCORES),

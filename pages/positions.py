@@ -9,6 +9,7 @@ import torch
 
 from transformer.analysis.positions import along_diagonals, moved, rotary_products, similarity, without_positions
 from transformer.checkpoint import Checkpoint
+from transformer.config import KINDS
 from transformer.inference.reading import attend
 from transformer.inference.search import translate
 from transformer.model.positions import rotary_angles, sinusoids
@@ -30,7 +31,7 @@ FIELDS = {
     "dims": wholes([4, 5, 20, 21, 60], WIDEST - 1, count=CURVES), "measure": choice("product", ["product", "cosine"]),
     "place": whole(50, 0, MOST - 1), "width": whole(32, 2, 256), "seed": whole(0, 0, 999_999), "same": switch(False),
     "side": choice("src", ["src", "tgt"]), "text": text(EXAMPLE),
-    "kind": choice("encoder", ["encoder", "decoder", "cross"]), "layer": whole(1, 0, 1_000), "head": whole(0, 0, 1_000)}
+    "kind": choice("encoder", KINDS), "layer": whole(1, 0, 1_000), "head": whole(0, 0, 1_000)}
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
@@ -214,7 +215,7 @@ def show_checkpoint(ckpt: Checkpoint) -> None:
 
 def show_left_out(ckpt: Checkpoint) -> None:
     config = ckpt.config
-    translates, writes = "cross" in config.kinds, config.kinds == ("decoder",)
+    translates, writes = config.task == "translation", config.task == "text"
     typed = taken(st.text_area("Text", key=f"{PAGE}_text", height=80, placeholder="Type a text and press Ctrl+Enter"),
                   SENTENCE)
     if not typed.strip():

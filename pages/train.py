@@ -3,11 +3,12 @@
 import streamlit as st
 
 from transformer.runs import find
+from transformer.task import LEARNED
 from ui.access import keys, owners
 from ui.address import Field, arrive_at, choice, leave_at
 from ui.resources import ROOT, home
 from ui.say import say_error
-from ui.train.form import TASKS, show_form
+from ui.train.form import show_form
 from ui.train.forming import forming_fields, show_forming
 from ui.train.holdings import show_holdings
 from ui.train.overview import show_runs
@@ -23,7 +24,7 @@ def optional(longest: int) -> Field:
 
 
 FIELDS = {
-    "view": choice("new", list(VIEWS)), "run": optional(80), "task": choice("translation", list(TASKS)),
+    "view": choice("new", list(VIEWS)), "run": optional(80), "task": choice("translation", list(LEARNED)),
     "preset": optional(40), **forming_fields(),
     "over": Field([], lambda value: value.split(",")[:12], lambda names: ",".join(names) or None)}
 

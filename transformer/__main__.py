@@ -13,6 +13,7 @@ from transformer.jobs.commands import follow, stop, train_on_cluster
 from transformer.jobs.lock import check_free
 from transformer.shortage import said
 from transformer.tables import lines
+from transformer.task import LEARNED
 
 console = Console(stderr=True)  # progress and errors; results go to standard output
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
@@ -76,7 +77,7 @@ def train(
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
                TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.fields[numbers]}")]
     seen: dict[str, object] = {}
-    counted = "texts" if config.train.task == "classification" else "tokens"  # labels, that is
+    counted = f"{LEARNED[config.train.task].unit}s"  # labels, that is
     with Progress(*columns, console=console) as progress:
         bar = progress.add_task("step", total=config.train.steps, completed=trainer.step, numbers="")
 
@@ -268,7 +269,7 @@ def roles(
 
     ckpt = load(folder, device=choose_device(device))
     sentences = held_out(ckpt, limit=limit, seed=seed, name=corpus)
-    aligner = word_aligner(ckpt, cache, name=corpus) if "cross" in ckpt.config.kinds else None
+    aligner = word_aligner(ckpt, cache, name=corpus) if ckpt.config.task == "translation" else None
     with Progress(console=console, transient=True) as progress:
         bar = progress.add_task("measure", total=None)
         found = measure_roles(ckpt, sentences, aligner=aligner, seed=seed,

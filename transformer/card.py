@@ -2,6 +2,7 @@
 
 from transformer.checkpoint import Checkpoint
 from transformer.jobs.run_files import is_number
+from transformer.task import LEARNED
 from transformer.text.corpora import corpus
 
 FIGURES = {  # key of evaluate -> what it is, and how many digits of it mean something
@@ -12,10 +13,6 @@ FIGURES = {  # key of evaluate -> what it is, and how many digits of it mean som
     "accuracy": ("accuracy: share of texts whose class is the likeliest", 3),
     "majority": ("accuracy of always saying the class most frequent in training", 3),
     "baseline": ("accuracy of logistic regression on word counts (scikit-learn)", 3), "n": ("texts", 0)}
-WHAT = {"translation": "An encoder-decoder transformer that translates{}.",
-        "language-model": "A decoder-only transformer that goes on with a text{}.",
-        "classification": "An encoder that says which of a few classes a text belongs to."}
-UNIT = {"classification": ("text", "texts read")}  # what the loss and the speed count, where it is not tokens
 
 
 def _with(rows: list[dict[str, object]], *names: str) -> list[dict[str, float]]:
@@ -30,15 +27,15 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
     found = corpus(train.corpus)
     how_said = " in Shakespeare's manner" if train.corpus == "tiny-shakespeare" else (
         f" {' to '.join(named)}" if (named := ckpt.description.languages) else "")
-    layers = " and ".join(f"{count} {stack} layers" for stack, count in (
-        ("encoder", config.encoder_layers), ("decoder", config.decoder_layers)) if count)
+    layers = " and ".join(f"{count} {stack} layers" for stack, count in config.stacks.items())
     measured = "\n".join(f"| {what} | {quality[key]:.{digits}f} |" for key, (what, digits) in FIGURES.items()
                          if quality.get(key) is not None and (key != "n" or "accuracy" in quality))
     seen = _with(rows, "step", "validation_loss")
     learned = [row for row in _with(rows, "step", "loss", "seconds", "tokens_per_sec") if row["step"] <= meta["step"]]
     tokens = sum(row["tokens_per_sec"] * (row["seconds"] - before) for row, before in zip(
         learned, [0.0, *(row["seconds"] for row in learned)], strict=False))
-    unit, counted = UNIT.get(train.task, ("token", "target tokens"))
+    task = LEARNED[train.task]
+    unit, counted = task.unit, "texts read" if task.unit == "text" else "target tokens"
     amount = f"{tokens / 1e6:.1f} million" if tokens >= 1e5 else f"{tokens:,.0f}"
     learned_from = "validation_from" in meta
     how = (f"On the {quality.get('split', 'validation')} split{', which it learned from,' * learned_from} with the "
@@ -62,7 +59,7 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
     signature = f"\n\nsacrebleu's signature: `{quality['signature']}`" if "signature" in quality else ""
     return f"""# {name}
 
-{WHAT[train.task].format(how_said)} It was made with Heads Up, which shows what every attention head
+{task.model}{how_said}. It was made with Heads Up, which shows what every attention head
 of it does.{classes}
 
 ## What it is

@@ -1,11 +1,13 @@
 """What a model is and how it is trained, as checked values that go to JSON and back."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Kind = Literal["encoder", "decoder", "cross"]  # of attention
+KINDS: tuple[Kind, ...] = get_args(Kind)
+Task = Literal["translation", "text", "classes", "reads"]  # reads: an encoder that has no classes
 Fraction = Annotated[float, Field(ge=0.0, lt=1.0)]
 Size = Annotated[int, Field(ge=1, le=65_536)]
 Layers = Annotated[int, Field(ge=0, le=96)]
@@ -72,11 +74,24 @@ class ModelConfig(Config):
     @property
     def kinds(self) -> tuple[Kind, ...]:
         """The attention kinds this model has, of "encoder", "decoder" and "cross"."""
-        encoder, decoder = bool(self.encoder_layers), bool(self.decoder_layers)
-        return ("encoder",) * encoder + ("decoder",) * decoder + ("cross",) * (encoder and decoder)
+        return tuple(kind for kind in KINDS if self.layers(kind))
 
-    def layers(self, kind: str) -> int:
-        """How many layers have an attention kind."""
+    @property
+    def stacks(self) -> dict[str, int]:
+        """The stacks this model has, of "encoder" and "decoder", with their layers."""
+        return {stack: self.layers(stack) for stack in ("encoder", "decoder") if self.layers(stack)}
+
+    @property
+    def task(self) -> Task:
+        """What the model is for; `transformer.task.TASKS` says what follows from it."""
+        if self.decoder_layers:
+            return "translation" if self.encoder_layers else "text"
+        return "reads" if self.head else "classes"
+
+    def layers(self, kind: Kind) -> int:
+        """How many layers have an attention kind; 0 for one that this model has not."""
+        if kind == "cross" and not self.encoder_layers:
+            return 0
         return self.encoder_layers if kind == "encoder" else self.decoder_layers
 
     @model_validator(mode="after")

@@ -9,11 +9,12 @@ from transformer.analysis.alignment import WordAligner, words
 from transformer.analysis.sample import Sentence, labelled, translation, window
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import reader
+from transformer.task import TASKS
 from transformer.text.corpora import LEARNS_FROM, LabelledCorpus, PairCorpus, TextCorpus, corpus
 
 ALIGNED_FROM = 40_000  # sentences; all of eng-fra align little better and take 1 GB of memory
-# The corpora that a model can be measured on, and the task that learns from them; an encoder alone reads any text.
-READS = {("encoder", "decoder", "cross"): (PairCorpus, "translation"), ("decoder",): (TextCorpus, "language-model")}
+# The corpora that a model can be measured on, by its task; an encoder alone reads any text.
+READS = {"translation": PairCorpus, "text": TextCorpus}
 WINDOW = 128  # tokens of running text that are read at once
 
 
@@ -23,9 +24,8 @@ def found_corpus(ckpt: Checkpoint, name: str | None = None) -> TextCorpus | Pair
     if name is None and ckpt.description.train is None:
         raise ValueError(f"{ckpt.id} does not say which corpus it was trained on; name one, or give texts of your own")
     found = corpus(name or ckpt.description.train.corpus)
-    kind, task = READS.get(ckpt.config.kinds, (object, ""))
-    if not isinstance(found, kind):
-        what, names, ending = LEARNS_FROM[task]
+    if not isinstance(found, READS.get(ckpt.config.task, object)):
+        what, names, ending = LEARNS_FROM[TASKS[ckpt.config.task].training]
         raise ValueError(f"{found.name} is not what {ckpt.id} reads: that is {what}, {', '.join(names)} or a {ending} "
                          "file")
     return found

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from transformer.checkpoint import Description
-from transformer.config import ModelConfig
+from transformer.task import does
 
 QUALITY = {"bleu": ("BLEU", "{:.2f}"), "accuracy": ("accuracy", "{:.1%}"), "loss": ("loss", "{:.4f}")}
 
@@ -42,16 +42,10 @@ def table(rows: Sequence[Mapping[str, object]]) -> list[str]:
 def checkpoint_row(about: Description) -> dict[str, object]:
     """A checkpoint in a line of `list`."""
     config = about.config
-    layers = "+".join(str(count) for count in (config.encoder_layers, config.decoder_layers) if count)
-    return {"checkpoint": about.id, "task": _task(config), "layers": layers, "heads": config.n_heads,
+    layers = "+".join(map(str, config.stacks.values()))
+    return {"checkpoint": about.id, "task": does(config), "layers": layers, "heads": config.n_heads,
             "d_model": config.d_model, "parameters": about.meta.get("parameters", ""),
             "step": "" if about.step is None else about.step, "quality": _quality(about), "folder": str(about.folder)}
-
-
-def _task(config: ModelConfig) -> str:
-    if config.decoder_layers:
-        return "translates" if config.encoder_layers else "writes"
-    return "classifies" if config.n_classes else "fills in" if config.head == "masked" else "reads"
 
 
 def _quality(about: Description) -> str:

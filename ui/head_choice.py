@@ -12,8 +12,7 @@ def head_in_range(page: str, config: ModelConfig) -> tuple[Kind, int, int]:
     if state.get(f"{page}_kind") not in config.kinds:
         state[f"{page}_kind"] = config.kinds[-1]
     kind = state[f"{page}_kind"]
-    layers = config.encoder_layers if kind == "encoder" else config.decoder_layers
-    for name, count in (("layer", layers), ("head", config.n_heads)):
+    for name, count in (("layer", config.layers(kind)), ("head", config.n_heads)):
         state[f"{page}_{name}"] = min(int(state.get(f"{page}_{name}") or 0), count - 1)
     return kind, state[f"{page}_layer"], state[f"{page}_head"]
 
@@ -21,12 +20,12 @@ def head_in_range(page: str, config: ModelConfig) -> tuple[Kind, int, int]:
 def head_controls(page: str, config: ModelConfig) -> None:
     """The choosers; after `head_in_range`."""
     kind = st.session_state[f"{page}_kind"]
-    layers = config.encoder_layers if kind == "encoder" else config.decoder_layers
     with st.container(horizontal=True, gap="medium"):
         if len(config.kinds) > 1:
             st.segmented_control("Attention", config.kinds, key=f"{page}_kind", required=True, persist_state="session",
                                  format_func=str.capitalize)
-        st.segmented_control("Layer", range(layers), key=f"{page}_layer", required=True, persist_state="session")
+        st.segmented_control("Layer", range(config.layers(kind)), key=f"{page}_layer", required=True,
+                             persist_state="session")
         st.segmented_control("Head", range(config.n_heads), key=f"{page}_head", required=True, persist_state="session")
 
 

@@ -14,7 +14,7 @@ from ui.access.owners import me, refuse_corpus, require
 from ui.resources import KNOWN, shelf
 from ui.say import say_error
 
-OTHERS = {("encoder", "decoder", "cross"): ["eng-fra"], ("decoder",): ["tiny-shakespeare"]}  # for one that says none
+OTHERS = {"translation": ["eng-fra"], "text": ["tiny-shakespeare"]}  # for one that says none
 UPLOADED = re.compile(r"/uploads/corpora/(?:[^/]+/)?[0-9a-f]{8}-([^/]+)$")  # as `keep_upload` names files
 ANY_TEXT = ["speakers", "tiny-shakespeare", "eng-fra"]  # for an encoder that says none
 
@@ -36,13 +36,13 @@ def readable(ckpt: Checkpoint) -> list[str]:
     if ckpt.tokenizer is None or ckpt.tokenizer.kind == "ids":
         return []
     speaks = ckpt.description.languages
-    return [name for name in OTHERS.get(ckpt.config.kinds, []) if at_hand(name)
+    return [name for name in OTHERS.get(ckpt.config.task, []) if at_hand(name)
             and (speaks is None or languages(name) in (None, speaks))]
 
 
 def measurable(ckpt: Checkpoint) -> list[str]:
     """The corpora at hand that heads can be measured on: the readable ones, and where an encoder has none any text."""
-    if (found := readable(ckpt)) or ckpt.config.kinds != ("encoder",):
+    if (found := readable(ckpt)) or ckpt.config.decoder_layers:
         return found
     if ckpt.tokenizer is None or ckpt.tokenizer.kind == "ids":
         return []
@@ -58,7 +58,7 @@ def corpus_name(name: str) -> str:
 
 def texts_of(ckpt: Checkpoint) -> str:
     """What a checkpoint is measured on many of."""
-    return {("encoder",): "texts", ("decoder",): "windows of text"}.get(ckpt.config.kinds, "sentences")
+    return {"translation": "sentences", "text": "windows of text"}.get(ckpt.config.task, "texts")
 
 
 def sizes_of(ckpt: Checkpoint, name: str, sizes: list[int]) -> dict[int, str]:
@@ -84,7 +84,7 @@ def choose_size(label: str, key: str, offered: dict[int, str]) -> int:
 
 def split_of(ckpt: Checkpoint, name: str) -> str:
     """The split of a corpus at hand that a checkpoint is measured on: "train" where a corpus has nothing held out."""
-    if ckpt.config.kinds == ("decoder",):
+    if ckpt.config.task == "text":
         return "validation"
     if not is_own(name):
         return "validation" if name in LEARNS_FROM["language-model"][1] else "test"

@@ -15,11 +15,11 @@ def _every(config: ModelConfig) -> bool:
 
 
 def _translates(config: ModelConfig) -> bool:
-    return bool(config.encoder_layers and config.decoder_layers)
+    return config.task == "translation"
 
 
 def _writes(config: ModelConfig) -> bool:
-    return not config.encoder_layers
+    return config.task == "text"
 
 
 def _decodes(config: ModelConfig) -> bool:

@@ -206,7 +206,7 @@ def test_a_corpus_with_nothing_held_out_is_not_said_to_be_unseen(home, visit_rol
 
 def test_one_that_names_no_corpus_is_offered_one_of_its_kind(home, visit_roles, monkeypatch):
     path = corpus_file(home / "data", "writer")
-    monkeypatch.setattr("ui.held_out_corpus.OTHERS", {("decoder",): [str(path)]})
+    monkeypatch.setattr("ui.held_out_corpus.OTHERS", {"text": [str(path)]})
     at = visit_roles(make(home, "writer", corpus=False), role_sample="50")
     assert "mine.txt, validation split, which it may have been trained on" in maps(at)["source"]
 

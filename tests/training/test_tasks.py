@@ -6,7 +6,7 @@ import torch
 from transformer import checkpoint
 from transformer.config import RunConfig, TrainConfig
 from transformer.presets import preset
-from transformer.training.tasks import LONGEST_PINNED, Task, prepare
+from transformer.training.tasks import LONGEST_PINNED, Prepared, prepare
 from transformer.training.trainer import Trainer
 
 SMALL = {"d_model": 16, "n_heads": 2, "d_ff": 16, "steps": 2, "batch_tokens": 200, "eval_every": 2, "save_every": 2}
@@ -34,7 +34,7 @@ def config(name: str, **settings: object) -> RunConfig:
     return preset(name).set({**SMALL, **layers, "corpus": OF[name], **settings})
 
 
-def watched(task: Task) -> list[tuple[str | None, str | None]]:
+def watched(task: Prepared) -> list[tuple[str | None, str | None]]:
     """The pinned texts as they read."""
     sides = (task.source_tokenizer, "src"), (task.tokenizer, "tgt")
     return [tuple(None if getattr(batch, side) is None else tokenizer.decode(getattr(batch, side)[0].tolist())

@@ -140,7 +140,7 @@ def measure(ckpt: Checkpoint, sentences: Sequence[Sentence], heads: Heads | None
     watch is called after each batch, and may raise to end it. Raises ValueError for a sentence without labels.
     """
     config, model, heads = ckpt.config, ckpt.model, Switches.of(heads, ckpt.config, ckpt.device)
-    translates = bool(config.encoder_layers and config.decoder_layers)
+    translates = config.task == "translation"
     if any(sentence.labels is None for sentence in sentences):
         raise ValueError("there are sentences without a label, so there is no loss; give texts whose class the model "
                          "knows")

@@ -96,7 +96,8 @@ def measure_roles(ckpt: Checkpoint, sentences: Sequence[Sentence], *, aligner: W
     done = 0
     for chosen in batches(config, sentences, largest=largest):
         batch = padded(config, [sentences[at] for at in chosen], device=ckpt.device)
-        links = _links(ckpt, [sentences[at] for at in chosen], aligner) if "cross" in config.kinds and aligner else None
+        crossed = config.task == "translation" and aligner
+        links = _links(ckpt, [sentences[at] for at in chosen], aligner) if crossed else None
         asked = {kind: _ask(config, kind, batch, marks, links) for kind in config.kinds}
         for model, total in zip(models, totals, strict=True):
             for kind, layers in read_weights(model, batch.src, batch.tgt):
@@ -110,7 +111,7 @@ def measure_roles(ckpt: Checkpoint, sentences: Sequence[Sentence], *, aligner: W
     notes = {}
     if not tokenizer:
         notes["punctuation"] = "the checkpoint has no tokenizer, so no token is known to be punctuation"
-    if "cross" in config.kinds and aligner is None:
+    if config.task == "translation" and aligner is None:
         notes |= dict.fromkeys(("alignment", "alignment_read"), "no word alignment was given")
     return HeadRoles(ckpt.id, list(sentences), seed, found, random, totals[0].even(), totals[0].best,
                      totals[0].best_short, totals[0].queries(), notes)
@@ -220,7 +221,7 @@ def _measure_induction(model: Transformer, sentences: Sequence[Sentence], total:
         rows[side] = torch.tensor([[*before, *row, *row, *after] for row in drawn], device=device), len(before), count
     if (config.encoder_layers and rows["src"] is None) or (config.decoder_layers and rows["tgt"] is None):
         return
-    each = max(config.encoder_layers, config.decoder_layers) * config.n_heads * max(
+    each = max(config.stacks.values()) * config.n_heads * max(
         row[0].shape[1] for row in rows.values() if row) ** 2
     step = max(1, largest // each)
     for first in range(0, ROWS, step):

@@ -76,7 +76,7 @@ def upto(read: Given, position: int) -> Given:
 
 def check_classes(ckpt: Checkpoint) -> None:
     """Raises ValueError for an encoder that has no classes to speak of."""
-    if ckpt.config.head:
+    if ckpt.config.task == "reads":
         raise ValueError(f"the checkpoint {ckpt.id} is an encoder without classes ({ckpt.config.head}); this "
                          "reading needs a classifier or a decoder")
 

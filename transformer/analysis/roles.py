@@ -9,6 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from transformer.config import KINDS
+
 MEASURES = ("entropy", "entropy_share", "diagonal", "previous", "first")
 
 
@@ -30,7 +32,7 @@ def measure_heads(weights: Tensor | NDArray, *, kind: str) -> dict[str, NDArray]
     The places can be the same key: key 0 is also query 1's previous one. Raises ValueError for another kind, and where
     self-attention has not as many queries as keys.
     """
-    if kind not in ("encoder", "decoder", "cross"):
+    if kind not in KINDS:
         raise ValueError(f"there is no {kind} attention; kind is encoder, decoder or cross")
     weights = weights.detach().cpu().numpy() if isinstance(weights, Tensor) else np.asarray(weights)
     weights = weights.astype(np.float64, copy=False)

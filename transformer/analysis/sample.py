@@ -81,7 +81,7 @@ def read_texts(ckpt: Checkpoint, texts: Sequence[str], targets: Sequence[str] | 
     """Texts of one's own, with their translations for a model that translates. Raises ValueError for one too long or
     empty, and where there are not as many translations as texts."""
     config = ckpt.config
-    if config.encoder_layers and config.decoder_layers:
+    if config.task == "translation":
         if targets is None or len(targets) != len(texts):
             raise ValueError(f"{len(texts)} sentences and {len(targets or ())} translations; give one for each")
         return [translation(ckpt, text, target) for text, target in zip(texts, targets, strict=True)]
@@ -116,7 +116,7 @@ def batches(config: ModelConfig, sentences: Sequence[Sentence], *, largest: int 
         return max(len(sentences[at].src or ()), len(sentences[at].tgt or ()))
 
     chosen: list[int] = []
-    each = max(config.encoder_layers, config.decoder_layers) * config.n_heads
+    each = max(config.stacks.values()) * config.n_heads
     for at in sorted(range(len(sentences)), key=longest):
         if chosen and (config.pad_id is None or (len(chosen) + 1) * each * longest(at) ** 2 > largest):
             yield chosen

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from transformer.brief import brief
 from transformer.checkpoint import Checkpoint
-from transformer.config import Kind
+from transformer.config import KINDS, Kind
 from transformer.model.switches import Switches
 
 NONE_THERE = ("there are no attention weights in it, as transformers gives none with its usual attention; load the "
@@ -82,7 +82,7 @@ def given(attention: object, tokens: Sequence[str] | None, *, encoder_attention:
     transformers returned. Raises ValueError where tokens and weights do not fit, and where there are no weights."""
     if hasattr(attention, "encoder_attentions"):
         encoder_attention, decoder_attention, cross_attention = (
-            getattr(attention, f"{kind}_attentions") or () for kind in ("encoder", "decoder", "cross"))
+            getattr(attention, f"{kind}_attentions") or () for kind in KINDS)
         attention = None
     elif hasattr(attention, "attentions"):
         attention = attention.attentions or ()

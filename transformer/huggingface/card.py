@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from transformer.config import ModelConfig
+from transformer.task import TASKS
 
-WHAT = {("decoder",): "A decoder that writes text, token by token.", ("encoder",): "An encoder that reads text.",
-        ("encoder", "decoder", "cross"): "An encoder-decoder that translates."}
 HEADS = {"masked": "It predicts the pieces that are masked.",
          "none": "It has no head: its attention is what there is to see."}
 
@@ -26,9 +25,8 @@ def licence(folder: Path) -> str | None:
 
 def import_card(name: str, config: ModelConfig, about: Mapping[str, object], *, parameters: int) -> str:
     """Markdown for README.md."""
-    layers = " and ".join(f"{count} {stack} layers" for stack, count in (
-        ("encoder", config.encoder_layers), ("decoder", config.decoder_layers)) if count)
-    said = [WHAT[config.kinds], HEADS.get(config.head or "", "")]
+    layers = " and ".join(f"{count} {stack} layers" for stack, count in config.stacks.items())
+    said = [f"{TASKS[config.task].model}.", HEADS.get(config.head or "", "")]
     if config.n_classes:
         said = [f"An encoder that tells {config.n_classes} classes apart, by its first token."]
     notes = [f"Left out: the head that says {about['left_out']}."] if about.get("left_out") else []

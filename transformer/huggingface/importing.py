@@ -100,7 +100,7 @@ def _import(folder: Path, out: Path | None, *, ids: bool, origin: str) -> Path:
     model = Transformer(ours)
     model.load_state_dict(weights)
     half = {found[name].dtype for name in everything} == {"F16"}
-    spoken = "cross" in ours.kinds and languages_of(tokenizer_settings(folder), origin,
+    spoken = ours.task == "translation" and languages_of(tokenizer_settings(folder), origin,
                                                     str(config.get("_name_or_path")))
     about = {"saved": None, "imported_from": origin, "family": str(config["model_type"]), "license": licence(folder),
              **{key: value for key, value in (("classes", plan.classes), ("left_out", plan.left_out),

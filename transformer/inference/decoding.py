@@ -285,7 +285,7 @@ def read_ids(ckpt: Checkpoint, text: str, target: str | None = None) -> tuple[li
     config, src, tgt = ckpt.config, None, None
     if target is not None:
         check_text(target, name="the target")
-        if not (config.encoder_layers and config.decoder_layers):
+        if config.task != "translation":
             raise ValueError(f"{ckpt.id} reads one text and has no place for a target; " + (
                 "put it at the end of the text" if config.decoder_layers else "leave it out"))
     ids = reader(ckpt).encode(text)

@@ -15,7 +15,7 @@ from transformer.inference.arguments import check_checkpoint, check_number, chec
 from transformer.inference.decoding import check_length, check_padding, reader
 from transformer.model.attention import KeysValues
 from transformer.model.masks import padding_mask
-from transformer.model.switches import KINDS, Heads, Switches
+from transformer.model.switches import Heads, Switches
 
 WIDEST, STRONGEST = 64, 10  # beams, and the penalty
 
@@ -23,7 +23,7 @@ WIDEST, STRONGEST = 64, 10  # beams, and the penalty
 def check_translates(ckpt: object) -> None:
     """Raises ValueError for what is no checkpoint of an encoder-decoder."""
     check_checkpoint(ckpt)
-    if ckpt.config.kinds != KINDS:
+    if ckpt.config.task != "translation":
         raise ValueError(f"{ckpt.id} does not translate: it is not an encoder-decoder")
 
 

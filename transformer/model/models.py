@@ -71,10 +71,10 @@ class Transformer(nn.Module):
     def __init__(self, config: ModelConfig, *, generator: torch.Generator | None = None):
         super().__init__()
         self.config = config
-        both = config.encoder_layers and config.decoder_layers
+        translates = config.task == "translation"
         if config.decoder_layers:
             self.tgt_embedding = Embedding(config, config.vocab_size)
-            self.decoder = Stack(config, config.decoder_layers, cross=bool(both))
+            self.decoder = Stack(config, config.decoder_layers, cross=translates)
             self.output = nn.Linear(config.d_model, config.vocab_size, bias=config.logits_bias)
         if config.encoder_layers:
             self.src_embedding = Embedding(config, config.src_vocab_size or config.vocab_size)
@@ -84,13 +84,13 @@ class Transformer(nn.Module):
         if config.head == "masked":
             self.masked_head = MaskedHead(config)
             self.output = nn.Linear(config.d_model, config.src_vocab_size or config.vocab_size, bias=config.logits_bias)
-        elif config.n_classes and not config.decoder_layers:
+        elif config.task == "classes":
             self.output = nn.Linear(config.d_model, config.n_classes)
         self.output_dropout = nn.Dropout(config.output_dropout)
         self._initialise(generator)
         if config.tie_embeddings and config.decoder_layers:
             self.output.weight = self.tgt_embedding.tokens.weight
-            if both:
+            if translates:
                 self.src_embedding.tokens.weight = self.tgt_embedding.tokens.weight
         if config.tie_embeddings and config.head == "masked":
             self.output.weight = self.src_embedding.tokens.weight
@@ -108,7 +108,7 @@ class Transformer(nn.Module):
             elif config.init == "xavier_uniform":
                 nn.init.xavier_uniform_(parameter, generator=generator)
             else:  # Radford et al. 2019, section 2.3: what adds to the residual stream is scaled by its depth
-                depth = 2 * max(config.encoder_layers, config.decoder_layers)
+                depth = 2 * max(config.stacks.values())
                 residual = "out_proj" in name or "down" in name
                 nn.init.normal_(parameter, std=0.02 / sqrt(depth) if residual else 0.02, generator=generator)
         for module in self.modules():
@@ -193,7 +193,7 @@ class Transformer(nn.Module):
         """What an encoder alone makes of its final rows x (B, S, d_model); see `forward`."""
         if self.config.head == "masked":
             return self.project(x)
-        return self.classify(x, src) if self.config.n_classes else x
+        return self.classify(x, src) if self.config.task == "classes" else x
 
     def project(self, x: Tensor) -> Tensor:
         """Final hidden rows (..., d_model) -> logits (..., V)."""

@@ -5,15 +5,13 @@ L layers of a kind, H heads.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Self, get_args
+from typing import Self
 
 import torch
 from torch import Tensor
 
 from transformer.brief import brief
-from transformer.config import Kind, ModelConfig
-
-KINDS = get_args(Kind)
+from transformer.config import KINDS, ModelConfig
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ import torch
 from transformer.config import RunConfig
 from transformer.quality import held_out_loss
 from transformer.shortage import memory_is_full
+from transformer.task import LEARNED
 from transformer.text.batches import PairBatches, WindowBatches
 from transformer.text.look import look
 from transformer.training.size import (
@@ -22,7 +23,7 @@ from transformer.training.size import (
     parameters_by_part,
     size,
 )
-from transformer.training.tasks import Task, prepare
+from transformer.training.tasks import Prepared, prepare
 from transformer.training.trainer import Trainer
 
 TIMED = 10  # optimizer steps, after a first one that is left out
@@ -166,7 +167,7 @@ def _size(config: RunConfig, device: torch.device, there: int | None, *, length:
         "micro_tokens": positions}}
 
 
-def _tokens(task: Task) -> dict[str, object]:
+def _tokens(task: Prepared) -> dict[str, object]:
     """Labels that count, or texts, a step and in all; and how often the whole training part is read."""
     batches, train = task.batches, task.config.train
     if isinstance(batches, WindowBatches):
@@ -176,12 +177,12 @@ def _tokens(task: Task) -> dict[str, object]:
     else:
         an_epoch = len(batches.items)
     a_step = an_epoch / len(batches) * train.accumulate
-    return {"counted": "texts" if train.task == "classification" else "tokens", "a_step": a_step,
+    return {"counted": f"{LEARNED[train.task].unit}s", "a_step": a_step,
             "total": a_step * train.steps, "an_epoch": an_epoch, "steps": train.steps,
             "epochs": train.steps * train.accumulate / len(batches)}
 
 
-def _warnings(asked: RunConfig, task: Task, result: dict[str, object]) -> list[Problem]:
+def _warnings(asked: RunConfig, task: Prepared, result: dict[str, object]) -> list[Problem]:
     """What works but is probably not meant."""
     looked, said = result["look"], []
     left, how = looked["left_out"], looked["left_out"]["how"]

@@ -80,8 +80,7 @@ def read_forming(folder: Path) -> Forming | None:
     if not found or not (folder / "attention" / "pinned.json").is_file():  # written after the first snapshot
         return None
     config, sentences = _model(folder), _pinned(folder)
-    layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}
-    heads = {kind: (layers[kind], config.n_heads) for kind in config.kinds}
+    heads = {kind: (config.layers(kind), config.n_heads) for kind in config.kinds}
     shapes = {}
     for at, sentence in enumerate(sentences):
         for kind in config.kinds:

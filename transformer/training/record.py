@@ -12,7 +12,7 @@ from transformer.inference.search import translate
 from transformer.jobs import run_files
 from transformer.model.models import Transformer
 from transformer.quality import evaluating, likeliest_class
-from transformer.training.tasks import Task, pinned_attention
+from transformer.training.tasks import Prepared, pinned_attention
 
 WEIGHT_SNAPSHOTS, ATTENTION_SNAPSHOTS = 8, 48
 MOST_ATTENTION = 10_000_000  # bytes of attention snapshots in all
@@ -30,7 +30,7 @@ def attention_steps(total: int, bytes_each: int) -> set[int]:
     return log_steps(total, max(2, min(ATTENTION_SNAPSHOTS, MOST_ATTENTION // max(1, bytes_each))))
 
 
-def record_attention(folder: Path, step: int, model: Transformer, task: Task) -> int:
+def record_attention(folder: Path, step: int, model: Transformer, task: Prepared) -> int:
     """Write attention/<step>.safetensors, what the heads do with the pinned sentences now -> its bytes.
 
     Tensors "<sentence>.<kind>" (layers, H, Tq, Tk), uint8 square roots of the weights times 255.
@@ -50,7 +50,7 @@ def record_attention(folder: Path, step: int, model: Transformer, task: Task) ->
 
 
 @torch.no_grad()
-def record_samples(folder: Path, step: int, model: Transformer, task: Task, train: TrainConfig) -> None:
+def record_samples(folder: Path, step: int, model: Transformer, task: Prepared, train: TrainConfig) -> None:
     """Append to samples.jsonl what the model makes of a few held-out texts at this step."""
     texts = _held_out(task, train)
     with evaluating(model):
@@ -72,7 +72,7 @@ def record_samples(folder: Path, step: int, model: Transformer, task: Task, trai
     run_files.append(folder / SAMPLES_FILE, row)
 
 
-def _held_out(task: Task, train: TrainConfig) -> list[tuple[str, str]]:
+def _held_out(task: Prepared, train: TrainConfig) -> list[tuple[str, str]]:
     """Texts that are not learned from, and what should be said of each; of a tiny corpus those that are."""
     corpus, longest = task.corpus, task.config.model.max_len - 1
     if train.task == "language-model":

@@ -12,6 +12,7 @@ from transformer.config import RunConfig
 from transformer.model.masks import padding_mask
 from transformer.model.models import Transformer
 from transformer.quality import evaluating
+from transformer.task import LEARNED
 from transformer.text import tokenizer as tokenizers
 from transformer.text.batches import Batch, LabelledBatches, PairBatches, WindowBatches
 from transformer.text.corpora import HELD_OUT, LEARNS_FROM, Corpus, LabelledCorpus, PairCorpus, TextCorpus, corpus
@@ -26,7 +27,7 @@ Pair = tuple[list[int], list[int]]  # source ids, target ids
 
 
 @dataclass(frozen=True)
-class Task:
+class Prepared:
     """A corpus made ready; `config` has the vocabulary that its tokenizer turned out to have."""
 
     config: RunConfig
@@ -45,18 +46,18 @@ def _special_ids(tokenizer: tokenizers.Tokenizer) -> dict[str, int | None]:
 
 
 def prepare(config: RunConfig, *, data_dir: Path | None = None, tokenizer: tokenizers.Tokenizer | None = None,
-            source_tokenizer: tokenizers.Tokenizer | None = None) -> Task:
+            source_tokenizer: tokenizers.Tokenizer | None = None) -> Prepared:
     """Read the corpus, train its tokenizer (or take the one given), and cut batches.
 
     Raises ValueError where the corpus is missing, broken or of another kind than the task learns from, where the model
     has another shape than the task needs, or where nothing of the corpus fits max_len.
     """
     task = config.train.task
-    make, kind, needs = {"translation": (_translation, PairCorpus, ("encoder", "decoder")),
-                         "language-model": (_language_model, TextCorpus, ("decoder",)),
-                         "classification": (_classification, LabelledCorpus, ("encoder",))}[task]
+    make, kind = {"translation": (_translation, PairCorpus), "language-model": (_language_model, TextCorpus),
+                  "classification": (_classification, LabelledCorpus)}[task]
+    needs = LEARNED[task].stacks
     for stack in ("encoder", "decoder"):
-        layers = getattr(config.model, f"{stack}_layers")
+        layers = config.model.layers(stack)
         if (layers > 0) != (stack in needs):
             raise ValueError(f"{task} is learned by {' and '.join(needs)}, and this model has {layers} {stack} layers; "
                              f"set {stack}_layers to {'1 or more' if stack in needs else 0}, or choose another task")
@@ -75,7 +76,7 @@ def _about(found: Corpus, tokenizer: tokenizers.Tokenizer, *, validation: int, h
             **({} if held_out else {"validation_from": "train"}), "tokenizer_sha256": tokenizer.digest}
 
 
-def _translation(config: RunConfig, found: PairCorpus, tokenizer, source_tokenizer) -> Task:
+def _translation(config: RunConfig, found: PairCorpus, tokenizer, source_tokenizer) -> Prepared:
     train = [(source, reference) for source, references in found.split("train") for reference in references]
     held_out = [(source, references[0]) for source, references in found.splits.get("validation", {}).items()]
     shared = config.model.src_vocab_size is None
@@ -119,7 +120,7 @@ def _translation(config: RunConfig, found: PairCorpus, tokenizer, source_tokeniz
         pinned = [(source[:LONGEST_PINNED - 1], target[:LONGEST_PINNED - 1]) for source, target in short[:4]]
     about = _about(found, tokenizer, train_pairs=len(pairs), left_out=len(train) - len(pairs),
                    validation=len(others or pairs[:HELD_OUT]), held_out=bool(others))
-    return Task(config, tokenizer, source_tokenizer, watched, batches(others or pairs[:HELD_OUT]).in_order(),
+    return Prepared(config, tokenizer, source_tokenizer, watched, batches(others or pairs[:HELD_OUT]).in_order(),
                 [watched.make([pair]) for pair in pinned], about, found, lengths)
 
 
@@ -146,7 +147,7 @@ def _check_pinned(config: RunConfig, tokens: list[int]) -> None:
                              f"{'shorten it' if count else 'give one that the tokenizer knows'}")
 
 
-def _language_model(config: RunConfig, found: TextCorpus, tokenizer, _) -> Task:
+def _language_model(config: RunConfig, found: TextCorpus, tokenizer, _) -> Prepared:
     text = found.split("train")
     if tokenizer is None:
         tokenizer = tokenizers.train(text.splitlines(keepends=True), kind=config.train.tokenizer, verbatim=True,
@@ -170,13 +171,13 @@ def _language_model(config: RunConfig, found: TextCorpus, tokenizer, _) -> Task:
     ends = np.flatnonzero(np.asarray([newline, *ids, newline]) == newline)
     lines = np.diff(ends) - 1  # pieces between two newlines
     about = _about(found, tokenizer, train_tokens=len(ids), validation=len(others), held_out=enough)
-    return Task(config, tokenizer, tokenizer, WindowBatches(ids, **options),
+    return Prepared(config, tokenizer, tokenizer, WindowBatches(ids, **options),
                 WindowBatches(others, **options).in_order(),
                 [Batch(None, row[:, :-1], row[:, 1:], row.shape[1] - 1) for row in pinned], about, found,
                 {"line": lines[lines > 0]})
 
 
-def _classification(config: RunConfig, found: LabelledCorpus, tokenizer, _) -> Task:
+def _classification(config: RunConfig, found: LabelledCorpus, tokenizer, _) -> Prepared:
     train = found.split("train")
     if tokenizer is None:
         lines = [line for text, _ in train for line in text.splitlines()]
@@ -209,7 +210,7 @@ def _classification(config: RunConfig, found: LabelledCorpus, tokenizer, _) -> T
             (ids[:LONGEST_PINNED], label) for ids, label in others[:4]]
     about = _about(found, tokenizer, classes=list(found.classes), train_texts=len(texts), validation=len(others),
                    held_out=bool(held_out))
-    return Task(config, tokenizer, tokenizer, batches(texts, config.train.word_dropout), batches(others).in_order(),
+    return Prepared(config, tokenizer, tokenizer, batches(texts, config.train.word_dropout), batches(others).in_order(),
                 [batches([row]).in_order()[0] for row in pinned], about, found,
                 {"text": np.array([len(ids) for ids, _ in rows])})
 

@@ -34,7 +34,7 @@ from transformer.training.record import (
     record_samples,
 )
 from transformer.training.size import choose_micro_tokens
-from transformer.training.tasks import Task, prepare
+from transformer.training.tasks import Prepared, prepare
 
 LOG_EVERY = 10
 HALF_WRITTEN = (".metrics.jsonl.*", ".samples.jsonl.*", ".config.json.*", ".status.json.*", "attention/.*")
@@ -91,7 +91,7 @@ class Trainer:
         folder, device, last = self.folder, self.world.device, self.folder / "last"
         self.device = device
         saved = checkpoint.load(last) if (last / "manifest.json").exists() else None
-        self.task: Task = prepare(config, data_dir=data_dir, tokenizer=saved and saved.tokenizer,
+        self.task: Prepared = prepare(config, data_dir=data_dir, tokenizer=saved and saved.tokenizer,
                                   source_tokenizer=saved and saved.source_tokenizer)
         self.config = config = self._cut_to_fit(self.task.config, saved)
         train = config.train

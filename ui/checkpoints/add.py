@@ -236,9 +236,9 @@ def _line(page: str, entry: Entry, how: str) -> None:
     name = entry.about.id if entry.about else entry.folder.name
     if entry.about:
         count = entry.about.meta.get("parameters")
-        kinds = entry.about.config.kinds
+        stacks = list(entry.about.config.stacks)
         said = " · ".join(filter(None, [
-            how, "encoder-decoder" if len(kinds) == 3 else f"{kinds[0]} alone",
+            how, "encoder-decoder" if len(stacks) == 2 else f"{stacks[0]} alone",
             f"{count:,} parameters" if isinstance(count, int) else ""]))
     else:
         said = f"{how}, not opened: {entry.error}"

@@ -13,29 +13,24 @@ import streamlit as st
 from transformer.analysis.weights import kept_tensors, parameters_by_block
 from transformer.checkpoint import SNAPSHOTS, Description
 from transformer.config import ModelConfig
+from transformer.task import TASKS, does
 from ui import figures
 from ui.access.owners import without_home
 from ui.components.run_curves import REFERENCES, show_curves
 from ui.head_choice import origin_of
 from ui.held_out_corpus import corpus_name
-from ui.pages import PAGES, stepper_of
+from ui.pages import PAGES
 from ui.resources import ROOT, Entry, entries, home, steps_of
 from ui.say import without_images
 from ui.train.check import duration
 
-TASKS = {"translate": "translates", "write": "writes", "classify": "classifies"}
 LONGEST_CARD = 200_000  # characters
 LARGEST_ZIP = 200_000_000  # bytes of weights
 
 
-def task(config: ModelConfig) -> str:
-    """What a model does, in a word or two."""
-    return {"masked": "fills in masked pieces", "none": "reads"}.get(config.head) or TASKS[stepper_of(config).name]
-
-
 def shape(config: ModelConfig) -> str:
     """A model's size in a few figures, as the list of runs writes it."""
-    layers = "+".join(str(count) for count in (config.encoder_layers, config.decoder_layers) if count)
+    layers = "+".join(map(str, config.stacks.values()))
     return f"{layers} × {config.d_model}, {config.n_heads} heads"
 
 
@@ -68,7 +63,7 @@ def _line(entry: Entry, chosen: str) -> list[str]:
     about = entry.about
     count, step = about.meta.get("parameters"), about.step
     mark = "● " if about.id == chosen else ""
-    return [mark + about.id, task(about.config), shape(about.config), f"{count:,}" if isinstance(count, int) else "",
+    return [mark + about.id, does(about.config), shape(about.config), f"{count:,}" if isinstance(count, int) else "",
             f"{step:,}" if isinstance(step, int) else "", quality(about), when(about),
             str(about.meta.get("device") or "")[:20], whence(entry.folder)]
 
@@ -140,7 +135,7 @@ def _show_facts(about: Description) -> None:
     config, meta = about.config, about.meta
     seconds = meta.get("seconds")
     facts = {
-        "task": task(config), "trained on": (about.train and corpus_name(about.train.corpus)) or meta.get("corpus"),
+        "task": does(config), "trained on": (about.train and corpus_name(about.train.corpus)) or meta.get("corpus"),
         "imported from": meta.get("imported_from"), "licence": meta.get("license"),
         "quality": quality(about), "step": about.step, "trained for": isinstance(seconds, int | float) and
         duration(seconds), "device": meta.get("device"), "date": when(about),
@@ -180,7 +175,7 @@ def _show_curve(page: str, about: Description, *, dark: bool) -> None:
     if not (about.folder / "metrics.jsonl").is_file() or not (about.folder / "metrics.jsonl").stat().st_size:
         st.info("No training curve came with this checkpoint.")
         return
-    unit = "nats a text" if about.train and about.train.task == "classification" else "nats a token"
+    unit = f"nats a {TASKS[about.config.task].unit}"
     show_curves(f"{page}_{about.id}", [about.folder], dark=dark, unit=unit,
                 reference=REFERENCES.get(about.train.corpus) if about.train else None)
     if (about.folder / "attention").is_dir():

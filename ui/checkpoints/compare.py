@@ -10,9 +10,10 @@ from transformer.checkpoint import Checkpoint
 from transformer.held_out import held_out
 from transformer.inference.reading import Reading, attend
 from transformer.inference.search import translate
+from transformer.task import does
 from ui import figures
 from ui.address import Field, choice, quiet, text
-from ui.checkpoints.card import quality, shape, task
+from ui.checkpoints.card import quality, shape
 from ui.components.head_maps import show_head_maps
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.heads.sample import LONGEST_ANSWER
@@ -59,7 +60,7 @@ def show_compare(page: str, entry: Entry, *, dark: bool) -> None:
         st.info("Both are the same checkpoint, so nothing differs. Choose another one, or another step.")
         return
     st.html(figures.plain_table(["", "checkpoint", "task", "size", "step", "quality, as it says"], [
-        [name, ckpt.id, task(ckpt.config), shape(ckpt.config), f"{ckpt.meta.get('step') or 0:,}",
+        [name, ckpt.id, does(ckpt.config), shape(ckpt.config), f"{ckpt.meta.get('step') or 0:,}",
          quality(ckpt.description)] for name, ckpt in (("A", one), ("B", other))], label="The two", numbers={4}))
     if against == "untrained":
         st.caption("B is what A's training began with: the same random weights, made again from its seed."
@@ -144,7 +145,7 @@ def _by_part(found: dict[str, float]) -> tuple[np.ndarray, list[str], list[str]]
 def _show_quality(page: str, one: Checkpoint, other: Checkpoint) -> None:
     st.subheader("Quality", anchor=False)
     names = readable(one)
-    if one.config.head:
+    if one.config.task == "reads":
         st.info("An encoder without classes writes and decides nothing that could be measured.")
         return
     if not names:
@@ -238,7 +239,7 @@ def _read(page: str, one: Checkpoint, other: Checkpoint) -> tuple[Reading, Readi
     """The text, read by both with the same target; None, said on the page, where one of them cannot."""
     state, config = st.session_state, one.config
     example = example_of(one)
-    translates = bool(config.encoder_layers and config.decoder_layers)
+    translates = config.task == "translation"
     typed = taken(st.text_input(label_of(one), key=f"{page}_text", placeholder=(
         f"{example.splitlines()[-1]} (as long as it is empty)" if example else "Type a sentence and press Enter")),
                   PASSAGE)

@@ -24,7 +24,7 @@ def trial_fields() -> dict[str, Field]:
 
 def show_trial(page: str, ckpt: Checkpoint) -> None:
     """The sentences, once they have been tried, and the one chosen among them."""
-    if ckpt.config.head:
+    if ckpt.config.task == "reads":
         st.info("This encoder has no classes and writes nothing, so there is nothing to be right or wrong about.")
         return
     names = readable(ckpt)
@@ -104,7 +104,7 @@ def _badness(one: Tried) -> float:
 
 
 def _columns(ckpt: Checkpoint, rows: list[Tried]) -> dict[str, list]:
-    if ckpt.config.kinds == ("decoder",):
+    if ckpt.config.task == "text":
         return {"nats": [one.loss for one in rows], "text": [one.text for one in rows]}
     if ckpt.config.decoder_layers:
         return {"chrF": [one.chrf for one in rows], "source": [one.text for one in rows],
@@ -122,7 +122,7 @@ def _said(ckpt: Checkpoint, name: str, tried: list[Tried]) -> str:
         ", by which its best weights were chosen" if split == "validation" else "")
     losses = [one.loss for one in tried if one.loss is not None]
     mean = f"{sum(losses) / len(losses):.3f}" if losses else "unknown"
-    if ckpt.config.kinds == ("decoder",):
+    if ckpt.config.task == "text":
         return (f"Windows of running text, {of}. nats: the loss a token, −ln of the probability of what came; the "
                 f"mean of all is {mean}.")
     if ckpt.config.decoder_layers:
@@ -138,7 +138,7 @@ def _show_one(ckpt: Checkpoint, one: Tried) -> None:
     with st.container(border=True):
         st.markdown("**Source**" if one.output and ckpt.config.decoder_layers else "**Text**")
         st.text(one.text)
-        if ckpt.config.encoder_layers and ckpt.config.decoder_layers:
+        if ckpt.config.task == "translation":
             left, right = st.columns(2)
             left.markdown(f"**Translation** · chrF {one.chrf:.1f}")
             left.text(one.output)

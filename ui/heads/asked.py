@@ -38,7 +38,7 @@ class Answer:
     def cut(self) -> bool:
         """A translation of the model's own that had not ended."""
         config = self.ckpt.config
-        return bool(config.encoder_layers and config.decoder_layers) and not self.forced and (
+        return config.task == "translation" and not self.forced and (
             self.said[-1] != config.eos_id)
 
     @property

@@ -193,7 +193,7 @@ def _show_found(page: str, ckpt: Checkpoint, folder: Path, found: HeadEffects, c
     """Maps of every kind on one scale a measure, the numbers, and the file."""
     there = [name for name in ("change", "bleu_change", "accuracy_change") if name in next(iter(found.values.values()))]
     said = ", ".join(f"{name if name != 'bleu' else 'BLEU'} {value:.4g}" for name, value in found.baseline.items())
-    classes = ckpt.config.kinds == ("encoder",)
+    classes = not ckpt.config.decoder_layers
     source = (f"{origin(ckpt)} · {found.n:,} {texts_of(ckpt)}"
               + ("" if classes else f", {found.tokens:,} tokens to predict")
               + f" · as it is: {said} · heads {CALLED[found.what]}")

@@ -10,7 +10,7 @@ from transformer.analysis.explained import BASELINES
 from transformer.analysis.explained import MEASURES as EXPLAINED
 from transformer.analysis.head_roles import HeadRoles
 from transformer.checkpoint import Checkpoint
-from transformer.config import Kind
+from transformer.config import KINDS, Kind
 from transformer.text.tokenizer import Tokenizer
 from ui import figures
 from ui.address import Field, choice, opened, optional, quiet, whole
@@ -41,7 +41,7 @@ WHY_NOT = {"next": "a decoder cannot look ahead", "end": "no end token stands in
 def roles_fields() -> dict[str, Field]:
     """What of this view the address holds."""
     return {"role": optional(choice(None, list(TITLES))),
-            "role_kind": optional(choice(None, ["encoder", "decoder", "cross"])),
+            "role_kind": optional(choice(None, KINDS)),
             "role_layer": optional(whole(0, 0, 1_000)), "role_head": optional(whole(0, 0, 1_000)),
             "role_on": Field(None, lambda value: value[:300], lambda value: value or None),
             "role_longest": opened(), "role_sample": quiet(choice(200, SIZES)),

@@ -41,7 +41,7 @@ def ask(page: str, ckpt: Checkpoint) -> Asked | None:
     of = (ckpt.id, text, target, more)
     _forget_another(page, ckpt, text, target)
     if not text.strip():
-        st.info(f"Type a {'sentence' if config.encoder_layers and config.decoder_layers else 'text'} above.")
+        st.info(f"Type a {'sentence' if config.task == 'translation' else 'text'} above.")
         return None
     try:
         found = kept(page, "answer", of, "Reading", lambda work: answer(

@@ -40,11 +40,12 @@ MOST_LINES = 200
 LONGEST_ANSWER = 200  # tokens of a translation
 SEED = 0
 LARGE = 20_000_000  # weights
-EXAMPLES = {  # by the attention kinds of a model
-    ("encoder", "decoder", "cross"): "I like red wine.\nWhere does he live?\nShe is not as tall as her brother.",
-    ("decoder",): "ROMEO:\\nO, she doth teach the torches to burn bright!\nShall we hear from thee, ere we sleep?",
-    ("encoder",): "Is she a Capulet? O dear account! my life is my foe's debt.\n"
-                  "The weather is cold today, so we stay at home.\nWhat he said was true, and nobody believed it."}
+EXAMPLES = {  # by the task of a model; an encoder reads any text
+    "translation": "I like red wine.\nWhere does he live?\nShe is not as tall as her brother.",
+    "text": "ROMEO:\\nO, she doth teach the torches to burn bright!\nShall we hear from thee, ere we sleep?",
+}
+ANY_TEXTS = ("Is she a Capulet? O dear account! my life is my foe's debt.\n"
+             "The weather is cold today, so we stay at home.\nWhat he said was true, and nobody believed it.")
 
 
 @dataclass(frozen=True)
@@ -72,15 +73,15 @@ class Sample:
     def aligner(self, watch: Callable[[], None]) -> WordAligner | None:
         names = readable(self.ckpt)
         name = self.on if self.on != OWN else names[0] if names else None
-        if "cross" not in self.ckpt.config.kinds or name is None:
+        if self.ckpt.config.task != "translation" or name is None:
             return None
         (home() / "analysis").mkdir(parents=True, exist_ok=True)
         return word_aligner(self.ckpt, home() / "analysis", name=name, watch=watch)
 
     def about(self, found: HeadRoles) -> str:
         """What was measured on, for a line under the picture."""
-        what = "windows of up to 128 tokens" if self.ckpt.config.kinds == ("decoder",) and self.on != OWN else (
-            "texts" if self.ckpt.config.kinds != ("encoder", "decoder", "cross") else "sentences")
+        what = "windows of up to 128 tokens" if self.ckpt.config.task == "text" and self.on != OWN else (
+            "texts" if self.ckpt.config.task != "translation" else "sentences")
         where = "typed here"
         if self.on != OWN:
             split = split_of(self.ckpt, self.on)
@@ -107,13 +108,14 @@ def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
     on = state[key]
     if on != OWN:
         return Sample(ckpt, on, state[f"{page}_role_sample"], "")
-    translates = ckpt.config.kinds == ("encoder", "decoder", "cross")
+    translates = ckpt.config.task == "translation"
     ids = ckpt.tokenizer is not None and ckpt.tokenizer.kind == "ids"
     said = "One text a line; \\n stands for a new line in it."
     if translates:
         said = ("One sentence a line, then a tab or | and its translation. Where there is none, the model's own "
                 "translation is what its decoder is given.")
-    fill(f"{page}_role_texts", example_of(ckpt) if ids else EXAMPLES[ckpt.config.kinds] if reads_examples(ckpt) else "")
+    example = EXAMPLES.get(ckpt.config.task, ANY_TEXTS) if reads_examples(ckpt) else ""
+    fill(f"{page}_role_texts", example_of(ckpt) if ids else example)
     texts = taken(st.text_area("Your texts", key=f"{page}_role_texts", height=130, help=f"At most {MOST_LINES} lines."),
                   PASSAGE)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -137,7 +139,7 @@ def read_own(ckpt: Checkpoint, typed: str, *, watch: Callable[..., None] = lambd
         raise ValueError("there are no texts; type one a line")
     if len(lines) > MOST_LINES:
         raise ValueError(f"there are {len(lines)} lines, at most {MOST_LINES} are measured; take some away")
-    if ckpt.config.kinds != ("encoder", "decoder", "cross"):
+    if ckpt.config.task != "translation":
         return [_read(ckpt, number, line.replace("\\n", "\n")) for number, line in lines]
     pairs = [(number, *(part.strip() for part in line.partition("\t" if "\t" in line else "|")[::2]))
              for number, line in lines]
@@ -153,7 +155,7 @@ def read_own(ckpt: Checkpoint, typed: str, *, watch: Callable[..., None] = lambd
 
 def say_cut(sample: Sample, found: HeadRoles) -> None:
     """How many of the model's own translations of texts typed had not ended."""
-    if sample.on != OWN or "cross" not in sample.ckpt.config.kinds:
+    if sample.on != OWN or sample.ckpt.config.task != "translation":
         return
     most = min(LONGEST_ANSWER, sample.ckpt.config.max_len)
     cut = sum(len(one.tgt) >= most and one.target not in sample.texts for one in found.sentences)
@@ -201,7 +203,7 @@ def _asked(page: str, sample: Sample) -> bool:
 
 def _measure(sample: Sample, work: Work) -> HeadRoles:
     sentences = sample.sentences(work.watch)
-    if "cross" in sample.ckpt.config.kinds:
+    if sample.ckpt.config.task == "translation":
         work.say("Learning which words translate which, without attention")
     aligner = sample.aligner(work.watch)
     work.say("Measuring every head on the texts")

@@ -8,7 +8,7 @@ import streamlit as st
 from transformer.analysis.ablation import Head, all_heads, compare_paths, switch
 from transformer.analysis.explained import ANALYSES
 from transformer.checkpoint import Checkpoint
-from transformer.config import ModelConfig
+from transformer.config import KINDS, ModelConfig
 from transformer.inference.decoding import steps
 from transformer.inference.reading import attend
 from transformer.model.switches import Switches
@@ -28,7 +28,7 @@ from ui.say import say_error
 from ui.texts import untouched
 
 MOST = 2_000  # heads in an address
-STEPS = {("encoder", "decoder", "cross"): 60, ("decoder",): 40}
+STEPS = {"translation": 60, "text": 40}
 WHAT = {"off": "Off", "uniform": "Looking at all alike"}
 
 
@@ -36,7 +36,7 @@ def switch_fields() -> dict[str, Field]:
     """What of this view the address holds: heads=decoder:0:3,cross:1:2 and so on."""
     return {"heads": Field([], read_heads, lambda heads: write_heads(heads) or None, long=True),
             "what": quiet(choice("off", list(WHAT))),
-            "seen_kind": optional(choice(None, ["encoder", "decoder", "cross"])),
+            "seen_kind": optional(choice(None, KINDS)),
             "seen_layer": optional(whole(0, 0, 1_000)), "seen_head": optional(whole(0, 0, 1_000)),
             "limit": quiet(choice(200, LIMITS))}
 
@@ -46,7 +46,7 @@ def read_heads(text: str) -> list[Head]:
     found = []
     for part in text[:20_000].split(",")[:MOST]:
         kind, *places = part.strip().split(":")
-        if kind in ("encoder", "decoder", "cross") and len(places) == 2 and all(
+        if kind in KINDS and len(places) == 2 and all(
                 place.isascii() and place.isdigit() and len(place) < 5 for place in places):
             found.append(Head(kind, *map(int, places)))
     return list(dict.fromkeys(found))
@@ -96,7 +96,7 @@ def _choose_text(page: str, ckpt: Checkpoint) -> str:
 
 
 def _demonstrations(ckpt: Checkpoint) -> list[Demonstration]:
-    if ckpt.config.kinds != ("encoder", "decoder", "cross") or not reads_examples(ckpt):
+    if ckpt.config.task != "translation" or not reads_examples(ckpt):
         return []
     return shelf("demonstrations").make((ckpt.id,), "Trying two sentences",
                                         lambda work: seen_in(ckpt, watch=work.watch))
@@ -162,7 +162,7 @@ def _show_text(page: str, ckpt: Checkpoint, text: str, heads: Switches, *, dark:
         known = state.get(f"{page}_paths")
         if known is None or known[0] != key:
             with heavy("Writing the text both ways") as work:
-                change = compare_paths(ckpt, text, heads, max_steps=STEPS[ckpt.config.kinds], watch=work.watch)
+                change = compare_paths(ckpt, text, heads, max_steps=STEPS[ckpt.config.task], watch=work.watch)
                 said = {step.index: step.id for step in change.before}
                 for after in steps(ckpt, text, max_steps=len(said), forced=said, heads=heads):
                     pair = change.before[-1], after

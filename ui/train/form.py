@@ -15,6 +15,7 @@ from transformer.jobs import cluster
 from transformer.jobs.launch import check_limit, launch
 from transformer.presets import PRESETS, preset
 from transformer.runs import LONGEST_NAME, check_name, free_name
+from transformer.task import LEARNED
 from transformer.text.corpora import at_hand
 from transformer.training.size import check_least
 from ui.access import keys, owners, quotas
@@ -27,7 +28,6 @@ from ui.train.cluster import cluster_offered
 from ui.train.corpus_choice import choose_corpus
 from ui.train.settings import choose_pinned, choose_settings
 
-TASKS = {"translation": "Translate", "language-model": "Write", "classification": "Classify"}
 ABOUT = {
     "paper-base": "Attention Is All You Need, the base model: 6 + 6 layers of 512. Wants a GPU.",
     "annotated": "The same with the norms before the sub-layers. Wants a GPU.",
@@ -45,13 +45,13 @@ CLUSTER = "cluster"
 
 def show_form(page: str, *, dark: bool) -> None:
     """Everything from the task to the button; a run that starts is what the page then watches."""
-    task = st.segmented_control("Task", list(TASKS), format_func=TASKS.get, key=f"{page}_task", required=True)
+    task = st.segmented_control("Task", list(LEARNED), format_func=lambda name: LEARNED[name].title,
+                                key=f"{page}_task", required=True)
     fitting = [name for name, config in PRESETS.items() if config.train.task == task]
     left, right = st.columns(2)
     with left:
         if st.session_state.get(f"{page}_preset") not in fitting:
-            st.session_state[f"{page}_preset"] = {"translation": "translate", "language-model": "shakespeare",
-                                                  "classification": "pooled-classifier"}[task]
+            st.session_state[f"{page}_preset"] = LEARNED[task].preset
         name = st.selectbox("Model", fitting, key=f"{page}_preset",
                             help="A preset: a whole configuration with a name. Everything in it can be changed below.")
         st.caption(ABOUT[name])
@@ -86,8 +86,7 @@ def show_form(page: str, *, dark: bool) -> None:
 def _summary(config: RunConfig) -> str:
     """What is about to be trained, in one line."""
     model, train = config.model, config.train
-    layers = " + ".join(f"{count} {side}" for side, count in (("encoder", model.encoder_layers), (
-        "decoder", model.decoder_layers)) if count)
+    layers = " + ".join(f"{count} {stack}" for stack, count in model.stacks.items())
     return (f"{layers} layers · {model.n_heads:d} heads · d_model {model.d_model:d} · {train.steps:,} steps of "
             f"{train.batch_tokens * train.accumulate:,} positions · {markdown_text(train.optimizer)}, "
             f"peak learning rate {train.lr:g}")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from transformer.config import KINDS
 from transformer.training.forming import forming_stamp
 from ui import resources
 from ui.address import Field, choice, whole
@@ -18,7 +19,7 @@ def forming_fields() -> dict[str, Field]:
         return Field(None, field.read, lambda value: None if value is None else str(value))
 
     return {"forming_step": optional(whole(0, 0, 10 ** 12)),
-            "forming_kind": optional(choice(None, ["encoder", "decoder", "cross"])),
+            "forming_kind": optional(choice(None, KINDS)),
             **{f"forming_{name}": optional(whole(0, 0, 1_000)) for name in ("layer", "head", "sentence")}}
 
 

@@ -7,6 +7,7 @@ import streamlit as st
 
 from transformer.jobs.launch import progress
 from transformer.runs import Run, describe, find
+from transformer.task import unit_of
 from ui import figures
 from ui.access import keys
 from ui.access.owners import shared
@@ -14,7 +15,7 @@ from ui.components.run_curves import MOST_RUNS, REFERENCES, show_curves
 from ui.held_out_corpus import corpus_name
 from ui.resources import home
 from ui.train.check import duration
-from ui.train.watch import PER_TOKEN, STATES, UNIT, pace
+from ui.train.watch import STATES, pace
 
 MOST_SHOWN = 200
 
@@ -71,7 +72,7 @@ def _curves(page: str, chosen: list[Path], dark: bool) -> None:
     runs = [describe(folder) for folder in chosen]
     by_unit: dict[str, list[Run]] = {}
     for run in runs:
-        by_unit.setdefault(UNIT.get(run.task, PER_TOKEN), []).append(run)
+        by_unit.setdefault(f"nats a {unit_of(run.task)}", []).append(run)
     for unit, alike in by_unit.items():  # two units never share an axis
         if len(by_unit) > 1:
             st.markdown(f"**Losses in {unit}**")

@@ -15,6 +15,7 @@ from transformer.jobs import run_files
 from transformer.jobs.launch import Progress, log_tail, progress, resume, stop
 from transformer.jobs.queue import before, record
 from transformer.runs import Run, as_csv, check_name, delete, describe, promote, rename
+from transformer.task import unit_of
 from transformer.training.record import SAMPLES_FILE
 from ui import figures
 from ui.access import owners, quotas
@@ -25,9 +26,6 @@ from ui.say import say_error
 from ui.train.check import duration
 from ui.train.forming import show_forming
 
-PER_TOKEN = "nats a token"
-UNIT = {"classification": "nats a text"}  # where it is another
-CORPORA = {"translation": "eng-fra", "language-model": "tiny-shakespeare", "classification": "speakers"}
 LARGEST_CSV = 20_000_000  # bytes of metrics that are made into a table
 _asked = threading.Lock()
 
@@ -70,7 +68,7 @@ def _live(page: str, folder: Path, was: str, every: float, dark: bool) -> None:
     if run.now.state != was or (run.now.under_way and not every / 2 <= pace() <= every * 2):
         st.rerun()
     show_standing(run)
-    show_curves(page, [folder], dark=dark, unit=UNIT.get(run.task, PER_TOKEN),
+    show_curves(page, [folder], dark=dark, unit=f"nats a {unit_of(run.task)}",
                 reference=REFERENCES.get(run.corpus))
     _samples(page, folder)
 
@@ -98,7 +96,7 @@ def show_standing(run: Run) -> None:
         if run.best is not None:
             st.metric("Best held-out loss", f"{run.best:.4f}", width="content")
         if "tokens_per_sec" in last:
-            counted = "Texts" if run.task == "classification" else "Tokens"
+            counted = f"{unit_of(run.task).capitalize()}s"
             st.metric(f"{counted} a second", f"{last['tokens_per_sec']:,.0f}", width="content")
         if "peak_share" in last:
             st.metric("Share of the GPU's peak", f"{last['peak_share']:.0%}", width="content")
