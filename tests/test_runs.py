@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import os
 
 import pytest
@@ -134,6 +135,26 @@ def test_metrics_as_a_table_have_every_row_and_column(run):
     assert table[0].keys() == {name for row in rows for name in row}
     for written, row in zip(table, rows, strict=True):
         assert {name: float(text) for name, text in written.items() if text} == pytest.approx(row)
+
+
+def test_the_metrics_are_a_row_a_step_with_the_held_out_loss_beside_that_of_training(run):
+    table, rows = runs.metrics(str(run)), run_files.read(run / "metrics.jsonl")
+    assert table.step.tolist() == sorted({row["step"] for row in rows}) == [5, 10, 12]
+    for row in rows:
+        (at,) = table[table.step == row["step"]].to_dict("records")
+        assert all(at[name] == value for name, value in row.items() if name != "time")
+    assert math.isnan(table.loss[0]) and not table.validation_loss.isna().any()  # training is logged every ten steps
+
+
+def test_metrics_that_are_damaged_doubled_or_none_are_still_a_table(tmp_path):
+    (tmp_path / "metrics.jsonl").write_bytes(
+        b'{"step": 20, "loss": 1.5}\n{"step": 10, "loss": "much"}\n[]\n{"loss": 3}\n{"step": 20, "loss": 1.0}\n{"ste')
+    table = runs.metrics(tmp_path)
+    assert table.step.tolist() == [10, 20] and table.loss.tolist() == pytest.approx([math.nan, 1.0], nan_ok=True)
+    (tmp_path / "metrics.jsonl").write_bytes(b"")
+    assert list(runs.metrics(tmp_path).columns) == ["step"]
+    with pytest.raises(ValueError, match="nowhere has no metrics.jsonl; name a run, or a checkpoint that kept its own"):
+        runs.metrics(tmp_path / "nowhere")
 
 
 def test_a_promoted_run_is_a_checkpoint_with_its_curve_attention_and_card(run, tmp_path):

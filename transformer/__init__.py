@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from transformer.model.switches import Switches
     from transformer.quality import evaluate
     from transformer.text.corpora import corpus
+    from transformer.training.run import train
 
 _HOMES = {"attention_view.html": ("show",),
           "checkpoint": ("Checkpoint", "CheckpointError", "describe", "load", "save"), "config": ("ModelConfig",),
@@ -33,12 +34,12 @@ _HOMES = {"attention_view.html": ("show",),
           "inference.beam": ("beam_tree",), "inference.decoding": ("Step", "next_step", "start", "steps"),
           "inference.reading": ("Reading", "attend"), "inference.sampling": ("Candidate", "Sampling"),
           "inference.search": ("translate",), "model.models": ("Transformer",), "model.switches": ("Switches",),
-          "quality": ("evaluate",), "text.corpora": ("corpus",)}
+          "quality": ("evaluate",), "text.corpora": ("corpus",), "training.run": ("train",)}
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = ["Candidate", "Checkpoint", "CheckpointError", "ModelConfig", "Reading", "Sampling", "Step", "Switches",
            "Transformer", "attend", "beam_tree", "corpus", "describe", "evaluate", "export_model", "import_model",
-           "load", "next_step", "runs", "save", "show", "start", "steps", "translate"]
+           "load", "next_step", "runs", "save", "show", "start", "steps", "train", "translate"]
 
 
 def __getattr__(name: str) -> object:

@@ -20,6 +20,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from transformer import frames
 from transformer.analysis.ablation import SWITCHES, Head, Measured, all_heads, effects, measure
 from transformer.brief import brief
 from transformer.checkpoint import Checkpoint, describe
@@ -51,6 +52,17 @@ class HeadEffects:
     of: int
 
     __repr__ = brief
+
+    def frame(self) -> "frames.DataFrame":
+        """A tidy pandas table with a row a head; NaN for one that has not had its turn.
+
+        Columns: `kind`, `layer`, `head`; `change` of the held-out loss without it and its standard error `se`, in nats
+        a token (a text where texts have a class); of a translator `bleu_change` (BLEU is 0 to 100) and `other`, how
+        many translations change; of a classifier `accuracy_change` and `accuracy_se` (0 to 1).
+        """
+        return frames.pandas().DataFrame([
+            {"kind": kind, "layer": layer, "head": head} | {name: value[layer, head] for name, value in values.items()}
+            for kind, values in self.values.items() for layer, head in np.ndindex(values["change"].shape)])
 
 
 def place(out: Path, id: str, *, what: str = "off", limit: int | None = 200, corpus: str | None = None) -> Path:

@@ -4,13 +4,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from torch import Tensor
-
-from transformer.checkpoint import Checkpoint
-from transformer.config import Kind
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+    from torch import Tensor
+
+    from transformer.checkpoint import Checkpoint
+    from transformer.config import Kind
 
 MOST = 10_000_000  # rows of a table, each of at most 28 bytes where it is of attention
 
@@ -18,12 +18,12 @@ MOST = 10_000_000  # rows of a table, each of at most 28 bytes where it is of at
 class Attending(Protocol):
     """What has attention to be put into a table: a `Step` or a `Reading`."""
 
-    ckpt: Checkpoint
-    kinds: tuple[Kind, ...]
+    ckpt: "Checkpoint"
+    kinds: "tuple[Kind, ...]"
 
     def axes(self, kind: str) -> tuple[list[str], list[str]]: ...
-    def mask(self, kind: str) -> Tensor: ...
-    def attended(self, kind: str, layers: slice, heads: slice) -> tuple[Tensor, Tensor]: ...
+    def mask(self, kind: str) -> "Tensor": ...
+    def attended(self, kind: str, layers: slice, heads: slice) -> "tuple[Tensor, Tensor]": ...
 
 
 def pandas() -> ModuleType:

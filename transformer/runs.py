@@ -6,11 +6,15 @@ import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from transformer.jobs import run_files
 from transformer.jobs.launch import Progress, alive, progress
 from transformer.jobs.queue import locked, record
 from transformer.shortage import said
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 LONGEST_NAME = 60
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -148,6 +152,28 @@ def as_csv(folder: Path) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
+
+
+def metrics(folder: Path | str) -> "DataFrame":
+    """What a run measured, or the run that a checkpoint came of, as a tidy pandas table with a row a step.
+
+    Columns, NaN where a step did not measure them: `step`; `loss`, of training, and `validation_loss`, held out, in
+    nats a token (a text where texts have a class), and `best`, the lowest of the latter so far; `seconds` of training,
+    `time` since 1970 in seconds, `epoch` in passes over the corpus; `tokens_per_sec`, `lr`, `grad_norm`; on a GPU
+    `gpu_util` and `peak_share` (0 to 1), `gpu_memory` and `gpu_memory_total` in bytes. Raises ValueError for a folder
+    without metrics.
+    """
+    from transformer.frames import pandas
+
+    path = Path(folder) / "metrics.jsonl"
+    if not path.is_file():
+        raise ValueError(f"{path.parent} has no metrics.jsonl; name a run, or a checkpoint that kept its own")
+    by_step: dict[float, dict[str, float]] = {}
+    for row in run_files.read(path):
+        numbers = {name: value for name, value in row.items() if run_files.is_number(value)}
+        if "step" in numbers:  # a held-out loss has a line of its own beside that of its training step
+            by_step.setdefault(numbers["step"], {}).update(numbers)
+    return pandas().DataFrame([by_step[step] for step in sorted(by_step)], columns=None if by_step else ["step"])
 
 
 @said()

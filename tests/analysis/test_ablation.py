@@ -221,6 +221,11 @@ def test_a_job_that_is_stopped_goes_on_where_it_was(trained, tmp_path):
     for row in effects(ckpt, sentences, baseline, all_heads(ckpt.config), what="off"):
         for name in ("change", "se", "bleu_change", "other"):
             assert found.values[row["kind"]][name][row["layer"], row["head"]] == pytest.approx(row[name], abs=1e-12)
+    table = found.frame()
+    assert [tuple(row) for row in table[["kind", "layer", "head"]].to_numpy()] == all_heads(ckpt.config)
+    for row in table.to_dict("records"):
+        for name in ("change", "se", "bleu_change", "other"):
+            assert row[name] == found.values[row["kind"]][name][row["layer"], row["head"]]
 
 
 def test_a_job_is_refused_where_another_corpus_or_process_was_at_it(trained, tmp_path):

@@ -47,6 +47,20 @@ def test_blocks_of_what_comes_with_the_app_are_all_its_parameters(name):
     assert sum(weights.parameters_by_block(weights.kept_tensors(about)).values()) == about.meta["parameters"]
 
 
+def test_a_table_of_tensors_has_each_once_with_its_place_and_its_numbers(tied):
+    table = weights.frame(tied)
+    kept = weights.kept_tensors(tied.description)
+    assert table.name.tolist() == [tensor.name for tensor in kept]
+    assert table.parameters.sum() == sum(p.numel() for p in tied.model.parameters())
+    row = table.set_index("name").loc["decoder.layers.0.cross.q_proj.weight"]
+    assert (row.stack, row.layer, row.part, row["shape"], row["dtype"]) == (
+        "decoder", 0, "cross-attention", (16, 16), "F16")
+    values = tied.model.attention("cross", 0).q_proj.weight.double().numpy()
+    assert row[["mean", "spread", "norm", "least", "most"]].tolist() == pytest.approx(
+        [values.mean(), values.std(), np.linalg.norm(values), values.min(), values.max()])
+    assert table.layer.isna().tolist() == [weights.block_of(tensor)[1] is None for tensor in kept]
+
+
 def test_a_summary_is_what_numpy_says():
     values = torch.tensor([[1.0, -2.0], [3.0, 0.5]])
     found, array = weights.summarise(values), values.numpy()

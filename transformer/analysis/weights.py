@@ -4,7 +4,7 @@ d_model width of a row, H heads, D width of a head, V vocabulary.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import prod
 
 import numpy as np
@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from transformer import frames
 from transformer.brief import brief
 from transformer.checkpoint import Checkpoint, Description
 from transformer.model.models import Transformer
@@ -86,6 +87,21 @@ def summarise(tensor: Tensor) -> Summary:
     values = tensor.detach().double()
     return Summary(float(values.mean()), float(values.std(unbiased=False)), float(values.norm()), float(values.min()),
                    float(values.max()))
+
+
+def frame(ckpt: Checkpoint) -> "frames.DataFrame":
+    """Every tensor of a checkpoint as a tidy pandas table, in the model's order.
+
+    Columns: `name`; `stack`, `layer` (missing where it belongs to none) and `part`, where in the model it is; `shape`,
+    `parameters` and `dtype`, as its file holds it; `mean`, `spread` (the standard deviation), `norm` (Frobenius),
+    `least` and `most` of its elements. Raises ValueError as `kept_tensors` does.
+    """
+    weights, rows = ckpt.model.state_dict(), []
+    for tensor in kept_tensors(ckpt.description):
+        stack, layer, part = block_of(tensor)
+        rows.append({"name": tensor.name, "stack": stack, "layer": layer, "part": part, "shape": tensor.shape,
+                     "parameters": tensor.count, "dtype": tensor.dtype, **asdict(summarise(weights[tensor.name]))})
+    return frames.pandas().DataFrame(rows).astype({"layer": "Int64"})
 
 
 @torch.no_grad()
