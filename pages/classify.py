@@ -85,7 +85,7 @@ def say_whose(ckpt: Checkpoint, passage: str) -> None:
     known = speakers()
     if known is None:
         st.caption("For passages of Tiny Shakespeare, who says them is told here once the corpus is on this machine; "
-                   "`python -m transformer evaluate checkpoints/classify` downloads it.")
+                   "`headsup evaluate checkpoints/classify` downloads it.")
     elif found := known.find(passage.strip()):
         split, names = found
         seen = ", so the model has seen this passage" if split == "train" else (

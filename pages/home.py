@@ -7,11 +7,12 @@ import streamlit as st
 
 from transformer.checkpoint import CheckpointError, describe
 from transformer.inference.decoding import steps
+from transformer.places import ROOT
 from ui import figures
 from ui.arrival import through_the_router
 from ui.components.attention_view import source_line
 from ui.pages import PAGES
-from ui.resources import ROOT, opened
+from ui.resources import opened
 from ui.say import say_error
 
 through_the_router()

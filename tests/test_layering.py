@@ -25,7 +25,7 @@ NEVER = {
 ONLY = {
     "transformer.config": (),
     "transformer.text.tokenizer": (),
-    "transformer.jobs": ("transformer.config", "transformer.presets", "transformer.jobs"),
+    "transformer.jobs": ("transformer.config", "transformer.places", "transformer.presets", "transformer.jobs"),
     "transformer.brief": (),
     "transformer.model": ("transformer.config", "transformer.model", "transformer.brief"),
     "transformer.model.masks": (),
@@ -47,7 +47,7 @@ ONLY = {
         "transformer.model.attention",
     ),
 }
-ABOVE_TRAINING = ("transformer.training", "transformer.__main__")
+ABOVE_TRAINING = ("transformer.training", "transformer.commands", "transformer.__main__")
 
 IMPORT_ALL = """
 import importlib, pkgutil, sys

@@ -1,6 +1,6 @@
 """Every head of a model switched off in turn, as a process of its own whose folder is all that others look at.
 
-`python -m transformer ablate` runs it. Its folder, OUT/<checkpoint id>/<off or uniform>-<sentences or all>, holds
+`headsup ablate` runs it. Its folder, OUT/<checkpoint id>/<off or uniform>-<sentences or all>, holds
 job.json (what is measured), baseline.json (the model as it is), heads.jsonl (a row a head, appended as each is done),
 and the files that a training has too, so that `transformer.jobs.launch` tells how it stands (`progress`), stops it
 (`stop`) and shows what it printed (`log_tail`).

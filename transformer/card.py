@@ -91,7 +91,7 @@ whole curve, and `attention/` what all heads did with a few pinned sentences at 
 | --- | --- |
 {measured}
 
-`HEADSUP_DATA=FOLDER python -m transformer evaluate {where} --device cpu` measures {more}.{signature}
+`HEADSUP_DATA=FOLDER headsup evaluate {where} --device cpu` measures {more}.{signature}
 
 ## What it is not
 

@@ -19,7 +19,7 @@ from torch import nn
 
 from transformer.config import ModelConfig, TrainConfig
 from transformer.model.models import Transformer
-from transformer.places import known_as
+from transformer.places import of_name
 from transformer.shortage import os_errors
 from transformer.text import tokenizer as tokenizers
 from transformer.text.corpora import languages
@@ -245,14 +245,14 @@ def _noted(metadata: dict[str, str], names: set[str], folder: Path) -> dict[str,
 
 def describe(folder: Path | str) -> Description:
     """Read a checkpoint's JSON and the header of its weights. Raises CheckpointError where something is missing."""
-    folder = Path(folder).resolve()
+    name = Path(folder).name
+    folder = (of_name(name) if str(folder) == name and not Path(name).is_dir() else None) or Path(folder).resolve()
     if not folder.is_dir():
-        meant = known_as(folder.name)
-        raise CheckpointError(f"there is no folder {folder.name}; " + (
-            f"did you mean {meant}?" if meant else "`python -m transformer list` shows the checkpoints"))
+        raise CheckpointError(f"there is no folder {name}; " + (
+            f"did you mean {name} alone?" if of_name(name) else "`headsup list` shows the checkpoints"))
     config = _read_json(folder / "config.json")
     if "format" not in config and "model_type" in config:
-        raise CheckpointError(f"{folder.name} is a Hugging Face folder; import it first: python -m transformer import "
+        raise CheckpointError(f"{folder.name} is a Hugging Face folder; import it first: headsup import "
                               f"{folder.name}")
     _read_json(folder / "manifest.json")
     if config.get("format") != FORMAT:

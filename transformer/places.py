@@ -1,14 +1,22 @@
-"""Where checkpoints are: those that come with the app, and under HEADSUP_HOME what was kept, uploaded and imported."""
+"""Where things are: what comes with the app, and under HEADSUP_HOME what was trained, kept, uploaded and imported."""
 
 import os
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+LIBRARY = Path(__file__).resolve().parent
+_WHEEL = LIBRARY.parent / "headsup"  # where a wheel puts all but the library
+ROOT = _WHEEL if (_WHEEL / "app.py").is_file() else LIBRARY.parent  # of app.py, pages, ui and checkpoints
 
 
 def home() -> Path:
-    """Where runs, uploads and imports live."""
-    return Path(os.environ.get("HEADSUP_HOME") or ROOT / "runs")
+    """Where runs, uploads and imports live: HEADSUP_HOME, else `runs` in a clone, else the user's data folder."""
+    if place := os.environ.get("HEADSUP_HOME"):
+        return Path(place)
+    if ROOT != _WHEEL and (ROOT / "app.py").is_file():
+        return ROOT / "runs"
+    from platformdirs import user_data_path
+
+    return user_data_path("headsup", appauthor=False)
 
 
 def places() -> tuple[Path, ...]:
@@ -16,9 +24,6 @@ def places() -> tuple[Path, ...]:
     return ROOT / "checkpoints", *(home() / name for name in ("checkpoints", "uploads", "imports"))
 
 
-def known_as(name: str) -> Path | None:
-    """The checkpoint of that name in one of the places, as it would be typed here."""
-    found = next((place / name for place in places() if (place / name / "config.json").is_file()), None)
-    if found is None or not found.is_relative_to(Path.cwd()):
-        return found
-    return found.relative_to(Path.cwd())
+def of_name(name: str) -> Path | None:
+    """The checkpoint of that name in one of the places, the first that has one."""
+    return next((place / name for place in places() if (place / name / "config.json").is_file()), None)

@@ -180,7 +180,7 @@ def metrics(folder: Path | str) -> "DataFrame":
 def promote(folder: Path, out: Path, *, processor: str) -> Path:
     """Make a checkpoint of a run's best weights, in half precision, with its curve, attention and model card.
 
-    `python -m transformer export` does the same and measures it on the test split first. Raises ValueError where the
+    `headsup export` does the same and measures it on the test split first. Raises ValueError where the
     run has no weights yet, `out` is there, or there is no room for it.
     """
     from transformer import checkpoint

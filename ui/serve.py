@@ -147,7 +147,7 @@ def announce_address(host: str, port: int | None, link: "TeachersLink") -> None:
 
 def main() -> None:
     """Read the command line and serve; Ctrl-C and SIGTERM are good ends."""
-    parser = argparse.ArgumentParser(description="Serve Heads Up.")
+    parser = argparse.ArgumentParser(prog="headsup app", description="Serve Heads Up.")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 lets others in")
     parser.add_argument("--port", type=int, help=f"{DEFAULT_PORT} or the next free one if not given")
     parser.add_argument("--shared", action="store_true", help="others use this server, through a proxy or a tunnel; "

@@ -88,7 +88,7 @@ def choose_entry(page: str, fits: Callable[[Description], bool] | None = None, *
         for entry in broken:
             say_error(entry.error)
         st.error("There is no checkpoint for this page. Copy one into the folder `checkpoints`, or train one with "
-                 "`python -m transformer train --help`.")
+                 "`headsup train --help`.")
         st.stop()
     if wanted is not None and "@" not in wanted:  # somebody typed its name
         wanted = st.session_state[key] = next((id for id in offered if id.partition("@")[0] == wanted), wanted)

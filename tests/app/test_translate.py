@@ -422,7 +422,7 @@ def test_an_upload_does_not_become_what_the_page_opens_with(open_translate, home
 def test_without_any_checkpoint_the_page_says_what_to_do(open_translate, tmp_path, monkeypatch):
     monkeypatch.setattr("transformer.places.ROOT", tmp_path / "nowhere")
     at = open_translate()
-    assert "python -m transformer train" in at.error[-1].value
+    assert "headsup train" in at.error[-1].value
 
 
 # several visitors

@@ -60,7 +60,7 @@ def export_model(ckpt: Checkpoint, out: Path) -> Path:
         (new / "README.md").write_text(
             f"# {out.name}\n\n`{ckpt.id}` of Heads Up, step {ckpt.description.step}, as a GPT-2. "
             f"`transformers.GPT2LMHeadModel.from_pretrained` opens it. {read}\n\n"
-            "`python -m transformer import` takes it back, tokenizer included.\n", "utf-8")
+            "`headsup import` takes it back, tokenizer included.\n", "utf-8")
     return out
 
 

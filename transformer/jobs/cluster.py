@@ -26,7 +26,7 @@ SENT = ("HEADSUP_DATA",)  # of the environment, to all workers
 
 def submit(folder: Path, arguments: list[str], *, processes: int = 1, gpus_per_process: int | None = None,
            owner: str | None = None) -> None:
-    """Have the cluster run `python -m transformer train --out folder` with more arguments, on so many workers.
+    """Have the cluster run `headsup train --out folder` with more arguments, on so many workers.
 
     gpus_per_process: None takes one each where the cluster has that many. Raises ValueError where the folder holds a
     run already, an argument is wrong, or the cluster does not take it.

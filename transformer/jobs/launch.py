@@ -14,8 +14,8 @@ from transformer.jobs import cluster, queue, ray_jobs, run_files
 from transformer.jobs.lock import holder
 from transformer.jobs.process import boot_id, identify, running
 from transformer.jobs.queue import ASKED_TO_STOP, RECORD, TURN, locked, record
+from transformer.places import LIBRARY
 
-ROOT = Path(__file__).resolve().parents[2]
 LOG = "log.txt"
 SILENT = 180.0  # seconds without a word after which a run on another machine counts as dead
 LEAVING = 10.0  # seconds that a process may take to end after its last word
@@ -40,7 +40,7 @@ class Progress:
 def launch(folder: Path, arguments: list[str], *, devices: tuple[str, ...] = (), processes: int = 1,
            owner: str | None = None, limit: int | None = None, in_all: int | None = None,
            minutes: float | None = None) -> None:
-    """Start `python -m transformer train --out folder` with more arguments, in a session of its own.
+    """Start `headsup train --out folder` with more arguments, in a session of its own.
 
     It goes on when the starter ends. devices: what it trains on, waiting while another run beside it does; none: at
     once. processes: by torchrun where there are several. owner: whose it is; with a limit, so many of theirs may be
@@ -125,7 +125,7 @@ def spawn(folder: Path, command: list[str], *, processes: int = 1) -> dict[str, 
     threads = max(1, (os.cpu_count() or 2) // 2 // processes)  # the app and the others want the rest
     with open(folder / LOG, "ab") as log:
         printed = log.tell()  # before it
-        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+        process = subprocess.Popen(command, cwd=LIBRARY.parent, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                    start_new_session=True, env={**os.environ, "OMP_NUM_THREADS": str(threads),
                                                                 "NO_COLOR": "1", "COLUMNS": "100"})
     found = {**(identify(process.pid) or {"pid": process.pid}), "printed": printed}

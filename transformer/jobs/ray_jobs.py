@@ -20,8 +20,9 @@ from urllib.parse import quote, urlsplit
 
 import orjson
 
+from transformer.places import LIBRARY
+
 ADDRESS, TOKEN, TOKEN_PATH = "RAY_API_SERVER_ADDRESS", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"
-LIBRARY = Path(__file__).resolve().parents[1]
 PATIENCE, IMPATIENCE = 30.0, 2.0  # seconds until an answer: to what somebody asked for, and to a look at how it stands
 FRESH, SILENCE = 2.0, 15.0  # seconds that a look counts, and that a cluster which did not answer is left alone
 LONGEST_WHY = 400  # characters

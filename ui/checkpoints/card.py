@@ -13,6 +13,7 @@ import streamlit as st
 from transformer.analysis.weights import kept_tensors, parameters_by_block
 from transformer.checkpoint import SNAPSHOTS, Description
 from transformer.config import ModelConfig
+from transformer.places import ROOT, home
 from transformer.task import TASKS, does
 from ui import figures
 from ui.access.owners import without_home
@@ -20,7 +21,7 @@ from ui.components.run_curves import REFERENCES, show_curves
 from ui.head_choice import origin_of
 from ui.held_out_corpus import corpus_name
 from ui.pages import PAGES
-from ui.resources import ROOT, Entry, entries, home, steps_of
+from ui.resources import Entry, entries, steps_of
 from ui.say import without_images
 from ui.train.check import duration
 

@@ -10,7 +10,8 @@ from starlette.responses import HTMLResponse
 from starlette.routing import Route
 from streamlit.file_util import get_static_dir
 
-ROOT = Path(__file__).resolve().parents[2]
+from transformer.places import ROOT
+
 _TELLS = "<script>window.__streamlit = { BACKEND_BASE_URL: location.origin }</script>"
 _PAGE = (Path(get_static_dir()) / "index.html").read_text("utf-8").replace("<head>", f"<head>{_TELLS}", 1)
 

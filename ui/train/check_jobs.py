@@ -15,14 +15,14 @@ from pathlib import Path
 import orjson
 
 from transformer.jobs import run_files
-from transformer.jobs.launch import ROOT, identify
+from transformer.jobs.launch import identify
+from transformer.places import LIBRARY, home
 from transformer.presets import preset as find_preset
 from transformer.text.corpora import at_hand
 from transformer.text.own import is_own
 from ui.access.keys import owner
 from ui.access.owners import Thing
 from ui.access.quotas import CHECK_SECONDS, CHECKS, held_to_them
-from ui.resources import home
 
 KEPT = 50     # results that stay
 STARTED = time.time()
@@ -88,7 +88,7 @@ def _kept(key: str) -> dict[str, object] | None:
 
 
 def start_check(preset: str, settings: dict[str, object], device: str) -> None:
-    """Start `python -m transformer check` with these arguments. Raises ValueError where too many run already."""
+    """Start `headsup check` with these arguments. Raises ValueError where too many run already."""
     key = check_key(preset, settings, device)
     with _starting:
         folder = home() / "checks"
@@ -106,7 +106,7 @@ def start_check(preset: str, settings: dict[str, object], device: str) -> None:
             command += ["--set", f"{name}={orjson.dumps(value).decode()}"]
         _file(key, "tmp").mkdir()  # its own, so that it goes with a check that is cancelled
         with open(_file(key, "out"), "wb") as out, open(_file(key, "log"), "wb") as log:
-            process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=log,
+            process = subprocess.Popen(command, cwd=LIBRARY.parent, stdin=subprocess.DEVNULL, stdout=out, stderr=log,
                                        start_new_session=True, env={
                                            **os.environ, "OMP_NUM_THREADS": "1", "NO_COLOR": "1", "COLUMNS": "100",
                                            "TMPDIR": str(_file(key, "tmp").resolve())})

@@ -128,14 +128,14 @@ def command(name: str, settings: dict[str, object], out: str, device: str, proce
     """What does the same from a shell."""
     if device == CLUSTER:
         there = ["--cluster", "--processes", str(processes), "--out", out]
-        return f"python -m transformer train {shlex.join([*arguments(name, settings), *there])}"
-    start = "python -m" if processes == 1 else f"torchrun --nproc-per-node {processes} -m"
+        return f"headsup train {shlex.join([*arguments(name, settings), *there])}"
+    start = "headsup" if processes == 1 else f"torchrun --nproc-per-node {processes} -m transformer"
     where = ["--device", "cuda" if processes > 1 and device.startswith("cuda") else device]
-    return f"{start} transformer train {shlex.join([*arguments(name, settings), *where, '--out', out])}"
+    return f"{start} train {shlex.join([*arguments(name, settings), *where, '--out', out])}"
 
 
 def arguments(name: str, settings: dict[str, object]) -> list[str]:
-    """Preset and settings as `python -m transformer train` takes them."""
+    """Preset and settings as `headsup train` takes them."""
     found = ["--preset", name]
     for key, value in settings.items():
         text = value if isinstance(value, str) else orjson.dumps(value).decode()

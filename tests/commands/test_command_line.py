@@ -7,8 +7,8 @@ import pytest
 import transformer
 from transformer import checkpoint
 from transformer.__main__ import main
+from transformer.commands.output import lines, table
 from transformer.huggingface.languages import languages_of
-from transformer.tables import lines, table
 from transformer.text.corpora import corpus
 
 

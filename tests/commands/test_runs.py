@@ -9,8 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from transformer.__main__ import app
-from transformer.jobs import cluster, commands, run_files
-from transformer.jobs.commands import NewLines
+from transformer.commands import runs
+from transformer.commands.runs import NewLines
+from transformer.jobs import cluster, run_files
 from transformer.jobs.launch import Progress
 from transformer.jobs.process import identify
 
@@ -46,8 +47,8 @@ def test_where_there_is_a_log_it_says_the_evaluations(run):
 
 def test_what_comes_while_following_is_printed_once(run, monkeypatch):
     states = [Progress("running", 20, 40), Progress("running", 30, 40), Progress("stopped", 30, 40)]
-    monkeypatch.setattr(commands.launch, "progress", lambda folder: states.pop(0))
-    monkeypatch.setattr(commands.time, "sleep", lambda seconds: run_files.append(
+    monkeypatch.setattr(runs.launch, "progress", lambda folder: states.pop(0))
+    monkeypatch.setattr(runs.time, "sleep", lambda seconds: run_files.append(
         run / "metrics.jsonl", {"step": 60 - 10 * len(states), "loss": 0.5}))
     assert call("follow", run).output.splitlines()[2:] == [
         "step 40: loss 0.500", "step 50: loss 0.500", "mine stopped at step 30 of 40"]
@@ -92,11 +93,11 @@ def test_a_run_of_this_machine_is_stopped(run):
 
 def test_a_run_on_a_cluster_that_does_not_end_is_ended(run, monkeypatch):
     clock, asked = [0.0], []
-    monkeypatch.setattr(commands.time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(commands.time, "sleep", lambda seconds: clock.__setitem__(0, clock[0] + 100))
-    monkeypatch.setattr(commands.cluster, "status", lambda folder: cluster.Job("RUNNING"))
-    monkeypatch.setattr(commands.launch, "stop", lambda folder: asked.append(clock[0]) or True)
-    monkeypatch.setattr(commands.launch, "progress",
+    monkeypatch.setattr(runs.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(runs.time, "sleep", lambda seconds: clock.__setitem__(0, clock[0] + 100))
+    monkeypatch.setattr(runs.cluster, "status", lambda folder: cluster.Job("RUNNING"))
+    monkeypatch.setattr(runs.launch, "stop", lambda folder: asked.append(clock[0]) or True)
+    monkeypatch.setattr(runs.launch, "progress",
                         lambda folder: Progress("stopped" if len(asked) == 2 else "running", 7, 9))
     assert call("stop", run).output == "mine stopped at step 7 of 9\n"
     assert asked == [0.0, 400.0]

@@ -33,7 +33,7 @@ def train_on_cluster(out: Path, *, preset: str, steps: int | None, minutes: floa
                 raise ValueError(f"{out} is under way; stop it first")
             cluster.resume(out, processes=processes, minutes=minutes, changes=changes)
     about = record(out)
-    print(f"job {about['job']} on {about['cluster']}\npython -m transformer follow {out}")
+    print(f"job {about['job']} on {about['cluster']}\nheadsup follow {out}")
 
 
 def follow(run: Run) -> None:

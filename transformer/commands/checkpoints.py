@@ -1,0 +1,131 @@
+"""Checkpoints: which there are, made of runs, taken in from elsewhere, handed on."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import orjson
+import typer
+
+from transformer.commands.options import AsJson
+from transformer.commands.output import console, counting, report, table
+from transformer.task import does
+
+if TYPE_CHECKING:
+    from transformer.checkpoint import Description
+
+QUALITY = {"bleu": ("BLEU", "{:.2f}"), "accuracy": ("accuracy", "{:.1%}"), "loss": ("loss", "{:.4f}")}
+
+
+def list_(
+    places: Annotated[list[Path] | None, typer.Argument(help="Folders that hold checkpoints; else all that the pages "
+                                                             "offer.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say which checkpoints there are: those that come with the app, and those kept, uploaded and imported."""
+    from transformer.checkpoint import CheckpointError, describe, find
+    from transformer.places import places as offered
+
+    checkpoints: list[Description] = []
+    for place in places or offered():
+        for folder in find(place):
+            try:
+                checkpoints.append(describe(folder))
+            except CheckpointError as error:
+                console.print(f"left out: {error}", highlight=False, markup=False, soft_wrap=True)
+    if as_json:
+        report({"checkpoints": [{"id": about.id, "folder": str(about.folder), "kinds": about.config.kinds, **about.meta}
+                                for about in checkpoints]}, True)
+    elif checkpoints:
+        print("\n".join(table([_row(about) for about in checkpoints])))
+    else:
+        console.print(f"no checkpoints in {', '.join(map(str, places or offered()))}", highlight=False, soft_wrap=True)
+
+
+def _row(about: "Description") -> dict[str, object]:
+    config = about.config
+    layers = "+".join(map(str, config.stacks.values()))
+    return {"checkpoint": about.id, "task": does(config), "layers": layers, "heads": config.n_heads,
+            "d_model": config.d_model, "parameters": about.meta.get("parameters", ""),
+            "step": "" if about.step is None else about.step, "quality": _quality(about), "folder": str(about.folder)}
+
+
+def _quality(about: "Description") -> str:
+    metrics = about.meta.get("metrics") or {}
+    for key, (name, form) in QUALITY.items():
+        if isinstance(value := metrics.get(key), int | float):
+            return f"{name} {form.format(value)}"
+    loss = about.meta.get("validation_loss")
+    return f"loss {loss:.4f}" if isinstance(loss, int | float) else ""
+
+
+def import_(
+    source: Annotated[str, typer.Argument(help="A Hugging Face folder, a name such as openai-community/gpt2, or the "
+                                               "zip of a checkpoint.")],
+    out: Annotated[Path | None, typer.Option(help="The checkpoint folder; else imports/NAME in HEADSUP_HOME.")] = None,
+    ids: Annotated[bool, typer.Option("--ids", help="Leave the tokenizer out and show ids.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Compare with what transformers computes.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a checkpoint of somebody else's GPT-2, BERT, RoBERTa, DistilBERT or Marian (opus-mt) model, or take one in
+    that was sent as a zip."""
+    from transformer.checkpoint import describe
+    from transformer.huggingface.importing import default_out, import_model
+    from transformer.intake.taking import take_in
+
+    if Path(source).is_file():
+        place = out or default_out(Path(source).stem)
+        if check or (out and out.exists()):
+            raise ValueError(f"{out} is there already; choose another place with --out" if out and out.exists() else
+                             "--check compares with a Hugging Face folder; unpack the zip and import that")
+        folder = take_in(Path(source), place.parent, name=place.name, ids=ids)
+    else:
+        folder = import_model(source, out, ids=ids)
+    about = describe(folder)
+    comparison = {}
+    if check:
+        from transformer.huggingface.comparing import compare
+
+        comparison = compare(folder, source)
+    report({"id": about.id, "folder": str(folder), "kinds": about.config.kinds, **about.meta, **comparison}, as_json)
+
+
+def export(
+    run: Annotated[Path, typer.Argument(help="A run folder, or one checkpoint folder of it.")],
+    out: Annotated[Path | None, typer.Option(help="The checkpoint folder to write, such as checkpoints/mine.")] = None,
+    huggingface: Annotated[Path | None, typer.Option(help="Write a Hugging Face GPT-2 folder here instead.")] = None,
+    processor: Annotated[str, typer.Option(help="What it was trained on, for the model card.")] = "a CPU",
+    as_json: AsJson = False,
+) -> None:
+    """Make a checkpoint to share of a run's best weights: half precision, measured, with its model card and curves.
+
+    Or, with --huggingface, a GPT-2 that the transformers package loads, of a decoder alone.
+    """
+    from transformer import checkpoint
+    from transformer.card import model_card
+    from transformer.jobs import run_files
+    from transformer.quality import evaluate as measure
+
+    if (out is None) == (huggingface is None):
+        raise ValueError("export writes one thing: give --out for a checkpoint, or --huggingface for a GPT-2 folder")
+    folder = run / "best" if (run / "best").exists() else run
+    ckpt = checkpoint.load(folder)
+    if huggingface is not None:
+        from transformer.huggingface.exporting import about_export, export_model
+
+        why_not = about_export(export_model(ckpt, huggingface)).get("tokenizer_left_out")
+        report({"id": ckpt.id, "folder": str(huggingface),
+                "tokenizer": f"left out: {why_not}" if why_not else "gives the same ids"}, as_json)
+        return
+    ckpt.model.half().float()  # measured as it will be shipped
+    rows = run_files.read((run if folder != run else run.parent) / "metrics.jsonl")
+    with counting("evaluate") as watch:
+        quality = measure(ckpt, watch=watch)
+    quality.pop("checkpoint")
+    curves = folder.parent / "attention"
+    files = {f"attention/{path.name}": path.read_bytes() for path in sorted(curves.glob("*"))} | {
+        "metrics.jsonl": b"".join(orjson.dumps(row) + b"\n" for row in rows),
+        "README.md": model_card(out.name, ckpt, quality, rows, processor=processor).encode()}
+    checkpoint.save(out, ckpt.model, tokenizer=ckpt.tokenizer, source_tokenizer=ckpt.source_tokenizer, half=True,
+                    train=ckpt.description.train, meta={**ckpt.meta, "metrics": quality}, files=files)
+    size = (out / "model.safetensors").stat().st_size
+    report({"id": checkpoint.describe(out).id, "bytes": size, **quality}, as_json)

@@ -1,0 +1,87 @@
+"""What a checkpoint is worth, what its heads do, and what is lost without each."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from transformer.commands.options import AsJson, Corpus, Device, Folder, opened
+from transformer.commands.output import counting, report
+
+
+def evaluate(
+    folder: Folder,
+    split: Annotated[str | None, typer.Option(help="test, validation or train; else the held-out one.")] = None,
+    beam: Annotated[int, typer.Option(help="Beam width; 1 is greedy.")] = 1,
+    limit: Annotated[int | None, typer.Option(help="Only the first so many sentences.")] = None,
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Measure a checkpoint: BLEU and chrF of a translation, nats and bits a character of text, accuracy of classes."""
+    from transformer.quality import evaluate as measure
+
+    ckpt = opened(folder, device)
+    with counting("evaluate") as watch:
+        quality = measure(ckpt, split=split, beam=beam, limit=limit, watch=watch)
+    report(quality, as_json)
+
+
+def roles(
+    folder: Folder,
+    limit: Annotated[int, typer.Option(help="Held-out sentences, or windows of text, to measure on.")] = 200,
+    seed: Annotated[int, typer.Option(help="Which sentences, and which untrained weights.")] = 0,
+    corpus: Corpus = None,
+    cache: Annotated[Path | None, typer.Option(help="Where the word alignment is kept once learned; else analysis in "
+                                                    "HEADSUP_HOME.")] = None,
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Say what each head does over held-out sentences, beside the same architecture untrained."""
+    from transformer.analysis.head_roles import measure_roles
+    from transformer.held_out import held_out, word_aligner
+    from transformer.places import home
+
+    ckpt = opened(folder, device)
+    sentences = held_out(ckpt, limit=limit, seed=seed, name=corpus)
+    aligner = word_aligner(ckpt, cache or home() / "analysis", name=corpus) if ckpt.config.task == "translation" else None
+    with counting("measure") as watch:
+        summary = measure_roles(ckpt, sentences, aligner=aligner, seed=seed, watch=watch).summary()
+    if as_json:
+        report(summary, True)
+        return
+    for kind, measures in summary["roles"].items():
+        for name, row in measures.items():
+            heads = {(layer, head): value for layer, values in enumerate(row["trained"])
+                     for head, value in enumerate(values)}
+            if row["queries"]:
+                (layer, head), most = max(heads.items(), key=lambda item: item[1])
+                print(f"{kind:>8} {name:<14} most in layer {layer} head {head}: {most:.3f}; looking at all alike "
+                      f"{row['even']:.3f}")
+    for name, why in summary["notes"].items():
+        print(f"not measured: {name}, as {why}")
+
+
+def ablate(
+    folder: Folder,
+    out: Annotated[Path, typer.Option(help="The folder for results, one inside it for each checkpoint.")],
+    what: Annotated[str, typer.Option(help="off, or uniform: looking at everything alike.")] = "off",
+    limit: Annotated[int, typer.Option(help="The first so many held-out sentences; 0 takes all.")] = 200,
+    corpus: Corpus = None,
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Switch each head off in turn and measure what it changes; the same command goes on where it was stopped."""
+    from transformer.ablation_job import read, run
+    from transformer.jobs import run_files
+    from transformer.jobs.process import go_first
+
+    go_first()
+    with counting("head", numbers=True) as watch:
+        done = run(opened(folder, device), out, what=what, limit=limit or None, corpus=corpus,
+                   watch=lambda done, of, row: watch(done, of))
+    effects = read(done)
+    about = {"folder": str(done), "state": run_files.read_json(done / "status.json").get("state"), "what": what}
+    if effects is not None:
+        about |= {"done": effects.done, "of": effects.of, "n": effects.n, **effects.baseline}
+        about |= {"heads": run_files.read(done / "heads.jsonl")} if as_json else {}
+    report(about, as_json)

@@ -1,0 +1,24 @@
+"""Arguments and options that several commands have."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from transformer.checkpoint import Checkpoint
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON line, last.")]
+Corpus = Annotated[str | None, typer.Option(help="A corpus or file; else what it was trained on.")]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps")]
+Folder = Annotated[Path, typer.Argument(help="A checkpoint folder, or the name of one that `headsup list` shows.")]
+Preset = Annotated[str, typer.Option(help="A named configuration; see transformer/presets.py.")]
+Settings = Annotated[list[str] | None, typer.Option("--set", help="Any setting, as key=value; again for more.")]
+
+
+def opened(folder: Path, device: str) -> "Checkpoint":
+    """The checkpoint that a command is given, on the device it names. Raises ValueError where one is not there."""
+    from transformer.checkpoint import load
+    from transformer.training.trainer import choose_device
+
+    return load(folder, device=choose_device(device))

@@ -1,0 +1,69 @@
+"""Translations and texts."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from transformer.commands.options import AsJson, Device, Folder, opened
+from transformer.commands.output import report
+
+
+def translate(
+    folder: Folder,
+    texts: Annotated[list[str] | None, typer.Argument(help="Sentences; else lines of standard input.")] = None,
+    file: Annotated[Path | None, typer.Option(help="A file of sentences, one a line.")] = None,
+    beam: Annotated[int, typer.Option(help="Beam width; 1 is greedy.")] = 1,
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Translate sentences, one a line."""
+    from transformer.inference.search import translate as run
+
+    ckpt = opened(folder, device)
+    translations = run(ckpt, _sentences(texts or [], file), beam=beam)
+    if as_json:
+        report({"translations": translations}, True)
+    else:
+        print("\n".join(translations))
+
+
+def _sentences(texts: list[str], file: Path | None) -> list[str]:
+    """What to translate: sentences typed, the lines of a file, or those of standard input."""
+    if file is None:
+        for text in texts:
+            if len(text) < 256 and Path(text).is_file():
+                raise ValueError(f"{text} is a file, and arguments are sentences; --file {text} translates its lines")
+        return texts or sys.stdin.read().splitlines()
+    if texts:
+        raise ValueError("sentences and --file were both given; choose one")
+    try:
+        return file.read_text("utf-8").splitlines()
+    except OSError as error:
+        raise ValueError(f"{file} cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file} is not UTF-8 text: byte {error.start:,} is wrong; save it as UTF-8") from None
+
+
+def write(
+    folder: Folder,
+    prompt: Annotated[str, typer.Argument(help="What the text begins with.")] = "",
+    steps: Annotated[int, typer.Option(help="At most so many tokens.")] = 200,
+    temperature: Annotated[float, typer.Option(help="0 always takes the likeliest token.")] = 0.8,
+    top_k: Annotated[int | None, typer.Option(help="Only among the k likeliest.")] = None,
+    top_p: Annotated[float | None, typer.Option(help="Only among the likeliest that make up this probability.")] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same text.")] = 0,
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Go on with a text, token by token."""
+    from transformer.inference.decoding import steps as run
+
+    ckpt = opened(folder, device)
+    path = list(run(ckpt, prompt, max_steps=steps, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed))
+    text = path[-1].whole if path else prompt
+    if as_json:
+        report({"text": text, "steps": len(path)}, True)
+    else:
+        print(text)
