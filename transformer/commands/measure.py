@@ -43,7 +43,8 @@ def roles(
 
     ckpt = opened(folder, device)
     sentences = held_out(ckpt, limit=limit, seed=seed, name=corpus)
-    aligner = word_aligner(ckpt, cache or home() / "analysis", name=corpus) if ckpt.config.task == "translation" else None
+    translates = ckpt.config.task == "translation"
+    aligner = word_aligner(ckpt, cache or home() / "analysis", name=corpus) if translates else None
     with counting("measure") as watch:
         summary = measure_roles(ckpt, sentences, aligner=aligner, seed=seed, watch=watch).summary()
     if as_json:
