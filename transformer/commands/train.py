@@ -12,7 +12,6 @@ from transformer.commands.runs import train_on_cluster
 from transformer.task import LEARNED
 
 if TYPE_CHECKING:
-    from transformer.config import RunConfig
     from transformer.training.trainer import Trainer
 
 
@@ -32,8 +31,7 @@ def train(
     from transformer.config import read_settings
     from transformer.jobs import run_files
     from transformer.jobs.process import go_first
-    from transformer.training.size import check_least
-    from transformer.training.trainer import Trainer, choose_device
+    from transformer.training.run import begin
 
     if cluster:
         train_on_cluster(out, preset=preset, steps=steps, minutes=minutes, device=device, pairs=set_ or [],
@@ -43,33 +41,14 @@ def train(
         raise ValueError("--processes is for --cluster; several on this machine: torchrun --nproc-per-node "
                          f"{processes} -m transformer train ...")
     settings = read_settings(set_ or []) | ({"steps": steps} if steps else {})
-    config = _run_config(out, preset, resume=resume).set(settings)
     go_first()
-    processor = choose_device(device)
-    check_least(config, processor)  # before the corpus is read, which takes a while
-    trainer = Trainer(out, config, device=processor)
+    trainer = begin(out, preset, settings, resume=resume, device=device)
     if not trainer.first:  # of several processes one speaks
         console.quiet, as_json = True, False
     state = _run(trainer, minutes)
     why = run_files.read_json(out / "status.json").get("why")
     report({"state": state, **({"why": why} if why else {}), "step": trainer.step,
             "best_validation_loss": trainer.best, "seconds": trainer.seconds, "folder": str(out)}, as_json)
-
-
-def _run_config(out: Path, preset: str, *, resume: bool) -> "RunConfig":
-    """What a run is to be, or was. Raises ValueError where the folder does not fit."""
-    from transformer.config import RunConfig
-    from transformer.jobs.lock import check_free
-    from transformer.presets import preset as find_preset
-
-    if resume:
-        if not (out / "config.json").exists():
-            raise ValueError(f"{out} holds no run to resume; leave --resume out to start one")
-        return RunConfig.model_validate_json((out / "config.json").read_bytes())
-    if (out / "metrics.jsonl").exists():
-        check_free(out, "training")
-        raise ValueError(f"{out} holds a run already; add --resume to go on with it, or choose another --out")
-    return find_preset(preset)
 
 
 def _run(trainer: "Trainer", minutes: float | None) -> str:
