@@ -14,11 +14,11 @@ from transformer import attend, beam_tree, start, steps
 from transformer.analysis.ablation import Head, compare_paths, measure, switch
 from transformer.analysis.attribution import attribute
 from transformer.analysis.direct import direct_effect
-from transformer.analysis.head_roles import measure_roles
 from transformer.analysis.lens import read_layers
 from transformer.analysis.masks import batch_masks, read_forced
 from transformer.analysis.passes import given
 from transformer.analysis.query import last_query
+from transformer.analysis.roles import measure_roles
 from transformer.analysis.sample import read_texts
 from transformer.analysis.trial import try_sentences
 from transformer.brief import brief, quoted

@@ -27,6 +27,12 @@ ONLY = {
     "transformer.text.tokenizer": (),
     "transformer.jobs": ("transformer.config", "transformer.places", "transformer.presets", "transformer.jobs"),
     "transformer.brief": (),
+    "transformer.measures": (
+        "transformer.config",
+        "transformer.brief",
+        "transformer.text.tokenizer",
+        "transformer.measures",
+    ),
     "transformer.model": ("transformer.config", "transformer.model", "transformer.brief"),
     "transformer.model.masks": (),
     "transformer.model.positions": (),

@@ -1,88 +1,248 @@
-"""Per-head measures of matrices whose answer is known."""
+"""Head roles over a sample: each query worked out by itself, one sentence at a time, and matrices that are known."""
 
 from math import log
 
 import numpy as np
+import orjson
 import pytest
 import torch
 
-from transformer.analysis.roles import MEASURES, even_attention, measure_heads, unrooted
+from transformer.analysis.alignment import WordAligner, words
+from transformer.analysis.roles import SHORT, measure_roles, read_weights, untrained
+from transformer.analysis.sample import Sentence, batches, padded, read_texts
+from transformer.inference.reading import attend
+from transformer.measures.catalogue import BY_NAME, MEASURES
+from transformer.measures.matrices import PLACES, measure_heads
+from transformer.measures.measure import Questions
+from transformer.measures.tokens import Tokens
+from transformer.measures.totals import Totals
+
+PAIRS = [("I am cold.", "He is tall."), ("Go on.", "We can go home, can we?"), ("Who is it?", "I see a dog."),
+         ("We, we can go home.", "a cat.")]
+TEXTS = ["I am cold.\nGo on.", "Who is it? I see a dog, and a cat.", "we go. we go."]
 
 
-def found(matrix, kind):
-    return {name: value.item() for name, value in measure_heads(np.array(matrix, float), kind=kind).items()}
+@pytest.fixture(scope="module")
+def classifier(make_checkpoint):
+    return make_checkpoint(decoder_layers=0, pooling="max", n_classes=3, positions="learned")
 
 
-def test_a_head_that_looks_at_its_own_token():
-    assert found(np.eye(4), "encoder") == {"entropy": 0, "entropy_share": 0, "diagonal": 1, "previous": 0,
-                                           "first": 0.25}
+def one_by_one(ckpt, sentences, aligner=None):
+    """kind -> measure -> the values of every query that counts, (layers, H) each, and how many keys it could take."""
+    found = {kind: {} for kind in ckpt.config.kinds}
+    for sentence in sentences:
+        reading = attend(ckpt, sentence.text, sentence.target) if sentence.src else None
+        if reading is None:
+            weights = {"decoder": torch.stack([x[0] for x in dict(read_weights(
+                ckpt.model, None, torch.tensor([sentence.tgt])))["decoder"]])}
+        else:
+            weights = reading.attentions
+        for kind, w in weights.items():
+            ids = list(sentence.tgt if kind == "decoder" else sentence.src)
+            pieces = [ckpt.tokenizer.piece(i) for i in ids]
+            queries, keys = w.shape[-2:]
+            for q in range(queries):
+                seen = range(q + 1) if kind == "decoder" else range(keys)
+                if len(seen) < 2:
+                    continue
+                row = w[:, :, q].double()
+                middle = int((q + 0.5) * keys / queries) if kind == "cross" else q
+                note = found[kind].setdefault
+                nats = -(row * row.log()).nan_to_num().sum(-1)
+                note("entropy", []).append((nats, log(len(seen))))
+                note("evenness", []).append((nats / log(len(seen)), 1.0))
+                away = torch.tensor([abs(k - middle) for k in range(keys)]).double()
+                note("distance", []).append((row @ away, np.mean([abs(k - middle) for k in seen])))
+                asked = {"first": [0], "diagonal": [middle], "previous": [middle - 1],
+                         "end": [k for k in seen if ids[k] == ckpt.config.eos_id],
+                         "punctuation": [k for k in seen if pieces[k] in ".,?"]}
+                if kind == "cross":
+                    for name, back in (("alignment", 0), ("alignment_read", 1)):
+                        asked[name] = linked(aligner, ckpt, sentence, q - back)
+                else:
+                    asked |= {"next": [q + 1], "same": [k for k in seen if ids[k] == ids[q] and k != q]}
+                for name, places in asked.items():
+                    if places := [k for k in places if k in seen]:
+                        note(name, []).append((row[..., places].sum(-1), len(places) / len(seen)))
+    return found
 
 
-def test_a_head_that_looks_at_the_previous_token():
-    assert found([[1, 0, 0], [1, 0, 0], [0, 1, 0]], "decoder") == {
-        "entropy": 0, "entropy_share": 0, "diagonal": 0, "previous": 1, "first": 0.5}  # query 0 is left out
+def linked(aligner, ckpt, sentence, piece):
+    """The source pieces of the words that a target piece's word comes from."""
+    if aligner is None or not 0 <= piece < len(sentence.tgt) - 1:
+        return []
+    sides = []
+    for text in (sentence.text, sentence.target):  # one piece a character here
+        starts, at = [], 0
+        for word in words(text):
+            at = text.lower().index(word, at)
+            starts.append(range(at, at + len(word)))
+            at += len(word)
+        sides.append(starts)
+    [at] = [at for at, place in enumerate(sides[1]) if piece in place] or [None]
+    if at is None:
+        return []
+    return [k for other in aligner.align(words(sentence.text), words(sentence.target))[at] for k in sides[0][other]]
 
 
-def test_even_attention_has_the_largest_entropy():
-    measures = found(even_attention(5, 5, kind="encoder"), "encoder")
-    assert measures == pytest.approx({"entropy": log(5), "entropy_share": 1, "diagonal": 0.2, "previous": 0.2,
-                                      "first": 0.2})
-    measures = found([[1, 0, 0], [1 / 2, 1 / 2, 0], [1 / 3, 1 / 3, 1 / 3]], "decoder")
-    assert measures == pytest.approx({"entropy": (log(2) + log(3)) / 2, "entropy_share": 1,
-                                      **dict.fromkeys(("diagonal", "previous", "first"), (1 / 2 + 1 / 3) / 2)})
-    np.testing.assert_allclose(even_attention(3, 3, kind="decoder"), [[1, 0, 0], [1 / 2, 1 / 2, 0], [1 / 3] * 3])
+def check(roles, expected, kinds):
+    assert set(roles.values) == set(kinds)
+    for kind in kinds:
+        assert list(roles.values[kind]) == [measure.name for measure in MEASURES if kind in measure.kinds]
+        for name, value in roles.values[kind].items():
+            if name == "induction":
+                continue
+            rows = expected[kind].get(name)
+            if not rows:
+                assert np.isnan(value).all() and roles.queries[kind][name] == 0
+                assert (roles.best[kind][name] == -1).all()
+                continue
+            assert roles.queries[kind][name] == len(rows)
+            np.testing.assert_allclose(value, torch.stack([row for row, _ in rows]).mean(0), rtol=1e-5, atol=1e-6)
+            assert roles.even[kind][name] == pytest.approx(np.mean([even for _, even in rows]))
 
 
-def test_entropy_of_a_row_written_out():
-    row = [0.5, 0.25, 0.25]
-    expected = -(0.5 * log(0.5) + 2 * 0.25 * log(0.25))
-    measures = found([row] * 3, "encoder")
-    assert measures == pytest.approx({"entropy": expected, "entropy_share": expected / log(3), "diagonal": 1 / 3,
-                                      "previous": (0.5 + 0.25) / 2, "first": 0.5})
+@pytest.mark.parametrize("largest", [1, 4_000_000])
+def test_roles_are_means_over_every_query_of_every_sentence(translator, largest):
+    sentences = read_texts(translator, *zip(*PAIRS, strict=True))
+    aligner = WordAligner.learn([(words(s), words(t)) for s, t in PAIRS])
+    roles = measure_roles(translator, sentences, aligner=aligner, largest=largest)
+    check(roles, one_by_one(translator, sentences, aligner), ("encoder", "decoder", "cross"))
+    assert roles.tokens == sum(len(s) + len(t) + 2 for s, t in PAIRS)
+    assert not roles.notes
 
 
-@pytest.mark.parametrize(("queries", "keys", "aligned"), [
-    (4, 4, [0, 1, 2, 3]), (2, 6, [1, 4]), (6, 2, [0, 0, 0, 1, 1, 1]), (3, 5, [0, 2, 4]), (1, 3, [1])])
-def test_the_diagonal_of_cross_attention_is_as_far_into_the_source(queries, keys, aligned):
-    weights = np.zeros((queries, keys))
-    weights[range(queries), aligned] = 1
-    assert found(weights, "cross")["diagonal"] == 1
-    before = np.zeros((queries, keys))
-    before[range(queries), np.maximum(np.array(aligned) - 1, 0)] = 1
-    assert found(before, "cross")["previous"] == 1
+def test_targets_may_start_with_padding(make_checkpoint):
+    ckpt = make_checkpoint(start_id=0, bos_id=None)  # as Marian's do
+    sentences = read_texts(ckpt, *zip(*PAIRS, strict=True))
+    check(measure_roles(ckpt, sentences), one_by_one(ckpt, sentences), ("encoder", "decoder", "cross"))
 
 
-def test_rows_with_a_single_possible_key_are_left_out():
-    first = [[1, 0], [0.3, 0.7]]
-    assert found(first, "decoder") == pytest.approx({
-        "entropy": -(0.3 * log(0.3) + 0.7 * log(0.7)), "entropy_share": -(0.3 * log(0.3) + 0.7 * log(0.7)) / log(2),
-        "diagonal": 0.7, "previous": 0.3, "first": 0.3})
-    for only, kind in ([[1.0]], "decoder"), ([[1.0], [1.0]], "cross"):
-        assert all(np.isnan(value) for value in found(only, kind).values())
+def test_roles_of_a_decoder_and_of_an_encoder_alone(writer, classifier):
+    for ckpt, kind in (writer, "decoder"), (classifier, "encoder"):
+        sentences = read_texts(ckpt, TEXTS)
+        check(measure_roles(ckpt, sentences), one_by_one(ckpt, sentences), (kind,))
 
 
-def test_every_head_is_measured_by_itself_whatever_holds_the_weights():
-    weights = torch.softmax(torch.randn(2, 3, 5, 7, generator=torch.Generator().manual_seed(1)), -1)
-    together = measure_heads(weights, kind="cross")
-    assert tuple(together) == MEASURES
-    for layer in range(2):
-        for head in range(3):
-            alone = measure_heads(weights[layer, head].numpy(), kind="cross")
-            assert {name: value[layer, head] for name, value in together.items()} == alone
-    assert together["entropy"].shape == (2, 3)
+def test_one_sentence_is_measured_as_its_matrices_are(translator):
+    [sentence] = read_texts(translator, *zip(PAIRS[0], strict=True))
+    roles = measure_roles(translator, [sentence])
+    reading = attend(translator, sentence.text, sentence.target)
+    for kind in ("encoder", "decoder", "cross"):
+        one = measure_heads(reading.attentions[kind], kind=kind)
+        for name in PLACES:
+            np.testing.assert_allclose(roles.values[kind][name], one[name], rtol=1e-5)
+    assert roles.notes == dict.fromkeys(("alignment", "alignment_read"), "no word alignment was given")
 
 
-def test_recorded_square_roots_become_weights_again():
-    weights = torch.softmax(3 * torch.randn(4, 9, 9, generator=torch.Generator().manual_seed(2)), -1)
-    recorded = (weights.sqrt() * 255).round().byte().numpy()
-    back = unrooted(recorded)
-    np.testing.assert_allclose(back.sum(-1), 1, rtol=1e-6)
-    np.testing.assert_allclose(back, weights.numpy(), atol=0.02)
-    assert not unrooted(np.zeros((2, 2), np.uint8)).any()
+def test_the_baseline_is_the_same_architecture_untrained(translator):
+    sentences = read_texts(translator, *zip(*PAIRS, strict=True))
+    roles = measure_roles(translator, sentences, seed=3)
+    random = measure_roles(type(translator)(translator.description, untrained(translator.config, seed=3),
+                                            translator.tokenizer, translator.source_tokenizer), sentences)
+    other = measure_roles(translator, sentences, seed=4)
+    for kind, found in roles.untrained.items():
+        for name, value in found.items():
+            np.testing.assert_array_equal(value, random.values[kind][name] if name != "induction" else value)
+    assert not np.array_equal(roles.untrained["cross"]["first"], other.untrained["cross"]["first"])
+    assert not np.array_equal(roles.untrained["cross"]["first"], roles.values["cross"]["first"])
 
 
-def test_what_cannot_be_measured_is_said():
-    with pytest.raises(ValueError, match="2 queries over 3 keys"):
-        measure_heads(np.ones((2, 3)) / 3, kind="encoder")
-    with pytest.raises(ValueError, match="no memory attention"):
-        measure_heads(np.eye(2), kind="memory")
+def test_the_best_sentence_has_the_largest_mean_of_those_long_enough(translator):
+    sentences = read_texts(translator, *zip(*PAIRS, strict=True))
+    roles = measure_roles(translator, sentences)
+    for kind in ("encoder", "cross"):
+        for name in ("entropy", "first"):
+            alone = [measure_roles(translator, [sentence]).values[kind][name] for sentence in sentences]
+            np.testing.assert_array_equal(roles.best[kind][name], np.argmax(alone, axis=0))
+    short = read_texts(translator, ["Go", "We can go home."], ["a", "He is tall."])
+    assert (measure_roles(translator, short).best["cross"]["entropy"] == 1).all()  # two queries show nothing
+    assert measure_roles(translator, short[:1]).sentence("cross", "entropy", 0, 0) is short[0]
+
+
+def test_an_induction_head_is_told_from_a_previous_token_head(writer):
+    length, begin = 4, 1
+    total = Totals(writer.config)
+    size = begin + 2 * length
+    after = torch.zeros(1, size, size, dtype=torch.bool)
+    for i in range(length):
+        after[0, begin + length + i, begin + i + 1] = True
+    perfect, previous = after.float(), torch.eye(size).roll(1, 0)[None]
+    allowed = torch.ones(1, size, size, dtype=torch.bool).tril()
+    row = torch.arange(5, 5 + length)
+    ids = torch.cat([torch.tensor([2]), row, row])[None]
+    questions = Questions([BY_NAME["induction"]], Tokens("decoder", allowed, query_ids=ids, key_ids=ids))
+    total.add("decoder", [torch.stack([perfect, previous], 1)], questions, [-1])
+    # a previous-token head finds the token after the first occurrence in the last query of the first copy alone
+    np.testing.assert_allclose(total.means()["decoder"]["induction"][0], [1, 0])
+    assert total.even()["decoder"]["induction"] == pytest.approx(np.mean([1 / (begin + length + i + 1)
+                                                                         for i in range(length)]))
+
+
+def test_induction_is_measured_on_tokens_that_come_twice(writer, translator, monkeypatch):
+    from transformer.analysis import roles as module
+
+    read = []
+    monkeypatch.setattr(module, "read_weights", lambda model, src, tgt: read.append((src, tgt)) or
+                        read_weights(model, src, tgt))
+    roles = measure_roles(writer, read_texts(writer, TEXTS), seed=5)
+    _, tgt = read[-1]
+    count = tgt.shape[1] // 2
+    assert torch.equal(tgt[:, :count], tgt[:, count:])
+    assert all(len(set(row)) == count for row in tgt[:, :count].tolist())
+    weights = torch.stack(dict(read_weights(writer.model, None, tgt))["decoder"])
+    expected = torch.stack([weights[:, :, :, count + i, i + 1] for i in range(count)]).mean((0, 2))
+    np.testing.assert_allclose(roles.values["decoder"]["induction"], expected, rtol=1e-5)
+    assert roles.queries["decoder"]["induction"] == 16 * count
+    measure_roles(translator, read_texts(translator, *zip(*PAIRS, strict=True)))
+    src, tgt = read[-1]
+    assert set(src[:, -1].tolist()) == {translator.config.eos_id} and set(tgt[:, 0].tolist()) == {
+        translator.config.start_id}
+    assert src.shape[1] <= translator.config.max_len and tgt.shape[1] <= translator.config.max_len
+
+
+def test_the_summary_goes_to_json_and_progress_is_told(writer):
+    seen = []
+    roles = measure_roles(writer, read_texts(writer, TEXTS), largest=1, watch=lambda done, of: seen.append((done, of)))
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+    said = orjson.loads(orjson.dumps(roles.summary()))
+    assert said["sentences"] == 3 and said["roles"]["decoder"]["next"]["trained"][0][0] is None
+    assert any(text.startswith(said["roles"]["decoder"]["previous"]["best"][0][0]) for text in TEXTS)
+
+
+def test_what_cannot_be_measured_is_said(translator, writer):
+    with pytest.raises(ValueError, match="no sentences"):
+        measure_roles(translator, [])
+    with pytest.raises(ValueError, match="2 sentences and 0 translations"):
+        read_texts(translator, ["a", "b"])
+    with pytest.raises(ValueError, match="nothing to read"):
+        read_texts(translator, [""], ["a"])
+    with pytest.raises(ValueError, match="at least 3"):
+        read_texts(writer, ["a"])
+
+
+def test_batches_hold_every_sentence_once_and_stay_small(translator):
+    config = translator.config
+    sentences = [Sentence("", "", tuple(range(4, 4 + n)), (2, *range(4, 4 + n)), None) for n in (9, 3, 7, 3, 5)]
+    found = list(batches(config, sentences, largest=2 * 2 * 2 * 6 ** 2))
+    assert sorted(at for chosen in found for at in chosen) == list(range(5))
+    assert found == [[1, 3], [4], [2], [0]]
+    src, tgt, labels, real = padded(config, [sentences[1], sentences[4]])
+    assert real.tolist() == [[True] * 4 + [False] * 2, [True] * 6]
+    assert src.tolist() == [[4, 5, 6, 0, 0], [4, 5, 6, 7, 8]] and tgt.shape == (2, 6) and labels is None
+
+
+def test_an_example_is_short_where_there_is_a_short_one(translator):
+    sentences = read_texts(translator, *zip(*PAIRS, ("Go on.", "a cat."), ("I go.", "we go."), strict=True))
+    short = [one for one in sentences if max(len(one.src), len(one.tgt)) <= SHORT]
+    assert 0 < len(short) < len(sentences)
+    found, of_short = measure_roles(translator, sentences), measure_roles(translator, short)
+    longer = 0
+    for kind, measures in found.values.items():
+        for name in measures:
+            for layer, head in np.ndindex(measures[name].shape):
+                best = found.sentence(kind, name, layer, head)
+                example = found.sentence(kind, name, layer, head, short=True)
+                assert example == (of_short.sentence(kind, name, layer, head) or best)
+                longer += example != best
+    assert longer

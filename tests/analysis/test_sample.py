@@ -4,8 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from transformer.analysis.explained import EXPLAINED, MEASURES
-from transformer.analysis.role_measures import CROSS, OWN
 from transformer.analysis.sample import read_texts
 from transformer.config import TrainConfig
 from transformer.held_out import WINDOW, held_out, word_aligner
@@ -105,9 +103,3 @@ def test_what_cannot_be_drawn_is_said(translator, writer, pairs, tmp_path):
     with pytest.raises(ValueError, match="no pairs of sentences"):
         word_aligner(writer, tmp_path, name=str(tmp_path / "mine.txt"))
     assert [s.labels[-1] for s in read_texts(translator, ["Go"], ["a"])] == [translator.config.eos_id]
-
-
-def test_every_measure_is_explained_with_what_it_does_not_show():
-    assert set(OWN) | set(CROSS) == set(MEASURES)
-    for name, text in EXPLAINED.items():
-        assert 60 < len(text) < 700 and text.endswith(".") and "  " not in text, name

@@ -12,7 +12,7 @@ from sacrebleu.metrics import CHRF
 
 import transformer
 from transformer.analysis.difference import untrained_twin
-from transformer.analysis.head_roles import untrained
+from transformer.analysis.roles import untrained
 from transformer.analysis.sample import translation
 from transformer.checkpoint import describe, save, snapshots
 from transformer.config import TrainConfig

@@ -10,7 +10,7 @@ import torch
 
 import transformer
 from tests.app.heads_checkpoints import corpus_file, make
-from transformer.analysis.head_roles import measure_roles
+from transformer.analysis.roles import measure_roles
 from transformer.checkpoint import save
 from transformer.config import ModelConfig
 from transformer.held_out import held_out, word_aligner

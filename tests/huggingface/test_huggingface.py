@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 import transformer
 from transformer import checkpoint
 from transformer.__main__ import main
-from transformer.analysis.head_roles import measure_roles
+from transformer.analysis.roles import measure_roles
 from transformer.analysis.sample import read_texts
 from transformer.config import ModelConfig
 from transformer.huggingface.comparing import both, compare, open_theirs

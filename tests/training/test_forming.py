@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save
 
-from transformer.analysis.roles import MEASURES, measure_heads
+from transformer.measures.matrices import PLACES, measure_heads
 from transformer.training import forming
 from transformer.training.forming import forming_stamp, read_forming, thinned
 
@@ -67,7 +67,7 @@ def test_the_checkpoints_that_come_with_the_app_are_read(name):
             weights /= weights.sum(-1, keepdims=True)
             np.testing.assert_allclose(found.weights(sentence, kind, step), weights, atol=1e-6)
             expected = measure_heads(weights, kind=kind)
-            for row, measure in enumerate(MEASURES):
+            for row, measure in enumerate(PLACES):
                 np.testing.assert_allclose(measures[place, row], expected[measure], atol=1e-5)
 
 

@@ -26,6 +26,25 @@ from transformer.model.masks import padding_mask
 from transformer.model.switches import Heads, Switches
 
 SWITCHES = ("off", "uniform")
+EXPLAINED = {  # what each number shows and what it does not, in words
+    "switch": "A head that is off adds nothing; one that is uniform adds the mean of all values it may look at. What "
+              "changes is what the rest of the model cannot do without it. A head whose absence changes nothing may "
+              "still matter: another can stand in for it (Michel et al. 2019), and later layers were not trained to "
+              "work without it.",
+    "loss_change": "How much worse the held-out loss gets in nats a token when one head alone is switched, with the "
+                   "standard error over sentences. A change of less than about two standard errors is not told apart "
+                   "from none, and with many heads some pass that by chance. Effects of single heads do not add up to "
+                   "that of several.",
+    "bleu_change": "How BLEU of the greedy translations changes when one head is switched, and how many translations "
+                   "are other ones. BLEU moves by whole words, so on a few hundred sentences a change of a point or "
+                   "two is noise; the loss is the finer measure.",
+}
+LOSS_OF_CLASSES = (  # the same of a model whose texts have a class
+    "How much worse the held-out loss gets in nats a text when one head alone is switched, with the "
+    "standard error over texts. A change of less than about two standard errors is not told apart from "
+    "none, and with many heads some pass that by chance. Effects of single heads do not add up to that "
+    "of several.")
+
 Watch = Callable[[int, int], None]  # done, of
 
 

@@ -33,6 +33,16 @@ def attention_distance(one: Tensor, other: Tensor, mask: Tensor) -> Tensor:
     return ((one - other).abs().sum(-1) / 2)[..., free].mean(-1)
 
 
+def overlap(kind: str, first: tuple[int, int], second: tuple[int, int]) -> tuple[int, int] | None:
+    """The leading queries and keys (Tq, Tk) that two heads' matrices of those shapes have in common; None where source
+    tokens differ in number, for then equal positions mean different places of the sentences."""
+    if kind == "decoder":
+        return min(first[0], second[0]), min(first[1], second[1])
+    if first[1] != second[1]:
+        return None
+    return min(first[0], second[0]), first[1]
+
+
 def untrained_twin(ckpt: Checkpoint) -> Checkpoint:
     """The same architecture and tokenizer with the very weights that its training began with; of a model that was not
     trained here, with random weights of its kind, of seed 0."""

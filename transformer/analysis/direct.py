@@ -17,6 +17,20 @@ from transformer.model.layers import Layer, StackOutput
 from transformer.model.models import Embedding, Transformer
 from transformer.model.switches import Switch, Switches
 
+EXPLAINED = (  # what it shows and what it does not, in words
+    "How much each head, feed-forward part and embedding itself adds to the logit of a token, with the "
+    "scales of the norms (what each divides by) held at what they were; the parts add up to the logit "
+    "(Elhage et al. 2021). It is what a part writes straight to the output. What it changes by way of later "
+    "layers is not in it, nor are the encoder's heads where there is one, so a head with no direct effect "
+    "may still decide the token. A logit has no zero of its own: compare two tokens to see what tells them "
+    "apart.")
+EXPLAINED_OF_CLASSES = (  # the same of a model whose texts have a class
+    "How much each head, feed-forward part and embedding itself adds to the logit of a class, with the "
+    "scales of the norms (what each divides by) held at what they were; the parts add up to the logit "
+    "(Elhage et al. 2021). It is what a part writes straight to the output, over all tokens that are pooled. "
+    "What it changes by way of later layers is not in it, so a head with no direct effect may still decide "
+    "the class. A logit has no zero of its own: compare two classes to see what tells them apart.")
+
 
 @dataclass(frozen=True, eq=False)
 class DirectEffect:

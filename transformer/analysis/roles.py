@@ -1,91 +1,202 @@
-"""What a head does, in a few numbers: how widely it looks, and how much of it goes to some places.
+"""What each head does over many sentences, beside the same architecture before it learned anything.
 
-These describe where weights lie and nothing else: attention is not explanation (Jain and Wallace 2019). Tq queries, Tk
-keys.
+B batch, H heads, Tq queries, Tk keys. Every measure (`transformer.measures.catalogue`) is a mean over queries, all
+sentences together.
 """
 
-import numpy as np
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
-from transformer.config import KINDS
+from transformer.analysis.alignment import WordAligner, word_links
+from transformer.analysis.sample import LARGEST, Padded, Sentence, batches, padded
+from transformer.checkpoint import Checkpoint
+from transformer.config import Kind, ModelConfig
+from transformer.measures.catalogue import measures_of
+from transformer.measures.measure import Questions
+from transformer.measures.tokens import Tokens
+from transformer.measures.totals import ByKind, Totals
+from transformer.model.attention import Attended
+from transformer.model.masks import causal_mask, padding_mask
+from transformer.model.masks import real as real_tokens
+from transformer.model.models import Transformer
 
-MEASURES = ("entropy", "entropy_share", "diagonal", "previous", "first")
+SHORT = 12  # tokens a side that are read at a glance
+REPEATED, ROWS = 25, 16  # random tokens in a row, twice, and how many such rows
+
+BASELINES = {  # what each shows, in words
+    "untrained": "The same measure on the same sentences for the same architecture with the random weights that "
+                 "training starts from, of one seed. What is as large here comes from the sentences, the mask and the "
+                 "architecture, and not from anything learned.",
+    "even": "What a head gives that looks at all it may see alike: the same weight on each. Short sentences make most "
+            "shares large by themselves; this is how large.",
+}
+
+Watch = Callable[[int, int], None]  # done, of
 
 
-def measure_heads(weights: Tensor | NDArray, *, kind: str) -> dict[str, NDArray]:
-    """Attention weights (..., Tq, Tk) -> each of MEASURES as float32 (...), a mean over queries.
+@dataclass(frozen=True)
+class HeadRoles:
+    """What was measured. NaN where a measure means nothing for a kind, such as the next token of a decoder."""
 
-    kind is "encoder", "decoder" (query i sees the keys 0 to i) or "cross". A query with one possible key, such as the
-    decoder's first, has all its weight there whatever the head does and is left out of every mean; where no query is
-    left, the measure is NaN.
+    checkpoint: str
+    sentences: list[Sentence]
+    seed: int  # of the untrained weights and the random tokens
+    values: ByKind  # float32
+    untrained: ByKind  # the same sentences, read by the same architecture with random weights
+    even: dict[str, dict[str, float]]  # kind -> measure -> what a head gives that looks at all keys alike
+    best: ByKind  # int64, the place of the sentence that shows the measure best; -1 where none does
+    best_short: ByKind  # the same, of those with at most SHORT tokens a side
+    queries: dict[str, dict[str, int]]  # kind -> measure -> the queries that it is a mean over
+    notes: dict[str, str]  # measure -> why it could not be taken
 
-    entropy: -sum w ln w, in nats; 0 looks at one token, ln n at all n alike (Clark et al. 2019 measure BERT's so).
-    entropy_share: the entropy divided by ln n, n the keys that the query may see; from 0 to 1.
-    diagonal: the weight on the aligned key. In self-attention query i's is key i, the token itself; in
-        cross-attention it is key floor((i + 1/2) Tk / Tq), the one as far into the source as the query is into the
-        target.
-    previous: the weight on the key before the aligned one; queries whose aligned key is the first are left out.
-    first: the weight on key 0.
+    def __repr__(self) -> str:
+        return f"HeadRoles of {self.checkpoint}: {len(self.sentences)} sentences, {', '.join(self.values)}"
 
-    The places can be the same key: key 0 is also query 1's previous one. Raises ValueError for another kind, and where
-    self-attention has not as many queries as keys.
+    @property
+    def tokens(self) -> int:
+        """Tokens read, those of sources and targets together."""
+        return sum(len(sentence.src or ()) + len(sentence.tgt or ()) for sentence in self.sentences)
+
+    def sentence(self, kind: str, measure: str, layer: int, head: int, *, short: bool = False) -> Sentence | None:
+        """The sentence that shows a measure of a head best: where it is largest, of those with five queries or more.
+        short: of those with at most `SHORT` tokens a side, where there is one."""
+        at = int(self.best_short[kind][measure][layer, head]) if short else -1
+        at = at if at >= 0 else int(self.best[kind][measure][layer, head])
+        return self.sentences[at] if at >= 0 else None
+
+    def summary(self) -> dict[str, object]:
+        """All of it as plain values that go to JSON; NaN goes as null."""
+        def texts(best: NDArray) -> list[list[str | None]]:
+            return [[self.sentences[at].text if at >= 0 else None for at in row] for row in best.tolist()]
+
+        return {"checkpoint": self.checkpoint, "sentences": len(self.sentences), "tokens": self.tokens,
+                "seed": self.seed, "notes": self.notes, "roles": {kind: {name: {
+                    "trained": value.tolist(), "untrained": self.untrained[kind][name].tolist(),
+                    "even": self.even[kind][name], "queries": self.queries[kind][name],
+                    "best": texts(self.best[kind][name])} for name, value in values.items()}
+                    for kind, values in self.values.items()}}
+
+
+def measure_roles(ckpt: Checkpoint, sentences: Sequence[Sentence], *, aligner: WordAligner | None = None, seed: int = 0,
+                  largest: int = LARGEST, watch: Watch = lambda done, of: None) -> HeadRoles:
+    """Take every measure of every head on sentences, a batch at a time, so that memory does not grow with their number.
+
+    aligner: what "alignment" is compared with; without one it is NaN. watch: called after each batch. Raises
+    ValueError where there are no sentences.
     """
-    if kind not in KINDS:
-        raise ValueError(f"there is no {kind} attention; kind is encoder, decoder or cross")
-    weights = weights.detach().cpu().numpy() if isinstance(weights, Tensor) else np.asarray(weights)
-    weights = weights.astype(np.float64, copy=False)
-    queries, keys = weights.shape[-2:]
-    if kind != "cross" and queries != keys:
-        raise ValueError(f"{kind} attention looks at its own tokens, and these are {queries} queries over {keys} keys")
-    at, possible = np.arange(queries), _possible(queries, keys, kind)
-    diagonal = aligned(at, queries, keys) if kind == "cross" else at
-    free = possible > 1
-    nats = entropy(torch.from_numpy(np.require(weights, requirements="W"))).numpy()  # (..., Tq)
-    return {
-        "entropy": _mean(nats, free),
-        "entropy_share": _mean(nats / np.log(np.maximum(possible, 2)), free),
-        "diagonal": _mean(weights[..., at, diagonal], free),
-        "previous": _mean(weights[..., at, np.maximum(diagonal - 1, 0)], free & (diagonal > 0)),
-        "first": weight_on(weights, 0, kind=kind)}
+    if not sentences:
+        raise ValueError("there are no sentences to measure heads on; give at least one")
+    config = ckpt.config
+    short = [place for place, one in enumerate(sentences) if max(len(one.src or ()), len(one.tgt or ())) <= SHORT]
+    each = ((ckpt.model, Totals(config, short)), (untrained(config, seed=seed).to(ckpt.device), Totals(config)))
+    done = 0
+    for places in batches(config, sentences, largest=largest):
+        batch = [sentences[place] for place in places]
+        _measure(ckpt, each, batch, aligner=aligner, repeated=False, which=places)
+        done += len(places)
+        watch(done, len(sentences))
+    again = repeated(config, sentences, seed=seed)
+    for places in batches(config, again, largest=largest):
+        _measure(ckpt, each, [again[place] for place in places], repeated=True, which=[-1] * len(places))
+    trained, random = (totals for _, totals in each)
+    return HeadRoles(ckpt.id, list(sentences), seed, trained.means(), random.means(), trained.even(), trained.best,
+                     trained.best_short, trained.queries(), trained.lacking)
 
 
-def weight_on(weights: NDArray, key: int, *, kind: str) -> NDArray:
-    """The weight on one key, of weights (..., Tq, Tk) -> float32 (...), a mean over the queries that `measure_heads`
-    takes."""
-    return _mean(weights[..., key], _possible(*weights.shape[-2:], kind) > 1)
+def _measure(ckpt: Checkpoint, each: Sequence[tuple[Transformer, Totals]], sentences: list[Sentence], *,
+             repeated: bool, which: Sequence[int], aligner: WordAligner | None = None) -> None:
+    """Add what one batch says of each model to its totals."""
+    batch = padded(ckpt.config, sentences, device=ckpt.device)
+    links = None
+    if aligner is not None and ckpt.config.task == "translation":
+        links = _links(ckpt, sentences, aligner).to(ckpt.device)
+    questions = {kind: Questions([measure for measure in measures_of(kind) if measure.repeated == repeated],
+                                 _tokens(ckpt, kind, batch, links)) for kind in ckpt.config.kinds}
+    for model, totals in each:
+        for kind, layers in read_weights(model, batch.src, batch.tgt):
+            totals.add(kind, layers, questions[kind], which)
 
 
-def _possible(queries: int, keys: int, kind: str) -> NDArray:
-    """How many keys each query may see."""
-    return np.arange(1, queries + 1) if kind == "decoder" else np.full(queries, keys)
+def untrained(config: ModelConfig, *, seed: int = 0) -> Transformer:
+    """The same architecture with the random weights that training would start from."""
+    return Transformer(config, generator=torch.Generator().manual_seed(seed)).eval().requires_grad_(False)
 
 
-def entropy(weights: Tensor) -> Tensor:
-    """Of each row of weights (..., Tq, Tk), -sum w ln w in nats: 0 where all weight is on one key, ln Tk where all are
-    equal -> (..., Tq)."""
-    return torch.special.entr(weights).sum(-1)
+@torch.no_grad()
+def read_weights(model: Transformer, src: Tensor | None, tgt: Tensor | None) -> Iterator[tuple[str, list[Tensor]]]:
+    """(kind, the weights of each layer, (B, H, Tq, Tk)) of a batch read at once."""
+    memory, memory_mask = None, None
+    if src is not None:
+        encoded = model.encode(src, readable=True)
+        memory, memory_mask = encoded.x, padding_mask(src, model.config.pad_id)
+        yield "encoder", _weights(encoded.attention)
+        del encoded
+    if tgt is not None:
+        # padding stands on the right, where nobody looks, and a target may begin with the padding id
+        decoded = model.decode(tgt, memory, memory_mask=memory_mask, causal=True, readable=True)
+        yield "decoder", _weights(decoded.attention)
+        if decoded.cross:
+            yield "cross", _weights(decoded.cross)
 
 
-def aligned(at: Tensor | NDArray, queries: int | Tensor, keys: int | Tensor) -> Tensor | NDArray:
-    """The key that is as far into its sentence as query `at` is into its own: floor((at + 1/2) Tk / Tq)."""
-    return (2 * at + 1) * keys // (2 * queries)
+def _weights(layers: list[Attended]) -> list[Tensor]:
+    return [layer.weights for layer in layers]
 
 
-def even_attention(queries: int, keys: int, *, kind: str) -> NDArray:
-    """Weights (Tq, Tk) of a head that looks at everything it may see alike, to measure others against."""
-    allowed = np.tri(queries, keys) if kind == "decoder" else np.ones((queries, keys))
-    return allowed / allowed.sum(-1, keepdims=True)
+def _tokens(ckpt: Checkpoint, kind: Kind, batch: Padded, links: Tensor | None) -> Tokens:
+    """The queries and keys of a batch, and where they may look."""
+    config = ckpt.config
+    source = None if batch.src is None else real_tokens(batch.src, config.pad_id)  # as the model masks it
+    real_queries, real_keys = source if kind == "encoder" else batch.real, batch.real if kind == "decoder" else source
+    allowed = real_queries[:, :, None] & real_keys[:, None]  # (B, Tq, Tk)
+    if kind == "decoder":
+        allowed = allowed & causal_mask(*allowed.shape[1:], device=allowed.device)[0]
+    return Tokens(kind, allowed, query_ids=batch.src if kind == "encoder" else batch.tgt,
+                  key_ids=batch.tgt if kind == "decoder" else batch.src, end_id=config.eos_id,
+                  tokenizer=ckpt.tokenizer if kind == "decoder" else ckpt.source_tokenizer, links=links)
 
 
-def unrooted(cells: NDArray) -> NDArray:
-    """Weights as they were recorded, uint8 = round(sqrt(w) * 255) -> float32 whose rows sum to 1."""
-    weights = (cells.astype(np.float32) / 255) ** 2
-    total = weights.sum(-1, keepdims=True)
-    return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
+def _links(ckpt: Checkpoint, sentences: list[Sentence], aligner: WordAligner) -> Tensor:
+    """Which source pieces the word comes from that a query is about to write, bool (B, T, S)."""
+    most = max(len(sentence.src) for sentence in sentences)
+    rows = []
+    for sentence in sentences:
+        spans = [[piece[2:4] for piece in tokenizer.pieces(text)] for tokenizer, text in (
+            (ckpt.source_tokenizer, sentence.text), (ckpt.tokenizer, sentence.target))]
+        links = torch.zeros(len(sentence.tgt), most, dtype=torch.bool)  # the end tokens come from nothing
+        links[:-1, :len(spans[0])] = torch.from_numpy(word_links(aligner, sentence.text, sentence.target, *spans))
+        rows.append(links)
+    return pad_sequence(rows, batch_first=True)
 
 
-def _mean(values: NDArray, rows: NDArray) -> NDArray:
-    kept = values[..., rows]
-    return (kept.mean(-1) if rows.any() else np.full(kept.shape[:-1], np.nan)).astype(np.float32)
+def repeated(config: ModelConfig, sentences: Sequence[Sentence], *, seed: int, count: int = REPEATED,
+             rows: int = ROWS) -> list[Sentence]:
+    """Rows of `count` random tokens of the sentences that stand twice, as induction is measured on; fewer where the
+    sentences have fewer, and no row where these are less than two.
+
+    Prefix matching, Olsson et al. 2022, "Definition of induction heads". The tokens are drawn without replacement, so
+    that the earlier occurrence is the only one; an encoder-decoder's target and source are drawn independently, so that
+    translating is no help.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    special = {config.pad_id, config.unk_id, config.bos_id, config.eos_id}
+    sides: dict[str, list] = {}
+    for side, layers, before, after in (
+            ("src", config.encoder_layers, (), (config.eos_id,) * bool(config.decoder_layers)),
+            ("tgt", config.decoder_layers, (config.start_id,) * bool(config.encoder_layers), ())):
+        if not layers:
+            sides[side] = [None] * rows
+            continue
+        pool = sorted({id for sentence in sentences for id in getattr(sentence, side)} - special)
+        length = min(count, len(pool), (config.max_len - len(before) - len(after)) // 2)
+        if length < 2:
+            return []
+        drawn = [tuple(pool[at] for at in torch.randperm(len(pool), generator=generator)[:length].tolist())
+                 for _ in range(rows)]
+        sides[side] = [(*before, *row, *row, *after) for row in drawn]
+    return [Sentence("", None, src, tgt, None) for src, tgt in zip(sides["src"], sides["tgt"], strict=True)]

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from transformer.analysis.roles import entropy
 from transformer.brief import brief
 from transformer.by_hand.stages import SCALES, ByHand, divisor, look
+from transformer.measures.catalogue import entropy
 from transformer.model.attention import attend
 from transformer.model.masks import causal_mask
 

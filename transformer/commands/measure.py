@@ -7,6 +7,7 @@ import typer
 
 from transformer.commands.options import AsJson, Corpus, Device, Folder, opened
 from transformer.commands.output import counting, report
+from transformer.commands.role_lines import role_lines
 
 
 def evaluate(
@@ -33,11 +34,12 @@ def roles(
     corpus: Corpus = None,
     cache: Annotated[Path | None, typer.Option(help="Where the word alignment is kept once learned; else analysis in "
                                                     "HEADSUP_HOME.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say of each measure what it shows and what not.")] = False,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Say what each head does over held-out sentences, beside the same architecture untrained."""
-    from transformer.analysis.head_roles import measure_roles
+    from transformer.analysis.roles import measure_roles
     from transformer.held_out import held_out, word_aligner
     from transformer.places import home
 
@@ -46,20 +48,11 @@ def roles(
     translates = ckpt.config.task == "translation"
     aligner = word_aligner(ckpt, cache or home() / "analysis", name=corpus) if translates else None
     with counting("measure") as watch:
-        summary = measure_roles(ckpt, sentences, aligner=aligner, seed=seed, watch=watch).summary()
+        heads = measure_roles(ckpt, sentences, aligner=aligner, seed=seed, watch=watch)
     if as_json:
-        report(summary, True)
-        return
-    for kind, measures in summary["roles"].items():
-        for name, row in measures.items():
-            heads = {(layer, head): value for layer, values in enumerate(row["trained"])
-                     for head, value in enumerate(values)}
-            if row["queries"]:
-                (layer, head), most = max(heads.items(), key=lambda item: item[1])
-                print(f"{kind:>8} {name:<14} most in layer {layer} head {head}: {most:.3f}; looking at all alike "
-                      f"{row['even']:.3f}")
-    for name, why in summary["notes"].items():
-        print(f"not measured: {name}, as {why}")
+        report(heads.summary(), True)
+    else:
+        print("\n".join(role_lines(heads, explain=explain)))
 
 
 def ablate(

@@ -15,10 +15,10 @@ import orjson
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from transformer.analysis.roles import MEASURES, measure_heads, unrooted
 from transformer.checkpoint import describe
 from transformer.config import ModelConfig
 from transformer.jobs import run_files
+from transformer.measures.matrices import PLACES, measure_heads, unrooted
 
 MOST_BYTES = 10_000_000  # of weights held at once, over all snapshots
 MOST_PINNED, MOST_TOKENS, LONGEST_TOKEN = 4, 256, 100
@@ -51,7 +51,7 @@ class Forming:
     heads: dict[str, tuple[int, int]]  # kind -> (L, H)
     sentences: tuple[Pinned, ...]
     cells: dict[tuple[int, str], NDArray]     # sentence and kind -> uint8 square roots (steps, L, H, Tq, Tk)
-    measures: dict[tuple[int, str], NDArray]  # -> float32 (steps, MEASURES, L, H)
+    measures: dict[tuple[int, str], NDArray]  # -> float32 (steps, PLACES, L, H)
     training: Points = ()     # at most CURVE
     validation: Points = ()
     losses: tuple[tuple[float | None, float | None], ...] = ()  # the latest of both at each step of `steps`
@@ -112,8 +112,7 @@ def read_forming(folder: Path) -> Forming | None:
         key = int(at), kind
         cells[key] = np.stack([snapshot.pop(name) for snapshot in snapshots.values()])
         measures[key] = np.stack([
-            np.stack(list(measure_heads(unrooted(one), kind=kind).values())) for one in cells[key]])
-        assert measures[key].shape[1] == len(MEASURES)
+            np.stack(list(measure_heads(unrooted(one), PLACES, kind=kind).values())) for one in cells[key]])
     training, validation = _curves(folder / "metrics.jsonl", notes)
     named = (folder / "manifest.json").is_file()
     return Forming(describe(folder).id if named else f"run {folder.name}", _state(folder) == "running",

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.difference import QualityChange, attention_distance, compare_quality, untrained_twin
+from transformer.analysis.difference import QualityChange, attention_distance, compare_quality, overlap, untrained_twin
 from transformer.checkpoint import Checkpoint
 from transformer.held_out import held_out
 from transformer.inference.reading import Reading, attend
@@ -25,7 +25,6 @@ from ui.resources import Entry, along_the_way, entries, is_best, steps_of, weigh
 from ui.say import say_error
 from ui.stepper import choose_entry, open_entry
 from ui.texts import ANSWER, PASSAGE, taken
-from ui.translate.compare import overlap
 
 AGAINST = {"untrained": "Itself untrained", "step": "An earlier step", "other": "Another"}
 MOST_CELLS = 20_000  # of all heads in one picture

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer.analysis.roles import even_attention, measure_heads
 from transformer.attention_view.message import FORMING_SCRIPT, FORMING_STYLE, pack
+from transformer.measures.matrices import even_attention, measure_heads
 from transformer.training.forming import Forming, Pinned
 
 SPECIAL = ("<s>", "</s>", "<pad>")

@@ -5,8 +5,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.attribution import BASELINES, Attribution, attribute
-from transformer.analysis.explained import EXPLAINED
+from transformer.analysis.attribution import BASELINES, EXPLAINED, Attribution, attribute
 from transformer.analysis.passes import upto
 from ui import figures
 from ui.address import choice, opened

@@ -6,8 +6,7 @@ import numpy as np
 import streamlit as st
 from torch import Tensor
 
-from transformer.analysis.direct import DirectEffect, direct_effect, strongest
-from transformer.analysis.explained import explained
+from transformer.analysis.direct import EXPLAINED, EXPLAINED_OF_CLASSES, DirectEffect, direct_effect, strongest
 from transformer.analysis.query import Query, last_query
 from ui import figures
 from ui.address import Field, optional
@@ -39,7 +38,7 @@ def show_direct(page: str, asked: Asked, *, dark: bool) -> None:
     """The effects of all heads as maps, of all parts as bars, and where the head chosen looks."""
     try:
         query = kept(page, "query", asked.key, "Reading", lambda work: last_query(asked.read))
-        st.markdown(explained("direct", classes=asked.classifies))
+        st.markdown(EXPLAINED_OF_CLASSES if asked.classifies else EXPLAINED)
         against = _choose_other(page, asked, query)
         found = kept(page, "direct", (*asked.key, against), "Taking the logit apart", lambda work: direct_effect(
             asked.read, asked.token, against=against))

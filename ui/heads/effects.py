@@ -11,8 +11,7 @@ import numpy as np
 import streamlit as st
 
 from transformer.ablation_job import HeadEffects, launch, place, read
-from transformer.analysis.ablation import Head, all_heads, measure
-from transformer.analysis.explained import explained
+from transformer.analysis.ablation import EXPLAINED, LOSS_OF_CLASSES, Head, all_heads, measure
 from transformer.checkpoint import Checkpoint, CheckpointError
 from transformer.held_out import held_out
 from transformer.jobs import run_files
@@ -220,8 +219,8 @@ def _show_found(page: str, ckpt: Checkpoint, folder: Path, found: HeadEffects, c
                "that do nothing, about one in twenty passes that by chance." + _without_errors(found, there)
                + " Striped: not measured yet. Click a head to switch it in the text above; a head that is switched "
                "there has a cross in its corner.")
-    st.caption(" ".join(explained(name, classes=classes) for name in ("loss_change", "bleu_change")
-                        if name.startswith("loss") or name in there))
+    st.caption((LOSS_OF_CLASSES if classes else EXPLAINED["loss_change"])
+               + (f" {EXPLAINED['bleu_change']}" if "bleu_change" in there else ""))
     with st.expander("Numbers", key=f"{page}_switch_effects"):
         names = list(next(iter(found.values.values())))
         st.html(figures.heads_table({name: {kind: kinds[name] for kind, kinds in found.values.items()}

@@ -5,8 +5,7 @@ from math import log
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.explained import explained
-from transformer.analysis.lens import Lens, read_layers
+from transformer.analysis.lens import EXPLAINED, EXPLAINED_OF_CLASSES, Lens, read_layers
 from ui import figures
 from ui.address import choice
 from ui.head_choice import origin
@@ -28,7 +27,7 @@ def show_lens(page: str, asked: Asked, *, dark: bool) -> None:
     except ValueError as error:
         say_error(error)
         return
-    st.markdown(explained("lens", classes=asked.classifies))
+    st.markdown(EXPLAINED_OF_CLASSES if asked.classifies else EXPLAINED)
     colour = st.segmented_control("Shade by", list(COLOURS), key=f"{page}_colour", required=True,
                                   format_func=lambda name: COLOURS[name].replace(
                                       "next token", "class" if asked.classifies else "next token"))

@@ -5,12 +5,12 @@ from collections import Counter
 import streamlit as st
 import torch
 
-from transformer.analysis.explained import MEASURES
-from transformer.analysis.head_roles import SHORT, HeadRoles, read_weights
-from transformer.analysis.role_measures import ENOUGH
+from transformer.analysis.roles import SHORT, HeadRoles, read_weights, repeated
 from transformer.analysis.sample import Sentence, padded
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
+from transformer.measures.catalogue import BY_NAME
+from transformer.measures.totals import ENOUGH
 from transformer.model.masks import causal_mask
 from ui import figures
 from ui.head_choice import origin
@@ -21,27 +21,29 @@ from ui.walk import Link
 TWICE = 8  # random tokens in a row that stands twice
 
 
-def show_best(page: str, ckpt: Checkpoint, found: HeadRoles, measure: str, kind: Kind, layer: int, head: int, *,
-              title: str, dark: bool) -> None:
+def show_best(page: str, ckpt: Checkpoint, roles: HeadRoles, measure: str, kind: Kind, layer: int, head: int, *,
+              dark: bool) -> None:
     """The head's weights on the sentence where the measure is largest, its targets given to the decoder."""
-    value, random = (of[kind][measure][layer, head] for of in (found.values, found.untrained))
+    value, random = (of[kind][measure][layer, head] for of in (roles.values, roles.untrained))
+    title = BY_NAME[measure].title
     st.subheader(f"{kind.capitalize()}, {figures.head_label(layer, head)}", anchor=False)
     st.markdown(f"**{title}: {value:.2f}** over all of the sample · random weights {random:.2f} · all alike "
-                f"{found.even[kind][measure]:.2f}")
-    st.caption(MEASURES[measure])
-    sentence = (repeated(ckpt, found) if measure == "induction" else
-                _example(page, found, measure, kind, layer, head))
+                f"{roles.even[kind][measure]:.2f}")
+    st.caption(BY_NAME[measure].explained)
+    on_text = not BY_NAME[measure].repeated
+    sentence = (_example(page, roles, measure, kind, layer, head) if on_text else
+                next(iter(repeated(ckpt.config, roles.sentences, seed=roles.seed, count=TWICE, rows=1)), None))
     if sentence is None:
         st.info("No single sentence can show this measure.")
         return
-    if measure == "induction":
+    if not on_text:
         read = Counter(sentence.src if kind == "encoder" else sentence.tgt)
-        st.caption(f"Induction is measured on random tokens. Here are {sum(times == 2 for times in read.values())} of "
-                   "them, twice: an induction head looks from the second half at what followed the same token in the "
-                   "first.")
+        twice = sum(times == 2 for times in read.values())
+        st.caption(f"{title} is measured on random tokens. Here are {twice} of them, twice: an induction head looks "
+                   "from the second half at what followed the same token in the first.")
     else:
         what = "sentence" if sentence.target is not None else "text"
-        few = is_short(sentence) and sentence is not found.sentence(kind, measure, layer, head)
+        few = is_short(sentence) and sentence is not roles.sentence(kind, measure, layer, head)
         st.caption(f"The {what} of the sample where this measure of this head is largest"
                    + (f", of those with at most {SHORT} tokens" if few else "") + f"; one with fewer than {ENOUGH} "
                    "tokens that it can be measured on only where there is no other"
@@ -55,7 +57,7 @@ def show_best(page: str, ckpt: Checkpoint, found: HeadRoles, measure: str, kind:
                                   title=f"{kind.capitalize()}, {figures.head_label(layer, head)}"),
         key=f"{page}_role_heatmap", config=figures.PLOTLY_CONFIG,
         alt=figures.describe_attention(matrix, queries, keys, newest=False))
-    if measure != "induction":
+    if on_text:
         other = stepper_of(ckpt.config)
         st.page_link(other.script, label=f"Open this {what} in {other.title}", icon=":material/open_in_new:",
                      query_params=address_of(ckpt, sentence, kind, layer, head))
@@ -65,9 +67,9 @@ def show_best(page: str, ckpt: Checkpoint, found: HeadRoles, measure: str, kind:
                                             source=origin(ckpt)))
 
 
-def _example(page: str, found: HeadRoles, measure: str, kind: Kind, layer: int, head: int) -> Sentence | None:
+def _example(page: str, roles: HeadRoles, measure: str, kind: Kind, layer: int, head: int) -> Sentence | None:
     """A sentence that is read at a glance; the one that shows the measure best of all only where it is asked for."""
-    best, short = (found.sentence(kind, measure, layer, head, short=short) for short in (False, True))
+    best, short = (roles.sentence(kind, measure, layer, head, short=short) for short in (False, True))
     if best is short:
         return best
     return best if st.toggle("The strongest of all, however long", key=f"{page}_role_longest") else short
@@ -96,19 +98,3 @@ def address_of(ckpt: Checkpoint, sentence: Sentence, kind: Kind, layer: int, hea
         return Link(ckpt.id, sentence.text, look=look).params()[0]
     choices = dict(enumerate(sentence.labels or ()))
     return Link(ckpt.id, sentence.text, choices, temperature=0.0, step=len(choices) - 1, look=look).params()[0]
-
-
-def repeated(ckpt: Checkpoint, found: HeadRoles) -> Sentence | None:
-    """Random tokens of the sample that stand twice, as induction is measured on; None where there are too few."""
-    config, generator = ckpt.config, torch.Generator().manual_seed(found.seed)
-    special = {config.pad_id, config.unk_id, config.bos_id, config.eos_id}
-    rows = {}
-    for side, before, after in (("src", (), (config.eos_id,) * bool(config.decoder_layers)),
-                                ("tgt", (config.start_id,) * bool(config.encoder_layers), ())):
-        pool = sorted({id for sentence in found.sentences for id in getattr(sentence, side) or ()} - special)
-        count = min(TWICE, len(pool), (config.max_len - len(before) - len(after)) // 2)
-        drawn = [pool[i] for i in torch.randperm(len(pool), generator=generator)[:max(count, 0)].tolist()]
-        rows[side] = (*before, *drawn, *drawn, *after) if count > 1 else None
-    if (config.encoder_layers and rows["src"] is None) or (config.decoder_layers and rows["tgt"] is None):
-        return None
-    return Sentence("", None, rows["src"], rows["tgt"], None)

@@ -6,11 +6,10 @@ import numpy as np
 import orjson
 import streamlit as st
 
-from transformer.analysis.explained import BASELINES
-from transformer.analysis.explained import MEASURES as EXPLAINED
-from transformer.analysis.head_roles import HeadRoles
+from transformer.analysis.roles import BASELINES, HeadRoles
 from transformer.checkpoint import Checkpoint
 from transformer.config import KINDS, Kind
+from transformer.measures.catalogue import BY_NAME
 from transformer.text.tokenizer import Tokenizer
 from ui import figures
 from ui.address import Field, choice, opened, optional, quiet, whole
@@ -20,27 +19,12 @@ from ui.heads.named import MARGIN, named_heads
 from ui.heads.one_head import show_best
 from ui.heads.sample import SIZES, choose_sample, measured, say_cut
 
-TITLES = {"entropy": "Entropy", "distance": "Mean distance", "itself": "Its own token", "previous": "Previous token",
-          "next": "Next token", "same": "Same token elsewhere", "first": "First token", "end": "End of sentence",
-          "punctuation": "Punctuation", "induction": "Induction", "diagonal": "Diagonal",
-          "alignment": "Alignment with the word to be written", "alignment_read": "Alignment with the word just read"}
-UNITS = {"entropy": "how widely it looks, in nats", "distance": "how far away it looks, in tokens",
-         "itself": "weight on the token itself", "previous": "weight on the token before",
-         "next": "weight on the token after", "same": "weight on other places with the same token",
-         "first": "weight on the first token", "end": "weight on the end-of-sentence token",
-         "punctuation": "weight on punctuation", "diagonal": "weight on the place as far along the source",
-         "induction": "random tokens twice: weight on what came next", "alignment": "weight on its source word",
-         "alignment_read": "weight on its source word"}
 NAMED = 4  # heads of a measure in the table
-AMOUNTS = ("entropy", "distance")  # all others are shares of the weight
-WHY_NOT = {"next": "a decoder cannot look ahead", "end": "no end token stands in what is read",
-           "same": "no token comes twice", "induction": "the texts have too few different tokens",
-           "punctuation": "no token here is known to be punctuation and nothing else"}
 
 
 def roles_fields() -> dict[str, Field]:
     """What of this view the address holds."""
-    return {"role": optional(choice(None, list(TITLES))),
+    return {"role": optional(choice(None, list(BY_NAME))),
             "role_kind": optional(choice(None, KINDS)),
             "role_layer": optional(whole(0, 0, 1_000)), "role_head": optional(whole(0, 0, 1_000)),
             "role_on": Field(None, lambda value: value[:300], lambda value: value or None),
@@ -53,45 +37,46 @@ def show_roles(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     st.caption("What does each head look at, over many sentences? Each map has a cell for each head, beside the same "
                "model before it learned anything: what is as large there was not learned.")
     sample = choose_sample(page, ckpt)
-    found = sample and measured(page, sample)
-    if not found:
+    roles = sample and measured(page, sample)
+    if not roles:
         return
-    say_cut(sample, found)
-    measure, kind, layer, head = _chosen(page, found, ckpt)
-    source = f"{origin(ckpt)} · {sample.about(found)}"
+    say_cut(sample, roles)
+    measure, kind, layer, head = _chosen(page, roles, ckpt)
+    source = f"{origin(ckpt)} · {sample.about(roles)}"
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         head_controls(f"{page}_role", ckpt.config)
-        st.selectbox("Measure", _there(found, kind), key=f"{page}_role", format_func=TITLES.get, width=330)
-    _show_named(found, kind, ckpt.tokenizer if kind == "decoder" else ckpt.source_tokenizer)
-    _show_maps(page, found, kind, measure, layer, head, source=source, dark=dark)
+        st.selectbox("Measure", _there(roles, kind), key=f"{page}_role", width=330,
+                     format_func=lambda name: BY_NAME[name].title)
+    _show_named(roles, kind, ckpt.tokenizer if kind == "decoder" else ckpt.source_tokenizer)
+    _show_maps(page, roles, kind, measure, layer, head, source=source, dark=dark)
     with st.container(key=f"{page}_role_best"):
-        show_best(page, ckpt, found, measure, kind, layer, head, title=TITLES[measure], dark=dark)
-    _show_numbers(page, found, kind, layer, head, source)
+        show_best(page, ckpt, roles, measure, kind, layer, head, dark=dark)
+    _show_numbers(page, roles, kind, layer, head, source)
     with st.expander("What the measures say, and what not", key=f"{page}_role_words"):
-        st.markdown("\n".join(f"- **{TITLES[name]}.** {EXPLAINED[name]}" for name in found.values[kind]))
+        st.markdown("\n".join(f"- **{BY_NAME[name].title}.** {BY_NAME[name].explained}" for name in roles.values[kind]))
         st.markdown(f"**Random weights.** {BASELINES['untrained']}\n\n**All alike.** {BASELINES['even']}")
         st.markdown("Where weight lies is not why a model decides: switch a head off to see what depends on it.")
 
 
-def _there(found: HeadRoles, kind: str) -> list[str]:
+def _there(roles: HeadRoles, kind: str) -> list[str]:
     """The measures that there are values of."""
-    return [name for name in found.values[kind] if found.queries[kind][name]]
+    return [name for name in roles.values[kind] if roles.queries[kind][name]]
 
 
-def _chosen(page: str, found: HeadRoles, ckpt: Checkpoint) -> tuple[str, str, int, int]:
+def _chosen(page: str, roles: HeadRoles, ckpt: Checkpoint) -> tuple[str, str, int, int]:
     """Measure, kind, layer and head as chosen, in range; until somebody chooses, the head that a measure is largest
     of."""
     state = st.session_state
     first = state.get(f"{page}_role_layer") is None and state.get(f"{page}_role_head") is None
     kind, layer, head = head_in_range(f"{page}_role", ckpt.config)
-    there = _there(found, kind)
+    there = _there(roles, kind)
     if state.get(f"{page}_role") not in there:
-        wanted = ("alignment", "diagonal") if kind == "cross" else ("previous",)
-        state[f"{page}_role"] = next((name for name in wanted if name in there), there[0] if there else "entropy")
+        preferred = ("alignment", "diagonal") if kind == "cross" else ("previous",)
+        state[f"{page}_role"] = next((name for name in preferred if name in there), there[0] if there else "entropy")
     measure = state[f"{page}_role"]
     if first and there:
-        layer, head = map(int, np.unravel_index(np.nanargmax(found.values[kind][measure]),
-                                                found.values[kind][measure].shape))
+        layer, head = map(int, np.unravel_index(np.nanargmax(roles.values[kind][measure]),
+                                                roles.values[kind][measure].shape))
         state[f"{page}_role_layer"], state[f"{page}_role_head"] = layer, head
     return measure, kind, layer, head
 
@@ -103,18 +88,18 @@ def _pick(page: str, pick: dict) -> None:
         state[f"{page}_{name}"] = value
 
 
-def _show_named(found: HeadRoles, kind: Kind, tokenizer: Tokenizer | None) -> None:
+def _show_named(roles: HeadRoles, kind: Kind, tokenizer: Tokenizer | None) -> None:
     """The heads that stand out, in words and numbers."""
     rows, quiet = [], []
-    for name in _there(found, kind):
-        if name in AMOUNTS:
+    for name in _there(roles, kind):
+        if not BY_NAME[name].share:
             continue
-        value, random, even = found.values[kind][name], found.untrained[kind][name], found.even[kind][name]
+        value, random, even = roles.values[kind][name], roles.untrained[kind][name], roles.even[kind][name]
         heads = named_heads(value, random, even)
         if not heads:
-            quiet.append(TITLES[name].lower())
+            quiet.append(BY_NAME[name].title.lower())
             continue
-        rows.append([TITLES[name], _listed(found, kind, name, tokenizer, heads), f"{np.nanmax(random):.2f}",
+        rows.append([BY_NAME[name].title, _listed(roles, kind, name, tokenizer, heads), f"{np.nanmax(random):.2f}",
                      f"{even:.2f}"])
     st.markdown(f"**Heads of the {kind} that stand out**" if kind != "cross" else
                 "**Heads of cross-attention that stand out**")
@@ -129,57 +114,58 @@ def _show_named(found: HeadRoles, kind: Kind, tokenizer: Tokenizer | None) -> No
                  "weight lies, not what the head is for.")
 
 
-def _listed(found: HeadRoles, kind: Kind, name: str, tokenizer: Tokenizer | None,
+def _listed(roles: HeadRoles, kind: Kind, name: str, tokenizer: Tokenizer | None,
             heads: list[tuple[int, int]]) -> str:
     """The strongest few of the heads named by a measure; where there are more, how many of all, and where they rest."""
-    value = found.values[kind][name]
+    value = roles.values[kind][name]
     strongest = ", ".join(f"{layer}.{head} ({value[layer, head]:.2f})" for layer, head in heads[:NAMED])
     if len(heads) <= NAMED:
         return strongest
-    firsts = {getattr(one, "tgt" if kind == "decoder" else "src")[0] for one in found.sentences}
+    firsts = {getattr(one, "tgt" if kind == "decoder" else "src")[0] for one in roles.sentences}
     token = tokenizer.piece(firsts.pop()) if name == "first" and tokenizer and len(firsts) == 1 else None
     return (f"{len(heads)} of {value.size} heads"
             + (f": a sink on {figures.plain_label(token)}" if token and len(heads) > value.size / 2 else "")
             + f"; strongest {strongest}")
 
 
-def _show_maps(page: str, found: HeadRoles, kind: str, measure: str, layer: int, head: int, *, source: str,
+def _show_maps(page: str, roles: HeadRoles, kind: str, measure: str, layer: int, head: int, *, source: str,
                dark: bool) -> None:
-    names = _there(found, kind)
-    cards = [figures.role_card(name, kind, found.values[kind][name], found.untrained[kind][name],
-                               found.even[kind][name], title=TITLES[name], unit=UNITS[name], share=name not in AMOUNTS)
+    names = _there(roles, kind)
+    cards = [figures.role_card(name, kind, roles.values[kind][name], roles.untrained[kind][name],
+                               roles.even[kind][name], title=BY_NAME[name].title,
+                               unit=BY_NAME[name].unit_in(kind), share=BY_NAME[name].share)
              for name in names]
-    alt = figures.describe_head_maps(cards, [found.values[kind][name] for name in names])
+    alt = figures.describe_head_maps(cards, [roles.values[kind][name] for name in names])
     show_head_maps(f"{page}_role_maps", figures.head_maps(
         cards, alt=alt, source=source, chosen=(kind, layer, head), chosen_card=measure, dark=dark),
         partial(_pick, page), target=f"{page}_role_best")
-    missing = [f"{TITLES[name].lower()} ({found.notes.get(name) or WHY_NOT.get(name, 'no token of that sort is read')})"
-               for name in found.values[kind] if name not in names]
+    missing = [f"{BY_NAME[name].title.lower()} ({roles.notes.get(name) or BY_NAME[name].why_not})"
+               for name in roles.values[kind] if name not in names]
     st.caption("Click a head to see it on the sentence that shows the measure best; the arrow keys move between heads, "
                "Enter chooses. Each pair of maps has one colour scale; the mark on it is a head that looks at all "
                "tokens alike."
                + (f" Not measured here: {figures.markdown_text('; '.join(missing))}." if missing else ""))
 
 
-def _show_numbers(page: str, found: HeadRoles, kind: Kind, layer: int, head: int, source: str) -> None:
+def _show_numbers(page: str, roles: HeadRoles, kind: Kind, layer: int, head: int, source: str) -> None:
     """Everything as tables, and as a file."""
     with st.expander("Numbers", key=f"{page}_role_numbers", on_change="rerun") as box:
         if not box.open:
             return
-        names = _there(found, kind)
+        names = _there(roles, kind)
         st.html(figures.heads_table(
             {f"{name}{after}": {kind: values[kind][name]} for name in names
-             for after, values in (("", found.values), (", random weights", found.untrained))},
+             for after, values in (("", roles.values), (", random weights", roles.untrained))},
             caption=f"Means over queries, {kind}. {source}", label="roles of the heads"))
         st.html(figures.plain_table(
             ["measure", f"{kind} {figures.head_label(layer, head)}", "random weights", "all alike", "queries"],
-            [[TITLES[name], f"{found.values[kind][name][layer, head]:.4f}",
-              f"{found.untrained[kind][name][layer, head]:.4f}", f"{found.even[kind][name]:.4f}",
-              f"{found.queries[kind][name]:,}"] for name in names], label="the chosen head", numbers=(1, 2, 3, 4)))
-        st.download_button("All of it as JSON", partial(_as_json, found), f"roles-{found.checkpoint}.json",
+            [[BY_NAME[name].title, f"{roles.values[kind][name][layer, head]:.4f}",
+              f"{roles.untrained[kind][name][layer, head]:.4f}", f"{roles.even[kind][name]:.4f}",
+              f"{roles.queries[kind][name]:,}"] for name in names], label="the chosen head", numbers=(1, 2, 3, 4)))
+        st.download_button("All of it as JSON", partial(_as_json, roles), f"roles-{roles.checkpoint}.json",
                            "application/json", key=f"{page}_role_json", icon=":material/download:",
                            on_click="ignore")
 
 
-def _as_json(found: HeadRoles) -> bytes:
-    return orjson.dumps(found.summary(), option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY)
+def _as_json(roles: HeadRoles) -> bytes:
+    return orjson.dumps(roles.summary(), option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY)

@@ -9,7 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.analysis.alignment import WordAligner
-from transformer.analysis.head_roles import HeadRoles, measure_roles
+from transformer.analysis.roles import HeadRoles, measure_roles
 from transformer.analysis.sample import Sentence, read_texts
 from transformer.checkpoint import Checkpoint
 from transformer.held_out import held_out, word_aligner

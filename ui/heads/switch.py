@@ -5,8 +5,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.ablation import Head, all_heads, compare_paths, switch
-from transformer.analysis.explained import ANALYSES
+from transformer.analysis.ablation import EXPLAINED, Head, all_heads, compare_paths, switch
 from transformer.checkpoint import Checkpoint
 from transformer.config import KINDS, ModelConfig
 from transformer.inference.decoding import steps
@@ -76,7 +75,7 @@ def show_switch(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
             _show_text(page, ckpt, text, switch(config, *heads, what=state[f"{page}_what"]), dark=dark)
         except ValueError as error:
             say_error(error)
-    st.caption(ANALYSES["switch"])
+    st.caption(EXPLAINED["switch"])
     show_effects(page, ckpt, names=readable(ckpt), crossed=heads, on_pick=partial(_toggle, page), dark=dark)
 
 

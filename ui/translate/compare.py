@@ -6,9 +6,11 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.roles import measure_heads, weight_on
+from transformer.analysis.difference import overlap
 from transformer.attention_view.message import Look
 from transformer.inference.decoding import Step
+from transformer.measures.catalogue import BY_NAME
+from transformer.measures.matrices import measure_heads
 from ui import figures
 from ui.components.attention_view import source_line
 from ui.heavy import heavy
@@ -19,7 +21,7 @@ from ui.texts import PASSAGE, taken
 from ui.walk import Link, Walk, begin, read_choices, write_choices
 
 NAMES = "this", "other"
-END = {"encoder": ("end token", -1), "decoder": ("start token", 0), "cross": ("end token", -1)}  # and where it stands
+MEASURES = "entropy", "evenness", "diagonal"  # and the weight on the token at one end, where heads rest
 WITH = {"sentence": "Another sentence", "branch": "Another branch"}
 
 
@@ -139,15 +141,12 @@ def _show_both(page: str, step: Step, other: Step, look: Look, *, dark: bool) ->
     with left:
         _show_difference(page, kind, layer, head, weights, masks[0], axes, source=source, dark=dark)
     with right:
+        both = [measures(of, kind, layer) for of in (step, other)]
         st.html(figures.measures_table(
-            *(measures(matrix, kind) for matrix in weights), chosen=head, names=NAMES,
+            *({BY_NAME[name].title: heads for name, heads in one.items()} for one in both), chosen=head, names=NAMES,
             caption=f"{kind.capitalize()}, layer {layer}: means over queries. {source}"))
-        diagonal = ("the source token that is as far into the source as the query is into the translation"
-                    if kind == "cross" else "the query's own token")
-        st.caption("Means over the queries that have more than one token to choose from. Entropy: in nats, 0 where all "
-                   "the weight is on one token. Evenness: the entropy over the largest there can be with as many keys, "
-                   f"which makes lengths comparable. Diagonal: the weight on {diagonal}. "
-                   f"{END[kind][0].capitalize()}: the weight on it.")
+        st.caption("Means over the queries that have more than one token to choose from. " + " ".join(
+            f"{BY_NAME[name].title}: {BY_NAME[name].unit_in(kind)}." for name in both[0]))
 
 
 def _show_difference(page: str, kind: str, layer: int, head: int, weights: list[np.ndarray], mask: np.ndarray,
@@ -177,23 +176,11 @@ def _show_difference(page: str, kind: str, layer: int, head: int, weights: list[
     st.caption(" ".join(said))
 
 
-def overlap(kind: str, first: tuple[int, int], second: tuple[int, int]) -> tuple[int, int] | None:
-    """The leading queries and keys (Tq, Tk) that two heads' matrices of those shapes have in common; None where source
-    tokens differ in number, for then equal positions mean different places of the sentences."""
-    if kind == "decoder":
-        return min(first[0], second[0]), min(first[1], second[1])
-    if first[1] != second[1]:
-        return None
-    return min(first[0], second[0]), first[1]
-
-
-def measures(weights: np.ndarray, kind: str) -> dict[str, np.ndarray]:
-    """Means over queries of heads (H, Tq, Tk) of a kind -> measure -> (H,), as `measure_heads` has them; nan where no
-    query has a choice."""
-    found = measure_heads(weights, kind=kind)
-    name, key = END[kind]
-    return {"entropy": found["entropy"], "evenness": found["entropy_share"], "diagonal": found["diagonal"],
-            name: weight_on(weights, key, kind=kind)}
+def measures(step: Step, kind: str, layer: int) -> dict[str, np.ndarray]:
+    """The measures of `MEASURES`, of a kind's heads in a layer of a step: name -> (H,); nan where no query counts."""
+    names = (*MEASURES, "first" if kind == "decoder" else "end")
+    keys = step.tokens if kind == "decoder" else [*(piece.id for piece in step.source), step.ckpt.config.eos_id]
+    return measure_heads(step.attentions[kind][layer], names, kind=kind, keys=keys, end_id=step.ckpt.config.eos_id)
 
 
 def _same(first: list[str], second: list[str], count: int) -> str:

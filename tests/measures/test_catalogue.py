@@ -1,0 +1,51 @@
+"""What holds for every entry of the list of measures, whichever there are."""
+
+import pytest
+import torch
+
+from transformer.analysis import ablation, attribution, direct, lens, roles
+from transformer.config import KINDS
+from transformer.measures.catalogue import MEASURES
+from transformer.measures.measure import Questions
+from transformer.measures.tokens import Tokens
+
+TEXTS = [*(measure.explained for measure in MEASURES), *roles.BASELINES.values(), *ablation.EXPLAINED.values(),
+         ablation.LOSS_OF_CLASSES, *attribution.EXPLAINED.values(), lens.EXPLAINED, lens.EXPLAINED_OF_CLASSES,
+         direct.EXPLAINED, direct.EXPLAINED_OF_CLASSES]
+
+
+def test_every_measure_has_a_name_of_its_own_and_one_way_to_compute_it():
+    assert len({measure.name for measure in MEASURES}) == len({measure.title for measure in MEASURES}) == len(MEASURES)
+    for measure in MEASURES:
+        assert (measure.keys is None) != (measure.rows is None), measure.name
+        assert measure.kinds and set(measure.kinds) <= set(KINDS) and measure.unit and measure.why_not
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: text[:30])
+def test_every_number_is_explained_with_what_it_does_not_show(text):
+    assert 60 < len(text) < 700 and text.endswith(".") and "  " not in text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
+def test_what_is_read_without_tokens_is_measured_or_says_why_not(measure, kind):
+    questions = Questions([measure], Tokens.places(kind, 4, 4))
+    assert questions.names == [measure.name] or questions.lacking[measure.name]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_shares_lie_between_nothing_and_all_and_looking_at_all_alike_gives_the_even_value(kind, writer):
+    random = torch.Generator().manual_seed(3)
+    ids = torch.randint(4, 12, (2, 9), generator=random)
+    allowed = torch.ones(2, 9, 9, dtype=torch.bool)
+    tokens = Tokens(kind, allowed.tril() if kind == "decoder" else allowed, query_ids=ids, key_ids=ids, end_id=4,
+                    tokenizer=writer.tokenizer, links=torch.rand(2, 9, 9, generator=random) < 0.2)
+    chosen = [measure for measure in MEASURES if kind in measure.kinds]
+    questions = Questions(chosen, tokens)
+    assert not questions.lacking and set(questions.names) == {measure.name for measure in chosen}
+    scores = torch.randn(2, 3, 9, 9, generator=random).masked_fill(~tokens.allowed[:, None], float("-inf"))
+    answers = questions.answers(scores.softmax(-1))
+    assert answers.shape == (2, 9, 3, len(chosen)) and answers.isfinite().all() and answers.min() >= 0
+    shares = [measure.share for name in questions.names for measure in chosen if measure.name == name]
+    assert answers[..., shares].max() <= 1 + 1e-6
+    torch.testing.assert_close(questions.answers(tokens.even.expand(-1, 3, -1, -1))[:, :, 1], questions.even)

@@ -1,0 +1,137 @@
+"""The list of all measures. An entry here is on the Heads page, in `python -m transformer roles`, in
+docs/measures.md and in every test of measures.
+
+Clark et al. 2019, section 3, and Voita et al. 2019, section 3, name heads by such shares of their weight. They describe
+where weight lies and nothing else: attention is not explanation (Jain and Wallace 2019).
+"""
+
+from unicodedata import category
+
+import torch
+from torch import Tensor
+
+from transformer.config import Kind
+from transformer.measures.measure import Measure
+from transformer.measures.tokens import Tokens
+
+BOTH = ("encoder", "decoder")  # where queries and keys are the same tokens
+
+
+def entropy(weights: Tensor) -> Tensor:
+    """Of each row of weights (..., Tk), -sum w ln w in nats: 0 where all weight is on one key, ln Tk where all are
+    equal -> (...)."""
+    return torch.special.entr(weights).sum(-1)
+
+
+def _evenness(weights: Tensor, tokens: Tokens) -> Tensor:
+    return entropy(weights) / tokens.sizes.clamp(min=2).log()[:, None]
+
+
+def _is_punctuation(piece: str) -> bool:
+    return bool(piece) and all(category(char).startswith("P") for char in piece)
+
+
+def _after_earlier(tokens: Tokens) -> Tensor:
+    """The keys right after an earlier occurrence of the query's own token."""
+    earlier = tokens.same & (tokens.key < tokens.query)
+    return torch.cat([torch.zeros_like(earlier[..., :1]), earlier[..., :-1]], -1)
+
+
+def _read_before(tokens: Tokens) -> Tensor:
+    """The links of the query before, which is about to write what this one has read."""
+    links = tokens.linked
+    return torch.cat([torch.zeros_like(links[:, :1]), links[:, :-1]], 1)
+
+
+MEASURES = (
+    Measure(
+        name="entropy", title="Entropy", unit="how widely it looks, in nats",
+        rows=lambda weights, tokens: entropy(weights), share=False,
+        explained="How widely a head spreads its weights, in nats: 0 when all weight is on one token, ln n when n "
+                  "tokens get the same. Clark et al. 2019 measure BERT's heads so. It says nothing about which tokens "
+                  "are looked at, and a head that always looks at one useless token has a low entropy too."),
+    Measure(
+        name="evenness", title="Evenness", unit="entropy as a share of the most there can be",
+        rows=_evenness, share=False,
+        explained="The entropy divided by ln n, n the tokens that the query may look at: 0 when all weight is on one, "
+                  "1 when all get the same. Sentences of different lengths can be compared by it. Like the entropy it "
+                  "says nothing about which tokens are looked at."),
+    Measure(
+        name="distance", title="Mean distance", unit="how far away it looks, in tokens",
+        keys=lambda tokens: (tokens.key - tokens.diagonal).abs(), share=False,
+        explained="How far away the keys are that a head looks at, in tokens, averaged by weight. In cross-attention "
+                  "the distance is counted from the source token that is as far into the source as the query is into "
+                  "the target. A mean hides its parts: half the weight next door and half far away looks like all of "
+                  "it in between."),
+    Measure(
+        name="diagonal", title="Diagonal", unit="weight on the token itself",
+        cross_unit="weight on the place as far along the source",
+        keys=lambda tokens: tokens.key == tokens.diagonal,
+        explained="The weight on the query's own token. It also absorbs what a head has nothing better to do with, and "
+                  "the token's vector has already taken in others below. In cross-attention it is the weight on the "
+                  "source token that is as far into the source as the query is into the target. Two languages with "
+                  "similar word order make that large without the head knowing which word translates which; alignment "
+                  "is the measure that asks for that."),
+    Measure(
+        name="previous", title="Previous token", unit="weight on the token before",
+        cross_unit="weight on the token before the diagonal",
+        keys=lambda tokens: tokens.key == tokens.diagonal - 1,
+        explained="The weight on the token just before the query; in cross-attention, just before the one on the "
+                  "diagonal. Voita et al. 2019 call heads positional when most of their weight lies at one such "
+                  "offset. In a decoder the previous token is also one of the few there are, so compare with the value "
+                  "of looking at all alike."),
+    Measure(
+        name="next", title="Next token", unit="weight on the token after", kinds=BOTH,
+        keys=lambda tokens: tokens.key == tokens.query + 1, why_not="a decoder cannot look ahead",
+        explained="The weight on the token just after the query. A decoder's head cannot look there, and no value is "
+                  "given."),
+    Measure(
+        name="same", title="Same token elsewhere", unit="weight on other places with the same token", kinds=BOTH,
+        keys=lambda tokens: tokens.same & (tokens.key != tokens.query), why_not="no token comes twice",
+        explained="The weight on other places where the very same token stands, over queries that have one. Wang et "
+                  "al. 2023 call heads that do this in GPT-2 duplicate token heads. It counts equal pieces, not equal "
+                  "meanings."),
+    Measure(
+        name="first", title="First token", unit="weight on the first token",
+        keys=lambda tokens: tokens.key == 0,
+        explained="The weight on the first token, whatever it is. Models often park weight there that should change "
+                  "nothing (an attention sink, Xiao et al. 2024), so a large value can mean that the head is resting."),
+    Measure(
+        name="end", title="End of sentence", unit="weight on the end-of-sentence token",
+        keys=lambda tokens: tokens.end, why_not="no end token stands in what is read",
+        explained="The weight on the token that ends the text, [SEP] in a BERT; of cross-attention the source's. Like "
+                  "the first token it is often a sink: Clark et al. 2019 found that changing the weight on such tokens "
+                  "hardly changes what BERT predicts."),
+    Measure(
+        name="punctuation", title="Punctuation", unit="weight on punctuation",
+        keys=lambda tokens: tokens.pieces(_is_punctuation),
+        why_not="no token here is known to be punctuation and nothing else",
+        explained="The weight on pieces that are nothing but punctuation, over queries that can see one. Some heads "
+                  "gather a clause at its comma or full stop, others only rest there; the weight does not tell which."),
+    Measure(
+        name="induction", title="Induction", unit="random tokens twice: weight on what came next", kinds=BOTH,
+        keys=_after_earlier, repeated=True, why_not="the texts have too few different tokens",
+        explained="On random tokens that are repeated, the weight on the token that followed the earlier occurrence of "
+                  "the query's own: what a head must look at to continue a repetition (Olsson et al. 2022; Elhage et "
+                  "al. 2021). It is measured on text without meaning, so it shows what the head can do, not how often "
+                  "it does it, and it does not show that the model copies what was found."),
+    Measure(
+        name="alignment", title="Alignment with the word to be written", unit="weight on its source word",
+        kinds=("cross",), keys=lambda tokens: tokens.linked,
+        explained="The weight on the pieces of the source word that the target word about to be written comes from, by "
+                  "a word alignment learned from counts alone (IBM Model 1, Brown et al. 1993). That alignment is "
+                  "itself often wrong, above all for rare and small words, so agreement is evidence and disagreement "
+                  "is little."),
+    Measure(
+        name="alignment_read", title="Alignment with the word just read", unit="weight on its source word",
+        kinds=("cross",), keys=_read_before,
+        explained="The same for the target word that was just read, not the one about to be written. Many translation "
+                  "models align the word they read in some layers and the next one in others (Chen et al. 2020)."),
+)
+
+BY_NAME = {measure.name: measure for measure in MEASURES}
+
+
+def measures_of(kind: Kind) -> tuple[Measure, ...]:
+    """The measures that mean something for an attention kind."""
+    return tuple(measure for measure in MEASURES if kind in measure.kinds)

@@ -1,0 +1,106 @@
+"""What a measure may ask about the tokens that queries and keys stand for.
+
+B batch, Tq queries, Tk keys, V vocabulary of the keys.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from transformer.brief import brief
+from transformer.config import Kind
+from transformer.text.tokenizer import Tokenizer
+
+SPACES = "▁Ġ "  # the marks of a space in pieces
+
+
+class Lacking(Exception):
+    """What a measure asks for is not known; the message says why, in words that follow "not measured: "."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """The queries and keys of one attention kind, of sentences in a batch. What is None raises `Lacking` where a
+    measure asks for it."""
+
+    kind: Kind
+    allowed: Tensor  # bool (B, Tq, Tk): which keys a query may look at; padding is neither a query nor a key
+    query_ids: Tensor | None = None  # (B, Tq)
+    key_ids: Tensor | None = None  # (B, Tk)
+    end_id: int | None = None  # of the token that ends a text
+    tokenizer: Tokenizer | None = None  # of the keys
+    links: Tensor | None = None  # bool (B, Tq, Tk): keys of the word that the word about to be written translates
+
+    __repr__ = brief
+
+    @classmethod
+    def places(cls, kind: Kind, queries: int, keys: int, *, key_ids: Tensor | None = None,
+               end_id: int | None = None) -> "Tokens":
+        """Of one whole sentence, of which not more may be known than how long it is."""
+        allowed = torch.ones(1, queries, keys, dtype=torch.bool)
+        return cls(kind, allowed.tril() if kind == "decoder" else allowed, key_ids=key_ids, end_id=end_id)
+
+    @cached_property
+    def sizes(self) -> Tensor:
+        """How many keys each query may look at (B, Tq)."""
+        return self.allowed.sum(-1)
+
+    @cached_property
+    def even(self) -> Tensor:
+        """The weights of a head that looks at all it may see alike (B, 1, Tq, Tk)."""
+        return (self.allowed / self.sizes.clamp(min=1)[..., None])[:, None]
+
+    @cached_property
+    def query(self) -> Tensor:
+        """The place of each query in its sentence (Tq, 1)."""
+        return torch.arange(self.allowed.shape[1], device=self.allowed.device)[:, None]
+
+    @cached_property
+    def key(self) -> Tensor:
+        """The place of each key in its sentence (Tk,)."""
+        return torch.arange(self.allowed.shape[2], device=self.allowed.device)
+
+    @cached_property
+    def diagonal(self) -> Tensor:
+        """The key beside each query (B or 1, Tq, 1): the token itself; in cross-attention the one that is as far into
+        its sentence, floor((query + 1/2) keys / queries)."""
+        if self.kind != "cross":
+            return self.query[None]
+        queries, keys = self.allowed.any(2).sum(1)[:, None, None], self.allowed.any(1).sum(1)[:, None, None]
+        return (2 * self.query + 1) * keys // (2 * queries).clamp(min=1)
+
+    @property
+    def end(self) -> Tensor:
+        """The keys that end their text (B, 1, Tk)."""
+        return self.ids[:, None] == (-1 if self.end_id is None else self.end_id)
+
+    @property
+    def ids(self) -> Tensor:
+        """The ids of the keys (B, Tk)."""
+        return _known(self.key_ids, "only the weights are known, and not of which tokens")
+
+    @property
+    def same(self) -> Tensor:
+        """The keys that are the very token of the query, the query's own place too (B, Tq, Tk)."""
+        queries = _known(self.query_ids, "only the weights are known, and not of which tokens")
+        return self.ids[:, None] == queries[:, :, None]
+
+    @property
+    def linked(self) -> Tensor:
+        """`links`."""
+        return _known(self.links, "no word alignment was given")
+
+    def pieces(self, test: Callable[[str], bool]) -> Tensor:
+        """The keys of whose piece, without the mark of a space, a test is true (B, 1, Tk)."""
+        tokenizer = _known(self.tokenizer, "the checkpoint has no tokenizer, so no token is known to be punctuation")
+        chosen = [id for id in self.ids.unique().tolist() if test(tokenizer.piece(id).strip(SPACES))]
+        return torch.isin(self.ids, torch.tensor(chosen, dtype=self.ids.dtype, device=self.ids.device))[:, None]
+
+
+def _known(value: object, why_not: str) -> object:
+    if value is None:
+        raise Lacking(why_not)
+    return value
