@@ -1,9 +1,14 @@
-# Heads Up: `make app` serves it, `make test` checks it, `make help` tells the rest. Each sets up what it needs in .venv,
-# and again only when the requirements or this file change.
+# Heads Up: `make app` serves it, `make test` checks it, `make help` tells the rest. Each installs what it needs into .venv
+# first, and again when that has changed or was interrupted.
 
 PYTHON := .venv/bin/python
-CHROMIUM := chromium chromium-browser google-chrome google-chrome-stable
-.PHONY: help app test test-cluster test-faults lint audit clean chromium
+INSTALL = $(PYTHON) -m pip install --disable-pip-version-check -r requirements.txt \
+  $(if $(TORCH_INDEX),--extra-index-url '$(TORCH_INDEX)')
+PYTEST := OMP_NUM_THREADS=1 $(PYTHON) -m pytest
+SLOW := app browser cluster faults raw server
+NEEDED := requirements.txt pyproject.toml Makefile
+NEEDED += $(shell $(PYTHON) -c 'import pip' 2> /dev/null || echo venv) # which is missing, half made or broken
+.PHONY: help app test test-fast test-cluster test-faults lint audit requirements clean venv chromium
 
 help:
 	@echo 'make app     serve Heads Up on http://127.0.0.1:8501, or on the next free port'
@@ -14,95 +19,73 @@ help:
 	@echo '               TORCH_INDEX=https://download.pytorch.org/whl/cpu'
 	@echo '                              at the first run on Linux: PyTorch without CUDA, a much smaller download'
 	@echo 'make test    lint, then unit, page and browser tests; ARGS="-k mask" goes to pytest'
+	@echo 'make test-fast     unit tests alone, in a minute'
 	@echo 'make test-cluster  runs on a Ray cluster of its own on this machine; installs Ray into .venv'
 	@echo 'make test-faults   an hour and more of real faults: kills at random moments, full disks, too little memory,'
 	@echo '                   the largest presets, and half an hour of twenty visitors'
-	@echo 'make lint    lint alone'
+	@echo 'make lint    lint, import rules and types alone'
 	@echo 'make audit   known vulnerabilities of the pinned packages, where the package index has such data'
+	@echo 'make requirements  pin in requirements.txt what pyproject.toml asks for; UPGRADE=--upgrade takes the newest'
 	@echo 'make clean   remove .venv and caches; runs and checkpoints stay'
 
-app:
-	+@sh -c "$$SETUP" setup .venv/app.stamp
-	@exec $(PYTHON) ui/serve.py $(if $(HOST),--host '$(HOST)') $(if $(PORT),--port '$(PORT)') \
+app: .venv/app
+	@exec $(PYTHON) -m transformer app $(if $(HOST),--host '$(HOST)') $(if $(PORT),--port '$(PORT)') \
 	  $(if $(SHARED),--shared) $(foreach name,$(NAME),--name '$(name)')
 
 test: lint chromium
-	OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 2 --dist worksteal $(ARGS)
+	$(PYTEST) -n 2 --dist worksteal $(ARGS)
 
-test-cluster:
-	+@sh -c "$$SETUP" setup .venv/cluster.stamp
-	HEADSUP_TEST_CLUSTER=1 OMP_NUM_THREADS=1 $(PYTHON) -m pytest tests/cluster $(ARGS)
+test-fast: .venv/test
+	$(PYTEST) -n 2 --dist worksteal -m 'not slow and not faults' $(SLOW:%=--ignore=tests/%) $(ARGS)
 
-test-faults:
-	+@sh -c "$$SETUP" setup .venv/test.stamp
-	OMP_NUM_THREADS=1 $(PYTHON) -m pytest tests/faults -m faults -s $(ARGS)
+test-cluster: .venv/cluster
+	HEADSUP_TEST_CLUSTER=1 $(PYTEST) tests/cluster $(ARGS)
 
-lint:
-	+@sh -c "$$SETUP" setup .venv/test.stamp
+test-faults: .venv/test
+	$(PYTEST) tests/faults -m faults -s $(ARGS)
+
+lint: .venv/test
 	$(PYTHON) -m ruff check --output-format concise .
+	.venv/bin/lint-imports
 
-audit:
-	+@sh -c "$$SETUP" setup .venv/audit.stamp
+audit: .venv/audit
 	$(PYTHON) -m pip_audit --no-deps --disable-pip -r requirements.txt
 
+requirements: .venv/app
+	$(PYTHON) -m pip install --disable-pip-version-check --quiet uv
+	$(PYTHON) -m uv pip compile $(UPGRADE) --quiet --no-deps --no-annotate --custom-compile-command 'make requirements' \
+	  --python-version 3.11 --extra app pyproject.toml --output-file requirements.txt
+
 clean:
-	rm -rf .venv .pytest_cache .ruff_cache
+	rm -rf .venv .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
+.venv/app: $(NEEDED)
+	$(INSTALL) --editable .
+	@touch $@
+
+.venv/test .venv/cluster .venv/audit: .venv/%: $(NEEDED)
+	$(INSTALL) --editable '.[$*]'
+	@touch $@
+
+# A Python that can make a virtual environment.
+venv:
+	@for python in python3.13 python3.12 python3.11 python3 python; do \
+	  if "$$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then \
+	    exec "$$python" -m venv --clear .venv; \
+	  fi; \
+	done; \
+	echo 'Heads Up needs Python 3.11 or newer with its venv module, and there is none on the PATH:' >&2; \
+	echo 'get it from your system (Debian and Ubuntu: apt-get install python3-venv) or from python.org.' >&2; \
+	exit 1
+
 chromium:
-	@for name in $(CHROMIUM); do if command -v $$name > /dev/null; then exit 0; fi; done; \
+	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+	  if command -v $$name > /dev/null; then exit 0; fi; \
+	done; \
 	if grep -qs '^ID=debian' /etc/os-release && [ "$$(id -u)" = 0 ]; then \
 	  echo 'Installing Chromium for the browser tests.'; \
 	  apt-get -qq update; \
 	  DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=600 install -y chromium > /dev/null && exit 0; \
 	fi; \
 	echo 'No Chromium here: install it from your system, or the browser tests are skipped.'
-
-# The four below are made by SETUP, under its lock. BASE is a Python that can make the virtual environment; one that is
-# there is kept as long as it works.
-define INSTALL
-@$(PYTHON) -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null || '$(BASE)' -m venv --clear .venv
-$(PYTHON) -m pip install --disable-pip-version-check $(if $(TORCH_INDEX),--extra-index-url '$(TORCH_INDEX)') -r $<
-@touch $@
-endef
-
-.venv/app.stamp: requirements.txt Makefile $(PYTHON)
-	$(INSTALL)
-
-.venv/test.stamp: requirements/test.txt requirements.txt Makefile $(PYTHON)
-	$(INSTALL)
-
-.venv/cluster.stamp: requirements/cluster.txt .venv/test.stamp
-	$(INSTALL)
-
-.venv/audit.stamp: requirements/audit.txt .venv/app.stamp
-	$(INSTALL)
-
-$(PYTHON): ;
-
-define SETUP
-for python in $(PYTHON) python3.13 python3.12 python3.11 python3 python; do
-  if "$$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then
-    exec "$$python" -c "$$LOCKED" $(MAKE) --no-print-directory --silent BASE="$$python" "$$1"
-  fi
-done
-echo 'Heads Up needs Python 3.11 or newer with its venv module, and there is none on the PATH:' >&2
-echo 'get it from your system (Debian and Ubuntu: apt-get install python3-venv) or from python.org.' >&2
-exit 1
-endef
-export SETUP
-
-# The kernel's lock on this file, held by the make that is started here and what it starts: it ends with them however
-# they end. Taken in Python because macOS has no flock command.
-define LOCKED
-import fcntl, os, sys
-lock = os.open("Makefile", os.O_RDONLY)
-try:
-    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-except BlockingIOError:
-    print("Another make is setting up; waiting for it.", flush=True)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-os.set_inheritable(lock, True)
-os.execvp(sys.argv[1], sys.argv[1:])
-endef
-export LOCKED

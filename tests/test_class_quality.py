@@ -51,7 +51,7 @@ def test_accuracy_and_majority_are_shares_of_the_split(ckpt):
 
 
 def test_the_baseline_counts_words():
-    pytest.importorskip("sklearn", reason="scikit-learn is in requirements/test.txt")
+    pytest.importorskip("sklearn", reason="pip install scikit-learn")
     words = LabelledCorpus("made up", "0" * 64, "", "", ("a", "b"), {
         "train": [("yes sure", "a"), ("yes indeed", "a"), ("no never", "b"), ("no thanks", "b")]})
     assert bag_of_words(words, [("yes yes", "a"), ("oh no", "b"), ("no no no", "a")]) == (pytest.approx(2 / 3), None)

@@ -7,7 +7,7 @@ import orjson
 import pytest
 import torch
 
-pytest.importorskip("playwright", reason="the benchmark's browser: pip install -r requirements/benchmarks.txt")
+pytest.importorskip("playwright", reason="the benchmark's browser: pip install playwright")
 
 from benchmarks import draw
 
@@ -28,7 +28,7 @@ def test_made_up_weights_are_causal_attention(weights):
 
 
 def test_bertviz_is_given_the_same_weights_and_asks_no_network(weights):
-    pytest.importorskip("bertviz", reason="the benchmark's peer: pip install -r requirements/benchmarks.txt")
+    pytest.importorskip("bertviz", reason="the benchmark's peer: pip install bertviz")
     text = draw.bertviz(weights, TOKENS)
     assert "cdnjs" not in text
     numbers = re.search(r'"attn": (\[\[\[\[.*?\]\]\]\])', text)[1]

@@ -2,7 +2,7 @@
 
 import pytest
 
-pytest.importorskip("transformers", reason="the benchmark's peer: pip install -r requirements/benchmarks.txt")
+pytest.importorskip("transformers", reason="the benchmark's peer: pip install transformers")
 
 from benchmarks import step
 

@@ -19,7 +19,7 @@ from transformer.intake.taking import take_in
 from transformer.model.models import Transformer
 from transformer.text import tokenizer as tokenizers
 
-hf = pytest.importorskip("transformers", reason="pip install -r requirements/huggingface.txt")
+hf = pytest.importorskip("transformers", reason="pip install transformers")
 hf.logging.set_verbosity_error()
 
 PLAY = ["ROMEO:\n", "O, she doth teach the torches to burn bright!\n", "It seems she hangs upon the cheek of night\n",
@@ -101,7 +101,7 @@ def test_without_the_package_that_would_check_it_no_tokenizer_is_written(tmp_pat
     monkeypatch.setattr("transformer.huggingface.sentencepieces.find_spec", lambda name: None)
     content, why_not = tokenizer_json(decoder(tmp_path, "char").tokenizer)
     assert content is None
-    assert "requirements/huggingface.txt" in why_not
+    assert "pip install transformers" in why_not
 
 
 def test_a_damaged_way_back_is_refused(tmp_path):

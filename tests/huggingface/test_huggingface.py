@@ -21,7 +21,7 @@ from transformer.huggingface.importing import import_model
 from transformer.model.models import Transformer
 from transformer.text import tokenizer as sentencepieces
 
-hf = pytest.importorskip("transformers", reason="pip install -r requirements/huggingface.txt")
+hf = pytest.importorskip("transformers", reason="pip install transformers")
 hf.logging.set_verbosity_error()
 hf.logging.disable_progress_bar()
 

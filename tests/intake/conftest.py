@@ -42,7 +42,7 @@ def theirs(tmp_path) -> Path:
 @pytest.fixture
 def theirs_with_tokenizer(theirs) -> Path:
     """The same with a tokenizer.json."""
-    tokenizers = pytest.importorskip("tokenizers", reason="pip install -r requirements/huggingface.txt")
+    tokenizers = pytest.importorskip("tokenizers", reason="pip install transformers")
     trained = tokenizers.ByteLevelBPETokenizer()
     trained.train_from_iterator(["I am cold. I am here.", "Go on, go home!"] * 4, vocab_size=280, min_frequency=1,
                                 special_tokens=["<|endoftext|>"])

@@ -215,7 +215,7 @@ def test_the_token_goes_to_no_other_address(dashboard, run, monkeypatch):
     ("FAILED", "failed with exit code 127, last logs:\nRunning entrypoint", {}, "failed",
      "the cluster's head does not have that Python; set HEADSUP_CLUSTER_PYTHON to where its machines have theirs"),
     ("FAILED", "x\nModuleNotFoundError: No module named 'ray'", RUNNING, "failed",
-     "ModuleNotFoundError: No module named 'ray'; the cluster's Python needs what is in requirements/cluster.txt"),
+     "ModuleNotFoundError: No module named 'ray'; the cluster's Python needs requirements.txt and ray[default,train]"),
 ])
 def test_a_run_stands_as_its_job_and_its_folder_say(dashboard, run, status, message, said, state, why):
     dashboard.status, dashboard.message = status, message

@@ -25,7 +25,7 @@ def compare(folder: Path, source: str | Path) -> dict[str, object]:
     Raises ValueError where the transformers package is not installed or `source` is no longer there.
     """
     if not find_spec("transformers"):
-        raise Refused("--check compares with the transformers package: pip install -r requirements/huggingface.txt")
+        raise Refused("--check compares with the transformers package: pip install transformers")
     ckpt = load(folder)
     if Path(source).is_dir() and read_json(Path(source) / "config.json").get("model_type") != ckpt.meta["family"]:
         raise Refused(f"{folder.name} was not imported from {source}; name the folder that it came from")

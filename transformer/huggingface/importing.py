@@ -39,7 +39,7 @@ def import_model(source: str | Path, out: Path | None = None, *, ids: bool = Fal
         raise Refused(f"there is no folder {str(source)[:80]}, and it is no model's name such as openai-community/gpt2")
     if not find_spec("huggingface_hub"):
         raise Refused(f"there is no folder {source}, and fetching a model by its name needs "
-                      "`pip install -r requirements/huggingface.txt`")
+                      "`pip install transformers`")
     with TemporaryDirectory() as place:
         return _import(_fetch(str(source), Path(place)), out, ids=ids, origin=str(source))
 

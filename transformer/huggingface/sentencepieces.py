@@ -23,7 +23,7 @@ def tokenizer_json(tokenizer: SentencePieceTokenizer) -> tuple[bytes | None, str
     if tokenizer.kind == "word":
         return None, "its tokenizer reads several unknown words as one piece"
     if not find_spec("tokenizers"):
-        return None, "whether it would cut alike is checked with `pip install -r requirements/huggingface.txt`"
+        return None, "whether it would cut alike is checked with `pip install transformers`"
     from tokenizers import Tokenizer
 
     content = orjson.dumps(_written(tokenizer))

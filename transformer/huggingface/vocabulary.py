@@ -121,7 +121,7 @@ def _content(folder: Path, model_type: str) -> tuple[bytes | None, str | None]:
                           "it (--ids)") from None
     if (folder / "tokenizer.json").is_file():
         return read_bytes(folder / "tokenizer.json"), None
-    return None, ("its files need `pip install -r requirements/huggingface.txt` to be read" if named in READERS else
+    return None, ("its files need `pip install transformers` to be read" if named in READERS else
                   f"a {named[:60]} without a tokenizer.json is not read")
 
 

@@ -58,7 +58,7 @@ class Job:
                     "have theirs")
         why = last_error(lines) or lines[-1]
         if "ModuleNotFoundError" in why:
-            why += "; the cluster's Python needs what is in requirements/cluster.txt"
+            why += "; the cluster's Python needs requirements.txt and ray[default,train]"
         return why[:LONGEST_WHY]
 
 

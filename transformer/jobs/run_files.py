@@ -63,7 +63,7 @@ def tensorboard(folder: Path) -> Callable[[dict[str, object]], None]:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
-        raise ValueError("tensorboard=true needs the package tensorboard: pip install -r requirements/tensorboard.txt, "
+        raise ValueError("tensorboard=true needs the package tensorboard: pip install tensorboard, "
                          "or leave it out; metrics.jsonl has the same numbers") from None
     writer = SummaryWriter(str(folder / "tensorboard"))
 

@@ -114,7 +114,7 @@ def _import(page: str) -> None:
             state[f"{page}_refused"] = str(error)
         st.rerun()
     st.caption("What a model needs and ours lack is refused by name. Without `transformers` installed "
-               "(`requirements/huggingface.txt`) a model that has no `tokenizer.json` shows ids.")
+               "(`pip install transformers`) a model that has no `tokenizer.json` shows ids.")
 
 
 def bring_in(typed: str, *, ids: bool) -> Path:

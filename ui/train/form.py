@@ -69,7 +69,7 @@ def show_form(page: str, *, dark: bool) -> None:
     if named := owners.refuse_corpus(owners.me(), settings.get("corpus", config.train.corpus)):
         faults.append(named)
     if settings.get("tensorboard") is True and not find_spec("tensorboard"):
-        faults.append("TensorBoard is not installed here: pip install -r requirements/tensorboard.txt, or switch it "
+        faults.append("TensorBoard is not installed here: pip install tensorboard, or switch it "
                       "off. The curves on this page and metrics.jsonl have the same numbers.")
     if faults:
         st.error(listed("This cannot be trained:", faults))
