@@ -31,7 +31,7 @@ def pandas() -> ModuleType:
     try:
         import pandas
     except ImportError:
-        raise ValueError('tables need the package pandas: pip install "headsup[app]", or pip install pandas') from None
+        raise ValueError("tables need the package pandas: pip install pandas") from None
     return pandas
 
 

@@ -210,6 +210,20 @@ def test_the_summary_goes_to_json_and_progress_is_told(writer):
     assert any(text.startswith(said["roles"]["decoder"]["previous"]["best"][0][0]) for text in TEXTS)
 
 
+def test_the_table_has_every_head_and_measure_once(translator):
+    roles = measure_roles(translator, read_texts(translator, *zip(*PAIRS, strict=True)))
+    table = roles.frame().set_index(["kind", "measure", "layer", "head"]).sort_index()
+    assert not table.index.has_duplicates
+    assert len(table) == sum(values.size for measures in roles.values.values() for values in measures.values())
+    for kind, name in (("decoder", "previous"), ("cross", "diagonal"), ("encoder", "entropy")):
+        rows = table.loc[kind, name]
+        assert rows.trained.to_numpy().reshape(2, 2).tolist() == roles.values[kind][name].tolist()
+        assert rows.untrained.to_numpy().reshape(2, 2).tolist() == roles.untrained[kind][name].tolist()
+        assert set(rows.even) == {roles.even[kind][name]} and set(rows.queries) == {roles.queries[kind][name]}
+        assert set(rows.unit) == {BY_NAME[name].unit_in(kind)}
+    assert table.loc["cross", "alignment"].trained.isna().all()  # without a word alignment
+
+
 def test_what_cannot_be_measured_is_said(translator, writer):
     with pytest.raises(ValueError, match="no sentences"):
         measure_roles(translator, [])

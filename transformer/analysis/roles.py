@@ -7,16 +7,18 @@ sentences together.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from transformer import frames
 from transformer.analysis.alignment import WordAligner, word_links
 from transformer.analysis.sample import LARGEST, Padded, Sentence, batches, padded
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind, ModelConfig
-from transformer.measures.catalogue import measures_of
+from transformer.measures.catalogue import BY_NAME, measures_of
 from transformer.measures.measure import Questions
 from transformer.measures.tokens import Tokens
 from transformer.measures.totals import ByKind, Totals
@@ -68,6 +70,20 @@ class HeadRoles:
         at = int(self.best_short[kind][measure][layer, head]) if short else -1
         at = at if at >= 0 else int(self.best[kind][measure][layer, head])
         return self.sentences[at] if at >= 0 else None
+
+    def frame(self) -> "frames.DataFrame":
+        """A tidy pandas table with a row for each head and measure.
+
+        Columns: `kind`, `layer`, `head`, `measure` (its name in `measures.catalogue`) and `unit`, in words; `trained`,
+        `untrained` and `even`, the value of the head, of the same head with random weights and of one that looks at all
+        it may see alike, NaN where the measure could not be taken; `queries`, how many it is a mean over.
+        """
+        return frames.pandas().DataFrame([
+            {"kind": kind, "layer": layer, "head": head, "measure": name, "unit": BY_NAME[name].unit_in(kind),
+             "trained": values[layer, head], "untrained": self.untrained[kind][name][layer, head],
+             "even": self.even[kind][name], "queries": self.queries[kind][name]}
+            for kind, measures in self.values.items() for name, values in measures.items()
+            for layer, head in np.ndindex(values.shape)])
 
     def summary(self) -> dict[str, object]:
         """All of it as plain values that go to JSON; NaN goes as null."""
