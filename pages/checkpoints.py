@@ -5,9 +5,9 @@ import streamlit as st
 from ui.address import Field, arrive_at, choice, leave_at, quiet, whole
 from ui.checkpoints.add import show_add
 from ui.checkpoints.card import show_card, show_list
-from ui.checkpoints.compare import compare_fields, show_compare
 from ui.checkpoints.tokenizer import show_tokenizer, tokenizer_fields
 from ui.checkpoints.trial import show_trial, trial_fields
+from ui.checkpoints.two_checkpoints import compare_fields, show_compare
 from ui.checkpoints.weights import show_weights, weights_fields
 from ui.resources import is_best
 from ui.stepper import choose_entry, open_entry

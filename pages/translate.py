@@ -27,7 +27,7 @@ from ui.stepper import (
 )
 from ui.texts import PASSAGE, taken
 from ui.translate.beam import arrive_beam, beam_address, show_beam
-from ui.translate.compare import arrive_compare, compare_address, show_compare
+from ui.translate.two_steps import arrive_compare, compare_address, show_compare
 
 PAGE = "translate"
 EXAMPLES = ["I am cold.", "I like red wine.", "Do you know where he lives?", "She is not as tall as her brother.",

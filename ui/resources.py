@@ -12,8 +12,8 @@ import streamlit as st
 import torch
 
 from transformer.analysis.masks import Learned, learn_digits
-from transformer.analysis.weights import Change, Circuits, Summary, compare_weights, summarise
-from transformer.analysis.weights import circuits as head_circuits
+from transformer.analysis.tensors import Change, Circuits, Summary, compare_weights, summarise
+from transformer.analysis.tensors import circuits as head_circuits
 from transformer.checkpoint import SNAPSHOTS, Checkpoint, CheckpointError, Description, describe, find, load, snapshots
 from transformer.places import ROOT, home, places
 from transformer.runs import find as find_runs

@@ -16,6 +16,7 @@ SCORES = 200
 PATH = 1_000
 SETTINGS = 4_000
 PINNED = 2_000    # sentences to watch attention on
+LONGEST_TRANSLATION = 200  # tokens: where a model's own translation is cut off before heads are measured on it
 
 
 def within(text: str, longest: int, what: str = "text") -> str:

@@ -61,7 +61,7 @@ def said(at):
 def test_a_translation_that_did_not_end_is_said_to_be_cut(view, home, visit, monkeypatch):
     ckpt = make(home, "translator")
     monkeypatch.setattr("ui.heads.asked.LONGEST_ANSWER", 3)
-    monkeypatch.setattr("ui.heads.switch.STEPS", {ckpt.config.kinds: 3})
+    monkeypatch.setattr("ui.heads.switch.STEPS", {ckpt.config.task: 3})
     at = visit(PAGE, checkpoint=ckpt.id, view=view, text="a dog is cold.", heads="cross:1:0")
     assert "cut off after 3 tokens" in said(at).lower()
 
@@ -74,7 +74,7 @@ def test_a_typed_translation_is_not_said_to_be_cut(home, visit):
 @pytest.mark.parametrize(("line", "cut"), [("a dog is cold.", True), ("a dog is cold. | a cat is cold.", False)])
 def test_a_translation_made_for_the_roles_is_said_to_be_cut(line, cut, home, visit, monkeypatch):
     ckpt = make(home, "translator")
-    monkeypatch.setattr("ui.heads.sample.LONGEST_ANSWER", 8)
+    monkeypatch.setattr("ui.heads.sample.LONGEST_TRANSLATION", 8)
     at = visit(PAGE, checkpoint=ckpt.id, view="roles", role_on="own", role_texts=line)
     assert not at.error
     assert ("cut off after about 8 tokens" in said(at)) == cut

@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 import streamlit as st
 
-from transformer.analysis.weights import kept_tensors, parameters_by_block
+from transformer.analysis.tensors import kept_tensors, parameters_by_block
 from transformer.checkpoint import SNAPSHOTS, Description
 from transformer.config import ModelConfig
 from transformer.places import ROOT, home

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from transformer.analysis.weights import neighbours
+from transformer.analysis.tensors import neighbours
 from transformer.checkpoint import Checkpoint
 from ui import figures
 from ui.address import Field, quiet, text, whole

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.weights import Kept, histogram, kept_tensors
+from transformer.analysis.tensors import Kept, histogram, kept_tensors
 from transformer.checkpoint import Checkpoint
 from ui import figures
 from ui.address import Field, quiet, switch

@@ -15,8 +15,8 @@ from transformer.checkpoint import Checkpoint
 from transformer.held_out import held_out, word_aligner
 from transformer.inference.search import translate
 from transformer.text.own import is_own
+from ui.example_text import example_of
 from ui.figures import markdown_text
-from ui.heads.text import example_of
 from ui.heavy import Work
 from ui.held_out_corpus import (
     choose_size,
@@ -32,12 +32,11 @@ from ui.held_out_corpus import (
 from ui.languages import reads_examples, sides_of
 from ui.resources import home, shelf
 from ui.say import say_error
-from ui.texts import PASSAGE, fill, taken
+from ui.texts import LONGEST_TRANSLATION, PASSAGE, fill, taken
 
 SIZES = [50, 200, 500]
 OWN = "own"
 MOST_LINES = 200
-LONGEST_ANSWER = 200  # tokens of a translation
 SEED = 0
 LARGE = 20_000_000  # weights
 EXAMPLES = {  # by the task of a model; an encoder reads any text
@@ -148,7 +147,7 @@ def read_own(ckpt: Checkpoint, typed: str, *, watch: Callable[..., None] = lambd
         _read(ckpt, number, source, target)  # before anything is translated
         given.append((number, source, target))
     open_ones = [source for _, source, target in given if not target]
-    most = min(LONGEST_ANSWER, ckpt.config.max_len - 1)  # its decoder reads the start token too
+    most = min(LONGEST_TRANSLATION, ckpt.config.max_len - 1)  # its decoder reads the start token too
     made = iter(translate(ckpt, open_ones, max_steps=most, watch=watch) if open_ones else [])
     return [_read(ckpt, number, source, target or next(made)) for number, source, target in given]
 
@@ -157,7 +156,7 @@ def say_cut(sample: Sample, found: HeadRoles) -> None:
     """How many of the model's own translations of texts typed had not ended."""
     if sample.on != OWN or sample.ckpt.config.task != "translation":
         return
-    most = min(LONGEST_ANSWER, sample.ckpt.config.max_len)
+    most = min(LONGEST_TRANSLATION, sample.ckpt.config.max_len)
     cut = sum(len(one.tgt) >= most and one.target not in sample.texts for one in found.sentences)
     if cut:
         st.warning(f"{cut} of the model's own translations {'is' if cut == 1 else 'are'} cut off after about {most:,} "

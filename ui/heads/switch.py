@@ -13,11 +13,11 @@ from transformer.inference.reading import attend
 from transformer.model.switches import Switches
 from ui import figures
 from ui.address import Field, choice, optional, quiet, whole
+from ui.example_text import type_text
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.heads.demonstrations import Demonstration, seen_in
 from ui.heads.effects import CALLED, LIMITS, show_effects
 from ui.heads.switched_text import show_encoder, show_paths
-from ui.heads.text import type_text
 from ui.heads.windowed import say_tokens, windowed
 from ui.heavy import heavy
 from ui.held_out_corpus import readable

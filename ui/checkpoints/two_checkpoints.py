@@ -15,16 +15,15 @@ from ui import figures
 from ui.address import Field, choice, quiet, text
 from ui.checkpoints.card import quality, shape
 from ui.components.head_maps import show_head_maps
+from ui.example_text import example_of, label_of
 from ui.head_choice import head_controls, head_in_range, origin
-from ui.heads.sample import LONGEST_ANSWER
-from ui.heads.text import example_of, label_of
 from ui.heavy import heavy
 from ui.held_out_corpus import readable, say_missing
 from ui.languages import sides_of
 from ui.resources import Entry, along_the_way, entries, is_best, steps_of, weight_changes
 from ui.say import say_error
 from ui.stepper import choose_entry, open_entry
-from ui.texts import ANSWER, PASSAGE, taken
+from ui.texts import ANSWER, LONGEST_TRANSLATION, PASSAGE, taken
 
 AGAINST = {"untrained": "Itself untrained", "step": "An earlier step", "other": "Another"}
 MOST_CELLS = 20_000  # of all heads in one picture
@@ -269,7 +268,7 @@ def _translated(page: str, ckpt: Checkpoint, typed: str) -> str:
     key = ckpt.id, typed
     known = st.session_state.get(f"{page}_translated")
     if known is None or known[0] != key:
-        most = min(LONGEST_ANSWER, ckpt.config.max_len - 1)  # as both decoders read the start token too
+        most = min(LONGEST_TRANSLATION, ckpt.config.max_len - 1)  # as both decoders read the start token too
         with heavy("Translating") as work:
             found = translate(ckpt, [typed], max_steps=most, watch=work.watch)[0]
         known = st.session_state[f"{page}_translated"] = key, found

@@ -1,4 +1,4 @@
-"""The text that a view of the page on heads is about."""
+"""A text for a model to read: an example to begin with, what to type, and the box for it."""
 
 import streamlit as st
 

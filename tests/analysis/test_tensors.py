@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from transformer.analysis import weights
+from transformer.analysis import tensors
 from transformer.checkpoint import describe, load, save
 from transformer.config import ModelConfig
 from transformer.model.models import Transformer
@@ -23,7 +23,7 @@ def tied(tmp_path, tiny_tokenizer):
 
 
 def test_every_tensor_of_the_file_is_listed_with_the_names_that_share_it(tied):
-    kept = weights.kept_tensors(tied.description)
+    kept = tensors.kept_tensors(tied.description)
     names = {name for tensor in kept for name in (tensor.name, *tensor.shared)}
     assert names == set(tied.model.state_dict())
     (shared,) = [tensor for tensor in kept if tensor.shared]
@@ -34,7 +34,7 @@ def test_every_tensor_of_the_file_is_listed_with_the_names_that_share_it(tied):
 
 
 def test_blocks_hold_every_parameter_once(tied):
-    counts = weights.parameters_by_block(weights.kept_tensors(tied.description))
+    counts = tensors.parameters_by_block(tensors.kept_tensors(tied.description))
     assert sum(counts.values()) == sum(p.numel() for p in tied.model.parameters())
     layer = tied.model.decoder.layers[0]
     assert counts["decoder", 0, "cross-attention"] == sum(p.numel() for p in layer.cross.parameters())
@@ -44,12 +44,12 @@ def test_blocks_hold_every_parameter_once(tied):
 @pytest.mark.parametrize("name", ["translate", "write", "classify"])
 def test_blocks_of_what_comes_with_the_app_are_all_its_parameters(name):
     about = describe(Path(__file__).parents[2] / "checkpoints" / name)
-    assert sum(weights.parameters_by_block(weights.kept_tensors(about)).values()) == about.meta["parameters"]
+    assert sum(tensors.parameters_by_block(tensors.kept_tensors(about)).values()) == about.meta["parameters"]
 
 
 def test_a_table_of_tensors_has_each_once_with_its_place_and_its_numbers(tied):
-    table = weights.frame(tied)
-    kept = weights.kept_tensors(tied.description)
+    table = tensors.frame(tied)
+    kept = tensors.kept_tensors(tied.description)
     assert table.name.tolist() == [tensor.name for tensor in kept]
     assert table.parameters.sum() == sum(p.numel() for p in tied.model.parameters())
     row = table.set_index("name").loc["decoder.layers.0.cross.q_proj.weight"]
@@ -58,27 +58,27 @@ def test_a_table_of_tensors_has_each_once_with_its_place_and_its_numbers(tied):
     values = tied.model.attention("cross", 0).q_proj.weight.double().numpy()
     assert row[["mean", "spread", "norm", "least", "most"]].tolist() == pytest.approx(
         [values.mean(), values.std(), np.linalg.norm(values), values.min(), values.max()])
-    assert table.layer.isna().tolist() == [weights.block_of(tensor)[1] is None for tensor in kept]
+    assert table.layer.isna().tolist() == [tensors.block_of(tensor)[1] is None for tensor in kept]
 
 
 def test_a_summary_is_what_numpy_says():
     values = torch.tensor([[1.0, -2.0], [3.0, 0.5]])
-    found, array = weights.summarise(values), values.numpy()
+    found, array = tensors.summarise(values), values.numpy()
     assert (found.mean, found.spread) == (array.mean(), pytest.approx(array.std()))
     assert found.norm == pytest.approx(np.linalg.norm(array))
     assert (found.least, found.most) == (-2, 3)
 
 
 def test_a_histogram_counts_every_element_and_refuses_a_wild_number_of_bars():
-    counts, edges = weights.histogram(torch.linspace(-1, 1, 101), bars=10)
+    counts, edges = tensors.histogram(torch.linspace(-1, 1, 101), bars=10)
     assert counts.sum() == 101 and len(edges) == 11 and (edges[0], edges[-1]) == (-1, 1)
     with pytest.raises(ValueError, match="bars is 0"):
-        weights.histogram(torch.ones(3), bars=0)
+        tensors.histogram(torch.ones(3), bars=0)
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_singular_values_are_those_of_the_whole_products(translator, kind):
-    found = weights.circuits(translator.model, kind)
+    found = tensors.circuits(translator.model, kind)
     part, width = translator.model.attention(kind, 1), translator.config.width
     for head in range(2):
         rows = slice(head * width, (head + 1) * width)
@@ -93,24 +93,24 @@ def test_singular_values_are_those_of_the_whole_products(translator, kind):
 
 def test_a_kind_that_is_not_there_has_no_circuits(writer):
     with pytest.raises(ValueError, match="no cross attention; this model has decoder"):
-        weights.circuits(writer.model, "cross")
+        tensors.circuits(writer.model, "cross")
 
 
 def test_neighbours_are_nearest_by_cosine():
     table = torch.tensor([[1.0, 0], [2, 0.1], [0, 3], [0, 0], [-1, 0]])
-    assert [id for id, _ in weights.neighbours(table, 0)] == [1, 2, 4]
-    assert weights.neighbours(table, 0)[0][1] == pytest.approx(2 / np.hypot(2, 0.1))
-    assert weights.neighbours(table, 3) == []
+    assert [id for id, _ in tensors.neighbours(table, 0)] == [1, 2, 4]
+    assert tensors.neighbours(table, 0)[0][1] == pytest.approx(2 / np.hypot(2, 0.1))
+    assert tensors.neighbours(table, 3) == []
     with pytest.raises(ValueError, match="no id 5; choose from 0 to 4"):
-        weights.neighbours(table, 5)
+        tensors.neighbours(table, 5)
 
 
 def test_a_model_does_not_differ_from_itself_and_twice_a_tensor_differs_by_one(make_checkpoint):
     one, other = make_checkpoint(), make_checkpoint(norm="post")
-    changes, unlike = weights.compare_weights(one, one)
+    changes, unlike = tensors.compare_weights(one, one)
     assert {change.relative for change in changes} == {0.0} and not unlike
     assert len(changes) == len(dict(one.model.named_parameters()))
-    changes, unlike = weights.compare_weights(one, other)
+    changes, unlike = tensors.compare_weights(one, other)
     assert any("encoder.norm.weight is only in" in text for text in unlike)
     found = {change.name: change for change in changes}["encoder.layers.0.attention.q_proj.weight"]
     a, b = (ckpt.model.encoder.layers[0].attention.q_proj.weight.numpy() for ckpt in (one, other))
@@ -118,6 +118,6 @@ def test_a_model_does_not_differ_from_itself_and_twice_a_tensor_differs_by_one(m
 
 
 def test_tensors_of_another_shape_are_said_and_not_compared(make_checkpoint):
-    changes, unlike = weights.compare_weights(make_checkpoint(), make_checkpoint(d_ff=64))
+    changes, unlike = tensors.compare_weights(make_checkpoint(), make_checkpoint(d_ff=64))
     assert all("feed_forward.up" not in change.name for change in changes)
     assert any(text.startswith("encoder.layers.0.feed_forward.up.weight is 32 × 16") for text in unlike)
