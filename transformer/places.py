@@ -6,13 +6,14 @@ from pathlib import Path
 LIBRARY = Path(__file__).resolve().parent
 _WHEEL = LIBRARY.parent / "headsup"  # where a wheel puts all but the library
 ROOT = _WHEEL if (_WHEEL / "app.py").is_file() else LIBRARY.parent  # of app.py, pages, ui and checkpoints
+IS_CLONE = ROOT != _WHEEL and (ROOT / "app.py").is_file()
 
 
 def home() -> Path:
     """Where runs, uploads and imports live: HEADSUP_HOME, else `runs` in a clone, else the user's data folder."""
     if place := os.environ.get("HEADSUP_HOME"):
         return Path(place)
-    if ROOT != _WHEEL and (ROOT / "app.py").is_file():
+    if IS_CLONE:
         return ROOT / "runs"
     from platformdirs import user_data_path
 

@@ -7,6 +7,7 @@ import pytest
 import transformer
 from transformer import checkpoint
 from transformer.__main__ import main
+from transformer.commands import serve
 from transformer.commands.output import lines, table
 from transformer.huggingface.languages import languages_of
 from transformer.measures.catalogue import MEASURES
@@ -56,6 +57,14 @@ def test_an_error_is_one_line_with_every_character_of_it(run, tmp_path):
     assert (code, out) == (2, "")
     assert err.startswith("error: there is no folder [bold]gone[SEP]; ")
     assert err.count("\n") == 1
+
+
+def test_pages_without_their_packages_are_a_sentence(run, monkeypatch, tmp_path):
+    monkeypatch.setattr(serve, "find_spec", lambda name: None)
+    assert run("app") == (2, "", "error: the pages need streamlit, plotly, altair; `pip install -r requirements.txt` "
+                                 "brings them\n")
+    monkeypatch.setattr(serve, "ROOT", tmp_path)
+    assert "the library alone is installed" in run("app")[2]
 
 
 def test_list_shows_all_that_the_pages_offer_in_one_table(run, writer, translator, tmp_path, monkeypatch):

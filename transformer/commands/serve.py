@@ -6,16 +6,17 @@ from importlib.util import find_spec
 
 import typer
 
-from transformer.places import ROOT
+from transformer.places import IS_CLONE, ROOT
 
-PAGES_NEED = ("streamlit", "plotly", "altair", "pandas")
+NEEDED = ("streamlit", "plotly", "altair")
 
 
 def app(context: typer.Context) -> None:
-    """Serve the pages; --host, --port, --shared and --name, see `headsup app --help`."""
+    """Serve the pages; `headsup app --help` shows --host, --port, --shared and --name."""
     script = ROOT / "ui" / "serve.py"
     if not script.is_file():
-        raise ValueError("the pages are not here, only the library; install headsup[app], or clone the repository")
-    if missing := [name for name in PAGES_NEED if find_spec(name) is None]:
-        raise ValueError(f"the pages need {', '.join(missing)}: pip install \"headsup[app]\"")
+        raise ValueError("the library alone is installed; the pages come with a wheel or a clone of headsup")
+    if missing := [name for name in NEEDED if find_spec(name) is None]:
+        install = "-r requirements.txt" if IS_CLONE else '"headsup[app]"'
+        raise ValueError(f"the pages need {', '.join(missing)}; `pip install {install}` brings them")
     os.execv(sys.executable, [sys.executable, str(script), *context.args])
