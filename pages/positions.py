@@ -167,50 +167,44 @@ def show_rotary() -> None:
 
 
 def show_checkpoint(ckpt: Checkpoint) -> None:
-    config, kind, name = ckpt.config, ckpt.config.positions, figures.markdown_text(ckpt.id)
-    sides = [side for side, layers in (("src", config.encoder_layers), ("tgt", config.decoder_layers)) if layers]
+    config, positions = ckpt.config, ckpt.model.positions
+    sides = [{"encoder": "src", "decoder": "tgt"}[stack] for stack in config.stacks]
     most = min(MOST, config.max_len)
     state[f"{PAGE}_count"] = min(state[f"{PAGE}_count"], most)
-    if most < 2 or kind == "none":
-        st.info(f"{name} has no positional encoding: only the causal mask of a decoder tells its tokens apart."
-                if kind == "none" else f"{name} reads one position, so there is nothing to compare.")
+    if not ckpt.model.position_pictures(1, side=sides[0]):
+        st.info(positions.describe(config))
+        return
+    if most < 2:
+        st.info(f"{figures.markdown_text(ckpt.id)} reads one position, so there is nothing to compare.")
         return
     left, right = st.columns(2)
     count = left.number_input("Positions", 2, most, step=1, key=f"{PAGE}_count")
     if state[f"{PAGE}_side"] not in sides:
         state[f"{PAGE}_side"] = sides[0]
     side = sides[0]
-    if kind == "learned" and len(sides) > 1:
+    if positions.learned and len(sides) > 1:
         side = right.segmented_control("Added to", sides, key=f"{PAGE}_side", required=True,
                                        format_func={"src": "source embeddings", "tgt": "target embeddings"}.get)
-    said = {
-        "sinusoidal": "were not learned: they are the formula's, the same on both sides",
-        "learned": "were learned with the other weights, one vector for each position",
-        "rotary": "turn queries and keys; shown is the cosine of each pair's angle. They were not learned"}[kind]
-    st.markdown(f"This checkpoint's positions are **{figures.markdown_text(kind)}**. They {said}."
-                + ("" if kind == "learned" else " Choose a checkpoint trained with `positions=learned` to see what a "
+    pictures = ckpt.model.position_pictures(count, side=side)
+    st.markdown(f"This checkpoint's positions are **{positions.name}**. {positions.describe(config)}"
+                + ("" if positions.learned else " Choose a checkpoint trained with `positions=learned` to see what a "
                                                 "model finds by itself."))
-    table = ckpt.model.position_table(count, side=side).float().cpu()
-    shown = Shown(table, f"{kind.capitalize()} positions",
-                  "cosine of the angle" if kind == "rotary" else "value added to the vector", origin(ckpt))
+    (first, *others), source = pictures, origin(ckpt)
+    shown = Shown(first.values.float().cpu(), first.title, first.value, source)
     one, other = st.columns(2, gap="large")
     with one:
-        matrix(table, "table", across="pair of features" if kind == "rotary" else "dimension", down="position",
-               value=shown.value, title=shown.name, source=shown.source)
+        matrix(shown.table, "table", across=first.columns, down="position", value=first.value, title=first.title,
+               source=source)
     with other:
-        if kind == "sinusoidal":
+        for second in others:
+            matrix(second.values, "beside", across=second.columns, down="position", value=second.value,
+                   title=second.title, source=source, angle=second.angles)
+        if not others:
             curves(shown, "checkpoint")
-        elif kind == "rotary":
-            matrix(rotary_angles(torch.arange(count), config.width), "beside", across="pair of features",
-                   down="position", value="angle in radians", angle=True, title="The angles themselves",
-                   source=shown.source)
-        else:
-            matrix(sinusoids(count, config.d_model), "beside", across="dimension", down="position", value="value",
-                   title="Sinusoids of the same size",
-                   source=f"formula · {count} positions, d_model {config.d_model}")
-    if kind != "sinusoidal":
+    if others:
         curves(shown, "checkpoint")
-    similarities(shown)
+    if positions.compared:
+        similarities(shown)
 
 
 def show_left_out(ckpt: Checkpoint) -> None:
@@ -234,9 +228,8 @@ def show_left_out(ckpt: Checkpoint) -> None:
     kind, layer, head = head_in_range(PAGE, config)
     head_controls(PAGE, config)
     st.caption("The same weights, and the same text" + (", and the translation with positions given to both decoders"
-                                                        if translates else "") + ". Without positions, "
-               + ("queries and keys are not turned." if config.positions == "rotary" else
-                  "nothing is added to the embeddings."))
+                                                        if translates else "")
+               + f". Without positions, {ckpt.model.positions.undone}.")
     read = [ckpt.tokenizer.piece(id) for id in (
         [config.start_id, *ckpt.tokenizer.encode(target or "")] if translates else ckpt.tokenizer.encode(typed))]
     source = [ckpt.source_tokenizer.piece(id) for id in

@@ -13,6 +13,7 @@ import torch
 
 from transformer.config import ModelConfig
 from transformer.model.models import Transformer
+from transformer.model.positions import POSITIONS
 
 LARGEST_HEADER = 4_000_000  # bytes; GPT-2 XL's has 60,000
 MOST_TENSORS, MOST_AXES = 10_000, 8  # a model of 96 + 96 layers has 4,040 tensors
@@ -174,9 +175,11 @@ def expected_tensors(config: ModelConfig) -> tuple[tuple[frozenset[str], tuple[i
 
 
 def check_tables(config: ModelConfig, found: Mapping[str, Stored]) -> None:
-    """Raises Refused where the sinusoids of a configuration would take more memory than all that the file holds."""
-    if config.positions == "sinusoidal":
-        size = 4 * config.max_len * config.d_model
+    """Raises Refused where the positions that a formula gives would take more memory than all that the file holds."""
+    with torch.device("meta"):
+        table = POSITIONS[config.positions].added(config)
+    if table is not None:
+        size = table.nbytes
         most = max(LARGEST_TABLE, sum(prod(one.shape) * 4 for one in found.values()))
         if size > most:
             raise Refused(f"positions up to max_len {config.max_len:,} would take {size:,} bytes, more than the "

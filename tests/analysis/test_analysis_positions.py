@@ -15,7 +15,7 @@ TEXT = "I see a dog and a cat."
 def test_without_positions_a_checkpoint_reads_as_one_that_never_had_any(make_checkpoint, positions):
     ckpt = make_checkpoint(positions=positions)
     bare = without_positions(ckpt)
-    assert bare.model.position_table(4) is None
+    assert bare.model.position_pictures(4) == []
     assert bare.config.positions == "none"
     assert bare.id == ckpt.id
     # an encoder without positions reads a set: the two a's of the sentence get the same rows in every layer

@@ -67,7 +67,7 @@ def by_parts(ckpt, read, token):
             if part is None:
                 continue
             x = sum(parts.values())[None]
-            options = {"mask": mask, "angles": model.angles(0, length)} if name == "own" else {"memory": memory}
+            options = {"mask": mask, "placed": model.placed(range(length))} if name == "own" else {"memory": memory}
             seen = part(layer.before(x, norm), readable=True, **options)
             for head in range(config.n_heads):
                 columns = slice(head * config.width, (head + 1) * config.width)

@@ -112,7 +112,7 @@ def test_the_shipped_checkpoints_say_which_kind_they_have(open_positions, shippe
         at = open_positions(view="Trained", checkpoint=ckpt.id, count="50")
         assert any(f"positions are **{kind}**" in text.value for text in at.markdown)
         table = drawn(at, "positions_table")["data"][0]["z"]
-        assert np.allclose(table, ckpt.model.position_table(50, side="tgt").numpy(), atol=1e-6)
+        assert np.allclose(table, ckpt.model.position_pictures(50, side="tgt")[0].values.numpy(), atol=1e-6)
         assert at.query_params["checkpoint"] == ckpt.id
 
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from transformer.by_hand.stages import BOUNDS, SCALES, SENTENCE, ByHand, Settings, look
-from transformer.model.attention import attend
+from transformer.model.attention import dot_product_attention
 from transformer.model.masks import causal_mask
 
 CASES = [
@@ -58,7 +58,8 @@ def test_every_matrix_of_every_head_is_what_numpy_computes(hand):
         products = np.einsum("id,jd->ij", q, k)
         scores = np.where(np.tri(len(words), dtype=bool) | (not s.causal), products / by, -np.inf)
         expected = (q, k, v, products, products / by, scores, softmax(scores), softmax(scores) @ v)
-        for name, ours, theirs in zip(head._fields, head, expected, strict=True):
+        assert head.bias is None
+        for name, ours, theirs in zip(head._fields[:-1], head[:-1], expected, strict=True):
             np.testing.assert_allclose(ours, theirs, **CLOSE, err_msg=name)
 
 
@@ -82,11 +83,14 @@ def test_the_models_layer_with_these_weights_puts_out_the_same(hand):
     torch.testing.assert_close(output.attention.weights[0], torch.stack([h.weights for h in hand.heads]), **CLOSE)
 
 
-def test_looking_is_what_the_models_attention_does():
+@pytest.mark.parametrize("bias", [None, torch.arange(16.0).view(4, 4)])
+def test_looking_is_what_the_models_attention_does(bias):
     q, k, v = torch.randn(3, 4, 6, generator=torch.Generator().manual_seed(0))
     mask = causal_mask(4, 4)[0, 0]
-    context, scores, weights = attend(q, k, v, mask, readable=True)
-    head = look(q, k, v, mask)
+    context, scores, weights = dot_product_attention(q, k, v, mask, bias=bias, readable=True)
+    head = look(q, k, v, mask, bias=bias)
+    added = 0 if bias is None else bias
+    torch.testing.assert_close(head.scores, (head.scaled + added).masked_fill(~mask, -torch.inf))
     assert torch.equal(head.context, context)
     assert torch.equal(head.scores, scores)
     assert torch.equal(head.weights, weights)

@@ -8,8 +8,8 @@ from ui.figures import describe_diagram, model_diagram
 from ui.figures.diagram import MOST_DRAWN, drawn_layers
 
 BASE = {"d_model": 160, "n_heads": 4, "width": 40, "d_ff": 640, "encoder_layers": 3, "decoder_layers": 2,
-        "vocab_size": 4000, "norm": "pre", "positions": "sinusoidal", "embedding_scale": True, "tie_embeddings": True,
-        "pooling": "max", "n_classes": 5}
+        "vocab_size": 4000, "norm": "pre", "embedded": "+ sines of the positions", "attended": "",
+        "embedding_scale": True, "tie_embeddings": True, "pooling": "max", "n_classes": 5}
 ENCODER, DECODER = {"source": 7, "target": None}, {"source": None, "target": 12}
 BOTH = {"source": 7, "target": 12}
 SELF, CROSS, FORWARD = "masked self-attention", "cross-attention", "feed-forward"
@@ -97,12 +97,12 @@ def test_an_encoder_alone_ends_in_its_head(changes, blocks, shapes):
     assert between[-len(shapes):] == shapes
 
 
-@pytest.mark.parametrize(("positions", "added", "heads"), [
-    ("learned", "+ learned positions", "4 heads, each 40 wide"), ("none", None, "4 heads, each 40 wide"),
-    ("rotary", None, "4 heads, each 40 wide, rotary")])
-def test_positions_come_in_where_they_do(positions, added, heads):
-    diagram = drawn(DECODER, positions=positions, embedding_scale=False)
-    assert way(diagram, "target token ids")[0][1:3] == ["embedding", added or "norm"]
+@pytest.mark.parametrize(("positions", "heads"), [
+    ({"embedded": "+ learned positions"}, "4 heads, each 40 wide"), ({"embedded": ""}, "4 heads, each 40 wide"),
+    ({"embedded": "", "attended": "rotary"}, "4 heads, each 40 wide, rotary")])
+def test_positions_come_in_where_they_do(positions, heads):
+    diagram = drawn(DECODER, **positions, embedding_scale=False)
+    assert way(diagram, "target token ids")[0][1:3] == ["embedding", positions["embedded"] or "norm"]
     assert {block["lines"][1] for block in diagram["blocks"] if block["role"] == "attention"} == {heads}
 
 

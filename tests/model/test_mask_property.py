@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from transformer.model.attention import attend
+from transformer.model.attention import dot_product_attention, score
 from transformer.model.masks import causal_mask
 from transformer.model.switches import Switch
 
@@ -31,8 +31,9 @@ def made_up(seed):
     return q, k, v, mask, causal
 
 
-def by_definition(q, k, v, mask, causal):
-    """softmax(q k^T / sqrt(D)) v, query by query, over the keys that may be seen."""
+def by_definition(q, k, v, mask, causal, bias=None):
+    """softmax(q k^T / sqrt(D) + bias) v, query by query, over the keys that may be seen."""
+    bias = q.new_zeros(q.shape[1], q.shape[2], k.shape[2]) if bias is None else bias
     allowed = torch.ones(*q.shape[:3], k.shape[2], dtype=torch.bool) if mask is None else mask.expand(
         *q.shape[:3], k.shape[2])
     if causal:
@@ -40,7 +41,7 @@ def by_definition(q, k, v, mask, causal):
     out, weights = torch.zeros(*q.shape[:3], v.shape[3]).to(q), torch.zeros(allowed.shape).to(q)
     for at in torch.cartesian_prod(*map(torch.arange, q.shape[:3])).tolist():
         row, head = tuple(at), tuple(at[:2])
-        scores = k[head][allowed[row]] @ q[row] / q.shape[3] ** 0.5
+        scores = k[head][allowed[row]] @ q[row] / q.shape[3] ** 0.5 + bias[at[1], at[2]][allowed[row]]
         weights[row][allowed[row]] = scores.softmax(0)
         out[row] = weights[row] @ v[head]
     return out, weights
@@ -50,12 +51,32 @@ def by_definition(q, k, v, mask, causal):
 def test_both_paths_do_what_the_masks_say(seed):
     q, k, v, mask, causal = made_up(seed)
     expected, weights = by_definition(q, k, v, mask, causal)
-    fast, _, _ = attend(q, k, v, mask, causal=causal)
-    slow, scores, found = attend(q, k, v, mask, causal=causal, readable=True)
+    fast, _, _ = dot_product_attention(q, k, v, mask, causal=causal)
+    slow, scores, found = dot_product_attention(q, k, v, mask, causal=causal, readable=True)
     torch.testing.assert_close(fast, expected, **CLOSE)
     torch.testing.assert_close(slow, expected, **CLOSE)
     torch.testing.assert_close(found, weights, **CLOSE)
     assert (scores.isneginf() == (weights == 0)).all()
+
+
+@pytest.mark.parametrize("seed", CASES[:40])
+@pytest.mark.parametrize("switched", [False, True])
+def test_both_paths_add_a_bias_to_the_scores_but_not_of_heads_that_look_at_all_alike(seed, switched):
+    q, k, v, mask, causal = made_up(seed)
+    generator = torch.Generator().manual_seed(seed)
+    bias = torch.randn(q.shape[1], q.shape[2], k.shape[2], generator=generator, dtype=q.dtype)
+    uniform = torch.rand(q.shape[1], generator=generator) < 0.5 * switched
+    heads = Switch(torch.ones(q.shape[1]), uniform) if switched else None
+    options = {"bias": bias, "causal": causal, "heads": heads}
+    fast, _, _ = dot_product_attention(q, k, v, mask, **options)
+    slow, scores, _ = dot_product_attention(q, k, v, mask, readable=True, **options)
+    none = uniform[:, None, None]
+    expected = by_definition(torch.where(none, 0.0, q), k, v, mask, causal, torch.where(none, 0.0, bias))[0]
+    torch.testing.assert_close(fast, expected, **CLOSE)
+    torch.testing.assert_close(slow, expected, **CLOSE)
+    seen = ~scores.isneginf()
+    plain = score(q, k) + bias
+    torch.testing.assert_close(scores[seen], plain[seen], **CLOSE)
 
 
 @pytest.mark.parametrize("seed", CASES[:40])
@@ -64,8 +85,8 @@ def test_both_paths_do_what_the_masks_say_with_heads_switched(seed):
     generator = torch.Generator().manual_seed(seed)
     scale = 3 * torch.rand(q.shape[1], generator=generator)
     heads = Switch(scale, torch.rand(q.shape[1], generator=generator) < 0.5)
-    fast, _, _ = attend(q, k, v, mask, causal=causal, heads=heads)
-    slow, _, _ = attend(q, k, v, mask, causal=causal, heads=heads, readable=True)
+    fast, _, _ = dot_product_attention(q, k, v, mask, causal=causal, heads=heads)
+    slow, _, _ = dot_product_attention(q, k, v, mask, causal=causal, heads=heads, readable=True)
     asked = torch.where(heads.uniform[:, None, None], 0.0, q)  # no query, no preference
     expected = by_definition(asked, k, v, mask, causal)[0] * scale[:, None, None].double()
     torch.testing.assert_close(fast, expected, **CLOSE)
@@ -81,7 +102,7 @@ def test_both_paths_do_what_the_masks_say_with_heads_switched(seed):
 def test_a_query_with_nothing_to_attend_to_is_refused(mask, causal, readable):
     q = torch.randn(1, 2, 3, 4)
     with pytest.raises(ValueError, match="a query has no key that it may attend to; leave it one"):
-        attend(q, q, q, mask, causal=causal, readable=readable)
+        dot_product_attention(q, q, q, mask, causal=causal, readable=readable)
 
 
 @pytest.mark.parametrize("readable", [False, True])
@@ -94,14 +115,14 @@ def test_a_query_with_nothing_to_attend_to_is_refused(mask, causal, readable):
 def test_what_is_no_mask_is_refused(mask, message, readable):
     q = torch.randn(1, 2, 3, 4)
     with pytest.raises(ValueError, match=message):
-        attend(q, q, q, mask, readable=readable)
+        dot_product_attention(q, q, q, mask, readable=readable)
 
 
 @pytest.mark.parametrize("readable", [False, True])
 def test_more_queries_than_keys_cannot_be_causal(readable):
     q = torch.randn(1, 2, 3, 4)
     with pytest.raises(ValueError, match="3 queries but 2 keys"):
-        attend(q, q[:, :, :2], q[:, :, :2], causal=True, readable=readable)
+        dot_product_attention(q, q[:, :, :2], q[:, :, :2], causal=True, readable=readable)
 
 
 @pytest.mark.parametrize("readable", [False, True])

@@ -1,11 +1,14 @@
 """Positions: the sinusoids of the paper, and rotations that keep lengths and tell only distances."""
 
 from math import cos, sin
+from typing import get_args
 
 import pytest
 import torch
 
-from transformer.model.positions import rotary_angles, rotate, sinusoids
+from transformer.config import ModelConfig
+from transformer.model.models import Transformer
+from transformer.model.positions import POSITIONS, rotary_angles, rotate, sinusoids
 
 
 def formula(position: int, feature: int, d_model: int, base: float = 10_000) -> float:
@@ -72,3 +75,25 @@ def test_each_pair_turns_at_its_own_rate():
 def test_rotating_keeps_the_precision_it_was_given():
     x = torch.ones(1, 1, 3, 4, dtype=torch.bfloat16)
     assert rotate(x, rotary_angles(torch.arange(3), 4)).dtype == torch.bfloat16
+
+
+def test_every_kind_of_positions_that_can_be_configured_is_described():
+    names = get_args(ModelConfig.model_fields["positions"].annotation)
+    assert set(POSITIONS) == set(names)
+    for name, positions in POSITIONS.items():
+        assert positions.name == name
+        assert positions.title.endswith("positions")
+        assert positions.describe(ModelConfig(positions=name))
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_what_is_shown_is_what_the_model_adds_or_turns_by(name):
+    model = Transformer(ModelConfig(positions=name, d_model=16, n_heads=2, max_len=12, vocab_size=9))
+    pictures = model.position_pictures(7)
+    assert all(picture.values.shape[0] == 7 for picture in pictures)
+    added, placed = model.tgt_embedding.encoding(0, 7), model.placed(range(7))
+    if added is not None:
+        assert torch.equal(pictures[0].values, added)
+    elif placed.angles is not None:
+        assert torch.equal(pictures[0].values, placed.angles.cos())
+    assert bool(pictures) == (name != "none")

@@ -14,7 +14,7 @@ from torch import Tensor
 from transformer.analysis.passes import Given, check_choice, check_classes
 from transformer.analysis.rollout import rollout
 from transformer.brief import brief
-from transformer.model.attention import Attended, attend
+from transformer.model.attention import Attended, dot_product_attention
 from transformer.model.models import Embedding, Transformer
 from transformer.model.switches import Switch
 
@@ -139,10 +139,10 @@ def _log_probabilities(read: Given, tokens: Tensor) -> Tensor:
     model, heads = read.ckpt.model, read.heads
     if read.src is None:
         x = _embed(model.tgt_embedding, tokens)
-        rows = model.decoder(x, causal=True, angles=model.angles(0, x.shape[1]), heads=heads.get("decoder")).x
+        rows = model.decoder(x, causal=True, placed=model.placed(range(x.shape[1])), heads=heads.get("decoder")).x
         return model.project(rows[:, -1]).log_softmax(-1)
     src = _embed(model.src_embedding, tokens)
-    memory = model.encoder(src, angles=model.angles(0, src.shape[1]), heads=heads.get("encoder")).x
+    memory = model.encoder(src, placed=model.placed(range(src.shape[1])), heads=heads.get("encoder")).x
     if read.tgt is None:
         return model.classify(memory, read.src.expand(len(tokens), -1))
     tgt = read.tgt.expand(len(tokens), -1)
@@ -185,8 +185,8 @@ def _means(layers: list[Attended], switches: Switch | None, *, causal: bool = Fa
     """Each layer's weights as the mean of its heads, (L, 1, Tq, Tk): all heads at once could fill the memory."""
     found = []
     for at, layer in enumerate(layers):
-        weights = attend(layer.queries, *layer.memory, causal=causal, readable=True,
-                         heads=None if switches is None else switches[at])[2]
+        weights = dot_product_attention(layer.queries, *layer.memory, bias=layer.bias, causal=causal, readable=True,
+                                        heads=None if switches is None else switches[at])[2]
         found.append(weights.mean(1))
     return torch.stack(found)
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from transformer.analysis.passes import Given, check_choice, check_classes
 from transformer.brief import brief
-from transformer.model.attention import Attended, Attention, attend
+from transformer.model.attention import Attended, Attention, dot_product_attention
 from transformer.model.layers import Layer, StackOutput
 from transformer.model.models import Embedding, Transformer
 from transformer.model.switches import Switch, Switches
@@ -157,7 +157,8 @@ def _context(seen: Attended, rows: slice, off: Switch | None, *, causal: bool) -
     q, (k, v) = seen.queries[:, :, rows], seen.memory
     # a decoder's last query sees every key, so that no mask is needed
     assert not causal or q.shape[2] == 1, f"{q.shape[2]} rows under a causal mask"
-    return attend(q, k, v, heads=off, readable=True)[0][0]
+    bias = None if seen.bias is None else seen.bias[:, rows]
+    return dot_product_attention(q, k, v, bias=bias, heads=off, readable=True)[0][0]
 
 
 def _unpool(model: Transformer, x: Tensor, output: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 from transformer.brief import brief
 from transformer.config import ModelConfig
+from transformer.model.attention import score
 from transformer.model.masks import additive, causal_mask, padding_mask, target_mask
 from transformer.model.models import Transformer
 
@@ -48,7 +49,7 @@ class Forced(NamedTuple):
     """A batch read with its targets given."""
 
     attentions: dict[str, Tensor]  # kind -> (layers, B, H, Tq, Tk)
-    products: dict[str, Tensor]  # the same, scaled q.k before any mask
+    products: dict[str, Tensor]  # the same, the scores before any mask
     nats: Tensor  # (B, T), -log p of each label; nan where nothing counts
 
     __repr__ = brief
@@ -68,9 +69,9 @@ def read_forced(model: Transformer, src: Tensor, tgt: Tensor, labels: Tensor, *,
     decoded = model.decode(tgt, encoded.x, mask=masks.decoder[:, None], memory_mask=masks.cross[:, None], readable=True)
     nats = F.cross_entropy(model.project(decoded.x).float().transpose(1, 2), labels, reduction="none")  # (B, T)
     kinds = {"encoder": encoded.attention, "decoder": decoded.attention, "cross": decoded.cross}
-    return Forced({kind: torch.stack([layer.weights for layer in layers]) for kind, layers in kinds.items()},
-                  {kind: torch.stack([layer.queries @ layer.memory.keys.transpose(-2, -1) / model.config.width ** 0.5
-                                      for layer in layers]) for kind, layers in kinds.items()},
+    products = {kind: torch.stack([score(layer.queries, layer.memory.keys, bias=layer.bias) for layer in layers])
+                for kind, layers in kinds.items()}
+    return Forced({kind: torch.stack([layer.weights for layer in layers]) for kind, layers in kinds.items()}, products,
                   nats.masked_fill(labels == model.config.pad_id, float("nan")))
 
 
@@ -79,8 +80,8 @@ def masked_softmax(scores: Tensor, allowed: Tensor, *, blocked: float | None, dt
     """The weights (Tk,) of one query from scores (Tk,) and what it may attend to (Tk,), computed in `dtype`.
 
     blocked is the number that is added where attending is not allowed, made in float32 and then brought to dtype, as a
-    cast model does; None passes the boolean mask to the function that `attend` calls on the fast path, because `attend`
-    itself refuses a query that may attend to nothing.
+    cast model does; None passes the boolean mask to the function that models call on the fast path, because
+    `dot_product_attention` itself refuses a query that may attend to nothing.
     """
     scores = scores.to(dtype)
     if blocked is not None:

@@ -11,7 +11,7 @@ from torch import Tensor
 from transformer.analysis.attribution import pooled_shares
 from transformer.analysis.passes import Given, check_classes
 from transformer.brief import brief
-from transformer.model.attention import Attended, attend
+from transformer.model.attention import Attended, dot_product_attention
 from transformer.model.switches import Switch
 
 
@@ -50,7 +50,9 @@ def _rows(layers: list[Attended], switches: Switch | None, share: Tensor | None 
     """Each layer's rows of the last query, which sees every key, or of all queries by their share -> (L, H, S)."""
     found = []
     for at, layer in enumerate(layers):
-        queries = layer.queries if share is not None else layer.queries[:, :, -1:]
-        weights = attend(queries, *layer.memory, readable=True, heads=None if switches is None else switches[at])[2][0]
+        rows = slice(None) if share is not None else slice(-1, None)
+        bias = None if layer.bias is None else layer.bias[:, rows]
+        weights = dot_product_attention(layer.queries[:, :, rows], *layer.memory, bias=bias, readable=True,
+                                        heads=None if switches is None else switches[at])[2][0]
         found.append(weights[:, -1] if share is None else share @ weights)
     return torch.stack(found).cpu()

@@ -48,6 +48,9 @@ class Tensors:
     def looked(self, kind: str) -> None:
         return None
 
+    def bias(self, kind: str, queries: slice = slice(None)) -> None:
+        return None
+
     def only(self, layers: Sequence[int] | None, heads: Sequence[int] | None) -> "Tensors":
         """Some layers and heads alone, which keep their numbers. Raises ValueError for one that is not there."""
         if layers is None and heads is None:

@@ -15,7 +15,7 @@ from transformer.brief import brief
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
 from transformer.inference.decoding import Step
-from transformer.model.attention import attend
+from transformer.model.attention import dot_product_attention
 from transformer.model.switches import Switches
 
 POOLED = 64  # cells of a pooled head, along each side
@@ -33,6 +33,7 @@ class Shown(Protocol):
     def axes(self, kind: str) -> tuple[list[str], list[str]]: ...
     def mask(self, kind: str) -> Tensor: ...
     def looked(self, kind: str) -> tuple[Tensor, Tensor, Tensor] | None: ...
+    def bias(self, kind: str, queries: slice = slice(None)) -> Tensor | None: ...
 
 
 def shape(shown: Shown, kind: str) -> tuple[int, int]:
@@ -49,11 +50,12 @@ def weights(shown: Shown, kind: str, *, layers: slice = slice(None), heads: slic
     if looked is None:
         return shown.attentions[kind][layers, heads, queries]
     q, k, v = (rows[layers, heads] for rows in looked)
-    mask, switches = shown.mask(kind)[queries].to(q.device), shown.heads.get(kind)
+    mask, switches, bias = shown.mask(kind)[queries].to(q.device), shown.heads.get(kind), shown.bias(kind, queries)
     switches = [None] * len(q) if switches is None else switches[layers, heads]
+    bias = None if bias is None else bias[heads]
     # a layer at a time, for the rows of all layers lie too far apart to be multiplied without a copy of all of them
-    return torch.stack([attend(q[at][:, queries], k[at], v[at][..., :0], mask, heads=switches[at], readable=True)[2]
-                        for at in range(len(q))])
+    return torch.stack([dot_product_attention(q[at][:, queries], k[at], v[at][..., :0], mask, bias=bias,
+                                              heads=switches[at], readable=True)[2] for at in range(len(q))])
 
 
 class Head(NamedTuple):

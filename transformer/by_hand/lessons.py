@@ -13,7 +13,7 @@ from torch import Tensor
 from transformer.brief import brief
 from transformer.by_hand.stages import SCALES, ByHand, divisor, look
 from transformer.measures.catalogue import entropy
-from transformer.model.attention import attend
+from transformer.model.attention import dot_product_attention
 from transformer.model.masks import causal_mask
 
 SAMPLES = 256
@@ -36,7 +36,7 @@ def spreads(widths: Sequence[int], *, keys: int, seed: int, samples: int = SAMPL
         generator = torch.Generator().manual_seed(seed * 1_000 + 500 + d_k)
         q = torch.randn(samples, 1, d_k, generator=generator)
         k = torch.randn(samples, keys, d_k, generator=generator)
-        raw, (_, scaled, weights) = q @ k.transpose(-2, -1), attend(q, k, k, readable=True)
+        raw, (_, scaled, weights) = q @ k.transpose(-2, -1), dot_product_attention(q, k, k, readable=True)
         found.append(Spread(d_k, float(raw.std()), float(scaled.std()), float(entropy(raw.softmax(dim=-1)).mean()),
                             float(entropy(weights).mean())))
     return found
@@ -69,10 +69,10 @@ def folding(hand: ByHand) -> Folding:
         return rows.view(batch * heads, words, -1)
 
     fq, fk, fv = map(fold, (q, k, v))
-    context, scores, weights = attend(fq, fk, fv, mask, readable=True)  # (B h, T, d_v)
+    context, scores, weights = dot_product_attention(fq, fk, fv, mask, readable=True)  # (B h, T, d_v)
     split = context.view(batch, heads, words, -1)
     folded = split.transpose(1, 2).flatten(2)
-    wrong = attend(view(q), view(k), view(v), mask, readable=True)[0]
+    wrong = dot_product_attention(view(q), view(k), view(v), mask, readable=True)[0]
     looped = torch.stack([torch.cat([look(*(sentence @ w for w in head), mask, divisor=s.divisor).context
                                      for head in hand.projections], dim=-1) for sentence in x])
     unfolded = q.view(batch, words, heads, -1)

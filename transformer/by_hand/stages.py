@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from transformer.brief import brief
 from transformer.config import ModelConfig
-from transformer.model.attention import attend
+from transformer.model.attention import dot_product_attention, score
 from transformer.model.layers import Layer
 from transformer.model.masks import causal_mask
 from transformer.model.positions import sinusoids
@@ -86,9 +86,10 @@ class Head(NamedTuple):
     v: Tensor  # (T, d_v)
     products: Tensor  # (T, T), q k^T
     scaled: Tensor  # (T, T), divided
-    scores: Tensor  # (T, T), -inf where the mask forbids
+    scores: Tensor  # (T, T), the bias added, -inf where the mask forbids
     weights: Tensor  # (T, T), rows sum to 1
     context: Tensor  # (T, d_v)
+    bias: Tensor | None = None  # (T, T), of positions that add one
 
     __repr__ = brief
 
@@ -119,16 +120,17 @@ class Block(NamedTuple):
     __repr__ = brief
 
 
-def look(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, divisor: float | None = None) -> Head:
-    """Every step of one head, by the function that the models use; mask (Tq, Tk) is True where a query may look.
+def look(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, bias: Tensor | None = None,
+         divisor: float | None = None) -> Head:
+    """Every step of one head, by the function that the models use; mask (Tq, Tk) is True where a query may look, bias
+    (Tq, Tk) what positions add.
 
     divisor: what the products q k^T are divided by; sqrt(d_k) without it.
     """
-    factor = 1.0 if divisor is None else sqrt(q.shape[-1]) / divisor  # `attend` divides by sqrt(d_k) itself
-    asked = q if factor == 1.0 else q * factor
-    _, scaled, _ = attend(asked, k, v, readable=True)
-    context, scores, weights = attend(asked, k, v, mask, readable=True)
-    return Head(q, k, v, q @ k.transpose(-2, -1), scaled, scores, weights, context)
+    factor = 1.0 if divisor is None else sqrt(q.shape[-1]) / divisor  # `score` divides by sqrt(d_k) itself
+    query = q if factor == 1.0 else q * factor
+    context, scores, weights = dot_product_attention(query, k, v, mask, bias=bias, readable=True)
+    return Head(q, k, v, q @ k.transpose(-2, -1), score(query, k), scores, weights, context, bias)
 
 
 @dataclass(frozen=True)

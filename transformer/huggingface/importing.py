@@ -19,6 +19,7 @@ from transformer.huggingface.languages import languages_of
 from transformer.huggingface.needs import check_needs
 from transformer.huggingface.vocabulary import tokenizer_settings, tokenizers_of
 from transformer.model.models import Transformer
+from transformer.model.positions import POSITIONS
 from transformer.places import home
 from transformer.weights import Stored, check_tables
 
@@ -132,7 +133,7 @@ def _settle(plan: Plan, values: Mapping[str, Tensor]) -> tuple[ModelConfig, dict
     tied = bool(ties) and all(torch.equal(one, first) for one in others)  # False too where their shapes differ
     config = plan.config.replace(tie_embeddings=tied)
     if plan.positions:
-        table = Transformer(config.replace(encoder_layers=1, decoder_layers=1)).tgt_embedding.sinusoids
+        table = POSITIONS[config.positions].added(config)
         tables = {name: values[part.name] for name, part in plan.positions.items()}
         if not all(torch.allclose(one, table, rtol=0, atol=1e-6) for one in tables.values()):
             config = config.replace(positions="learned")  # sinusoids that were rounded, say: taken as they are

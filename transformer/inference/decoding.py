@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from math import inf
-from threading import Lock
 
 import torch
 from torch import Tensor
@@ -18,47 +17,14 @@ from transformer.brief import quoted
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
 from transformer.inference.arguments import check_checkpoint, check_text, check_whole
+from transformer.inference.rows import Rows, keys_values, looked_rows
 from transformer.inference.sampling import GREEDY, Candidate, Sampling
-from transformer.model import attention
-from transformer.model.attention import Attended, KeysValues
+from transformer.model.attention import dot_product_attention
 from transformer.model.masks import causal_mask
 from transformer.model.switches import Heads, Switches
 from transformer.text.tokenizer import Piece, Tokenizer
 
 RECENT_LOGITS = 64
-
-
-class _Rows:
-    """What a path has computed, a row a token. Rows are added, never changed, so steps and branches share them."""
-
-    def __init__(self, hidden: Tensor, looked: Tensor):
-        """hidden (T, d_model): what the decoder ends with; looked (layers, 3 or 4, H, T, D): see `_looked`."""
-        self.hidden, self.looked, self.used, self.lock = hidden, looked, len(hidden), Lock()
-
-    def append(self, length: int, hidden: Tensor, looked: Tensor) -> "_Rows":
-        """Add one row after `length`: here if it is the first to follow, in a copy if another path has gone on."""
-        with self.lock:
-            rows = self
-            if self.used != length or self.used == len(self.hidden):
-                room = self.hidden.new_empty(2 * length + 16, self.hidden.shape[1])
-                rows = _Rows(room, self.looked.new_empty(*self.looked.shape[:3], len(room), self.looked.shape[4]))
-                rows.hidden[:length], rows.looked[..., :length, :] = self.hidden[:length], self.looked[..., :length, :]
-            rows.hidden[length], rows.looked[..., length, :] = hidden[0], looked[..., 0, :]
-            rows.used = length + 1
-            return rows
-
-
-def _looked(own: list[Attended], cross: list[Attended], count: int) -> Tensor:
-    """Keys, values, queries, and the cross-attention's queries where there is one, of the last `count` tokens
-    -> (layers, 3 or 4, H, T, D)."""
-    others = [[other.queries] for other in cross] or [[]] * len(own)
-    return torch.stack([torch.cat([layer.memory.keys[:, :, -count:], layer.memory.values[:, :, -count:], layer.queries,
-                                   *other]) for layer, other in zip(own, others, strict=True)])
-
-
-def _keys_values(looked: Tensor) -> list[KeysValues]:
-    """Each layer's keys and values (1, H, T, D), out of rows (layers, 2 or more, H, T, D) that begin with them."""
-    return [KeysValues(*layer) for layer in looked[:, :2, None]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +38,7 @@ class _Context:
     src_looked: Tensor | None  # keys, values and queries of the encoder, (layers, 3, H, S, D)
     memory: Tensor | None  # keys and values of cross-attention, (layers, 2, H, S, D)
     heads: Switches
-    recent: Callable[[_Rows, int], Tensor]  # logits, computed from the row at a place, the newest ones kept
+    recent: Callable[[Rows, int], Tensor]  # logits, computed from the row at a place, the newest ones kept
 
 
 class _ByKind(Mapping):
@@ -103,7 +69,7 @@ class Step:
     tokens: tuple[int, ...]  # all ids read so far, from the start token or the prompt's first
     parent: "Step | None"
     _context: _Context
-    _rows: _Rows
+    _rows: Rows
 
     def __repr__(self) -> str:
         probability = float(self.logits.softmax(-1)[self.id])  # the model's own, at no temperature
@@ -235,14 +201,18 @@ class Step:
         keys, values, queries = (context.src_looked if kind == "encoder" else rows[:, :3]).unbind(1)
         return queries, keys, values
 
+    def bias(self, kind: Kind, queries: slice = slice(None)) -> Tensor | None:
+        """What positions add to the scores of some queries, (H, Tq, Tk); None where they add nothing."""
+        rows, keys = map(len, self.axes(kind))
+        return self.ckpt.model.bias(kind, range(rows)[queries], range(keys))
+
     @torch.no_grad()
     def attended(self, kind: str, layers: slice = slice(None), heads: slice = slice(None)) -> tuple[Tensor, Tensor]:
         """Scores and weights of some layers and heads, each (layers, H, Tq, Tk)."""
         q, k, v = (rows[layers, heads] for rows in self.looked(kind))
-        mask = causal_mask(q.shape[2], k.shape[2], device=q.device) if kind == "decoder" else None
-        switches = self.heads.get(kind)
-        switches = None if switches is None else switches[layers, heads]
-        return attention.attend(q, k, v, mask, heads=switches, readable=True)[1:]
+        switches, bias = self.heads.get(kind), self.bias(kind)
+        return dot_product_attention(q, k, v, bias=None if bias is None else bias[heads], causal=kind == "decoder",
+                                     heads=None if switches is None else switches[layers, heads], readable=True)[1:]
 
     def frame(self, kind: str, *, layer: int | None = None, head: int | None = None) -> "frames.DataFrame":
         """Attention as a tidy pandas table, a row for each head and pair of tokens; columns: see `frames.attention`."""
@@ -267,11 +237,11 @@ def start(ckpt: Checkpoint, text: str, *, sampling: Sampling = GREEDY, heads: He
         src = torch.tensor([ids], device=ckpt.device)
         seen = torch.ones(1, 1, 1, src.shape[1], dtype=torch.bool, device=ckpt.device)  # one text has no padding
         encoded = model.encode(src, mask=seen, heads=heads)
-        src_looked = _looked(encoded.attention, [], src.shape[1])
+        src_looked = looked_rows(encoded.attention, [], src.shape[1])
         memory = torch.stack([torch.cat(layer) for layer in model.project_memory(encoded.x)])
-    decoded = model.decode(torch.tensor([prompt], device=ckpt.device), None if memory is None else _keys_values(memory),
+    decoded = model.decode(torch.tensor([prompt], device=ckpt.device), None if memory is None else keys_values(memory),
                            causal=True, heads=heads)
-    rows = _Rows(decoded.x[0], _looked(decoded.attention, decoded.cross, len(prompt)))
+    rows = Rows(decoded.x[0], looked_rows(decoded.attention, decoded.cross, len(prompt)))
     recent = lru_cache(RECENT_LOGITS)(partial(_logits, ckpt))
     context = _Context(ckpt, text, tuple(reader(ckpt).pieces(text)), src, src_looked, memory, heads, recent)
     return _decided(Step(0, -1, -1, tuple(prompt), None, context, rows), sampling)
@@ -321,7 +291,7 @@ def check_padding(ids: list[int], pad_id: int | None) -> None:
 
 
 @torch.no_grad()
-def _logits(ckpt: Checkpoint, rows: _Rows, place: int) -> Tensor:
+def _logits(ckpt: Checkpoint, rows: Rows, place: int) -> Tensor:
     return ckpt.model.project(rows.hidden[place])
 
 
@@ -342,9 +312,9 @@ def next_step(ckpt: Checkpoint, step: Step, id: int | None = None, *, sampling: 
     id = step.id if id is None else _token(ckpt, id)
     context, length = step._context, len(step.tokens)
     decoded = ckpt.model.decode(torch.tensor([[id]], device=ckpt.device),
-                                None if context.memory is None else _keys_values(context.memory),
-                                past=_keys_values(step._rows.looked[..., :length, :]), heads=context.heads)
-    rows = step._rows.append(length, decoded.x[0], _looked(decoded.attention, decoded.cross, 1))
+                                None if context.memory is None else keys_values(context.memory),
+                                past=keys_values(step._rows.looked[..., :length, :]), heads=context.heads)
+    rows = step._rows.append(length, decoded.x[0], looked_rows(decoded.attention, decoded.cross, 1))
     parent = step if step.id == id else replace(step, id=id)
     return _decided(Step(step.index + 1, -1, -1, (*step.tokens, id), parent, context, rows), sampling)
 

@@ -53,6 +53,11 @@ class Reading:
         """Queries, keys and values of all layers, each (layers, H, T, D), as the model computed them."""
         return self.rows[kind]
 
+    def bias(self, kind: Kind, queries: slice = slice(None)) -> Tensor | None:
+        """What positions add to the scores of some queries, (H, Tq, Tk); None where they add nothing."""
+        rows, keys = map(len, self.axes(kind))
+        return self.ckpt.model.bias(kind, range(rows)[queries], range(keys))
+
     def attended(self, kind: str, layers: slice = slice(None), heads: slice = slice(None)) -> tuple[Tensor, Tensor]:
         """Scores and weights of some layers and heads, each (layers, H, Tq, Tk)."""
         return self.scores[kind][layers, heads], self.attentions[kind][layers, heads]

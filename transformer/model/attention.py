@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from transformer.brief import brief
 from transformer.model.masks import causal_mask
-from transformer.model.positions import rotate
+from transformer.model.positions import NOWHERE, Placed
 from transformer.model.switches import Switch
 
 
@@ -33,35 +33,50 @@ class Attended(NamedTuple):
     queries: Tensor  # (B, H, Tq, D)
     scores: Tensor | None = None  # (B, H, Tq, Tk), scaled and masked: what the softmax saw
     weights: Tensor | None = None  # (B, H, Tq, Tk), rows sum to 1
+    bias: Tensor | None = None  # (H, Tq, Tk), what positions add to the scores
 
     __repr__ = brief
 
 
-def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, causal: bool = False, dropout: float = 0.0,
-           heads: Switch | None = None, readable: bool = False) -> tuple[Tensor, Tensor | None, Tensor | None]:
+def score(q: Tensor, k: Tensor, *, bias: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+    """What the softmax sees of q (..., Tq, D) and k (..., Tk, D): q.k / sqrt(D), plus the bias of the positions, -inf
+    where the mask forbids -> (..., Tq, Tk). Vaswani et al. 2017, equation 1."""
+    scores = q @ k.transpose(-2, -1) / sqrt(q.shape[-1])
+    if bias is not None:
+        scores = scores + bias
+    return scores if mask is None else scores.masked_fill(~mask, float("-inf"))
+
+
+def dot_product_attention(
+        q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, bias: Tensor | None = None,
+        causal: bool = False, dropout: float = 0.0, heads: Switch | None = None,
+        readable: bool = False) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """Scaled dot-product attention. Vaswani et al. 2017, equation 1.
 
     q (B, H, Tq, D), k and v (B, H, Tk, D), or all without the first axes; mask boolean and True where attending is
-    allowed; causal: and each query sees itself and what came before, the last query lining up with the last key. heads:
-    switches (H,) or (B, H), which leave the scores as they are. Returns the context (B, H, Tq, D), and where `readable`
-    asks for them scores and weights (B, H, Tq, Tk). Raises ValueError for a mask of another shape or type, and for a
-    query that is left with nothing to attend to.
+    allowed; bias (H, Tq, Tk) added to the scores; causal: and each query sees itself and what came before, the last
+    query lining up with the last key. heads: switches (H,) or (B, H), which leave the scores as they are. Returns the
+    context (B, H, Tq, D), and where `readable` asks for them scores and weights (B, H, Tq, Tk). Raises ValueError for a
+    mask of another shape or type, and for a query that is left with nothing to attend to.
     """
-    alone = causal and mask is None and q.shape[-2] == k.shape[-2]  # the fast path knows that rule without a mask
+    # the fast path knows that rule without a mask
+    alone = causal and mask is None and bias is None and q.shape[-2] == k.shape[-2]
     if readable or not alone:
         mask = combined(mask, (*q.shape[:-1], k.shape[-2]), causal=causal, device=q.device)
     scores = weights = None
     if readable:
-        scores = q @ k.transpose(-2, -1) / sqrt(q.shape[-1])
-        if mask is not None:
-            scores = scores.masked_fill(~mask, float("-inf"))
+        scores = score(q, k, bias=bias, mask=mask)
         preferences = scores if heads is None else torch.where(
             heads.uniform[..., None, None] & ~scores.isneginf(), 0.0, scores)
         weights = preferences.softmax(dim=-1)
         context = F.dropout(weights, dropout) @ v
     else:
         if heads is not None:
-            q = q.masked_fill(heads.uniform[..., None, None], 0.0)  # a query of zeros prefers no key
+            uniform = heads.uniform[..., None, None]
+            q = q.masked_fill(uniform, 0.0)  # a query of zeros prefers no key
+            bias = None if bias is None else torch.where(uniform, 0.0, bias)
+        if bias is not None:
+            mask = bias.to(q.dtype) if mask is None else torch.where(mask, bias, float("-inf")).to(q.dtype)
         context = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=alone, dropout_p=dropout)
     if heads is not None:
         context = context * heads.scale.to(context.dtype)[..., None, None]
@@ -102,29 +117,27 @@ class Attention(nn.Module):
     def split(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)  # (B, T, H * D) -> (B, H, T, D)
 
-    def keys_values(self, x: Tensor, angles: Tensor | None = None) -> KeysValues:
-        """Keys and values of x (B, Tk, d_model), keys turned by rotary angles (Tk, D / 2) where there are any."""
-        k, v = self.split(self.k_proj(x)), self.split(self.v_proj(x))
-        return KeysValues(k if angles is None else rotate(k, angles), v)
+    def keys_values(self, x: Tensor, placed: Placed = NOWHERE) -> KeysValues:
+        """Keys and values of x (B, Tk, d_model), keys turned where its positions do that."""
+        return KeysValues(placed.turn(self.split(self.k_proj(x))), self.split(self.v_proj(x)))
 
     def forward(self, x: Tensor, memory: Tensor | KeysValues | None = None, *, mask: Tensor | None = None,
-                causal: bool = False, past: KeysValues | None = None, angles: Tensor | None = None,
+                causal: bool = False, past: KeysValues | None = None, placed: Placed = NOWHERE,
                 heads: Switch | None = None, readable: bool = False) -> Attended:
         """Let x (B, Tq, d_model) look at memory (B, Tk, d_model), at rows of it projected before, or at itself.
 
-        past: the rows of earlier calls, which x then looks at too. angles (Tq, D / 2): rotary positions of x. mask
-        broadcasts to (B, H, Tq, Tk). causal, heads (H,) and readable: see `attend`.
+        past: the rows of earlier calls, which x then looks at too. placed: what the positions of x do here. mask
+        broadcasts to (B, H, Tq, Tk). causal, heads (H,) and readable: see `dot_product_attention`.
         """
-        q = self.split(self.q_proj(x))  # (B, H, Tq, D)
-        if angles is not None:
-            q = rotate(q, angles)
+        q = placed.turn(self.split(self.q_proj(x)))  # (B, H, Tq, D)
         if isinstance(memory, KeysValues):
             k, v = memory
         else:
-            k, v = self.keys_values(x if memory is None else memory, angles)
+            k, v = self.keys_values(x if memory is None else memory, placed)
         if past is not None:
             k, v = torch.cat([past.keys, k], dim=2), torch.cat([past.values, v], dim=2)  # (B, H, Tk, D)
-        context, scores, weights = attend(q, k, v, mask, causal=causal, heads=heads, readable=readable,
-                                          dropout=self.dropout if self.training else 0.0)
+        context, scores, weights = dot_product_attention(
+            q, k, v, mask, bias=placed.bias, causal=causal, heads=heads, readable=readable,
+            dropout=self.dropout if self.training else 0.0)
         output = self.out_proj(context.transpose(1, 2).flatten(2))  # (B, Tq, d_model)
-        return Attended(output, KeysValues(k, v), q, scores, weights)
+        return Attended(output, KeysValues(k, v), q, scores, weights, placed.bias)

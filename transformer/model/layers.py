@@ -12,6 +12,7 @@ from torch.nn import functional as F
 from transformer.brief import brief
 from transformer.config import ModelConfig
 from transformer.model.attention import Attended, Attention, KeysValues
+from transformer.model.positions import NOWHERE, Placed
 from transformer.model.switches import Switch
 
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh"), "silu": F.silu}
@@ -66,10 +67,10 @@ class Layer(nn.Module):
 
     def look(self, x: Tensor, memory: Tensor | KeysValues | None = None, *, mask: Tensor | None = None,
              causal: bool = False, memory_mask: Tensor | None = None, past: KeysValues | None = None,
-             angles: Tensor | None = None, heads: Switch | None = None, cross_heads: Switch | None = None,
+             placed: Placed = NOWHERE, heads: Switch | None = None, cross_heads: Switch | None = None,
              readable: bool = False) -> LayerOutput:
         """The layer without its feed-forward part: all the attention in it. See `Attention` for the arguments."""
-        own = self.attention(self.before(x, self.attention_norm), mask=mask, causal=causal, past=past, angles=angles,
+        own = self.attention(self.before(x, self.attention_norm), mask=mask, causal=causal, past=past, placed=placed,
                              heads=heads, readable=readable)
         x = self.add(x, own.output, self.attention_norm)
         if self.cross is None:

@@ -8,11 +8,11 @@ from math import sqrt
 import torch
 from torch import Tensor, nn
 
-from transformer.config import ModelConfig
+from transformer.config import Kind, ModelConfig
 from transformer.model.attention import Attention, KeysValues
 from transformer.model.layers import ACTIVATIONS, Stack, StackOutput
 from transformer.model.masks import padding_mask, real, target_mask
-from transformer.model.positions import rotary_angles, sinusoids
+from transformer.model.positions import POSITIONS, Picture, Placed
 from transformer.model.switches import Heads, Switches
 
 POOLERS = {"tanh": torch.tanh, "relu": torch.relu}
@@ -26,19 +26,18 @@ class Embedding(nn.Module):
         self.tokens = nn.Embedding(vocab_size, config.d_model)
         self.scale = sqrt(config.d_model) if config.embedding_scale else 1.0
         self.types = nn.Embedding(config.type_vocab, config.d_model) if config.type_vocab else None
-        self.positions = nn.Embedding(config.max_len, config.d_model) if config.positions == "learned" else None
-        table = (sinusoids(config.max_len, config.d_model, layout=config.sinusoid_layout)
-                 if config.positions == "sinusoidal" else None)
-        self.register_buffer("sinusoids", table, persistent=False)
+        positions = POSITIONS[config.positions]
+        self.positions = nn.Embedding(config.max_len, config.d_model) if positions.learned else None
+        self.register_buffer("added", positions.added(config), persistent=False)
         self.norm = nn.LayerNorm(config.d_model, eps=config.norm_eps) if config.embedding_norm else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
         self.max_len = config.max_len
 
     def encoding(self, start: int, end: int) -> Tensor | None:
-        """What is added for positions start..end -> (T, d_model); None where nothing is (rotary, none)."""
+        """What is added for positions start..end -> (T, d_model); None where nothing is."""
         if end > self.max_len:
             raise ValueError(f"{end} tokens, but this model reads at most {self.max_len}; shorten the text")
-        table = self.sinusoids if self.positions is None else self.positions.weight
+        table = self.added if self.positions is None else self.positions.weight
         return None if table is None else table[start:end]
 
     def forward(self, ids: Tensor, *, start: int = 0, types: Tensor | None = None) -> Tensor:
@@ -70,7 +69,7 @@ class Transformer(nn.Module):
 
     def __init__(self, config: ModelConfig, *, generator: torch.Generator | None = None):
         super().__init__()
-        self.config = config
+        self.config, self.positions = config, POSITIONS[config.positions]
         translates = config.task == "translation"
         if config.decoder_layers:
             self.tgt_embedding = Embedding(config, config.vocab_size)
@@ -115,21 +114,25 @@ class Transformer(nn.Module):
             if isinstance(module, nn.Linear) and module.bias is not None:
                 nn.init.zeros_(module.bias)
 
-    def angles(self, start: int, end: int) -> Tensor | None:
-        """Rotary angles of positions start..end -> (T, D / 2), or None."""
-        if self.config.positions != "rotary":
+    def placed(self, places: range) -> Placed:
+        """What positions do to the self-attention of tokens at these places, which look at all up to the last."""
+        device = next(self.parameters()).device
+        return Placed(self.positions.angles(places, self.config, device=device),
+                      self.positions.bias(places, range(places.stop), self.config, device=device))
+
+    def bias(self, kind: Kind, queries: range, keys: range) -> Tensor | None:
+        """What positions add to the scores of queries and keys at these places -> (H, Tq, Tk); None where they add
+        nothing, as always in cross-attention, whose two sides have no places in common."""
+        if kind == "cross":
             return None
-        if end > self.config.max_len:
-            raise ValueError(f"{end} tokens, but this model reads at most {self.config.max_len}; shorten the text")
-        return rotary_angles(torch.arange(start, end, device=next(self.parameters()).device), self.config.width)
+        return self.positions.bias(queries, keys, self.config, device=next(self.parameters()).device)
 
     @torch.no_grad()
-    def position_table(self, length: int, *, side: str = "tgt") -> Tensor | None:
-        """What tells positions 0..length apart, for looking at: what is added to the "src" or "tgt" embeddings
-        (T, d_model), the cosines of the rotary angles (T, D / 2), or None where the model has no positions."""
-        if self.config.positions == "rotary":
-            return self.angles(0, length).cos()
-        return getattr(self, f"{side}_embedding").encoding(0, length)
+    def position_pictures(self, length: int, *, side: str = "tgt") -> list[Picture]:
+        """What tells positions 0..length apart, for looking at; side: "src" or "tgt", whose embeddings may be added
+        to. Nothing where the model has no positions."""
+        added = getattr(self, f"{side}_embedding").encoding(0, length)
+        return self.positions.pictures(length, self.config, added)
 
     def encode(self, src: Tensor, *, types: Tensor | None = None, mask: Tensor | None = None,
                heads: Heads | None = None, readable: bool = False) -> StackOutput:
@@ -141,9 +144,9 @@ class Transformer(nn.Module):
         heads = Switches.of(heads, self.config, src.device)
         mask = padding_mask(src, self.config.pad_id) if mask is None else mask
         return self.encoder(self.src_embedding(src, types=types), mask=mask,
-                            angles=self.angles(0, src.shape[1]), heads=heads.get("encoder"), readable=readable)
+                            placed=self.placed(range(src.shape[1])), heads=heads.get("encoder"), readable=readable)
 
-    def attention(self, kind: str, layer: int) -> Attention:
+    def attention(self, kind: Kind, layer: int) -> Attention:
         """The "encoder", "decoder" or "cross" attention of a layer."""
         stack = self.encoder if kind == "encoder" else self.decoder
         return stack.layers[layer].cross if kind == "cross" else stack.layers[layer].attention
@@ -170,7 +173,8 @@ class Transformer(nn.Module):
                 seen = mask.new_ones(*mask.shape[:3], start)
                 mask = torch.cat([seen, mask], dim=-1)
         return self.decoder(self.tgt_embedding(tgt, start=start), memory, mask=mask, causal=causal,
-                            memory_mask=memory_mask, past=past, angles=self.angles(start, start + tgt.shape[1]),
+                            memory_mask=memory_mask, past=past,
+                            placed=self.placed(range(start, start + tgt.shape[1])),
                             heads=heads.get("decoder"), cross_heads=heads.get("cross"), readable=readable)
 
     def pool(self, x: Tensor, src: Tensor) -> Tensor:

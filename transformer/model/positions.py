@@ -1,10 +1,124 @@
-"""Where a token stands: sinusoidal, learned and rotary positions.
+"""Where a token stands: each way to tell a model is one object, which says what it adds, turns or biases.
 
-T positions, d_model or D features.
+T positions, d_model or D features, H heads, Tq queries, Tk keys.
 """
+
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
+
+from transformer.brief import brief
+from transformer.config import ModelConfig
+
+
+class Placed(NamedTuple):
+    """What positions do inside one self-attention; None where they do nothing there."""
+
+    angles: Tensor | None = None  # (T, D / 2): how far queries and keys are turned
+    bias: Tensor | None = None  # (H, Tq, Tk): added to the scores
+
+    __repr__ = brief
+
+    def turn(self, x: Tensor) -> Tensor:
+        """Queries or keys (B, H, T, D) as they meet."""
+        return x if self.angles is None else rotate(x, self.angles)
+
+
+NOWHERE = Placed()
+
+
+class Picture(NamedTuple):
+    """What tells positions apart, to be looked at."""
+
+    values: Tensor  # (T, columns)
+    columns: str  # what each of them is
+    value: str  # what the numbers are
+    title: str
+    angles: bool = False  # in radians, which come round
+
+    __repr__ = brief
+
+
+class Positions:
+    """No positions; and what all others are made from: whatever one does not say, it does not do."""
+
+    name = "none"
+    title = "No positions"
+    sentence = "The model has no positions: only the causal mask of a decoder tells its tokens apart."
+    source = ""  # the formula's paper and section
+    undone = "nothing changes"  # without them
+    embedded = ""  # what a diagram says beside the embeddings
+    attended = ""  # and beside self-attention
+    learned = False  # a table (max_len, d_model) of weights is added to the embeddings
+    compared = True  # rows of the first picture are vectors that can be compared
+
+    def added(self, config: ModelConfig) -> Tensor | None:
+        """What a formula adds to the embeddings -> (max_len, d_model)."""
+        return None
+
+    def angles(self, places: range, config: ModelConfig, *, device: torch.device | None = None) -> Tensor | None:
+        """How far queries and keys at these places are turned in self-attention -> (T, D / 2)."""
+        return None
+
+    def bias(self, queries: range, keys: range, config: ModelConfig, *,
+             device: torch.device | None = None) -> Tensor | None:
+        """What is added to the scores of queries and keys at these places in self-attention -> (H, Tq, Tk)."""
+        return None
+
+    def pictures(self, count: int, config: ModelConfig, added: Tensor | None) -> list[Picture]:
+        """The first `count` positions: what tells them apart, and what that may be held against. added (count, d_model)
+        is what the model adds to its embeddings."""
+        return [] if added is None else [Picture(added, "dimension", "value added to the vector", self.title)]
+
+    def describe(self, config: ModelConfig) -> str:
+        """What they do to this model, in a sentence or two, with the source."""
+        return f"{self.sentence} ({self.source}.)" if self.source else self.sentence
+
+
+class Sinusoidal(Positions):
+    name = "sinusoidal"
+    title = "Sinusoidal positions"
+    sentence = ("Sines and cosines are added to the embeddings, by a formula and not learned: low dimensions swing "
+                "fast and tell neighbours apart, high ones slowly and tell near from far.")
+    source = "Vaswani et al. 2017, section 3.5"
+    undone = "nothing is added to the embeddings"
+    embedded = "+ sines of the positions"
+
+    def added(self, config: ModelConfig) -> Tensor | None:
+        return sinusoids(config.max_len, config.d_model, layout=config.sinusoid_layout)
+
+
+class Learned(Positions):
+    name = "learned"
+    title = "Learned positions"
+    sentence = "Vectors are added to the embeddings, one for each position, learned with the other weights."
+    source = "Gehring et al. 2017, section 3.1"
+    undone = "nothing is added to the embeddings"
+    embedded = "+ learned positions"
+    learned = True
+
+    def pictures(self, count: int, config: ModelConfig, added: Tensor | None) -> list[Picture]:
+        formula = Picture(sinusoids(count, config.d_model), "dimension", "value", "Sinusoids of the same size")
+        return [*super().pictures(count, config, added), formula]
+
+
+class Rotary(Positions):
+    name = "rotary"
+    title = "Rotary positions"
+    sentence = ("Queries and keys are turned, pair of features by pair, and nothing is added to the embeddings; shown "
+                "is the cosine of each pair's angle, which is not learned.")
+    source = "Su et al. 2021, section 3.2.2"
+    undone = "queries and keys are not turned"
+    attended = "rotary"
+
+    def angles(self, places: range, config: ModelConfig, *, device: torch.device | None = None) -> Tensor | None:
+        return rotary_angles(torch.arange(places.start, places.stop, device=device), config.width)
+
+    def pictures(self, count: int, config: ModelConfig, added: Tensor | None) -> list[Picture]:
+        angles = rotary_angles(torch.arange(count), config.width)
+        return [Picture(angles.cos(), "pair of features", "cosine of the angle", self.title),
+                Picture(angles, "pair of features", "angle in radians", "The angles themselves", angles=True)]
 
 
 def sinusoids(positions: int, d_model: int, *, layout: str = "interleaved", base: float = 10_000.0) -> Tensor:
@@ -36,3 +150,6 @@ def rotate(x: Tensor, angles: Tensor) -> Tensor:
     first, second = x.chunk(2, dim=-1)
     cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
     return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
+
+
+POSITIONS = {one.name: one for one in (Sinusoidal(), Learned(), Rotary(), Positions())}  # by `ModelConfig.positions`

@@ -147,8 +147,8 @@ def spelled(head, queries: list[str], keys: list[str], query: int, key: int, *, 
     return figures.spelled_cell(
         queries[query], keys[key], q=head.q[query].numpy(), k=head.k[key].numpy(),
         product=float(head.products[query, key]), divisor=divisor, divided_by=divided_by,
-        scaled=head.scaled[query].numpy(), at=key, weight=float(head.weights[query, key]),
-        allowed=None if allowed is None else allowed[query])
+        scaled=head.scaled[query].numpy(), bias=None if head.bias is None else head.bias[query].tolist(), at=key,
+        weight=float(head.weights[query, key]), allowed=None if allowed is None else allowed[query])
 
 
 def _show_heads(hand: ByHand, query: int) -> None:

@@ -45,7 +45,9 @@ def show_trained(text: str) -> None:
         queries, keys = queries[:SHOWN], keys[:SHOWN]
     mask = step.mask(kind)[: len(queries), : len(keys)]
     q, k, v = (rows[layer, at, :SHOWN] for rows in step.looked(kind))
-    head = look(q, k, v, None if mask.all() else mask)
+    bias = step.bias(kind)
+    bias = None if bias is None else bias[at, : len(queries), : len(keys)]
+    head = look(q, k, v, None if mask.all() else mask, bias=bias)
 
     d_k = q.shape[1]
     chosen = []
@@ -63,9 +65,10 @@ def show_trained(text: str) -> None:
         st.markdown("What the model wrote, and the decoder read:")
         st.text(step.output)
 
-    if ckpt.config.positions == "rotary" and kind != "cross":
-        st.caption("Queries and keys are shown after the rotation that tells the model where they stand "
-                   "(Su et al. 2021, section 3.2.2).")
+    positions = ckpt.model.positions
+    if positions.attended and kind != "cross":
+        st.caption(f"The numbers are those with the model's {positions.name} positions. "
+                   f"{positions.describe(ckpt.config)}")
     for name, values, rows, row in (("q", head.q, queries, query), ("k", head.k, keys, key), ("v", head.v, keys, key)):
         st.html(figures.number_matrix(values.numpy(), name=name, rows=rows, row=row))
     allowed = None if mask.all() else mask.numpy()
@@ -73,6 +76,8 @@ def show_trained(text: str) -> None:
     square = {"rows": queries, "columns": keys, "row": query, "cell": (query, key)}
     pictures = [figures.number_matrix(head.products.numpy(), name="q kᵀ", **square),
                 figures.number_matrix(head.scaled.numpy(), name=f"q kᵀ / {by}", **square)]
+    if bias is not None:
+        pictures.append(figures.number_matrix(bias.numpy(), name="bias of the positions", **square))
     if allowed is None:
         st.caption("There is no mask: every query may look at every key.")
     else:

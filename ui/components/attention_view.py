@@ -229,17 +229,12 @@ def show_details(page: str, shown: Shown, look: Look, head: Head, *, dark: bool)
 def _show_positions(page: str, shown: Shown, kind: str, *, dark: bool) -> None:
     side = "src" if kind in ("encoder", "cross") else "tgt"
     tokens = shown.axes(kind)[1]
-    table = shown.ckpt.model.position_table(len(tokens), side=side)
-    positions = shown.ckpt.config.positions
-    if table is None:
-        st.info("This model has no positional encoding: only the causal mask tells its tokens apart.")
+    model = shown.ckpt.model
+    what, pictures = model.positions.describe(model.config), model.position_pictures(len(tokens), side=side)
+    if not pictures:
+        st.info(what)
         return
-    encoding = table.numpy()
-    what = {"sinusoidal": "Sines and cosines added to the embeddings (Vaswani et al. 2017, section 3.5): low "
-                          "dimensions swing fast and tell neighbours apart, high ones slowly and tell near from far.",
-            "learned": "Learned vectors added to the embeddings, one for each position.",
-            "rotary": "Rotary positions turn queries and keys instead of adding to embeddings (Su et al. 2021); the "
-                      "curves are the cosines of the angles that each pair of features is turned by."}[positions]
+    encoding = pictures[0].values.numpy()
     width = encoding.shape[1]
     dims = st.multiselect("Dimensions", range(width), default=sorted({0, 1, width // 8, width // 4, width // 2}),
                           key=f"{page}_dimensions", max_selections=12)
@@ -247,6 +242,6 @@ def _show_positions(page: str, shown: Shown, kind: str, *, dark: bool) -> None:
         st.info("Choose a dimension to see its curve.")
         return
     st.vega_lite_chart(figures.position_curves(encoding, dims, tokens=tokens, source=source_line(shown), dark=dark,
-                                               title=f"Positional encoding: {positions}"),
+                                               title=pictures[0].title),
                        key=f"{page}_positions", alt=figures.describe_positions(encoding, dims))
     st.caption(what)

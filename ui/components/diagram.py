@@ -27,9 +27,10 @@ def show_model(page: str, shown: Shown, look: Look) -> None:
                       expanded=bool(st.session_state.get(key)))
     if not box.open:
         return
-    config = shown.ckpt.config
+    config, positions = shown.ckpt.config, shown.ckpt.model.positions
     sizes = {kind: len(shown.axes(kind)[0]) for kind in shown.kinds}
-    diagram = figures.model_diagram(config.model_dump() | {"width": config.width}, source=sizes.get("encoder"),
+    facts = {"width": config.width, "embedded": positions.embedded, "attended": positions.attended}
+    diagram = figures.model_diagram(config.model_dump() | facts, source=sizes.get("encoder"),
                                     target=sizes.get("decoder"), shown=(look.kind, look.layer))
     with box:
         _diagram(key=f"{page}_diagram", on_pick_change=partial(_picked, page),

@@ -14,14 +14,14 @@ HEIGHTS = {"attention": 58, "norm": 20, "add": 20}
 BLOCK = 40
 
 ATTENTIONS = {"encoder": "self-attention", "decoder": "masked self-attention", "cross": "cross-attention"}
-ADDED = {"sinusoidal": "+ sines of the positions", "learned": "+ learned positions"}
 
 
 def model_diagram(config: Mapping[str, object], *, source: int | None, target: int | None,
                   shown: tuple[str, int] | None = None) -> dict:
     """Blocks, layer frames and arrows of a transformer, with places in pixels.
 
-    config: the names and values of a ModelConfig, `width` being the width of a head. source, target: tokens read by
+    config: the names and values of a ModelConfig, `width` being the width of a head, `embedded` and `attended` what
+    its positions do to embeddings and in self-attention, in a word or two. source, target: tokens read by
     the encoder and by the decoder, None without that stack. shown: kind and layer of the attention to be outlined.
     """
     drawing = _Drawing(config, shown)
@@ -71,8 +71,8 @@ class _Drawing:
                  self.block("plain", ["embedding" + scale, f"{vocabulary:,} × {c['d_model']}"])]
         if c.get("type_vocab"):
             first.append(self.block("plain", ["+ learned segments"], height=26))
-        if c["positions"] in ADDED:
-            first.append(self.block("plain", [ADDED[c["positions"]]], height=26))
+        if c["embedded"]:
+            first.append(self.block("plain", [c["embedded"]], height=26))
         if c.get("embedding_norm"):
             first.append(self.block("norm", ["norm"]))
         x = self.column(first, 0, top, SLIM, [f"(1, {tokens})"] + [shape] * len(first))
@@ -151,8 +151,8 @@ class _Drawing:
     def attention(self, kind: str, layers: range, queries: int, keys: int) -> dict:
         c = self.c
         weights = f"weights (1, {c['n_heads']}, {queries}, {keys})"
-        turned = ", rotary" if c["positions"] == "rotary" and kind != "cross" else ""
-        heads = f"{c['n_heads']} heads, each {c['width']} wide{turned}"
+        placed = f", {c['attended']}" if c["attended"] and kind != "cross" else ""
+        heads = f"{c['n_heads']} heads, each {c['width']} wide{placed}"
         block = self.block("attention", [ATTENTIONS[kind], heads, weights])
         if len(layers) == 1:
             block |= {"kind": kind, "layer": layers[0], "shown": self.shown == (kind, layers[0]),

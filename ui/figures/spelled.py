@@ -19,9 +19,9 @@ STYLE = """<style>
 
 def spelled_cell(query: str, key: str, *, q: np.ndarray, k: np.ndarray, product: float, divisor: float,
                  divided_by: str, scaled: Sequence[float], at: int, weight: float,
-                 allowed: np.ndarray | None = None) -> str:
+                 bias: Sequence[float] | None = None, allowed: np.ndarray | None = None) -> str:
     """HTML of how `query` comes to give `key` its weight: q and k (d_k,), `scaled` (Tk,) of the whole row, `at` the
-    key's place in it, `allowed` (Tk,)."""
+    key's place in it, `bias` (Tk,) what positions add, `allowed` (Tk,)."""
     asks, is_asked = (f"<bdi>{escape(plain_label(token))}</bdi>" for token in (query, key))
     terms = " + ".join(f"{_signed(a)}·{_signed(b)}" for a, b in zip(q, k, strict=True))
     scaled = np.asarray(scaled, dtype=np.float64)
@@ -29,6 +29,9 @@ def spelled_cell(query: str, key: str, *, q: np.ndarray, k: np.ndarray, product:
     lines = [("Product", f"q[{asks}] · k[{is_asked}] = {terms} = <b>{product:.2f}</b>"),
              ("Scale", f"{product:.2f} / {escape(divided_by)} = {product:.2f} / {divisor:.2f} = "
                        f"<b>{scaled[at]:.2f}</b>")]
+    if bias is not None:
+        before, scaled = scaled, scaled + np.asarray(bias, dtype=np.float64)
+        lines.append(("Positions", f"{before[at]:.2f} + {_signed(bias[at])} = <b>{scaled[at]:.2f}</b>"))
     if not allowed[at]:
         lines += [("Mask", f"{is_asked} comes after {asks}: −∞ takes the place of {scaled[at]:.2f}"),
                   ("Softmax", f"e<sup>−∞</sup> = 0, so the weight is <b>{weight:.2f}</b>")]
