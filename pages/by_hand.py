@@ -6,10 +6,11 @@ import streamlit as st
 
 from transformer.by_hand.stages import BOUNDS, LETTERS, SCALES, WORDS, ByHand
 from ui import figures
-from ui.by_hand.address import MASKS, PAGE, PARTS, arrive, leave_address, move_word, place, settings
+from ui.by_hand.address import FIELDS, MASKS, PAGE, PARTS, leave, move_word, place, settings
 from ui.by_hand.lessons import show_folding, show_scale, show_slips
 from ui.by_hand.steps import show_steps
 from ui.by_hand.trained import show_trained
+from ui.link import arrive_at
 from ui.say import say_error
 from ui.texts import taken
 
@@ -26,7 +27,7 @@ IDLE = {"scale": ("d_v", "heads", "scale", "mask"), "batch": ("scale", "mask"), 
 SCALE = {"sqrt(d_k)": "√d_k", "1": "nothing", "sqrt(d_model)": "√d_model", "d_k": "d_k"}
 
 dark = st.context.theme.type == "dark"
-arrive()
+arrive_at(PAGE, FIELDS)
 
 st.title("By hand", anchor=False)
 about = st.empty()
@@ -87,4 +88,4 @@ elif part == "slips":
     show_slips(hand, query=query)
 else:
     show_trained(hand.settings.sentence)
-leave_address()
+leave()

@@ -2,15 +2,15 @@
 
 import streamlit as st
 
-from ui.address import Field, arrive_at, choice, leave_at, quiet, whole
+from ui.checkpoint_choice import choose_entry, open_entry
 from ui.checkpoints.add import show_add
 from ui.checkpoints.card import show_card, show_list
 from ui.checkpoints.tokenizer import show_tokenizer, tokenizer_fields
 from ui.checkpoints.trial import show_trial, trial_fields
 from ui.checkpoints.two_checkpoints import compare_fields, show_compare
 from ui.checkpoints.weights import show_weights, weights_fields
+from ui.link import Field, arrive_at, choice, leave_at, quiet, whole
 from ui.resources import is_best
-from ui.stepper import choose_entry, open_entry
 
 PAGE = "checkpoints"
 VIEWS = {"card": "Card", "tokenizer": "Tokenizer", "weights": "Weights", "test": "Try it", "compare": "Compare",

@@ -4,13 +4,15 @@ there is."""
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint, Description
-from ui.address import Field, arrive_at, choice, leave_at, looks, opened, text
+from ui.checkpoint_choice import choose_checkpoint
 from ui.classify.classifier import mask_of, show_reading
 from ui.classify.toy import NEGATIVE, POSITIVE, show_toy
+from ui.components.attention_view import look_fields
 from ui.figures import markdown_text
 from ui.held_out_corpus import corpus_of
+from ui.link import Field, arrive_at, choice, leave_at, opened, text
 from ui.resources import entries, labelled, speakers
-from ui.stepper import IDS, choose_checkpoint
+from ui.stepper.examples import IDS
 from ui.texts import PASSAGE, fill, taken
 
 PAGE, TOY = "classify", "classify_toy"
@@ -33,11 +35,11 @@ def one_of_its_classes() -> Field:
 
 FIELDS = {
     "show": choice("speakers", list(VIEWS)), "text": Field(None, str, lambda value: value or None, long=True),
-    "class": one_of_its_classes(), "model": opened(), **looks(),
+    "class": one_of_its_classes(), "model": opened(), **look_fields(),
     "toy_run": Field("", lambda value: value[:40]),
     "toy_positive": text(POSITIVE), "toy_negative": text(NEGATIVE),
     "toy_text": text(POSITIVE), "toy_class": one_of_its_classes(),
-    "toy_model": opened(), **looks("toy_"),
+    "toy_model": opened(), **look_fields("toy_"),
 }
 
 

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from ui.address import Field, arrive_at, choice, leave_at
+from ui.checkpoint_choice import choose_checkpoint
 from ui.heads.predictions import prediction_fields, show_prediction
 from ui.heads.roles import roles_fields, show_roles
 from ui.heads.switch import show_switch, switch_fields
-from ui.stepper import choose_checkpoint
+from ui.link import Field, arrive_at, choice, leave_at
 
 PAGE = "heads"
 VIEWS = {"roles": "Roles", "switch": "Switch off", "lens": "Logit lens", "direct": "Direct effect",

@@ -9,14 +9,13 @@ from transformer.checkpoint import CheckpointError, describe
 from transformer.inference.decoding import steps
 from transformer.places import ROOT
 from ui import figures
-from ui.arrival import through_the_router
 from ui.components.attention_view import source_line
-from ui.pages import PAGES
+from ui.link import enter
+from ui.pages import HOME, PAGES
 from ui.resources import opened
 from ui.say import say_error
 
-through_the_router()
-st.session_state["visited"] = "home"
+enter(HOME.name)
 
 EXAMPLES = [
     ("Which word is being translated?", "translate",

@@ -12,12 +12,12 @@ from transformer.config import KINDS
 from transformer.inference.decoding import check_length, reader
 from transformer.text.batches import PairBatches
 from ui import figures
-from ui.address import arrive_at, choice, leave_at, switch, text, whole, wholes
+from ui.checkpoint_choice import choose_checkpoint
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.languages import fit_pairs, sides_of
+from ui.link import arrive_at, choice, leave_at, switch, text, whole, wholes
 from ui.resources import digit_runs
 from ui.say import say_error
-from ui.stepper import choose_checkpoint
 from ui.texts import SCORES, SENTENCE, taken
 
 PAGE, ROWS, MOST_SCORES = "masks", 4, 16

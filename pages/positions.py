@@ -14,10 +14,10 @@ from transformer.inference.reading import attend
 from transformer.inference.search import translate
 from transformer.model.positions import rotary_angles, sinusoids
 from ui import figures
-from ui.address import arrive_at, choice, leave_at, switch, text, whole, wholes
+from ui.checkpoint_choice import choose_checkpoint
 from ui.head_choice import head_controls, head_in_range, origin
+from ui.link import arrive_at, choice, leave_at, switch, text, whole, wholes
 from ui.say import say_error
-from ui.stepper import choose_checkpoint
 from ui.texts import SENTENCE, taken
 
 PAGE, MOST, WIDEST, CURVES = "positions", 512, 512, 12

@@ -6,7 +6,7 @@ from transformer.places import ROOT, home
 from transformer.runs import find
 from transformer.task import LEARNED
 from ui.access import keys, owners
-from ui.address import Field, arrive_at, choice, leave_at
+from ui.link import Field, arrive_at, choice, leave_at
 from ui.say import say_error
 from ui.train.form import show_form
 from ui.train.forming import forming_fields, show_forming

@@ -7,6 +7,7 @@ import streamlit as st
 from transformer.text.own import is_own
 from ui import figures
 from ui.about_model import show_about
+from ui.checkpoint_choice import choose_checkpoint
 from ui.components.attention_view import look_at, show_attention, show_details, source_line
 from ui.components.controls import show_controls
 from ui.components.diagram import show_model
@@ -14,28 +15,21 @@ from ui.held_out_corpus import corpus_name, corpus_of, offer_download
 from ui.languages import reads_examples, sides_of
 from ui.present import places, presenting, show_title
 from ui.resources import sentences
-from ui.stepper import (
-    arrive,
-    choose_checkpoint,
-    example_pills,
-    fit_example,
-    follow,
-    leave_address,
-    picks_of,
-    show_candidates,
-    tokens_after,
-)
+from ui.stepper.address import arrive, leave, walk_fields
+from ui.stepper.candidates import show_candidates
+from ui.stepper.examples import example_pills, fit_example
+from ui.stepper.moves import follow
 from ui.texts import PASSAGE, taken
-from ui.translate.beam import arrive_beam, beam_address, show_beam
-from ui.translate.two_steps import arrive_compare, compare_address, show_compare
+from ui.translate import beam, two_steps
 
 PAGE = "translate"
 EXAMPLES = ["I am cold.", "I like red wine.", "Do you know where he lives?", "She is not as tall as her brother.",
             "We have to go home before it gets dark."]
+FIELDS = {**walk_fields(example=EXAMPLES[0]), **beam.FIELDS, **two_steps.FIELDS}
 
 dark = st.context.theme.type == "dark"
-link = arrive(PAGE, text=EXAMPLES[0])
-arrive_beam(PAGE, link)
+arrival = arrive(PAGE, FIELDS)
+beam.arrive(PAGE, arrival)
 
 top = st.container()  # the examples depend on the checkpoint
 left, right = st.columns([3, 1], vertical_alignment="bottom")
@@ -54,7 +48,7 @@ if not text.strip():
             + (", or choose an example." if reads_examples(ckpt) else "."))
     st.stop()
 
-walk = arrive_compare(PAGE, follow(PAGE, ckpt, text, link), link)
+walk = two_steps.arrive(PAGE, follow(PAGE, ckpt, text, arrival), arrival)
 step = walk.step
 look, head = look_at(PAGE, step)
 show_controls(PAGE, walk)
@@ -76,9 +70,9 @@ with reads:
     if unknown:
         st.caption("Dashed: not in the vocabulary. The model sees only that something stands there.")
 with writes:
-    picks = picks_of(walk)
+    picks = walk.picks
     st.markdown(f"**{figures.markdown_text(sides.written)}, as the decoder writes it**")
-    st.html(figures.token_chips([*tokens, step.piece, *tokens_after(walk)], label="target tokens",
+    st.html(figures.token_chips([*tokens, step.piece, *walk.after], label="target tokens",
                                 predicted=len(tokens), picked=[1 + at for at in picks],
                                 weights=newest if look.kind == "decoder" else None))
 with words:
@@ -109,7 +103,7 @@ with words:
 with chances:
     show_candidates(PAGE, walk, source=source_line(step), dark=dark)
 show_model(PAGE, step, look)
-show_beam(PAGE, walk, look, head, dark=dark)
+beam.show_beam(PAGE, walk, look, head, dark=dark)
 show_details(PAGE, step, look, head, dark=dark)
-show_compare(PAGE, look, dark=dark)
-leave_address(PAGE, ckpt, walk, look, {**beam_address(PAGE), **compare_address(PAGE)})
+two_steps.show_compare(PAGE, look, dark=dark)
+leave(PAGE, FIELDS, ckpt, walk, **beam.values(PAGE), **two_steps.values(PAGE))

@@ -6,28 +6,23 @@ import streamlit as st
 
 from ui import figures
 from ui.about_model import show_about
+from ui.checkpoint_choice import choose_checkpoint
 from ui.components.attention_view import look_at, show_attention, show_details, source_line
 from ui.components.controls import show_controls
 from ui.components.diagram import show_model
 from ui.present import places, presenting, show_title
-from ui.stepper import (
-    arrive,
-    choose_checkpoint,
-    example_pills,
-    fit_example,
-    follow,
-    leave_address,
-    picks_of,
-    show_candidates,
-    tokens_after,
-)
+from ui.stepper.address import arrive, leave, walk_fields
+from ui.stepper.candidates import show_candidates
+from ui.stepper.examples import example_pills, fit_example
+from ui.stepper.moves import follow
 from ui.texts import PASSAGE, taken
 
 PAGE = "write"
 EXAMPLES = ["ROMEO:\nO, she doth teach", "First Citizen:\nBefore we proceed", "To be, or not to be", "KING "]
+FIELDS = walk_fields(example=EXAMPLES[0], temperature=0.8)
 
 dark = st.context.theme.type == "dark"
-link = arrive(PAGE, text=EXAMPLES[0], temperature=0.8)
+arrival = arrive(PAGE, FIELDS)
 
 show_title(PAGE, "Write", partial(example_pills, PAGE, EXAMPLES))
 left, right = st.columns([3, 1])
@@ -39,8 +34,8 @@ with left:
                               placeholder="Type a beginning and press Ctrl+Enter, or step from nothing"), PASSAGE)
 show_about(PAGE, ckpt)
 
-walk = follow(PAGE, ckpt, text, link)
-step, picks = walk.step, picks_of(walk)
+walk = follow(PAGE, ckpt, text, arrival)
+step, picks = walk.step, walk.picks
 look, head = look_at(PAGE, step)
 show_controls(PAGE, walk)
 
@@ -55,7 +50,7 @@ with words:
 with reads:
     st.markdown("**What the decoder has read, and the token it predicts now** (outlined). Shaded: where the chosen "
                 "head looks from the newest token read.")
-    st.html(figures.token_chips([*shown, step.piece, *tokens_after(walk)], label="tokens", unknown=unknown,
+    st.html(figures.token_chips([*shown, step.piece, *walk.after], label="tokens", unknown=unknown,
                                 weights=head.weights[-1], predicted=len(read), small=True,
                                 picked=[len(read) - step.index + at for at in picks]))
     if picks:
@@ -70,4 +65,4 @@ with chances:
     show_candidates(PAGE, walk, source=source_line(step), dark=dark)
 show_model(PAGE, step, look)
 show_details(PAGE, step, look, head, dark=dark)
-leave_address(PAGE, ckpt, walk, look)
+leave(PAGE, FIELDS, ckpt, walk)

@@ -1,13 +1,13 @@
 """Walking through a decoding, and the links that lead back: no page, no browser."""
 
-from dataclasses import replace
-from urllib.parse import urlencode
 
 import pytest
 
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import GREEDY, Sampling, start, steps
-from ui.walk import HOTTEST, LAST_SEED, LONGEST_LINK, MOST_OTHERS, WIDEST, Link, Walk, begin
+from ui.link import read
+from ui.stepper.address import address_of_step, walk_fields
+from ui.stepper.walk import MOST_OTHERS, Walk, begin
 
 TEXT = "I am cold."
 BOLD = Sampling(temperature=1.2, top_k=12, seed=5)
@@ -32,13 +32,13 @@ def written(walk: Walk) -> tuple[int, ...]:
 
 def reopened(ckpt: Checkpoint, walk: Walk, sampling: Sampling) -> Walk:
     """The walk that somebody gets who opens this one's link."""
-    link = Link(ckpt.id, walk.step.text, walk.branch.departures(sampling), sampling.temperature, sampling.top_k,
-                sampling.seed, walk.index)
-    params, whole = link.params()
+    params, whole = address_of_step(
+        ckpt.id, walk.step.text, choices=walk.branch.departures(sampling), temperature=sampling.temperature,
+        top_k=sampling.top_k, seed=sampling.seed, step=walk.index)
     assert whole
-    link = Link.read(params)
-    return begin(ckpt, link.text, choices=link.choices, index=link.step,
-                 sampling=Sampling(temperature=link.temperature, top_k=link.top_k, seed=link.seed))
+    there = read(walk_fields(example=""), params)
+    return begin(ckpt, there["text"], choices=there["choices"], index=there["step"], sampling=Sampling(
+        temperature=there["temperature"], top_k=there["top_k"] or None, seed=there["seed"]))
 
 
 # moving
@@ -296,82 +296,6 @@ def test_a_text_that_cannot_be_read_says_the_number_and_the_limit(ckpt):
         begin(ckpt, "a" * 10_000)
 
 
-FULL = Link("tiny@01234567", "Où ? «a&b=c» #1 + 100% \n😀", {0: 3, 17: 250}, 0.8, 5, 99, 4,
-            {"kind": "cross", "layer": "1", "head": "3", "pair": "2:1"}, model=True, present=True)
-
-
-def test_a_link_round_trips_whatever_the_text():
-    params, whole = FULL.params()
-    assert whole
-    assert all(isinstance(value, str) for value in params.values())
-    assert Link.read(params) == FULL
-
-
-def test_a_link_without_parameters_leaves_everything_to_the_page():
-    assert Link.read({}) == Link()
-    assert Link().temperature is None
-    assert Link().text is None
-
-
-@pytest.mark.parametrize("value", ["", "true", "OPEN", "11", "<b>"])
-def test_only_the_words_of_a_link_open_the_model_and_present(value):
-    assert Link.read({"model": value, "present": value}) == Link()
-
-
-@pytest.mark.parametrize(("value", "temperature", "whole"), [
-    ("nan", 0, 0), ("inf", HOTTEST, "most"), ("-inf", 0, 0), ("-3", 0, 0), ("1e999", HOTTEST, "most"),
-    ("9" * 400, HOTTEST, "most"), ("-0", 0, 0), ("0.5", 0.5, 0)])
-def test_hostile_numbers_are_brought_into_range(value, temperature, whole):
-    link = Link.read(dict.fromkeys(("temperature", "top_k", "seed", "step"), value))
-    assert link.temperature == temperature
-    assert link.top_k == (WIDEST if whole == "most" else None)
-    assert link.seed == (LAST_SEED if whole == "most" else 0)
-    assert link.step == (1_000_000 if whole == "most" else 0)
-    Sampling(temperature=link.temperature, top_k=link.top_k, seed=link.seed)  # raises nothing
-
-
-@pytest.mark.parametrize("value", ["", "abc", "1;2", "0x10", "1,5", "None", "<b>"])
-def test_text_in_place_of_a_number_falls_back_to_the_default(value):
-    names = ("temperature", "top_k", "seed", "step")
-    assert Link.read(dict.fromkeys(names, value)) == Link()
-
-
-@pytest.mark.parametrize(("value", "choices"), [
-    ("3:7,5:9", {3: 7, 5: 9}), ("", {}), (",,,", {}), ("3", {}), (":", {}), ("3:", {}), (":7", {}), ("-1:7,3:-7", {}),
-    ("a:b,3:7", {3: 7}), ("3:7:9", {}), ("1.5:2", {}), (" 3:7", {}), ("३:७,³:7", {}), ("1:" + "9" * 40, {}),
-    ("3:7,3:8", {3: 8})])
-def test_choices_are_pairs_of_whole_numbers_and_the_rest_is_skipped(value, choices):
-    assert Link.read({"choices": value}).choices == choices
-
-
-def test_five_thousand_choices_are_read_up_to_a_limit_and_walked(ckpt):
-    link = Link.read({"choices": ",".join(f"{at}:6" for at in range(5_000))})
-    assert len(link.choices) == 2_000
-    walk = begin(ckpt, TEXT, choices=link.choices, index=10**6)
-    assert walk.step.full
-    assert {step.id for step in walk.steps} == {6}
-
-
-def test_a_link_too_long_leaves_out_the_text_and_what_hangs_on_it():
-    fits = Link("tiny@01234567", "", temperature=0.0, step=3, look={"layer": "1"})
-    room = LONGEST_LINK - sum(len(name) + len(value) + 2 for name, value in fits.params()[0].items())
-    params, whole = replace(fits, text="a" * (room // 2)).params()
-    assert whole
-    assert len(urlencode(params)) <= LONGEST_LINK
-    for text in ("a" * (room + 40), "é" * (room // 6 + 10)):  # é takes six characters in an address
-        params, whole = replace(fits, text=text, choices={1: 2}).params()
-        assert not whole
-        assert params.keys().isdisjoint({"text", "choices", "step"})
-        assert params["checkpoint"] == "tiny@01234567"
-        assert params["layer"] == "1"
-
-
-def test_many_choices_make_a_link_too_long_as_well():
-    params, whole = Link(text=TEXT, choices=dict.fromkeys(range(200), 1_000)).params()
-    assert not whole
-    assert "choices" not in params
-
-
 def test_an_empty_text_is_kept_apart_from_none(writer):
     walk = begin(writer, "", index=3)
     assert walk.steps[0].tokens == start(writer, "").tokens
@@ -419,12 +343,3 @@ def test_a_step_further_on_makes_the_branch_longer(ckpt):
     assert longer.others == ()
     apart = longer.visit(elsewhere(ckpt, [*ids, 9]))
     assert [branch.written for branch in apart.others] == [longer.branch.written]
-
-
-def test_what_only_a_page_knows_is_in_the_link_and_goes_with_a_text_too_long():
-    params, whole = Link(text="Go.", more={"beam": "4"}).params()
-    assert whole
-    assert params["beam"] == "4"
-    params, whole = Link(text="Go.", more={"compare_text": "x" * LONGEST_LINK}).params()
-    assert not whole
-    assert "compare_text" not in params

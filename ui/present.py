@@ -20,18 +20,19 @@ def show_title(page: str, title: str, examples: Callable[[], None]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_head"):
         if presenting(page):
             st.html(f"<style>{STYLE.replace('PAGE', page)}</style>")
-            st.button("Leave", key=f"{page}_leave", shortcut="Esc", on_click=partial(_present, page, False),
+            st.button("Leave", key=f"{page}_leave", shortcut="Esc", on_click=partial(present, page, False),
                       help="Back to the whole page")
         else:
             st.title(title, anchor=False, width="content")
             examples()
             st.space("stretch")
             st.button("Present", key=f"{page}_present", icon=":material/present_to_all:", shortcut="F",
-                      on_click=partial(_present, page, True),
+                      on_click=partial(present, page, True),
                       help="For a projector: large type, the arrow keys and play at the speed chosen. Escape leaves.")
 
 
-def _present(page: str, on: bool) -> None:
+def present(page: str, on: bool) -> None:
+    """Begin to present, or leave it."""
     st.session_state[f"{page}_presenting"] = on
 
 

@@ -18,3 +18,9 @@ def code_text(text: str) -> str:
 def without_images(text: str) -> str:
     """Markdown none of whose images is fetched: every kind of them begins with the same two signs."""
     return text.replace("![", "!\\[")
+
+
+def end_of(text: str, longest: int = 60) -> str:
+    """The end of a text on one line, as a label."""
+    text = text if len(text) <= longest else "…" + text[-longest:]
+    return markdown_text(text.replace("\n", "↵")) or "(nothing yet)"

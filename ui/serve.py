@@ -74,18 +74,16 @@ def serve(host: str, port: int | None, *, public: set[str]) -> None:
     import streamlit as st
     import torch
     from starlette.middleware import Middleware
-    from streamlit.runtime.pages_manager import PagesManager
 
     from transformer.shortage import hold_little
 
     torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
     hold_little()
     preload()
+    from ui.link import forget_pages_folder
     from ui.server import door, index, sign_in, uploads
 
-    # A folder named pages means another kind of app to Streamlit: until somebody has opened the front page, a link to
-    # any other would skip the router.
-    PagesManager.uses_pages_directory = False
+    forget_pages_folder()
     name = socket.gethostname().lower()
     link = sign_in.TeachersLink()
 

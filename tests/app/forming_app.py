@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui.address import arrive_at, leave_at, text
+from ui.link import arrive_at, leave_at, text
 from ui.train.forming import forming_fields, show_forming
 
 FIELDS = {"folder": text(""), **forming_fields()}

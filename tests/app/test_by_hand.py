@@ -242,7 +242,7 @@ def test_every_part_opens_at_the_bounds(open_page, part):
 def test_hostile_values_in_a_link_are_brought_into_range(open_page):
     at = open_page(seed="-1", d="nan", d_k="1e99", d_v="inf", heads="x", scale="<b>", mask="1", query="99", key="-7",
                    part="../..", positions="maybe")
-    assert at.query_params == {**FIRST, "seed": "0", "d": "2", "d_k": "64", "d_v": "64"}
+    assert at.query_params == {**FIRST, "seed": "0", "d_k": "64", "d_v": "64"}
 
 
 def test_a_link_brings_the_picture_back(open_page, visit):

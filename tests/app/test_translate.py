@@ -161,8 +161,8 @@ def test_temperature_and_top_k_redraw_the_bars_without_running_the_model(open_tr
     def forbidden(*_, **__):
         raise AssertionError("the model was run")
 
-    monkeypatch.setattr("ui.walk.next_step", forbidden)
-    monkeypatch.setattr("ui.walk.start", forbidden)
+    monkeypatch.setattr("ui.stepper.walk.next_step", forbidden)
+    monkeypatch.setattr("ui.stepper.walk.start", forbidden)
     at.slider(key="translate_temperature").set_value(1.5).run()
     at.slider(key="translate_top_k").set_value(3).run()
     assert not at.exception

@@ -1,70 +1,32 @@
-"""What the address of By hand says, brought into range, and the settings that its widgets are set to."""
-
-from collections.abc import Mapping
+"""The address of By hand, and the settings that its widgets are set to."""
 
 import streamlit as st
 
 from transformer.by_hand.stages import BOUNDS, SCALES, SENTENCE, Settings
-from ui.arrival import arrived, put_address
-from ui.walk import fits_a_link
+from ui.link import Field, choice, leave_at, optional, text, whole
 
 PAGE = "by_hand"
 PARTS = {"steps": "Step by step", "scale": "Why √d_k", "batch": "Heads in the batch", "slips": "Three slips",
          "trained": "A trained head"}
 MASKS = ("none", "causal")
 FIRST = Settings()
-PLACES = ("query", "key", "layer", "head", "row", "column")  # brought into range where the range is known
 FARTHEST = 1_000
+TRAINED = {  # brought into range where the range is known
+    "kind": Field(None), "layer": whole(0, 0, FARTHEST), "head": whole(0, 0, FARTHEST),
+    "row": whole(FARTHEST, 0, FARTHEST), "column": whole(0, 0, FARTHEST)}
+FIELDS = {
+    "text": text(SENTENCE), **{name: whole(getattr(FIRST, name), *bounds) for name, bounds in BOUNDS.items()},
+    "scale": choice(SCALES[0], SCALES), "mask": choice(MASKS[0], MASKS),
+    "query": optional(whole(0, 0, FARTHEST)),  # the last word, without one
+    "key": whole(0, 0, FARTHEST), "part": choice("steps", list(PARTS)), **TRAINED,
+    "positions": Field(False, {"yes": True}.__getitem__, lambda on: "yes" if on else None)}
 
 
-def read(params: Mapping[str, str]) -> dict[str, object]:
-    """The values of all widgets; what is missing or cannot be read is as at the start."""
-    def number(name: str, least: int, most: int, otherwise: int) -> int:
-        try:
-            value = float(params[name])
-        except (KeyError, ValueError):
-            return otherwise
-        return int(max(least, min(value, most)))  # nan compares as false and ends up as the least
-
-    def one_of(name: str, options: tuple[str, ...]) -> str:
-        return params[name] if params.get(name) in options else options[0]
-
-    numbers = {name: number(name, *bounds, getattr(FIRST, name)) for name, bounds in BOUNDS.items()}
-    text = params.get("text", SENTENCE)
-    words = max(1, len(text.split()))
-    places = {"query": words - 1, "key": 0, "layer": 0, "head": 0, "row": FARTHEST, "column": 0}
-    return numbers | {name: number(name, 0, FARTHEST, otherwise) for name, otherwise in places.items()} | {
-        "text": text, "scale": one_of("scale", SCALES), "mask": one_of("mask", MASKS),
-        "positions": params.get("positions") == "yes", "part": one_of("part", tuple(PARTS)),
-        "checkpoint": params.get("checkpoint"), "kind": params.get("kind")}
-
-
-def arrive() -> None:
-    """Put the address into the widgets where somebody has just come by it."""
-    state = st.session_state
-    params = arrived(PAGE, known=f"{PAGE}_text" in state)
-    if params is None:
-        for name in ("part", "mask", "positions", *BOUNDS):  # a browser cannot leave them without a value
-            if state.get(f"{PAGE}_{name}") is None:
-                state[f"{PAGE}_{name}"] = read({})[name]
-        return
-    for name, value in read(params).items():
-        state[f"{PAGE}_{name}"] = value
-
-
-def leave_address() -> None:
-    """Put all that decides the picture into the address bar."""
-    state = st.session_state
-    names = ["text", *BOUNDS, "scale", "mask", "query", "key", "part"]
-    if state[f"{PAGE}_part"] == "trained":
-        names += ["checkpoint", "kind", "layer", "head", "row", "column"]
-    params = {name: str(state[f"{PAGE}_{name}"]) for name in names if state.get(f"{PAGE}_{name}") is not None}
-    if state[f"{PAGE}_positions"]:
-        params["positions"] = "yes"
-    if not fits_a_link(params):
-        st.caption("This sentence is too long for a link: the address leaves it out.")
-        del params["text"]
-    put_address(PAGE, params)
+def leave() -> None:
+    """As `leave_at`; a trained head is in the address where it is looked at."""
+    state, trained = st.session_state, st.session_state[f"{PAGE}_part"] == "trained"
+    leave_at(PAGE, FIELDS, checkpoint=state[f"{PAGE}_checkpoint"] if trained else None,
+             **({} if trained else dict.fromkeys(TRAINED)))
 
 
 def settings() -> Settings:
@@ -76,9 +38,10 @@ def settings() -> Settings:
 
 
 def place(name: str, count: int) -> int:
-    """A chosen place, brought into range of `count` places."""
+    """A chosen place, brought into range of `count` places; the last where none is chosen."""
     key = f"{PAGE}_{name}"
-    st.session_state[key] = max(0, min(int(st.session_state.get(key) or 0), count - 1))
+    chosen = st.session_state.get(key)
+    st.session_state[key] = count - 1 if chosen is None else max(0, min(int(chosen), count - 1))
     return st.session_state[key]
 
 

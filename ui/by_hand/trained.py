@@ -12,10 +12,10 @@ from transformer.model.masks import additive
 from ui import figures
 from ui.by_hand.address import PAGE, place
 from ui.by_hand.steps import difference, in_pairs, spelled
+from ui.checkpoint_choice import choose_checkpoint
 from ui.components.attention_view import MEANING, source_line
 from ui.head_choice import head_controls, head_in_range
 from ui.say import say_error
-from ui.stepper import choose_checkpoint
 
 SHOWN = 32  # tokens a side that are written out
 LONG = 10  # tokens; from here on matrices get the whole width

@@ -5,8 +5,8 @@ import streamlit as st
 from transformer.analysis.tensors import neighbours
 from transformer.checkpoint import Checkpoint
 from ui import figures
-from ui.address import Field, quiet, text, whole
 from ui.head_choice import origin
+from ui.link import Field, quiet, text, whole
 from ui.texts import SEARCH, taken
 
 MOST_FOUND, NEIGHBOURS = 60, 12

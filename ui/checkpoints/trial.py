@@ -6,10 +6,10 @@ from transformer.analysis.trial import Tried, try_sentences
 from transformer.checkpoint import Checkpoint
 from transformer.held_out import held_out
 from ui import figures
-from ui.address import Field, optional, quiet, switch, whole
 from ui.head_choice import origin
 from ui.heavy import heavy
 from ui.held_out_corpus import corpus_name, corpus_of, readable, say_missing, split_of
+from ui.link import Field, optional, quiet, switch, whole
 from ui.pages import stepper_of
 from ui.say import say_error
 

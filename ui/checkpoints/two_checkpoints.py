@@ -12,7 +12,7 @@ from transformer.inference.reading import Reading, attend
 from transformer.inference.search import translate
 from transformer.task import does
 from ui import figures
-from ui.address import Field, choice, quiet, text
+from ui.checkpoint_choice import choose_entry, open_entry
 from ui.checkpoints.card import quality, shape
 from ui.components.head_maps import show_head_maps
 from ui.example_text import example_of, label_of
@@ -20,9 +20,9 @@ from ui.head_choice import head_controls, head_in_range, origin
 from ui.heavy import heavy
 from ui.held_out_corpus import readable, say_missing
 from ui.languages import sides_of
+from ui.link import Field, choice, quiet, text
 from ui.resources import Entry, along_the_way, entries, is_best, steps_of, weight_changes
 from ui.say import say_error
-from ui.stepper import choose_entry, open_entry
 from ui.texts import ANSWER, LONGEST_TRANSLATION, PASSAGE, taken
 
 AGAINST = {"untrained": "Itself untrained", "step": "An earlier step", "other": "Another"}

@@ -6,8 +6,8 @@ import streamlit as st
 from transformer.analysis.tensors import Kept, histogram, kept_tensors
 from transformer.checkpoint import Checkpoint
 from ui import figures
-from ui.address import Field, quiet, switch
 from ui.head_choice import head_controls, head_in_range, origin
+from ui.link import Field, quiet, switch
 from ui.resources import circuits, summaries
 
 MOST_CELLS = 128  # along each side of the picture; beyond it a cell stands for several

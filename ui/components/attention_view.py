@@ -15,9 +15,10 @@ from transformer.attention_view.html import page as offline_page
 from transformer.attention_view.message import SCRIPT, STYLE, Look, about, head_of, live
 from ui import figures
 from ui.head_choice import origin
+from ui.link import Field, number
 from ui.present import presenting
-from ui.walk import LOOK
 
+LOOK = ("kind", "layer", "head", "view", "of", "stage", "scale", "pair", "lit")  # the parts of what is looked at
 MEANING = {
     "encoder": "Encoder: each source token looks at all source tokens.",
     "decoder": "Decoder: each token written looks at itself and at those before it.",
@@ -34,8 +35,19 @@ DRAWN = 400              # tokens of a whole text
 _view = st.components.v2.component("attention_view", html='<div class="attention-view"></div>', css=STYLE, js=SCRIPT)
 
 
-def chosen_look(page: str, shown: Shown) -> Look:
-    """What is chosen to be seen, brought into the range of what there is."""
+def look_fields(prefix: str = "") -> dict[str, Field]:
+    """What of the attention is looked at, for an address."""
+    return {f"{prefix}{name}": Field(None, lambda value: value[:100], partial(look_param, name)) for name in LOOK}
+
+
+def choose_look(page: str, **parts: object) -> None:
+    """Choose some parts of what is looked at; the others stay, but for the pair of tokens."""
+    for name, value in {"pair": None, **parts}.items():
+        st.session_state[f"{page}_{name}"] = value
+
+
+def _look_in_range(page: str, shown: Shown) -> Look:
+    """What is chosen to be seen, brought into the range of what there is, and kept so."""
     state = st.session_state
     found = {name: state.get(f"{page}_{name}") for name in LOOK}
     kind = found["kind"] if found["kind"] in shown.kinds else shown.kinds[-1]
@@ -47,14 +59,15 @@ def chosen_look(page: str, shown: Shown) -> Look:
         words["stage"] = WORDS["stage"][0]  # a mean has neither scores nor values of its own
     look = Look(kind, min(_number(found["layer"]), layers - 1), min(_number(found["head"]), heads - 1), **words,
                 pair=_pair(found["pair"], tuple(map(len, shown.axes(kind)))), lit=_lit(found["lit"], heads))
-    for name in LOOK:
-        state[f"{page}_{name}"] = getattr(look, name)
+    choose_look(page, **{name: getattr(look, name) for name in LOOK})
     return look
 
 
 def _number(value: object) -> int:
-    text = str(value if value is not None else 0)
-    return int(text[:6]) if text.isascii() and text.isdigit() else 0
+    try:
+        return int(number(value, 0, 999_999))
+    except ValueError:
+        return 0
 
 
 def _numbers(value: object, separator: str) -> list[int]:
@@ -72,12 +85,6 @@ def _lit(value: object, heads: int) -> tuple[int, ...] | None:
     return None if value is None or len(lit) == heads else lit
 
 
-def look_params(look: Look) -> dict[str, str]:
-    """What of the look goes into the link: all that is not as it is to begin with."""
-    found = {name: look_param(name, getattr(look, name)) for name in LOOK}
-    return {name: value for name, value in found.items() if value is not None}
-
-
 def look_param(name: str, value: object) -> str | None:
     """One part of the look as the link says it; None where it is as it is to begin with."""
     if value is None or (name in WORDS and value == WORDS[name][0]):
@@ -87,12 +94,6 @@ def look_param(name: str, value: object) -> str | None:
     return str(value)
 
 
-def take_look(page: str, params: Mapping[str, str]) -> None:
-    """Choose what a link says; `chosen_look` brings it into range once there is something to look at."""
-    for name in LOOK:
-        st.session_state[f"{page}_{name}"] = params.get(name)
-
-
 def source_line(shown: Shown) -> str:
     """What every figure says of where it comes from."""
     return origin(shown.ckpt)
@@ -100,7 +101,7 @@ def source_line(shown: Shown) -> str:
 
 def look_at(page: str, shown: Shown) -> tuple[Look, Head]:
     """What is chosen to be seen, and its numbers."""
-    look = chosen_look(page, shown)
+    look = _look_in_range(page, shown)
     return look, head_of(shown, look)
 
 
@@ -152,8 +153,7 @@ def _looked(page: str) -> None:
     state, asked = st.session_state, st.session_state[f"{page}_attention"].look
     if not isinstance(asked, Mapping) or not isinstance(asked.get("number"), int):
         return
-    for name in LOOK:
-        state[f"{page}_{name}"] = asked.get(name)
+    choose_look(page, **{name: asked.get(name) for name in LOOK})
     state[f"{page}_look_answered"] = asked["number"]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from ui.present import presenting
-from ui.walk import Walk
+from ui.stepper.walk import Walk
 
 HERE = Path(__file__).parent
 FARTHEST = 200  # steps that "last" goes at most

@@ -9,6 +9,7 @@ import streamlit as st
 from transformer.attention_view.heads import Shown
 from transformer.attention_view.message import Look
 from ui import figures
+from ui.components.attention_view import choose_look
 from ui.figures.palette import ACCENT
 from ui.present import presenting
 
@@ -45,7 +46,6 @@ def _picked(page: str) -> None:
     state, picked = st.session_state, st.session_state[f"{page}_diagram"].pick
     if not isinstance(picked, Mapping) or not {"kind", "layer"} <= picked.keys():
         return
-    state[f"{page}_kind"], state[f"{page}_layer"] = picked["kind"], picked["layer"]
-    state[f"{page}_pair"] = None
+    choose_look(page, kind=picked["kind"], layer=picked["layer"])
     if state.get(f"{page}_of") == "mean_all":  # which is of no one layer
-        state[f"{page}_of"] = "head"
+        choose_look(page, of="head")

@@ -14,7 +14,7 @@ from transformer.text.tokenizer import Piece
 from ui import figures
 from ui.heavy import Work, heavy
 from ui.pages import Page, stepper_of
-from ui.walk import Link
+from ui.stepper.address import address_of_step
 
 T = TypeVar("T")
 MOST = 400            # tokens read at once: every view runs the model over all of them, some many times
@@ -93,8 +93,8 @@ class Asked:
             if reader(self.ckpt).encode(text) != self.read.ids:
                 return None
         choices = {at: id for at, id in choices.items() if at <= step}
-        found, whole = Link(self.ckpt.id, text, choices, 0.0, None, 0, step, look).params()
-        return (stepper_of(self.ckpt.config), found) if whole else None
+        params, whole = address_of_step(self.ckpt.id, text, choices=choices, temperature=0.0, step=step, look=look)
+        return (stepper_of(self.ckpt.config), params) if whole else None
 
 
 def answer(ckpt: Checkpoint, text: str, *, target: str = "", more: int = 8,

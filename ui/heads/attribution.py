@@ -8,10 +8,10 @@ import streamlit as st
 from transformer.analysis.attribution import BASELINES, EXPLAINED, Attribution, attribute
 from transformer.analysis.passes import upto
 from ui import figures
-from ui.address import choice, opened
 from ui.head_choice import origin
 from ui.heads.asked import Answer, Asked, is_kept, kept
 from ui.heavy import Work
+from ui.link import choice, opened
 from ui.say import say_error
 
 STEPS = [8, 16, 32, 64, 128, 256]

@@ -9,10 +9,10 @@ from torch import Tensor
 from transformer.analysis.direct import EXPLAINED, EXPLAINED_OF_CLASSES, DirectEffect, direct_effect, strongest
 from transformer.analysis.query import Query, last_query
 from ui import figures
-from ui.address import Field, optional
 from ui.components.head_maps import show_head_maps
 from ui.head_choice import origin
 from ui.heads.asked import Asked, kept
+from ui.link import Field, optional
 from ui.say import say_error
 
 CANDIDATES, STRONGEST = 10, 6

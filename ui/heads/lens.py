@@ -7,9 +7,9 @@ import streamlit as st
 
 from transformer.analysis.lens import EXPLAINED, EXPLAINED_OF_CLASSES, Lens, read_layers
 from ui import figures
-from ui.address import choice
 from ui.head_choice import origin
 from ui.heads.asked import Asked, kept
+from ui.link import choice
 from ui.say import say_error
 
 COLUMNS, STRIDE = 20, 10  # positions shown at once, and how far the window jumps

@@ -16,7 +16,7 @@ from ui import figures
 from ui.head_choice import origin
 from ui.heads.windowed import say_tokens, windowed
 from ui.pages import stepper_of
-from ui.walk import Link
+from ui.stepper.address import address_of_step
 
 TWICE = 8  # random tokens in a row that stands twice
 
@@ -95,6 +95,7 @@ def address_of(ckpt: Checkpoint, sentence: Sentence, kind: Kind, layer: int, hea
     """The query string under which the page of the model shows this head on this sentence, its target forced."""
     look = {"kind": kind, "layer": str(layer), "head": str(head)}
     if sentence.target is None:
-        return Link(ckpt.id, sentence.text, look=look).params()[0]
+        return address_of_step(ckpt.id, sentence.text, look=look)[0]
     choices = dict(enumerate(sentence.labels or ()))
-    return Link(ckpt.id, sentence.text, choices, temperature=0.0, step=len(choices) - 1, look=look).params()[0]
+    return address_of_step(ckpt.id, sentence.text, choices=choices, temperature=0.0, step=len(choices) - 1,
+                           look=look)[0]

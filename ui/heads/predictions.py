@@ -3,12 +3,12 @@
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint
-from ui.address import Field
 from ui.heads import attribution, direct, lens, said
 from ui.heads.attribution import show_attribution
 from ui.heads.direct import show_direct
 from ui.heads.lens import show_lens
 from ui.heads.said import ask
+from ui.link import Field
 
 VIEWS = {"lens": show_lens, "direct": show_direct, "attribution": show_attribution}
 

@@ -12,12 +12,12 @@ from transformer.config import KINDS, Kind
 from transformer.measures.catalogue import BY_NAME
 from transformer.text.tokenizer import Tokenizer
 from ui import figures
-from ui.address import Field, choice, opened, optional, quiet, whole
 from ui.components.head_maps import show_head_maps
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.heads.named import MARGIN, named_heads
 from ui.heads.one_head import show_best
 from ui.heads.sample import SIZES, choose_sample, measured, say_cut
+from ui.link import Field, choice, opened, optional, quiet, whole
 
 NAMED = 4  # heads of a measure in the table
 

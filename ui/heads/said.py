@@ -6,9 +6,9 @@ import streamlit as st
 
 from transformer.checkpoint import Checkpoint
 from ui import figures
-from ui.address import Field, optional, whole
 from ui.example_text import type_text
 from ui.heads.asked import MOST, Answer, Asked, answer, kept
+from ui.link import Field, optional, whole
 from ui.say import say_error
 from ui.texts import ANSWER, taken
 

@@ -12,7 +12,6 @@ from transformer.inference.decoding import steps
 from transformer.inference.reading import attend
 from transformer.model.switches import Switches
 from ui import figures
-from ui.address import Field, choice, optional, quiet, whole
 from ui.example_text import type_text
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.heads.demonstrations import Demonstration, seen_in
@@ -22,6 +21,7 @@ from ui.heads.windowed import say_tokens, windowed
 from ui.heavy import heavy
 from ui.held_out_corpus import readable
 from ui.languages import reads_examples
+from ui.link import Field, choice, optional, quiet, whole
 from ui.resources import shelf
 from ui.say import say_error
 from ui.texts import untouched

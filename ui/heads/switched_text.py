@@ -1,5 +1,7 @@
 """What a model makes of one text with its heads as they are, and with some switched."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import streamlit as st
 
@@ -10,7 +12,7 @@ from transformer.inference.reading import Reading
 from ui import figures
 from ui.head_choice import origin
 from ui.pages import stepper_of
-from ui.walk import Link
+from ui.stepper.address import address_of_step
 
 TOP = 5
 MOST_CLASSES = 20
@@ -75,7 +77,7 @@ def show_encoder(page: str, ckpt: Checkpoint, pair: tuple[Reading, Reading], *, 
     if len(order) > len(few):
         st.caption(f"The {MOST_CLASSES} likeliest of {len(order):,} classes; the table has all.")
     _table(page, [ckpt.classes[at] for at in order], values[order], name, "class")
-    _open(page, ckpt, Link(ckpt.id, before.text), "before", "Open this text")
+    _open(page, ckpt, address_of_step(ckpt.id, before.text)[0], "before", "Open this text")
 
 
 def _show_masked(page: str, ckpt: Checkpoint, pair: tuple[Reading, Reading], *, name: str) -> None:
@@ -89,7 +91,7 @@ def _show_masked(page: str, ckpt: Checkpoint, pair: tuple[Reading, Reading], *, 
     st.markdown(f"**What it would put at each place**: the same at {same} of {len(rows)} places {name}.")
     st.html(figures.plain_table(["place", "read", BEFORE, "probability", name, "probability"], rows,
                                 label="pieces before and after", numbers=(3, 5)))
-    _open(page, ckpt, Link(ckpt.id, pair[0].text), "before", "Open this text")
+    _open(page, ckpt, address_of_step(ckpt.id, pair[0].text)[0], "before", "Open this text")
 
 
 def _shown(step: Step) -> str:
@@ -109,13 +111,14 @@ def _table(page: str, names: list[str], probabilities: np.ndarray, name: str, wh
 def _link(page: str, ckpt: Checkpoint, path: list[Step], label: str) -> None:
     """Opens these very tokens where the model is stepped through, which has all its heads."""
     choices = {step.index: step.id for step in path}
-    link = Link(ckpt.id, path[0].text, choices if label == "tokens after" else {}, temperature=0.0, step=len(path) - 1)
-    _open(page, ckpt, link, label.split()[-1], "Open this" if label == "tokens before" else
+    address, _ = address_of_step(ckpt.id, path[0].text, choices=choices if label == "tokens after" else {},
+                                 temperature=0.0, step=len(path) - 1)
+    _open(page, ckpt, address, label.split()[-1], "Open this" if label == "tokens before" else
           "Open these tokens, all heads on,")
 
 
-def _open(page: str, ckpt: Checkpoint, link: Link, which: str, words: str) -> None:
+def _open(page: str, ckpt: Checkpoint, address: Mapping[str, str], which: str, words: str) -> None:
     other = stepper_of(ckpt.config)
     with st.container(key=f"{page}_open_{which}"):
         st.page_link(other.script, label=f"{words} in {other.title}", icon=":material/open_in_new:",
-                     query_params=link.params()[0])
+                     query_params=address)

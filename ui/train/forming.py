@@ -7,8 +7,8 @@ import streamlit as st
 from transformer.config import KINDS
 from transformer.training.forming import forming_stamp
 from ui import resources
-from ui.address import Field, choice, whole
 from ui.components.forming import draw_forming
+from ui.link import Field, choice, whole
 from ui.say import say_error
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -12,9 +13,10 @@ from transformer.inference.decoding import Step
 from ui import figures
 from ui.components.attention_view import source_line
 from ui.heavy import heavy
+from ui.link import apart, decimal, quiet, whole
 from ui.present import presenting
-from ui.stepper import sampling_of
-from ui.walk import Link, Walk
+from ui.stepper.moves import go_to, sampling_of, walk_of
+from ui.stepper.walk import Walk
 
 WIDTH, MOST = 4, 8
 PENALTY, STRONGEST = 0.6, 2.0
@@ -26,35 +28,24 @@ BOX { overflow-x: auto; scrollbar-width: auto; padding-bottom: 6px;
 DRAWN = 40  # steps of the tree at once: a sentence that never ends takes 200, and a browser 5 s to draw them
 
 
-def arrive_beam(page: str, link: Link | None) -> None:
+FIELDS = {"beam": apart(whole(None, 1, MOST)), "penalty": apart(quiet(decimal(PENALTY, 0.0, STRONGEST)))}
+
+
+def arrive(page: str, arrival: Mapping[str, Any] | None) -> None:
     """Open the beam search as the address says, where somebody has just come to the page."""
-    if link is None:
+    if arrival is None:
         return
-    width = _number(st.query_params.get("beam"), MOST)
-    penalty = _number(st.query_params.get("penalty"), STRONGEST)
-    state = st.session_state
-    state[f"{page}_beam"] = width is not None
-    state[f"{page}_beam_width"] = max(1, int(width)) if width is not None else WIDTH
-    state[f"{page}_beam_penalty"] = round(PENALTY if penalty is None else penalty, 1)
+    state, width = st.session_state, arrival["beam"]
+    state[f"{page}_beam"], state[f"{page}_beam_width"] = width is not None, width or WIDTH
+    state[f"{page}_beam_penalty"] = round(arrival["penalty"], 1)
 
 
-def _number(text: str | None, most: float) -> float | None:
-    """A number from an address, in range; None where there is none."""
-    try:
-        value = float(text)
-    except (TypeError, ValueError):
-        return None
-    return None if value != value else max(0.0, min(value, most))
-
-
-def beam_address(page: str) -> Mapping[str, str]:
-    """What the address has to say of an open beam search."""
+def values(page: str) -> dict[str, Any]:
+    """What the address says of an open beam search."""
     state = st.session_state
     if not state.get(f"{page}_beam"):
         return {}
-    penalty = state.get(f"{page}_beam_penalty", PENALTY)
-    return {"beam": str(state.get(f"{page}_beam_width", WIDTH))} | (
-        {} if penalty == PENALTY else {"penalty": f"{penalty:g}"})
+    return {"beam": state.get(f"{page}_beam_width", WIDTH), "penalty": state.get(f"{page}_beam_penalty", PENALTY)}
 
 
 def show_beam(page: str, walk: Walk, look: Look, head: Head, *, dark: bool) -> None:
@@ -137,9 +128,9 @@ def _searched(page: str, step: Step, width: int, penalty: float) -> Tree:
 def _clicked(page: str, chart: str) -> None:
     state = st.session_state
     place = figures.picked_node(state.get(chart))
-    tree, walk = state.get(f"{page}_beam_searched"), state.get(f"{page}_walk")
-    if place is None or tree is None or walk is None or place >= len(tree.nodes):
+    tree = state.get(f"{page}_beam_searched")
+    if place is None or tree is None or walk_of(page) is None or place >= len(tree.nodes):
         return
     node = tree.nodes[place]
-    state[f"{page}_walk"] = (walk.to(0, sampling_of(page)) if node.parent is None else walk.visit(tree.step(node)))
+    go_to(page, None if node.parent is None else tree.step(node))
     state[f"{page}_beam_clicks"] = state.get(f"{page}_beam_clicks", 0) + 1

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -14,50 +15,52 @@ from transformer.measures.matrices import measure_heads
 from ui import figures
 from ui.components.attention_view import source_line
 from ui.heavy import heavy
+from ui.link import Field, apart, choice
 from ui.present import presenting
 from ui.say import say_error
-from ui.stepper import sampling_of
+from ui.stepper.address import choices_field
+from ui.stepper.moves import keep_walk, sampling_of, walk_of
+from ui.stepper.walk import Walk, begin
 from ui.texts import PASSAGE, taken
-from ui.walk import Link, Walk, begin, read_choices, write_choices
 
 NAMES = "this", "other"
 MEASURES = "entropy", "evenness", "diagonal"  # and the weight on the token at one end, where heads rest
 WITH = {"sentence": "Another sentence", "branch": "Another branch"}
 
 
-def arrive_compare(page: str, walk: Walk, link: Link | None) -> Walk:
+FIELDS = {"compare": apart(choice(None, list(WITH))), "compare_text": apart(Field("")),
+          "compare_choices": replace(choices_field(), default=None)}
+
+
+def arrive(page: str, walk: Walk, arrival: Mapping[str, Any] | None) -> Walk:
     """Open the comparison as the address says, where somebody has just come to the page; gives back the walk, with
     the other branch in it."""
-    if link is None:
+    if arrival is None:
         return walk
-    state, params = st.session_state, st.query_params
-    wanted = params.get("compare")
-    state[f"{page}_compare"] = wanted in WITH
-    state[f"{page}_compare_with"] = wanted if wanted in WITH else "sentence"
-    state[f"{page}_compare_text"] = params.get("compare_text", "")
-    state[f"{page}_compare_branch"] = 0
-    if wanted == "branch" and "compare_choices" in params:
-        other = begin(walk.step.ckpt, walk.step.text, choices=read_choices(params["compare_choices"]),
-                      index=walk.index, sampling=sampling_of(page)).branch
+    state, what, choices = st.session_state, arrival["compare"], arrival["compare_choices"]
+    state[f"{page}_compare"], state[f"{page}_compare_with"] = what is not None, what or "sentence"
+    state[f"{page}_compare_text"], state[f"{page}_compare_branch"] = arrival["compare_text"], 0
+    if what == "branch" and choices is not None:
+        other = begin(walk.step.ckpt, walk.step.text, choices=choices, index=walk.index,
+                      sampling=sampling_of(page)).branch
         if other.written != walk.branch.written:
-            walk = state[f"{page}_walk"] = replace(walk, others=(other,))
+            walk = keep_walk(page, replace(walk, others=(other,)))
     return walk
 
 
-def compare_address(page: str) -> Mapping[str, str]:
-    """What the address has to say of an open comparison."""
+def values(page: str) -> dict[str, Any]:
+    """What the address says of an open comparison."""
     state = st.session_state
     if not state.get(f"{page}_compare"):
         return {}
     what = state.get(f"{page}_compare_with", "sentence")
-    said = {"compare": what}
-    if what == "sentence" and (text := state.get(f"{page}_compare_text")):
-        said["compare_text"] = text
-    walk: Walk = state[f"{page}_walk"]
-    if what == "branch" and walk.others:
-        branch = walk.others[min(state.get(f"{page}_compare_branch") or 0, len(walk.others) - 1)]
-        said["compare_choices"] = write_choices(branch.departures(sampling_of(page)))
-    return said
+    if what == "sentence":
+        return {"compare": what, "compare_text": state.get(f"{page}_compare_text") or None}
+    others = walk_of(page).others
+    if not others:
+        return {"compare": what}
+    branch = others[min(state.get(f"{page}_compare_branch") or 0, len(others) - 1)]
+    return {"compare": what, "compare_choices": branch.departures(sampling_of(page))}
 
 
 def show_compare(page: str, look: Look, *, dark: bool) -> None:
@@ -67,7 +70,7 @@ def show_compare(page: str, look: Look, *, dark: bool) -> None:
     panel = st.expander("Compare", key=f"{page}_compare", on_change="rerun", icon=":material/compare:")
     if not panel.open:
         return
-    walk: Walk = st.session_state[f"{page}_walk"]
+    walk = walk_of(page)
     with panel:
         if st.session_state.get(f"{page}_compare_with") not in WITH:
             st.session_state[f"{page}_compare_with"] = "sentence"
@@ -116,7 +119,7 @@ def _other_branch(page: str, walk: Walk) -> Step | None:
     other = replace(walk, branch=walk.others[at], others=()).to(walk.index, sampling_of(page))
     if other.branch is not walk.others[at]:
         others = (*walk.others[:at], other.branch, *walk.others[at + 1:])
-        st.session_state[f"{page}_walk"] = replace(walk, others=others)
+        keep_walk(page, replace(walk, others=others))
     return other.step
 
 

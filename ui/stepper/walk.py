@@ -1,4 +1,4 @@
-"""Walking through a decoding: where one stands, which branches there are, and the link that leads back to it.
+"""Walking through a decoding: where one stands, and which branches there are.
 
 Nothing here draws or keeps anything: a walk is a value, and every move returns a new one.
 """
@@ -6,15 +6,12 @@ Nothing here draws or keeps anything: a walk is a value, and every move returns 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
-from urllib.parse import quote
 
 from transformer.checkpoint import Checkpoint
-from transformer.inference.decoding import GREEDY, Sampling, Step, next_step, start
+from transformer.inference.decoding import GREEDY, Candidate, Sampling, Step, next_step, start
 
-LONGEST_LINK = 1_500
-LOOK = ("kind", "layer", "head", "view", "of", "stage", "scale", "pair", "lit")
 MOST_OTHERS = 12  # branches kept besides the one looked at: each holds the key and value rows of its path
-HOTTEST, WIDEST, LAST_SEED = 2.0, 50, 999_999  # the most that temperature, top-k and seed are set to
+CANDIDATES = 10
 
 
 @dataclass(frozen=True)
@@ -67,6 +64,26 @@ class Walk:
         """The index of the last step there can be; None while the text has not ended."""
         return self.branch.tip.index if self.branch.tip.ended else None
 
+    @property
+    def picks(self) -> set[int]:
+        """The steps of this branch at which the reader, or a link, chose another token than the model would have."""
+        return {index for index, id in self.branch.choices.items()
+                if index <= self.branch.tip.index and self.steps[index].id == id}
+
+    @property
+    def after(self) -> list[str]:
+        """The tokens after the predicted one on this branch, known from having been there."""
+        tip = self.branch.tip
+        return [] if self.index == tip.index else [
+            tip.label(id) for id in (*tip.tokens[len(self.step.tokens) + 1:], tip.id)]
+
+    def candidates(self, sampling: Sampling) -> tuple[list[Candidate], list[int]]:
+        """The ten likeliest next tokens after temperature, and the ids of those that top-k leaves out."""
+        before = self.step.top(CANDIDATES, replace(sampling, top_k=None))
+        after = sampling.probabilities(self.step.allowed)
+        kept = [c._replace(probability=float(after[c.id]) or c.probability) for c in before]
+        return kept, [c.id for c in before if not after[c.id]]
+
     def settled(self, sampling: Sampling) -> Self:
         return replace(self, branch=self.branch.settled(sampling))
 
@@ -118,70 +135,3 @@ def begin(ckpt: Checkpoint, text: str, *, choices: Mapping[int, int] | None = No
     tip = start(ckpt, text)
     choices = {at: id for at, id in (choices or {}).items() if id < ckpt.config.vocab_size}
     return Walk(Branch(tip, choices)).to(index, sampling)
-
-
-def read_choices(text: str) -> dict[int, int]:
-    """"3:17,5:9", as a query string holds it, to {3: 17, 5: 9}; what cannot be read is left out."""
-    choices = {}
-    for pair in text.split(",")[:2_000]:
-        index, _, id = pair.partition(":")
-        if index.isascii() and index.isdigit() and id.isascii() and id.isdigit() and len(pair) < 20:
-            choices[int(index)] = int(id)
-    return choices
-
-
-def write_choices(choices: Mapping[int, int]) -> str:
-    return ",".join(f"{index}:{id}" for index, id in sorted(choices.items()))
-
-
-def fits_a_link(params: Mapping[str, str]) -> bool:
-    """Whether query parameters are short enough to be sent around."""
-    return sum(len(quote(name + value, safe="")) + 2 for name, value in params.items()) <= LONGEST_LINK
-
-
-@dataclass(frozen=True)
-class Link:
-    """All that decides the picture, as a query string holds it. What cannot be read falls back to the default."""
-
-    checkpoint: str | None = None
-    text: str | None = None
-    choices: Mapping[int, int] = field(default_factory=dict)
-    temperature: float | None = None
-    top_k: int | None = None
-    seed: int = 0
-    step: int = 0
-    look: Mapping[str, str] = field(default_factory=dict)  # what of the attention is looked at, as words
-    more: Mapping[str, str] = field(default_factory=dict)  # what else a page has to say; whoever put it in reads it
-    model: bool = False    # the diagram of the model is open
-    present: bool = False  # shown on a projector
-
-    @classmethod
-    def read(cls, params: Mapping[str, str]) -> Self:
-        def number(name: str, most: float) -> float | None:
-            try:
-                return max(0.0, min(float(params[name]), most))  # nan compares as false and ends up as 0
-            except (KeyError, ValueError):
-                return None
-
-        def whole(name: str, most: int = 1_000_000) -> int:
-            return int(number(name, most) or 0)
-
-        return cls(params.get("checkpoint"), params.get("text"), read_choices(params.get("choices", "")),
-                   number("temperature", HOTTEST), whole("top_k", WIDEST) or None, whole("seed", LAST_SEED),
-                   whole("step"), {name: params[name][:100] for name in LOOK if name in params},
-                   model=params.get("model") == "open", present=params.get("present") == "1")
-
-    def params(self) -> tuple[dict[str, str], bool]:
-        """The query parameters, and whether the text fits in: a link too long for that leaves it out."""
-        values = {
-            "checkpoint": self.checkpoint, "text": self.text,
-            "choices": write_choices(self.choices) or None,
-            "temperature": None if self.temperature is None else f"{self.temperature:g}",
-            "top_k": self.top_k or None, "seed": self.seed or None, "step": self.step,
-            **self.look, "model": "open" if self.model else None, "present": "1" if self.present else None}
-        found = {name: str(value) for name, value in values.items() if value is not None} | dict(self.more)
-        if fits_a_link(found):
-            return found, True
-        gone = {"text", "choices", "step", *self.more}
-        return {name: value for name, value in found.items() if name not in gone}, False
-

@@ -1,0 +1,37 @@
+"""What holds for the addresses of all pages."""
+
+import pytest
+
+from .conftest import run
+
+
+def go(at, page: str, **params: str):
+    at.switch_page(f"pages/{page}.py")
+    at.query_params.clear()
+    at.query_params.update(params)
+    return run(at)
+
+
+@pytest.mark.parametrize("page", ["translate", "positions"])
+def test_an_address_of_the_page_just_left_that_comes_late_changes_nothing(visit, page):
+    at = visit(page, layer="1")
+    own = dict(at.query_params)
+    late = dict(go(at, "write", text="KING", step="2").query_params)
+    assert late["checkpoint"].startswith("write@")
+    go(at, page, **late)
+    assert not at.error
+    assert dict(at.query_params) == own
+
+
+def test_on_a_page_not_seen_before_it_changes_nothing_either(visit):
+    at = visit("write", text="KING", step="2")
+    go(at, "translate", **at.query_params)
+    assert not at.error
+    assert at.query_params["checkpoint"].startswith("translate@")
+
+
+def test_a_link_of_the_same_words_from_two_pages_is_followed_on_each(visit, shipped):
+    id = shipped("write").id
+    at = visit("heads", checkpoint=id)
+    for page in ("write", "positions", "heads"):
+        assert go(at, page, checkpoint=id).session_state[f"{page}_checkpoint"] == id

@@ -1,0 +1,113 @@
+"""Addresses: what a text in one becomes, and what is left out of one that is too long. No page, no browser."""
+
+from urllib.parse import urlencode
+
+import pytest
+
+from transformer.inference.decoding import Sampling
+from ui.link import LONGEST, fits, number, read, wholes, without_texts, write
+from ui.stepper.address import HOTTEST, LAST_SEED, LAST_STEP, WIDEST, address_of_step, walk_fields
+from ui.stepper.walk import begin
+from ui.translate import beam, two_steps
+
+TEXT = "I am cold."
+FIELDS = {**walk_fields(example=TEXT, temperature=0.8), **beam.FIELDS, **two_steps.FIELDS}
+DEFAULTS = {name: field.default for name, field in FIELDS.items()}
+FULL = {"text": "Où ? «a&b=c» #1 + 100% \n😀", "choices": {0: 3, 17: 250}, "temperature": 0.3, "top_k": 5, "seed": 99,
+        "step": 4, "kind": "cross", "layer": "1", "head": "3", "pair": "2:1", "model": True, "present": True,
+        "beam": 4, "penalty": 1.5, "compare": "branch", "compare_choices": {2: 7}}
+NUMBERS = ("temperature", "top_k", "seed", "step")
+
+
+def test_an_address_round_trips_whatever_the_text():
+    params = write(FIELDS, "tiny@01234567", **FULL)
+    assert all(isinstance(value, str) for value in params.values())
+    assert params["checkpoint"] == "tiny@01234567"
+    assert read(FIELDS, params) == DEFAULTS | FULL
+
+
+def test_without_an_address_everything_is_as_it_is_to_begin_with():
+    assert read(FIELDS, {}) == DEFAULTS
+    assert write(FIELDS, None, **DEFAULTS) == {"text": TEXT, "temperature": "0.8", "step": "0", "compare_text": ""}
+
+
+def test_what_is_as_it_is_to_begin_with_is_not_in_the_link_to_a_step():
+    assert address_of_step("tiny@01234567", TEXT) == (
+        {"checkpoint": "tiny@01234567", "text": TEXT, "step": "0"}, True)
+
+
+@pytest.mark.parametrize("value", ["", "true", "OPEN", "11", "<b>"])
+def test_only_the_words_of_a_link_open_the_model_and_present(value):
+    assert read(FIELDS, {"model": value, "present": value}) == DEFAULTS
+
+
+@pytest.mark.parametrize(("value", "temperature", "whole"), [
+    ("inf", HOTTEST, "most"), ("-inf", 0, 0), ("-3", 0, 0), ("1e999", HOTTEST, "most"), ("9" * 400, HOTTEST, "most"),
+    ("-0", 0, 0), ("0.5", 0.5, 0)])
+def test_hostile_numbers_are_brought_into_range(value, temperature, whole):
+    values = read(FIELDS, dict.fromkeys(NUMBERS, value))
+    assert values["temperature"] == temperature
+    assert values["top_k"] == (WIDEST if whole == "most" else 0)
+    assert values["seed"] == (LAST_SEED if whole == "most" else 0)
+    assert values["step"] == (LAST_STEP if whole == "most" else 0)
+    Sampling(temperature=values["temperature"], top_k=values["top_k"] or None, seed=values["seed"])  # raises nothing
+
+
+@pytest.mark.parametrize("value", ["", "abc", "1;2", "0x10", "1,5", "None", "<b>", "nan"])
+def test_text_in_place_of_a_number_falls_back_to_the_default(value):
+    assert read(FIELDS, dict.fromkeys((*NUMBERS, "beam", "penalty"), value)) == DEFAULTS
+
+
+@pytest.mark.parametrize("value", [None, [1], {"a": 1}, "nan", float("nan"), 10**400, "²"])
+def test_what_is_no_number_raises_a_value_error(value):
+    with pytest.raises(ValueError, match="number|convert"):
+        number(value, 0, 9)
+
+
+@pytest.mark.parametrize(("value", "numbers"), [
+    ("3,1,3", [3, 1]), ("", []), (",,2,", [2]), ("-4,99", [0, 9]), ("1,x", [5]), (",".join("0123456789"), [0, 1, 2])])
+def test_lists_of_numbers(value, numbers):
+    assert read({"at": wholes([5], 9, count=3)}, {"at": value}) == {"at": numbers}
+
+
+@pytest.mark.parametrize(("value", "choices"), [
+    ("3:7,5:9", {3: 7, 5: 9}), ("", {}), (",,,", {}), ("3", {}), (":", {}), ("3:", {}), (":7", {}), ("-1:7,3:-7", {}),
+    ("a:b,3:7", {3: 7}), ("3:7:9", {}), ("1.5:2", {}), (" 3:7", {}), ("३:७,³:7", {}), ("1:" + "9" * 40, {}),
+    ("3:7,3:8", {3: 8})])
+def test_choices_are_pairs_of_whole_numbers_and_the_rest_is_skipped(value, choices):
+    assert read(FIELDS, {"choices": value})["choices"] == choices
+
+
+def test_five_thousand_choices_are_read_up_to_a_limit_and_walked(translator):
+    choices = read(FIELDS, {"choices": ",".join(f"{at}:6" for at in range(5_000))})["choices"]
+    assert len(choices) == 2_000
+    walk = begin(translator, TEXT, choices=choices, index=10**6)
+    assert walk.step.full
+    assert {step.id for step in walk.steps} == {6}
+
+
+def test_a_link_too_long_leaves_out_the_text_and_what_hangs_on_it():
+    values = {"temperature": 0.0, "step": 3, "look": {"layer": "1"}}
+    short, _ = address_of_step("tiny@01234567", "", **values)
+    room = LONGEST - sum(len(name) + len(value) + 2 for name, value in short.items())
+    params, whole = address_of_step("tiny@01234567", "a" * (room // 2), **values)
+    assert whole
+    assert len(urlencode(params)) <= LONGEST
+    for text in ("a" * (room + 40), "é" * (room // 6 + 10)):  # é takes six characters in an address
+        params, whole = address_of_step("tiny@01234567", text, choices={1: 2}, **values)
+        assert not whole
+        assert params == {"checkpoint": "tiny@01234567", "temperature": "0", "layer": "1"}
+
+
+def test_many_choices_make_a_link_too_long_as_well():
+    params, whole = address_of_step("tiny@01234567", TEXT, choices=dict.fromkeys(range(200), 1_000))
+    assert not whole
+    assert "choices" not in params
+
+
+def test_what_only_a_page_knows_goes_with_a_text_too_long():
+    params = write(FIELDS, None, text="Go.", beam=4)
+    assert fits(params) and params["beam"] == "4"
+    params = write(FIELDS, None, text="Go.", beam=4, compare="sentence", compare_text="x" * LONGEST)
+    assert not fits(params)
+    assert without_texts(FIELDS, params) == {}

@@ -1,0 +1,71 @@
+"""The picker of a checkpoint, on every page that shows one."""
+
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from transformer.checkpoint import Checkpoint, CheckpointError, Description
+from ui import figures
+from ui.pages import PAGES
+from ui.resources import Entry, along_the_way, entries, opened
+from ui.say import code_text, say_error
+
+
+def choose_checkpoint(page: str, fits: Callable[[Description], bool] | None = None) -> Checkpoint:
+    """The picker, and the checkpoint picked; stops the page with a sentence where there is none. fits: which are on
+    offer; without it those that the list of pages says."""
+    return open_entry(choose_entry(page, fits))
+
+
+def open_entry(entry: Entry) -> Checkpoint:
+    """A checkpoint's weights; stops the page with a sentence where they cannot be read."""
+    try:
+        return opened(entry.folder, entry.about.id)
+    except CheckpointError as error:
+        say_error(error)
+        st.stop()
+
+
+def choose_entry(page: str, fits: Callable[[Description], bool] | None = None, *, label: str = "Checkpoint",
+                 name: str = "checkpoint", more: Callable[[Entry], bool] | None = None) -> Entry:
+    """The picker alone, keyed <page>_<name>, without weights being read. more: which of the weights along the way of a
+    training are on offer too; only a link leads to the others."""
+    found, fits = entries(), fits or (lambda about: PAGES[page].shows(about.config))
+    offered: dict[str, Entry] = {}
+    for entry in found:
+        if entry.about and fits(entry.about):
+            offered.setdefault(entry.about.id, entry)  # a copy does not take the place of what came with the app
+    key, broken = f"{page}_{name}", [entry for entry in found if entry.error]
+    wanted = st.session_state.get(key)
+    if more or (wanted is not None and wanted not in offered):
+        for entry in along_the_way():
+            if fits(entry.about) and ((more and more(entry)) or entry.about.id == wanted):
+                offered.setdefault(entry.about.id, entry)
+    if not offered:
+        for entry in broken:
+            say_error(entry.error)
+        st.error("There is no checkpoint for this page. Copy one into the folder `checkpoints`, or train one with "
+                 "`headsup train --help`.")
+        st.stop()
+    if wanted is not None and "@" not in wanted:  # somebody typed its name
+        wanted = st.session_state[key] = next((id for id in offered if id.partition("@")[0] == wanted), wanted)
+    if wanted is not None and wanted not in offered:
+        called = wanted.partition("@")[0]
+        changed = [id for id in offered if id.partition("@")[0] == called]
+        first = [*changed, *offered][0]
+        st.error(f"The checkpoint {code_text(wanted)} is not here" + (
+            ": there is one of that name with other weights, so the picture would be another one." if changed else
+            " (any more). If it was not deleted here, ask whoever sent the link for its folder."))
+        for entry in broken:
+            st.caption(f"{code_text(entry.folder.name)} cannot be opened: {figures.markdown_text(entry.error)}")
+        st.button(f"Use {figures.markdown_text(first)} instead",
+                  on_click=partial(st.session_state.update, {key: first}))
+        st.stop()
+    help = ("Checkpoints in the folder `checkpoints`, those kept of runs, uploads and imports. After the @ stand the "
+            "first characters of a hash of its files: other weights, another id.")
+    if broken:
+        help += "\n\nNot on offer:\n" + "\n".join(f"- {figures.markdown_text(entry.error)}" for entry in broken)
+    if wanted is None:
+        st.session_state[key] = next(iter(offered))
+    return offered[st.selectbox(label, list(offered), key=key, persist_state="session", help=help)]

@@ -1,0 +1,37 @@
+"""Texts to try with one click."""
+
+import streamlit as st
+
+from transformer.checkpoint import Checkpoint
+from ui.languages import reads_examples
+from ui.present import presenting
+from ui.say import end_of
+
+IDS = "1 2 3"  # what is read to begin with where there is no tokenizer
+
+
+def fit_example(page: str, ckpt: Checkpoint, examples: list[str]) -> None:
+    """Before the text's widget: ids in place of an example for a checkpoint that reads ids, nothing for one of another
+    language, and the example back for any other."""
+    state = st.session_state
+    text, left = state.get(f"{page}_text"), f"{page}_example_left"
+    ids, fits = ckpt.source_tokenizer.kind == "ids", reads_examples(ckpt)
+    if text in examples and (ids or not fits):
+        state[left], state[f"{page}_text"] = text, IDS if ids else ""
+    elif text in ("", IDS) and not ids and left in state:
+        state[f"{page}_text"] = state.pop(left) if fits else ""
+
+
+def example_pills(page: str, examples: list[str]) -> None:
+    """Texts to try with one click."""
+    if presenting(page):
+        return
+    key = f"{page}_example"
+
+    def use() -> None:
+        if st.session_state[key] is not None:
+            st.session_state[f"{page}_text"] = examples[st.session_state[key]]
+            st.session_state[key] = None
+
+    st.pills("Examples", list(range(len(examples))), format_func=lambda at: end_of(examples[at]), key=key,
+             on_change=use, label_visibility="collapsed", wrap=True)

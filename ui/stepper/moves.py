@@ -1,0 +1,108 @@
+"""The walk of a page: the one place that keeps it, moves it as the controls ask, and begins another."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from transformer.checkpoint import Checkpoint
+from transformer.inference.decoding import Sampling, Step
+from ui.components.controls import FARTHEST, move_of
+from ui.say import say_error
+from ui.stepper.walk import Walk, begin
+
+
+def sampling_of(page: str) -> Sampling:
+    """What the sampling widgets are set to; they stand further down the page."""
+    state = st.session_state
+    return Sampling(temperature=state.get(f"{page}_temperature") or 0.0, top_k=state.get(f"{page}_top_k") or None,
+                    seed=int(state.get(f"{page}_seed") or 0))
+
+
+def walk_of(page: str) -> Walk | None:
+    """The walk under way."""
+    return st.session_state.get(f"{page}_walk")
+
+
+def keep_walk(page: str, walk: Walk) -> Walk:
+    """Make this the walk under way."""
+    st.session_state[f"{page}_walk"] = walk
+    return walk
+
+
+def forget_walk(page: str) -> None:
+    """Have `follow` begin another."""
+    st.session_state.pop(f"{page}_walk", None)
+
+
+def follow(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None) -> Walk:
+    """The walk to show: the one under way moved as the controls ask, or a new one where text or checkpoint changed;
+    stops the page with a sentence where the text cannot be read.
+
+    arrival: the values of the address by which somebody has just come.
+    """
+    state, sampling = st.session_state, sampling_of(page)
+    walk, move = walk_of(page), move_of(page)
+    new = walk is None or walk.step.ckpt is not ckpt or walk.step.text != text
+    if new:
+        place = {"choices": arrival["choices"], "index": arrival["step"]} if arrival else {}
+        try:
+            walk = begin(ckpt, text, sampling=sampling, **place)
+        except ValueError as error:
+            forget_walk(page)
+            say_error(error)
+            st.stop()
+        state[f"{page}_walks"] = state.get(f"{page}_walks", 0) + 1
+    if move and not arrival and move["number"] != state.get(f"{page}_answered", 0):
+        walk = _moved(page, walk, move, sampling)
+    elif not new:
+        walk = walk.settled(sampling)
+    keep_walk(page, walk)
+    if move:  # after the walk: a run cut short between the two goes to the same place again
+        state[f"{page}_answered"] = move["number"]
+    return walk
+
+
+def _moved(page: str, walk: Walk, move: dict, sampling: Sampling) -> Walk:
+    """Candidates chosen at their steps, in the order they were, then the place to look at."""
+    state = st.session_state
+    # pressed while another text was on the screen: counts from the start of this one
+    origin = int(move["from"]) if move.get("walk", state[f"{page}_walks"]) != state[f"{page}_walks"] else 0
+    for choice in move.get("choices", ()):
+        if choice["number"] > state.get(f"{page}_answered", 0):
+            walk = walk.to(min(int(choice["at"]) - origin, walk.index + FARTHEST), sampling)
+            candidates, _ = walk.candidates(sampling)
+            if choice["nth"] < len(candidates):
+                walk = _picked(page, walk, candidates[choice["nth"]].id, sampling)
+    return walk.to(min(int(move["index"]) - origin, walk.index + FARTHEST), sampling)
+
+
+def _picked(page: str, walk: Walk, id: int, sampling: Sampling) -> Walk:
+    state = st.session_state
+    state[f"{page}_picks"] = picks_made(page) + 1
+    return walk.pick(id, sampling)
+
+
+def picks_made(page: str) -> int:
+    """How many tokens were chosen so far in this visit."""
+    return st.session_state.get(f"{page}_picks", 0)
+
+
+def pick(page: str, id: int) -> None:
+    """Choose a token at the step looked at, where the model has it."""
+    walk = walk_of(page)
+    if walk is not None and id < walk.step.ckpt.config.vocab_size:
+        keep_walk(page, _picked(page, walk, id, sampling_of(page)))
+
+
+def go_to(page: str, step: Step | None) -> None:
+    """Look at a step that was made elsewhere; at the first of all for None."""
+    walk = walk_of(page)
+    if walk is not None:
+        keep_walk(page, walk.to(0, sampling_of(page)) if step is None else walk.visit(step))
+
+
+def switch_to(page: str, at: int) -> None:
+    """Look at another branch, by its place among the others."""
+    walk = walk_of(page)
+    keep_walk(page, walk.switch(walk.others[at]))
