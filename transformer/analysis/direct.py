@@ -62,7 +62,7 @@ def direct_effect(read: Given, token: int | None = None, *, against: int | None 
     get. For a model that classifies, of a class; max pooling is held at the positions that win. Exact for pre-norm and
     post-norm models; with post-norm a part passes through every later norm too, each with its scale held. An encoder's
     heads reach a decoder only through the values that cross-attention reads, which is no direct effect: they are not
-    in it. Raises ValueError for a token that is not there.
+    in it. Raises ValueError for a token that is not there, and for a model with another norm than LayerNorm.
     """
     model = read.ckpt.model
     if model.config.pooler:
@@ -112,7 +112,9 @@ class _Path:
         """Past a norm of rows x (T, d_model), whose scale is held: y = weight * (x - mean) / scale + bias."""
         if isinstance(norm, nn.Identity):
             return
-        assert type(norm) is nn.LayerNorm, f"a norm of type {type(norm).__name__}; say here how it is held"
+        if type(norm) is not nn.LayerNorm:
+            raise ValueError(f"the rows of this model are normalised by {type(norm).__name__}, and parts add up to the "
+                             "logit past LayerNorm alone; choose another model or another view")
         self.constant(norm.bias)
         g = self.g * norm.weight / (x.var(dim=-1, unbiased=False, keepdim=True) + norm.eps).sqrt()
         self.g = g - g.mean(dim=-1, keepdim=True)

@@ -11,6 +11,7 @@ from transformer.checkpoint import Checkpoint, whole_folder
 from transformer.config import ModelConfig
 from transformer.huggingface.folder import ABOUT, SENTENCEPIECE, Refused, read_json
 from transformer.huggingface.sentencepieces import tokenizer_json
+from transformer.model.positions import POSITIONS
 
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_tanh": "gelu_new", "silu": "silu"}
 # Fields of which any value can be written, or changes nothing that a decoder computes. All others have to be as GPT-2
@@ -18,7 +19,8 @@ ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_tanh": "gelu_new", "silu": 
 WRITTEN = {"d_model", "n_heads", "decoder_layers", "d_ff", "vocab_size", "src_vocab_size", "max_len", "dropout",
            "attention_dropout", "output_dropout", "norm_eps", "sinusoid_layout", "embedding_scale", "tie_embeddings",
            "init", "pad_id", "unk_id", "bos_id", "eos_id", "start_id", "banned_ids"}
-ONLY = {"encoder_layers": (0,), "positions": ("learned", "sinusoidal", "none"), "activation": tuple(ACTIVATIONS)}
+ADDED = tuple(name for name, one in POSITIONS.items() if not one.attended)  # GPT-2 adds a table to its embeddings
+ONLY = {"encoder_layers": (0,), "positions": ADDED, "activation": tuple(ACTIVATIONS)}
 
 
 def check_expressible(config: ModelConfig) -> None:

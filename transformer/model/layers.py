@@ -18,6 +18,11 @@ from transformer.model.switches import Switch
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh"), "silu": F.silu}
 
 
+def layer_norm(config: ModelConfig) -> nn.LayerNorm:
+    """The norm of rows (..., d_model) that every part of a model uses."""
+    return nn.LayerNorm(config.d_model, eps=config.norm_eps)
+
+
 class FeedForward(nn.Module):
     """Two linear maps with an activation between them. Vaswani et al. 2017, section 3.3."""
 
@@ -52,10 +57,9 @@ class Layer(nn.Module):
         self.pre = config.norm == "pre"
         attention_dropout = config.dropout if config.attention_dropout is None else config.attention_dropout
         attention = partial(Attention, config.d_model, config.n_heads, head_dim=config.width, dropout=attention_dropout)
-        norm = partial(nn.LayerNorm, config.d_model, eps=config.norm_eps)
-        self.attention, self.attention_norm = attention(), norm()
-        self.cross, self.cross_norm = (attention(), norm()) if cross else (None, None)
-        self.feed_forward, self.feed_forward_norm = FeedForward(config), norm()
+        self.attention, self.attention_norm = attention(), layer_norm(config)
+        self.cross, self.cross_norm = (attention(), layer_norm(config)) if cross else (None, None)
+        self.feed_forward, self.feed_forward_norm = FeedForward(config), layer_norm(config)
         self.dropout = nn.Dropout(config.dropout)
 
     def before(self, x: Tensor, norm: nn.LayerNorm) -> Tensor:
@@ -103,7 +107,7 @@ class Stack(nn.Module):
     def __init__(self, config: ModelConfig, layers: int, *, cross: bool = False):
         super().__init__()
         self.layers = nn.ModuleList(Layer(config, cross=cross) for _ in range(layers))
-        self.norm = nn.LayerNorm(config.d_model, eps=config.norm_eps) if config.norm == "pre" else nn.Identity()
+        self.norm = layer_norm(config) if config.norm == "pre" else nn.Identity()
 
     def forward(self, x: Tensor, memory: Tensor | list[KeysValues] | None = None, *,
                 past: list[KeysValues] | None = None, heads: Switch | None = None, cross_heads: Switch | None = None,

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from transformer.config import Kind, ModelConfig
 from transformer.model.attention import Attention, KeysValues
-from transformer.model.layers import ACTIVATIONS, Stack, StackOutput
+from transformer.model.layers import ACTIVATIONS, Stack, StackOutput, layer_norm
 from transformer.model.masks import padding_mask, real, target_mask
 from transformer.model.positions import POSITIONS, Picture, Placed
 from transformer.model.switches import Heads, Switches
@@ -29,7 +29,7 @@ class Embedding(nn.Module):
         positions = POSITIONS[config.positions]
         self.positions = nn.Embedding(config.max_len, config.d_model) if positions.learned else None
         self.register_buffer("added", positions.added(config), persistent=False)
-        self.norm = nn.LayerNorm(config.d_model, eps=config.norm_eps) if config.embedding_norm else nn.Identity()
+        self.norm = layer_norm(config) if config.embedding_norm else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
         self.max_len = config.max_len
 
@@ -58,7 +58,7 @@ class MaskedHead(nn.Module):
         super().__init__()
         self.dense = nn.Linear(config.d_model, config.d_model)
         self.activation = ACTIVATIONS[config.activation]
-        self.norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
+        self.norm = layer_norm(config)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.norm(self.activation(self.dense(x)))
