@@ -16,7 +16,7 @@ from ui.checkpoint_choice import choose_checkpoint
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.languages import fit_pairs, sides_of
 from ui.link import arrive_at, choice, leave_at, switch, text, whole, wholes
-from ui.resources import digit_runs
+from ui.resources import chart, digit_runs
 from ui.say import say_error
 from ui.texts import SCORES, SENTENCE, taken
 
@@ -195,8 +195,9 @@ if st.toggle("Train two tiny decoders on random digits, one with the causal mask
     left, right = st.columns(2)
     curves = {"with the causal mask": honest.losses, "without it": cheat.losses}
     with left:
-        st.vega_lite_chart(figures.lines(
-            curves, across="training step", up="nats a digit", title="Loss on digits never seen before", first=1,
+        st.vega_lite_chart(chart(
+            figures.lines, curves, across="training step", up="nats a digit", first=1,
+            title="Loss on digits never seen before",
             source="one layer, one head, d_model 32, 12 random digits a row", zero=True, dark=dark,
             rules={f"log 10 = {log(DIGITS):.3f}: guessing": log(DIGITS),
                    f"log 10 / 12 = {log(DIGITS) / LENGTH:.3f}: all copied but the last": log(DIGITS) / LENGTH}),

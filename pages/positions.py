@@ -17,6 +17,8 @@ from ui import figures
 from ui.checkpoint_choice import choose_checkpoint
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.link import arrive_at, choice, leave_at, switch, text, whole, wholes
+from ui.position_curves import show_positions
+from ui.resources import chart
 from ui.say import say_error
 from ui.texts import SENTENCE, taken
 
@@ -56,9 +58,9 @@ def curves(shown: Shown, key: str) -> None:
     if not dims:
         st.info("Choose a dimension to see its curve.")
         return
-    st.vega_lite_chart(figures.position_curves(shown.table.numpy(), dims, title=shown.name, value=shown.value,
-                                               source=shown.source, dark=dark),
-                       key=f"{PAGE}_{key}_curves", alt=figures.describe_positions(shown.table.numpy(), dims))
+    show_positions(shown.table.numpy(), dims, title=shown.name, value=shown.value, source=shown.source, dark=dark,
+                   key=f"{PAGE}_{key}_curves")
+    st.caption(figures.HOW_TO_ZOOM)
 
 
 def matrix(values: torch.Tensor, key: str, *, across: str, down: str, value: str, title: str, source: str,
@@ -83,8 +85,8 @@ def similarities(shown: Shown) -> None:
         place = st.slider("Position", 0, places - 1, key=f"{PAGE}_place")
         series = {f"position {place}": found[place].tolist()}
         up = f"{measure} with position {place}"
-        st.vega_lite_chart(figures.lines(series, across="position", up=up, title=f"Position {place} and all others",
-                                         source=shown.source, height=470, dark=dark),
+        st.vega_lite_chart(chart(figures.lines, series, across="position", up=up, dark=dark, height=470,
+                                 title=f"Position {place} and all others", source=shown.source),
                            key=f"{PAGE}_similarity_curve", alt=figures.describe_lines(series, across="position", up=up))
 
 
@@ -113,9 +115,9 @@ def show_sinusoids() -> None:
                source=shown.source)
         waves = [2 * pi * base ** (2 * pair / d_model) for pair in range((d_model + 1) // 2)]
         series = {"wavelength": waves}
-        st.vega_lite_chart(figures.lines(series, across="pair of sine and cosine", up="positions", log=True,
-                                         height=360, title="Wavelength, on a logarithmic scale",
-                                         source=shown.source, rules={f"the {count} positions shown": count}, dark=dark),
+        st.vega_lite_chart(chart(figures.lines, series, across="pair of sine and cosine", up="positions", log=True,
+                                 height=360, title="Wavelength, on a logarithmic scale", source=shown.source,
+                                 rules={f"the {count} positions shown": count}, dark=dark),
                            key=f"{PAGE}_wavelengths",
                            alt=figures.describe_lines(series, across="pair of sine and cosine", up="wavelength"))
         st.caption(f"From 2π = {waves[0]:.2f} positions to {waves[-1]:,.0f}. Waves above the dashed line are longer "
@@ -160,8 +162,8 @@ def show_rotary() -> None:
     offsets = np.arange(-(count - 1), count)
     by_distance = {"q·k / √d": [float(products.diagonal(int(offset))[0]) for offset in offsets]}
     across = "distance: the key's position minus the query's"
-    st.vega_lite_chart(figures.lines(by_distance, across=across, up="q·k / √d", first=float(offsets[0]),
-                                     title="The same by distance", source=source_of, dark=dark),
+    st.vega_lite_chart(chart(figures.lines, by_distance, across=across, up="q·k / √d", first=float(offsets[0]),
+                             title="The same by distance", source=source_of, dark=dark),
                        key=f"{PAGE}_distance",
                        alt=figures.describe_lines(by_distance, across=across, up="q·k / √d"))
 

@@ -5,9 +5,14 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 
+import numpy as np
+import orjson
+import pandas as pd
 import streamlit as st
 import torch
 
@@ -167,6 +172,22 @@ def digit_runs() -> tuple[Learned, Learned]:
 def speakers() -> LabelledCorpus | None:
     """Who says which passage of Tiny Shakespeare, if that is on this machine."""
     return _corpus("speakers") if at_hand("speakers") else None
+
+
+def chart(figure: Callable[..., object], *arguments: object, **options: object) -> dict:
+    """The finished specification of an altair chart of `ui.figures`, for `st.vega_lite_chart`: made once for the same
+    arguments, of which every number counts (`st.cache_data` looks at a part of a large array alone)."""
+    key = orjson.dumps((figure.__name__, arguments, options), default=np.ndarray.tolist,
+                       option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
+    return _finished(sha256(key).hexdigest(), partial(figure, *arguments, **options))
+
+
+@st.cache_resource(max_entries=200, show_spinner=False)
+def _finished(key: str, _make: Callable[[], object]) -> dict:
+    spec = _make().to_dict()
+    if "datasets" in spec:  # as frames: Streamlit takes ten times longer to send lists of rows
+        spec["datasets"] = {name: pd.DataFrame(rows) for name, rows in spec["datasets"].items()}
+    return spec
 
 
 class Shelf:

@@ -13,6 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
+import pyarrow
 import pytest
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
@@ -167,6 +168,13 @@ def drawn() -> Callable[..., dict]:
         return decoded(json.loads(chart.proto.spec))
 
     return drawn
+
+
+@pytest.fixture
+def charted() -> Callable[..., list[dict]]:
+    """The rows that are sent with an altair chart."""
+    return lambda chart: [row for part in chart.proto.datasets
+                          for row in pyarrow.ipc.open_stream(part.data.data).read_all().to_pylist()]
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
-import pyarrow
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -268,12 +267,12 @@ def test_settings_stay_while_a_trained_head_is_looked_at_and_another_page_visite
     assert dict(at.query_params) == address
 
 
-def test_the_curves_are_measured_with_and_without_the_scale(open_page):
+def test_the_curves_are_measured_with_and_without_the_scale(open_page, charted):
     at = open_page(part="scale")
     curves = {}
     for chart in at.get("vega_lite_chart"):
-        for row in pyarrow.ipc.open_stream(chart.proto.data.data).read_all().to_pylist():
-            curves.setdefault(row["what"], {})[row["d_k"]] = row["value"]
+        for row in charted(chart):
+            curves.setdefault(row["name"], {})[row["at"]] = row["value"]
     assert list(curves["q · k, measured"]) == [2**power for power in range(11)]
     for d_k, deviation in curves["q · k, measured"].items():
         assert deviation == pytest.approx(curves["√d_k, the theory"][d_k], rel=0.15)

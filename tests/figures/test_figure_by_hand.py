@@ -85,9 +85,10 @@ def test_a_plain_table_sets_code_as_code_and_numbers_to_the_right():
 SERIES = {"measured": [1.0, 2.5], "theory": [1.0, 2.0]}
 
 
-def test_curves_have_the_values_and_only_measured_ones_have_points():
-    spec = width_curves(SERIES, [1, 4], title="t", quantity="spread", theory=["theory"])
-    assert [(v["what"], v["d_k"], v["value"]) for v in spec["data"]["values"]] == [
+def test_curves_have_the_values_and_only_measured_ones_have_points(drawn_rows):
+    chart = width_curves(SERIES, [1, 4], title="t", quantity="spread", theory=["theory"])
+    spec = chart.to_dict()
+    assert [(row["name"], row["at"], row["value"]) for row in drawn_rows(chart, 0)] == [
         ("measured", 1, 1.0), ("measured", 4, 2.5), ("theory", 1, 1.0), ("theory", 4, 2.0)]
     (points,) = [layer for layer in spec["layer"] if layer["mark"]["type"] == "point"]
     assert points["transform"][0]["filter"]["oneOf"] == ["measured"]

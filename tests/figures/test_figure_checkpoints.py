@@ -6,19 +6,20 @@ import pytest
 from ui import figures
 
 
-def test_a_histogram_has_a_bar_for_each_bin():
+def test_a_histogram_has_a_bar_for_each_bin(drawn_rows):
     chart = figures.tensor_histogram([1, 5, 2], [-1.0, 0.0, 1.0, 2.0], title="<b>", source="x@1", dark=True)
-    assert [row["count"] for row in chart["data"]["values"]] == [1, 5, 2]
-    assert chart["data"]["values"][1] == {"from": 0.0, "to": 1.0, "count": 5}
+    assert [row["count"] for row in drawn_rows(chart)] == [1, 5, 2]
+    assert drawn_rows(chart)[1] == {"from": 0.0, "to": 1.0, "count": 5}
     said = figures.describe_histogram([1, 5, 2], [-1.0, 0.0, 1.0, 2.0])
     assert "8 elements from -1 to 2" in said and "5, between 0 and 1" in said
 
 
-def test_a_spectrum_puts_one_head_in_front_of_the_others():
+def test_a_spectrum_puts_one_head_in_front_of_the_others(drawn_rows):
     chart = figures.spectrum([3.0, 1.0], name="head 0", others={"head 1": [2.0, 2.0]}, title="t", dark=False)
-    behind, front = chart["layer"]
-    assert {row["name"] for row in behind["data"]["values"]} == {"head 1"}
-    assert [(row["number"], row["value"]) for row in front["data"]["values"]] == [(1, 3.0), (2, 1.0)]
+    assert {row["name"] for row in drawn_rows(chart, 0)} == {"head 1"}
+    assert [(row["at"], row["value"]) for row in drawn_rows(chart, 1)] == [(1, 3.0), (2, 1.0)]
+    alone = figures.spectrum([3.0, 1.0], name="head 0", others={}, title="t")
+    assert [row["name"] for row in drawn_rows(alone, 0)] == ["head 0", "head 0"]
 
 
 def test_a_named_matrix_shows_each_number_and_leaves_out_what_is_not_there():

@@ -11,6 +11,7 @@ from ui.figures import (
     describe_loss,
     loss_curve,
     picked_class,
+    with_losses,
     won_chips,
 )
 
@@ -65,17 +66,18 @@ def test_each_token_says_what_it_adds_and_for_and_against_differ():
 
 
 def test_the_loss_is_drawn_on_the_whole_runs_axis():
-    chart = loss_curve([10, 20], [1.5, 0.4], last=200, chance=0.693, source="run x")
+    chart = with_losses(loss_curve(last=200, chance=0.693, source="run x").to_dict(), [10, 20], [1.5, 0.4])
     curve, rule = chart["layer"]
-    assert curve["data"]["values"] == [{"step": 10, "loss": 1.5}, {"step": 20, "loss": 0.4}]
-    assert curve["encoding"]["x"]["scale"]["domain"] == [0, 200]
-    assert rule["data"]["values"] == [{"loss": pytest.approx(0.693)}]
+    assert chart["datasets"][curve["data"]["name"]].to_dict("records") == [
+        {"step": 10, "loss": 1.5}, {"step": 20, "loss": 0.4}]
+    assert (curve["encoding"]["x"]["scale"]["domainMin"], curve["encoding"]["x"]["scale"]["domainMax"]) == (0, 200)
+    assert chart["datasets"][rule["data"]["name"]][0]["value"] == pytest.approx(0.693)
     assert describe_loss([10, 20], [1.5, 0.4]) == "Training loss: 1.5000 at step 10, 0.4000 at step 20."
     assert "no step" in describe_loss([], [])
 
 
 def test_a_long_run_is_thinned_and_keeps_its_last_point():
     steps = list(range(1, 9_001))
-    values = loss_curve(steps, [1 / step for step in steps])["layer"][0]["data"]["values"]
-    assert len(values) <= 2_001
-    assert values[-1]["step"] == 9_000
+    frame = with_losses(loss_curve().to_dict(), steps, [1 / step for step in steps])["datasets"]["losses"]
+    assert len(frame) <= 2_001
+    assert frame["step"].iloc[-1] == 9_000

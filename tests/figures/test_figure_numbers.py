@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ui.figures import batch_table, describe_lines, describe_numbers, lines, number_heatmap, number_table
+from ui.figures import batch_table, describe_lines, describe_numbers, number_heatmap, number_table
 
 VALUES = np.array([[-2.0, 0.5], [1.0, 0.0], [0.25, 1.5]])
 WORDS = {"across": "dimension", "down": "position", "value": "value"}
@@ -37,11 +37,7 @@ def test_a_description_has_sizes_and_ends():
     assert describe_numbers(VALUES, **WORDS) == "Value as colours, 3 by 2 (position by dimension), from -2 to 1.5."
 
 
-def test_lines_have_every_point_where_it_stands():
-    spec = lines({"a": [1.0, 2.0], "b": [3.0, 4.0]}, across="step", up="loss", title="t", first=1, rules={"best": 0.5})
-    assert [(v["at"], v["name"], v["value"]) for v in spec["data"]["values"]] == [
-        (1, "a", 1.0), (2, "a", 2.0), (1, "b", 3.0), (2, "b", 4.0)]
-    assert spec["layer"][1]["data"]["values"] == [{"value": 0.5, "name": "best"}]
+def test_a_description_of_curves_says_where_they_begin_and_end():
     described = describe_lines({"a": [1.0, 2.0], "b": [3.0, 4.0]}, across="step", up="loss")
     assert described == "loss over step: a from 1 to 2; b from 3 to 4."
 

@@ -1,37 +1,53 @@
 import numpy as np
 import pytest
 
-from ui.figures import describe_positions, position_curves
+from ui.figures import describe_positions, position_curves, with_positions
 
-ENCODING = np.random.default_rng(0).random((3, 8))
+ENCODING = np.random.default_rng(0).random((3, 8)).astype(np.float32)
+
+
+def rows(spec):
+    return spec["datasets"][spec["data"]["name"]].to_dict("records")
 
 
 def test_every_dimension_has_its_curve_with_the_values_of_the_encoding():
-    values = position_curves(ENCODING, [0, 5])["data"]["values"]
-    assert {(v["position"], v["dimension"]): v["value"] for v in values} == {
+    spec = with_positions(position_curves([0, 5]).to_dict(), ENCODING, [0, 5])
+    assert {(row["position"], row["dimension"]): row["value"] for row in rows(spec)} == {
         (position, f"dim {dim}"): ENCODING[position, dim] for position in range(3) for dim in (0, 5)}
 
 
-def test_equal_tokens_are_two_positions():
-    spec = position_curves(ENCODING, [0], tokens=["the", "\"'<b>", "the"])
-    assert [v["position"] for v in spec["data"]["values"]] == [0, 1, 2]
+def test_equal_tokens_are_two_positions_and_stay_text():
+    tokens = ["the", "\"'<b>", "the"]
+    spec = with_positions(position_curves([0, 2], tokens=True).to_dict(), ENCODING, [0, 2], tokens=tokens)
+    assert [(row["position"], row["token"]) for row in rows(spec)] == [*enumerate(tokens)] * 2
     assert spec["encoding"]["x"]["field"] == "position"
-    assert spec["encoding"]["x"]["axis"]["labelExpr"] == '["the", "\\"\'<b>", "the"][datum.value]'
+    (labels,) = [param["value"] for param in spec["params"] if param["name"] == "tokens"]
+    assert labels == tokens
+    assert spec["encoding"]["x"]["axis"]["labelExpr"] == "tokens[datum.value]"
+
+
+def test_a_step_changes_the_rows_and_not_the_chart():
+    chart = position_curves([0], tokens=True).to_dict()
+    before, after = (with_positions(chart, ENCODING[:count], [0], tokens="abc"[:count]) for count in (2, 3))
+    assert (len(rows(before)), len(rows(after))) == (2, 3)
+    assert "datasets" not in chart and chart["params"][0]["value"] == []
+
+
+def test_twelve_curves_of_512_positions_in_1024_dimensions_are_all_there():
+    dims = list(range(1_000, 1_012))
+    spec = with_positions(position_curves(dims).to_dict(), np.eye(512, 1_024), dims)
+    assert len(rows(spec)) == 12 * 512
 
 
 def test_more_dimensions_than_can_be_told_apart_are_refused_with_the_limit():
     with pytest.raises(ValueError, match="13 dimensions .* choose 12"):
-        position_curves(np.zeros((2, 20)), range(13))
+        position_curves(range(13))
 
 
 def test_curves_differ_in_colour_or_dash():
-    encoding = position_curves(np.zeros((2, 20)), range(12))["encoding"]
+    encoding = position_curves(range(12)).to_dict()["encoding"]
     styles = zip(encoding["color"]["scale"]["range"], map(tuple, encoding["strokeDash"]["scale"]["range"]), strict=True)
     assert len(set(styles)) == 12
-
-
-def test_the_source_is_under_the_title():
-    assert position_curves(ENCODING, [0], source="me@12 · step 3")["title"]["subtitle"] == "me@12 · step 3"
 
 
 def test_the_description_counts_positions():

@@ -17,6 +17,7 @@ from transformer.by_hand.stages import ByHand
 from transformer.model.masks import causal_mask
 from ui import figures
 from ui.by_hand.steps import difference
+from ui.resources import chart
 
 WIDTHS = [2**power for power in range(11)]
 NAMES = {"sqrt(d_k)": "√d_k", "1": "1 (not at all)", "sqrt(d_model)": "√d_model", "d_k": "d_k"}
@@ -39,8 +40,8 @@ def show_scale(hand: ByHand, *, dark: bool) -> None:
                   "q · k / √d_k, measured": [row.scaled_deviation for row in found],
                   "√d_k, the theory": list(map(sqrt, WIDTHS))}
         quantity = "standard deviation"
-        st.vega_lite_chart(figures.width_curves(series, WIDTHS, title="The spread of the scores", quantity=quantity,
-                                                logarithmic=True, theory=["√d_k, the theory"], dark=dark),
+        st.vega_lite_chart(chart(figures.width_curves, series, WIDTHS, title="The spread of the scores",
+                                 quantity=quantity, logarithmic=True, theory=["√d_k, the theory"], dark=dark),
                            key="by_hand_spread", alt=figures.describe_widths(series, WIDTHS, quantity=quantity))
     with right:
         even = f"log {keys} = {log(keys):.2f}, all keys equal"
@@ -48,8 +49,8 @@ def show_scale(hand: ByHand, *, dark: bool) -> None:
                   "softmax of q · k / √d_k, measured": [row.scaled_entropy for row in found],
                   even: [log(keys)] * len(WIDTHS)}
         quantity = "entropy of the weights, nats"
-        st.vega_lite_chart(figures.width_curves(series, WIDTHS, title="How evenly the softmax looks",
-                                                quantity=quantity, theory=[even], dark=dark),
+        st.vega_lite_chart(chart(figures.width_curves, series, WIDTHS, title="How evenly the softmax looks",
+                                 quantity=quantity, theory=[even], dark=dark),
                            key="by_hand_entropy", alt=figures.describe_widths(series, WIDTHS, quantity=quantity))
     last = found[-1]
     st.markdown(

@@ -21,7 +21,7 @@ from ui.components.run_curves import REFERENCES, show_curves
 from ui.head_choice import origin_of
 from ui.held_out_corpus import corpus_name
 from ui.pages import PAGES
-from ui.resources import Entry, entries, steps_of
+from ui.resources import Entry, chart, entries, steps_of
 from ui.say import without_images
 from ui.train.check import duration
 
@@ -160,8 +160,8 @@ def _show_parameters(page: str, about: Description, *, dark: bool) -> None:
         name = f"{stack} layer {layer}" if layer is not None else f"{stack} norm" if "norm" in what else stack
         parts[name] = parts.get(name, 0) + count
     shown = {name: f"{count:,} ({count / total:.1%})" for name, count in parts.items()}
-    st.vega_lite_chart(figures.amount_bars(parts, shown=shown, title=f"{total:,} parameters", source=origin_of(about),
-                                           dark=dark),
+    st.vega_lite_chart(chart(figures.amount_bars, parts, shown=shown, title=f"{total:,} parameters",
+                             source=origin_of(about), dark=dark),
                        key=f"{page}_parameters", alt=figures.describe_amounts(parts, shown=shown, what="Parameters"))
     with st.expander("By block", key=f"{page}_blocks"):
         rows = [[stack, "" if layer is None else str(layer), what, f"{count:,}", f"{count / total:.2%}"]

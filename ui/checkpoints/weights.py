@@ -8,7 +8,7 @@ from transformer.checkpoint import Checkpoint
 from ui import figures
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.link import Field, quiet, switch
-from ui.resources import circuits, summaries
+from ui.resources import chart, circuits, summaries
 
 MOST_CELLS = 128  # along each side of the picture; beyond it a cell stands for several
 MOST_LINES = 16   # heads in one picture of singular values
@@ -61,8 +61,8 @@ def _show_tensor(page: str, ckpt: Checkpoint, tensor: Kept, *, dark: bool) -> No
     left, right = st.columns(2, gap="large")
     with left:
         counts, edges = histogram(values)
-        st.vega_lite_chart(figures.tensor_histogram(counts.tolist(), edges.tolist(), title=tensor.name,
-                                                    source=origin(ckpt), dark=dark),
+        st.vega_lite_chart(chart(figures.tensor_histogram, counts.tolist(), edges.tolist(), title=tensor.name,
+                                 source=origin(ckpt), dark=dark),
                            key=f"{page}_histogram", alt=figures.describe_histogram(counts.tolist(), edges.tolist()))
         if near := float((values.abs() < 1e-6).float().mean()):
             st.caption(f"{near:.1%} of the elements are 0 or within a millionth of it.")
@@ -105,8 +105,8 @@ def _show_circuits(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
             (found.query_key, found.value_output), strict=True):
         series = {f"head {at}": values[layer, at] for at in heads if at != head}
         with place:
-            figure = figures.spectrum(values[layer, head], others=series, name=f"head {head}",
-                                      title=title, source=f"{kind}, layer {layer} · {origin(ckpt)}", dark=dark)
+            figure = chart(figures.spectrum, values[layer, head], others=series, name=f"head {head}",
+                           title=title, source=f"{kind}, layer {layer} · {origin(ckpt)}", dark=dark)
             st.vega_lite_chart(figure, key=f"{page}_{name}", alt=figures.describe_lines(
                 {f"head {head}": values[layer, head]}, across="number", up="singular value"))
             st.html(figures.plain_table(

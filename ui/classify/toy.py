@@ -18,7 +18,7 @@ from transformer.text.labelled import TWO_SENTENCES
 from ui import figures
 from ui.access import keys, owners, quotas
 from ui.classify.classifier import show_reading
-from ui.resources import home, opened
+from ui.resources import chart, home, opened
 from ui.say import say_error
 from ui.texts import SENTENCE, TOY, taken, within
 
@@ -135,8 +135,9 @@ def _watch(prefix: str, folder: Path, was_under_way: bool, dark: bool) -> None:
         st.text("\n".join(f"{label}: {sentence}" for label, sentence in other))
     if rows:
         steps, losses = [row["step"] for row in rows], [row["loss"] for row in rows]
-        st.vega_lite_chart(figures.loss_curve(steps, losses, last=now.steps, chance=log(2), dark=dark,
-                                              title="The loss while it trains", source=f"run {folder.name}"),
+        curve = chart(figures.loss_curve, last=now.steps, chance=log(2), title="The loss while it trains",
+                      source=f"run {folder.name}", dark=dark)
+        st.vega_lite_chart(figures.with_losses(curve, steps, losses),
                            key=f"{prefix}_loss", alt=figures.describe_loss(steps, losses), width="stretch")
         st.caption("Dashed: ln 2 = 0.69, what it costs to say one half to both.")
 

@@ -16,6 +16,7 @@ from transformer.attention_view.message import SCRIPT, STYLE, Look, about, head_
 from ui import figures
 from ui.head_choice import origin
 from ui.link import Field, number
+from ui.position_curves import show_positions
 from ui.present import presenting
 
 LOOK = ("kind", "layer", "head", "view", "of", "stage", "scale", "pair", "lit")  # the parts of what is looked at
@@ -241,7 +242,6 @@ def _show_positions(page: str, shown: Shown, kind: str, *, dark: bool) -> None:
     if not dims:
         st.info("Choose a dimension to see its curve.")
         return
-    st.vega_lite_chart(figures.position_curves(encoding, dims, tokens=tokens, source=source_line(shown), dark=dark,
-                                               title=pictures[0].title),
-                       key=f"{page}_positions", alt=figures.describe_positions(encoding, dims))
+    show_positions(encoding, dims, tokens=tokens, title=pictures[0].title, source=source_line(shown), dark=dark,
+                   key=f"{page}_positions")
     st.caption(what)

@@ -1,9 +1,13 @@
-"""Amounts side by side: one bar cut into shares (HTML), or a bar for each (a Vega-Lite dictionary)."""
+"""Amounts side by side: one bar cut into shares (HTML), or a bar for each."""
 from collections.abc import Mapping
 from html import escape
 
-from ui.figures.frame import NOTE, TEXT
-from ui.figures.palette import BAR, CATEGORICAL, INK, MUTED
+import altair as alt
+import pandas as pd
+
+from ui.figures.chart import Chart, chart_of, ink_of, themed
+from ui.figures.frame import TEXT
+from ui.figures.palette import BAR, CATEGORICAL
 
 STYLE = """<style>
 .shares.shares { margin: 0; padding: 0; font-size: 15px; font-variant-numeric: tabular-nums; }
@@ -30,35 +34,20 @@ def share_bar(amounts: Mapping[str, int], *, unit: str, title: str) -> str:
 
 
 def amount_bars(amounts: Mapping[str, float], *, shown: Mapping[str, str], title: str, source: str = "",
-                dark: bool | None = None) -> dict:
+                dark: bool | None = None) -> Chart:
     """A horizontal bar for each amount, with the text that `shown` has for it at its end."""
-    values = [{"name": name, "value": float(value), "shown": shown[name]} for name, value in amounts.items()]
-    y = {"field": "name", "type": "nominal", "sort": None, "axis": {
-        "title": None, "labelFontSize": TEXT, "labelLimit": 160, "ticks": False, "domain": False,
-        **_ink(dark, "labelColor")}}
-    x = {"field": "value", "type": "quantitative", "axis": None,
-         "scale": {"domain": [0, 1.6 * max([*amounts.values(), 1e-9])], "nice": False}}  # room for the text
-    return {
-        "data": {"values": values}, "height": {"step": 34},
-        "layer": [{"mark": {"type": "bar", "color": BAR, "cornerRadius": 2}, "encoding": {"x": x, "y": y, "tooltip": [
-                      {"field": "name", "type": "nominal", "title": "part"},
-                      {"field": "shown", "type": "nominal", "title": "amount"}]}},
-                  {"mark": {"type": "text", "align": "left", "dx": 6, "fontSize": TEXT} | _ink(dark, "color"),
-                   "encoding": {"x": x, "y": y, "text": {"field": "shown"}}}],
-        **_titled(title, source, dark)}
+    frame = pd.DataFrame({"name": list(amounts), "value": [float(value) for value in amounts.values()],
+                          "shown": [shown[name] for name in amounts]})
+    room = alt.Scale(domain=[0, 1.6 * max([*amounts.values(), 1e-9])], nice=False)  # for the text
+    bars = chart_of(frame).mark_bar(color=BAR, cornerRadius=2).encode(
+        alt.X("value:Q", axis=None, scale=room),
+        alt.Y("name:N", sort=None, axis=alt.Axis(title=None, labelLimit=160, ticks=False, domain=False)),
+        tooltip=[alt.Tooltip("name:N", title="part"), alt.Tooltip("shown:N", title="amount")])
+    texts = bars.mark_text(align="left", dx=6, fontSize=TEXT, **ink_of(dark)).encode(text="shown:N")
+    return themed(alt.layer(bars, texts), title=title, source=source, dark=dark, height=alt.Step(34))
 
 
 def describe_amounts(amounts: Mapping[str, float], *, shown: Mapping[str, str] | None = None, what: str) -> str:
     """A sentence for `alt=`: every amount by name."""
     texts = shown or {name: f"{value:,}" for name, value in amounts.items()}
     return f"{what}: " + ", ".join(f"{name} {texts[name]}" for name in amounts) + "."
-
-
-def _titled(title: str, source: str, dark: bool | None) -> dict:
-    return {"title": {"text": title, "subtitle": source, "anchor": "start", "fontSize": 17, "subtitleFontSize": NOTE,
-                      "subtitleColor": INK[dark] or MUTED},
-            "padding": {"left": 4, "right": 12, "top": 32 if source else 8, "bottom": 4}}
-
-
-def _ink(dark: bool | None, *settings: str) -> dict:
-    return {setting: INK[dark] for setting in settings if INK[dark]}

@@ -1,61 +1,48 @@
 """How long the training texts are, in pieces, with the length from which on nothing more is read."""
 from collections.abc import Mapping
 
-from ui.figures.frame import NOTE, TEXT
-from ui.figures.palette import CATEGORICAL, INK, MUTED
+import altair as alt
+import pandas as pd
+
+from ui.figures.chart import Chart, chart_of, ink_of, rule, themed
+from ui.figures.frame import TEXT
+from ui.figures.palette import CATEGORICAL
 
 
 def length_histogram(lengths: Mapping[str, Mapping[str, object]], *, max_len: int | None, title: str, source: str = "",
-                     dark: bool | None = None) -> dict:
+                     dark: bool | None = None) -> Chart:
     """Outlined steps for each side of `transformer.text.look`'s histograms; `max_len` is a dashed line where it lies
     among them or near."""
-    def ink(*settings: str) -> dict:
-        return {setting: INK[dark] for setting in settings if INK[dark]}
-
-    values = []
-    for name, found in lengths.items():
-        counts = [*found["counts"], 0]  # down to the axis at the end
-        values += [{"side": name, "pieces": found["first"] + at * found["width"], "count": count,
-                    "bin": _bin(found, at)} for at, count in enumerate(counts)]
-    longest = max([1, *(found["longest"] for found in lengths.values())])
-    text = {"labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": "normal"} | ink("labelColor", "titleColor")
-    across = {"field": "pieces", "type": "quantitative", "scale": {"zero": False, "nice": False},
-              "axis": {"title": "length in pieces", "grid": False, "tickMinStep": 1, **text}}
-    colour = {"field": "side", "type": "nominal", "sort": None,
-              "scale": {"domain": list(lengths), "range": list(CATEGORICAL[:len(lengths)])},
-              "legend": None if len(lengths) == 1 else {
-                  "title": None, "orient": "bottom", "labelFontSize": TEXT, "symbolType": "stroke", "symbolSize": 400,
-                  "symbolStrokeWidth": 3} | ink("labelColor")}
-    layers = [{"mark": {"type": "area", "interpolate": "step-after", "line": {"strokeWidth": 2}, "fillOpacity": 0.18},
-               "encoding": {"x": across, "color": colour, "y": {
-                   "field": "count", "type": "quantitative", "stack": None, "axis": {
-                       "title": "how many", "tickMinStep": 1, "tickCount": 6, **text}},
-                   "tooltip": [{"field": "side", "type": "nominal", "title": "of"},
-                               {"field": "bin", "type": "nominal", "title": "pieces"},
-                               {"field": "count", "type": "quantitative", "format": ",", "title": "how many"}]}}]
-    if max_len is not None and max_len <= 1.3 * longest:
-        rule = {"data": {"values": [{"pieces": max_len, "name": f"max_len {max_len:,}"}]}}
-        x = {"field": "pieces", "type": "quantitative"}
-        late = max_len > 0.6 * longest
-        layers += [
-            rule | {"mark": {"type": "rule", "color": MUTED, "strokeDash": [6, 4], "strokeWidth": 2},
-                    "encoding": {"x": x}},
-            rule | {"mark": {"type": "text", "align": "right" if late else "left", "baseline": "top",
-                             "dx": -6 if late else 6, "fontSize": TEXT} | ink("color"),
-                    "encoding": {"x": x, "y": {"value": 2}, "text": {"field": "name"}}}]
-    return {"title": {"text": title, "subtitle": source, "anchor": "start", "fontSize": 17, "subtitleFontSize": NOTE,
-                      "subtitleColor": INK[dark] or MUTED},
-            "height": 380, "padding": {"left": 4, "right": 16, "top": 32, "bottom": 4},
-            "data": {"values": values}, "layer": layers}
+    rows = [(name, side["first"] + at * side["width"], count, _bin(side, at))
+            for name, side in lengths.items() for at, count in enumerate([*side["counts"], 0])]  # 0: down to the axis
+    steps = chart_of(pd.DataFrame(rows, columns=["side", "pieces", "count", "bin"])).mark_area(
+        interpolate="step-after", line={"strokeWidth": 2}, fillOpacity=0.18).encode(
+        alt.X("pieces:Q", title="length in pieces", scale=alt.Scale(zero=False, nice=False),
+              axis=alt.Axis(grid=False, tickMinStep=1)),
+        alt.Y("count:Q", title="how many", stack=None, axis=alt.Axis(tickMinStep=1, tickCount=6)),
+        alt.Color("side:N", sort=None, scale=alt.Scale(domain=list(lengths), range=CATEGORICAL[:len(lengths)]),
+                  legend=None if len(lengths) == 1 else alt.Legend(title=None)),
+        tooltip=[alt.Tooltip("side:N", title="of"), alt.Tooltip("bin:N", title="pieces"),
+                 alt.Tooltip("count:Q", title="how many", format=",")])
+    longest = max([1, *(side["longest"] for side in lengths.values())])
+    limit = [] if max_len is None or max_len > 1.3 * longest else _limit(max_len, max_len > 0.6 * longest, dark)
+    return themed(alt.layer(steps, *limit).interactive(bind_y=False), title=title, source=source, dark=dark, height=380)
 
 
 def describe_lengths(lengths: Mapping[str, Mapping[str, object]], *, max_len: int) -> str:
     """A sentence for `alt=`: the middle and the longest of each side."""
-    sides = "; ".join(f"{name} half at most {found['median']:g}, longest {found['longest']:,}"
-                      for name, found in lengths.items())
+    sides = "; ".join(f"{name} half at most {side['median']:g}, longest {side['longest']:,}"
+                      for name, side in lengths.items())
     return f"Lengths in pieces: {sides}. max_len is {max_len:,}."
 
 
-def _bin(found: Mapping[str, object], at: int) -> str:
-    start, width = found["first"] + at * found["width"], found["width"]
+def _limit(max_len: int, late: bool, dark: bool | None) -> list[alt.Chart]:
+    """The dashed line with its name, on the side where there is more room."""
+    dashed = rule(alt.X("value:Q"), {f"max_len {max_len:,}": max_len})
+    return [dashed, dashed.mark_text(align="right" if late else "left", baseline="top", dx=-6 if late else 6,
+                                     fontSize=TEXT, **ink_of(dark)).encode(y=alt.value(2), text="name:N")]
+
+
+def _bin(side: Mapping[str, object], at: int) -> str:
+    start, width = side["first"] + at * side["width"], side["width"]
     return f"{start}" if width == 1 else f"{start} to {start + width - 1}"

@@ -1,39 +1,38 @@
-"""The loss of a run while it trains. A Vega-Lite dictionary for `st.vega_lite_chart`, cheap enough to send often."""
+"""The loss of a run while it trains. Its losses are given anew each time, so that the chart, and where a reader has
+moved it, stays."""
 from collections.abc import Sequence
 
-from ui.figures.frame import NOTE, TEXT
-from ui.figures.palette import BAR, INK, MUTED
+import altair as alt
+import pandas as pd
+
+from ui.figures.chart import Chart, rule, themed
+from ui.figures.palette import BAR
 
 MOST = 2_000  # points sent
+LOSSES = "losses"  # the name of the data in the chart
 
 
-def loss_curve(steps: Sequence[int], losses: Sequence[float], *, last: int | None = None, chance: float | None = None,
-               title: str = "Training loss", source: str = "", dark: bool | None = None) -> dict:
-    """Losses over their steps, on an axis as long as the run's `last` step; `chance` is dashed: knowing nothing."""
+def loss_curve(*, last: int | None = None, chance: float | None = None, title: str = "Training loss", source: str = "",
+               dark: bool | None = None) -> Chart:
+    """Losses over their steps, on an axis as long as the run's `last` step; `chance` is dashed: knowing nothing. The
+    losses themselves are `with_losses`."""
+    curve = alt.Chart(alt.NamedData(LOSSES)).mark_line(
+        color=BAR, strokeWidth=2.5, point={"size": 40, "color": BAR}).encode(
+        alt.X("step:Q", scale=alt.Scale(nice=False, domainMin=0, domainMax=last or alt.Undefined),
+              axis=alt.Axis(grid=False, tickCount=10)),
+        alt.Y("loss:Q", title="loss, nats a text", scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=5)),
+        tooltip=["step:Q", alt.Tooltip("loss:Q", format=".5f")])
+    rules = [] if chance is None else [rule(alt.Y("value:Q"), {"chance": chance})]
+    return themed(alt.layer(curve, *rules).interactive(), title=title, source=source, dark=dark, height=380)
+
+
+def with_losses(chart: dict, steps: Sequence[int], losses: Sequence[float]) -> dict:
+    """A finished `loss_curve` with its losses, thinned to 2,000 and the last."""
     thin = -(-len(steps) // MOST) or 1
-    points = list(zip(steps, losses, strict=True))
-    points = points[::thin] + points[-1:] * (thin > 1)
-    text = {"labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": "normal"}
-    text |= {"labelColor": INK[dark], "titleColor": INK[dark]} if INK[dark] else {}
-    most = max([*losses, chance or 0.0, 0.0]) or 1.0
-    across = {"field": "step", "type": "quantitative", "title": "step",
-              "scale": {"domain": [0, max([last or 1, *steps])], "nice": False},
-              "axis": {"grid": False, "tickCount": 10, **text}}
-    up = {"field": "loss", "type": "quantitative", "title": "loss, nats a text",
-          "scale": {"domain": [0, 1.05 * most], "nice": False}, "axis": {"tickCount": 5, **text}}
-    curve = {
-        "data": {"values": [{"step": int(step), "loss": float(loss)} for step, loss in points]},
-        "mark": {"type": "line", "point": {"size": 40, "color": BAR}, "color": BAR, "strokeWidth": 2.5},
-        "encoding": {"x": across, "y": up, "tooltip": [
-            {"field": "step", "type": "quantitative"}, {"field": "loss", "type": "quantitative", "format": ".5f"}]}}
-    layers = [curve]
-    if chance is not None:
-        layers.append({"data": {"values": [{"loss": float(chance)}]},
-                       "mark": {"type": "rule", "color": MUTED, "strokeDash": [6, 4], "strokeWidth": 2},
-                       "encoding": {"y": {"field": "loss", "type": "quantitative"}}})
-    return {"title": {"text": title, "subtitle": source, "anchor": "start", "fontSize": 17, "subtitleFontSize": NOTE,
-                      "subtitleColor": INK[dark] or MUTED},
-            "height": 380, "padding": {"left": 4, "right": 16, "top": 32, "bottom": 4}, "layer": layers}
+    frame = pd.DataFrame({"step": steps, "loss": losses}, dtype=float)
+    if thin > 1:
+        frame = pd.concat([frame[::thin], frame[-1:]])
+    return chart | {"datasets": chart.get("datasets", {}) | {LOSSES: frame}}
 
 
 def describe_loss(steps: Sequence[int], losses: Sequence[float]) -> str:

@@ -1,65 +1,59 @@
 """How positions are written into the vectors: one curve per dimension of the positional encoding.
 
-A Vega-Lite dictionary for `st.vega_lite_chart`: building the same chart through altair takes some fifty times longer.
+The curves and their tokens are given anew each time, so that a step, which adds a token, builds no chart.
 """
-import json
 from collections.abc import Sequence
 
+import altair as alt
 import numpy as np
+import pandas as pd
 
-from ui.figures.frame import NOTE, TEXT
+from ui.figures.chart import Chart, themed
 from ui.figures.labels import plain_label
-from ui.figures.palette import CATEGORICAL, INK, MUTED
+from ui.figures.palette import CATEGORICAL
 
-DOTTED = 64      # positions; up to here every position has its dot
+DOTTED = 64  # positions; up to here every position has its dot
+FLAT = 10  # tokens beside each other; of more the labels stand
+POSITIONS, TOKENS = "positions", "tokens"  # the names of what is given anew
 
 
-def position_curves(encoding: np.ndarray, dims: Sequence[int], *, tokens: Sequence[str] | None = None,
+def position_curves(dims: Sequence[int], *, tokens: bool = False, dotted: bool = False, upright: bool = False,
                     title: str = "Positional encoding", value: str = "value added to the vector", source: str = "",
-                    dark: bool | None = None) -> dict:
-    """Dimensions `dims` of an encoding (positions, d_model) over the positions, named by their tokens when given;
-    `value` says what is drawn."""
+                    dark: bool | None = None) -> Chart:
+    """Dimensions `dims` of an encoding over the positions, named by their tokens or by numbers; `value` says what is
+    drawn. The encoding itself is `with_positions`."""
     if len(dims) > 2 * len(CATEGORICAL):
         raise ValueError(f"{len(dims)} dimensions are too many to tell apart: choose {2 * len(CATEGORICAL)} or fewer.")
+    names, few = [f"dim {dim}" for dim in dims], len(CATEGORICAL)
+    colours = alt.Scale(domain=names, range=[CATEGORICAL[at % few] for at in range(len(names))])
+    dashes = alt.Scale(domain=names, range=[[1, 0] if at < few else [6, 4] for at in range(len(names))])
+    # by position, shown as tokens: two equal tokens stay two places
+    axis = {"title": "token, in order of position", "values": alt.ExprRef(f"sequence(length({TOKENS}))"),
+            "labelExpr": f"{TOKENS}[datum.value]", "labelOverlap": "greedy"} if tokens else {"title": "position"}
+    curves = alt.Chart(alt.NamedData(POSITIONS)).mark_line(
+        point=alt.OverlayMarkDef(size=45) if dotted else False, strokeWidth=2.5).encode(
+        alt.X("position:Q", scale=alt.Scale(nice=False, zero=False, padding=8),
+              axis=alt.Axis(grid=False, tickMinStep=1, format="d", labelAngle=-90 if upright else 0, **axis)),
+        alt.Y("value:Q", title=value),
+        alt.Color("dimension:N", scale=colours, legend=alt.Legend(title=None, columns=3, offset=8)),
+        alt.StrokeDash("dimension:N", scale=dashes),
+        tooltip=["token:N"] * tokens + ["position:Q", "dimension:N", alt.Tooltip("value:Q", format=".4f")])
+    curves = curves.add_params(alt.param(name=TOKENS, value=[])) if tokens else curves
+    return themed(curves.interactive(), title=title, source=source, dark=dark, height=480)
 
-    def ink(*settings: str) -> dict:
-        return {setting: INK[dark] for setting in settings if INK[dark]}
 
-    names = [f"dim {dim}" for dim in dims]
-    labels = [plain_label(token) for token in tokens] if tokens is not None else []
-    values = [{"position": position, "dimension": name, "value": float(encoding[position, dim])}
-              | ({"token": plain_label(tokens[position], longest=None)} if labels else {})
-              for dim, name in zip(dims, names, strict=True) for position in range(len(encoding))]
-    colours = {"domain": names, "range": [CATEGORICAL[i % len(CATEGORICAL)] for i in range(len(names))]}
-    dashes = {"domain": names, "range": [[1, 0] if i < len(CATEGORICAL) else [6, 4] for i in range(len(names))]}
-    text = {"labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": "normal"} | ink("labelColor", "titleColor")
-    every = next(n for n in (1, 2, 5, 10, 20, 50, 100) if len(encoding) / n <= 11 or n == 100)
-    across = {"title": "position", "values": list(range(0, len(encoding), every)), "labelAngle": 0, **text}
-    if labels:
-        # by position, shown as tokens: two equal tokens stay two places
-        across |= {"title": "token, in order of position", "values": list(range(len(labels))),
-                   "labelOverlap": "greedy", "labelExpr": f"{json.dumps(labels)}[datum.value]",
-                   "labelAngle": 0 if len(labels) <= 10 else -90}
-    return {
-        "data": {"values": values},
-        "title": {"text": title, "subtitle": source, "anchor": "start", "fontSize": 17, "subtitleFontSize": NOTE,
-                  "subtitleColor": INK[dark] or MUTED},
-        "height": 480,
-        "padding": {"left": 4, "right": 16, "top": 32, "bottom": 4},  # the fit forgets the subtitle
-        "mark": {"type": "line", "point": {"size": 45} if len(encoding) <= DOTTED else False, "strokeWidth": 2.5},
-        "encoding": {
-            "x": {"field": "position", "type": "ordinal", "axis": across},
-            "y": {"field": "value", "type": "quantitative", "axis": {"title": value, **text}},
-            "color": {"field": "dimension", "type": "nominal", "scale": colours,
-                      "legend": {"title": None, "labelFontSize": TEXT, "orient": "bottom", "columns": 3,
-                                 "offset": 8, "symbolType": "stroke", "symbolSize": 400, "symbolStrokeWidth": 3}
-                      | ink("labelColor")},
-            "strokeDash": {"field": "dimension", "type": "nominal", "scale": dashes},
-            "tooltip": [{"field": "token", "type": "nominal"}] * bool(labels) + [
-                {"field": "position", "type": "ordinal"}, {"field": "dimension", "type": "nominal"},
-                {"field": "value", "type": "quantitative", "format": ".4f"}],
-        },
-    }
+def with_positions(chart: dict, encoding: np.ndarray, dims: Sequence[int], *,
+                   tokens: Sequence[str] | None = None) -> dict:
+    """A finished `position_curves` with the encoding (positions, d_model) and the tokens there."""
+    frame = pd.DataFrame({"position": np.tile(np.arange(len(encoding)), len(dims)),
+                          "dimension": np.repeat([f"dim {dim}" for dim in dims], len(encoding)),
+                          "value": encoding[:, list(dims)].T.ravel()})
+    if tokens is None:
+        return chart | {"datasets": {POSITIONS: frame}}
+    frame["token"] = [plain_label(token, longest=None) for token in tokens] * len(dims)
+    labels = [plain_label(token) for token in tokens]
+    return chart | {"datasets": {POSITIONS: frame}, "params": [
+        param | ({"value": labels} if param["name"] == TOKENS else {}) for param in chart["params"]]}
 
 
 def describe_positions(encoding: np.ndarray, dims: Sequence[int]) -> str:

@@ -1,32 +1,24 @@
 """Singular values from the largest down, one curve in front and others behind it."""
 from collections.abc import Mapping, Sequence
 
-from ui.figures.frame import NOTE, TEXT
-from ui.figures.palette import ACCENT, INK, MUTED
+import altair as alt
+
+from ui.figures.chart import Chart, chart_of, points, themed
+from ui.figures.palette import ACCENT, MUTED
 
 
 def spectrum(values: Sequence[float], *, name: str, others: Mapping[str, Sequence[float]], title: str, source: str = "",
-             dark: bool | None = None) -> dict:
-    """A Vega-Lite dictionary: the values of `name` in the accent colour with points, the `others` thin and grey."""
-    text = {"labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": "normal"} | (
-        {"labelColor": INK[dark], "titleColor": INK[dark]} if INK[dark] else {})
-
-    def rows(which: Mapping[str, Sequence[float]]) -> dict:
-        return {"values": [{"name": called, "number": at + 1, "value": float(value)}
-                           for called, found in which.items() for at, value in enumerate(found)]}
-
-    tooltip = [{"field": "name", "type": "nominal", "title": "of"}, {"field": "number", "type": "quantitative"},
-               {"field": "value", "type": "quantitative", "format": ".4~g", "title": "singular value"}]
-    encoding = {"x": {"field": "number", "type": "quantitative", "scale": {"nice": False}, "axis": {
-                    "title": "number, from the largest", "grid": False, "tickMinStep": 1, **text}},
-                "y": {"field": "value", "type": "quantitative", "axis": {"title": "singular value", "tickCount": 5,
-                                                                         **text}}, "tooltip": tooltip}
-    return {
-        "title": {"text": title, "subtitle": source, "anchor": "start", "fontSize": 17, "subtitleFontSize": NOTE,
-                  "subtitleColor": INK[dark] or MUTED},
-        "height": 280, "padding": {"left": 4, "right": 16, "top": 32, "bottom": 4},
-        "layer": [
-            {"data": rows(others), "mark": {"type": "line", "color": MUTED, "strokeWidth": 1, "opacity": 0.7},
-             "encoding": encoding | {"detail": {"field": "name"}}},
-            {"data": rows({name: values}), "mark": {"type": "line", "color": ACCENT, "strokeWidth": 2.5,
-                                                    "point": {"color": ACCENT, "size": 30}}, "encoding": encoding}]}
+             dark: bool | None = None) -> Chart:
+    """The values of `name` in the accent colour with points, the `others` thin and grey."""
+    places = [
+        alt.X("at:Q", title="number, from the largest", scale=alt.Scale(nice=False, padding=4),
+              axis=alt.Axis(grid=False, tickMinStep=1)),
+        alt.Y("value:Q", title="singular value", axis=alt.Axis(tickCount=5))]
+    tooltip = [alt.Tooltip("name:N", title="of"), alt.Tooltip("at:Q", title="number"),
+               alt.Tooltip("value:Q", format=".4~g", title="singular value")]
+    behind = chart_of(points(others, first=1)).mark_line(color=MUTED, strokeWidth=1, opacity=0.7).encode(
+        *places, detail="name:N", tooltip=tooltip)
+    front = chart_of(points({name: values}, first=1)).mark_line(
+        color=ACCENT, strokeWidth=2.5, point={"color": ACCENT, "size": 30}).encode(*places, tooltip=tooltip)
+    chart = alt.layer(*[behind] * bool(others), front).interactive()
+    return themed(chart, title=title, source=source, dark=dark, height=280)

@@ -1,30 +1,23 @@
 """How the numbers of a tensor are spread, as bars."""
 from collections.abc import Sequence
 
-from ui.figures.frame import NOTE, TEXT
-from ui.figures.palette import BAR, INK, MUTED
+import altair as alt
+import pandas as pd
+
+from ui.figures.chart import Chart, chart_of, themed
+from ui.figures.palette import BAR
 
 
 def tensor_histogram(counts: Sequence[int], edges: Sequence[float], *, title: str, source: str = "",
-                     dark: bool | None = None) -> dict:
-    """Bars of counts (n,) between edges (n + 1,), as a Vega-Lite dictionary."""
-    text = {"labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": "normal"} | (
-        {"labelColor": INK[dark], "titleColor": INK[dark]} if INK[dark] else {})
-    values = [{"from": float(low), "to": float(high), "count": int(count)}
-              for count, low, high in zip(counts, edges[:-1], edges[1:], strict=True)]
-    return {
-        "data": {"values": values}, "height": 300, "padding": {"left": 4, "right": 16, "top": 32, "bottom": 4},
-        "title": {"text": title, "subtitle": source, "anchor": "start", "fontSize": 17, "subtitleFontSize": NOTE,
-                  "subtitleColor": INK[dark] or MUTED},
-        "mark": {"type": "bar", "color": BAR, "binSpacing": 0},
-        "encoding": {
-            "x": {"field": "from", "type": "quantitative", "bin": {"binned": True}, "axis": {
-                "title": "value", "grid": False, **text}},
-            "x2": {"field": "to"},
-            "y": {"field": "count", "type": "quantitative", "axis": {"title": "elements", "tickCount": 5, **text}},
-            "tooltip": [{"field": "from", "type": "quantitative", "format": ".4~g"},
-                        {"field": "to", "type": "quantitative", "format": ".4~g"},
-                        {"field": "count", "type": "quantitative", "format": ","}]}}
+                     dark: bool | None = None) -> Chart:
+    """Bars of counts (n,) between edges (n + 1,)."""
+    frame = pd.DataFrame({"from": edges[:-1], "to": edges[1:], "count": counts})
+    bars = chart_of(frame).mark_bar(color=BAR, binSpacing=0).encode(
+        alt.X("from:Q", bin="binned", title="value", axis=alt.Axis(grid=False)), alt.X2(field="to"),
+        alt.Y("count:Q", title="elements", axis=alt.Axis(tickCount=5)),
+        tooltip=[alt.Tooltip("from:Q", format=".4~g"), alt.Tooltip("to:Q", format=".4~g"),
+                 alt.Tooltip("count:Q", format=",")])
+    return themed(bars.interactive(), title=title, source=source, dark=dark, height=300)
 
 
 def describe_histogram(counts: Sequence[int], edges: Sequence[float]) -> str:

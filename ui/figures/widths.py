@@ -1,51 +1,34 @@
-"""What is measured as a head grows wider: one curve a quantity over d_k, as a Vega-Lite dictionary."""
+"""What is measured as a head grows wider: one curve a quantity over d_k."""
 from collections.abc import Mapping, Sequence
 
-from ui.figures.frame import NOTE, TEXT
+import altair as alt
+
+from ui.figures.chart import Chart, chart_of, points, themed
 from ui.figures.palette import CATEGORICAL, INK, MUTED
 
 
 def width_curves(series: Mapping[str, Sequence[float]], widths: Sequence[int], *, title: str, quantity: str,
-                 logarithmic: bool = False, theory: Sequence[str] = (), dark: bool | None = None) -> dict:
+                 logarithmic: bool = False, theory: Sequence[str] = (), dark: bool | None = None) -> Chart:
     """Each of `series` over `widths` on a logarithmic axis; those in `theory` are dashed and without points."""
-    def ink(*settings: str) -> dict:
-        return {setting: INK[dark] for setting in settings if INK[dark]}
-
-    values = [{"d_k": width, "what": name, "value": float(value)} for name, found in series.items()
-              for width, value in zip(widths, found, strict=True)]
     names, measured = list(series), [name for name in series if name not in theory]
     colours = dict(zip(measured, CATEGORICAL, strict=False)) | dict.fromkeys(theory, INK[dark] or MUTED)
-    text = {"labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": "normal"} | ink("labelColor", "titleColor")
-    encoding = {
-        "x": {"field": "d_k", "type": "quantitative", "scale": {"type": "log", "base": 2, "nice": False},
-              "axis": {"title": "d_k, the width of a head", "values": list(widths), "grid": False,
-                       "labelOverlap": "greedy", **text}},
-        "y": {"field": "value", "type": "quantitative",
-              "scale": {"type": "log", "base": 2} if logarithmic else {"zero": True},
-              "axis": {"title": quantity, "tickCount": 6, **text}},
-        "color": {"field": "what", "type": "nominal", "sort": None,
-                  "scale": {"domain": names, "range": [colours[name] for name in names]},
-                  "legend": {"title": None, "labelFontSize": TEXT, "labelLimit": 320, "orient": "bottom", "columns": 1,
-                             "offset": 8, "symbolType": "stroke", "symbolSize": 400, "symbolStrokeWidth": 3}
-                  | ink("labelColor")},
-        "tooltip": [{"field": "what", "type": "nominal", "title": "curve"}, {"field": "d_k", "type": "quantitative"},
-                    {"field": "value", "type": "quantitative", "format": ".4f", "title": quantity}],
-    }
-    line = {"field": "what", "type": "nominal", "sort": None,
-            "scale": {"domain": names, "range": [[6, 4] if name in theory else [1, 0] for name in names]}}
-    return {
-        "data": {"values": values},
-        "title": {"text": title, "anchor": "start", "fontSize": 17, "subtitleFontSize": NOTE},
-        "height": 470, "padding": {"left": 4, "right": 16, "top": 8, "bottom": 4}, "encoding": encoding,
-        "layer": [
-            {"mark": {"type": "line", "strokeWidth": 2.5}, "encoding": {"strokeDash": line}},
-            {"transform": [{"filter": {"field": "what", "oneOf": measured}}],
-             "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1}},
-        ],
-    }
+    base = chart_of(points(series, widths)).encode(
+        alt.X("at:Q", title="d_k, the width of a head", scale=alt.Scale(type="log", base=2, nice=False, padding=6),
+              axis=alt.Axis(values=list(widths), grid=False, labelOverlap="greedy")),
+        alt.Y("value:Q", title=quantity, axis=alt.Axis(tickCount=6),
+              scale=alt.Scale(type="log", base=2) if logarithmic else alt.Scale(zero=True)),
+        alt.Color("name:N", sort=None, legend=alt.Legend(title=None, columns=1, offset=8),
+                  scale=alt.Scale(domain=names, range=[colours[name] for name in names])),
+        tooltip=[alt.Tooltip("name:N", title="curve"), alt.Tooltip("at:Q", title="d_k"),
+                 alt.Tooltip("value:Q", format=".4f", title=quantity)])
+    curves = base.mark_line(strokeWidth=2.5).encode(alt.StrokeDash("name:N", sort=None, scale=alt.Scale(
+        domain=names, range=[[6, 4] if name in theory else [1, 0] for name in names])))
+    dots = base.mark_point(filled=True, size=60, opacity=1).transform_filter(
+        alt.FieldOneOfPredicate(field="name", oneOf=measured))
+    return themed(alt.layer(curves, dots).interactive(), title=title, source="", dark=dark, height=470)
 
 
 def describe_widths(series: Mapping[str, Sequence[float]], widths: Sequence[int], *, quantity: str) -> str:
     """A sentence for `alt=`: where each curve begins and ends."""
-    ends = "; ".join(f"{name} from {float(found[0]):.2f} to {float(found[-1]):.2f}" for name, found in series.items())
+    ends = "; ".join(f"{name} from {float(curve[0]):.2f} to {float(curve[-1]):.2f}" for name, curve in series.items())
     return f"{quantity} for d_k from {widths[0]} to {widths[-1]}: {ends}."

@@ -10,6 +10,7 @@ from ui import figures
 from ui.head_choice import origin
 from ui.heads.asked import Asked, kept
 from ui.link import choice
+from ui.resources import chart
 from ui.say import say_error
 
 COLUMNS, STRIDE = 20, 10  # positions shown at once, and how far the window jumps
@@ -98,9 +99,9 @@ def _show_one(page: str, found: Lens, asked: Asked, column: int, *, dark: bool) 
     left, right = st.columns(2)
     alt = f"'{name}'{after}. {figures.describe_depths(ranks, probabilities)}"
     for place, which, curve, log_scale in ((left, "probability", probabilities, False), (right, "rank", ranks, True)):
-        place.vega_lite_chart(figures.lines(
-            {name: curve}, across="depth: layers that were run", up=f"{which}, log scale" if log_scale else which,
-            log=log_scale, down=log_scale, zero=not log_scale,
+        place.vega_lite_chart(chart(
+            figures.lines, {name: curve}, across="depth: layers that were run",
+            up=f"{which}, log scale" if log_scale else which, log=log_scale, down=log_scale, zero=not log_scale,
             title=f"{which.capitalize()} of “{name}”{after}" + ", 1 is the likeliest" * log_scale, source=source,
             height=300, dark=dark), key=f"{page}_lens_{which}", alt=alt)
     st.caption("KL in the table: how far the distribution at a depth is from the one the model ends with, in nats; 0 "

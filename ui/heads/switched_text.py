@@ -12,6 +12,7 @@ from transformer.inference.reading import Reading
 from ui import figures
 from ui.head_choice import origin
 from ui.pages import stepper_of
+from ui.resources import chart
 from ui.stepper.address import address_of_step
 
 TOP = 5
@@ -46,9 +47,9 @@ def show_paths(page: str, ckpt: Checkpoint, change: PathChange, *, name: str, da
                 st.html(figures.candidate_rows(step.top(TOP), chosen_id=step.id, label=f"candidates {title}"))
     pieces = [step.piece for step in before]
     st.vega_lite_chart(
-        figures.probability_change(pieces, change.probabilities, what="token that the model as it is writes",
-                                   series=(BEFORE, name), title="How likely each of these tokens is", dark=dark,
-                                   source=f"after the same tokens before it · {origin(ckpt)}"),
+        chart(figures.probability_change, pieces, change.probabilities, what="token that the model as it is writes",
+              series=(BEFORE, name), title="How likely each of these tokens is", dark=dark,
+              source=f"after the same tokens before it · {origin(ckpt)}"),
         key=f"{page}_switch_chances", alt=figures.describe_probability_change(pieces, change.probabilities))
     _table(page, pieces, change.probabilities, name, "token")
 
@@ -71,8 +72,8 @@ def show_encoder(page: str, ckpt: Checkpoint, pair: tuple[Reading, Reading], *, 
     few = order[:MOST_CLASSES]
     names = [ckpt.classes[at] for at in few]
     st.vega_lite_chart(
-        figures.probability_change(names, values[few], what="class", series=(BEFORE, name), dark=dark, tokens=False,
-                                   title="How likely each class is", source=origin(ckpt)),
+        chart(figures.probability_change, names, values[few], what="class", series=(BEFORE, name), dark=dark,
+              tokens=False, title="How likely each class is", source=origin(ckpt)),
         key=f"{page}_switch_chances", alt=figures.describe_probability_change(names, values[few]))
     if len(order) > len(few):
         st.caption(f"The {MOST_CLASSES} likeliest of {len(order):,} classes; the table has all.")

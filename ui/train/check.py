@@ -12,6 +12,7 @@ from transformer.presets import preset as find_preset
 from transformer.training.check import pieces
 from ui import figures
 from ui.access import owners
+from ui.resources import chart
 from ui.train.check_jobs import Standing, cancel_check, check_key, check_thing, forget_check, standing, start_check
 
 EVERY = 1.0  # seconds between two looks at a check that runs
@@ -164,14 +165,15 @@ def _show_data(prefix: str, look: dict[str, object], *, dark: bool) -> None:
         st.markdown(fitting(look))
     with right:
         st.vega_lite_chart(
-            figures.length_histogram(look["lengths"], max_len=look["max_len"], title="How long the training texts are",
-                                     source=f"in pieces, each {' and '.join(look['lengths'])}", dark=dark),
+            chart(figures.length_histogram, look["lengths"], max_len=look["max_len"], dark=dark,
+                  title="How long the training texts are", source=f"in pieces, each {' and '.join(look['lengths'])}"),
             key=f"{prefix}_check_lengths", width="stretch",
             alt=figures.describe_lengths(look["lengths"], max_len=look["max_len"]))
     if classes := look.get("classes"):
         counts = {row["name"]: row["texts"] for row in classes}
         shown = {name: f"{count:,}" for name, count in counts.items()}
-        st.vega_lite_chart(figures.amount_bars(counts, shown=shown, title="Training texts of each class", dark=dark),
+        st.vega_lite_chart(chart(figures.amount_bars, counts, shown=shown, title="Training texts of each class",
+                                 dark=dark),
                            key=f"{prefix}_check_classes", width="stretch",
                            alt=figures.describe_amounts(counts, what="Training texts of each class"))
     st.markdown(f"**{len(look['samples'])} samples of the training part, drawn at random**: the text, how the "
@@ -190,8 +192,8 @@ def _show_size(prefix: str, found: dict[str, object], *, dark: bool) -> None:
     left, right = st.columns(2)
     with left:
         shown = {name: f"{count:,}" for name, count in parts.items()}
-        st.vega_lite_chart(figures.amount_bars(parts, shown=shown, title="Parameters by part", dark=dark,
-                                               source=f"{found['parameters']['total']:,} in all"),
+        st.vega_lite_chart(chart(figures.amount_bars, parts, shown=shown, title="Parameters by part", dark=dark,
+                                 source=f"{found['parameters']['total']:,} in all"),
                            key=f"{prefix}_check_parts", width="stretch",
                            alt=figures.describe_amounts(parts, what="Parameters by part"))
         if not parts.get("output"):
@@ -199,8 +201,8 @@ def _show_size(prefix: str, found: dict[str, object], *, dark: bool) -> None:
     with right:
         shown = {name: size(count) for name, count in kept.items()}
         there = f" of {size(memory['there'])} that can be had" if memory["there"] is not None else ""
-        st.vega_lite_chart(figures.amount_bars(kept, shown=shown, title="Memory of training", dark=dark,
-                                               source=f"{size(memory['total'])}{there}; {how}"),
+        st.vega_lite_chart(chart(figures.amount_bars, kept, shown=shown, title="Memory of training", dark=dark,
+                                 source=f"{size(memory['total'])}{there}; {how}"),
                            key=f"{prefix}_check_memory", width="stretch",
                            alt=figures.describe_amounts(kept, shown=shown, what="Memory of training"))
         if cut := pieces(found):
