@@ -11,7 +11,7 @@ from ui.components.attention_view import look_fields
 from ui.figures import markdown_text
 from ui.held_out_corpus import corpus_of
 from ui.link import Field, arrive_at, choice, leave_at, opened, text
-from ui.resources import entries, labelled, speakers
+from ui.resources import entries, labelled
 from ui.stepper.examples import IDS
 from ui.texts import PASSAGE, fill, taken
 
@@ -84,11 +84,7 @@ def say_whose(ckpt: Checkpoint, passage: str) -> None:
     """Whose words these are, where they are a passage of the corpus that this checkpoint learned from."""
     if ckpt.meta.get("corpus") != "speakers":
         return
-    known = speakers()
-    if known is None:
-        st.caption("For passages of Tiny Shakespeare, who says them is told here once the corpus is on this machine; "
-                   "`headsup evaluate checkpoints/classify` downloads it.")
-    elif found := known.find(passage.strip()):
+    if found := labelled("speakers").find(passage.strip()):
         split, names = found
         seen = ", so the model has seen this passage" if split == "train" else (
             ", never trained on" if split == "test" else ", used to choose the model but not to train it")

@@ -4,14 +4,13 @@ from functools import partial
 
 import streamlit as st
 
-from transformer.text.own import is_own
 from ui import figures
 from ui.about_model import show_about
 from ui.checkpoint_choice import choose_checkpoint
 from ui.components.attention_view import look_at, show_attention, show_details, source_line
 from ui.components.controls import show_controls
 from ui.components.diagram import show_model
-from ui.held_out_corpus import corpus_name, corpus_of, offer_download
+from ui.held_out_corpus import corpus_name, corpus_of
 from ui.languages import reads_examples, sides_of
 from ui.present import places, presenting, show_title
 from ui.resources import sentences
@@ -93,13 +92,9 @@ with words:
             st.text("\n".join(answers[:8]))
             if len(answers) > 8:
                 st.caption(f"and {len(answers) - 8} more")
-        elif known is None and trained_on and is_own(trained_on):
+        elif known is None and trained_on:
             st.caption(f"Reference translations are shown where {figures.markdown_text(corpus_name(trained_on))} is on "
                        "this machine.")
-        elif known is None and trained_on:
-            st.caption(f"For sentences of {figures.markdown_text(trained_on)}, reference translations are shown here "
-                       "once the corpus is on this machine.")
-            offer_download(PAGE, trained_on)
 with chances:
     show_candidates(PAGE, walk, source=source_line(step), dark=dark)
 show_model(PAGE, step, look)

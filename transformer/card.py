@@ -4,6 +4,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.jobs.run_files import is_number
 from transformer.task import LEARNED
 from transformer.text.corpora import corpus
+from transformer.text.sources import known
 
 FIGURES = {  # key of evaluate -> what it is, and how many digits of it mean something
     "bleu": ("BLEU, greedy, first reference", 2), "bleu_all_references": ("BLEU, all references", 2),
@@ -25,7 +26,8 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
     """Markdown for README.md: `quality` is what `evaluate` gave, `rows` the metrics, `processor` what it trained on."""
     config, train, meta = ckpt.config, ckpt.description.train, ckpt.meta
     found = corpus(train.corpus)
-    how_said = " in Shakespeare's manner" if train.corpus == "tiny-shakespeare" else (
+    source = known(train.corpus)
+    how_said = f" {source.manner}" if source and source.manner else (
         f" {' to '.join(named)}" if (named := ckpt.description.languages) else "")
     layers = " and ".join(f"{count} {stack} layers" for stack, count in config.stacks.items())
     measured = "\n".join(f"| {what} | {quality[key]:.{digits}f} |" for key, (what, digits) in FIGURES.items()
@@ -91,7 +93,7 @@ whole curve, and `attention/` what all heads did with a few pinned sentences at 
 | --- | --- |
 {measured}
 
-`HEADSUP_DATA=FOLDER headsup evaluate {where} --device cpu` measures {more}.{signature}
+`headsup evaluate {where} --device cpu` measures {more}.{signature}
 
 ## What it is not
 

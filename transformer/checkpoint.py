@@ -22,7 +22,7 @@ from transformer.model.models import Transformer
 from transformer.places import of_name
 from transformer.shortage import os_errors
 from transformer.text import tokenizer as tokenizers
-from transformer.text.corpora import languages
+from transformer.text.sources import known
 from transformer.text.tokenizer_files import TOKENIZER_FILES, tokenizers_of
 from transformer.weights import Refused, check_tables, in_order, is_shallow, misfit, read_header, shown
 
@@ -69,7 +69,8 @@ class Description:
         noted = self.meta.get("languages")
         if isinstance(noted, list) and len(noted) == 2 and all(isinstance(name, str) for name in noted):
             return noted[0], noted[1]
-        return languages(self.train.corpus) if self.train is not None else None
+        source = known(self.train.corpus) if self.train is not None else None
+        return source.languages if source is not None else None
 
 
 @dataclass(frozen=True, eq=False)

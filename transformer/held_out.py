@@ -9,13 +9,16 @@ from transformer.analysis.alignment import WordAligner, words
 from transformer.analysis.sample import Sentence, labelled, translation, window
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import reader
-from transformer.task import TASKS
-from transformer.text.corpora import LEARNS_FROM, LabelledCorpus, PairCorpus, TextCorpus, corpus
+from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus, corpus
+from transformer.text.sources import PAIRS, TEXT, Form, to_choose
 
 ALIGNED_FROM = 40_000  # sentences; all of eng-fra align little better and take 1 GB of memory
-# The corpora that a model can be measured on, by its task; an encoder alone reads any text.
-READS = {"translation": PairCorpus, "text": TextCorpus}
 WINDOW = 128  # tokens of running text that are read at once
+
+
+def form_read(ckpt: Checkpoint) -> Form | None:
+    """The kind of corpus that a model can be measured on; None for an encoder alone, which reads any text."""
+    return {"translation": PAIRS, "text": TEXT}.get(ckpt.config.task)
 
 
 def found_corpus(ckpt: Checkpoint, name: str | None = None) -> TextCorpus | PairCorpus | LabelledCorpus:
@@ -24,10 +27,9 @@ def found_corpus(ckpt: Checkpoint, name: str | None = None) -> TextCorpus | Pair
     if name is None and ckpt.description.train is None:
         raise ValueError(f"{ckpt.id} does not say which corpus it was trained on; name one, or give texts of your own")
     found = corpus(name or ckpt.description.train.corpus)
-    if not isinstance(found, READS.get(ckpt.config.task, object)):
-        what, names, ending = LEARNS_FROM[TASKS[ckpt.config.task].training]
-        raise ValueError(f"{found.name} is not what {ckpt.id} reads: that is {what}, {', '.join(names)} or a {ending} "
-                         "file")
+    form = form_read(ckpt)
+    if form not in (None, found.form):
+        raise ValueError(f"{found.name} is not what {ckpt.id} reads: that is {form.what}, {to_choose(form)}")
     return found
 
 
@@ -44,7 +46,7 @@ def held_out(ckpt: Checkpoint, *, limit: int | None = 200, seed: int | None = 0,
         raise ValueError(f"limit is {limit}; choose at least 1, or leave it out")
     found, tokenizer = found_corpus(ckpt, name), reader(ckpt)
     if isinstance(found, TextCorpus) and ckpt.config.decoder_layers:
-        ids, size = tokenizer.encode(found.split(split or "validation")), min(WINDOW, ckpt.config.max_len)
+        ids, size = tokenizer.encode(found.split(split or found.measured_on)), min(WINDOW, ckpt.config.max_len)
         rows = [ids[at:at + size + 1] for at in range(0, len(ids) - 1, size)]
         rows = [row for row in rows if len(row) > 2]
         return [window(ckpt, row) for row in _drawn(rows, limit, seed)]
@@ -65,9 +67,9 @@ def held_out(ckpt: Checkpoint, *, limit: int | None = 200, seed: int | None = 0,
 
 def _passages(found: TextCorpus | PairCorpus | LabelledCorpus, split: str | None) -> list[tuple[str, object]]:
     """(text, what is right) of a split; of running text its paragraphs, or its lines where it has no paragraphs."""
+    text = found.split(split or found.measured_on)
     if not isinstance(found, TextCorpus):
-        return found.split(split or ("test" if "test" in found.splits else "train"))
-    text = found.split(split or "validation")
+        return text
     parts = text.split("\n\n") if "\n\n" in text else text.splitlines()
     return [(part.strip(), None) for part in parts if part.strip()]
 

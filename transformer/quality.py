@@ -24,26 +24,25 @@ def evaluate(ckpt: Checkpoint, *, split: str | None = None, beam: int = 1, limit
              watch: Watch = lambda done, of: None) -> dict[str, object]:
     """Measure a checkpoint on the corpus it was trained for.
 
-    Translation, on the test split unless told: `bleu` (first reference), `bleu_all_references`, `bleu_unseen` (without
-    near-duplicates of training sentences), `chrf`, `bleu_standardised` (outputs and first references in lower case
-    without punctuation, which is fair to models that write so), sacrebleu's `signature`, `n`. Text, on the
-    validation split: `loss` in nats a token and `bits_per_char`. Classes, on the test split: `accuracy`, `majority`
-    and `baseline` (see `class_quality`), `n`. limit takes only the first so many sentences. Raises ValueError where the
-    checkpoint does not say what it was trained on.
+    On the split that its corpus is measured on (test, of running text validation, train where nothing is held out)
+    unless told. Translation: `bleu` (first reference), `bleu_all_references`, `bleu_unseen` (without near-duplicates of
+    training sentences), `chrf`, `bleu_standardised` (outputs and first references in lower case without punctuation,
+    which is fair to models that write so), sacrebleu's `signature`, `n`. Text: `loss` in nats a token and
+    `bits_per_char`. Classes: `accuracy`, `majority` and `baseline` (see `class_quality`), `n`. limit takes only the
+    first so many sentences. Raises ValueError where the checkpoint does not say what it was trained on.
     """
     if ckpt.description.train is None:
         raise ValueError(f"{ckpt.id} does not say which corpus it was trained on, so there is nothing to measure it by")
     found = corpus(ckpt.description.train.corpus)
     about = {"checkpoint": ckpt.id, "step": ckpt.meta.get("step"), "corpus": found.name, "corpus_sha256": found.sha256}
+    split = split or found.measured_on
     if isinstance(found, TextCorpus):
-        split = split or "validation"
-        return about | {"split": split} | text_quality(ckpt, found.split(split), watch=watch)
-    if isinstance(found, LabelledCorpus):
-        split = split or ("test" if "test" in found.splits else "train")  # of few texts none is held out
-        return about | {"split": split} | class_quality(ckpt, found, split, limit=limit, watch=watch)
-    split = split or "test"
-    pairs = found.split(split)[:limit]
-    quality = translation_quality(ckpt, pairs, train=found.split("train"), beam=beam, watch=watch)
+        quality = text_quality(ckpt, found.split(split), watch=watch)
+    elif isinstance(found, LabelledCorpus):
+        quality = class_quality(ckpt, found, split, limit=limit, watch=watch)
+    else:
+        quality = translation_quality(ckpt, found.split(split)[:limit], train=found.split("train"), beam=beam,
+                                      watch=watch)
     return about | {"split": split} | quality
 
 

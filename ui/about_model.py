@@ -3,11 +3,10 @@
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint
+from transformer.text.sources import known
 from ui.figures import markdown_text
 from ui.held_out_corpus import corpus_name
 from ui.present import presenting
-
-CORPORA = {"eng-fra": "short English and French sentence pairs", "tiny-shakespeare": "Tiny Shakespeare, by character"}
 
 
 def about_model(ckpt: Checkpoint) -> str:
@@ -18,8 +17,9 @@ def about_model(ckpt: Checkpoint) -> str:
     said = [f"{'A small model' if count < 1e8 else 'A model'}: {size} parameters"]
     name = (ckpt.description.train and corpus_name(ckpt.description.train.corpus)) or meta.get("corpus")
     if name:
-        pairs = f"{meta['train_pairs']:,} " if isinstance(meta.get("train_pairs"), int) else ""
-        said[0] += f", trained on {pairs}{CORPORA.get(name, name)}"
+        pairs = f"{meta['train_pairs']:,} pairs of " if isinstance(meta.get("train_pairs"), int) else ""
+        source = known(name)
+        said[0] += f", trained on {pairs}{source.title if source else name}"
     found = meta.get("metrics")
     found = found if isinstance(found, dict) else {}
     if isinstance(found.get("bleu"), float):

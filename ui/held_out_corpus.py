@@ -6,24 +6,22 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint, Description
-from transformer.held_out import held_out
-from transformer.text.corpora import LEARNS_FROM, at_hand, corpus, languages
+from transformer.held_out import form_read, held_out
+from transformer.text.corpora import at_hand, corpus
 from transformer.text.own import is_own
+from transformer.text.sources import SOURCES, known
 from ui import figures
-from ui.access.owners import me, refuse_corpus, require
-from ui.resources import KNOWN, shelf
-from ui.say import say_error
+from ui.access.owners import me, refuse_corpus
+from ui.resources import shelf
 
-OTHERS = {"translation": ["eng-fra"], "text": ["tiny-shakespeare"]}  # for one that says none
 UPLOADED = re.compile(r"/uploads/corpora/(?:[^/]+/)?[0-9a-f]{8}-([^/]+)$")  # as `keep_upload` names files
-ANY_TEXT = ["speakers", "tiny-shakespeare", "eng-fra"]  # for an encoder that says none
 
 
 def corpus_of(about: Description) -> str | None:
     """The corpus that a checkpoint says it was trained on; None where it names none that there is, and where this
     visitor may not have it read."""
     name = about.train and about.train.corpus
-    if name not in KNOWN and not is_own(name or ""):
+    if not known(name) and not is_own(name or ""):
         return None  # whatever stands there is nothing that can be read, nor shown as a name of ours
     return None if refuse_corpus(me(), name) else name
 
@@ -36,8 +34,8 @@ def readable(ckpt: Checkpoint) -> list[str]:
     if ckpt.tokenizer is None or ckpt.tokenizer.kind == "ids":
         return []
     speaks = ckpt.description.languages
-    return [name for name in OTHERS.get(ckpt.config.task, []) if at_hand(name)
-            and (speaks is None or languages(name) in (None, speaks))]
+    return [source.name for source in SOURCES if source.form == form_read(ckpt)
+            and (speaks is None or source.languages in (None, speaks))]
 
 
 def measurable(ckpt: Checkpoint) -> list[str]:
@@ -46,7 +44,7 @@ def measurable(ckpt: Checkpoint) -> list[str]:
         return found
     if ckpt.tokenizer is None or ckpt.tokenizer.kind == "ids":
         return []
-    return [name for name in ANY_TEXT if at_hand(name)]
+    return [source.name for source in SOURCES if source.measured_on != "train"]
 
 
 def corpus_name(name: str) -> str:
@@ -82,39 +80,22 @@ def choose_size(label: str, key: str, offered: dict[int, str]) -> int:
     return st.segmented_control(label, list(offered), key=key, required=True, format_func=offered.get)
 
 
-def split_of(ckpt: Checkpoint, name: str) -> str:
-    """The split of a corpus at hand that a checkpoint is measured on: "train" where a corpus has nothing held out."""
-    if ckpt.config.task == "text":
-        return "validation"
-    if not is_own(name):
-        return "validation" if name in LEARNS_FROM["language-model"][1] else "test"
+def split_of(name: str) -> str:
+    """The split of a corpus that a checkpoint is measured on: "train" where a corpus has nothing held out."""
+    if source := known(name):
+        return source.measured_on
     try:
-        return "test" if "test" in getattr(corpus(name), "splits", {}) else "train"
+        return corpus(name).measured_on
     except (ValueError, OSError):
         return "test"  # what is wrong with it is said when it is read
 
 
-def say_missing(key: str, ckpt: Checkpoint) -> None:
-    """Why there is no held-out text, and a button where it could be downloaded."""
+def say_missing(ckpt: Checkpoint) -> None:
+    """Why there is no held-out text."""
     own, about = corpus_of(ckpt.description), ckpt.description.train
     if own is None and about and is_own(about.corpus):
         st.info("It was trained on a text that is not open to everybody here, so there is none to measure it on.")
     elif own is None:
         st.info("This checkpoint does not say which corpus it was trained on, so there is no held-out text of its own.")
-    elif is_own(own):
-        st.info(f"It was trained on {figures.markdown_text(corpus_name(own))}, which is not on this machine.")
     else:
-        st.info(f"It was trained on {figures.markdown_text(own)}, which is not on this machine yet.")
-        offer_download(key, own)
-
-
-def offer_download(key: str, name: str) -> None:
-    """A button that fetches a corpus and draws the page again; what is wrong where that fails."""
-    if st.button(f"Download {figures.markdown_text(name)}", key=f"{key}_download"):
-        try:
-            require("download")
-            with st.spinner(f"Downloading {figures.markdown_text(name)}…"):
-                corpus(name)
-            st.rerun()
-        except ValueError as error:
-            say_error(error)
+        st.info(f"It was trained on {figures.markdown_text(corpus_name(own))}, which is not on this machine.")

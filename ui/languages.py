@@ -6,8 +6,9 @@ from typing import NamedTuple
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint, Description
+from transformer.text.sources import known
 
-EXAMPLES = ("English", "French")  # the languages of the examples that the pages come with
+EXAMPLES = known("eng-fra").languages  # the examples that the pages come with are of this corpus
 
 
 class Sides(NamedTuple):

@@ -1,4 +1,5 @@
-"""Everything the app holds once for all its visitors: opened checkpoints and corpora. All caching is in this file."""
+"""Everything the app holds once for all its visitors, opened checkpoints and more. All of its caching is in this file;
+corpora are kept by `transformer.text.corpora`."""
 
 import threading
 import time
@@ -22,14 +23,12 @@ from transformer.analysis.tensors import circuits as head_circuits
 from transformer.checkpoint import SNAPSHOTS, Checkpoint, CheckpointError, Description, describe, find, load, snapshots
 from transformer.places import ROOT, home, places
 from transformer.runs import find as find_runs
-from transformer.text.corpora import LEARNS_FROM, LabelledCorpus, PairCorpus, at_hand, corpus
-from transformer.text.own import is_own
+from transformer.text.corpora import Corpus, LabelledCorpus, PairCorpus, corpus
 from transformer.training.curves import Curves
 from transformer.training.forming import Forming, forming_stamp, read_forming
 from ui.heavy import LOOK, Work, heavy
 
 torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
-KNOWN = {name for _, names, _ in LEARNS_FROM.values() for name in names}
 MOST_RUNS = 30  # whose single steps are on offer
 
 
@@ -137,28 +136,22 @@ def forming(folder: Path) -> Forming | None:
                                     lambda work: (read_forming(folder),))[0]  # nothing is kept as well
 
 
-@st.cache_resource(max_entries=2, show_spinner="Reading the corpus…")
-def _corpus(name: str, written: int = 0) -> PairCorpus | LabelledCorpus:
-    return corpus(name)
-
-
 def sentences(name: str) -> PairCorpus | None:
-    """A corpus of sentence pairs if it is on this machine; a page never starts a download by itself."""
-    found = _found(name)
-    return found if isinstance(found, PairCorpus) else None
+    """A corpus of sentence pairs; None for another kind, and for a file that is gone or broken."""
+    text = _read(name)
+    return text if isinstance(text, PairCorpus) else None
 
 
 def labelled(name: str) -> LabelledCorpus | None:
     """A corpus of texts with classes, the same way."""
-    found = _found(name)
-    return found if isinstance(found, LabelledCorpus) else None
+    text = _read(name)
+    return text if isinstance(text, LabelledCorpus) else None
 
 
-def _found(name: str) -> object | None:
-    if not is_own(name):
-        return _corpus(name) if at_hand(name) else None
-    try:  # a file of one's own may have been changed or broken since
-        return _corpus(name, Path(name).stat().st_mtime_ns)
+def _read(name: str) -> Corpus | None:
+    try:
+        with st.spinner("Reading the corpus…"):
+            return corpus(name)
     except (OSError, ValueError):
         return None
 
@@ -167,11 +160,6 @@ def _found(name: str) -> object | None:
 def digit_runs() -> tuple[Learned, Learned]:
     """A decoder trained with the causal mask, and one trained without; made once, a second or two."""
     return learn_digits(causal=True), learn_digits(causal=False)
-
-
-def speakers() -> LabelledCorpus | None:
-    """Who says which passage of Tiny Shakespeare, if that is on this machine."""
-    return _corpus("speakers") if at_hand("speakers") else None
 
 
 def chart(figure: Callable[..., object], *arguments: object, **options: object) -> dict:

@@ -19,7 +19,6 @@ from transformer.config import TrainConfig
 from transformer.text.corpora import PairCorpus
 from ui.checkpoints.card import _zipped
 from ui.checkpoints.weights import effective_rank
-from ui.figures import markdown_text
 from ui.pages import PAGES
 
 from .conftest import ROOT, SENTENCES, run
@@ -145,7 +144,6 @@ def corpus(monkeypatch) -> PairCorpus:
     found = PairCorpus("eng-fra", "0" * 64, "made up", "nobody", {**SENTENCES, "test": {
         "I am cold.": ["J'ai froid."], "Go on.": ["Continue.", "Poursuis !"], "I like red wine.": ["Zut."]}})
     monkeypatch.setattr("transformer.held_out.corpus", lambda name: found)
-    monkeypatch.setattr("ui.held_out_corpus.at_hand", lambda name: True)
     return found
 
 
@@ -165,13 +163,6 @@ def test_sentences_are_tried_and_the_worst_comes_first(visit, shipped, corpus):
     logits = ckpt.model(torch.tensor([sentence.src]), torch.tensor([sentence.tgt]))[0]
     loss = torch.nn.functional.cross_entropy(logits, torch.tensor(sentence.labels))
     assert row["nats"] == pytest.approx(float(loss), rel=1e-4)
-
-
-def test_without_the_corpus_a_download_is_offered_and_none_is_begun(visit, monkeypatch):
-    monkeypatch.setattr("ui.held_out_corpus.at_hand", lambda name: False)
-    at = visit(PAGE, view="test")
-    assert at.button(key=f"{PAGE}_download").label == "Download " + markdown_text("eng-fra")
-    assert not at.dataframe
 
 
 def test_a_checkpoint_without_a_corpus_is_tried_on_one_of_its_kind_and_says_so(visit, home, translator, tiny_tokenizer,

@@ -16,6 +16,7 @@ from transformer.attention_view.message import Look, head_of
 from transformer.jobs import run_files
 from transformer.jobs.launch import alive, identify
 from transformer.text.corpora import LabelledCorpus
+from ui import resources
 from ui.access import quotas
 from ui.classify import toy
 from ui.components.attention_view import DRAWN
@@ -31,9 +32,10 @@ def ckpt(shipped):
 
 @pytest.fixture(autouse=True)
 def passages(monkeypatch):
-    found = LabelledCorpus("speakers", "0" * 64, "made up", "nobody", ("ROMEO",), {
+    made_up = LabelledCorpus("speakers", "0" * 64, "made up", "nobody", ("ROMEO",), {
         "train": [("Ay me!", "ROMEO")], "validation": [], "test": [(TEXT, "ROMEO")]})
-    monkeypatch.setattr("ui.resources.speakers", lambda: found)
+    read = resources.labelled
+    monkeypatch.setattr(resources, "labelled", lambda name: made_up if name == "speakers" else read(name))
 
 
 def shown(at: AppTest, label: str) -> list[str]:

@@ -9,12 +9,13 @@ import pytest
 import torch
 
 import transformer
-from tests.app.heads_checkpoints import corpus_file, make
+from tests.app.heads_checkpoints import make
 from transformer.analysis.roles import measure_roles
 from transformer.checkpoint import save
 from transformer.config import ModelConfig
 from transformer.held_out import held_out, word_aligner
 from transformer.model.models import Transformer
+from transformer.text.sources import SOURCES
 
 from .conftest import run
 
@@ -205,10 +206,9 @@ def test_a_corpus_with_nothing_held_out_is_not_said_to_be_unseen(home, visit_rol
 
 
 def test_one_that_names_no_corpus_is_offered_one_of_its_kind(home, visit_roles, monkeypatch):
-    path = corpus_file(home / "data", "writer")
-    monkeypatch.setattr("ui.held_out_corpus.OTHERS", {"text": [str(path)]})
+    monkeypatch.setattr("ui.held_out_corpus.SOURCES", SOURCES)
     at = visit_roles(make(home, "writer", corpus=False), role_sample="50")
-    assert "mine.txt, validation split, which it may have been trained on" in maps(at)["source"]
+    assert "tiny-shakespeare, validation split, which it may have been trained on" in maps(at)["source"]
 
 
 def test_a_large_model_is_measured_when_it_is_asked_to(home, visit_roles, monkeypatch):

@@ -7,6 +7,7 @@ import pytest
 
 from tests.app.heads_checkpoints import corpus_file, make
 from transformer.text.corpora import corpus
+from transformer.text.sources import SOURCES
 from ui.heads.roles import _listed
 
 from .conftest import run
@@ -68,8 +69,8 @@ def test_heads_offers_an_encoder_without_classes_no_view_that_needs_them(head, h
 
 
 def test_any_text_at_hand_is_offered_to_measure_an_encoder_on(home, visit, monkeypatch):
-    names = [str(corpus_file(home / "data", kind)) for kind in ("writer", "translator", "classifier")]
-    monkeypatch.setattr("ui.held_out_corpus.ANY_TEXT", names)
+    names = ["speakers", "tiny-shakespeare", "eng-fra"]
+    monkeypatch.setattr("ui.held_out_corpus.SOURCES", SOURCES)
     ckpt = make(home, "classifier", corpus=False, head="none", **HEADLESS)
     for name in names:
         at = visit("heads", view="roles", checkpoint=ckpt.id, role_on=name, role_sample="50")

@@ -270,8 +270,8 @@ def test_a_run_that_ended_says_why(watch, make, state, why, kind, said):
 def test_a_run_that_ended_before_it_trained_shows_the_error_of_its_log(watch, make):
     folder = make("mine")
     (folder / "status.json").unlink()
-    (folder / "log.txt").write_text("error: the corpus eng-fra could not be downloaded; try again later\n")
-    assert plain(watch("mine"), "error")[0] == "It failed: the corpus eng-fra could not be downloaded; try again later."
+    (folder / "log.txt").write_text("error: the corpus mine.tsv could not be read; try again later\n")
+    assert plain(watch("mine"), "error")[0] == "It failed: the corpus mine.tsv could not be read; try again later."
 
 
 def test_somebody_elses_run_can_be_watched_and_not_touched(watch, make):
@@ -359,14 +359,7 @@ def test_a_run_is_renamed_kept_and_deleted(watch, make, home):
     assert "The run better is deleted" in " ".join(texts(at, "success"))
 
 
-@pytest.fixture
-def at_hand(monkeypatch):
-    """at_hand(False): no corpus is on this machine."""
-    return lambda there: monkeypatch.setattr("ui.train.form.at_hand", lambda name: there)
-
-
-def test_a_monster_is_refused_at_start(visit, home, at_hand):
-    at_hand(True)
+def test_a_monster_is_refused_at_start(visit, home):
     at = visit(PAGE)
     for name, value in {"encoder_layers": 96, "decoder_layers": 96, "n_heads": 128, "d_model": 65_536,
                         "batch_tokens": 4_000_000}.items():
@@ -378,15 +371,13 @@ def test_a_monster_is_refused_at_start(visit, home, at_hand):
     assert not (home / "runs").exists() or not list((home / "runs").glob("[!.]*"))
 
 
-def test_what_has_no_corpus_is_not_started(visit, home, at_hand):
-    at_hand(False)
-    (error,) = plain(press(visit(PAGE), "start"), "error")
-    assert error == ("It was not started: the corpus eng-fra is not on this computer; download it or choose another")
-    assert not (home / "runs").exists() or not list((home / "runs").glob("[!.]*"))
+def test_a_run_whose_corpus_file_is_gone_is_not_started(tmp_path):
+    gone = str(tmp_path / "gone.tsv")
+    assert form._cannot_start("translate", {"corpus": gone}, "cpu", 1) == [
+        f"the file {gone} is not on this computer; choose another"]
 
 
-def test_what_failed_its_check_cannot_be_started_until_it_is_changed(visit, home, at_hand):
-    at_hand(True)
+def test_what_failed_its_check_cannot_be_started_until_it_is_changed(visit, home):
     (home / "checks").mkdir(parents=True)
     problem = {"level": "error", "text": "none of the 24 pairs fits"}
     result = {"device": {"device": "cpu", "name": None, "threads": 1}, "look": None, "tokens": None, "time": None,
@@ -411,8 +402,7 @@ def test_the_smallest_preset_learns_from_the_two_sentences_that_come_with_it(vis
     assert "corpus=" not in run(at).code[0].value
 
 
-def test_so_many_runs_at_once_are_somebodys_limit(visit, make, at_hand):
-    at_hand(True)
+def test_so_many_runs_at_once_are_somebodys_limit(visit, make):
     for name in "abc":
         make(name, state="running", owner=keys.digest("my own key"), alive=True)
     at = visit(PAGE)

@@ -13,6 +13,7 @@ from transformer.jobs import run_files
 from transformer.jobs.launch import identify
 from transformer.presets import preset
 from transformer.text.corpora import corpus
+from transformer.text.sources import known
 from ui.access import keys, owners
 from ui.resources import sentences
 from ui.train import check, check_jobs, corpus_choice
@@ -205,14 +206,6 @@ def test_what_was_found_well_is_believed_after_the_app_starts_again(home, asked,
     assert check_jobs.failure(key_of(asked)) is None
 
 
-def test_a_check_is_another_one_once_its_corpus_is_at_hand(monkeypatch):
-    keys = set()
-    for there in (False, True):
-        monkeypatch.setattr(check_jobs, "at_hand", lambda name, there=there: there)
-        keys.add(check_jobs.check_key("translate", {}, "cpu"))
-    assert len(keys) == 2
-
-
 @pytest.mark.parametrize(("settings", "message"), [
     ({"d_model": 7}, "d_model 7 does not divide by n_heads 2"),
     ({"nonsense": 1}, "unknown setting nonsense"),
@@ -256,16 +249,13 @@ def test_a_time_is_said_in_a_unit_that_fits(seconds, shown):
 
 @pytest.mark.parametrize(("task", "name"), [("translation", "eng-fra"), ("language-model", "tiny-shakespeare"),
                                             ("classification", "speakers")])
-@pytest.mark.parametrize("there", [True, False])
-def test_a_built_in_corpus_fits_the_task_and_says_whether_it_is_here(monkeypatch, plain, task, name, there):
-    monkeypatch.setattr(corpus_choice, "at_hand", lambda name: there or name == "sentiment")
+def test_a_built_in_corpus_fits_the_task_and_says_what_it_is(task, name):
     at = opened(choice, task=task)
     assert at.session_state["chosen"] == name
     label = at.selectbox[0].options[0]
-    assert label.startswith(f"{name} · ")
-    assert label.endswith("at hand") == there
-    assert ("HEADSUP_DATA" in words(at)) == (not there)
-    assert bool([button for button in at.button if plain(button.label) == f"Download {name}"]) == (not there)
+    source = known(name)
+    assert label == f"{name} · {source.title}, {source.size}"
+    assert not at.button
 
 
 def upload(at, name, content):

@@ -218,20 +218,6 @@ def test_the_references_of_a_known_sentence_stand_beside_it(open_translate):
 def test_a_sentence_that_is_not_in_the_corpus_has_none(open_translate):
     at = open_translate(text="Go on!")
     assert len(at.text) == 1
-    assert not [button for button in at.button if button.key == "translate_download"]
-
-
-def test_without_the_corpus_a_download_is_offered_and_a_failure_is_said(open_translate, monkeypatch, plain):
-    def offline(name):
-        raise ValueError(f"{name} is not here and cannot be downloaded")
-
-    monkeypatch.setattr("ui.resources.sentences", lambda name: None)
-    monkeypatch.setattr("ui.held_out_corpus.corpus", offline)
-    at = open_translate()
-    assert not at.error
-    at.button(key="translate_download").click().run()
-    assert not at.exception
-    assert [plain(error.value) for error in at.error] == ["eng-fra is not here and cannot be downloaded"]
 
 
 # what people type

@@ -74,7 +74,7 @@ def nobody_remembers(monkeypatch, tmp_path):
     monkeypatch.setattr(ray_jobs, "_seen", {})
     monkeypatch.setattr(ray_jobs, "_silent", {})
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    for name in (ray_jobs.ADDRESS, ray_jobs.TOKEN, ray_jobs.TOKEN_PATH, cluster.PYTHON, "HEADSUP_DATA"):
+    for name in (ray_jobs.ADDRESS, ray_jobs.TOKEN, ray_jobs.TOKEN_PATH, cluster.PYTHON):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -100,7 +100,6 @@ def count(dashboard, request):
 
 
 def test_a_run_is_submitted_with_the_library_and_where_its_folder_is(dashboard, tmp_path, monkeypatch):
-    monkeypatch.setenv("HEADSUP_DATA", "/data")
     monkeypatch.setenv(cluster.PYTHON, "/their/python")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.csv").write_text("text,label\n")
@@ -111,7 +110,6 @@ def test_a_run_is_submitted_with_the_library_and_where_its_folder_is(dashboard, 
     about = record(folder)
     assert job["submission_id"] == about["job"]
     assert job["entrypoint"] == (f"/their/python -m transformer.training.cluster_job '{folder}' {about['job']}")
-    assert job["runtime_env"]["env_vars"]["HEADSUP_DATA"] == "/data"
     assert (about["cluster"], about["owner"], about["processes"]) == (dashboard.address, "me", 2)
     assert (about["ticket"], about["minutes"], about["gpus_per_process"], "pid" in about) == (1, 2.0, 0, False)
     assert about["config"]["train"]["steps"] == 7
@@ -119,7 +117,8 @@ def test_a_run_is_submitted_with_the_library_and_where_its_folder_is(dashboard, 
     [(place, content)] = dashboard.packages.items()
     assert job["runtime_env"]["working_dir"] == f"gcs://{place.rpartition('/')[2]}"
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        assert {"transformer/__init__.py", "transformer/training/cluster_job.py"} <= set(archive.namelist())
+        assert {"transformer/__init__.py", "transformer/training/cluster_job.py",
+                "transformer/text/packed/eng-fra.zip"} <= set(archive.namelist())
         assert not [name for name in archive.namelist() if "__pycache__" in name]
     cluster.submit(tmp_path / "runs" / "b", ["--preset", "sentiment"])
     assert (count(dashboard, "PUT"), len(dashboard.submitted)) == (1, 2)

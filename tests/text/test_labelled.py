@@ -1,14 +1,12 @@
 """Texts with a class each: cut from a play, and never the same text on two sides."""
 
 import hashlib
-import os
 
 import pytest
 
 from transformer.text.corpora import corpus
 from transformer.text.labelled import by_speaker, passages, split_of, split_texts
 
-REAL = pytest.mark.skipif(not os.environ.get("HEADSUP_DATA"), reason="HEADSUP_DATA names no folder with the corpora")
 PLAY = """ANNE:
 Good day: to you,
 old friend.
@@ -56,7 +54,6 @@ def test_the_same_words_never_fall_on_two_sides():
     assert [len(items) / 2000 for items in splits.values()] == pytest.approx([0.8, 0.1, 0.1], abs=0.05)
 
 
-@REAL
 def test_the_speakers_of_tiny_shakespeare_are_those_that_results_are_stated_for():
     found = corpus("speakers")
     plays = corpus("tiny-shakespeare").text

@@ -38,7 +38,7 @@ def prepared(monkeypatch):
     """prepared("translation", max_len=6) -> the task."""
 
     def prepared(task, **settings):
-        monkeypatch.setattr(tasks, "corpus", lambda name, data_dir=None: MADE[task])
+        monkeypatch.setattr(tasks, "corpus", lambda name: MADE[task])
         return tasks.prepare(preset(PRESET[task]).set(
             {"tokenizer": "char" if task == "language-model" else "word", **settings}))
 

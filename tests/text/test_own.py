@@ -8,6 +8,7 @@ import pytest
 
 from transformer.text import own
 from transformer.text.corpora import HELD_OUT, LabelledCorpus, PairCorpus, TextCorpus, at_hand, corpus, split_sources
+from transformer.text.labelled import HOLD_OUT_FROM
 
 TEXT = "It was a bright cold day in April,\nand the clocks were striking thirteen.\n"
 PAIRS = "Go.\tVa !\nStop.\tArrête.\n"
@@ -79,7 +80,7 @@ def test_csv_columns_come_in_any_order_with_others_and_quoted_fields_keep_their_
     assert found.find("two\nlines") == ("train", ["bad"])
 
 
-@pytest.mark.parametrize(("different", "splits"), [(own.HOLD_OUT_FROM, 3), (own.HOLD_OUT_FROM - 1, 1)])
+@pytest.mark.parametrize(("different", "splits"), [(HOLD_OUT_FROM, 3), (HOLD_OUT_FROM - 1, 1)])
 def test_texts_are_held_out_where_there_are_enough_different_ones(write, different, splits):
     texts = [f"text {i % different}" for i in range(150)]
     found = corpus(write("mine.csv", "text,label\n" + "".join(f"{text},{'ab'[len(text) % 2]}\n" for text in texts)))

@@ -1,7 +1,6 @@
 """Tokenizers: what goes in comes out, offsets point at what was typed, and mistakes are explained."""
 
 import hashlib
-import os
 
 import pytest
 
@@ -194,7 +193,6 @@ def test_a_missing_file_is_refused_by_name(tmp_path):
         load(tmp_path / "tokenizer.model", kind="bpe")
 
 
-@pytest.mark.skipif(not os.environ.get("HEADSUP_DATA"), reason="HEADSUP_DATA names no folder with the corpora")
 def test_all_of_shakespeare_comes_back_exactly():
     text = corpus("tiny-shakespeare").text
     tokenizer = train(text.split("\n"), kind="bpe", vocab_size=512, verbatim=True)

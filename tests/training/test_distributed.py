@@ -30,7 +30,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 spec = spec_from_file_location("made_up", sys.argv[1])
 made_up = module_from_spec(spec)
 spec.loader.exec_module(made_up)
-made_up.tasks.corpus = lambda name, data_dir=None: made_up.PAIR_CORPUS
+made_up.tasks.corpus = lambda name: made_up.PAIR_CORPUS
 folder, stop_at, wait = Path(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
 run = made_up.make(folder, **dict(pair.split("=") for pair in sys.argv[5:]))
 (folder / f"pid-{run.world.rank}").write_text(str(os.getpid()))
@@ -67,7 +67,7 @@ def ended(process):
 
 @pytest.fixture
 def corpora(monkeypatch):
-    monkeypatch.setattr(made_up.tasks, "corpus", lambda name, data_dir=None: made_up.PAIR_CORPUS)
+    monkeypatch.setattr(made_up.tasks, "corpus", lambda name: made_up.PAIR_CORPUS)
 
 
 @pytest.fixture

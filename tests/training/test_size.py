@@ -263,7 +263,7 @@ def test_pieces_are_whole_rows_and_all_of_them(positions):
 @pytest.fixture
 def made_up_texts(monkeypatch):
     corpora = {"tiny-shakespeare": made_up.TEXT_CORPUS, "eng-fra": made_up.PAIR_CORPUS}
-    monkeypatch.setattr(made_up.tasks, "corpus", lambda name, data_dir=None: corpora.get(name, made_up.LABELLED_CORPUS))
+    monkeypatch.setattr(made_up.tasks, "corpus", lambda name: corpora.get(name, made_up.LABELLED_CORPUS))
     monkeypatch.setattr(os, "fsync", lambda handle: None)
 
 

@@ -58,7 +58,7 @@ CLASSIFIES = {"task": "classification", "corpus": "speakers", "decoder_layers": 
 def made_up(monkeypatch):
     """The made-up corpora in place of the real ones, and no waiting for the disk."""
     corpora = {"tiny-shakespeare": TEXT_CORPUS, "eng-fra": PAIR_CORPUS}
-    monkeypatch.setattr(tasks, "corpus", lambda name, data_dir=None: corpora.get(name, LABELLED_CORPUS))
+    monkeypatch.setattr(tasks, "corpus", lambda name: corpora.get(name, LABELLED_CORPUS))
     monkeypatch.setattr(os, "fsync", lambda handle: None)
 
 
@@ -281,7 +281,7 @@ from pathlib import Path
 spec = spec_from_file_location("made_up", sys.argv[1])
 made_up = module_from_spec(spec)
 spec.loader.exec_module(made_up)
-made_up.tasks.corpus = lambda name, data_dir=None: made_up.PAIR_CORPUS
+made_up.tasks.corpus = lambda name: made_up.PAIR_CORPUS
 torch.set_num_threads(int(sys.argv[3]))
 run = made_up.make(Path(sys.argv[2]), optimizer="muon")
 made_up.at(run, 6, lambda: os.kill(os.getpid(), signal.SIGTERM))
@@ -429,7 +429,7 @@ def test_texts_without_classes_do_not_train_a_classifier(tmp_path):
 
 
 def test_pinned_sentences_that_the_corpus_has_are_preferred(tmp_path, monkeypatch):
-    monkeypatch.setattr(tasks, "PINNED", [PAIRS[0][0], "not there at all", PAIRS[-1][0]])
+    monkeypatch.setattr(tasks, "_built_in_pinned", lambda config: (PAIRS[0][0], "not there at all", PAIRS[-1][0]))
     make(tmp_path)
     pinned = json.loads((tmp_path / "attention" / "pinned.json").read_text())
     assert ["".join(text["source"]).replace("▁", " ").strip() for text in pinned] == [

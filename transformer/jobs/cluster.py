@@ -21,7 +21,6 @@ from transformer.presets import preset
 PYTHON = "HEADSUP_CLUSTER_PYTHON"  # of the cluster's machines, an absolute path; else what runs here
 GRACE = 300.0  # seconds for a save, after which a second stop ends the job as it is
 SHUTDOWN = 60  # seconds that Ray leaves a job which it ends to save
-SENT = ("HEADSUP_DATA",)  # of the environment, to all workers
 
 
 def submit(folder: Path, arguments: list[str], *, processes: int = 1, gpus_per_process: int | None = None,
@@ -94,10 +93,9 @@ def _start(folder: Path, about: dict[str, object]) -> None:
     stop.unlink(missing_ok=True)
     run_files.write_json(folder / RECORD, {**about, "cluster": cluster.address, "job": job, "time": time.time(),
                                          "ticket": next_ticket(folder.parent)})  # the worker looks for its job there
-    environment = {name: os.environ[name] for name in SENT if os.environ.get(name)}
     try:
         cluster.submit(job, _entrypoint(folder, job), run=folder.name,
-                       environment={"RAY_JOB_STOP_WAIT_TIME_S": str(SHUTDOWN), "NO_COLOR": "1", **environment})
+                       environment={"RAY_JOB_STOP_WAIT_TIME_S": str(SHUTDOWN), "NO_COLOR": "1"})
     except ValueError:
         if known:
             run_files.write_json(folder / RECORD, known)

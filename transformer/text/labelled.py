@@ -11,31 +11,37 @@ test, so the same words are never on both sides: 1,227, 153 and 156 passages.
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 Labelled = tuple[str, str]  # a text, and its class
 
-TWO_SENTENCES: list[Labelled] = [("this is awesome", "positive"), ("i hated it", "negative")]
 SPEAKERS = 10
+HOLD_OUT_FROM = 100  # different texts with a class; of fewer none is held out
 SPLITS = (("train", 0.8), ("validation", 0.9), ("test", 1.0))  # each up to that share of the hashes
 
 
 def passages(text: str) -> list[tuple[str, str]]:
     """(speaker, speech) in the order of the text; headings without words are left out."""
-    found = []
+    speeches = []
     for block in re.split(r"\n{2,}", text.strip("\n")):
         name, heading, speech = block.partition(":\n")
         if heading and "\n" not in name and speech.strip():
-            found.append((name, speech.strip()))
-    return found
+            speeches.append((name, speech.strip()))
+    return speeches
 
 
 def by_speaker(text: str, *, speakers: int = SPEAKERS) -> tuple[list[str], list[Labelled]]:
     """The most frequent speakers, most passages first, and their passages as (speech, speaker)."""
-    found = passages(text)
-    counts = Counter(name for name, _ in found)
+    speeches = passages(text)
+    counts = Counter(name for name, _ in speeches)
     names = sorted(counts, key=lambda name: (-counts[name], name))[:speakers]
-    return names, [(speech, name) for name, speech in found if name in names]
+    return names, [(speech, name) for name, speech in speeches if name in names]
+
+
+def labelled_lines(text: str) -> tuple[list[str], list[Labelled]]:
+    """The classes, in order of appearance, and the texts of lines of `text TAB class`."""
+    items = [(words, label) for words, _, label in (line.partition("\t") for line in text.split("\n")) if words]
+    return list(dict.fromkeys(label for _, label in items)), items
 
 
 def split_of(text: str) -> str:
@@ -50,3 +56,11 @@ def split_texts(items: Iterable[Labelled]) -> dict[str, list[Labelled]]:
     for text, label in items:
         splits[split_of(text)].append((text, label))
     return splits
+
+
+def deal(items: Sequence[Labelled]) -> dict[str, list[Labelled]]:
+    """The splits of texts: "train" alone where they are too few to hold anything out, fewer than HOLD_OUT_FROM
+    different ones or none of them in a split."""
+    splits = split_texts(items)
+    held_out = len({text for text, _ in items}) >= HOLD_OUT_FROM and all(splits.values())
+    return splits if held_out else {"train": list(items)}

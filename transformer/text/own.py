@@ -9,24 +9,24 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from transformer.text.labelled import Labelled, split_texts
+from transformer.text.labelled import Labelled, deal
+from transformer.text.sources import FORMS, Form
 
 LARGEST_FILE = 50_000_000  # bytes
 LONGEST_LINE = 10_000  # characters
 LONGEST_LABEL = 200  # characters
 MOST_CLASSES = 10_000
 LEAST_TEXT = 50  # characters of running text: less does not fill one window
-HOLD_OUT_FROM = 100  # different texts with a class; of fewer none is held out
-HOLDS = {
-    ".txt": "running text",
-    ".tsv": "one `source TAB target` a line",
-    ".csv": "a header line naming the columns text and label",
-}
 
 
 def is_own(name: str) -> bool:
     """Whether a corpus's name is the path of a file of one's own."""
-    return Path(name).suffix.lower() in HOLDS
+    return form_of_file(Path(name)) is not None
+
+
+def form_of_file(path: Path) -> Form | None:
+    """What is in a file, by how its name ends; None for any other ending."""
+    return next((form for form in FORMS if form.ending == path.suffix.lower()), None)
 
 
 def read_text(path: Path) -> str:
@@ -63,10 +63,7 @@ def read_pairs(path: Path) -> dict[str, list[str]]:
 
 
 def read_labelled(path: Path) -> tuple[list[str], dict[str, list[Labelled]]]:
-    """The classes (in order of appearance) and the splits of a file with the columns text and label.
-
-    With fewer than HOLD_OUT_FROM different texts there is only "train": so few leave nothing to hold out.
-    """
+    """The classes (in order of appearance) and the splits of a file with the columns text and label."""
     items = list(_rows(path))
     classes = list(dict.fromkeys(label for _, label in items))
     if len(classes) < 2:
@@ -75,9 +72,7 @@ def read_labelled(path: Path) -> tuple[list[str], dict[str, list[Labelled]]]:
     if len(classes) > MOST_CLASSES:
         raise ValueError(f"{path.name} has {len(classes):,} classes, at most {MOST_CLASSES:,}; check that label and "
                          "text are not exchanged")
-    splits = split_texts(items)
-    held_out = len({text for text, _ in items}) >= HOLD_OUT_FROM and all(splits.values())
-    return classes, splits if held_out else {"train": items}
+    return classes, deal(items)
 
 
 def _rows(path: Path) -> Iterator[Labelled]:
@@ -157,13 +152,13 @@ def _decoded(path: Path) -> str:
 def _content(path: Path) -> bytes:
     try:
         if path.exists() and not path.is_file():
-            raise ValueError(f"{path} is not a file; give the path of one with {HOLDS[path.suffix.lower()]}")
+            raise ValueError(f"{path} is not a file; give the path of one with {form_of_file(path).holds}")
         if (size := path.stat().st_size) > LARGEST_FILE:
             raise ValueError(f"{path.name} has {size:,} bytes, at most {LARGEST_FILE:,}; train on a part of it")
         return path.read_bytes()
     except OSError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror}); give the path of a file with "
-                         f"{HOLDS[path.suffix.lower()]}") from None
+                         f"{form_of_file(path).holds}") from None
 
 
 def _wide(content: bytes) -> str | None:

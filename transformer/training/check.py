@@ -33,7 +33,7 @@ Watch = Callable[[str], None]  # called with what is being done
 Problem = dict[str, str]  # level: "error" or "warning"; text: what is wrong, and what to do
 
 
-def check(config: RunConfig, *, device: torch.device, data_dir: Path | None = None,
+def check(config: RunConfig, *, device: torch.device,
           watch: Watch = lambda said: None) -> dict[str, object]:
     """Prepare a run, take ten of its optimizer steps on the device in a folder that is removed again, and say it all.
 
@@ -49,11 +49,11 @@ def check(config: RunConfig, *, device: torch.device, data_dir: Path | None = No
         trainer = task = None
         try:
             watch("Reading the corpus and training its tokenizer")
-            trainer = Trainer(Path(folder) / "run", config, device=device, data_dir=data_dir)
+            trainer = Trainer(Path(folder) / "run", config, device=device)
             task = trainer.task
         except TooLarge as error:
             problems.append(_error(str(error)))
-            task = prepare(config, data_dir=data_dir)  # which is worth to be looked at all the same
+            task = prepare(config)  # which is worth to be looked at all the same
         except (ValueError, RuntimeError, MemoryError) as error:
             problems.append(_said(error, config, device))
         if task is not None:

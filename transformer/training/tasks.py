@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -15,11 +14,9 @@ from transformer.quality import evaluating
 from transformer.task import LEARNED
 from transformer.text import tokenizer as tokenizers
 from transformer.text.batches import Batch, LabelledBatches, PairBatches, WindowBatches
-from transformer.text.corpora import HELD_OUT, LEARNS_FROM, Corpus, LabelledCorpus, PairCorpus, TextCorpus, corpus
+from transformer.text.corpora import HELD_OUT, Corpus, LabelledCorpus, PairCorpus, TextCorpus, corpus
+from transformer.text.sources import form_of, known, to_choose
 
-PINNED = ["I am cold.", "She is not as tall as her brother.", "Do you know where he lives?",
-          "We have to go home before it gets dark."]
-PINNED_TEXT = "First Citizen:\nBefore we proceed"
 SHORT_PINNED = 24  # pieces, of those chosen for the user
 LONGEST_PINNED = 32  # tokens a side, EOS included
 
@@ -45,28 +42,32 @@ def _special_ids(tokenizer: tokenizers.Tokenizer) -> dict[str, int | None]:
     return {name: getattr(tokenizer, name) for name in ("pad_id", "unk_id", "bos_id", "eos_id")}
 
 
-def prepare(config: RunConfig, *, data_dir: Path | None = None, tokenizer: tokenizers.Tokenizer | None = None,
+def prepare(config: RunConfig, *, tokenizer: tokenizers.Tokenizer | None = None,
             source_tokenizer: tokenizers.Tokenizer | None = None) -> Prepared:
     """Read the corpus, train its tokenizer (or take the one given), and cut batches.
 
-    Raises ValueError where the corpus is missing, broken or of another kind than the task learns from, where the model
-    has another shape than the task needs, or where nothing of the corpus fits max_len.
+    Raises ValueError where the corpus is broken, not there or of another kind than the task learns from, where the
+    model has another shape than the task needs, or where nothing of the corpus fits max_len.
     """
     task = config.train.task
-    make, kind = {"translation": (_translation, PairCorpus), "language-model": (_language_model, TextCorpus),
-                  "classification": (_classification, LabelledCorpus)}[task]
+    make = {"translation": _translation, "language-model": _language_model, "classification": _classification}[task]
     needs = LEARNED[task].stacks
     for stack in ("encoder", "decoder"):
         layers = config.model.layers(stack)
         if (layers > 0) != (stack in needs):
             raise ValueError(f"{task} is learned by {' and '.join(needs)}, and this model has {layers} {stack} layers; "
                              f"set {stack}_layers to {'1 or more' if stack in needs else 0}, or choose another task")
-    found = corpus(config.train.corpus, data_dir=data_dir)
-    if not isinstance(found, kind):
-        what, names, ending = LEARNS_FROM[task]
-        raise ValueError(f"{found.name} has no {what}, which {task} learns from; set corpus to {', '.join(names)} or "
-                         f"the path of a {ending} file")
-    return make(config, found, tokenizer, source_tokenizer)
+    learned, wanted = corpus(config.train.corpus), form_of(task)
+    if learned.form != wanted:
+        raise ValueError(f"{learned.name} has no {wanted.what}, which {task} learns from; set corpus to "
+                         f"{to_choose(wanted)}")
+    return make(config, learned, tokenizer, source_tokenizer)
+
+
+def _built_in_pinned(config: RunConfig) -> tuple[str, ...]:
+    """Texts that the corpus has and offers to be watched; none of a file of one's own."""
+    source = known(config.train.corpus)
+    return source.pinned if source else ()
 
 
 def _about(found: Corpus, tokenizer: tokenizers.Tokenizer, *, validation: int, held_out: bool,
@@ -127,7 +128,7 @@ def _translation(config: RunConfig, found: PairCorpus, tokenizer, source_tokeniz
 def _pinned_pairs(config: RunConfig, found: PairCorpus) -> list[tuple[str, str]]:
     """The user's own pinned sentences with the translation that is forced on the model, or those built in."""
     if not config.train.pinned:
-        return [(text, split[1][0]) for text in PINNED if (split := found.find(text))]
+        return [(text, split[1][0]) for text in _built_in_pinned(config) if (split := found.find(text))]
     pairs = []
     for text in config.train.pinned:
         source, tab, target = text.partition("\t")
@@ -165,8 +166,7 @@ def _language_model(config: RunConfig, found: TextCorpus, tokenizer, _) -> Prepa
             raise ValueError(f"the pinned text {begin!r} is {len(row)} token, and at least 2 are needed; make it "
                              "longer")
     if not pinned:
-        built_in = tokenizer.encode(PINNED_TEXT) if config.train.corpus == "tiny-shakespeare" else []
-        pinned = [built_in if len(built_in) > 1 else others]
+        pinned = [row for row in tokenizer.encode_batch(_built_in_pinned(config)) if len(row) > 1] or [others]
     pinned = [torch.tensor([row[:min(LONGEST_PINNED, config.model.max_len) + 1]]) for row in pinned]
     ends = np.flatnonzero(np.asarray([newline, *ids, newline]) == newline)
     lines = np.diff(ends) - 1  # pieces between two newlines

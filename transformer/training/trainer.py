@@ -74,7 +74,7 @@ class Trainer:
     attention/. Of several processes that torchrun started, the first alone writes it, and no other trainer does from
     its making to the end of `run`."""
 
-    def __init__(self, folder: Path, config: RunConfig, *, device: torch.device, data_dir: Path | None = None):
+    def __init__(self, folder: Path, config: RunConfig, *, device: torch.device):
         """Start a run, or take up the one whose last/ is in the folder, at the step where it was saved. Raises
         ValueError where another process is training it."""
         self.folder, self.world = folder, join(device)
@@ -84,14 +84,14 @@ class Trainer:
                 held.enter_context(alone(folder, "training"))
                 _tidy(folder)
             self.world.wait()
-            self._begin(config, data_dir)
+            self._begin(config)
             self._held = held.pop_all()
 
-    def _begin(self, config: RunConfig, data_dir: Path | None) -> None:
+    def _begin(self, config: RunConfig) -> None:
         folder, device, last = self.folder, self.world.device, self.folder / "last"
         self.device = device
         saved = checkpoint.load(last) if (last / "manifest.json").exists() else None
-        self.task: Prepared = prepare(config, data_dir=data_dir, tokenizer=saved and saved.tokenizer,
+        self.task: Prepared = prepare(config, tokenizer=saved and saved.tokenizer,
                                   source_tokenizer=saved and saved.source_tokenizer)
         self.config = config = self._cut_to_fit(self.task.config, saved)
         train = config.train

@@ -13,15 +13,16 @@ import streamlit as st
 
 from transformer.jobs import run_files
 from transformer.jobs.queue import record
+from transformer.text.sources import known
 from ui.access.keys import is_teacher, owner
-from ui.resources import KNOWN, home
+from ui.resources import home
 
 Action = Literal[
-    "start", "check", "measure", "download", "upload",          # what takes the server's time, disk or network
+    "start", "check", "measure", "upload",                      # what takes the server's time or disk
     "stop", "cancel", "resume", "rename", "keep", "delete", "read",       # done to a thing that is somebody's
     "bring in", "name a file", "allow starting", "oversee"]
 STARTING = {"start": "start a run", "check": "check a run", "measure": "measure heads",
-            "download": "download a corpus", "upload": "upload a corpus"}
+            "upload": "upload a corpus"}
 LOCAL = ("127.0.0.1", "localhost", "::1")
 NOBODY = "nobody"
 PROXIED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via")
@@ -55,7 +56,7 @@ def refusal(visitor: Visitor, action: Action, thing: Thing | None = None) -> str
     if visitor.teacher and action != "name a file":
         return None
     match action:
-        case "start" | "check" | "measure" | "download" | "upload":
+        case "start" | "check" | "measure" | "upload":
             if visitor.shared and visitor.owner is None:
                 return ("this browser keeps no cookies, so nothing would be yours here; allow them and load the page "
                         "again")
@@ -87,7 +88,7 @@ def _not_theirs(visitor: Visitor, action: str, thing: Thing) -> str | None:
 
 def refuse_corpus(visitor: Visitor, name: object) -> str | None:
     """Why a visitor may not have a corpus read, whichever field, address or configuration names it."""
-    if name in KNOWN or not visitor.shared:
+    if known(name) or not visitor.shared:
         return None
     thing = corpus_thing(str(name))
     return refusal(visitor, "read", thing) if thing else refusal(visitor, "name a file")

@@ -15,9 +15,10 @@ from transformer.checkpoint import SNAPSHOTS, Description
 from transformer.config import ModelConfig
 from transformer.places import ROOT, home
 from transformer.task import TASKS, does
+from transformer.text.sources import published
 from ui import figures
 from ui.access.owners import without_home
-from ui.components.run_curves import REFERENCES, show_curves
+from ui.components.run_curves import show_curves
 from ui.head_choice import origin_of
 from ui.held_out_corpus import corpus_name
 from ui.pages import PAGES
@@ -178,7 +179,7 @@ def _show_curve(page: str, about: Description, *, dark: bool) -> None:
         return
     unit = f"nats a {TASKS[about.config.task].unit}"
     show_curves(f"{page}_{about.id}", [about.folder], dark=dark, unit=unit,
-                reference=REFERENCES.get(about.train.corpus) if about.train else None)
+                reference=published(about.train.corpus) if about.train else None)
     if (about.folder / "attention").is_dir():
         run = f"checkpoints/{about.folder.name}" if about.folder.parent == ROOT / "checkpoints" else None
         if run:

@@ -29,7 +29,7 @@ def show_trial(page: str, ckpt: Checkpoint) -> None:
         return
     names = readable(ckpt)
     if not names:
-        say_missing(page, ckpt)
+        say_missing(ckpt)
         return
     name = names[0]
     if corpus_of(ckpt.description) is None:
@@ -117,7 +117,7 @@ def _columns(ckpt: Checkpoint, rows: list[Tried]) -> dict[str, list]:
 
 
 def _said(ckpt: Checkpoint, name: str, tried: list[Tried]) -> str:
-    split = split_of(ckpt, name)
+    split = split_of(name)
     of = f"{len(tried)} drawn from the {split} split of {corpus_name(name)}" + (
         ", by which its best weights were chosen" if split == "validation" else "")
     losses = [one.loss for one in tried if one.loss is not None]

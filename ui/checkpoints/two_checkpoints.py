@@ -147,7 +147,7 @@ def _show_quality(page: str, one: Checkpoint, other: Checkpoint) -> None:
         st.info("An encoder without classes writes and decides nothing that could be measured.")
         return
     if not names:
-        say_missing(f"{page}_quality", one)
+        say_missing(one)
         return
     state, key = st.session_state, (one.id, other.id)
     known = state.get(f"{page}_quality")

@@ -14,7 +14,7 @@ import streamlit as st
 from transformer.checkpoint import CheckpointError, describe
 from transformer.jobs import run_files
 from transformer.jobs.launch import Progress, alive, launch, log_tail, progress, stop
-from transformer.text.labelled import TWO_SENTENCES
+from transformer.text.corpora import corpus
 from ui import figures
 from ui.access import keys, owners, quotas
 from ui.classify.classifier import show_reading
@@ -22,7 +22,7 @@ from ui.resources import chart, home, opened
 from ui.say import say_error
 from ui.texts import SENTENCE, TOY, taken, within
 
-(POSITIVE, _), (NEGATIVE, _) = TWO_SENTENCES
+(POSITIVE, _), (NEGATIVE, _) = corpus("sentiment").split("train")
 KEPT = 24                # finished toys that stay
 NAME = re.compile(r"toy-\d{8}-\d{6}-[0-9a-f]{4}")
 EVERY = 0.4              # seconds between two looks at a run under way

@@ -13,8 +13,6 @@ from ui.figures.palette import CATEGORICAL
 
 HERE = Path(__file__).parent
 MOST_RUNS = 12
-REFERENCES = {  # corpus -> the published figure that a curve may be held against
-    "tiny-shakespeare": (1.4697, "nanoGPT, 10.65M parameters, by characters: 1.4697")}
 
 _view = st.components.v2.component("run_curves", html='<div class="run-curves"></div>',
                                    css=(HERE / "run_curves.css").read_text("utf-8"),

@@ -44,10 +44,10 @@ def show_effects(page: str, ckpt: Checkpoint, *, names: list[str], crossed: list
     st.markdown(f"One head of the model is {CALLED[what]} and all others are as they are; the model is measured again, "
                 "with each head in turn. What does it lose?")
     if not names:
-        say_missing(f"{page}_effects", ckpt)
+        say_missing(ckpt)
         return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        where = f"{corpus_name(names[0])}, {split_of(ckpt, names[0])} split"
+        where = f"{corpus_name(names[0])}, {split_of(names[0])} split"
         choose_size(f"{texts_of(ckpt).capitalize()} of {figures.markdown_text(where)}", f"{page}_limit",
                     sizes_of(ckpt, names[0], LIMITS))
     corpus = None if corpus_of(ckpt.description) else names[0]

@@ -83,7 +83,7 @@ class Sample:
             "texts" if self.ckpt.config.task != "translation" else "sentences")
         where = "typed here"
         if self.on != OWN:
-            split = split_of(self.ckpt, self.on)
+            split = split_of(self.on)
             where = f"of {corpus_name(self.on)}, {split} split, " + (
                 "which it may have been trained on" if corpus_of(self.ckpt.description) != self.on else
                 "which it was trained on, as nothing is held out" if split == "train" else "never trained on")
@@ -97,11 +97,11 @@ def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
     if state.get(key) not in offered:
         state[key] = offered[0]
     if not names:
-        say_missing(f"{page}_role", ckpt)
+        say_missing(ckpt)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.segmented_control("Measured on", offered, key=key, required=True,
                              format_func=lambda name: "Texts of your own" if name == OWN else
-                             markdown_text(f"{corpus_name(name)}, {split_of(ckpt, name)} split"))
+                             markdown_text(f"{corpus_name(name)}, {split_of(name)} split"))
         if state[key] != OWN:
             choose_size(texts_of(ckpt).capitalize(), f"{page}_role_sample", sizes_of(ckpt, state[key], SIZES))
     on = state[key]

@@ -18,7 +18,6 @@ from transformer.jobs import run_files
 from transformer.jobs.launch import identify
 from transformer.places import LIBRARY, home
 from transformer.presets import preset as find_preset
-from transformer.text.corpora import at_hand
 from transformer.text.own import is_own
 from ui.access.keys import owner
 from ui.access.owners import Thing
@@ -40,10 +39,9 @@ class Standing:
 
 
 def check_key(preset: str, settings: dict[str, object], device: str) -> str:
-    """What tells one check from another: its arguments, whether its corpus is at hand, and which state of it a file of
-    the user's own is in."""
+    """What tells one check from another: its arguments, and which state a corpus file of the user's own is in."""
     name = str(settings.get("corpus", find_preset(preset).train.corpus))
-    written = None if is_own(name) else at_hand(name)
+    written = None
     if is_own(name):
         with contextlib.suppress(OSError, ValueError):
             stat = Path(name).stat()

@@ -7,53 +7,46 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.jobs.run_files import replace
-from transformer.text.corpora import LEARNS_FROM, LabelledCorpus, PairCorpus, TextCorpus, at_hand, corpus
-from transformer.text.own import HOLDS, LARGEST_FILE
+from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus, corpus
+from transformer.text.own import LARGEST_FILE
+from transformer.text.sources import Form, form_of, known, offered
 from ui.access.keys import owner
 from ui.access.owners import NOBODY, allowed, corpora, require, require_corpus
 from ui.access.quotas import check_corpora
 from ui.figures import markdown_text
-from ui.held_out_corpus import corpus_name, offer_download
+from ui.held_out_corpus import corpus_name
 from ui.say import say_error
 from ui.texts import PATH, taken
 
-KNOWN = {"eng-fra": "English and French sentences, 167,130 pairs", "tiny-shakespeare": "Shakespeare, 1.1 million "
-         "characters", "speakers": "who says which passage in Shakespeare, ten classes",
-         "sentiment": "two sentences, one of them positive"}
-DOWNLOAD = {"eng-fra": "3.4 MB", "tiny-shakespeare": "1.1 MB", "speakers": "1.1 MB"}
 BUILT_IN, UPLOAD, FILE = "Built in", "Upload", "A file on this computer"
 
 
 def choose_corpus(prefix: str, task: str, *, default: str | None = None) -> str | None:
     """The name of a corpus that fits the task, or the path of a checked file; None where none has been chosen yet.
     default: the built-in one that is chosen until another is."""
-    what, names, ending = LEARNS_FROM[task]
-    offered = [BUILT_IN, UPLOAD, *([FILE] if allowed("name a file") else [])]
-    way = st.segmented_control("Corpus", offered, key=f"{prefix}_corpus_way", required=True, default=BUILT_IN,
-                               help=f"This task learns from {what}.")
+    form = form_of(task)
+    ways = [BUILT_IN, UPLOAD, *([FILE] if allowed("name a file") else [])]
+    way = st.segmented_control("Corpus", ways, key=f"{prefix}_corpus_way", required=True, default=BUILT_IN,
+                               help=f"This task learns from {form.what}.")
     if way == UPLOAD:
-        return _uploaded(prefix, ending)
+        return _uploaded(prefix, form)
     if way == FILE:
-        return _typed(prefix, ending)
+        return _typed(prefix, form)
+    names = [source.name for source in offered(form)]
     default = default if default in names else names[0]
-    name = st.selectbox("Which one", names, index=names.index(default), key=f"{prefix}_corpus_{default}",
+    return st.selectbox("Which one", names, index=names.index(default), key=f"{prefix}_corpus_{default}",
                         format_func=_named)
-    if not at_hand(name):
-        st.caption("It has to be downloaded once, and is checked against its hash. Without a network, put its file "
-                   "into a folder and name that in HEADSUP_DATA.")
-        offer_download(f"{prefix}_corpus", name)
-    return name
 
 
-def keep_upload(name: str, content: bytes, ending: str) -> Path:
+def keep_upload(name: str, content: bytes, form: Form) -> Path:
     """Copy an uploaded file to this visitor's corpora, under a name that says what it was and is no other's, and check
     it. Raises ValueError where it cannot be learned from, and then keeps nothing."""
     safe = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(name).stem).strip(".-")[:60] or "corpus"
-    if Path(name).suffix.lower() != ending:
-        raise ValueError(f"{name} does not end in {ending}; this task needs a file with {HOLDS[ending]}")
+    if Path(name).suffix.lower() != form.ending:
+        raise ValueError(f"{name} does not end in {form.ending}; this task needs a file with {form.holds}")
     folder = corpora() / (owner() or NOBODY)
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{hashlib.sha256(content).hexdigest()[:8]}-{safe}{ending}"
+    path = folder / f"{hashlib.sha256(content).hexdigest()[:8]}-{safe}{form.ending}"
     new = not path.exists()
     if new:
         check_corpora(len(content))
@@ -78,15 +71,15 @@ def described(found: TextCorpus | PairCorpus | LabelledCorpus) -> str:
     return f"{pairs:,} pairs, {items:,} different sources"
 
 
-def _uploaded(prefix: str, ending: str) -> str | None:
+def _uploaded(prefix: str, form: Form) -> str | None:
     """The uploader; a file that was good takes its place until it is taken away again."""
     state = st.session_state
-    kept = f"{prefix}_corpus_upload{ending}"
+    kept = f"{prefix}_corpus_upload{form.ending}"
     here = state.get(kept)
     if here and Path(here).is_file():
         try:
             require_corpus(here)
-            inside = _checked(prefix, here, ending)
+            inside = _checked(prefix, here)
         except ValueError as error:  # changed since
             say_error(f"It cannot be learned from: {error}")
             inside = None
@@ -96,15 +89,16 @@ def _uploaded(prefix: str, ending: str) -> str | None:
         return here if inside else None
     # The uploader of another number is another one: so Streamlit forgets the bytes once they are on disk.
     number = state.setdefault(f"{prefix}_corpus_uploads", 0)
-    st.file_uploader(f"A {ending} file with {HOLDS[ending]}", type=[ending[1:]], max_upload_size=LARGEST_FILE // 10**6,
-                     key=f"{prefix}_corpus_file_{number}", on_change=_keep, args=[prefix, ending, number],
+    st.file_uploader(f"A {form.ending} file with {form.holds}", type=[form.ending[1:]],
+                     max_upload_size=LARGEST_FILE // 10**6, key=f"{prefix}_corpus_file_{number}",
+                     on_change=_keep, args=[prefix, form, number],
                      disabled=not allowed("upload"))
     if refused := state.get(f"{prefix}_corpus_refused"):
         say_error(f"It cannot be learned from: {refused}")
     return None
 
 
-def _keep(prefix: str, ending: str, number: int) -> None:
+def _keep(prefix: str, form: Form, number: int) -> None:
     state = st.session_state
     sent = state.get(f"{prefix}_corpus_file_{number}")
     state[f"{prefix}_corpus_refused"] = None
@@ -112,34 +106,34 @@ def _keep(prefix: str, ending: str, number: int) -> None:
         return
     try:
         require("upload")
-        state[f"{prefix}_corpus_upload{ending}"] = str(keep_upload(sent.name, sent.getvalue(), ending).resolve())
+        state[f"{prefix}_corpus_upload{form.ending}"] = str(keep_upload(sent.name, sent.getvalue(), form).resolve())
     except (ValueError, OSError) as error:
         state[f"{prefix}_corpus_refused"] = str(error)
     state[f"{prefix}_corpus_uploads"] = number + 1
 
 
-def _typed(prefix: str, ending: str) -> str | None:
+def _typed(prefix: str, form: Form) -> str | None:
     """A path that this computer can read."""
-    typed = taken(st.text_input(f"The path of a {ending} file with {HOLDS[ending]}", key=f"{prefix}_corpus_path",
-                                placeholder=f"/home/me/corpus{ending}"), PATH).strip()
+    typed = taken(st.text_input(f"The path of a {form.ending} file with {form.holds}", key=f"{prefix}_corpus_path",
+                                placeholder=f"/home/me/corpus{form.ending}"), PATH).strip()
     if not typed:
         st.caption("Type a path and press Enter.")
         return None
     try:
         require("name a file")
         path = Path(typed).expanduser().resolve()
-        if path.suffix.lower() != ending:
-            raise ValueError(f"{path.name} does not end in {ending}; this task needs a file with {HOLDS[ending]}")
-        st.caption(markdown_text(_checked(prefix, str(path), ending)))
+        if path.suffix.lower() != form.ending:
+            raise ValueError(f"{path.name} does not end in {form.ending}; this task needs a file with {form.holds}")
+        st.caption(markdown_text(_checked(prefix, str(path))))
     except (ValueError, OSError, RuntimeError) as error:  # RuntimeError: a ~ of nobody's
         say_error(f"It cannot be learned from: {error}")
         return None
     return str(path)
 
 
-def _checked(prefix: str, path: str, ending: str) -> str:
+def _checked(prefix: str, path: str) -> str:
     """What is in a file, read again only when it has changed. Raises ValueError for one that is broken."""
-    state, key = st.session_state, f"{prefix}_corpus_checked{ending}"
+    state, key = st.session_state, f"{prefix}_corpus_checked{Path(path).suffix.lower()}"
     try:
         stat = Path(path).stat()
         stamp = (path, stat.st_mtime_ns, stat.st_size)
@@ -151,5 +145,5 @@ def _checked(prefix: str, path: str, ending: str) -> str:
 
 
 def _named(name: str) -> str:
-    there = "at hand" if at_hand(name) else f"to be downloaded, {DOWNLOAD[name]}"
-    return f"{name} · {KNOWN[name]} · {there}"
+    source = known(name)
+    return f"{name} · {source.title}, {source.size}"

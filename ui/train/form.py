@@ -205,7 +205,7 @@ def _cannot_start(name: str, settings: dict[str, object], device: str, processes
         return []
     config, found = preset(name).set(settings), []
     if not at_hand(config.train.corpus):
-        found.append(f"the corpus {config.train.corpus} is not on this computer; download it or choose another")
+        found.append(f"the file {config.train.corpus} is not on this computer; choose another")
     try:
         check_least(config, torch.device(device), processes=processes)
     except ValueError as error:

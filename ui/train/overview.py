@@ -8,10 +8,11 @@ import streamlit as st
 from transformer.jobs.launch import progress
 from transformer.runs import Run, describe, find
 from transformer.task import unit_of
+from transformer.text.sources import published
 from ui import figures
 from ui.access import keys
 from ui.access.owners import shared
-from ui.components.run_curves import MOST_RUNS, REFERENCES, show_curves
+from ui.components.run_curves import MOST_RUNS, show_curves
 from ui.held_out_corpus import corpus_name
 from ui.resources import home
 from ui.train.check import duration
@@ -76,7 +77,7 @@ def _curves(page: str, chosen: list[Path], dark: bool) -> None:
     for unit, alike in by_unit.items():  # two units never share an axis
         if len(by_unit) > 1:
             st.markdown(f"**Losses in {unit}**")
-        references = {REFERENCES.get(run.corpus) for run in alike}
+        references = {published(run.corpus) for run in alike}
         show_curves(f"{page}_all_{unit.rpartition(' ')[2]}", [run.folder for run in alike], dark=dark, unit=unit,
                     reference=references.pop() if len(references) == 1 else None)
     if len({(run.task, run.corpus) for run in runs}) > 1:

@@ -16,10 +16,11 @@ from transformer.jobs.launch import Progress, log_tail, progress, resume, stop
 from transformer.jobs.queue import before, record
 from transformer.runs import Run, as_csv, check_name, delete, describe, promote, rename
 from transformer.task import unit_of
+from transformer.text.sources import published
 from transformer.training.record import SAMPLES_FILE
 from ui import figures
 from ui.access import owners, quotas
-from ui.components.run_curves import REFERENCES, show_curves
+from ui.components.run_curves import show_curves
 from ui.held_out_corpus import corpus_name
 from ui.resources import curves, entries, home, watchers
 from ui.say import say_error
@@ -69,7 +70,7 @@ def _live(page: str, folder: Path, was: str, every: float, dark: bool) -> None:
         st.rerun()
     show_standing(run)
     show_curves(page, [folder], dark=dark, unit=f"nats a {unit_of(run.task)}",
-                reference=REFERENCES.get(run.corpus))
+                reference=published(run.corpus))
     _samples(page, folder)
 
 

@@ -1,0 +1,126 @@
+"""The corpora that come with the library: everything that is known of each before it is read, once."""
+
+import hashlib
+import zipfile
+import zlib
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from transformer.text.labelled import Labelled, by_speaker, labelled_lines
+
+PACKED = Path(__file__).with_name("packed")  # a zip each, and their licences
+
+
+@dataclass(frozen=True)
+class Form:
+    """A kind of corpus: the task that learns from it, what it holds, and a file of one's own that holds it."""
+
+    task: str
+    what: str
+    ending: str
+    holds: str
+
+
+PAIRS = Form("translation", "pairs of sentences", ".tsv", "one `source TAB target` a line")
+TEXT = Form("language-model", "running text", ".txt", "running text")
+CLASSES = Form("classification", "texts with a class", ".csv", "a header line naming the columns text and label")
+FORMS = (PAIRS, TEXT, CLASSES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A corpus that comes with the library."""
+
+    name: str
+    form: Form
+    title: str
+    size: str
+    file: str  # in PACKED; its only member is the text
+    sha256: str  # of the text
+    licence: str
+    attribution: str
+    splits: tuple[str, ...]
+    languages: tuple[str, str] | None = None  # of the sources and of the translations, in English
+    manner: str = ""  # how a model writes that has learned from it
+    pinned: tuple[str, ...] = ()  # texts of it whose attention is recorded where nobody names others
+    published: tuple[float, str] | None = None  # the loss of somebody else's model, in nats a token, and whose
+    labelled: Callable[[str], tuple[list[str], list[Labelled]]] | None = None  # its classes and texts, of the text
+
+    @property
+    def measured_on(self) -> str:
+        """The split that a model is measured on."""
+        return measured_on(self.splits)
+
+    def read(self) -> str:
+        """The text, held against its sha256. Raises ValueError where the packed file is not what it should be."""
+        return unpack(PACKED / self.file, self.sha256)
+
+
+_SHAKESPEARE = {
+    "file": "tiny-shakespeare.zip", "sha256": "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed",
+    "licence": "public domain",
+    "attribution": "William Shakespeare's plays, as gathered by Andrej Karpathy (github.com/karpathy/char-rnn)"}
+
+SOURCES = (  # the first of a form is offered first
+    Source(name="speakers", form=CLASSES, title="who says which passage in Shakespeare", size="ten classes",
+           splits=("train", "validation", "test"), labelled=by_speaker, **_SHAKESPEARE),
+    Source(name="sentiment", form=CLASSES, title="one sentence that is positive and one that is not",
+           size="two sentences", file="sentiment.zip",
+           sha256="5a013e942befb3adeaebf9a2431c8c98305f4ff487145d981bfd4c17c6ec03c9", licence="MIT",
+           attribution="two sentences that come with Heads Up", splits=("train",), labelled=labelled_lines),
+    Source(name="tiny-shakespeare", form=TEXT, title="Tiny Shakespeare", size="1.1 million characters",
+           splits=("train", "validation"), manner="in Shakespeare's manner",
+           pinned=("First Citizen:\nBefore we proceed",),
+           published=(1.4697, "nanoGPT, 10.65M parameters, by characters: 1.4697"), **_SHAKESPEARE),
+    Source(name="eng-fra", form=PAIRS, title="short English and French sentences", size="167,130 pairs",
+           file="eng-fra.zip", sha256="0bb85dbaa1c896844649094d7eaf2e34bee34e84fe362b26ce7e8f2e12aae104",
+           licence="CC BY 2.0",
+           attribution="sentence pairs of the Tatoeba project (tatoeba.org), as gathered by manythings.org/anki",
+           splits=("train", "validation", "test"), languages=("English", "French"),
+           pinned=("I am cold.", "Do you know where he lives?")),
+)
+
+
+def known(name: object) -> Source | None:
+    """The corpus of that name that comes with the library; None where there is none."""
+    return next((source for source in SOURCES if source.name == name), None)
+
+
+def published(name: object) -> tuple[float, str] | None:
+    """The figure of somebody else's model that a curve on the corpus of that name can be held against."""
+    source = known(name)
+    return source.published if source else None
+
+
+def form_of(task: str) -> Form:
+    """What a task learns from."""
+    return next(form for form in FORMS if form.task == task)
+
+
+def offered(form: Form) -> list[Source]:
+    """The corpora of a form."""
+    return [source for source in SOURCES if source.form == form]
+
+
+def to_choose(form: Form) -> str:
+    """What can be named where a corpus of that form is wanted, in words."""
+    return f"{', '.join(source.name for source in offered(form))} or the path of a {form.ending} file"
+
+
+def measured_on(splits: Collection[str]) -> str:
+    """Of a corpus' splits the one that a model is measured on: "train" where nothing is held out."""
+    return next(split for split in ("test", "validation", "train") if split in splits)
+
+
+def unpack(path: Path, sha256: str) -> str:
+    """The text in a zip of one file. Raises ValueError where it is not the text with that sha256."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            content = archive.read(archive.namelist()[0])
+    except (OSError, zipfile.BadZipFile, zlib.error, EOFError, IndexError) as error:
+        raise ValueError(f"{path} is not a whole zip with a text inside ({error}); install Heads Up again") from None
+    if (digest := hashlib.sha256(content).hexdigest()) != sha256:
+        raise ValueError(f"{path} is not the text that results are stated for: its sha256 is {digest}, expected "
+                         f"{sha256}; install Heads Up again")
+    return content.decode()
