@@ -5,6 +5,8 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.config import KINDS
+from transformer.measures.catalogue import BY_NAME
+from transformer.measures.matrices import PLACES
 from transformer.training.forming import forming_stamp
 from ui import resources
 from ui.components.forming import draw_forming
@@ -47,21 +49,16 @@ def show_forming(prefix: str, folder: Path, *, dark: bool, every: float | None =
     st.caption("Each square is one head; each of its rows is a token that looks, and how its weight of 1 is spread. "
                "Drag the slider, or use ← → Home End while it has the focus; P plays. Click a head or a line to see "
                "that head large.")
-    with st.expander("What the four measures say, and what not", key=f"{prefix}_forming_words"):
-        st.markdown(WORDS)
+    with st.expander("What the measures say, and what not", key=f"{prefix}_forming_words"):
+        st.markdown(WORDS.format(measures="\n".join(
+            f"- **{BY_NAME[name].title}** ({BY_NAME[name].unit}). {BY_NAME[name].explained}" for name in PLACES)))
 
 
 WORDS = """
 Every measure is a mean over the tokens of this one sentence that look. Tokens with only one place to look, such as the
 decoder's first, are left out: whatever the head does, their whole weight is there.
 
-- **Entropy** is −Σ w ln w of a row of weights, in nats. 0 means that all weight is on one token; ln n is the most, with
-  n tokens weighted alike.
-- **Diagonal** is the weight on the token itself. In cross-attention, where query and key come from different sentences,
-  it is the weight on the source token as far along its sentence: number ⌊(i + ½) S / T⌋ for target token i of T, with S
-  source tokens.
-- **Previous token** is the weight on the token before the one on the diagonal.
-- **First token** is the weight on token 0. Heads with nothing to do often rest there.
+{measures}
 
 The dotted line is a head that looks at everything alike, and the left end of each curve is the model before training,
 with random weights: a head does something of its own only where it leaves both. One place can count twice: for the
