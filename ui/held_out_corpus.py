@@ -7,6 +7,7 @@ import streamlit as st
 
 from transformer.checkpoint import Checkpoint, Description
 from transformer.held_out import form_read, held_out
+from transformer.roles_file import count_held_out
 from transformer.text.corpora import at_hand, corpus
 from transformer.text.own import is_own
 from transformer.text.sources import SOURCES, known
@@ -64,7 +65,7 @@ def sizes_of(ckpt: Checkpoint, name: str, sizes: list[int]) -> dict[int, str]:
     most = max(sizes)
     key = ckpt.id, name, most, Path(name).stat().st_mtime_ns if is_own(name) else None  # it may be changed
     try:
-        count = shelf("counts").make(key, "Reading the corpus", lambda work: len(
+        count = count_held_out(ckpt, name) or shelf("counts").make(key, "Reading the corpus", lambda work: len(
             held_out(ckpt, limit=most + 1, seed=None, name=name)))
     except (ValueError, OSError):
         return {size: f"{size:,}" for size in sizes}  # what is wrong is said when it is read

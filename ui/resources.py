@@ -200,7 +200,7 @@ class Shelf:
                 work.give_way()
             try:
                 found = self.find(key)
-                return self._keep(key, make(work)) if found is None else found
+                return self.keep(key, make(work)) if found is None else found
             finally:
                 with self._changed:
                     self._making.discard(key)
@@ -214,7 +214,7 @@ class Shelf:
             self._making.add(key)
             return True
 
-    def _keep(self, key: tuple, found: object) -> object:
+    def keep(self, key: tuple, found: object) -> object:
         with self._changed:
             self._kept[key] = found
             while len(self._kept) > self._most:

@@ -15,6 +15,7 @@ from transformer.checkpoint import save
 from transformer.config import ModelConfig
 from transformer.held_out import held_out, word_aligner
 from transformer.model.models import Transformer
+from transformer.roles_file import read_roles
 from transformer.text.sources import SOURCES
 
 from .conftest import run
@@ -235,6 +236,20 @@ def test_what_was_measured_is_measured_once_for_all(home, visit_roles, monkeypat
     first = maps(visit_roles(ckpt, role_sample="50"))
     monkeypatch.setattr("ui.heads.sample.measure_roles", lambda *_, **__: pytest.fail("measured again"))
     assert maps(visit_roles(ckpt, role_sample="50")) == first
+
+
+@pytest.mark.parametrize("name", ["translate", "write", "classify"])
+def test_a_shipped_checkpoint_opens_on_its_maps_with_nothing_read_and_nothing_measured(name, visit, shipped,
+                                                                                     monkeypatch):
+    monkeypatch.setattr("ui.heads.sample.measure_roles", lambda *_, **__: pytest.fail("measured"))
+    monkeypatch.setattr("transformer.held_out.corpus", lambda name: pytest.fail(f"{name} was read"))
+    ckpt = shipped(name)
+    at = visit(PAGE, checkpoint=ckpt.id)
+    kept = read_roles(ckpt, corpus=ckpt.description.train.corpus, limit=200, seed=0)
+    sent, kind = maps(at), ckpt.config.kinds[-1]
+    assert {card["name"] for card in sent["cards"]} == {one for one, count in kept.queries[kind].items() if count}
+    assert f"{kept.tokens:,} tokens · seed 0" in sent["source"] and ckpt.id in sent["source"]
+    assert at.button_group(key=f"{PAGE}_role_sample").value == 200
 
 
 def test_induction_is_shown_on_random_tokens_that_stand_twice(home, visit_roles, drawn):

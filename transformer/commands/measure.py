@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from transformer.commands.options import AsJson, Corpus, Device, Folder, opened
-from transformer.commands.output import counting, report
+from transformer.commands.output import console, counting, report
 from transformer.commands.role_lines import role_lines
 
 
@@ -35,6 +35,8 @@ def roles(
     cache: Annotated[Path | None, typer.Option(help="Where the word alignment is kept once learned; else analysis in "
                                                     "HEADSUP_HOME.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say of each measure what it shows and what not.")] = False,
+    write: Annotated[bool, typer.Option("--write", help="Keep it as roles.json in the checkpoint's folder, so that the "
+                                                        "Heads page opens on it.")] = False,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -42,6 +44,7 @@ def roles(
     from transformer.analysis.roles import measure_roles
     from transformer.held_out import held_out, word_aligner
     from transformer.places import home
+    from transformer.roles_file import write_roles
 
     ckpt = opened(folder, device)
     sentences = held_out(ckpt, limit=limit, seed=seed, name=corpus)
@@ -49,6 +52,9 @@ def roles(
     aligner = word_aligner(ckpt, cache or home() / "analysis", name=corpus) if translates else None
     with counting("measure") as watch:
         heads = measure_roles(ckpt, sentences, aligner=aligner, seed=seed, watch=watch)
+    if write:
+        path = write_roles(ckpt, heads, corpus=corpus or ckpt.description.train.corpus, limit=limit)
+        console.print(f"written to {path}", markup=False, highlight=False)
     if as_json:
         report(heads.summary(), True)
     else:

@@ -14,6 +14,7 @@ from transformer.analysis.sample import Sentence, read_texts
 from transformer.checkpoint import Checkpoint
 from transformer.held_out import held_out, word_aligner
 from transformer.inference.search import translate
+from transformer.roles_file import read_roles
 from transformer.text.own import is_own
 from ui.example_text import example_of
 from ui.figures import markdown_text
@@ -171,12 +172,17 @@ def _read(ckpt: Checkpoint, number: int, text: str, target: str | None = None) -
 
 
 def measured(page: str, sample: Sample) -> HeadRoles | None:
-    """The roles on a sample, measured now where nobody has yet; None, with the reason said, where it cannot be read."""
+    """The roles on a sample, as they came with the checkpoint, else measured now where nobody has yet; None, with the
+    reason said, where it cannot be read."""
     kept = shelf("roles")
-    if (found := kept.find(sample.key)) is not None:
-        return found
-    if sample.on != OWN and not _asked(page, sample):
-        return None
+    if (roles := kept.find(sample.key)) is not None:
+        return roles
+    if sample.on != OWN:
+        roles = read_roles(sample.ckpt, corpus=sample.on, limit=sample.size, seed=SEED)
+        if roles is not None:
+            return kept.keep(sample.key, roles)
+        if not _asked(page, sample):
+            return None
     try:
         return kept.make(sample.key, "Reading the text", partial(_measure, sample))
     except (ValueError, OSError) as error:

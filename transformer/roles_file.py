@@ -1,0 +1,127 @@
+"""roles.json in a checkpoint's folder: what its heads do on one sample, so that nobody has to measure it again.
+
+The file stands outside the manifest, so that a checkpoint's id stays the same; it names the id that it was measured on,
+and is nothing to a checkpoint of another.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from transformer.analysis.roles import HeadRoles
+from transformer.analysis.sample import Sentence, labelled, translation, window
+from transformer.checkpoint import LARGEST_JSON, Checkpoint
+from transformer.config import Kind
+from transformer.held_out import held_out
+from transformer.measures.catalogue import measures_of
+from transformer.shortage import os_errors
+from transformer.text.own import is_own
+from transformer.text.sources import known
+
+NAME = "roles.json"
+FORMAT = 1
+VALUES = ("trained", "untrained", "even", "queries", "best", "best_short")
+
+
+def write_roles(ckpt: Checkpoint, roles: HeadRoles, *, corpus: str, limit: int) -> Path:
+    """Write what was measured on `held_out(ckpt, limit=limit, seed=roles.seed, name=corpus)`. Raises ValueError where
+    its sentences would not be read back as the same."""
+    sample = {"corpus": corpus, "sha256": _digest(corpus), "limit": limit, "seed": roles.seed,
+              "held_out": len(held_out(ckpt, limit=None, seed=None, name=corpus))}
+    texts = [_told(sentence) for sentence in roles.sentences]
+    for sentence, told in zip(roles.sentences, texts, strict=True):
+        again = _sentence(ckpt, told)
+        if (again.src, again.tgt) != (sentence.src, sentence.tgt):
+            raise ValueError(f"{ckpt.id} reads {sentence.text[:40]!r} as other tokens than it was measured on")
+    heads = {kind: {name: dict(zip(VALUES, (
+        values, roles.untrained[kind][name], roles.even[kind][name], roles.queries[kind][name],
+        roles.best[kind][name], roles.best_short[kind][name]), strict=True)) for name, values in measures.items()}
+        for kind, measures in roles.values.items()}
+    path = ckpt.description.folder / NAME
+    with os_errors():
+        path.write_bytes(orjson.dumps(
+            {"format": FORMAT, "checkpoint": ckpt.id, "sample": sample, "notes": roles.notes, "heads": heads,
+             "sentences": texts}, option=orjson.OPT_SERIALIZE_NUMPY))
+    return path
+
+
+def read_roles(ckpt: Checkpoint, *, corpus: str, limit: int, seed: int) -> HeadRoles | None:
+    """What was written for these weights, this sample and all measures that there are now; None where nothing was, and
+    where the file is damaged."""
+    kept = _read(ckpt, corpus)
+    if kept is None or (kept["sample"]["limit"], kept["sample"]["seed"]) != (limit, seed):
+        return None
+    try:
+        sentences = [_sentence(ckpt, told) for told in kept["sentences"]]
+        parts = {name: {} for name in VALUES}
+        for kind in ckpt.config.kinds:
+            names = [measure.name for measure in measures_of(kind)]
+            if list(kept["heads"][kind]) != names:
+                return None
+            for part, values in parts.items():
+                values[kind] = {name: _values(kept["heads"][kind][name][part], part, ckpt, kind, len(sentences))
+                                for name in names}
+        notes = {str(name): str(why) for name, why in kept["notes"].items()}
+        return HeadRoles(ckpt.id, sentences, seed, parts["trained"], parts["untrained"], parts["even"], parts["best"],
+                         parts["best_short"], parts["queries"], notes)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def count_held_out(ckpt: Checkpoint, corpus: str) -> int | None:
+    """How many sentences of a corpus are held out for a checkpoint, where its file says so: the corpus is not read."""
+    kept = _read(ckpt, corpus)
+    count = kept and kept["sample"].get("held_out")
+    return count if isinstance(count, int) else None
+
+
+def _read(ckpt: Checkpoint, corpus: str) -> dict | None:
+    """The file, where it is of these weights and of this corpus as it is now."""
+    path = ckpt.description.folder and ckpt.description.folder / NAME
+    try:
+        if path is None or path.stat().st_size > LARGEST_JSON:
+            return None
+        kept = orjson.loads(path.read_bytes())
+        sample = kept["sample"]
+        return kept if (kept["format"], kept["checkpoint"], sample["corpus"], sample["sha256"]) == (
+            FORMAT, ckpt.id, corpus, _digest(corpus)) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _digest(corpus: str) -> str:
+    """That of `Corpus.sha256`; a corpus that comes with the library need not be read for it."""
+    if is_own(corpus):
+        return hashlib.sha256(Path(corpus).read_bytes()).hexdigest()
+    if (source := known(corpus)) is None:
+        raise ValueError(f"no corpus {corpus!r}")
+    return source.sha256
+
+
+def _told(sentence: Sentence) -> list[str] | list[int]:
+    """A sentence as its text, with its translation where it has one; running text, which is cut anywhere, as ids."""
+    if sentence.src is None:
+        return [*sentence.tgt, sentence.labels[-1]]
+    return [sentence.text] if sentence.target is None else [sentence.text, sentence.target]
+
+
+def _sentence(ckpt: Checkpoint, told: Sequence[str] | Sequence[int]) -> Sentence:
+    if ckpt.config.task == "text":
+        return window(ckpt, [int(id) for id in told])
+    return translation(ckpt, *told) if ckpt.config.task == "translation" else labelled(ckpt, *told)
+
+
+def _values(told: object, part: str, ckpt: Checkpoint, kind: Kind, sentences: int) -> NDArray | float | int:
+    """A number, or one for each head of a kind; raises ValueError where it is not what it should be."""
+    if part in ("even", "queries"):
+        return int(told) if part == "queries" else float("nan") if told is None else float(told)
+    values = np.array(told, np.float32 if part in ("trained", "untrained") else np.int64)
+    if values.shape != (ckpt.config.layers(kind), ckpt.config.n_heads):
+        raise ValueError(f"{part} has the shape {values.shape}")
+    if values.dtype == np.int64 and not ((values >= -1) & (values < sentences)).all():
+        raise ValueError(f"{part} names a sentence that is not there")
+    return values
