@@ -108,6 +108,11 @@ PAGES = {page.name: page for page in (
         sentence="Open, inspect, try, compare and import checkpoints.",
         about="Any checkpoint opened: its card, tokenizer and every tensor, tried on its test set, compared with "
               "another or an earlier step; your own files and Hugging Face models brought in."),
+    Page(
+        name="library", title="Library", icon="code", group=KEEP,
+        sentence="The same in Python: five lines, run on your sentence.",
+        about="Five lines of the Python library behind these pages, run on any checkpoint and a sentence of your own, "
+              "each beside what it gives; and a notebook that goes on from there."),
 )}
 
 

@@ -1,0 +1,98 @@
+"""Five lines of the library, run on any checkpoint and text: the code beside what it gives."""
+
+import pandas
+import streamlit as st
+
+import transformer
+from transformer.places import ROOT, of_name
+from ui.checkpoint_choice import choose_entry, open_entry
+from ui.components.attention_view import look_at, look_fields, show_attention
+from ui.link import arrive_at, leave_at, text
+from ui.say import say_error
+from ui.stepper.examples import fit_example
+from ui.texts import within
+
+PAGE, EXAMPLE, LONGEST = "library", "I like red wine.", 120  # characters, so that a picture of all heads stays small
+FIELDS = {"text": text(EXAMPLE), **look_fields()}
+# By the last kind of attention of a model. A reader sees the values in braces written out; Python is given them as
+# variables, so that nothing typed becomes code.
+LOAD, STEPS = "ckpt = transformer.load({name})", "*_, step = transformer.steps(ckpt, {text}, max_steps=20)"
+LINES = {
+    "cross": (LOAD, STEPS, "step.output", 'step.frame("cross").nlargest(5, "weight")', "transformer.show(step)"),
+    "decoder": (LOAD, STEPS, "step.output", 'step.frame("decoder").query("key < query").nlargest(5, "weight")',
+                "transformer.show(step)"),
+    "encoder": (LOAD, "reading = transformer.attend(ckpt, {text})", 'reading.tokens["src"]',
+                'reading.frame("encoder").nlargest(5, "weight")', "transformer.show(reading)")}
+
+
+def run(lines: tuple[str, ...], **names: object) -> list[object]:
+    """What each line gives, that of an assignment the value of its last name."""
+    names |= {"transformer": transformer}
+    values = []
+    for line in lines:
+        code = line.format(text="text")
+        targets, assigns, _ = code.partition(" = ")
+        if assigns:
+            exec(code, names)
+        values.append(names[targets.split()[-1]] if assigns else eval(code, names))
+    return values
+
+
+def literal(value: str) -> str:
+    """A text as Python writes it, in double quotes where it can be."""
+    written = repr(value)
+    return written if '"' in written else f'"{written[1:-1]}"'
+
+
+def show(value: object) -> None:
+    """A value as a notebook shows it."""
+    if isinstance(value, pandas.DataFrame):
+        st.dataframe(value, hide_index=True)
+    else:
+        st.text(repr(value))
+
+
+dark = st.context.theme.type == "dark"
+arrive_at(PAGE, FIELDS)
+
+st.title("Library", anchor=False)
+about, picker = st.columns([3, 1], vertical_alignment="bottom")
+about.markdown("The Python library behind these pages, `transformer`, needs none of them: it runs in a notebook, or "
+               "on a machine without a browser. These are its first five lines, each beside what it gives for your "
+               "checkpoint and your text.")
+with picker:
+    entry = choose_entry(PAGE, lambda about: of_name(about.folder.name) == about.folder)
+    ckpt = open_entry(entry)  # the first line, run once for all visitors
+fit_example(PAGE, ckpt, [EXAMPLE])
+typed = st.text_area("Text", key=f"{PAGE}_text", height=68)
+lines = LINES[ckpt.config.kinds[-1]]
+try:
+    values = [ckpt, *run(lines[1:], ckpt=ckpt, text=within(typed, LONGEST))]
+except ValueError as error:
+    say_error(error)
+    leave_at(PAGE, FIELDS, checkpoint=ckpt.id)
+    st.stop()
+code = [line.format(name=literal(entry.folder.name), text=literal(typed)) for line in lines]
+for line, value in zip(code, values, strict=True):
+    left, right = st.columns(2, vertical_alignment="center")
+    left.code(line, wrap_lines=True)
+    with right:
+        show(value)
+look, head = look_at(PAGE, values[1])
+show_attention(PAGE, values[1], look, head, dark=dark)
+leave_at(PAGE, FIELDS, checkpoint=ckpt.id)
+
+st.subheader("Use it yourself", anchor=False)
+left, right = st.columns(2)
+with left:
+    st.caption("Install it, in a clone of the project:")
+    st.code("pip install .", language="sh")
+    st.caption("All five lines:")
+    st.code("\n".join(["import transformer", "", *code]), wrap_lines=True)
+with right:
+    notebook = ROOT / "docs" / "library.ipynb"
+    st.markdown("The notebook `docs/library.ipynb` goes on from here: other candidates, tables of attention, what each "
+                "head does over many sentences, heads switched off, training, and models of Hugging Face.")
+    if notebook.is_file():
+        st.download_button("Download the notebook", notebook.read_bytes(), notebook.name, "application/x-ipynb+json",
+                           icon=":material/download:", on_click="ignore")
