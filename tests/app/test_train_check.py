@@ -169,7 +169,7 @@ def test_more_than_two_at_once_are_refused_and_a_second_click_starts_nothing(fak
     other = {**asked, "settings": {**asked["settings"], "steps": 31}}
     at = opened(page, asked=other)
     press(at, "try_check")
-    assert at.error[0].value == ("It was not checked: 2 checks are running on this server, at most 2; try again in a "
+    assert at.error[0].value == ("Not checked: 2 checks are running on this server, at most 2; try again in a "
                                  "minute")
 
 
@@ -216,7 +216,7 @@ def test_what_was_found_well_is_believed_after_the_app_starts_again(home, asked,
 def test_settings_that_make_no_model_are_said_before_anything_starts(asked, settings, message, monkeypatch):
     monkeypatch.setattr(check_jobs.subprocess, "Popen", lambda *_, **__: pytest.fail("started"))
     at = press(opened(page, asked={**asked, "settings": settings}), "try_check")
-    assert f"It was not checked: {message}" in at.error[0].value.replace("\\", "")
+    assert f"Not checked: {message}" in at.error[0].value.replace("\\", "")
 
 
 def test_all_that_is_wrong_with_settings_is_found_at_once():

@@ -76,7 +76,7 @@ def test_a_run_is_started_watched_through_a_reload_and_a_killed_server_stopped_a
                          ("max_len", "32"), ("steps", "50000"), ("batch_tokens", "64"), ("eval_every", "100"),
                          ("save_every", "20")):
         fill(page, settle, label, value)
-    other = page.get_by_role("textbox", name="Any other setting, one a line")
+    other = page.get_by_role("textbox", name="Any other setting, one per line")
     other.fill(f"corpus={corpus}")
     other.press("Control+Enter")
     settle(page)

@@ -122,8 +122,8 @@ def _wait(process: subprocess.Popen, key: str, seconds: float | None) -> None:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         with contextlib.suppress(OSError), open(_file(key, "log"), "a") as log:
-            log.write(f"It took more than {seconds:.0f} seconds, which is all that a check has on this server; make "
-                      "the model or a batch smaller.\n")
+            log.write(f"It took more than {seconds:.0f} seconds, the limit of this server; make the model or the "
+                      f"batches smaller.\n")
 
 
 def check_thing(key: str) -> Thing:

@@ -29,16 +29,16 @@ from ui.train.corpus_choice import choose_corpus
 from ui.train.settings import choose_pinned, choose_settings
 
 ABOUT = {
-    "paper-base": "Attention Is All You Need, the base model: 6 + 6 layers of 512. Wants a GPU.",
-    "annotated": "The same with the norms before the sub-layers. Wants a GPU.",
+    "paper-base": "Attention Is All You Need, the base model: 6 + 6 layers of 512. Needs a GPU.",
+    "annotated": "The same with norms before the sub-layers. Needs a GPU.",
     "postnorm-small": "Norms after the sub-layers, as in the paper, at a size for a laptop.",
     "word-level": "Whole words, lower-cased, with learned positions: the recipe of many first tutorials.",
     "translate": "The model that comes with Heads Up. A laptop takes an hour or two.",
     "gpt-lab": "A decoder with post-norm blocks and ReLU, by characters.",
-    "gpt2": "The shape of the smallest GPT-2: 12 layers of 768. Wants a GPU.",
+    "gpt2": "The shape of the smallest GPT-2: 12 layers of 768. Needs a GPU.",
     "shakespeare": "The small GPT that comes with Heads Up. A laptop takes an hour.",
     "pooled-classifier": "An encoder, max-pooled over time. A laptop takes minutes.",
-    "sentiment": "The smallest there is: one layer, two sentences. Seconds.",
+    "sentiment": "As small as it gets: one layer, two sentences. Takes seconds.",
 }
 CLUSTER = "cluster"
 
@@ -53,7 +53,7 @@ def show_form(page: str, *, dark: bool) -> None:
         if st.session_state.get(f"{page}_preset") not in fitting:
             st.session_state[f"{page}_preset"] = LEARNED[task].preset
         name = st.selectbox("Model", fitting, key=f"{page}_preset",
-                            help="A preset: a whole configuration with a name. Everything in it can be changed below.")
+                            help="A preset is a complete configuration. Everything in it can be changed below.")
         st.caption(ABOUT[name])
     with right:
         corpus = choose_corpus(f"{page}_{task}", task, default=PRESETS[name].train.corpus)
@@ -69,15 +69,15 @@ def show_form(page: str, *, dark: bool) -> None:
     if named := owners.refuse_corpus(owners.me(), settings.get("corpus", config.train.corpus)):
         faults.append(named)
     if settings.get("tensorboard") is True and not find_spec("tensorboard"):
-        faults.append("TensorBoard is not installed here: pip install tensorboard, or switch it "
-                      "off. The curves on this page and metrics.jsonl have the same numbers.")
+        faults.append("TensorBoard is not installed here: pip install tensorboard, or switch it off. This page and "
+                      "metrics.jsonl show the same numbers.")
     if faults:
         st.error(listed("This cannot be trained:", faults))
     else:
         st.caption(_summary(config.set(settings)))
     if corpus is None and "corpus" not in settings:
-        st.info("Choose what it learns from above.")
-        faults.append("there is nothing it learns from yet; choose that above")
+        st.info("Choose a corpus above.")
+        faults.append("no corpus is chosen; choose one above")
     st.subheader("Before it starts", anchor=False)
     show_check(page, name, settings, "cpu" if device == CLUSTER else device, faults=faults, dark=dark)
     _start_button(page, name, settings, device, processes, faults)
@@ -98,7 +98,7 @@ def devices() -> dict[str, str]:
     found = {f"cuda:{i}": torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())}
     if torch.backends.mps.is_available():
         found["mps"] = "Apple GPU"
-    return {**found, "cpu": f"this computer's processor, {os.cpu_count()} cores"}
+    return {**found, "cpu": f"this computer's CPU, {os.cpu_count()} cores"}
 
 
 def _device(page: str) -> tuple[str, int]:
@@ -117,9 +117,9 @@ def _device(page: str) -> tuple[str, int]:
         processes = 1
         if most > 1:
             processes = st.number_input("Processes", 1, min(most, 64), key=f"{page}_processes_{device.split(':')[0]}",
-                                        help="They share each batch; on GPUs, one process each.")
+                                        help="They share each batch; one process per GPU.")
     if device == CLUSTER:
-        st.caption("The run folder has to be on a disk that the cluster sees under the same path. The check below runs "
+        st.caption("The run folder must be on a disk that the cluster sees under the same path. The check below runs "
                    "on this computer.")
     return device, int(processes)
 
@@ -165,22 +165,22 @@ def _start_button(page: str, name: str, settings: dict[str, object], device: str
                  disabled=failed or not owners.allowed("start"))
     # below the button, which must not move away from under a pointer that has just left the field
     if refused := state.pop(f"{page}_start_refused", None):
-        st.error(listed("It was not started:", refused))
+        st.error(listed("Not started:", refused))
     elif wrong := _wrong_name(runs, state[f"{page}_name"]):
         say_error(wrong)
     if failed:
-        st.caption("The check failed, so it cannot be started: change what the check names, or check again.")
-    st.caption(f"A name is up to {LONGEST_NAME} letters from a to z, digits, dots, hyphens and underscores, and begins "
-               "with a letter or a digit; no other run may have it.")
+        st.caption("The check failed, so the run cannot start. Change what the check names, or check again.")
+    st.caption(f"A name is up to {LONGEST_NAME} letters from a to z, digits, dots, hyphens and underscores, starts "
+               f"with a letter or digit, and is not taken by another run.")
     if refused := owners.refusal(owners.me(), "start"):
-        st.warning(f"{markdown_text(refused)}. Runs under way are not touched.")
+        st.warning(f"{markdown_text(refused)}. Runs already under way are not affected.")
     elif quotas.held_to_them():
         st.caption(markdown_text(quotas.said()))
-    with st.expander("The same from a shell", key=f"{page}_shell"):
+    with st.expander("The same as a command", key=f"{page}_shell"):
         out = runs / (state[f"{page}_name"].strip() or name)
         st.code(owners.without_home(command(name, settings, _short(out), device, processes)), language="bash",
                 wrap_lines=True)
-        st.caption("A run in that folder looks the same here, wherever it was started.")
+        st.caption("A run in that folder appears here, wherever it was started.")
 
 
 def _wrong_name(runs: Path, typed: str) -> str | None:

@@ -46,7 +46,7 @@ def _show(key: str, page: str, found: list[Holding], most: int | None) -> None:
         st.caption("None.")
         return
     sizes = {one.name: quotas.size_of(one.path) for one in found}
-    limit = f"; visitors of a shared server are refused more from {size(most)} on" if most and owners.shared() else ""
+    limit = f"; on a shared server, visitors are refused more from {size(most)} on" if most and owners.shared() else ""
     st.caption(f"{len(found):,} of {size(sum(sizes.values()))} in all{limit}.")
     found.sort(key=lambda one: -sizes[one.name])
     st.html(figures.plain_table(["name", "state", "size", "whose", "written"], [
@@ -60,13 +60,13 @@ def _show(key: str, page: str, found: list[Holding], most: int | None) -> None:
         chosen = st.selectbox("Delete one", list(named), key=f"{key}_chosen", placeholder="Choose what to delete")
         one = named.get(chosen)
         st.button("Delete it", key=f"{key}_delete", on_click=_delete, args=[page, one], disabled=one is None,
-                  help="There is no way back.")
+                  help="This cannot be undone.")
 
 
 def _delete(page: str, one: Holding | None) -> None:
     with saying(page):
         if one is None:
-            raise ValueError("nothing is chosen; choose what to delete")
+            raise ValueError("nothing is selected; select what to delete")
         owners.require("delete", one.thing)
         one.delete(one.path)
         st.session_state[f"{page}_done"] = f"Deleted: {one.name}"
@@ -75,7 +75,7 @@ def _delete(page: str, one: Holding | None) -> None:
 def _whose(thing: owners.Thing) -> str:
     """An owner by a few letters, which tell one from another."""
     if thing.owner is None:
-        return "nobody in particular"
+        return "unknown"
     return "you" if thing.owner == keys.owner() else f"visitor {thing.owner[:6]}"
 
 

@@ -27,8 +27,8 @@ def show_runs(page: str, *, dark: bool) -> None:
     folders = find(home() / "runs")
     if not folders:
         folder = figures.markdown_text(str(home() / "runs"))
-        st.info("No run has been started yet. Start one above." if shared() else "No run has been started yet. Start "
-                f"one above, or from a shell: a run whose folder is in {folder} shows up here.")
+        st.info("No runs yet. Start one above" + (
+            "." if shared() else f", or from a shell: any run in {folder} appears here."))
         return
     state, names = st.session_state, [folder.name for folder in folders]
     state[f"{page}_over"] = [name for name in state.get(f"{page}_over") or [] if name in names][:MOST_RUNS]
@@ -37,7 +37,7 @@ def show_runs(page: str, *, dark: bool) -> None:
     if len(folders) > MOST_SHOWN:
         st.caption(f"The newest {MOST_SHOWN} of {len(folders):,} runs.")
     left, right = st.columns([3, 1], vertical_alignment="bottom")
-    left.multiselect("Curves over each other", names, key=f"{page}_over", max_selections=MOST_RUNS,
+    left.multiselect("Compare curves", names, key=f"{page}_over", max_selections=MOST_RUNS,
                      placeholder="Choose up to twelve runs")
     with right:
         wanted = st.selectbox("Watch one", ["", *names], key=f"{page}_watch_one", format_func=lambda name: name or "…")
@@ -48,7 +48,7 @@ def show_runs(page: str, *, dark: bool) -> None:
             st.rerun()
     chosen = [home() / "runs" / name for name in state[f"{page}_over"]]
     if not chosen:
-        st.caption("Choose two or more runs to see their losses in one picture.")
+        st.caption("Choose two or more runs to overlay their losses.")
         return
     st.fragment(_curves, run_every=pace() if any(progress(one).under_way for one in chosen) else None)(
         page, chosen, dark)
@@ -60,9 +60,8 @@ def _take_along(page: str) -> None:
         return
     state, asked = st.session_state, f"{page}_code"
     with st.popover("My runs in another browser", icon=":material/devices:"):
-        st.markdown("The runs that you start are yours because this browser keeps a key. A code gives the key to "
-                    "another browser: it works once, within five minutes, and whoever types it can stop, rename and "
-                    "delete your runs.")
+        st.markdown("This browser keeps the key to the runs you start. A code passes the key to another browser. It "
+                    "works once, within five minutes, and whoever types it can stop, rename and delete your runs.")
         st.button("Make a code", key=f"{page}_make_code", on_click=lambda: state.update({asked: keys.code_to_move()}))
         if code := state.get(asked):
             st.code(code, language=None)
@@ -81,8 +80,7 @@ def _curves(page: str, chosen: list[Path], dark: bool) -> None:
         show_curves(f"{page}_all_{unit.rpartition(' ')[2]}", [run.folder for run in alike], dark=dark, unit=unit,
                     reference=references.pop() if len(references) == 1 else None)
     if len({(run.task, run.corpus) for run in runs}) > 1:
-        st.caption("These runs learn from different texts or with different pieces, so their losses cannot be held "
-                   "against each other.")
+        st.caption("These runs use different texts or tokenizers, so their losses are not comparable.")
 
 
 def _list(page: str, folders: list[Path]) -> None:

@@ -12,16 +12,16 @@ MODEL = ("d_model", "n_heads", "encoder_layers", "decoder_layers", "d_ff", "max_
 TRAIN = ("steps", "batch_tokens", "lr", "warmup", "schedule", "optimizer", "label_smoothing", "eval_every",
          "save_every", "seed", "tensorboard")
 HELP = {
-    "d_model": "Width of every vector between the layers", "d_ff": "Width inside the feed-forward part",
-    "max_len": "The most tokens read at once", "vocab_size": "Pieces of the tokenizer, at most",
+    "d_model": "Width of every vector between the layers", "d_ff": "Width inside the feed-forward layer",
+    "max_len": "Longest sequence, in tokens", "vocab_size": "Largest vocabulary of the tokenizer",
     "norm": "pre: before each sub-layer, which trains easily; post: after, as in the paper",
-    "batch_tokens": "Positions read at once, padding included",
-    "warmup": "Steps until the learning rate is at its peak",
-    "lr": "Learning rate at its peak", "eval_every": "Steps between two measurements on held-out text",
-    "save_every": "Steps between two saves: as many are lost if the power goes",
-    "label_smoothing": "Share of the probability that the right token gives to all others",
-    "accumulate": "Batches whose gradients are added up for one step",
-    "tensorboard": "Write the metrics as TensorBoard events too, into the run's folder"}
+    "batch_tokens": "Positions in a batch, padding included",
+    "warmup": "Steps until the learning rate reaches its peak",
+    "lr": "Peak learning rate", "eval_every": "Steps between evaluations on held-out text",
+    "save_every": "Steps between saves: at most this many are lost in a power cut",
+    "label_smoothing": "Share of the target's probability spread over all other tokens",
+    "accumulate": "Batches whose gradients are summed for one step",
+    "tensorboard": "Also write TensorBoard events into the run's folder"}
 
 
 def choose_settings(page: str, name: str, preset: RunConfig) -> tuple[dict[str, object], list[str]]:
@@ -40,11 +40,11 @@ def choose_settings(page: str, name: str, preset: RunConfig) -> tuple[dict[str, 
                     if value != values[one]:
                         changed[one] = value
         typed = taken(st.text_area(
-            "Any other setting, one a line", key=f"{page}_{name}_other", height=100,
+            "Any other setting, one per line", key=f"{page}_{name}_other", height=100,
             placeholder="accumulate=4\ntie_embeddings=false", help="As key=value. There are " + ", ".join(sorted(
                 {*ModelConfig.model_fields, *TrainConfig.model_fields} - {*MODEL, *TRAIN}))), SETTINGS)
     lines = [line.strip() for line in typed.splitlines() if line.strip()]
-    wrong = [f"the line {line[:60]!r} has no '='; write one setting a line, as key=value" for line in lines
+    wrong = [f"the line {line[:60]!r} has no '='; write one setting per line, as key=value" for line in lines
              if "=" not in line]
     pairs = ["=".join(part.strip() for part in line.split("=", 1)) for line in lines if "=" in line]
     return changed | read_settings(pairs), wrong
@@ -71,12 +71,12 @@ def _widget(key: str, name: str, value: object) -> object:
 def choose_pinned(page: str, task: str) -> tuple[list[str], list[str]]:
     """The sentences whose attention is recorded, a translation after a tab; and what is wrong with some."""
     with st.expander("Sentences to watch attention on", key=f"{page}_pinned_box"):
-        st.caption("Up to four, one a line. Their attention is recorded all along the training, to be moved through "
-                   "afterwards. " + {
-                       "translation": "A sentence that is not in the corpus needs its translation after a | sign, "
-                                      "because the decoder is given the right answer.",
+        st.caption("Up to four, one per line. Their attention is recorded throughout the training, to be replayed "
+                   "later. " + {
+                       "translation": "A sentence that is not in the corpus needs its translation after a | sign: the "
+                                      "decoder is given the correct answer.",
                        "language-model": "The beginning of a text each.", "classification": "A text each."}[task]
-                   + " Without any, the run takes some of its own.")
+                   + " If empty, the run chooses some itself.")
         typed = taken(st.text_area(
             "Sentences", key=f"{page}_{task}_pinned", height=110, label_visibility="collapsed",
             placeholder="I am cold. | J'ai froid." if task == "translation" else "O Romeo, Romeo!"), PINNED)
@@ -84,6 +84,6 @@ def choose_pinned(page: str, task: str) -> tuple[list[str], list[str]]:
     if task != "translation":
         return lines, []
     parts = [[part.strip() for part in line.split("|", 1)] for line in lines]
-    wrong = [f"sentence {place} to watch has nothing on one side of its | sign; write sentence | translation"
+    wrong = [f"sentence {place} to watch has nothing on one side of its | sign; write: sentence | translation"
              for place, one in enumerate(parts, start=1) if not all(one)]
     return ["\t".join(one) for one in parts if all(one)], wrong

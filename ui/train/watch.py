@@ -60,7 +60,7 @@ def show_run(page: str, folder: Path, *, dark: bool) -> None:
     show_forming(page, folder, dark=dark)
     with st.expander("The log", key=f"{page}_log"):
         printed = owners.without_home(log_tail(folder, lines=40))
-        st.code(printed or "(nothing was printed)", language=None, wrap_lines=True)
+        st.code(printed or "(empty)", language=None, wrap_lines=True)
 
 
 def _live(page: str, folder: Path, was: str, every: float, dark: bool) -> None:
@@ -111,8 +111,8 @@ def show_standing(run: Run) -> None:
              f"{run.processes} processes" if run.processes > 1 else None]
     st.caption(figures.markdown_text(" · ".join(filter(None, about))))
     if known.skipped:
-        st.caption(f"The metrics of this run are too long to read whole: the first {known.skipped / 1e6:,.0f} MB are "
-                   "left out.")
+        st.caption(f"The metrics of this run are too long to read in full: the first {known.skipped / 1e6:,.0f} MB "
+                   f"are skipped.")
 
 
 def _left(run: Run, last: dict[str, float]) -> str | None:
@@ -126,7 +126,7 @@ def _explained(run: Run) -> list[str]:
     """What somebody who sees this state needs to know."""
     now = run.now
     saved = (run.folder / "last" / "manifest.json").exists()
-    back = "Resume goes on from the last save." if saved else "It had saved nothing yet; Resume starts it again."
+    back = "Resume continues from the last save." if saved else "Nothing was saved yet; Resume starts over."
     why = (now.why or "").rstrip(".")
     match now.state:
         case "queued":
@@ -134,22 +134,22 @@ def _explained(run: Run) -> list[str]:
                 return [f"Waiting for the cluster at {address} to start it."]
             ahead = before(run.folder)
             first = f", {ahead[0].name}" if ahead else ""
-            return [f"Waiting for its turn: {len(ahead)} run{'s' * (len(ahead) != 1)} before it on this device{first}. "
-                    "It starts by itself."]
+            return [f"Waiting for its turn: {len(ahead)} run{'s' * (len(ahead) != 1)} before it on this "
+                    f"device{first}. It starts automatically."]
         case "starting":
-            return ["The process starts: it loads PyTorch, reads the corpus and makes the tokenizer."]
+            return ["Starting: loading PyTorch, reading the corpus, training the tokenizer."]
         case "stopped":
             how = f"{'It stopped' if why else 'It was stopped'}{', and saved' * saved}{f': {why}' * bool(why)}"
             return [f"{how}. {back}"]
         case "failed":
-            return [f"It failed: {why or 'it did not say why; its log may'}.", back]
+            return [f"Failed: {why or 'no reason given; see its log'}.", back]
         case "finished":
             return [f"Finished early, at step {now.step:,} of {now.steps or 0:,}: {why}."] if why else []
         case "died":
-            return [f"{why or 'The process ended without a word: it was killed, or the machine went down'}. {back}"]
+            return [f"{why or 'The process ended without a message: it was killed, or the machine went down'}. {back}"]
     if address := record(run.folder).get("cluster"):
-        return [f"It trains on the cluster at {address}."]
-    return ["It trains on another machine that shares this disk."] if now.elsewhere else []
+        return [f"Training on the cluster at {address}."]
+    return ["Training on another machine that shares this disk."] if now.elsewhere else []
 
 
 def _samples(page: str, folder: Path) -> None:
@@ -158,7 +158,7 @@ def _samples(page: str, folder: Path) -> None:
             if isinstance(row.get("step"), int) and isinstance(row.get("samples"), list)}
     if not rows:
         return
-    st.markdown("**What it makes of held-out texts**")
+    st.markdown("**Samples on held-out texts**")
     steps, held = sorted(rows), f"{page}_{folder.name}_samples_at"  # where somebody has moved it; else the newest
     chosen = st.session_state.get(held)
     chosen = chosen if chosen in rows else steps[-1]
@@ -167,10 +167,10 @@ def _samples(page: str, folder: Path) -> None:
         # when it was drawn, which would look as if somebody had chosen that.
         key = f"{held}_{steps[-1]}"
         chosen = st.select_slider("At step", steps, chosen, key=key, on_change=_hold, args=[held, key, steps[-1]],
-                                  help="It follows the newest evaluation until you move it, and again from the end.")
+                                  help="Follows the newest evaluation; move it to look back.")
     found = [sample for sample in rows[chosen] if isinstance(sample, dict)]
     names = list(dict.fromkeys(name for sample in found for name in sample))
-    heads = {"text": "held-out text", "output": f"the model, step {chosen:,}", "goes on": "how the text really goes on"}
+    heads = {"text": "held-out text", "output": f"the model, step {chosen:,}", "goes on": "actual continuation"}
     st.html(figures.plain_table([heads.get(name, name) for name in names],
                                 [[str(sample.get(name) or "") for name in names] for sample in found],
                                 label="Samples", wrap=True))
@@ -192,7 +192,7 @@ def _controls(page: str, run: Run) -> None:
         if now.under_way:
             st.button("Stop", icon=":material/stop:", key=f"{page}_stop", on_click=_do,
                       disabled=bool(refused["stop"]), args=[page, partial(_stop, run.folder)],
-                      help="It saves first, and can be gone on with.")
+                      help="It saves first and can be resumed.")
         elif now.state != "finished":
             st.button("Resume", icon=":material/play_arrow:", key=f"{page}_resume", on_click=_do,
                       disabled=bool(refused["resume"]), args=[page, partial(_resume, run.folder)])
@@ -203,8 +203,8 @@ def _controls(page: str, run: Run) -> None:
         # a box of another key is another one, which is closed: so it closes when the checkpoint is there
         with st.popover("Keep as a checkpoint", key=f"{page}_promote_box_{st.session_state.get(f'{page}_kept', 0)}",
                         disabled=bool(refused["keep"]) or not (run.folder / "best" / "manifest.json").exists()):
-            st.caption("Its best weights, in half precision, with curve, attention and a model card. Every page then "
-                       "offers it.")
+            st.caption("Saves its best weights in half precision, with curve, attention and a model card. Every page "
+                       "then offers it.")
             st.text_input("Name of the checkpoint", run.name, key=f"{key}_promote_as", max_chars=60)
             st.button("Keep", key=f"{page}_promote", on_click=_promote, args=[page, folder, key])
             if wrong := st.session_state.pop(f"{page}_promote_refused", None):
@@ -213,11 +213,11 @@ def _controls(page: str, run: Run) -> None:
             st.text_input("New name", run.name, key=f"{key}_rename_to", max_chars=60)
             st.button("Rename", key=f"{page}_rename", on_click=_do, args=[page, partial(_rename, page, folder, key)])
         with st.popover("Delete", key=f"{page}_delete_box", disabled=bool(refused["delete"]) or now.under_way):
-            st.markdown(f"Delete **{figures.markdown_text(run.name)}** with its weights, curves and attention? There "
-                        "is no way back.")
+            st.markdown(f"Delete **{figures.markdown_text(run.name)}** with its weights, curves and attention? This "
+                        f"cannot be undone.")
             st.button("Delete it", key=f"{page}_delete", on_click=_do, args=[page, partial(_delete, page, folder)])
     if refused["stop"]:
-        st.caption("Only whoever started this run, and the teacher, can stop, resume, rename, keep or delete it."
+        st.caption("Only its owner and the teacher can stop, resume, rename, keep or delete this run."
                    if run.owner else "This run was started from a shell: only the teacher can stop, resume, rename, "
                    "keep or delete it.")
 
@@ -248,7 +248,7 @@ def _stop(folder: Path) -> None:
     owners.require("stop", owners.run_thing(folder))
     now: Progress = progress(folder)
     if now.under_way and not stop(folder):
-        raise ValueError(f"the run {folder.name} has just ended by itself")
+        raise ValueError(f"the run {folder.name} has just ended")
 
 
 def _ask(action: owners.Action, folder: Path) -> None:
@@ -273,13 +273,13 @@ def _promote(page: str, folder: Path, key: str) -> None:
         with _asked:
             if name.lower() in {entry.folder.name.lower() for entry in entries()}:
                 raise ValueError(f"there is a checkpoint {name} already; choose another name")
-            promote(folder, home() / "checkpoints" / name, processor=describe(folder).device or "an unknown device")
+            promote(folder, home() / "checkpoints" / name, processor=describe(folder).device or "unknown device")
             owners.remember_keeper(name)
     except (ValueError, OSError, CheckpointError) as error:
         state[f"{page}_promote_refused"] = str(error)
         return
     state[f"{page}_kept"] = state.get(f"{page}_kept", 0) + 1
-    state[f"{page}_done"] = f"The checkpoint {name} is now on offer on every page that fits it."
+    state[f"{page}_done"] = f"The checkpoint {name} is now available on every page that fits it."
 
 
 def _rename(page: str, folder: Path, key: str) -> None:
