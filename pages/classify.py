@@ -56,12 +56,12 @@ def use_example(examples: list[tuple[str, str]]) -> None:
 
 
 def question_of(about: Description | None) -> str:
-    """What a checkpoint answers about a text, by what it learned; that of the one that comes with the app, of none."""
+    """What a checkpoint answers about a text, by what it learned; that of the one that included, of none."""
     if about is None or about.meta.get("corpus") == "speakers":
         return VIEWS["speakers"]
     if about.config.task == "classes":
         return "Which class?"
-    return "What fits in each place?" if about.config.head == "masked" else "Where does it look?"
+    return "What fits at each position?" if about.config.head == "masked" else "Where does it look?"
 
 
 def examples_of(ckpt: Checkpoint) -> list[tuple[str, str]]:
@@ -86,12 +86,13 @@ def say_whose(ckpt: Checkpoint, passage: str) -> None:
         return
     if found := labelled("speakers").find(passage.strip()):
         split, names = found
-        seen = ", so the model has seen this passage" if split == "train" else (
-            ", never trained on" if split == "test" else ", used to choose the model but not to train it")
-        st.markdown(f"**Said by {' and by '.join(map(markdown_text, names))}** · from the {markdown_text(split)} split"
+        seen = ", seen in training" if split == "train" else (
+            ", not seen in training" if split == "test" else ", used to select the model, not to train it")
+        st.markdown(f"**Spoken by {' and by '.join(map(markdown_text, names))}** · from the {markdown_text(split)} "
+                    f"split"
                     f"{seen}")
     else:
-        st.caption("Not a passage of one of the ten speakers. The model answers all the same: it knows only these ten.")
+        st.caption("Not a passage by one of the ten speakers; the model knows only these ten and answers anyway.")
 
 
 def brief(whose: str, passage: str) -> str:
@@ -119,9 +120,9 @@ with right:
     measured = ckpt.meta.get("metrics")
     if isinstance(measured, dict) and all(isinstance(measured.get(name), float) for name in ("accuracy", "majority")):
         st.caption(f"Right on {measured['accuracy']:.0%} of {markdown_text(str(measured.get('n')))} "
-                   f"{markdown_text(str(measured.get('split')))} passages. Always saying the most frequent "
+                   f"{markdown_text(str(measured.get('split')))} passages. Always predicting the most frequent "
                    f"speaker: {measured['majority']:.0%}." + (
-                       f" Counting words, without order (logistic regression): {measured['baseline']:.0%}."
+                       f" Logistic regression on word counts: {measured['baseline']:.0%}."
                        if isinstance(measured.get("baseline"), float) else ""))
 examples = examples_of(ckpt)
 what = "passage" if ckpt.meta.get("corpus") == "speakers" else "text"

@@ -61,22 +61,22 @@ with picture:  # it stands below these two and is sent before they are filled
 with words:
     reads, writes = (st.container(), st.container()) if presenting(PAGE) else st.columns(2)
 with reads:
-    st.markdown(f"**{figures.markdown_text(sides.read)}, as the encoder reads it**")
+    st.markdown(f"**{figures.markdown_text(sides.read)}, read by the encoder**")
     unknown = [at for at, piece in enumerate(step.source) if piece.unknown]
     shown = [*(piece.text for piece in step.source), source_pieces[-1]]  # the encoder reads an end token after them
     st.html(figures.token_chips(shown, label="source tokens", unknown=unknown,
                                 weights=newest if look.kind == "cross" else None))
     if unknown:
-        st.caption("Dashed: not in the vocabulary. The model sees only that something stands there.")
+        st.caption("Dashed: unknown token. The model only sees that there is one.")
 with writes:
     picks = walk.picks
-    st.markdown(f"**{figures.markdown_text(sides.written)}, as the decoder writes it**")
+    st.markdown(f"**{figures.markdown_text(sides.written)}, written by the decoder**")
     st.html(figures.token_chips([*tokens, step.piece, *walk.after], label="target tokens",
                                 predicted=len(tokens), picked=[1 + at for at in picks],
                                 weights=newest if look.kind == "decoder" else None))
 with words:
-    st.caption("Outlined: the token predicted now. ␣ is a space." + (" Underlined: chosen by you." if picks else "") + (
-        " Shaded: where the chosen head looks from the newest token read." if look.kind != "encoder" else ""))
+    st.caption("Outlined: the predicted token. ␣ is a space." + (" Underlined: chosen by you." if picks else "") + (
+        " Shaded: where the chosen head looks from the newest token." if look.kind != "encoder" else ""))
 
     translation, references = (st.container(), st.container()) if presenting(PAGE) else st.columns(2)
     with translation:
@@ -88,7 +88,7 @@ with words:
         if known is not None and (found := known.find(text)):
             split, answers = found
             st.markdown(f"**{figures.markdown_text(sides.references)}** · from the {figures.markdown_text(split)} split"
-                        + (", so the model has seen this pair" if split == "train" else ", never trained on"))
+                        + (", seen in training" if split == "train" else ", not seen in training"))
             st.text("\n".join(answers[:8]))
             if len(answers) > 8:
                 st.caption(f"and {len(answers) - 8} more")

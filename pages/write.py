@@ -31,7 +31,7 @@ with right:
 fit_example(PAGE, ckpt, EXAMPLES)
 with left:
     text = taken(st.text_area("How the text begins", key=f"{PAGE}_text", persist_state="session", height=68,
-                              placeholder="Type a beginning and press Ctrl+Enter, or step from nothing"), PASSAGE)
+                              placeholder="Type a beginning and press Ctrl+Enter, or start from nothing"), PASSAGE)
 show_about(PAGE, ckpt)
 
 walk = follow(PAGE, ckpt, text, arrival)
@@ -48,15 +48,15 @@ with picture:  # it stands below these two and is sent before they are filled
 with words:
     reads, writes = (st.container(), st.container()) if presenting(PAGE) else st.columns([3, 2])
 with reads:
-    st.markdown("**What the decoder has read, and the token it predicts now** (outlined). Shaded: where the chosen "
-                "head looks from the newest token read.")
+    st.markdown("**Tokens read, and the token predicted next** (outlined). Shaded: where the chosen head looks from "
+                "the newest token.")
     st.html(figures.token_chips([*shown, step.piece, *walk.after], label="tokens", unknown=unknown,
                                 weights=head.weights[-1], predicted=len(read), small=True,
                                 picked=[len(read) - step.index + at for at in picks]))
     if picks:
         st.caption("Underlined: chosen by you.")
     if unknown:
-        st.caption("Dashed: not in the vocabulary. The model sees only that something stands there.")
+        st.caption("Dashed: unknown token. The model only sees that there is one.")
 with writes:
     st.markdown("**The text so far**")
     with st.container(key=f"{PAGE}_so_far"):

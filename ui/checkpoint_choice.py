@@ -45,7 +45,7 @@ def choose_entry(page: str, fits: Callable[[Description], bool] | None = None, *
     if not offered:
         for entry in broken:
             say_error(entry.error)
-        st.error("There is no checkpoint for this page. Copy one into the folder `checkpoints`, or train one with "
+        st.error("No checkpoint fits this page. Copy one into the folder `checkpoints`, or train one with "
                  "`headsup train --help`.")
         st.stop()
     if wanted is not None and "@" not in wanted:  # somebody typed its name
@@ -54,18 +54,18 @@ def choose_entry(page: str, fits: Callable[[Description], bool] | None = None, *
         called = wanted.partition("@")[0]
         changed = [id for id in offered if id.partition("@")[0] == called]
         first = [*changed, *offered][0]
-        st.error(f"The checkpoint {code_text(wanted)} is not here" + (
-            ": there is one of that name with other weights, so the picture would be another one." if changed else
-            " (any more). If it was not deleted here, ask whoever sent the link for its folder."))
+        st.error(f"The checkpoint {code_text(wanted)} is not on this server" + (
+            "; one of that name is, with other weights." if changed else
+            " . Ask the sender of the link for its folder, or choose another."))
         for entry in broken:
             st.caption(f"{code_text(entry.folder.name)} cannot be opened: {figures.markdown_text(entry.error)}")
         st.button(f"Use {figures.markdown_text(first)} instead",
                   on_click=partial(st.session_state.update, {key: first}))
         st.stop()
-    help = ("Checkpoints in the folder `checkpoints`, those kept of runs, uploads and imports. After the @ stand the "
-            "first characters of a hash of its files: other weights, another id.")
+    help = ("Included checkpoints, kept runs, uploads and imports. After the @: the start of a hash of its files, so "
+            "different weights have different ids.")
     if broken:
-        help += "\n\nNot on offer:\n" + "\n".join(f"- {figures.markdown_text(entry.error)}" for entry in broken)
+        help += "\n\nNot available:\n" + "\n".join(f"- {figures.markdown_text(entry.error)}" for entry in broken)
     if wanted is None:
         st.session_state[key] = next(iter(offered))
     return offered[st.selectbox(label, list(offered), key=key, persist_state="session", help=help)]

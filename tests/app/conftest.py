@@ -63,7 +63,7 @@ def served(monkeypatch) -> None:
 
 @pytest.fixture(scope="session")
 def shipped() -> Callable[[str], Checkpoint]:
-    """A checkpoint that comes with the app: `shipped("write")`."""
+    """A checkpoint that included: `shipped("write")`."""
     opened = {}
 
     def get(name: str) -> Checkpoint:

@@ -37,7 +37,7 @@ def test_it_lists_what_is_there_and_opens_the_card_of_the_first(visit):
     for name in ("translate", "write", "classify"):
         about = describe(ROOT / "checkpoints" / name)
         assert about.id in listed and f"{about.meta['parameters']:,}" in listed
-    assert "BLEU 42.44" in listed and "comes with the app" in listed
+    assert "BLEU 42.44" in listed and "included" in listed
     assert "3 encoder + 3 decoder" in table(at, "Facts")
     assert at.query_params["checkpoint"] == describe(ROOT / "checkpoints" / "translate").id
     assert not at.error

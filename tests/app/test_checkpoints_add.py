@@ -112,7 +112,7 @@ def test_files_that_are_there_already_are_not_kept_twice(visit, send, made, home
     id = transformer.load(home / "uploads" / "mine").id
     send(at, ("again.zip", packed(made())), name="again")
     (told,) = said(at, "success")
-    assert told.startswith(f"It is here already, file for file, as **{markdown_text(id)}** (uploaded)")
+    assert told.startswith(f"Already here, with identical files, as **{markdown_text(id)}** (uploaded)")
     assert all(id.replace("@", "%40") in query or id in query for query in linked(at).values())
     assert [path.name for path in (home / "uploads").iterdir()] == ["mine"]
 
@@ -161,7 +161,7 @@ def test_a_folder_on_this_computer_is_imported_beside_others(visit, home, tmp_pa
     assert told.startswith(f"It is here as **{markdown_text(id)}**, and on offer on every page that fits it.")
     assert "no tokenizer here (there is none in the folder): it reads ids" in told.replace("\\", "")
     take_over(at, folder)  # the same files give the same id
-    assert said(at, "success")[0].startswith(f"It is here already, file for file, as **{markdown_text(id)}**")
+    assert said(at, "success")[0].startswith(f"Already here, with identical files, as **{markdown_text(id)}**")
     theirs(tmp_path)  # other weights
     take_over(at, folder)
     assert sorted(path.name for path in (home / "imports").iterdir()) == ["theirs", "theirs-2"]

@@ -56,7 +56,7 @@ def settled(at: AppTest) -> AppTest:
 def test_it_opens_with_a_held_out_passage_and_says_whose_it_is(visit, ckpt):
     at = visit(PAGE)
     assert at.text_area(key="classify_text").value == TEXT
-    assert any(text.value == "**Said by ROMEO** · from the test split, never trained on" for text in at.markdown)
+    assert any(text.value == "**Spoken by ROMEO** · from the test split, not seen in training" for text in at.markdown)
     assert at.query_params["checkpoint"] == ckpt.id
     said = transformer.attend(ckpt, TEXT).logits
     assert at.query_params["class"] == ckpt.classes[int(said.argmax())]

@@ -81,7 +81,7 @@ def test_the_decoder_of_two_sentences_of_different_lengths_has_one(visit):
 def test_a_sentence_that_ends_before_shows_its_last_step_and_the_difference_of_what_both_have(visit, ckpt, drawn):
     last = len(list(transformer.steps(ckpt, "Go on."))) - 1
     at = visit(PAGE, text=LONG, kind="decoder", step=str(last + 3), compare="sentence", compare_text="Go on.")
-    assert any(caption.value == f"The other one ends at step {last}: that step is shown." for caption in at.caption)
+    assert any(caption.value == f"The other ends at step {last}: that step is shown." for caption in at.caption)
     assert any(f"Only the first {last + 1} queries" in caption.value for caption in at.caption)
     difference = drawn(at, "translate_compare_difference")["data"][0]["z"]
     weights = [at_step(ckpt, text, index).attentions["decoder"][0, 0].numpy()[: last + 1, : last + 1]

@@ -199,7 +199,7 @@ def test_a_corpus_that_is_not_here_is_said_and_own_texts_are_offered(home, visit
 
 def test_a_corpus_with_nothing_held_out_is_not_said_to_be_unseen(home, visit_roles):
     ckpt = make(home, "translator")
-    assert "mine.tsv, test split, never trained on" in maps(visit_roles(ckpt, role_sample="50"))["source"]
+    assert "mine.tsv, test split, not seen in training" in maps(visit_roles(ckpt, role_sample="50"))["source"]
     path = home / "data" / "mine.tsv"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:5]))
     at = visit_roles(ckpt, role_sample="50")

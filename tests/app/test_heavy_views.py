@@ -13,7 +13,7 @@ VIEWS = {  # what is said of the work -> the page and the address that begin it
     "Integrating every token": ("heads", {"view": "attribution", "text": "one two", "steps": "8", "all": "open"}),
     "Writing the text both ways": ("heads", {"view": "switch", "text": "one two", "heads": "decoder:0:0"}),
     "Searching": ("translate", {"text": "Go.", "beam": "2"}),
-    "Reading the other sentence": ("translate", {"text": "Go.", "compare": "sentence", "compare_text": "Run."}),
+    "Reading the second sentence": ("translate", {"text": "Go.", "compare": "sentence", "compare_text": "Run."}),
     "Measuring every tensor": ("checkpoints", {"view": "weights"}),
     "Taking the heads apart": ("checkpoints", {"view": "weights"}),
     "Comparing every tensor": ("checkpoints", {"view": "compare"}),

@@ -28,7 +28,7 @@ def options(at, key: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("head", "question"), [("none", "Where does it look?"),
-                                                ("masked", "What fits in each place?")])
+                                                ("masked", "What fits at each position?")])
 def test_classify_asks_an_encoder_what_it_can_answer(head, question, home, visit):
     ckpt = make(home, "classifier", corpus=False, head=head, **HEADLESS)
     at = visit("classify", checkpoint=ckpt.id)

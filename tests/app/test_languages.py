@@ -50,9 +50,9 @@ def test_a_model_that_names_no_language_has_a_source_and_a_target(page, params, 
 
 def test_translate_speaks_of_the_languages_over_both_rows(place, visit):
     at = visit("translate", checkpoint=place(("German", "Danish")).id, text="a dog")
-    assert "**German, as the encoder reads it**" in said(at) and "**Danish, as the decoder writes it**" in said(at)
+    assert "**German, read by the encoder**" in said(at) and "**Danish, written by the decoder**" in said(at)
     at = visit("translate", checkpoint=place().id, text="a dog")
-    assert "**The source, as the encoder reads it**" in said(at)
+    assert "**The source, read by the encoder**" in said(at)
 
 
 def test_an_example_comes_back_with_a_model_that_reads_it(place, visit):
@@ -61,4 +61,4 @@ def test_an_example_comes_back_with_a_model_that_reads_it(place, visit):
     at.selectbox(key="translate_checkpoint").select_index(0)
     run(at)
     assert at.text_input(key="translate_text").value == "I am cold."
-    assert "**English, as the encoder reads it**" in said(at)
+    assert "**English, read by the encoder**" in said(at)

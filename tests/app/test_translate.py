@@ -208,11 +208,11 @@ def test_the_positions_of_this_sentence_are_drawn(open_translate):
 def test_the_references_of_a_known_sentence_stand_beside_it(open_translate):
     at = open_translate(text="I am cold.")
     assert at.text[1].value == "\n".join(f"J'ai froid {i}." for i in range(8))
-    assert any("from the test split, never trained on" in text.value for text in at.markdown)
+    assert any("from the test split, not seen in training" in text.value for text in at.markdown)
     assert any(caption.value == "and 2 more" for caption in at.caption)
     write(at, "Go on.")
     assert at.text[1].value == "Continue.\nPoursuis !"
-    assert any("train split, so the model has seen this pair" in text.value for text in at.markdown)
+    assert any("train split, seen in training" in text.value for text in at.markdown)
 
 
 def test_a_sentence_that_is_not_in_the_corpus_has_none(open_translate):

@@ -32,7 +32,7 @@ def show_add(page: str) -> None:
     """The uploader, the import, and what was brought in, for those who may use them."""
     _show_said(page)
     if refused := refusal(me(), "bring in"):
-        st.info(f"{figures.markdown_text(refused)}. What was brought in is on offer on every page that fits it.")
+        st.info(f"{figures.markdown_text(refused)}. The checkpoint is now available on every page that fits it.")
         return
     upload, imported = st.columns(2, gap="large")
     with upload:
@@ -48,7 +48,7 @@ def take_away(folder: Path) -> None:
     places = [(home() / name).resolve() for name in ("uploads", "imports", "checkpoints")]
     require("delete", checkpoint_thing(folder))
     if folder.is_symlink() or folder.resolve().parent not in places or not (folder / "config.json").exists():
-        raise ValueError(f"{folder.name} was neither brought in nor kept here, so it is not deleted here")
+        raise ValueError(f"{folder.name} was neither imported nor kept here, so it cannot be deleted here")
     going = folder.with_name(f".{folder.name}.going-{os.getpid()}")
     folder.rename(going)  # at once, for all who look
     shutil.rmtree(going)
@@ -57,19 +57,20 @@ def take_away(folder: Path) -> None:
 def _upload(page: str) -> None:
     state = st.session_state
     st.subheader("Upload", anchor=False)
-    st.markdown("A checkpoint of Heads Up or a Hugging Face model: its folder as **one zip**, or **its files**, with "
-                "`config.json` and `model.safetensors` among them.")
+    st.markdown("A checkpoint of Heads Up or a Hugging Face model: its folder as **one zip**, or **its files**, "
+                "including `config.json` and `model.safetensors`.")
     # The uploader of another number is another one: so Streamlit forgets the bytes once they are on disk.
     number = state.setdefault(f"{page}_uploads", 0)
     sent = st.file_uploader("A zip, or files", accept_multiple_files=True, max_upload_size=LARGEST,
                             key=f"{page}_file_{number}", label_visibility="collapsed")
     name = taken(st.text_input("Call it", key=f"{page}_name_{number}",
-                               placeholder="as the zip is called", help="Letters, digits, dots, dashes and "
-                               "underscores. One that is there already is never replaced: this one gets a number."),
+                               placeholder="the zip's name",
+                               help="Letters, digits, dots, dashes and underscores. A name that is taken gets a "
+                                    "number; nothing is replaced."),
                  LONGEST_NAME)
     ids = _ids_switch(f"{page}_upload_ids")
     if st.button("Check and keep", key=f"{page}_upload", icon=":material/upload:", disabled=not sent):
-        bar = st.progress(0.0, "Looking at what is in it…")
+        bar = st.progress(0.0, "Checking…")
         try:
             require("bring in")
             with _turn():
@@ -80,17 +81,18 @@ def _upload(page: str) -> None:
             state[f"{page}_refused"] = str(error)
         state[f"{page}_uploads"] = number + 1
         st.rerun()
-    with st.expander("What is accepted, and what is checked"):
+    with st.expander("What is accepted and checked"):
         st.markdown(
-            f"At most {LARGEST} MB a file. Nothing in a file is ever run, nothing is kept unless all of it is good:\n"
-            "- a **pickle** (`.bin`, `.pt`, `.ckpt`) is refused under any name, and so is an archive inside;\n"
-            "- a **zip** may not lead outside its folder, hold links or passwords, or unpack to more than it should;\n"
-            "- the **weights** must have exactly the names, shapes and types that the configuration asks for, all of "
-            "them finite numbers;\n"
-            "- the **tokenizer** must number its pieces as the model does;\n"
-            "- a **manifest**, where there is one, must list every file by its hash. Without one it gets one.\n\n"
-            "In the end it is opened and reads one short text. `README.md`, `metrics.jsonl` and the recorded attention "
-            "are kept; files that a checkpoint does not have are left out.")
+            f"At most {LARGEST} MB a file. Nothing in a file is ever executed, and nothing is kept unless every check "
+            f"passes:\n"
+            "- a **pickle** (`.bin`, `.pt`, `.ckpt`) is refused under any name, as is an archive within the archive;\n"
+            "- a **zip** may not contain paths outside its folder, links or passwords, or unpack to more than the "
+            "limit;\n"
+            "- the **weights** must have exactly the names, shapes and types of the configuration, all finite;\n"
+            "- the **tokenizer** must match the model's vocabulary;\n"
+            "- a **manifest**, if present, must list every file by its hash. If missing, it is added.\n\n"
+            "Finally it is opened and reads one short text. `README.md`, `metrics.jsonl` and recorded attention are "
+            "kept; any other files are left out.")
 
 
 def _import(page: str) -> None:
@@ -103,7 +105,7 @@ def _import(page: str) -> None:
     typed = taken(st.text_input(
         "A folder or a name" if alone else "A name", key=f"{page}_source_{number}",
         placeholder="/home/me/opus-mt-en-fr" if alone else "Helsinki-NLP/opus-mt-en-fr",
-        help="A folder has config.json, model.safetensors and its tokenizer's files." if alone else None), PATH).strip()
+        help="A folder with config.json, model.safetensors and the tokenizer files." if alone else None), PATH).strip()
     ids = _ids_switch(f"{page}_import_ids")
     if st.button("Import", key=f"{page}_import", icon=":material/download:", disabled=not typed):
         try:
@@ -113,8 +115,8 @@ def _import(page: str) -> None:
         except (ValueError, OSError, RuntimeError) as error:  # RuntimeError: a ~ of nobody's
             state[f"{page}_refused"] = str(error)
         st.rerun()
-    st.caption("What a model needs and ours lack is refused by name. Without `transformers` installed "
-               "(`pip install transformers`) a model that has no `tokenizer.json` shows ids.")
+    st.caption("A model that needs something ours lacks is refused, and what is missing is named. Without the "
+               "`transformers` package, a model that has no `tokenizer.json` shows ids.")
 
 
 def bring_in(typed: str, *, ids: bool) -> Path:
@@ -125,10 +127,10 @@ def bring_in(typed: str, *, ids: bool) -> Path:
     try:
         there = path.exists()
     except OSError as error:  # longer than any path can be, say
-        raise ValueError(f"{shown(typed, longest=40)} is no path on this computer ({error.strerror}); give that of a "
-                         "folder, or a model's name") from None
+        raise ValueError(f"{shown(typed, longest=40)} is not a path on this computer ({error.strerror}); give a "
+                         f"folder or the name of a model") from None
     if not allowed("name a file") and (there or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", typed)):
-        raise ValueError("on a server that others use, models are imported by name, such as openai-community/gpt2")
+        raise ValueError("on a shared server, models are imported by name, such as openai-community/gpt2")
     imports = home() / "imports"
     if path.is_file():
         return take_in(path.resolve(), imports, ids=ids)
@@ -166,9 +168,9 @@ def _free(place: Path, name: str) -> Path:
 
 
 def _ids_switch(key: str) -> bool:
-    return st.toggle("Without its tokenizer: read and show ids", key=key,
-                     help="For a Hugging Face model whose tokenizer cannot be read, or whose ids you want to see. A "
-                     "checkpoint of Heads Up keeps its tokenizer.")
+    return st.toggle("Without tokenizer: read and show ids", key=key,
+                     help="For a Hugging Face model whose tokenizer cannot be read, or to see ids. A checkpoint of "
+                          "Heads Up always keeps its tokenizer.")
 
 
 class _turn:
@@ -176,7 +178,7 @@ class _turn:
 
     def __enter__(self) -> None:
         if not _one_at_a_time.acquire(timeout=5):
-            raise ValueError("another checkpoint is being looked through on this server; try again in a minute")
+            raise ValueError("another checkpoint is being checked on this server; try again in a minute")
 
     def __exit__(self, *_: object) -> None:
         _one_at_a_time.release()
@@ -198,13 +200,13 @@ def _show_said(page: str) -> None:
 
 def _welcome(about: Description, *, again: bool) -> str:
     name = figures.markdown_text(about.id)
-    said = (f"It is here already, file for file, as **{name}** ({figures.markdown_text(whence(about.folder))}), "
-            "so no second copy is kept."
-            if again else f"It is here as **{name}**, and on offer on every page that fits it.")
+    said = (f"Already here, with identical files, as **{name}** ({figures.markdown_text(whence(about.folder))}), "
+            "so no second copy was made."
+            if again else f"Added as **{name}**; every page that fits it offers it.")
     if about.tokenizer is None:
         why = about.meta.get("tokenizer_left_out")
-        said += " It has no tokenizer here" + (f" ({figures.markdown_text(shown(why, longest=160))})" if why else "")
-        said += ": it reads ids, such as 1 2 3, and shows ids."
+        said += " It has no tokenizer" + (f" ({figures.markdown_text(shown(why, longest=160))})" if why else "")
+        said += ": type ids, such as 1 2 3; it shows ids."
     return said
 
 
@@ -226,7 +228,7 @@ def _brought(page: str) -> None:
     found = [entry for entry in entries() if entry.folder.parent in places]
     st.subheader("Brought in", anchor=False)
     if not found:
-        st.caption("Nothing yet. What you bring in is kept here until you delete it.")
+        st.caption("Nothing yet. Checkpoints you add stay here until you delete them.")
     for entry in found:
         with st.container(horizontal=True, vertical_alignment="center", border=True):
             _line(page, entry, places[entry.folder.parent])
@@ -248,8 +250,8 @@ def _line(page: str, entry: Entry, how: str) -> None:
         st.button("Delete", key=f"{page}_ask_{key}", on_click=st.session_state.update, args=[{asked: key}])
         return
     # in the row itself and not in a box above the page, which the Tab key reaches only after all other rows
-    st.markdown(f"Delete **{figures.markdown_text(name)}** ({figures.markdown_text(how)}) from this computer? There is "
-                "no way back.", width="stretch")
+    st.markdown(f"Delete **{figures.markdown_text(name)}** ({figures.markdown_text(how)}) from this computer? This "
+                f"cannot be undone.", width="stretch")
     st.button("Delete it", key=f"{page}_delete_{key}", on_click=_delete, args=[page, entry.folder])
     st.button("Keep it", key=f"{page}_keep_{key}", on_click=st.session_state.update, args=[{asked: None}])
 

@@ -81,9 +81,9 @@ def when(about: Description) -> str:
 
 def whence(folder: Path) -> str:
     """How a checkpoint came here."""
-    places = {ROOT / "checkpoints": "comes with the app", home() / "checkpoints": "kept of a run",
+    places = {ROOT / "checkpoints": "included", home() / "checkpoints": "kept of a run",
               home() / "uploads": "uploaded", home() / "imports": "imported"}
-    return places.get(folder.parent, "a step of a training")
+    return places.get(folder.parent, "a training step")
 
 
 def show_card(page: str, entry: Entry, *, dark: bool) -> None:
@@ -99,12 +99,12 @@ def show_card(page: str, entry: Entry, *, dark: bool) -> None:
         st.download_button("Download as zip", partial(_zipped, about.folder), f"{about.id.partition('@')[0]}.zip",
                            "application/zip", key=f"{page}_zip", icon=":material/download:", on_click="ignore",
                            disabled=size > LARGEST_ZIP,
-                           help="The whole folder, which Add one reads on another machine." if size <= LARGEST_ZIP else
-                           f"{size:,} bytes are too many to send from memory: copy the folder "
+                           help="The whole folder. *Add one* opens it on another machine." if size <= LARGEST_ZIP else
+                           f"{size:,} bytes are too large to download here: copy the folder "
                            f"{figures.markdown_text(about.folder.name)}.")
     if steps := steps_of(entry):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown("**Steps of its training**", width="content")
+            st.markdown("**Training steps**", width="content")
             for one in steps:
                 st.page_link(PAGES[page].script, label=f"{one.about.step or 0:,}",
                              query_params={"checkpoint": one.about.id})
@@ -120,7 +120,7 @@ def show_card(page: str, entry: Entry, *, dark: bool) -> None:
         train = about.train and about.train.model_dump(mode="json") | {"corpus": without_home(about.train.corpus)}
         st.json({"model": about.config.model_dump(mode="json"), "tokenizer": about.tokenizer, "train": train},
                 expanded=True)
-    with st.expander("What its weights file says", key=f"{page}_meta"):
+    with st.expander("Metadata of the weights file", key=f"{page}_meta"):
         st.json(about.meta, expanded=True)
 
 
@@ -169,11 +169,11 @@ def _show_parameters(page: str, about: Description, *, dark: bool) -> None:
                 for (stack, layer, what), count in counts.items()]
         st.html(figures.plain_table(["part", "layer", "block", "parameters", "share"], rows,
                                     label="Parameters by block", numbers={1, 3, 4}))
-        st.caption("A matrix that the model uses in several places is stored, and counted, once.")
+        st.caption("A matrix used in several places is stored and counted once.")
 
 
 def _show_curve(page: str, about: Description, *, dark: bool) -> None:
-    st.markdown("**How it was trained**")
+    st.markdown("**Training curve**")
     if not (about.folder / "metrics.jsonl").is_file() or not (about.folder / "metrics.jsonl").stat().st_size:
         st.info("No training curve came with this checkpoint.")
         return
@@ -183,7 +183,7 @@ def _show_curve(page: str, about: Description, *, dark: bool) -> None:
     if (about.folder / "attention").is_dir():
         run = f"checkpoints/{about.folder.name}" if about.folder.parent == ROOT / "checkpoints" else None
         if run:
-            st.page_link(PAGES["train"].script, label="What its heads did along the way", icon=":material/timeline:",
+            st.page_link(PAGES["train"].script, label="Attention as it formed", icon=":material/timeline:",
                          query_params={"view": "watch", "run": run})
 
 

@@ -24,21 +24,21 @@ def show_tokenizer(page: str, ckpt: Checkpoint) -> None:
     side = next(iter(sides))
     if len(sides) > 1:
         names = [name for name in ("written", "read") if name in sides]
-        side = st.segmented_control("Which of the two", names, key=f"{page}_side", required=True)
+        side = st.segmented_control("Tokenizer", names, key=f"{page}_side", required=True)
     tokenizer, table = sides[side]
-    drops = " It drops case and punctuation first." if getattr(tokenizer, "standardise", False) else ""
-    st.caption(f"A model reads numbers: its tokenizer cuts a text into pieces, each with an id. This one has "
+    drops = " It lowercases and drops punctuation first." if getattr(tokenizer, "standardise", False) else ""
+    st.caption(f"The tokenizer splits text into pieces, each with an id. This one has "
                f"{tokenizer.vocab_size:,} pieces, kind: {figures.markdown_text(tokenizer.kind)}.{drops} ␣ is a space.")
     left, right = st.columns([2, 3], gap="large")
     with left:
-        wanted = taken(st.text_input("Search a piece, or an id", key=f"{page}_search",
-                                     placeholder="for example: the, ▁la, 17"), SEARCH)
+        wanted = taken(st.text_input("Search for a piece or an id", key=f"{page}_search",
+                                     placeholder="for example the, ▁la or 17"), SEARCH)
         st.pills("Examples", EXAMPLES, key=f"{page}_piece_example", on_change=_use_example, args=[page],
                  label_visibility="collapsed")
         found = _find(page, tokenizer, wanted)
     with right:
         if found is None and not wanted.strip():
-            st.info("Type part of a piece, or an id, to see which pieces there are and what lies near them.")
+            st.info("Type part of a piece, or an id, to list matching pieces and their nearest neighbours.")
         elif found is not None:
             _show_neighbours(page, ckpt, tokenizer, table, found)
 
@@ -69,8 +69,9 @@ def _find(page: str, tokenizer, wanted: str) -> int | None:
     ids = matches(tokenizer, wanted)
     if not ids:
         number = wanted.strip().isascii() and wanted.strip().isdigit()
-        st.info(f"No piece has {figures.markdown_text(repr(wanted))} in it"
-                + (f", and ids go from 0 to {tokenizer.vocab_size - 1:,}. It becomes:" if number else ". It becomes:"))
+        st.info(f"No piece contains {figures.markdown_text(repr(wanted))}"
+                + (f", and ids go from 0 to {tokenizer.vocab_size - 1:,}. It is encoded as:" if number else 
+                   ". It is encoded as:"))
         _show_pieces(tokenizer, wanted)
         state[f"{page}_piece"] = -1
         return None
@@ -80,7 +81,7 @@ def _find(page: str, tokenizer, wanted: str) -> int | None:
         state[f"{page}_piece"] = ids[0]
     st.selectbox("Piece", ids, key=f"{page}_piece",
                  format_func=lambda id: f"{figures.plain_label(tokenizer.piece(id), longest=40)} · {id}")
-    st.markdown("**What was typed becomes**")
+    st.markdown("**Your text is encoded as**")
     _show_pieces(tokenizer, wanted)
     return state[f"{page}_piece"]
 
@@ -105,22 +106,22 @@ def _show_pieces(tokenizer, text: str) -> None:
     unknown = [at for at, piece in enumerate(pieces) if piece.unknown]
     st.html(figures.token_chips([piece.text for piece in pieces], label="pieces", unknown=unknown))
     if unknown:
-        st.caption("Dashed: not in the vocabulary. The model sees only that something stands there.")
+        st.caption("Dashed: unknown token. The model only sees that there is one.")
     st.caption("ids: " + " ".join(f"{piece.id:d}" for piece in pieces[:100]) + (" …" if len(pieces) > 100 else ""))
 
 
 def _show_neighbours(page: str, ckpt: Checkpoint, tokenizer, table, id: int) -> None:
     near = neighbours(table, id, count=NEIGHBOURS)
     label = figures.plain_label(tokenizer.piece(id), longest=40)
-    st.markdown(f"**{figures.markdown_text(label)}**, id {id}: its embedding has length "
-                f"{float(table[id].norm()):.4g}; the mean of all is {float(table.norm(dim=1).mean()):.4g}.")
+    st.markdown(f"**{figures.markdown_text(label)}**, id {id}: norm of its embedding: "
+                f"{float(table[id].norm()):.4g}; mean over the vocabulary: {float(table.norm(dim=1).mean()):.4g}.")
     if not near:
-        st.info("Its embedding is all zeros, so it has no direction and no neighbours.")
+        st.info("Its embedding is all zeros, so it has no neighbours.")
         return
     rows = [[str(rank + 1), figures.plain_label(tokenizer.piece(other), longest=40), str(other), f"{cosine:+.4f}"]
             for rank, (other, cosine) in enumerate(near)]
-    st.html(figures.plain_table(["", "nearest by embedding", "id", "cosine"], rows, label="Neighbours",
+    st.html(figures.plain_table(["", "nearest embeddings", "id", "cosine"], rows, label="Neighbours",
                                 code={1}, numbers={0, 2, 3}))
-    st.caption("Cosine of the rows of the embedding matrix: 1 points the same way, 0 has nothing in common. Pieces "
-               "lie near each other when training made the model treat them alike; rare pieces have hardly moved from "
-               f"where they started at random. {figures.markdown_text(origin(ckpt))}")
+    st.caption("Cosine similarity of embedding rows: 1 is the same direction, 0 is orthogonal. Pieces that the model "
+               "treats alike end up close; rare pieces have barely moved from their random start. "
+               f"{figures.markdown_text(origin(ckpt))}")

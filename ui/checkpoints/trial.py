@@ -25,7 +25,7 @@ def trial_fields() -> dict[str, Field]:
 def show_trial(page: str, ckpt: Checkpoint) -> None:
     """The sentences, once they have been tried, and the one chosen among them."""
     if ckpt.config.task == "reads":
-        st.info("This encoder has no classes and writes nothing, so there is nothing to be right or wrong about.")
+        st.info("This encoder has no head: it predicts nothing that could be right or wrong.")
         return
     names = readable(ckpt)
     if not names:
@@ -33,13 +33,13 @@ def show_trial(page: str, ckpt: Checkpoint) -> None:
         return
     name = names[0]
     if corpus_of(ckpt.description) is None:
-        st.caption(f"This checkpoint does not say what it was trained on. It is tried on {figures.markdown_text(name)}"
-                   ", which it may have seen, and which may be in other languages than its own.")
+        st.caption(f"This checkpoint does not name its training data. It is tried on {figures.markdown_text(name)}"
+                   ", which it may have seen in training and which may be in other languages.")
     state = st.session_state
-    st.caption("What it makes of fifty texts that it was not trained on, beside what would have been right.")
+    st.caption("Fifty texts not seen in training: what the model predicts beside the correct answer.")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.number_input("Which fifty", 0, LAST_DRAW, step=1, key=f"{page}_draw", width=160,
-                        help="Another number draws another fifty; the same one the same fifty.")
+                        help="Seed for the sample of fifty; the same seed gives the same sample.")
         st.toggle("Worst first", key=f"{page}_worst", on_change=_from_the_top, args=[page])
     tried = _tried(page, ckpt, name, state[f"{page}_draw"])
     if tried is None:
@@ -54,7 +54,7 @@ def _tried(page: str, ckpt: Checkpoint, name: str, draw: int) -> list[Tried] | N
     if known and known[0] == key:
         return known[1]
     try:
-        with heavy("Trying it on fifty sentences that it was not trained on") as work:
+        with heavy("Running on fifty texts not seen in training") as work:
             sentences = held_out(ckpt, limit=COUNT, seed=draw, name=name)
             found = try_sentences(ckpt, sentences, watch=work.watch)
     except ValueError as error:
@@ -83,7 +83,7 @@ def _show_all(page: str, ckpt: Checkpoint, name: str, tried: list[Tried]) -> Non
     if state[f"{page}_row"] not in order:
         state[f"{page}_row"] = order[0]
     chosen = st.selectbox("Look closer at", order, key=f"{page}_row", format_func=lambda at: _brief(tried[at].text),
-                          help="Or click the box before a row above; a click on a heading sorts.")
+                          help="Or tick a row above; click a heading to sort.")
     _show_one(ckpt, tried[chosen])
 
 
@@ -119,19 +119,18 @@ def _columns(ckpt: Checkpoint, rows: list[Tried]) -> dict[str, list]:
 def _said(ckpt: Checkpoint, name: str, tried: list[Tried]) -> str:
     split = split_of(name)
     of = f"{len(tried)} drawn from the {split} split of {corpus_name(name)}" + (
-        ", by which its best weights were chosen" if split == "validation" else "")
+        ", which also selected its best weights" if split == "validation" else "")
     losses = [one.loss for one in tried if one.loss is not None]
     mean = f"{sum(losses) / len(losses):.3f}" if losses else "unknown"
     if ckpt.config.task == "text":
-        return (f"Windows of running text, {of}. nats: the loss a token, −ln of the probability of what came; the "
-                f"mean of all is {mean}.")
+        return (f"Windows of running text, {of}. nats: loss per token, −ln of the probability of the actual token; "
+                f"mean: {mean}.")
     if ckpt.config.decoder_layers:
         scores = [one.chrf for one in tried]
-        return (f"Sentences, {of}. chrF: how many runs of letters it shares with the references (sacrebleu's for a "
-                f"sentence), 0 to 100; the mean is {sum(scores) / len(scores):.1f}. nats: the loss "
-                "a token of the first reference.")
+        return (f"Sentences, {of}. chrF: character n-gram overlap with the references (sacrebleu, per sentence), 0 to "
+                f"100; mean: {sum(scores) / len(scores):.1f}. nats: loss per token of the first reference.")
     right = sum(one.output in one.references for one in tried)
-    return f"Texts, {of}: {right} right. probability: that of the right class."
+    return f"Texts, {of}: {right} right. probability: of the correct class."
 
 
 def _show_one(ckpt: Checkpoint, one: Tried) -> None:
@@ -145,7 +144,7 @@ def _show_one(ckpt: Checkpoint, one: Tried) -> None:
             right.markdown(f"**References** · {len(one.references)}")
             right.text("\n".join(one.references))
         elif ckpt.config.encoder_layers:
-            st.markdown(figures.markdown_text(f"Said: {one.output}. Right: {' '.join(one.references)}."))
+            st.markdown(figures.markdown_text(f"Predicted: {one.output}. Correct: {' '.join(one.references)}."))
         other = stepper_of(ckpt.config)
         query = {"checkpoint": ckpt.id, "text": one.text}
         if other.name == "write":

@@ -43,8 +43,8 @@ def compare_fields() -> dict[str, Field]:
 def show_compare(page: str, entry: Entry, *, dark: bool) -> None:
     """The other one chosen, and what differs."""
     one = open_entry(entry)
-    st.caption("Two checkpoints side by side: how far their weights are apart, which is better on the same sentences, "
-               "and where each head looks.")
+    st.caption("Two checkpoints side by side: how far apart their weights are, which does better on the same "
+               "sentences, and where each head looks.")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         steps = [step for step in steps_of(entry) if (step.about.step or 0) < (entry.about.step or float("inf"))]
         offered = [name for name in AGAINST if steps or name != "step"]
@@ -55,15 +55,15 @@ def show_compare(page: str, entry: Entry, *, dark: bool) -> None:
         other = (_untrained(page, one) if against == "untrained" else _step(page, steps) if against == "step" else
                  _other(page, entry))
     if other.id == one.id:
-        st.info("Both are the same checkpoint, so nothing differs. Choose another one, or another step.")
+        st.info("Both are the same checkpoint. Choose another one, or another step.")
         return
-    st.html(figures.plain_table(["", "checkpoint", "task", "size", "step", "quality, as it says"], [
+    st.html(figures.plain_table(["", "checkpoint", "task", "size", "step", "stated quality"], [
         [name, ckpt.id, does(ckpt.config), shape(ckpt.config), f"{ckpt.meta.get('step') or 0:,}",
          quality(ckpt.description)] for name, ckpt in (("A", one), ("B", other))], label="The two", numbers={4}))
     if against == "untrained":
-        st.caption("B is what A's training began with: the same random weights, made again from its seed."
-                   if one.description.train else "A was not trained here, so that nobody knows what it began with: B "
-                   "has other random weights of the same kind.")
+        st.caption("B is A before training: the same random weights, recreated from its seed."
+                   if one.description.train else "A was not trained here, so its initial weights are unknown; B has "
+                                                 "fresh random weights of the same shape.")
     if against != "untrained" or one.description.train:
         _show_weights(page, one, other, dark=dark)
     _show_quality(page, one, other)
@@ -104,7 +104,7 @@ def _show_weights(page: str, one: Checkpoint, other: Checkpoint, *, dark: bool) 
     st.subheader("Weights", anchor=False)
     changes, unlike = weight_changes(one, other)
     if not changes:
-        st.info("No tensor of one has the name and shape of one of the other: they cannot be held against each other.")
+        st.info("The two have no tensor of the same name and shape, so their weights cannot be compared.")
     else:
         values, rows, columns = _by_part({change.name: change.relative for change in changes})
         if values.size:
@@ -117,11 +117,11 @@ def _show_weights(page: str, one: Checkpoint, other: Checkpoint, *, dark: bool) 
                          key=f"{page}_change_table", column_config={
                              name: st.column_config.NumberColumn(format="%.4g") for name in ("relative change",
                                                                                              "cosine")})
-        st.caption("Relative change: the norm of B minus A over the norm of A; 0 is unchanged, and two unrelated "
-                   "matrices of the same size give about 1.41. Cosine: of the two as vectors. Weights can also change "
-                   "without the model doing anything else: a head's queries and keys may turn together.")
+        st.caption("Relative change: ‖B − A‖ / ‖A‖; 0 is unchanged, unrelated matrices of equal size give about 1.41. "
+                   "Cosine: of the two as vectors. Weights can change without any effect: a head's queries and keys "
+                   "may rotate together.")
     if unlike:
-        with st.expander(f"{len(unlike)} tensors that only one has, or in another shape", key=f"{page}_unlike"):
+        with st.expander(f"{len(unlike)} tensors without a counterpart", key=f"{page}_unlike"):
             st.text("\n".join(unlike[:200]))
 
 
@@ -144,7 +144,7 @@ def _show_quality(page: str, one: Checkpoint, other: Checkpoint) -> None:
     st.subheader("Quality", anchor=False)
     names = readable(one)
     if one.config.task == "reads":
-        st.info("An encoder without classes writes and decides nothing that could be measured.")
+        st.info("An encoder without a head predicts nothing that could be measured.")
         return
     if not names:
         say_missing(one)
@@ -153,8 +153,8 @@ def _show_quality(page: str, one: Checkpoint, other: Checkpoint) -> None:
     known = state.get(f"{page}_quality")
     if known is None or known[0] != key:
         if not st.button(f"Measure both on {SENTENCES} held-out sentences", key=f"{page}_measure",
-                         help="Seconds for the models that come with the app; an untrained one hardly ever ends a "
-                              "sentence, and takes longer"):
+                         help="Takes seconds for the included models; an untrained one rarely ends a sentence and "
+                              "takes longer"):
             return
         try:
             with heavy("Measuring both") as work:
@@ -172,7 +172,7 @@ def _both(one: Checkpoint, other: Checkpoint, corpus: str) -> tuple[list, list]:
                      for ckpt in (one, other))
     shared = [name for name in first if name in second]
     if not shared:
-        raise ValueError("the two do not read the same pieces of running text, so their losses cannot be compared")
+        raise ValueError("the two use different tokenizers, so their losses cannot be compared")
     return [first[name] for name in shared], [second[name] for name in shared]
 
 
@@ -180,7 +180,7 @@ def _show_measured(found: QualityChange) -> None:
     unit = "token" if found.one.right is None else "text"
     change = "other pieces" if found.change is None else f"{found.change:+.4f}"
     error = "" if found.error is None else f" ± {found.error:.4f}"
-    rows = [[f"loss, nats a {unit}", f"{found.one.loss:.4f}", f"{found.other.loss:.4f}", change + error]]
+    rows = [[f"loss, nats per {unit}", f"{found.one.loss:.4f}", f"{found.other.loss:.4f}", change + error]]
     if found.one.bleu is not None:
         same = sum(a == b for a, b in zip(found.one.outputs, found.other.outputs, strict=True))
         rows += [["BLEU, greedy, first reference", f"{found.one.bleu:.2f}", f"{found.other.bleu:.2f}",
@@ -191,9 +191,9 @@ def _show_measured(found: QualityChange) -> None:
                      f"{found.other.right.mean() - found.one.right.mean():+.1%}"])
     st.html(figures.plain_table([f"on {found.n} held-out texts", "A", "B", "B minus A"], rows, label="Quality",
                                 numbers={1, 2, 3}))
-    st.caption("The same texts for both, fewer than a card's figure is measured on, so the two differ. Nats: −ln of "
-               "the probability of what is right, so smaller is better. ±: the standard error of the change over texts."
-               + (" On so few sentences BLEU moves by a point or two by chance." if found.one.bleu is not None else ""))
+    st.caption("The same texts for both, fewer than for the figure on a card. Nats: −ln of the probability of the "
+               "correct token; smaller is better. ±: standard error of the change."
+               + (" With so few sentences, a point or two of BLEU is noise." if found.one.bleu is not None else ""))
 
 
 # every head on the same sentence
@@ -215,8 +215,8 @@ def _show_attention(page: str, one: Checkpoint, other: Checkpoint, *, dark: bool
     (queries, keys), (other_queries, other_keys) = (of.axes(kind) for of in read)
     size = overlap(kind, (len(queries), len(keys)), (len(other_queries), len(other_keys)))
     if size is None or (queries, keys) != (other_queries, other_keys):
-        st.info("The two cut this text into different pieces, so a cell of one is no cell of the other: the chosen "
-                "head is shown for each, without a difference.")
+        st.info("The two tokenize this text differently, so cells do not correspond: the chosen head is shown for "
+                "each, without a difference.")
         _show_side_by_side(page, read, (one, other), kind, layer, head, dark=dark)
         return
     a, b = (of.attentions[kind][:common, :heads] for of in read)
@@ -239,7 +239,7 @@ def _read(page: str, one: Checkpoint, other: Checkpoint) -> tuple[Reading, Readi
     example = example_of(one)
     translates = config.task == "translation"
     typed = taken(st.text_input(label_of(one), key=f"{page}_text", placeholder=(
-        f"{example.splitlines()[-1]} (as long as it is empty)" if example else "Type a sentence and press Enter")),
+        f"{example.splitlines()[-1]} (used while this is empty)" if example else "Type a sentence and press Enter")),
                   PASSAGE)
     typed = typed if typed.strip() else example
     if not typed:
@@ -248,8 +248,8 @@ def _read(page: str, one: Checkpoint, other: Checkpoint) -> tuple[Reading, Readi
     target = None
     try:
         if translates:
-            forced = taken(st.text_input("Its translation, read by both decoders", key=f"{page}_target",
-                                         placeholder="A's own, as long as it is empty"), ANSWER)
+            forced = taken(st.text_input("Translation read by both decoders", key=f"{page}_target",
+                                         placeholder="A's own translation if empty"), ANSWER)
             target = forced if forced.strip() else _translated(page, one, typed)
             st.text(f"{typed} → {target}")
         else:
@@ -297,12 +297,12 @@ def _show_tiles(page: str, a: np.ndarray, b: np.ndarray, queries: list[str], key
 def _show_distances(page: str, far: np.ndarray, kind: str, layer: int, head: int, *, source: str, dark: bool) -> None:
     """How far each head is from its counterpart, as a map to click."""
     card = figures.amount_card("distance", kind, far, high=max(float(far.max()), 0.1), unit="0 to 1",
-                               title=f"How far apart each {kind} head is")
+                               title=f"Distance between {kind} heads")
     show_head_maps(f"{page}_distance", figures.head_maps(
         [card], alt=figures.describe_head_maps([card], [far]), source=source, chosen=(kind, layer, head), dark=dark),
         partial(_pick_head, page))
-    st.caption("Half the sum of the absolute differences of a query's weights, as a mean over queries: 0 where both "
-               "look at the same tokens, 1 where they have none in common. Click a head to look closer.")
+    st.caption("Total variation distance of a query's weights, averaged over queries: 0 if both look at the same "
+               "tokens, 1 if they share none. Click a head to look closer.")
     with st.expander("Numbers"):
         st.html(figures.heads_table({"distance": {kind: far}}, caption=source, label=f"Distance of every {kind} head"))
 

@@ -24,10 +24,11 @@ def show_weights(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     """The table, the tensor chosen in it, and the circuits of the heads."""
     kept = kept_tensors(ckpt.description)
     found = summaries(ckpt)
-    st.caption(f"All that training has learned: {len(kept)} tensors, {sum(tensor.count for tensor in kept):,} numbers.")
+    st.caption(f"Everything training has learned: {len(kept)} tensors, {sum(tensor.count for tensor in kept):,} "
+               f"numbers.")
     chosen = _table(page, kept, found)
     _show_tensor(page, ckpt, chosen, dark=dark)
-    st.subheader("What a head's matrices can do", anchor=False)
+    st.subheader("Matrices of a head", anchor=False)
     _show_circuits(page, ckpt, dark=dark)
 
 
@@ -50,8 +51,8 @@ def _table(page: str, kept: list[Kept], found: dict) -> Kept:
     if rows and rows != state.get(f"{page}_tensor_row"):
         state[f"{page}_tensor"] = names[rows[0]]
     state[f"{page}_tensor_row"] = rows
-    st.caption("Spread: the standard deviation of the elements. Norm: the root of the sum of their squares. Click a "
-               "heading to sort, a row to look inside; all of it is computed in float32 from what is stored.")
+    st.caption("Spread: standard deviation of the elements. Norm: Frobenius norm. Click a heading to sort, a row to "
+               "look inside. Computed in float32.")
     chosen = st.selectbox("Tensor", names, key=f"{page}_tensor")
     return kept[names.index(chosen)]
 
@@ -65,10 +66,10 @@ def _show_tensor(page: str, ckpt: Checkpoint, tensor: Kept, *, dark: bool) -> No
                                  source=origin(ckpt), dark=dark),
                            key=f"{page}_histogram", alt=figures.describe_histogram(counts.tolist(), edges.tolist()))
         if near := float((values.abs() < 1e-6).float().mean()):
-            st.caption(f"{near:.1%} of the elements are 0 or within a millionth of it.")
+            st.caption(f"{near:.1%} of the elements are within a millionth of 0.")
     with right:
-        if not st.toggle("Show it as a picture", key=f"{page}_picture",
-                         help="The matrix itself, in colours from below zero to above"):
+        if not st.toggle("Show as a picture", key=f"{page}_picture",
+                         help="The matrix in colour, from negative to positive"):
             return
         _show_picture(page, ckpt, tensor.name, np.atleast_2d(values.numpy()), dark=dark)
 
@@ -83,7 +84,7 @@ def _show_picture(page: str, ckpt: Checkpoint, name: str, values: np.ndarray, *,
     st.plotly_chart(figure, key=f"{page}_matrix", config=figures.PLOTLY_CONFIG,
                     alt=figures.describe_numbers(shown, across="column", down="row", value="weight"))
     st.caption("Each cell is one element." if block == (1, 1) else
-               f"Each cell stands for {block[0]:d} × {block[1]:d} elements, and shows the one farthest from zero. "
+               f"Each cell stands for {block[0]:d} × {block[1]:d} elements and shows the largest in magnitude. "
                f"Narrow rows and columns to {MOST_CELLS} or fewer to see each.")
 
 
@@ -114,12 +115,11 @@ def _show_circuits(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
                 [[("● " if at == head else "") + str(at), f"{row[0]:.3f}", f"{np.sqrt((row ** 2).sum()):.3f}",
                   f"{effective_rank(row):.1f} of {len(row)}"] for at, row in enumerate(values[layer])],
                 label=title, numbers={1, 2, 3}))
-    st.caption("Each product is a d_model × d_model matrix of rank d_head at most (Elhage et al. 2021, QK and OV "
-               "circuits): the left one says which pairs of rows score high, the right one what is written where the "
-               "head looks. A steep fall means that the head cares about few directions. Left out are biases, the "
-               "scale 1/√d_head, the norms before, and rotary turns; so sizes cannot be held against another model's. "
-               "Norm: the root of the sum of their squares. Effective rank: how many directions matter, the "
-               "exponential of the entropy of the values' shares (Roy and Vetterli 2007).")
+    st.caption("Each product is a d_model × d_model matrix of rank at most d_head (Elhage et al. 2021, QK and OV "
+               "circuits): the left one determines which pairs score high, the right one what a head writes. A steep "
+               "fall means few directions matter. Biases, the scale 1/√d_head, norms and rotations are left out, so "
+               "sizes are not comparable between models. Effective rank: the exponential of the entropy of the "
+               "normalised singular values (Roy and Vetterli 2007).")
 
 
 def effective_rank(values: np.ndarray) -> float:

@@ -59,10 +59,10 @@ def mask_of(ckpt: Checkpoint) -> str | None:
 def _show_predicted(prefix: str, ckpt: Checkpoint, reading: Reading) -> None:
     """Of an encoder that has no classes: what it would put at each place, if it was trained to say that."""
     if reading.logits is None:
-        st.info("This encoder has no classes and predicts nothing: its attention is what there is to see.")
+        st.info("This encoder has no head and predicts nothing: only its attention can be shown.")
         return
     mask = mask_of(ckpt)
-    st.markdown("**What it would put at each place.** It was trained to fill in masked pieces"
+    st.markdown("**Predictions at each position.** It was trained to fill in masked tokens"
                 + (f": type `{mask}` for one." if mask else "."))
     values, ids = reading.logits.softmax(dim=-1).topk(min(PREDICTED, reading.logits.shape[-1]), dim=-1)
     columns = {"place": range(len(ids)), "read": [figures.plain_label(token) for token in reading.tokens["src"]]}
@@ -89,8 +89,8 @@ def _show_classes(prefix: str, ckpt: Checkpoint, reading: Reading, *, question: 
                     key=chart, on_select=partial(_class_clicked, prefix, chart, ckpt.classes),
                     selection_mode="points", config=figures.PLOTLY_CONFIG,
                     alt=figures.describe_classes(ckpt.classes, probabilities))
-    st.selectbox("Look at what speaks for", ckpt.classes, key=f"{prefix}_class",
-                 help="The class that the chips say the contributions to. A click on a bar chooses it too.")
+    st.selectbox("Class to explain", ckpt.classes, key=f"{prefix}_class",
+                 help="The class whose contributions the chips show. Clicking a bar chooses it too.")
 
 
 def _class_clicked(prefix: str, chart: str, classes: tuple[str, ...]) -> None:
@@ -105,31 +105,30 @@ def _show_pooling(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[
     _say_how_it_reads(ckpt)
     count = len(tokens)
     if count > DRAWN:
-        st.caption(f"The first {DRAWN} of {count:,} tokens are drawn. All of them are read, and count in every sum.")
+        st.caption(f"The first {DRAWN} of {count:,} tokens are drawn. All of them are read and counted in every sum.")
         tokens, unknown = tokens[:DRAWN], [at for at in unknown if at < DRAWN]
     features, chosen = ckpt.config.d_model, st.session_state[f"{prefix}_class"]
     if ckpt.config.pooling == "first":
-        st.markdown("**First-token pooling: the class is read from the first token's row alone.** The other "
-                    "tokens speak through what attention brought there.")
+        st.markdown("**First-token pooling: the class is read from the first token's row alone.** Other tokens "
+                    "contribute only through attention.")
     elif pooling.winners is None:
-        st.markdown(f"**Mean pooling: every token has the same share of every feature**, 1/{count}. Nothing is "
-                    "won; what differs is what each token's row holds.")
+        st.markdown(f"**Mean pooling: every token has the same share of every feature**, 1/{count}.")
     else:
         won = np.bincount(pooling.winners.numpy(), minlength=count)[:DRAWN]
         st.markdown(f"**Max pooling: how many of the {features:,} features each token won**")
         st.html(figures.won_chips(tokens, won, features=features, label="features won", unknown=unknown))
-        st.caption("The encoder ends with a row of numbers, the features, for each token. Max pooling keeps of each "
-                   "feature the largest number in the text: the token it comes from has won it.")
+        st.caption("The encoder ends with a row of features for each token. Max pooling keeps the largest value of "
+                   "each feature in the text; the token it comes from has won it.")
     st.markdown("**What each token adds to the score of the class chosen**")
     at = ckpt.classes.index(chosen)
     st.html(figures.contribution_chips(tokens, pooling.contributions[:DRAWN, at].tolist(), to=chosen,
                                        label="contributions", unknown=unknown))
     total, bias = float(pooling.contributions[:, at].sum()), float(pooling.bias[at])
-    st.caption("Blue speaks for the class, red against it, compared with the average class. They add up to "
-               f"{total:+.4f}. The class has {bias:+.4f} to begin with, whatever the text; together that is "
-               f"{total + bias:+.4f}, its logit above the mean of all classes. Exact, but attention has mixed the "
-               "tokens before: this is what a token's row adds, not what its word alone would." + (
-                   " Dashed: not in the vocabulary. The model sees only that something stands there." if unknown else
+    st.caption("Blue favours the class, red counts against it, compared with the average class. They add up to "
+               f"{total:+.4f}. The class starts at {bias:+.4f} for any text; together that is "
+               f"{total + bias:+.4f}, its logit above the mean of all classes. Exact, but attention has already mixed "
+               f"the tokens: this is what a token's row adds, not its word alone." + (
+                   " Dashed: unknown token. The model only sees that there is one." if unknown else
                    ""))
 
 
@@ -137,7 +136,7 @@ def _say_how_it_reads(ckpt: Checkpoint) -> None:
     """What of the text never reaches the model."""
     drops = getattr(ckpt.source_tokenizer, "standardise", False)
     st.caption(("Read in lower case and without punctuation and line ends. " if drops else "")
-               + f"The model knows {ckpt.config.vocab_size:,} tokens; any other is to it one and the same unknown one.")
+               + f"The model knows {ckpt.config.vocab_size:,} tokens; any other is the same unknown token to it.")
 
 
 def _show_features(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[Piece]) -> None:
@@ -150,9 +149,9 @@ def _show_features(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list
         columns |= {"winning token": [figures.plain_label(pieces[place].text, longest=None) for place in winners],
                     "position": winners}
     columns |= {"pooled value": values, "weight for the class": weight, "adds": values * weight}
-    with st.expander("Every feature: " + ("its value and what it adds" if pooling.winners is None else
-                                          "which token won it, and what it adds"), key=f"{prefix}_features"):
+    with st.expander("Every feature: " + ("value and contribution" if pooling.winners is None else
+                                          "winning token and contribution"), key=f"{prefix}_features"):
         st.dataframe(columns, hide_index=True, height=320, key=f"{prefix}_feature_table", width="stretch",
                      column_config={name: st.column_config.NumberColumn(format="%.4f")
                                     for name in ("pooled value", "weight for the class", "adds")})
-        st.caption("Click a heading to sort. The weight is the class's own less the mean of all classes'.")
+        st.caption("Click a heading to sort. Weights are relative to the mean of all classes.")

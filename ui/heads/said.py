@@ -123,4 +123,4 @@ def _pill(at: int, token: str, *, own: bool) -> str:
 
 def _say_unknown(found: Answer) -> None:
     if found.unknown:
-        st.caption("Dashed, or a sign for unknown: not in the vocabulary. The model sees only that something is there.")
+        st.caption("Dashed, or marked as unknown: not in the vocabulary. The model only sees that there is a token.")

@@ -39,10 +39,10 @@ def show_candidates(page: str, walk: Walk, *, source: str, dark: bool) -> None:
     st.plotly_chart(figure, key=chart, on_select=partial(_clicked, page, chart), selection_mode="points",
                     config=figures.PLOTLY_CONFIG,
                     alt=figures.describe_candidates(candidates, chosen_id=step.id, given=given))
-    st.caption(f"Orange: {_why(walk, sampling)}. Click another bar, or press its number, to choose that token instead. "
-               "Your earlier version is kept as a branch.")
+    st.caption(f"Orange: {_why(walk, sampling)}. Click a bar or press its digit to choose that token and continue "
+               f"from it. The previous path is kept as a branch.")
     if step.full and step.id != step.ckpt.config.eos_id:
-        st.caption(f"The context is full: this model reads at most {step.ckpt.config.max_len:,} tokens.")
+        st.caption(f"Context full: this model reads at most {step.ckpt.config.max_len:,} tokens.")
     _show_sampling(page)
     _show_branches(page, walk)
 
@@ -50,13 +50,13 @@ def show_candidates(page: str, walk: Walk, *, source: str, dark: bool) -> None:
 def _show_sampling(page: str) -> None:
     left, right = st.columns(2)
     left.slider("Temperature", 0.0, HOTTEST, step=0.1, key=f"{page}_temperature", persist_state="session",
-                help="0 always takes the likeliest token. Above 0 a token is drawn: the higher, the bolder. It changes "
-                     "what is chosen from now on; tokens already chosen stay.")
+                help="0 always chooses the likeliest token. Above 0, tokens are sampled; higher is more random. "
+                     "Tokens already chosen stay.")
     right.slider("Top-k", 0, WIDEST, key=f"{page}_top_k", persist_state="session",
-                 help="Draw only among the k likeliest tokens. 0: among all.")
+                 help="Sample among the k likeliest tokens only; 0 means all.")
     if st.session_state.get(f"{page}_temperature"):
         st.number_input("Seed", 0, LAST_SEED, step=1, key=f"{page}_seed", persist_state="session",
-                        help="The same seed draws the same tokens again.")
+                        help="The same seed samples the same tokens.")
 
 
 def _show_branches(page: str, walk: Walk) -> None:
@@ -85,7 +85,7 @@ def _why(walk: Walk, sampling: Sampling) -> str:
     if step.index in walk.picks:
         return "the token you chose"
     if step.id == step.likeliest:
-        return "the model's choice, here the likeliest token"
+        return "the model's choice, the likeliest token"
     if sampling.temperature:
-        return f"the model's choice, drawn at temperature {sampling.temperature:g}; it need not be the likeliest token"
-    return "the model's choice, drawn at another temperature"
+        return f"the model's choice, sampled at temperature {sampling.temperature:g}"
+    return "the model's choice, sampled at another temperature"

@@ -59,11 +59,11 @@ def show_beam(page: str, walk: Walk, look: Look, head: Head, *, dark: bool) -> N
     with panel:
         left, right = st.columns(2)
         width = left.slider("Width", 1, MOST, WIDTH, key=f"{page}_beam_width", persist_state="session",
-                            help="How many beginnings go on at each step. 1 is greedy decoding.")
+                            help="How many partial translations are kept at each step; 1 is greedy decoding.")
         penalty = right.slider("Length penalty", 0.0, STRONGEST, PENALTY, step=0.1, key=f"{page}_beam_penalty",
                                persist_state="session",
-                               help="Alpha. A total is divided by ((5 + tokens) / 6)^alpha, so that long sentences, "
-                                    "whose totals only fall, stand a chance. 0: no penalty.")
+                               help="Alpha. Totals are divided by ((5 + tokens) / 6)^alpha, so that longer sentences "
+                                    "can compete. 0: no penalty.")
         tree = _searched(page, walk.step, width, penalty)
         source = source_line(walk.step)
         here = tree.find([*walk.step.tokens[1:], walk.step.id])
@@ -86,15 +86,15 @@ def show_beam(page: str, walk: Walk, look: Look, head: Head, *, dark: bool) -> N
         if len(nodes) < len(tree.nodes):
             st.caption(f"The search took {tree.depth} steps. {DRAWN} of them are drawn, around the one shown.")
         if tree.depth > FITS:
-            st.caption("← The tree is wider than the page: it scrolls sideways. →")
+            st.caption("← Scroll sideways to see the whole tree. →")
         st.caption(
-            f"At each step the {2 * width} likeliest ways to go on from what was kept are considered. The number in a "
-            "box is the sum of the log-probabilities so far; the best is on top. The best "
+            f"At each step the {2 * width} likeliest continuations of the kept hypotheses are considered. The number "
+            f"in a box is the sum of log-probabilities so far; the best is on top. The best "
             f"{f'{width} that do not end go' if width > 1 else 'one that does not end goes'} on; "
             "grey ones are pruned, ■ ended. "
-            f"{'Lighter' if dark else 'Darker'}: a likelier token. Orange: the best "
-            "hypothesis. Ringed: the step shown on this page. Click a box to see its attention here below."
-            + (" The search draws nothing: its probabilities are those without temperature." * bool(
+            f"{'Lighter' if dark else 'Darker'}: a likelier token. Orange: the best hypothesis. Ringed: the step "
+            f"shown on this page. Click a box to see its attention below."
+            + (" The search does not sample: its probabilities are without temperature." * bool(
                 sampling_of(page).temperature)))
         kind, (queries, keys) = look.kind, walk.step.axes(look.kind)
         newest = kind != "encoder"
@@ -110,8 +110,8 @@ def show_beam(page: str, walk: Walk, look: Look, head: Head, *, dark: bool) -> N
         right.html(figures.hypotheses_table(
             [(tree.output(node), node.total, node.depth, node.penalised, node.id == eos) for node in tree.hypotheses()],
             source=source))
-        right.caption("Total: the sum of the log-probabilities of all tokens, the end token included. Penalised: the "
-                   "total over the length penalty (Wu et al. 2016, equation 14); the largest wins.")
+        right.caption("Total: sum of the log-probabilities of all tokens, end token included. Penalised: total "
+                      "divided by the length penalty (Wu et al. 2016, equation 14); the largest wins.")
 
 
 def _searched(page: str, step: Step, width: int, penalty: float) -> Tree:

@@ -83,10 +83,10 @@ def show_compare(page: str, look: Look, *, dark: bool) -> None:
 
 def _other_sentence(page: str, walk: Walk) -> Step | None:
     """The same step of the sentence typed here; None, said on the page, where it cannot be read."""
-    text = taken(st.text_input("The other sentence", key=f"{page}_compare_text", persist_state="session",
+    text = taken(st.text_input("Second sentence", key=f"{page}_compare_text", persist_state="session",
                                placeholder="Type a second sentence and press Enter"), PASSAGE)
     if not text.strip():
-        st.info("Type a second sentence to see the same head at work on both.")
+        st.info("Type a second sentence to compare the same head on both.")
         return None
     key, sampling = f"{page}_compare_walk", sampling_of(page)
     ckpt = walk.step.ckpt
@@ -94,7 +94,7 @@ def _other_sentence(page: str, walk: Walk) -> Step | None:
     try:
         if known != (text, sampling) or other.step.ckpt is not ckpt:
             other = begin(ckpt, text, sampling=sampling)
-            with heavy("Reading the other sentence") as work:
+            with heavy("Reading the second sentence") as work:
                 for index in range(walk.index):
                     other = other.to(index, sampling)
                     work.watch()
@@ -109,12 +109,12 @@ def _other_sentence(page: str, walk: Walk) -> Step | None:
 def _other_branch(page: str, walk: Walk) -> Step | None:
     """The same step of another branch of the walk, decoded as far where nobody was yet."""
     if not walk.others:
-        st.info("There is only one branch so far. Say another token, by a click on a candidate or on a box of the beam "
-                "search, and the two ways can be compared here.")
+        st.info("Only one branch so far. Choose another token (click a candidate or a box of the beam search) to "
+                "compare both paths here.")
         return None
     key = f"{page}_compare_branch"
     st.session_state[key] = min(st.session_state.get(key) or 0, len(walk.others) - 1)
-    at = st.selectbox("The other branch", range(len(walk.others)), key=key, persist_state="session",
+    at = st.selectbox("Other branch", range(len(walk.others)), key=key, persist_state="session",
                       format_func=lambda at: walk.others[at].tip.output or "(nothing yet)")
     other = replace(walk, branch=walk.others[at], others=()).to(walk.index, sampling_of(page))
     if other.branch is not walk.others[at]:
@@ -129,7 +129,7 @@ def _show_both(page: str, step: Step, other: Step, look: Look, *, dark: bool) ->
     weights = [of.attentions[kind][layer].numpy() for of in (step, other)]
     masks = [of.mask(kind).numpy() for of in (step, other)]
     if other.index < step.index:
-        st.caption(f"The other one ends at step {other.index}: that step is shown.")
+        st.caption(f"The other ends at step {other.index}: that step is shown.")
     which = f"{kind.capitalize()}, {figures.head_label(layer, head)}"
     for place, name, of, mask, matrix, (queries, keys) in zip(
             st.columns(2, gap="large"), NAMES, (step, other), masks, weights, axes, strict=True):
@@ -148,7 +148,7 @@ def _show_both(page: str, step: Step, other: Step, look: Look, *, dark: bool) ->
         st.html(figures.measures_table(
             *({BY_NAME[name].title: heads for name, heads in one.items()} for one in both), chosen=head, names=NAMES,
             caption=f"{kind.capitalize()}, layer {layer}: means over queries. {source}"))
-        st.caption("Means over the queries that have more than one token to choose from. " + " ".join(
+        st.caption("Means over queries that see more than one token. " + " ".join(
             f"{BY_NAME[name].title}: {BY_NAME[name].unit_in(kind)}." for name in both[0]))
 
 
@@ -157,9 +157,8 @@ def _show_difference(page: str, kind: str, layer: int, head: int, weights: list[
     (queries, keys), (other_queries, other_keys) = axes
     shape = overlap(kind, weights[0].shape[1:], weights[1].shape[1:])
     if shape is None:
-        st.info(f"One has {len(keys)} source tokens and the other {len(other_keys)}, so a cell here and a cell there "
-                "are not the same pair of places: there is no difference cell by cell. The measures of each head can "
-                "be compared.")
+        st.info(f"One has {len(keys)} source tokens and the other {len(other_keys)}, so cells do not correspond and "
+                f"no difference is drawn. The measures of each head can be compared.")
         return
     rows, columns = shape
     first, second = (matrix[head, :rows, :columns] for matrix in weights)
@@ -169,13 +168,12 @@ def _show_difference(page: str, kind: str, layer: int, head: int, weights: list[
                                         mask=mask[:rows, :columns], dark=dark)
     st.plotly_chart(figure, key=f"{page}_compare_difference", config=figures.PLOTLY_CONFIG,
                     alt=figures.describe_difference(first, second, down, across))
-    said = ["Blue: more weight in this one; red: in the other. Position by position: "
-            f"{_same(queries, other_queries, rows)} queries and {_same(keys, other_keys, columns)} keys hold the same "
-            "token; where they differ, the label names both."]
+    said = [f"Blue: more weight in this one; red: in the other. {_same(queries, other_queries, rows)} queries and "
+            f"{_same(keys, other_keys, columns)} keys hold the same token; where they differ, the label names both."]
     if rows < max(len(queries), len(other_queries)):
         said.append(f"Only the first {rows} queries, which both have.")
     if kind == "encoder" and not np.any(first != second):
-        said.append("The encoder reads the source alone, which both branches share.")
+        said.append("The encoder reads only the source, which both branches share.")
     st.caption(" ".join(said))
 
 
