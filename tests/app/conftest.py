@@ -286,5 +286,5 @@ def place(make_checkpoint, home) -> Callable[..., Checkpoint]:
 
 @pytest.fixture
 def few_corpora(monkeypatch):
-    """No corpus comes with the app: only files are offered."""
+    """No corpus included: only files are offered."""
     monkeypatch.setattr("ui.held_out_corpus.SOURCES", ())

@@ -101,13 +101,13 @@ def test_a_setting_that_does_not_fit_is_said_and_nothing_can_be_started(visit, h
     run(at)
     assert "This cannot be trained: d_model 160 does not divide" in plain(at, "error")[0]
     press(at, "start")
-    assert "It was not started: d_model 160" in plain(at, "error")[-1]
+    assert "Not started: d_model 160" in plain(at, "error")[-1]
     assert not (home / "runs").exists() or not list((home / "runs").glob("[!.]*"))
     at.number_input(key=f"{PAGE}_translate_n_heads").set_value(8)
     at.text_area(key=f"{PAGE}_translate_other").set_value("nonsense=3\n<b>x\nlr = fast\n  n_heads=0")
     run(at)
     assert plain(at, "error")[0].splitlines()[2:] == [
-        "- the line '<b>x' has no '='; write one setting a line, as key=value", "- unknown setting nonsense",
+        "- the line '<b>x' has no '='; write one setting per line, as key=value", "- unknown setting nonsense",
         "- n_heads 0: it should be greater than or equal to 1",
         '- lr "fast": it should be a valid number, unable to parse string as a number']
     at.text_area(key=f"{PAGE}_translate_other").set_value("accumulate=4")
@@ -123,7 +123,7 @@ def test_a_name_that_is_none_is_said_as_soon_as_it_is_typed_and_starts_nothing(v
     (error,) = texts(run(at), "error")
     assert why in error
     (error,) = texts(press(at, "start"), "error")
-    assert "It was not started:" in error
+    assert "Not started:" in error
     assert why in error
     assert not (home / "runs").exists() or not list((home / "runs").glob("[!.]*"))
 
@@ -230,7 +230,7 @@ def test_what_it_makes_of_held_out_texts_follows_the_newest_until_it_is_moved(wa
         run_files.append(folder / "samples.jsonl", sample(step))
         run(at)
         (table,) = [element.value for element in at.get("html") if 'aria-label="Samples"' in element.value]
-        assert "how the text really goes on" in table
+        assert "actual continuation" in table
         return int(table.split("said at ")[1].split("<")[0])
 
     at = watch("mine")
@@ -259,7 +259,7 @@ def test_damaged_metrics_do_not_stop_the_page(watch, make):
     ("finished", "the held-out loss had not improved for 6 evaluations", "info",
      "Finished early, at step 30 of 40: the held-out loss had not improved for 6 evaluations."),
     ("stopped", "its time was over (2 minutes)", "info",
-     "It stopped: its time was over (2 minutes). It had saved nothing yet; Resume starts it again."),
+     "It stopped: its time was over (2 minutes). Nothing was saved yet; Resume starts over."),
     ("failed", "process 1 was killed, perhaps because memory ran out", "error",
      "It failed: process 1 was killed, perhaps because memory ran out.")])
 def test_a_run_that_ended_says_why(watch, make, state, why, kind, said):
@@ -366,7 +366,7 @@ def test_a_monster_is_refused_at_start(visit, home):
         at.number_input(key=f"{PAGE}_translate_{name}").set_value(value)
     assert not run(at).error
     (error,) = plain(press(at, "start"), "error")
-    assert error.startswith("It was not started: weights, gradients and optimizer take 59")
+    assert error.startswith("Not started: weights, gradients and optimizer take 59")
     assert error.endswith("GB left; lower d_model, d_ff or the number of layers")
     assert not (home / "runs").exists() or not list((home / "runs").glob("[!.]*"))
 
@@ -423,7 +423,7 @@ def test_a_run_that_is_kept_is_offered_by_the_pages_it_fits(watch, visit, home, 
     assert [option.split("@")[0] for option in offered] == ["classify"]
     at.text_input(key=f"{PAGE}_mine_promote_as").set_value("two-words")
     press(run(at), "promote")
-    assert plain(at, "success") == ["The checkpoint two-words is now on offer on every page that fits it."]
+    assert plain(at, "success") == ["The checkpoint two-words is now available on every page that fits it."]
     offered = visit("classify").selectbox(key="classify_checkpoint").options
     assert [option.split("@")[0] for option in offered] == ["classify", "two-words"]
     press(at, "promote")

@@ -70,7 +70,7 @@ def _find(page: str, tokenizer, wanted: str) -> int | None:
     if not ids:
         number = wanted.strip().isascii() and wanted.strip().isdigit()
         st.info(f"No piece contains {figures.markdown_text(repr(wanted))}"
-                + (f", and ids go from 0 to {tokenizer.vocab_size - 1:,}. It is encoded as:" if number else 
+                + (f", and ids go from 0 to {tokenizer.vocab_size - 1:,}. It is encoded as:" if number else
                    ". It is encoded as:"))
         _show_pieces(tokenizer, wanted)
         state[f"{page}_piece"] = -1

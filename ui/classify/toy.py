@@ -43,9 +43,9 @@ def start_toy(positive: str, negative: str) -> str:
     for what, sentence in (("positive", positive), ("negative", negative)):
         words.append(re.findall(r"\w+", within(sentence, TOY, f"{what} sentence").lower()))
         if not words[-1]:
-            raise ValueError(f"the {what} sentence has no word in it; type one")
+            raise ValueError(f"the {what} sentence is empty; type one")
     if words[0] == words[1]:
-        raise ValueError("the two sentences have the same words, so nothing tells them apart; change one")
+        raise ValueError("the two sentences have the same words; change one")
     runs = home() / "runs"
     toys = sorted((folder for folder in runs.glob("toy-*") if NAME.fullmatch(folder.name)), reverse=True)
     busy = [folder for folder in toys if alive(folder)]
@@ -70,8 +70,8 @@ def start_toy(positive: str, negative: str) -> str:
 def show_toy(prefix: str, *, dark: bool) -> None:
     """Two sentences to edit, the button, the run while it trains, and then its classifier to try."""
     state = st.session_state
-    st.markdown("A transformer of one layer learns from **two sentences**, and you watch. Nothing is held out: it "
-                "learns these two by heart, and what it says of other sentences shows how little that is worth.")
+    st.markdown("Watch a one-layer transformer learn **two sentences**. Nothing is held out: it memorises both, and "
+                "its predictions on other sentences show how little that is worth.")
     left, right = st.columns(2)
     with left:
         taken(st.text_input("A positive sentence", key=f"{prefix}_positive"), TOY)
@@ -91,8 +91,7 @@ def show_toy(prefix: str, *, dark: bool) -> None:
         say_error(refused)
     if folder is None:
         if state[f"{prefix}_run"]:
-            st.info("The run of this link is not here any more: the server keeps the newest ones. Press Train for "
-                    "another.")
+            st.info("The run of this link is gone: the server keeps only the newest. Press Train to start another.")
         return
     st.fragment(_watch, run_every=EVERY if now.under_way else None)(prefix, folder, now.under_way, dark)
     if not now.under_way:
@@ -135,11 +134,11 @@ def _watch(prefix: str, folder: Path, was_under_way: bool, dark: bool) -> None:
         st.text("\n".join(f"{label}: {sentence}" for label, sentence in other))
     if rows:
         steps, losses = [row["step"] for row in rows], [row["loss"] for row in rows]
-        curve = chart(figures.loss_curve, last=now.steps, chance=log(2), title="The loss while it trains",
+        curve = chart(figures.loss_curve, last=now.steps, chance=log(2), title="Training loss",
                       source=f"run {folder.name}", dark=dark)
         st.vega_lite_chart(figures.with_losses(curve, steps, losses),
                            key=f"{prefix}_loss", alt=figures.describe_loss(steps, losses), width="stretch")
-        st.caption("Dashed: ln 2 = 0.69, what it costs to say one half to both.")
+        st.caption("Dashed: ln 2 ≈ 0.69, the loss of predicting 50/50.")
 
 
 def _other_sentences(prefix: str, folder: Path) -> list[tuple[str, str]]:
@@ -155,19 +154,19 @@ def _other_sentences(prefix: str, folder: Path) -> list[tuple[str, str]]:
 
 def _said(now: Progress) -> str:
     steps = f"step {now.step:,}" + (f" of {now.steps:,}" if now.steps else "")
-    return {"starting": "The process starts: it loads PyTorch, which takes some seconds.",
+    return {"starting": "Loading PyTorch, a few seconds.",
             "running": f"Training: {steps}", "finished": f"Trained: {steps}", "stopped": f"Stopped at {steps}",
             "failed": f"Failed at {steps}", "died": f"The process ended without finishing, at {steps}"}[now.state]
 
 
 def _show_outcome(prefix: str, folder: Path, now: Progress, *, dark: bool) -> None:
     if now.state in ("failed", "died"):
-        why = now.why or "The training process died. The end of its log says more; press Train to start again."
+        why = now.why or "The training process died. Its log may say why; press Train to start again."
         say_error(owners.without_home(why))
-        st.code(owners.without_home(log_tail(folder)) or "(the log is empty)", language=None, wrap_lines=True)
+        st.code(owners.without_home(log_tail(folder)) or "(empty)", language=None, wrap_lines=True)
     if not (folder / "best").exists():
         if now.state == "stopped":
-            st.info("It was stopped before it saved anything to look at. Press Train to start again.")
+            st.info("It was stopped before anything was saved. Press Train to start again.")
         return
     try:
         ckpt = opened(folder / "best", describe(folder / "best").id)
@@ -179,9 +178,9 @@ def _show_outcome(prefix: str, folder: Path, now: Progress, *, dark: bool) -> No
                                placeholder="Type a sentence and press Enter",
                                on_change=partial(st.session_state.update, {f"{prefix}_class": None})), SENTENCE)
     known = [ckpt.tokenizer.piece(id).lstrip("▁") for id in range(4, ckpt.config.vocab_size)]
-    st.caption("It knows these words and no others:")
+    st.caption("It knows only these words:")
     st.text(" · ".join(sorted(known)))
     if text.strip():
         show_reading(prefix, ckpt, text, question="Positive or negative?", dark=dark)
     else:
-        st.info("Type a sentence above to see what it says.")
+        st.info("Type a sentence above to see its prediction.")

@@ -20,7 +20,7 @@ def loss_curve(*, last: int | None = None, chance: float | None = None, title: s
         color=BAR, strokeWidth=2.5, point={"size": 40, "color": BAR}).encode(
         alt.X("step:Q", scale=alt.Scale(nice=False, domainMin=0, domainMax=last or alt.Undefined),
               axis=alt.Axis(grid=False, tickCount=10)),
-        alt.Y("loss:Q", title="loss, nats a text", scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=5)),
+        alt.Y("loss:Q", title="loss, nats per text", scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=5)),
         tooltip=["step:Q", alt.Tooltip("loss:Q", format=".5f")])
     rules = [] if chance is None else [rule(alt.Y("value:Q"), {"chance": chance})]
     return themed(alt.layer(curve, *rules).interactive(), title=title, source=source, dark=dark, height=380)

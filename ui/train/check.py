@@ -35,12 +35,12 @@ def show_check(prefix: str, preset: str, settings: dict[str, object], device: st
             st.button("Cancel", icon=":material/close:", key=f"{prefix}_check_cancel", on_click=_cancel,
                       args=[prefix, key])
     if refused := st.session_state.pop(f"{prefix}_check_refused", None):
-        st.error(listed("It was not checked:", refused))
+        st.error(listed("Not checked:", refused))
     if now.state == "none":
-        st.caption("A check shows samples of the data, the size of the model, the memory and the time it takes, before "
-                   "anything is started.")
+        st.caption("A check shows samples of the data, the size of the model, and the memory and time that training "
+                   "takes. It starts no run.")
     elif now.state == "died":
-        st.error("The check ended without a result. Its last lines say more; press Check to try again.")
+        st.error("The check ended without a result. Its last lines may say why; press Check to try again.")
         st.code(owners.without_home(now.log) or "(it printed nothing)", language=None, wrap_lines=True)
     elif running:
         st.fragment(_watch, run_every=EVERY)(key)
@@ -111,7 +111,7 @@ def _watch(key: str) -> None:
     now: Standing = standing(key)
     if now.state != "running":
         st.rerun()
-    doing = now.log.splitlines()[-1] if now.log else "Starting: it loads PyTorch, which takes some seconds"
+    doing = now.log.splitlines()[-1] if now.log else "Loading PyTorch, a few seconds"
     st.markdown(f"**{_plain(doing)}** · {now.seconds:.0f} s")
 
 
@@ -142,11 +142,11 @@ def _show_numbers(found: dict[str, object]) -> None:
         st.caption(f"{tokens['steps']:,} steps of {tokens['a_step']:,.0f} {_plain(tokens['counted'])} on average; "
                    f"one pass over the training part has {tokens['an_epoch']:,}.")
     if took:
-        of = (f"{took['steps_timed']} real steps on {where}, the first left out" if took["steps_timed"] else
-              f"the first step alone on {where}, which is slower than the others")
+        of = (f"{took['steps_timed']} real steps on {where}, without the first" if took["steps_timed"] else
+              f"the first step on {where}, slower than the others")
         st.caption(f"Time by {_plain(of)}: {took['seconds_a_step']:.3g} s each (from {took['fastest']:.3g} to "
                    f"{took['slowest']:.3g}), with {duration(took['evaluation'])} for {took['evaluations']:,} "
-                   "evaluations. Saving is not counted, and what else runs on the device slows it down.")
+                   "evaluations. Saving is not included; other work on the device slows it down.")
 
 
 def _show_data(prefix: str, look: dict[str, object], *, dark: bool) -> None:
@@ -157,9 +157,9 @@ def _show_data(prefix: str, look: dict[str, object], *, dark: bool) -> None:
     with left:
         st.html(figures.share_bar(splits, unit=look["unit"], title="How it is split"))
         if "train_pairs" in look:
-            st.caption(f"With every translation of a source, the training part has {look['train_pairs']:,} pairs.")
+            st.caption(f"Counting every translation of a source, the training set has {look['train_pairs']:,} pairs.")
         if look["validation_from"] == "train":
-            st.caption("Nothing is held out: the loss is measured on the training part.")
+            st.caption("Nothing is held out: the loss is measured on the training set.")
         for line in covered(look["coverage"]):
             st.markdown(line)
         st.markdown(fitting(look))
@@ -176,11 +176,11 @@ def _show_data(prefix: str, look: dict[str, object], *, dark: bool) -> None:
                                  dark=dark),
                            key=f"{prefix}_check_classes", width="stretch",
                            alt=figures.describe_amounts(counts, what="Training texts of each class"))
-    st.markdown(f"**{len(look['samples'])} samples of the training part, drawn at random**: the text, how the "
-                "tokenizer cuts it, the id of each piece, and the text that the ids give back.")
+    st.markdown(f"**{len(look['samples'])} random samples of the training set**: the text, its pieces, their ids, and "
+                f"the text decoded from the ids.")
     for number, sample in enumerate(look["samples"], start=1):
         st.html(figures.sample_card(sample["parts"], label=sample.get("label", ""), number=number))
-    st.caption("␣ is a space, ↵ a new line. Dashed in red: a piece that is not in the vocabulary.")
+    st.caption("␣ is a space, ↵ a new line. Dashed in red: not in the vocabulary.")
 
 
 def _show_size(prefix: str, found: dict[str, object], *, dark: bool) -> None:
@@ -200,13 +200,13 @@ def _show_size(prefix: str, found: dict[str, object], *, dark: bool) -> None:
             st.caption("The output shares the embeddings' matrix.")
     with right:
         shown = {name: size(count) for name, count in kept.items()}
-        there = f" of {size(memory['there'])} that can be had" if memory["there"] is not None else ""
+        there = f" of {size(memory['there'])} available" if memory["there"] is not None else ""
         st.vega_lite_chart(chart(figures.amount_bars, kept, shown=shown, title="Memory of training", dark=dark,
                                  source=f"{size(memory['total'])}{there}; {how}"),
                            key=f"{prefix}_check_memory", width="stretch",
                            alt=figures.describe_amounts(kept, shown=shown, what="Memory of training"))
         if cut := pieces(found):
-            st.caption(f"Batches are read in pieces of {cut:,} positions: it learns the same and takes less memory.")
+            st.caption(f"Batches are processed in pieces of {cut:,} positions: same result, less memory.")
 
 
 def covered(coverage: dict[str, dict[str, object]]) -> list[str]:
@@ -214,7 +214,7 @@ def covered(coverage: dict[str, dict[str, object]]) -> list[str]:
     lines = []
     for side, found in coverage.items():
         of = "" if side in ("text", "both sides") else f" of the {_plain(side)}"
-        line = f"The vocabulary{of} has **{found['vocab_size']:,}** pieces; the training part uses " \
+        line = f"The vocabulary{of} has **{found['vocab_size']:,}** pieces; the training set uses " \
                f"{found['used']:,} of the {found['pieces']:,} ordinary ones."
         if found["unknown_share"] is not None:
             line += f" Unknown: **{found['unknown_share']:.2%}** of {found['held_out']:,} held-out pieces."
@@ -226,9 +226,9 @@ def fitting(look: dict[str, object]) -> str:
     """How much max_len leaves out or cuts."""
     left, max_len = look["left_out"], look["max_len"]
     if left["how"] == "read in windows":
-        return f"The text is read in windows of **{max_len:,}** pieces, so nothing is left out."
-    return (f"At max_len {max_len:,}, **{left['share']:.1%}** of the training part is {_plain(left['how'])} "
-            f"({left['count']:,} of {left['of']:,}). 99 of 100 have at most {left['takes_in_99']:,} tokens.")
+        return f"The text is read in windows of **{max_len:,}** pieces, so nothing is cut off."
+    return (f"At max_len {max_len:,}, **{left['share']:.1%}** of the training set is {_plain(left['how'])} "
+            f"({left['count']:,} of {left['of']:,}). 99% have at most {left['takes_in_99']:,} tokens.")
 
 
 def size(count: float) -> str:
