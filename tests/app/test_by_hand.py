@@ -357,7 +357,7 @@ def test_a_trained_head_out_of_range_is_brought_into_range(open_page, shipped):
 
 
 def test_an_unknown_checkpoint_is_said(open_page):
-    assert "is not here" in open_page(part="trained", checkpoint="mine@00000000").error[0].value
+    assert "is not on this server" in open_page(part="trained", checkpoint="mine@00000000").error[0].value
 
 
 def test_a_sentence_too_long_for_a_translator_says_the_number_and_the_limit(open_page, shipped):

@@ -85,7 +85,7 @@ def test_a_zip_is_kept_and_linked_to_where_it_can_be_seen(visit, send, made, hom
     at = send(visit("checkpoints", view="add"), ("mine.zip", packed(folder)))
     id = transformer.load(folder).id
     assert said(at, "success") == [
-        f"It is here as **{markdown_text(id)}**, and on offer on every page that fits it."]
+        f"Added as **{markdown_text(id)}**; every page that fits it offers it."]
     assert transformer.load(home / "uploads" / "mine").id == id
     links = linked(at)
     assert links.keys() == {page, "heads"}
@@ -158,7 +158,7 @@ def test_a_folder_on_this_computer_is_imported_beside_others(visit, home, tmp_pa
     take_over(at, folder)
     id = transformer.load(home / "imports" / "theirs").id
     (told,) = said(at, "success")
-    assert told.startswith(f"It is here as **{markdown_text(id)}**, and on offer on every page that fits it.")
+    assert told.startswith(f"Added as **{markdown_text(id)}**; every page that fits it offers it.")
     assert "no tokenizer here (there is none in the folder): it reads ids" in told.replace("\\", "")
     take_over(at, folder)  # the same files give the same id
     assert said(at, "success")[0].startswith(f"Already here, with identical files, as **{markdown_text(id)}**")
@@ -239,7 +239,7 @@ def test_nothing_else_can_be_deleted(made, home, tmp_path, folder):
     shutil.copytree(tmp_path / "outside", home / "runs" / "kept")
     (home / "uploads" / "link").symlink_to(tmp_path / "outside")
     place = ROOT / folder if folder.startswith("checkpoints") else tmp_path / folder
-    with pytest.raises(ValueError, match="was neither brought in nor kept here"):
+    with pytest.raises(ValueError, match="was neither imported nor kept here"):
         add.take_away(place)
     assert place.exists()
 

@@ -116,7 +116,7 @@ def test_the_encoder_of_two_branches_is_the_same(visit, ckpt, drawn):
 
 def test_without_a_second_branch_or_sentence_it_says_what_to_do(visit):
     at = visit(PAGE, text=TEXT, compare="branch")
-    assert at.info[-1].value.startswith("There is only one branch so far.")
+    assert at.info[-1].value.startswith("Only one branch so far.")
     at.button_group(key="translate_compare_with").set_value("sentence").run()
     assert at.info[-1].value.startswith("Type a second sentence")
     assert not charts(at)

@@ -140,7 +140,7 @@ def test_what_others_than_the_view_choose_is_given_to_it_once(opened):
 
 def test_a_folder_with_nothing_recorded_says_so(opened, tmp_path):
     at = opened(tmp_path)
-    assert "No attention is recorded here yet" in at.info[0].value and not at.get("bidi_component")
+    assert "No attention recorded yet" in at.info[0].value and not at.get("bidi_component")
     (tmp_path / "status.json").write_text('{"state": "running"}')
     assert run(at).info[0].value.startswith("No attention")
     shutil.copytree(CHECKPOINTS / "classify" / "attention", tmp_path / "attention")

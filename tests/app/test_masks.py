@@ -233,7 +233,7 @@ def test_hostile_values_in_a_link_are_brought_into_range(open_masks):
 
 def test_an_unknown_checkpoint_is_said_and_not_replaced(open_masks):
     at = open_masks(checkpoint="nobody@00000000")
-    assert "is not here" in at.error[0].value
+    assert "is not on this server" in at.error[0].value
 
 
 def test_sentences_too_long_for_a_link_are_left_out_and_that_is_said(open_masks):

@@ -202,7 +202,7 @@ def test_hostile_values_in_a_link_are_brought_into_range(open_positions):
 
 def test_an_unknown_checkpoint_is_said_and_not_replaced(open_positions):
     at = open_positions(view="Trained", checkpoint="nobody@00000000")
-    assert "is not here" in at.error[0].value
+    assert "is not on this server" in at.error[0].value
 
 
 def test_a_view_and_back_keeps_what_was_set(open_positions):

@@ -190,8 +190,8 @@ def test_a_run_that_is_not_there_is_said(watch, make, name):
 
 
 @pytest.mark.parametrize(("state", "said"), [
-    ("failed", "It failed: the loss is nan."), ("stopped", "It had saved nothing yet"),
-    ("running", "The process ended without a word")])
+    ("failed", "Failed: the loss is nan."), ("stopped", "Nothing was saved yet"),
+    ("running", "The process ended without a message")])
 def test_how_a_run_ended_and_what_can_be_done_is_said(watch, make, state, said):
     make("mine", state=state, why="the loss is nan" if state == "failed" else None)
     at = watch("mine")
@@ -278,7 +278,7 @@ def test_somebody_elses_run_can_be_watched_and_not_touched(watch, make):
     make("theirs", owner=keys.digest("another key"), alive=True, state="running")
     at = watch("theirs")
     assert at.button(key=f"{PAGE}_stop").disabled
-    assert "Only whoever started this run, and the teacher" in " ".join(texts(at, "caption"))
+    assert "Only its owner and the teacher" in " ".join(texts(at, "caption"))
 
 
 def test_a_run_is_its_owners_by_the_browser_and_by_no_link(watch, make, cookies):
@@ -344,7 +344,7 @@ def test_all_runs_are_listed_with_how_they_stand(visit, make):
 
 
 def test_without_runs_the_list_says_how_to_start_one(visit):
-    assert "No run has been started yet" in texts(visit(PAGE, view="runs"), "info")[0]
+    assert "No runs yet" in texts(visit(PAGE, view="runs"), "info")[0]
 
 
 def test_a_run_is_renamed_kept_and_deleted(watch, make, home):
@@ -387,7 +387,7 @@ def test_what_failed_its_check_cannot_be_started_until_it_is_changed(visit, home
     run_files.write_json(home / "checks" / f"{check_jobs.check_key('translate', {}, 'cpu')}.json", result)
     at = visit(PAGE)
     assert at.button(key=f"{PAGE}_start").disabled
-    assert "The check failed, so it cannot be started" in " ".join(texts(at, "caption"))
+    assert "The check failed, so the run cannot start" in " ".join(texts(at, "caption"))
     refused = form._cannot_start("translate", {}, "cpu", 1)  # whoever sends the click all the same
     assert refused == ["its check failed: none of the 24 pairs fits"]
     at.number_input(key=f"{PAGE}_translate_max_len").set_value(100)

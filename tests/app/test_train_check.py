@@ -105,7 +105,7 @@ def test_a_check_runs_beside_the_page_and_shows_what_it_found(home, asked):
     assert shown["Texts in all"] == f"{found.result['tokens']['total']:,.0f}"
     assert shown["Times the corpus"] == "30.0"
     assert shown["Expected time"] == check.duration(found.result["time"]["total"])
-    assert "10 real steps on cpu with 1 thread, the first left out" in words(at)
+    assert "10 real steps on cpu with 1 thread, without the first" in words(at)
     cards = [html.value for html in at.get("html") if 'class="sample"' in html.value]
     assert len(cards) == 2
     assert "i &lt;b&gt;hated&lt;/b&gt; it" in "".join(cards)

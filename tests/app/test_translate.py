@@ -306,7 +306,7 @@ def test_a_link_to_an_unknown_checkpoint_says_so_and_replaces_nothing(open_trans
     at = open_translate(text=TEXT, checkpoint="nobodys@`<b>`", step="2")
     (error,) = at.error
     assert "nobodys@ʼ<b>ʼ" in error.value
-    assert "ask whoever sent the link" in error.value
+    assert "Ask the sender of the link" in error.value
     assert not at.get("plotly_chart")
     assert at.query_params["checkpoint"] == "nobodys@`<b>`"
     (instead,) = [button for button in at.button if button.label.endswith("instead")]
@@ -319,7 +319,7 @@ def test_a_link_to_an_unknown_checkpoint_says_so_and_replaces_nothing(open_trans
 
 def test_a_link_to_other_weights_of_that_name_says_so(open_translate, ckpt):
     at = open_translate(checkpoint=f"{ckpt.id.partition('@')[0]}@00000000")
-    assert "there is one of that name with other weights" in at.error[0].value
+    assert "one of that name is, with other weights" in at.error[0].value
     assert not at.get("plotly_chart")
 
 
@@ -368,7 +368,7 @@ def test_a_damaged_checkpoint_is_named_and_the_others_work(open_translate, home,
     assert picker.value == ckpt.id
     assert said in plain(picker.help)
     linked = open_translate(checkpoint="broken@00000000")
-    assert "is not here" in linked.error[0].value
+    assert "is not on this server" in linked.error[0].value
     assert any(said in plain(caption.value) for caption in linked.caption)
 
 
