@@ -42,13 +42,12 @@ def show_forming(prefix: str, folder: Path, *, dark: bool, every: float | None =
         say_error(error)
         return
     if forming is None:
-        st.info("No attention is recorded here yet. A run records its pinned sentences while it trains, up to 48 "
-                "times: before the first step, and then more and more seldom.")
+        st.info("No attention recorded yet. A run records its pinned sentences up to 48 times: before the first step, "
+                "then at growing intervals.")
         return
     draw_forming(prefix, folder, forming, dark=dark)
-    st.caption("Each square is one head; each of its rows is a token that looks, and how its weight of 1 is spread. "
-               "Drag the slider, or use ← → Home End while it has the focus; P plays. Click a head or a line to see "
-               "that head large.")
+    st.caption("Each square is a head; each of its rows shows where one token looks. Drag the slider, or focus it and "
+               "press ← → Home End; P plays. Click a head or a curve to enlarge that head.")
     with st.expander("What the measures say, and what not", key=f"{prefix}_forming_words"):
         st.markdown(WORDS.format(measures="\n".join(
             f"- **{BY_NAME[name].title}** ({BY_NAME[name].unit}). {BY_NAME[name].explained}" for name in PLACES)))
