@@ -84,6 +84,40 @@ def penalised(total: float, length: int, alpha: float) -> float:
     return total / ((5 + length) / 6) ** alpha
 
 
+class _Sentence:
+    """One sentence of a batch: its hypotheses that go on, likeliest first, and those that have ended."""
+
+    def __init__(self, place: int):
+        self.place = place
+        self.kept: list[Considered] = []
+        self.ended: list[tuple[float, list[int]]] = []  # penalised total, ids
+
+    def choose(self, ways: list[Considered], read: Tensor, *, length: int, eos_id: int | None, last: bool,
+               alpha: float) -> list[Considered]:
+        """Judge the ways on after `length` tokens, likeliest first: of as many as there are beams those that end have
+        ended, and of the others as many go on. read (beam, length - 1): their ids."""
+        beam, judged = len(read), []
+        self.kept = []
+        for rank, way in enumerate(ways):
+            if last or way.id == eos_id:
+                if rank < beam and way.total > float("-inf"):  # -inf: a beam that was never begun
+                    way = way._replace(state="ended")
+                    ids = read[way.beam].tolist() + [way.id] * (way.id != eos_id)
+                    self.ended.append((penalised(way.total, length, alpha), ids))
+            elif len(self.kept) < beam:
+                way = way._replace(state="kept")
+                self.kept.append(way)
+            judged.append(way)
+        return judged
+
+    def done(self, *, beam: int, last: bool, max_steps: int, alpha: float) -> bool:
+        """Whether as many as there are beams have ended, or none that goes on can beat the best of them: its total can
+        only fall, and the longest sentence has the most to gain from the penalty."""
+        if last or len(self.ended) >= beam:
+            return True
+        return bool(self.ended) and max(self.ended)[0] >= penalised(self.kept[0].total, max_steps, alpha)
+
+
 @torch.no_grad()
 def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200, length_penalty: float = 0.6,
            heads: Heads | None = None, trace: Callable[[int, list[Considered]], None] | None = None,
@@ -96,62 +130,45 @@ def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200
     """
     config, model, device = ckpt.config, ckpt.model, src.device
     max_steps = min(max_steps, config.max_len)
-    sentences = src.shape[0]
+    sentences = live = [_Sentence(place) for place in range(len(src))]
     memory_mask = padding_mask(src, config.pad_id).repeat_interleave(beam, dim=0)  # (B * beam, 1, 1, S)
     memory = [KeysValues(*(x.repeat_interleave(beam, dim=0) for x in kv))
               for kv in model.project_memory(model.encode(src, heads=heads).x)]
-    tokens = torch.full((sentences * beam, 1), config.start_id, device=device)
-    totals = torch.full((sentences, beam), float("-inf"), device=device)
+    tokens = torch.full((len(src) * beam, 1), config.start_id, device=device)  # a block of `beam` rows a live sentence
+    totals = torch.full((len(src), beam), float("-inf"), device=device)
     totals[:, 0] = 0.0  # all beams start the same; only one may go on
     past: list[KeysValues] | None = None
-    live = list(range(sentences))  # which sentence each block of `beam` rows belongs to
-    ended: list[list[tuple[float, list[int]]]] = [[] for _ in range(sentences)]
-
     for length in range(1, max_steps + 1):
         watch()
         decoded = model.decode(tokens[:, -1:], memory, memory_mask=memory_mask, past=past, heads=heads)
-        past = [a.memory for a in decoded.attention]
         log_probabilities = model.project(decoded.x[:, -1]).log_softmax(dim=-1).unflatten(0, (len(live), beam))
         if config.banned_ids:
             log_probabilities[..., list(config.banned_ids)] = float("-inf")
-        vocab = log_probabilities.shape[-1]
-        # as many again as there are beams, so that enough stay open even if `beam` of them end
-        best, flat = (totals[:, :, None] + log_probabilities).flatten(1).topk(min(2 * beam, beam * vocab), dim=1)
-        rows, new, keep, kept_totals = [], [], [], []
-        steps = log_probabilities.flatten(1).gather(1, flat).tolist() if trace else None
-        for block, sentence in enumerate(live):
-            opened, considered = 0, []
-            for rank, (total, place) in enumerate(zip(best[block].tolist(), flat[block].tolist(), strict=True)):
-                row, id, state = block * beam + place // vocab, place % vocab, "pruned"
-                if id == config.eos_id or length == max_steps:
-                    if rank < beam and total > float("-inf"):  # -inf: a beam that was never begun
-                        ids = tokens[row, 1:].tolist() + ([] if id == config.eos_id else [id])
-                        ended[sentence].append((penalised(total, length, length_penalty), ids))
-                        state = "ended"
-                elif opened < beam:
-                    rows.append(row)
-                    new.append(id)
-                    kept_totals.append(total)
-                    opened += 1
-                    state = "kept"
-                if trace:
-                    considered.append(Considered(place // vocab, id, steps[block][rank], total, state))
+        last, going, rows = length == max_steps, [], []
+        for block, (sentence, ways) in enumerate(zip(live, _likeliest(totals, log_probabilities), strict=True)):
+            read = tokens[block * beam:(block + 1) * beam, 1:]
+            judged = sentence.choose(ways, read, length=length, eos_id=config.eos_id, last=last, alpha=length_penalty)
             if trace:
-                trace(sentence, considered)
-            finished = len(ended[sentence]) >= beam or length == max_steps
-            if not finished and ended[sentence]:
-                # its total can only fall, and the longest sentence has the most to gain from the penalty
-                finished = max(ended[sentence])[0] >= penalised(kept_totals[-opened], max_steps, length_penalty)
-            if finished:
-                del rows[len(rows) - opened:], new[len(new) - opened:], kept_totals[len(kept_totals) - opened:]
-            else:
-                keep.append(sentence)
-        if not keep:
+                trace(sentence.place, judged)
+            if not sentence.done(beam=beam, last=last, max_steps=max_steps, alpha=length_penalty):
+                going.append(sentence)
+                rows += [block * beam + way.beam for way in sentence.kept]
+        if not going:
             break
-        index = torch.tensor(rows, device=device)
-        if len(keep) < len(live):
+        index, kept = torch.tensor(rows, device=device), [way for sentence in going for way in sentence.kept]
+        if len(going) < len(live):
             memory, memory_mask = [KeysValues(*(x[index] for x in kv)) for kv in memory], memory_mask[index]
-        past = [KeysValues(*(x[index] for x in kv)) for kv in past]
-        tokens = torch.cat([tokens[index], torch.tensor(new, device=device)[:, None]], dim=1)
-        totals, live = torch.tensor(kept_totals, device=device).view(len(keep), beam), keep
-    return [max(found)[1] if found else [] for found in ended]
+        past = [KeysValues(*(x[index] for x in layer.memory)) for layer in decoded.attention]
+        tokens = torch.cat([tokens[index], torch.tensor([[way.id] for way in kept], device=device)], dim=1)
+        totals, live = torch.tensor([way.total for way in kept], device=device).view(len(going), beam), going
+    return [max(sentence.ended)[1] if sentence.ended else [] for sentence in sentences]
+
+
+def _likeliest(totals: Tensor, log_probabilities: Tensor) -> list[list[Considered]]:
+    """The ways on from beams with these totals (sentences, beam) and next tokens (sentences, beam, V), likeliest first:
+    twice as many as there are beams, so that enough stay open even if all of those end."""
+    beam, vocab = log_probabilities.shape[1:]
+    best, flat = (totals[:, :, None] + log_probabilities).flatten(1).topk(min(2 * beam, beam * vocab), dim=1)
+    each = log_probabilities.flatten(1).gather(1, flat)
+    return [[Considered(place // vocab, place % vocab, one, total, "pruned") for place, one, total in zip(
+        *numbers, strict=True)] for numbers in zip(flat.tolist(), each.tolist(), best.tolist(), strict=True)]
