@@ -116,10 +116,8 @@ def compare_paths(ckpt: Checkpoint, text: str, heads: Heads, *, max_steps: int =
     ids = torch.tensor([step.id for step in before], device=ckpt.device)
     columns = []
     for switched in (None, heads):
-        memory = None
-        if ckpt.config.encoder_layers:
-            src = [*(piece.id for piece in before[0].source), ckpt.config.eos_id]
-            memory = ckpt.model.encode(torch.tensor([src], device=ckpt.device), heads=switched).x
+        src = before[0].src
+        memory = None if src is None else ckpt.model.encode(src, heads=switched).x
         rows = ckpt.model.decode(tgt, memory, causal=True, heads=switched).x[0, -len(ids):]
         columns.append(ckpt.model.project(rows).softmax(-1).gather(1, ids[:, None])[:, 0])
     return PathChange(before, after, differs, torch.stack(columns, 1).cpu().numpy())

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from transformer.brief import brief
 from transformer.checkpoint import Checkpoint
-from transformer.inference.decoding import Step, read_ids
+from transformer.inference.decoding import Step, prompt
 from transformer.model.layers import StackOutput
 from transformer.model.switches import Heads, Switches
 
@@ -50,17 +50,13 @@ class Given:
 def given(step: Step) -> Given:
     """What a step has read, and what it predicted."""
     ckpt = step.ckpt
-    src = None
-    if ckpt.config.encoder_layers:
-        src = torch.tensor([[*(piece.id for piece in step.source), ckpt.config.eos_id]], device=ckpt.device)
-    return Given(ckpt, src, torch.tensor([step.tokens], device=ckpt.device), step.heads, step.id)
+    return Given(ckpt, step.src, torch.tensor([step.tokens], device=ckpt.device), step.heads, step.id)
 
 
 def given_text(ckpt: Checkpoint, text: str, target: str | None = None, *, heads: Heads | None = None) -> Given:
     """A whole text, and a target that is forced on the decoder, as `reading.attend` reads them; raises ValueError as it
     does."""
-    src, tgt = (row and torch.tensor([row], device=ckpt.device) for row in read_ids(ckpt, text, target))
-    return Given(ckpt, src, tgt, Switches.of(heads, ckpt.config, ckpt.device), None)
+    return Given(ckpt, *prompt(ckpt, text, target), Switches.of(heads, ckpt.config, ckpt.device), None)
 
 
 def upto(read: Given, position: int) -> Given:

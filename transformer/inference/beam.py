@@ -5,12 +5,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import exp
 
-import torch
-
 from transformer.brief import quoted
 from transformer.checkpoint import Checkpoint
 from transformer.inference.arguments import check_number, check_whole
-from transformer.inference.decoding import Step, next_step, read_ids, start
+from transformer.inference.decoding import Step, next_step, prompt, start
 from transformer.inference.search import STRONGEST, WIDEST, Considered, check_translates, penalised, search
 
 
@@ -130,7 +128,7 @@ def beam_tree(ckpt: Checkpoint, text: str, *, width: int = 4, max_steps: int = 2
     check_whole("width", width, 1, WIDEST)
     check_whole("max_steps", max_steps, 1)
     check_number("length_penalty", length_penalty, 0, STRONGEST)
-    config, (src, _) = ckpt.config, read_ids(ckpt, text)
+    config, (src, _) = ckpt.config, prompt(ckpt, text)
     piece = ckpt.tokenizer.piece
     nodes = [Node(0, None, 0, 0, config.start_id, piece(config.start_id), 0.0, 0.0, 0.0, "kept", False)]
     beams: list[int | None] = [0, *[None] * (width - 1)]  # the node of each beam; None where none was begun
@@ -148,7 +146,7 @@ def beam_tree(ckpt: Checkpoint, text: str, *, width: int = 4, max_steps: int = 2
                                   state, False))
         beams = new
 
-    search(ckpt, torch.tensor([src], device=ckpt.device), beam=width, max_steps=max_steps,
+    search(ckpt, src, beam=width, max_steps=max_steps,
            length_penalty=length_penalty, trace=grow, watch=watch)
     last = nodes[-1].depth
     tree = Tree(ckpt, text, width, length_penalty, tuple(nodes))

@@ -109,6 +109,11 @@ class Step:
         return self._context.source
 
     @property
+    def src(self) -> Tensor | None:
+        """What the encoder read (1, S), its end token included; None without an encoder."""
+        return self._context.src
+
+    @property
     def ended(self) -> bool:
         """The end of the sentence was predicted, or there is no room for another token."""
         return self.full or self.id == self.ckpt.config.eos_id
@@ -164,10 +169,10 @@ class Step:
     def axes(self, kind: str) -> tuple[list[str], list[str]]:
         """The query and the key tokens of an attention kind, as text to show."""
         read = [self.label(i) for i in self.tokens]
-        if self._context.src is None:
+        if self.src is None:
             return read, read
         tokenizer = self.ckpt.source_tokenizer
-        ids = self._context.src[0].tolist()
+        ids = self.src[0].tolist()
         source = [tokenizer.piece(i) for i in ids] if tokenizer else [str(i) for i in ids]
         return {"encoder": (source, source), "decoder": (read, read), "cross": (read, source)}[kind]
 
@@ -230,26 +235,24 @@ def start(ckpt: Checkpoint, text: str, *, sampling: Sampling = GREEDY, heads: He
     if not config.decoder_layers:
         raise ValueError(f"{ckpt.id} is an encoder and writes no tokens; choose a checkpoint that translates or writes")
     _check_sampling(sampling)
-    ids, prompt = read_ids(ckpt, text)
+    src, tgt = prompt(ckpt, text)
     heads = Switches.of(heads, config, ckpt.device)
-    src, src_looked, memory = None, None, None
-    if ids is not None:
-        src = torch.tensor([ids], device=ckpt.device)
+    src_looked, memory = None, None
+    if src is not None:
         seen = torch.ones(1, 1, 1, src.shape[1], dtype=torch.bool, device=ckpt.device)  # one text has no padding
         encoded = model.encode(src, mask=seen, heads=heads)
         src_looked = looked_rows(encoded.attention, [], src.shape[1])
         memory = torch.stack([torch.cat(layer) for layer in model.project_memory(encoded.x)])
-    decoded = model.decode(torch.tensor([prompt], device=ckpt.device), None if memory is None else keys_values(memory),
-                           causal=True, heads=heads)
-    rows = Rows(decoded.x[0], looked_rows(decoded.attention, decoded.cross, len(prompt)))
+    decoded = model.decode(tgt, None if memory is None else keys_values(memory), causal=True, heads=heads)
+    rows = Rows(decoded.x[0], looked_rows(decoded.attention, decoded.cross, tgt.shape[1]))
     recent = lru_cache(RECENT_LOGITS)(partial(_logits, ckpt))
     context = _Context(ckpt, text, tuple(reader(ckpt).pieces(text)), src, src_looked, memory, heads, recent)
-    return _decided(Step(0, -1, -1, tuple(prompt), None, context, rows), sampling)
+    return _decided(Step(0, -1, -1, tuple(tgt[0].tolist()), None, context, rows), sampling)
 
 
-def read_ids(ckpt: Checkpoint, text: str, target: str | None = None) -> tuple[list[int] | None, list[int] | None]:
-    """What the encoder and the decoder read of one text, and of a target that is forced; None for a side that the model
-    has not. Raises ValueError for what is too long, empty, or cannot be read."""
+def prompt(ckpt: Checkpoint, text: str, target: str | None = None) -> tuple[Tensor | None, Tensor | None]:
+    """What the encoder (1, S) and the decoder (1, T) read of one text, and of a target that is forced; None for a side
+    that the model has not. Raises ValueError for what is too long, empty, or cannot be read."""
     check_checkpoint(ckpt)
     check_text(text)
     config, src, tgt = ckpt.config, None, None
@@ -270,6 +273,7 @@ def read_ids(ckpt: Checkpoint, text: str, target: str | None = None) -> tuple[li
             tgt = [config.start_id, *(ckpt.tokenizer.encode(target) if target else [])]
     for row in (src, tgt):
         check_length(len(row or ()), config.max_len)
+    src, tgt = (None if row is None else torch.tensor([row], device=ckpt.device) for row in (src, tgt))
     return src, tgt
 
 

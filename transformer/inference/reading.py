@@ -12,7 +12,7 @@ from transformer import frames
 from transformer.brief import quoted
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
-from transformer.inference.decoding import read_ids
+from transformer.inference.decoding import prompt
 from transformer.model.attention import Attended
 from transformer.model.masks import causal_mask
 from transformer.model.switches import Heads, Switches
@@ -73,26 +73,24 @@ def attend(ckpt: Checkpoint, text: str, target: str | None = None, heads: Heads 
 
     Raises ValueError for what is too long, empty, or has no place in the model.
     """
-    ids, prompt = read_ids(ckpt, text, target)
+    src, tgt = prompt(ckpt, text, target)
     config, model, heads = ckpt.config, ckpt.model, Switches.of(heads, ckpt.config, ckpt.device)
-    layers, masks, memory, src = {}, {}, None, None
-    if ids is not None:
-        src = torch.tensor([ids], device=ckpt.device)
-        masks["encoder"] = torch.ones(len(ids), len(ids), dtype=torch.bool)  # one text has no padding
+    layers, masks, memory = {}, {}, None
+    if src is not None:
+        masks["encoder"] = torch.ones(src.shape[1], src.shape[1], dtype=torch.bool)  # one text has no padding
         encoded = model.encode(src, mask=masks["encoder"].to(ckpt.device), heads=heads, readable=True)
         memory, layers["encoder"] = encoded.x, encoded.attention
-    if prompt is not None:
-        decoded = model.decode(torch.tensor([prompt], device=ckpt.device), memory, causal=True, heads=heads,
-                               readable=True)
-        layers["decoder"], masks["decoder"] = decoded.attention, causal_mask(len(prompt), len(prompt))[0, 0]
+    if tgt is not None:
+        decoded = model.decode(tgt, memory, causal=True, heads=heads, readable=True)
+        layers["decoder"], masks["decoder"] = decoded.attention, causal_mask(tgt.shape[1], tgt.shape[1])[0, 0]
         if decoded.cross:
             layers["cross"] = decoded.cross
-            masks["cross"] = torch.ones(len(prompt), len(ids), dtype=torch.bool)
+            masks["cross"] = torch.ones(tgt.shape[1], src.shape[1], dtype=torch.bool)
         logits = model.project(decoded.x[0])
     else:
         logits = model.read(memory, src)[0] if config.head != "none" else None
-    labels = {"src": [] if ids is None else [ckpt.source_tokenizer.piece(id) for id in ids],
-              "tgt": [ckpt.tokenizer.piece(id) for id in prompt] if prompt is not None else []}
+    labels = {"src": [] if src is None else [ckpt.source_tokenizer.piece(id) for id in src[0].tolist()],
+              "tgt": [] if tgt is None else [ckpt.tokenizer.piece(id) for id in tgt[0].tolist()]}
     return Reading(ckpt, text, logits, {kind: torch.cat([a.weights for a in seen]) for kind, seen in layers.items()},
                    {kind: torch.cat([a.scores for a in seen]) for kind, seen in layers.items()}, masks, heads,
                    labels, {kind: _rows(seen) for kind, seen in layers.items()},

@@ -180,7 +180,7 @@ def _show_difference(page: str, kind: str, layer: int, head: int, weights: list[
 def measures(step: Step, kind: str, layer: int) -> dict[str, np.ndarray]:
     """The measures of `MEASURES`, of a kind's heads in a layer of a step: name -> (H,); nan where no query counts."""
     names = (*MEASURES, "first" if kind == "decoder" else "end")
-    keys = step.tokens if kind == "decoder" else [*(piece.id for piece in step.source), step.ckpt.config.eos_id]
+    keys = step.tokens if kind == "decoder" else step.src[0].tolist()
     return measure_heads(step.attentions[kind][layer], names, kind=kind, keys=keys, end_id=step.ckpt.config.eos_id)
 
 
