@@ -48,18 +48,20 @@ class Shown:
     name: str
     value: str
     source: str
+    column: str = "dimension"
 
 
 def curves(shown: Shown, key: str) -> None:
     """Chosen dimensions of a table over the positions."""
     width = shown.table.shape[1]
     state[f"{PAGE}_dims"] = [dim for dim in state[f"{PAGE}_dims"] if dim < width]
-    dims = st.multiselect("Dimensions", range(width), key=f"{PAGE}_dims", max_selections=CURVES)
+    dims = st.multiselect(f"{shown.column.capitalize()}s to draw", range(width), key=f"{PAGE}_dims",
+                          max_selections=CURVES)
     if not dims:
-        st.info("Choose a dimension to see its curve.")
+        st.info(f"Choose a {shown.column} to see its curve.")
         return
-    show_positions(shown.table.numpy(), dims, title=shown.name, value=shown.value, source=shown.source, dark=dark,
-                   key=f"{PAGE}_{key}_curves")
+    show_positions(shown.table.numpy(), dims, column=shown.column, title=shown.name, value=shown.value,
+                   source=shown.source, dark=dark, key=f"{PAGE}_{key}_curves")
     st.caption(figures.HOW_TO_ZOOM)
 
 
@@ -192,14 +194,14 @@ def show_checkpoint(ckpt: Checkpoint) -> None:
                 + ("" if positions.learned else " Choose a checkpoint trained with `positions=learned` to see what a "
                                                 "model finds by itself."))
     (first, *others), source = pictures, origin(ckpt)
-    shown = Shown(first.values.float().cpu(), first.title, first.value, source)
+    shown = Shown(first.values.float().cpu(), first.title, first.value, source, first.column)
     one, other = st.columns(2, gap="large")
     with one:
-        matrix(shown.table, "table", across=first.columns, down="position", value=first.value, title=first.title,
+        matrix(shown.table, "table", across=first.column, down=first.row, value=first.value, title=first.title,
                source=source)
     with other:
         for second in others:
-            matrix(second.values, "beside", across=second.columns, down="position", value=second.value,
+            matrix(second.values, "beside", across=second.column, down=second.row, value=second.value,
                    title=second.title, source=source, angle=second.angles)
         if not others:
             curves(shown, "checkpoint")

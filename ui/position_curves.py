@@ -9,11 +9,11 @@ from ui import figures
 from ui.resources import chart
 
 
-def show_positions(encoding: np.ndarray, dims: Sequence[int], *, key: str, tokens: Sequence[str] | None = None,
-                   **options: object) -> None:
+def show_positions(encoding: np.ndarray, dims: Sequence[int], *, key: str, column: str = "dim",
+                   tokens: Sequence[str] | None = None, **options: object) -> None:
     """Dimensions of an encoding (positions, d_model); the options are those of `figures.position_curves`."""
     places = len(encoding)
-    curves = chart(figures.position_curves, dims, tokens=tokens is not None, dotted=places <= figures.DOTTED,
-                   upright=tokens is not None and places > figures.FLAT, **options)
-    st.vega_lite_chart(figures.with_positions(curves, encoding, dims, tokens=tokens), key=key,
+    curves = chart(figures.position_curves, dims, column=column, tokens=tokens is not None,
+                   dotted=places <= figures.DOTTED, upright=tokens is not None and places > figures.FLAT, **options)
+    st.vega_lite_chart(figures.with_positions(curves, encoding, dims, column=column, tokens=tokens), key=key,
                        alt=figures.describe_positions(encoding, dims))

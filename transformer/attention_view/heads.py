@@ -65,6 +65,7 @@ class Head(NamedTuple):
     q: np.ndarray | None = None  # (Tq, D), as they met: after rotation where positions are rotary
     k: np.ndarray | None = None  # (Tk, D)
     moved: np.ndarray | None = None  # (Tk,), the norm of each value after the output projection
+    bias: np.ndarray | None = None  # (Tq, Tk), what positions add to the scores, where they do
 
     __repr__ = brief
 
@@ -88,7 +89,8 @@ def one_head(shown: Shown, kind: str, layer: int, head: int) -> Head:
         project = shown.ckpt.model.attention(kind, layer).out_proj.weight[:, head * width : (head + 1) * width]
         # |vW|² = v WWᵀ vᵀ, and WWᵀ is only (D, D)
         moved = _array((v @ (project.T @ project) * v).sum(dim=-1).clamp(min=0).sqrt())
-    return Head(found, _array(q), _array(k), moved)
+    bias = shown.bias(kind)
+    return Head(found, _array(q), _array(k), moved, None if bias is None else _array(bias[head]))
 
 
 COMBINED = ("head", "mean_heads", "mean_all", "rollout")

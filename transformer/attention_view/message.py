@@ -94,9 +94,9 @@ def live(shown: Shown, look: Look, pooled: Pooled, *, head: Head | None = None, 
 def whole(shown: Shown, look: Look, *, exact: bool = True, stages_below: int = 4_000_000, **header: object) -> bytes:
     """The message with every head of every kind, for a page that has nobody to ask.
 
-    exact=False leaves out the cells of all heads but the chosen one: the others are then seen pooled. Queries, keys and
-    moved norms go along, for the stages before and after the softmax, where all of them take less than `stages_below`
-    bytes.
+    exact=False leaves out the cells of all heads but the chosen one: the others are then seen pooled. Queries, keys,
+    moved norms and biases go along, for the stages before and after the softmax, where all of the first two take less
+    than `stages_below` bytes.
     """
     arrays: dict[str, np.ndarray] = {}
     kinds, blocks = {}, {}
@@ -117,6 +117,8 @@ def whole(shown: Shown, look: Look, *, exact: bool = True, stages_below: int = 4
             for name in ("q", "k", "moved"):
                 if getattr(every[0][0], name) is not None:
                     arrays[f"{name}/{kind}"] = np.array([[getattr(one, name) for one in row] for row in every])
+            if every[0][0].bias is not None:  # (H, Tq, Tk), the same in every layer
+                arrays[f"bias/{kind}"] = np.array([one.bias for one in every[0]])
     if not exact:
         arrays |= {name: array for name, array in head_of(shown, look)._asdict().items() if array is not None}
     return pack({"about": about(shown), "look": asdict(look), "kinds": kinds, "window": None, "block": blocks,

@@ -32,9 +32,10 @@ class Picture(NamedTuple):
     """What tells positions apart, to be looked at."""
 
     values: Tensor  # (T, columns)
-    columns: str  # what each of them is
+    column: str  # what each of them is
     value: str  # what the numbers are
     title: str
+    row: str = "position"
     angles: bool = False  # in radians, which come round
 
     __repr__ = brief
@@ -117,8 +118,8 @@ class Rotary(Positions):
 
     def pictures(self, count: int, config: ModelConfig, added: Tensor | None) -> list[Picture]:
         angles = rotary_angles(torch.arange(count), config.width)
-        return [Picture(angles.cos(), "pair of features", "cosine of the angle", self.title),
-                Picture(angles, "pair of features", "angle in radians", "The angles themselves", angles=True)]
+        return [Picture(angles.cos(), "feature pair", "cosine of the angle", self.title),
+                Picture(angles, "feature pair", "angle in radians", "The angles themselves", angles=True)]
 
 
 def sinusoids(positions: int, d_model: int, *, layout: str = "interleaved", base: float = 10_000.0) -> Tensor:
@@ -152,4 +153,5 @@ def rotate(x: Tensor, angles: Tensor) -> Tensor:
     return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
 
 
-POSITIONS = {one.name: one for one in (Sinusoidal(), Learned(), Rotary(), Positions())}  # by `ModelConfig.positions`
+# By the name in `ModelConfig.positions`.
+POSITIONS = {one.name: one for one in (Sinusoidal(), Learned(), Rotary(), Positions())}

@@ -235,13 +235,13 @@ def _show_positions(page: str, shown: Shown, kind: str, *, dark: bool) -> None:
     if not pictures:
         st.info(what)
         return
-    encoding = pictures[0].values.numpy()
+    encoding, column = pictures[0].values.numpy(), pictures[0].column
     width = encoding.shape[1]
-    dims = st.multiselect("Dimensions", range(width), default=sorted({0, 1, width // 8, width // 4, width // 2}),
-                          key=f"{page}_dimensions", max_selections=12)
+    dims = st.multiselect(f"{column.capitalize()}s to draw", range(width), key=f"{page}_dimensions", max_selections=12,
+                          default=sorted({0, min(1, width - 1), width // 8, width // 4, width // 2}))
     if not dims:
-        st.info("Choose a dimension to see its curve.")
+        st.info(f"Choose a {column} to see its curve.")
         return
-    show_positions(encoding, dims, tokens=tokens, title=pictures[0].title, source=source_line(shown), dark=dark,
-                   key=f"{page}_positions")
+    show_positions(encoding, dims, column=column, tokens=tokens, title=pictures[0].title, value=pictures[0].value,
+                   source=source_line(shown), dark=dark, key=f"{page}_positions")
     st.caption(what)

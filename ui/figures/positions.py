@@ -17,14 +17,14 @@ FLAT = 10  # tokens beside each other; of more the labels stand
 POSITIONS, TOKENS = "positions", "tokens"  # the names of what is given anew
 
 
-def position_curves(dims: Sequence[int], *, tokens: bool = False, dotted: bool = False, upright: bool = False,
-                    title: str = "Positional encoding", value: str = "value added to the vector", source: str = "",
-                    dark: bool | None = None) -> Chart:
-    """Dimensions `dims` of an encoding over the positions, named by their tokens or by numbers; `value` says what is
-    drawn. The encoding itself is `with_positions`."""
+def position_curves(dims: Sequence[int], *, column: str = "dim", tokens: bool = False, dotted: bool = False,
+                    upright: bool = False, title: str = "Positional encoding", value: str = "value added to the vector",
+                    source: str = "", dark: bool | None = None) -> Chart:
+    """Dimensions `dims` of an encoding over the positions, named by their tokens or by numbers; `column` says what a
+    dimension is called and `value` what is drawn. The encoding itself is `with_positions`."""
     if len(dims) > 2 * len(CATEGORICAL):
         raise ValueError(f"{len(dims)} dimensions are too many to tell apart: choose {2 * len(CATEGORICAL)} or fewer.")
-    names, few = [f"dim {dim}" for dim in dims], len(CATEGORICAL)
+    names, few = [f"{column} {dim}" for dim in dims], len(CATEGORICAL)
     colours = alt.Scale(domain=names, range=[CATEGORICAL[at % few] for at in range(len(names))])
     dashes = alt.Scale(domain=names, range=[[1, 0] if at < few else [6, 4] for at in range(len(names))])
     # by position, shown as tokens: two equal tokens stay two places
@@ -42,11 +42,11 @@ def position_curves(dims: Sequence[int], *, tokens: bool = False, dotted: bool =
     return themed(curves.interactive(), title=title, source=source, dark=dark, height=480)
 
 
-def with_positions(chart: dict, encoding: np.ndarray, dims: Sequence[int], *,
+def with_positions(chart: dict, encoding: np.ndarray, dims: Sequence[int], *, column: str = "dim",
                    tokens: Sequence[str] | None = None) -> dict:
     """A finished `position_curves` with the encoding (positions, d_model) and the tokens there."""
     frame = pd.DataFrame({"position": np.tile(np.arange(len(encoding)), len(dims)),
-                          "dimension": np.repeat([f"dim {dim}" for dim in dims], len(encoding)),
+                          "dimension": np.repeat([f"{column} {dim}" for dim in dims], len(encoding)),
                           "value": encoding[:, list(dims)].T.ravel()})
     if tokens is None:
         return chart | {"datasets": {POSITIONS: frame}}
