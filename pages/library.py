@@ -93,6 +93,5 @@ with right:
     notebook = ROOT / "docs" / "library.ipynb"
     st.markdown("The notebook `docs/library.ipynb` goes on from here: other candidates, tables of attention, what each "
                 "head does over many sentences, heads switched off, training, and models of Hugging Face.")
-    if notebook.is_file():
-        st.download_button("Download the notebook", notebook.read_bytes(), notebook.name, "application/x-ipynb+json",
-                           icon=":material/download:", on_click="ignore")
+    st.download_button("Download the notebook", notebook.read_bytes(), notebook.name, "application/x-ipynb+json",
+                       icon=":material/download:", on_click="ignore")

@@ -55,7 +55,8 @@ def test_what_is_in_the_wheel(installed):
         files = {path.relative_to(ROOT / folder).as_posix() for path in (ROOT / folder).rglob("*")
                  if path.is_file() and "__pycache__" not in path.parts}
         assert files == {name.removeprefix(f"{there}/") for name in names if name.startswith(f"{there}/")}
-    assert {"transformer/py.typed", "headsup/app.py", "headsup/.streamlit/config.toml"} <= {*names}
+    assert {"transformer/py.typed", "headsup/app.py", "headsup/.streamlit/config.toml",
+            "headsup/docs/library.ipynb"} <= {*names}
     assert installed.wheel.stat().st_size < LARGEST
 
 
