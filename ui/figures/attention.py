@@ -5,9 +5,8 @@ Shapes: Tq queries, Tk keys. A mask is boolean, True means may attend.
 import itertools
 
 import numpy as np
-import plotly.graph_objects as go
 
-from ui.figures.frame import NOTE, TEXT, axis, framed
+from ui.figures.frame import NOTE, TEXT, Finished, axis, framed
 from ui.figures.labels import axis_label, plain_label
 from ui.figures.palette import ACCENT, ALLOWED, CLEAR, FORBIDDEN, INK, MUTED, colorscale, ink_on, ramp
 
@@ -21,7 +20,7 @@ WHERE = "<br>positions %{pointNumber[0]} and %{pointNumber[1]}<extra></extra>"
 
 def attention_heatmap(weights: np.ndarray, queries: list[str], keys: list[str], *, title: str, source: str = "",
                       mask: np.ndarray | None = None, scale: str = "sqrt", newest: bool = True,
-                      dark: bool | None = None) -> go.Figure:
+                      dark: bool | None = None) -> Finished:
     """One head's weights (Tq, Tk), queries from top to bottom; `mask` (Tq, Tk), `newest` outlines the last query."""
     weights, allowed = _checked(weights, queries, keys, mask)
     heatmap = {
@@ -39,7 +38,7 @@ def attention_heatmap(weights: np.ndarray, queries: list[str], keys: list[str], 
 
 
 def mask_matrix(mask: np.ndarray, queries: list[str], keys: list[str], *, title: str, source: str = "",
-                dark: bool | None = None) -> go.Figure:
+                dark: bool | None = None) -> Finished:
     """A mask (Tq, Tk): a filled cell may be attended to, a striped one may not."""
     mask, _ = _checked(np.asarray(mask, dtype=bool), queries, keys, None)
     filled = {"type": "heatmap", "z": np.where(mask, 1, np.nan).astype(np.float32), "showscale": False,
@@ -127,7 +126,7 @@ def _runs(flags: np.ndarray) -> tuple[tuple[int, int], ...]:
 
 
 def matrix(traces: list[dict], queries: list[str], keys: list[str], *, newest: bool, legend_at: int,
-           upright: bool = False, **frame) -> go.Figure:
+           upright: bool = False, **frame) -> Finished:
     """The traces with keys across the top and queries downwards, a legend `legend_at` pixels below; `upright` leaves
     room for keys that stand, as many keys do anyhow."""
     height = min(52 * len(queries), 420 + 6 * len(queries), 740)

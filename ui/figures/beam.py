@@ -4,10 +4,9 @@ from html import escape
 from math import exp
 
 import numpy as np
-import plotly.graph_objects as go
 
 from ui.figures.candidates import percent
-from ui.figures.frame import TEXT, axis, framed, picked_number
+from ui.figures.frame import TEXT, Finished, axis, framed, picked_number
 from ui.figures.labels import axis_label, plain_label, plotly_text
 from ui.figures.palette import ACCENT, CLEAR, INK, MUTED, ink_on, ramp
 
@@ -20,7 +19,7 @@ STATES = {"kept": "kept: it went on", "open": "still open when the search stoppe
 
 
 def beam_figure(nodes: Sequence, *, here: int | None = None, title: str = "Beam search", source: str = "",
-                dark: bool | None = None) -> go.Figure:
+                dark: bool | None = None) -> Finished:
     """Nodes `(place, parent, depth, rank, id, piece, log_probability, total, penalised, state, best)`, depth by depth,
     as boxes: a column a step, the best total of each on top, shaded by the token's probability. They may begin after
     the root. `here` is the place of the one being looked at. Its width in pixels is `layout.width`."""

@@ -1,9 +1,7 @@
 """The likeliest next tokens as bars that can be clicked."""
 from collections.abc import Collection, Sequence
 
-import plotly.graph_objects as go
-
-from ui.figures.frame import TEXT, axis, framed, picked_number
+from ui.figures.frame import TEXT, Finished, axis, framed, picked_number
 from ui.figures.labels import axis_label, plain_label
 from ui.figures.palette import ACCENT, BAR, CLEAR, INK, MUTED
 
@@ -15,7 +13,7 @@ OTHERS = "all others"
 
 def candidate_bars(candidates: Sequence, *, chosen_id: int | None = None, excluded: Collection[int] = (),
                    rest: float | None = None, title: str = "Likeliest next tokens", source: str = "",
-                   dark: bool | None = None) -> go.Figure:
+                   dark: bool | None = None) -> Finished:
     """Candidates `(id, piece, probability)` as horizontal bars from 0 to 100%, likeliest on top, each after the key
     that says it; the chosen one stands out, and `excluded` ids (left out by top-k or top-p) are grey and striped.
     rest: the probability of all other tokens, below."""

@@ -5,10 +5,8 @@ T tokens.
 from collections.abc import Sequence
 from html import escape
 
-import plotly.graph_objects as go
-
 from ui.figures.candidates import percent
-from ui.figures.frame import TEXT, axis, framed, picked_number
+from ui.figures.frame import TEXT, Finished, axis, framed, picked_number
 from ui.figures.labels import plain_label, plotly_text
 from ui.figures.palette import ACCENT, BAR, CLEAR, INK, NEGATIVE
 
@@ -27,7 +25,7 @@ STYLE = f"""<style>
 
 
 def class_bars(names: Sequence[str], probabilities: Sequence[float], *, chosen: int, title: str, source: str = "",
-               dark: bool | None = None) -> go.Figure:
+               dark: bool | None = None) -> Finished:
     """Classes as horizontal bars, likeliest on top; the class `chosen` to look at stands out, and a click chooses."""
     order = sorted(range(len(names)), key=lambda at: -probabilities[at])
     rows = list(range(len(order)))

@@ -3,10 +3,9 @@ from collections.abc import Sequence
 from html import escape
 
 import numpy as np
-import plotly.graph_objects as go
 
 from ui.figures.attention import NUMBERED, WHERE, matrix, stripes
-from ui.figures.frame import NOTE, TEXT
+from ui.figures.frame import NOTE, TEXT, Finished
 from ui.figures.labels import plain_label
 from ui.figures.palette import diverging, diverging_scale, ink_on
 
@@ -16,7 +15,7 @@ LEAST = 0.01  # the smallest end of the scale: rounding errors are not blown up 
 
 def difference_heatmap(first: np.ndarray, second: np.ndarray, queries: Sequence[str], keys: Sequence[str], *,
                        names: tuple[str, str] = ("first", "second"), title: str, source: str = "",
-                       mask: np.ndarray | None = None, dark: bool | None = None) -> go.Figure:
+                       mask: np.ndarray | None = None, dark: bool | None = None) -> Finished:
     """`first - second`, both (Tq, Tk), on a diverging scale centred at 0; `mask` (Tq, Tk). Hover has all three
     numbers. Labels of positions that hold two tokens come from `paired`."""
     first, second = np.asarray(first), np.asarray(second)

@@ -2,10 +2,9 @@
 from collections.abc import Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
 from ui.figures.difference import LEAST
-from ui.figures.frame import NOTE, axis, framed
+from ui.figures.frame import NOTE, Finished, axis, framed
 from ui.figures.labels import axis_label
 from ui.figures.palette import ACCENT, diverging_scale
 
@@ -14,7 +13,7 @@ GAP = 1  # cells between two heads
 
 def difference_tiles(first: np.ndarray, second: np.ndarray, queries: Sequence[str], keys: Sequence[str], *,
                      layers: Sequence[int], names: tuple[str, str], chosen: tuple[int, int] | None = None, title: str,
-                     source: str = "", dark: bool | None = None) -> go.Figure:
+                     source: str = "", dark: bool | None = None) -> Finished:
     """`first - second`, both (layers, H, Tq, Tk), of the layers numbered `layers`, on one diverging scale; `chosen`
     (layer, head) is framed. Hover has the head, both tokens and all three numbers."""
     assert first.shape == second.shape, f"{first.shape} and {second.shape}"

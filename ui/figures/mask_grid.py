@@ -4,10 +4,9 @@ import io
 from collections.abc import Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 from PIL import Image
 
-from ui.figures.frame import axis, framed
+from ui.figures.frame import Finished, axis, framed
 from ui.figures.labels import axis_label, plain_label
 from ui.figures.palette import ACCENT, ALLOWED, CLEAR, MUTED
 
@@ -17,7 +16,7 @@ ROW = 84    # px on the page, the height of one mask
 
 
 def mask_grid(masks: dict[str, np.ndarray], pairs: Sequence[str], *, selected: int, title: str, source: str = "",
-              dark: bool | None = None) -> go.Figure:
+              dark: bool | None = None) -> Finished:
     """Masks by name, each boolean (pairs, Tq, Tk), the selected pair's row outlined. Filled: may be attended to."""
     shades = _tiled(list(masks.values()))
     png = base64.b64encode(_png(shades)).decode()

@@ -1,8 +1,7 @@
 """A matrix of numbers that are no weights: positions by dimensions, positions by positions, angles."""
 import numpy as np
-import plotly.graph_objects as go
 
-from ui.figures.frame import NOTE, TEXT, axis, framed
+from ui.figures.frame import NOTE, TEXT, Finished, axis, framed
 from ui.figures.palette import CYCLIC, DIVERGING, colorscale
 
 TICKS = 9  # numbers along an axis, at most about so many
@@ -10,7 +9,7 @@ TICKS = 9  # numbers along an axis, at most about so many
 
 def number_heatmap(values: np.ndarray, *, across: str, down: str, value: str, title: str, source: str = "",
                    angle: bool = False, height: int = 380, first: tuple[int, int] = (0, 0),
-                   step: tuple[int, int] = (1, 1), dark: bool | None = None) -> go.Figure:
+                   step: tuple[int, int] = (1, 1), dark: bool | None = None) -> Finished:
     """Values (rows, columns) in colours from below zero to above, or from least to most where all are above zero, row
     0 on top; with `angle` they are radians and their colours go round at 2 pi, while hover tells the whole angle.
     first and step: the numbers of the first row and column, and how many each cell stands for."""

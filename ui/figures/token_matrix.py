@@ -2,9 +2,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
-from ui.figures.frame import NOTE, axis, framed
+from ui.figures.frame import NOTE, Finished, axis, framed
 from ui.figures.labels import axis_label, plain_label
 from ui.figures.palette import colorscale, diverging_scale
 
@@ -13,7 +12,7 @@ LETTER = 8     # px, about the width of a character
 
 
 def token_matrix(values: np.ndarray, down: Sequence[str], across: Sequence[str], *, signed: bool, unit: str,
-                 title: str, source: str = "", dark: bool | None = None) -> go.Figure:
+                 title: str, source: str = "", dark: bool | None = None) -> Finished:
     """Values (tokens written, tokens read); signed ones in two colours from the middle, shares in one by their square
     root."""
     values = np.asarray(values, dtype=np.float32)

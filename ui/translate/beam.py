@@ -80,7 +80,8 @@ def show_beam(page: str, walk: Walk, look: Look, head: Head, *, dark: bool) -> N
             across = (here.depth - nodes[0].depth + 0.5) / (nodes[-1].depth - nodes[0].depth + 1)
             st.html(f'<i class="beam-here" data-across="{across:.4f}" hidden></i>')
         with st.container(horizontal=True, wrap=False, key=f"{page}_beam_box"):
-            st.plotly_chart(figure, key=chart, width=figure.layout.width, on_select=partial(_clicked, page, chart),
+            st.plotly_chart(figure, key=chart, width=figure.to_dict()["layout"]["width"],
+                            on_select=partial(_clicked, page, chart),
                             selection_mode="points", config=figures.PLOTLY_CONFIG,
                             alt=figures.describe_beam(tree.nodes, width=width))
         if len(nodes) < len(tree.nodes):
