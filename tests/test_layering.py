@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LONGEST = {"tests": 600}  # lines
 ELSEWHERE = 400  # a file is one idea
 LONGEST_FUNCTION = 60  # lines
-STILL_LONGER = {"show_trained", "show_beam", "model_card", "search", "by_parts"}  # goes, name by name
+STILL_LONGER = {"show_trained", "show_beam", "model_card", "by_parts"}  # goes, name by name
 FOLDERS = ("pages", "ui", "transformer", "tests", "benchmarks")
 
 IMPORT_ALL = """

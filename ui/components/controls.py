@@ -3,11 +3,14 @@ candidates said on the way."""
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from ui.present import presenting
-from ui.stepper.walk import Walk
+
+if TYPE_CHECKING:
+    from ui.stepper.walk import Walk
 
 HERE = Path(__file__).parent
 FARTHEST = 200  # steps that "last" goes at most
@@ -17,7 +20,7 @@ _controls = st.components.v2.component(
     js=(HERE / "controls.js").read_text("utf-8"))
 
 
-def show_controls(page: str, walk: Walk) -> None:
+def show_controls(page: str, walk: "Walk") -> None:
     """First, back, step, play, last; keys; speed; copy the link."""
     _controls(key=f"{page}_controls", on_move_change=lambda: None,
               data={"index": walk.index, "last": walk.last, "walk": st.session_state[f"{page}_walks"],
