@@ -39,9 +39,10 @@ def attention(of: Attending, kind: str, *, layer: int | None = None, head: int |
     """The attention of one kind, a row for each head and each pair of tokens that the mask allows.
 
     Columns: `layer`, `head`, and the places `query` and `key`, all counted from 0; `query_token` and `key_token`, their
-    text; `weight`, of which those of one head and query sum to 1; `score`, q·k / √d_k (no unit), which the softmax made
-    it of. Rows are ordered by the first four. Raises ValueError for a kind, a layer or a head that is not there, and
-    where there would be more than 10,000,000 rows: layer and head choose one of each.
+    text; `weight`, of which those of one head and query sum to 1; `score` (no unit), which the softmax made it of:
+    q·k / √d_k, and a bias where the positions are one. Rows are ordered by layer, head, query and key. Raises
+    ValueError for a kind, a layer or a head that is not there, and where there would be more than 10,000,000 rows:
+    layer and head choose one of each.
     """
     if kind not in of.kinds:
         raise ValueError(f"there is no {kind} attention here; choose from {', '.join(of.kinds)}")
