@@ -64,7 +64,7 @@ def test_a_checkpoint_opens_with_its_maps_and_says_what_they_are_of(kind, home, 
     for card in sent["cards"]:
         assert [one["caption"] for one in card["maps"]] == ["trained", "random weights"]
         assert all(np.shape(one["shades"]) == (layers, heads) for one in card["maps"])
-        assert card["scale"]["marks"][0]["text"].startswith("all alike ")
+        assert card["scale"]["marks"][0]["text"].startswith("uniform ")
     names = {card["name"] for card in sent["cards"]}
     assert names >= ({"diagonal", "alignment", "alignment_read", "end"} if kind == "translator" else
                      {"previous", "first", "same", "induction", "punctuation"})
@@ -203,13 +203,13 @@ def test_a_corpus_with_nothing_held_out_is_not_said_to_be_unseen(home, visit_rol
     path = home / "data" / "mine.tsv"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:5]))
     at = visit_roles(ckpt, role_sample="50")
-    assert "mine.tsv, train split, which it was trained on, as nothing is held out" in maps(at)["source"]
+    assert "mine.tsv, train split, which it was trained on: nothing is held out" in maps(at)["source"]
 
 
 def test_one_that_names_no_corpus_is_offered_one_of_its_kind(home, visit_roles, monkeypatch):
     monkeypatch.setattr("ui.held_out_corpus.SOURCES", SOURCES)
     at = visit_roles(make(home, "writer", corpus=False), role_sample="50")
-    assert "tiny-shakespeare, validation split, which it may have been trained on" in maps(at)["source"]
+    assert "tiny-shakespeare, validation split, which it may have seen in training" in maps(at)["source"]
 
 
 def test_a_large_model_is_measured_when_it_is_asked_to(home, visit_roles, monkeypatch):
@@ -228,7 +228,7 @@ def test_a_long_text_is_cut_to_what_can_be_drawn(home, visit_roles, drawn, monke
     weights = transformer.attend(ckpt, "a dog is cold").attentions["decoder"][1, 0].numpy()
     shown = drawn(at, f"{PAGE}_role_heatmap")["data"][0]["z"]
     assert shown.shape == (8, 8) and np.nanmax(np.abs(shown - weights[:8, :8])) < 1e-6
-    assert "only the first 8 of each are drawn" in texts(at)
+    assert "the first 8 of each are drawn" in texts(at)
 
 
 def test_what_was_measured_is_measured_once_for_all(home, visit_roles, monkeypatch):

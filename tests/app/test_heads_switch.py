@@ -87,7 +87,7 @@ def test_both_paths_are_shown_and_the_first_token_that_differs_is_marked(home, v
         assert [chip.replace("␣", " ") for chip in chips(at, label)] == [step.piece.replace("▁", " ") for step in path]
         (html,) = [element.value for element in at.get("html") if f'aria-label="{label}"' in element.value]
         assert f'class="predicted" data-position="{differs}"' in html
-    assert f"First token that differs: step {differs}." in texts(at)
+    assert f"First difference: step {differs}." in texts(at)
     forced = list(transformer.steps(ckpt, "a dog is cold.", max_steps=len(before), heads=heads,
                                     forced={step.index: step.id for step in before}))
     found = table(at)
@@ -125,7 +125,7 @@ def test_a_head_pressed_goes_into_the_address_and_all_on_again_empties_it(home, 
     run(at)
     assert at.query_params["heads"] == "decoder:1:0,decoder:1:1"
     assert "**Decoder** · 2 off" in texts(at)
-    assert "A highlighted head is off, all others are as they are." in texts(at)
+    assert "A highlighted head is off, all others are unchanged." in texts(at)
     button(at, "all_on").click()
     run(at)
     assert "heads" not in at.query_params and "Choose heads above" in texts(at)
@@ -134,7 +134,7 @@ def test_a_head_pressed_goes_into_the_address_and_all_on_again_empties_it(home, 
 def test_a_head_that_cannot_read_a_switched_one_is_said_to_look_the_same(home, visit_switch):
     ckpt = make(home, "writer")
     at = visit_switch(ckpt, text="a dog", heads="decoder:1:0", seen_kind="decoder", seen_layer="0", seen_head="0")
-    assert "looks at exactly the same in both" in texts(at)
+    assert "attends exactly as before" in texts(at)
 
 
 @pytest.mark.parametrize(("text", "said"), [("  ", "Type a text above"), ("a " * 60, "this model reads at most 60")],
@@ -241,7 +241,7 @@ def test_a_job_is_stopped_by_whom_a_run_would_be(owner, stops, home, visit_switc
     begun(home, ckpt, owner=owner)
     at = visit_switch(ckpt, limit="50")
     assert button(at, "effects_stop").disabled != stops
-    assert ("Only whoever started it" in texts(at)) != stops
+    assert ("Only its owner and the teacher can stop it" in texts(at)) != stops
     (sent,) = maps(at)
     waiting = [cell for card in sent["cards"] for row in card["maps"][0]["shades"] for cell in row if cell < 0]
     assert len(waiting) == 2 * 2  # of four heads two are measured, in two maps
@@ -281,7 +281,7 @@ def test_a_large_model_is_not_timed_before_a_start(home, visit_switch, monkeypat
     monkeypatch.setattr("ui.heads.effects.LARGE", 1_000)
     monkeypatch.setattr("ui.heads.effects.measure", lambda *_: pytest.fail("a large model was timed"))
     at = visit_switch(make(home, "classifier"), limit="50")
-    assert "It reads 50 texts once for each of the 4 heads" in texts(at)
+    assert "It reads 50 texts for each of the 4 heads" in texts(at)
     assert not button(at, "effects_start").disabled
 
 
@@ -309,7 +309,7 @@ def test_a_change_of_accuracy_has_its_error_and_an_old_one_without_it_says_so(ho
     at = visit_switch(ckpt, limit="50")
     (sent,) = maps(at)
     assert not np.any([card["maps"][0]["faint"] for card in sent["cards"] if card["name"] == "accuracy_change"])
-    assert "This accuracy was measured without a standard error" in texts(at)
+    assert "This accuracy has no standard error" in texts(at)
     assert "in nats a text" in texts(at) and "in nats a token" not in texts(at)
     assert "classes to predict" not in sent["source"]
 
@@ -317,7 +317,7 @@ def test_a_change_of_accuracy_has_its_error_and_an_old_one_without_it_says_so(ho
 def test_the_measurement_of_the_other_switch_is_named(done, visit_switch):
     ckpt, _ = done
     at = visit_switch(ckpt, limit="50")
-    assert "With each head looking at all alike instead: not measured yet." in texts(at)
+    assert "With each head uniform instead: not measured yet." in texts(at)
     at = visit_switch(ckpt, limit="50", what="uniform")
     assert "With each head off instead: measured." in texts(at)
 
@@ -328,10 +328,10 @@ def test_it_opens_on_a_sentence_that_the_head_matters_to(visit, shipped):
     assert at.text_input(key=f"{PAGE}_text").value == first.text
     assert at.session_state[f"{PAGE}_heads"] == [first.head]
     change = compare_paths(ckpt, first.text, switch(ckpt.config, first.head), max_steps=60)
-    assert f"First token that differs: step {change.differs}." in texts(at)
+    assert f"First difference: step {change.differs}." in texts(at)
     at.button_group(key=f"{PAGE}_demonstration").set_value(1)
     run(at)
-    assert at.text_input(key=f"{PAGE}_text").value == second.text and "First token that differs" in texts(at)
+    assert at.text_input(key=f"{PAGE}_text").value == second.text and "First difference" in texts(at)
     button(at, "all_on").click()
     run(at)
     assert not at.session_state[f"{PAGE}_heads"] and "Choose heads above" in texts(at)

@@ -8,10 +8,10 @@ from ui.resources import shelf
 
 VIEWS = {  # what is said of the work -> the page and the address that begin it
     "Reading every layer": ("heads", {"view": "lens", "text": "one two"}),
-    "Taking the logit apart": ("heads", {"view": "direct", "text": "one two"}),
+    "Decomposing the logit": ("heads", {"view": "direct", "text": "one two"}),
     "Integrating steps": ("heads", {"view": "attribution", "text": "one two", "steps": "8"}),
-    "Integrating every token": ("heads", {"view": "attribution", "text": "one two", "steps": "8", "all": "open"}),
-    "Writing the text both ways": ("heads", {"view": "switch", "text": "one two", "heads": "decoder:0:0"}),
+    "Integrating": ("heads", {"view": "attribution", "text": "one two", "steps": "8", "all": "open"}),
+    "Decoding both ways": ("heads", {"view": "switch", "text": "one two", "heads": "decoder:0:0"}),
     "Searching": ("translate", {"text": "Go.", "beam": "2"}),
     "Reading the second sentence": ("translate", {"text": "Go.", "compare": "sentence", "compare_text": "Run."}),
     "Measuring every tensor": ("checkpoints", {"view": "weights"}),

@@ -76,7 +76,7 @@ def test_any_text_at_hand_is_offered_to_measure_an_encoder_on(home, visit, monke
         at = visit("heads", view="roles", checkpoint=ckpt.id, role_on=name, role_sample="50")
         assert not [error.value for error in at.error]
         assert len(options(at, "heads_role_on")) == 4
-        assert "which it may have been trained on" in " ".join(
+        assert "which it may have seen in training" in " ".join(
             view.proto.json for view in at.get("bidi_component") if view.proto.component_name == "head_maps")
 
 

@@ -33,7 +33,7 @@ def test_a_click_on_a_head_opens_it_on_its_best_sentence(visit, kept, reached, c
     reached(page, role="end", role_layer=1, role_head=1)
     assert cell(page, "end", "cross", 1, 1).get_attribute("aria-pressed") == "true"
     assert page.get_by_role("heading", name="Cross, layer 1 · head 1").is_visible()
-    page.get_by_text("The weights as a table").click()
+    page.get_by_text("Weights as a table").click()
     cells = settle(page).locator("td[data-kind=cross][data-layer='1'][data-head='1'][data-query]")
     cells.first.wait_for()
     text = page.locator(".st-key-heads_role_best [data-testid=stText]").first.text_content()

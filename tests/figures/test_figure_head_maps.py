@@ -27,7 +27,7 @@ def test_trained_and_random_weights_share_one_scale_with_the_even_value_on_it():
     assert trained == [[SHADES - 1, 8], [0, -1]]  # 0.1 of 0.8 is an eighth of 64
     assert random == [[8, 16], [4, 10]]
     assert card["scale"] | {"marks": None} == {"low": "0", "high": ".80", "marks": None, "diverging": False}
-    assert card["scale"]["marks"] == [{"at": pytest.approx(0.25), "text": "all alike .20"}]
+    assert card["scale"]["marks"] == [{"at": pytest.approx(0.25), "text": "uniform .20"}]
 
 
 def test_small_shares_are_not_blown_up_to_a_pattern():

@@ -79,7 +79,7 @@ MEASURES = (
         explained="The weight on the token just before the query; in cross-attention, just before the one on the "
                   "diagonal. Voita et al. 2019 call heads positional when most of their weight lies at one such "
                   "offset. In a decoder the previous token is also one of the few there are, so compare with the value "
-                  "of looking at all alike."),
+                  "of uniform attention."),
     Measure(
         name="next", title="Next token", unit="weight on the token after", kinds=BOTH,
         keys=lambda tokens: tokens.key == tokens.query + 1, why_not="a decoder cannot look ahead",

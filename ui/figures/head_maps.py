@@ -34,7 +34,7 @@ def role_card(name: str, kind: str, trained: np.ndarray, untrained: np.ndarray, 
     maps = [_map(caption, value, 0, high, [[_hint(kind, at, head, value, caption) for head in range(value.shape[1])]
                                            for at in range(len(value))])
             for caption, value in (("trained", trained), ("random weights", untrained))]
-    marks = [{"at": even / high, "text": f"all alike {_plain(even)}"}] if np.isfinite(even) else []
+    marks = [{"at": even / high, "text": f"uniform {_plain(even)}"}] if np.isfinite(even) else []
     return {"name": name, "kind": kind, "title": title, "unit": unit, "maps": maps,
             "scale": {"low": "0", "high": _plain(high), "marks": marks, "diverging": False}}
 

@@ -33,7 +33,7 @@ def show_attribution(page: str, asked: Asked, *, dark: bool) -> None:
     if work > QUICK and not is_kept(page, "attribution", key) and not st.button(
             f"Compute {steps} steps", key=f"{page}_attribute",
             help="Fewer steps take less time."):
-        st.info(f"This takes about {work / RATE:,.0f} seconds on one processor core, so it waits for the button.")
+        st.info(f"This takes about {work / RATE:,.0f} s on one core, so it waits for the button.")
         return
     try:
         found = kept(page, "attribution", key, "Integrating steps", lambda work: attribute(
@@ -54,11 +54,11 @@ def _controls(page: str, asked: Asked) -> tuple[str, int]:
         state[key] = options[0]
     with st.container(horizontal=True, gap="medium"):
         baseline = st.segmented_control(
-            "Baseline: what counts as empty", options, key=key, required=True,
-            help="The embedding that every token's path begins with: that of padding, all zeros, or the mean of the "
-                 "vocabulary." + ("" if "padding" in options else " This model has no padding."))
-        steps = st.segmented_control("Steps of the integral", STEPS, key=f"{page}_steps", required=True,
-                                     help="More steps make the gap smaller and take longer.")
+            "Baseline", options, key=key, required=True,
+            help="Where every token's path starts: the padding embedding, all zeros, or the mean of the vocabulary."
+                 + ("" if "padding" in options else " This model has no padding."))
+        steps = st.segmented_control("Integration steps", STEPS, key=f"{page}_steps", required=True,
+                                     help="More steps shrink the gap and take longer.")
     return baseline, steps
 
 
@@ -83,7 +83,7 @@ def _show(asked: Asked, found: Attribution, *, dark: bool) -> None:
         f"{found.gap:+.4f}"))
     st.markdown(f"From the empty text to this one, the log-probability of {bold} changes by **{change}** nats, to "
                 f"{reached}. The attributions add up to {total}: a gap of {gap} at {found.steps:d} steps."
-                + (" That is much: take more steps." if abs(found.gap) > 0.02 + 0.05 * abs(found.change) else ""))
+                + (" That is a large gap: use more steps." if abs(found.gap) > 0.02 + 0.05 * abs(found.change) else ""))
     titles = {"integrated": "integrated gradients, nats", "attention": f"{where}, share", "rollout": "rollout, share"}
     st.html(figures.bar_table(
         found.tokens, {titles[measure]: getattr(found, measure).tolist() for measure in MEASURES},
@@ -91,9 +91,8 @@ def _show(asked: Asked, found: Attribution, *, dark: bool) -> None:
         marked=marked, unknown=asked.answer.unknown, dark=dark,
         title=f"Where “{name}” comes from, by three measures",
         source=f"{origin(asked.ckpt)} · baseline {found.baseline}, {found.steps} steps"))
-    st.caption("Blue to the right: makes the prediction likelier; red to the left: less likely. The small number is "
-               "the rank in its column, by size." + (f" Marked: of the first {FIRST} in any column, those that are "
-                                                     "ranked most differently." if marked else ""))
+    st.caption("Blue: makes the prediction likelier; red: less likely. The small number is the rank in its column."
+               + (f" Marked: of the first {FIRST} in any column, the ranks that differ most." if marked else ""))
     if marked:
         st.markdown("They disagree most about " + "; ".join(
             f"**{figures.markdown_text(figures.plain_label(found.tokens[at]))}** (position {at}: rank "
@@ -109,7 +108,7 @@ def _show(asked: Asked, found: Attribution, *, dark: bool) -> None:
 
 
 def _rho(value: float) -> str:
-    return "–, one of them is flat" if np.isnan(value) else figures.signed_number(value)
+    return "– (one of them is constant)" if np.isnan(value) else figures.signed_number(value)
 
 
 def places(values: np.ndarray) -> np.ndarray:
@@ -144,11 +143,11 @@ def _overview(page: str, asked: Asked, baseline: str, steps: int, *, dark: bool)
         work = sum((_work(asked, steps) for _ in rows), 0.0)
         place = st.empty()
         asked_for = st.session_state[f"{page}_all"] and work <= QUICK
-        if not asked_for and not place.button(f"All {len(rows)} tokens written, at once", key=f"{page}_overview",
+        if not asked_for and not place.button(f"All {len(rows)} predicted tokens at once", key=f"{page}_overview",
                             icon=":material/grid_on:", help=f"About {max(1.0, work / RATE):,.0f} seconds."):
             return
         place.empty()
-    found = kept(page, "overview", key, "Integrating every token", partial(
+    found = kept(page, "overview", key, "Integrating", partial(
         _attribute_all, answer, rows, baseline, steps))
     st.session_state[f"{page}_all"] = True
     width = max(len(one.tokens) for one in found)
@@ -163,9 +162,8 @@ def _overview(page: str, asked: Asked, baseline: str, steps: int, *, dark: bool)
                                  source=origin(asked.ckpt)),
             key=f"{page}_overview_{measure}", config=figures.PLOTLY_CONFIG,
             alt=figures.describe_token_matrix(values, written, found[-1].tokens, what=name.capitalize()))
-    st.caption("Down: the tokens written. Across: the tokens read. Each row is one prediction; its three rows have "
-               "the same tokens in the same places.")
-    with st.expander("The numbers of all three", key=f"{page}_overview_numbers"):
+    st.caption("Down: tokens predicted. Across: tokens read. Each row is one prediction.")
+    with st.expander("All three as tables", key=f"{page}_overview_numbers"):
         for measure, name in MEASURES.items():
             st.html(figures.number_table(
                 [figures.plain_label(token) for token in found[-1].tokens],

@@ -40,7 +40,7 @@ def show_direct(page: str, asked: Asked, *, dark: bool) -> None:
         query = kept(page, "query", asked.key, "Reading", lambda work: last_query(asked.read))
         st.markdown(EXPLAINED_OF_CLASSES if asked.classifies else EXPLAINED)
         against = _choose_other(page, asked, query)
-        found = kept(page, "direct", (*asked.key, against), "Taking the logit apart", lambda work: direct_effect(
+        found = kept(page, "direct", (*asked.key, against), "Decomposing the logit", lambda work: direct_effect(
             asked.read, asked.token, against=against))
     except ValueError as error:
         say_error(error)
@@ -56,14 +56,14 @@ def show_direct(page: str, asked: Asked, *, dark: bool) -> None:
     show_head_maps(f"{page}_effects", figures.head_maps(
         cards, alt=figures.describe_head_maps(cards, list(effects.values())), source=origin(asked.ckpt), chosen=chosen,
         columns=2, dark=dark), partial(_clicked, page))
-    st.caption("Blue speaks for " + _names(asked, against) + ", red against. Click a head, or choose it below, to see "
-               "where it looks.")
+    st.caption(f"Blue raises {_names(asked, against)}, red lowers it. Click a head, or choose it below, to see where "
+               "it looks.")
     left, right = st.columns(2, gap="large")
     with left:
         _show_head(page, asked, found, query, dark=dark)
     with right:
         _show_parts(asked, found, dark=dark)
-    with st.expander("Every head's number", key=f"{page}_effect_numbers"):
+    with st.expander("All heads as a table", key=f"{page}_effect_numbers"):
         st.html(figures.heads_table({"adds": effects}, caption=f"{unit}. {origin(asked.ckpt)}",
                                     label="direct effects"))
 
@@ -91,12 +91,12 @@ def _choose_other(page: str, asked: Asked, query: Query) -> int | None:
 
     def name(id: int) -> str:
         if id == ALONE:
-            return "nothing: the logit itself"
+            return "nothing (the logit itself)"
         return f"{asked.name(id)} · {figures.percent(float(probabilities[id]))} · id {id}"
 
     chosen = st.selectbox(f"Rather than which {'class' if asked.classifies else 'token'}?", options, format_func=name,
-                          key=key, help=f"What raises all {'classes' if asked.classifies else 'tokens'} alike cancels "
-                                        "in a difference of two logits, so that what is left tells these two apart.")
+                          key=key, help=f"In a difference of two logits, whatever raises all "
+                                        f"{'classes' if asked.classifies else 'tokens'} equally cancels out.")
     return None if chosen == ALONE else chosen
 
 
@@ -130,13 +130,13 @@ def _show_head(page: str, asked: Asked, found: DirectEffect, query: Query, *, da
     effects = {(kind, layer, head): value for kind, layer, head, value in ordered}
     keys = {kind: asked.read.labels("tgt" if kind == "decoder" else "src") for kind in found.heads}
     kind, layer, head = st.selectbox(
-        "Head, the strongest first", list(effects), key=f"{page}_effect",
+        "Head, strongest first", list(effects), key=f"{page}_effect",
         format_func=lambda part: f"{part[0]}, {figures.head_label(*part[1:])}: {figures.signed_number(effects[part])}")
     weights = query.weights[kind][layer, head].tolist()
     st.html(figures.bar_table(
         keys[kind], {"weight": weights}, dark=dark,
         title=f"Where {kind} {figures.head_label(layer, head)} looks", source=origin(asked.ckpt), corner="key"))
-    st.caption("The mean of all its queries, each by its share of the pooled features." if asked.classifies else
+    st.caption("The mean of its queries, weighted by their share of the pooled features." if asked.classifies else
                f"The weights of the query at position {asked.position}, which makes this prediction.")
     link = asked.link(kind, layer, head)
     if link is not None:
@@ -166,5 +166,5 @@ def _show_parts(asked: Asked, found: DirectEffect, *, dark: bool) -> None:
         list(parts), {"adds": list(parts.values())}, signed={"adds"}, corner="part", tokens=False, dark=dark,
         title="All parts, from the first to the last", source=origin(asked.ckpt),
         total=["sum", figures.signed_number(found.total)]))
-    st.caption("Biases stand last although they are added along the way: they are the same for every text but for the "
-               "scales of the norms. A norm divides by the size of what it gets; its scale is that size.")
+    st.caption("Biases are listed last; they are the same for every text except for the scales of the norms. A norm "
+               "divides by the magnitude of its input; its scale is that magnitude.")

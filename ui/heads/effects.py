@@ -32,7 +32,7 @@ PROBE = 10   # sentences to time before a start
 MEASURES = {"change": ("Loss", "nats"), "bleu_change": ("BLEU", "points"),
             "accuracy_change": ("Accuracy", "percentage points")}
 ERRORS = {"change": "se", "accuracy_change": "accuracy_se"}
-CALLED = {"off": "off", "uniform": "looking at all alike"}
+CALLED = {"off": "off", "uniform": "uniform"}
 
 
 def show_effects(page: str, ckpt: Checkpoint, *, names: list[str], crossed: list[Head],
@@ -41,8 +41,8 @@ def show_effects(page: str, ckpt: Checkpoint, *, names: list[str], crossed: list
     state = st.session_state
     what = state[f"{page}_what"]
     st.subheader(f"Each head in turn, {CALLED[what]}", anchor=False)
-    st.markdown(f"One head of the model is {CALLED[what]} and all others are as they are; the model is measured again, "
-                "with each head in turn. What does it lose?")
+    st.markdown(f"Each head in turn is {CALLED[what]}, all others unchanged, and the model is measured again. What "
+                f"does it lose?")
     if not names:
         say_missing(ckpt)
         return
@@ -64,10 +64,10 @@ def show_effects(page: str, ckpt: Checkpoint, *, names: list[str], crossed: list
 def _say_other(folder: Path, what: str) -> None:
     """How the same measurement with heads switched the other way stands."""
     now, found = progress(folder), read(folder)
-    done = f"{found.done} of {found.of} heads" if found else "no head yet"
-    stands = (f"under way, {done}" if now.under_way else "measured" if now.state == "finished" and found else
+    done = f"{found.done} of {found.of} heads" if found else "no heads yet"
+    stands = (f"running, {done}" if now.under_way else "measured" if now.state == "finished" and found else
               f"begun, {done}" if found else "not measured yet")
-    st.caption(f"With each head {CALLED[what]} instead: {figures.markdown_text(stands)}. “Switched heads are” at the "
+    st.caption(f"With each head {CALLED[what]} instead: {figures.markdown_text(stands)}. “Selected heads are” at the "
                "top changes between both.")
 
 
@@ -83,7 +83,7 @@ def _live(page: str, ckpt: Checkpoint, folder: Path, corpus: str | None, was: st
     if found is None:
         return
     if not found.done:
-        st.caption("The model as it is has been measured; the first head comes next.")
+        st.caption("Baseline measured. Measuring the first head…")
         return
     _show_found(page, ckpt, folder, found, crossed, on_pick, dark=dark)
 
@@ -97,19 +97,19 @@ def _controls(page: str, ckpt: Checkpoint, folder: Path, corpus: str | None, now
         say_error(refused)
     if now.under_way:
         left = _left(folder, heads - done)
-        begins = "" if found else " · it loads PyTorch and measures the model as it is first"
+        begins = "" if found else " · loading PyTorch and measuring the baseline"
         st.progress(done / heads, text=f"{done} of {heads} heads" + (f" · about {left} left" if left else begins))
         mine = owners.allowed("stop", owners.measurement_thing(folder))
         st.button("Stop", key=f"{page}_effects_stop", icon=":material/stop:", disabled=not mine, on_click=_stop,
-                  args=[page, folder], help="What is measured stays, and can be gone on with.")
+                  args=[page, folder], help="Measured heads are kept; you can resume later.")
         if not mine:
-            st.caption("Only whoever started it, and the teacher, can stop it.")
+            st.caption("Only its owner and the teacher can stop it.")
         return
     if now.state == "failed":
-        why = owners.without_home(now.why or "it did not say why; its log may")
-        say_error(f"It failed: {why}.")
+        why = owners.without_home(now.why or "no reason given; see its log")
+        say_error(f"Failed: {why}.")
     elif now.state == "died" and (folder / "launch.json").exists() and not now.why:
-        st.error("The process ended without a word. What it had measured is kept.")
+        st.error("The process ended without a message. Measured heads are kept.")
     if now.state in ("failed", "died") and (tail := log_tail(folder)):
         st.code(owners.without_home(tail), language=None, wrap_lines=True)
     if now.state == "finished":
@@ -120,7 +120,7 @@ def _controls(page: str, ckpt: Checkpoint, folder: Path, corpus: str | None, now
                   icon=":material/play_arrow:", args=[page, ckpt, corpus], disabled=bool(refused))
         st.caption((f"{done} of {heads} heads are measured. " if done else "")
                    + _expected(ckpt, folder, corpus, state[f"{page}_limit"], heads - done)
-                   + " It runs as a process of its own: the page can be closed, and whoever opens it sees the result.")
+                   + " It runs in the background: the page can be closed, and everybody sees the result.")
     if refused:
         st.warning(f"{figures.markdown_text(refused)}.")
 
@@ -135,14 +135,14 @@ def _left(folder: Path, heads: int) -> str | None:
 def _expected(ckpt: Checkpoint, folder: Path, corpus: str | None, limit: int, heads: int) -> str:
     """How long it will take, by the heads measured before or by a few sentences timed now."""
     if left := _left(folder, heads):
-        return f"The others take about {left} on this machine."
+        return f"The rest takes about {left} on this machine."
     if weights_of(ckpt) > LARGE:
-        return (f"It reads {limit:,} texts once for each of the {heads} heads, which can take a model of this size "
-                "hours here; how long is left is said after the first head.")
+        return (f"It reads {limit:,} texts for each of the {heads} heads, which can take hours for a model of this "
+                f"size; the time left is shown after the first head.")
     try:
-        each = shelf("seconds").make((ckpt.id, corpus), "Timing a few texts", partial(_probe, ckpt, corpus))
+        each = shelf("seconds").make((ckpt.id, corpus), "Estimating the time", partial(_probe, ckpt, corpus))
     except (ValueError, OSError) as error:
-        return figures.markdown_text(f"It cannot be measured: {error}.")
+        return figures.markdown_text(f"Cannot be measured: {error}.")
     return f"It takes about {_duration(each * limit * (heads + 1))} on this machine."
 
 
@@ -195,7 +195,7 @@ def _show_found(page: str, ckpt: Checkpoint, folder: Path, found: HeadEffects, c
     classes = not ckpt.config.decoder_layers
     source = (f"{origin(ckpt)} · {found.n:,} {texts_of(ckpt)}"
               + ("" if classes else f", {found.tokens:,} tokens to predict")
-              + f" · as it is: {said} · heads {CALLED[found.what]}")
+              + f" · unchanged: {said} · heads {CALLED[found.what]}")
     each = "text" if classes else "token"
     st.markdown(_told_apart(found, each))
     cards, values = [], []
@@ -214,28 +214,27 @@ def _show_found(page: str, ckpt: Checkpoint, folder: Path, found: HeadEffects, c
     show_head_maps(f"{page}_effect_maps", figures.head_maps(
         cards, alt=figures.describe_head_maps(cards, values), source=source, crossed=crossed, dark=dark,
         columns=max(2, len(found.values))), on_pick, target=f"{page}_switches")
-    st.caption("A cell is the change when that head alone is switched. Red is worse: a higher loss, a lower "
-               "BLEU or accuracy. Dashed: within two standard errors, not told apart from none; of heads "
-               "that do nothing, about one in twenty passes that by chance." + _without_errors(found, there)
-               + " Striped: not measured yet. Click a head to switch it in the text above; a head that is switched "
-               "there has a cross in its corner.")
+    st.caption("Each cell is the change when only that head is switched. Red is worse: higher loss, lower BLEU or "
+               "accuracy. Dashed: within two standard errors, not distinguishable from zero; one in twenty heads "
+               "without effect exceeds that by chance." + _without_errors(found, there)
+               + " Striped: not measured yet. Click a head to switch it in the text above; a cross marks heads "
+                 "switched there.")
     st.caption((LOSS_OF_CLASSES if classes else EXPLAINED["loss_change"])
                + (f" {EXPLAINED['bleu_change']}" if "bleu_change" in there else ""))
     with st.expander("Numbers", key=f"{page}_switch_effects"):
         names = list(next(iter(found.values.values())))
         st.html(figures.heads_table({name: {kind: kinds[name] for kind, kinds in found.values.items()}
                                      for name in names}, caption=source, label="effects of the heads"))
-        st.download_button("All of it as CSV", partial(as_csv, folder), f"heads-{found.what}-{ckpt.id}.csv", "text/csv",
+        st.download_button("Download CSV", partial(as_csv, folder), f"heads-{found.what}-{ckpt.id}.csv", "text/csv",
                            key=f"{page}_effect_csv", icon=":material/download:", on_click="ignore")
 
 
 def _without_errors(found: HeadEffects, there: list[str]) -> str:
     """What is not dashed because its standard error is not known."""
     if "bleu_change" in there:
-        return " BLEU has no standard error here, so none of it is dashed: a point or two is noise."
+        return " BLEU has no standard error here, so nothing is dashed; a point or two is noise."
     if "accuracy_change" in there and all(np.isnan(kinds["accuracy_se"]).all() for kinds in found.values.values()):
-        return (" This accuracy was measured without a standard error, so none of it is dashed: a point or two is "
-                "noise.")
+        return (" This accuracy has no standard error, so nothing is dashed; a point or two is noise.")
     return ""
 
 
@@ -247,10 +246,10 @@ def _told_apart(found: HeadEffects, each: str) -> str:
     said = f"**{len(sure)} of {len(heads)} heads** change the loss by two standard errors or more."
     if sure and sure[0][0] > 0:
         change, (kind, layer, head), error = sure[0]
-        said += (f" Most is lost with {figures.markdown_text(kind)}, {figures.head_label(layer, head)}: "
+        said += (f" The largest loss is for {figures.markdown_text(kind)}, {figures.head_label(layer, head)}: "
                  f"{change:+.3f} ± {error:.3f} nats a {each}.")
     if better := [one for one in sure if one[0] < 0]:
-        said += f" Without {len(better)} of them the loss is lower."
+        said += f" For {len(better)} of them, the loss is lower without."
     return said
 
 

@@ -17,7 +17,7 @@ COLUMNS, STRIDE = 20, 10  # positions shown at once, and how far the window jump
 TOP = 5
 READING = "Reading every layer"
 COLOURS = {"likeliest": "its own probability", "said": "probability of the next token",
-           "rank": "rank of the next token", "entropy": "entropy", "divergence": "how far from the output (KL)"}
+           "rank": "rank of the next token", "entropy": "entropy", "divergence": "distance from the output (KL)"}
 FIELDS = {"colour": choice("likeliest", list(COLOURS))}
 
 
@@ -84,7 +84,7 @@ def _shaded(found: Lens, colour: str, size: int) -> tuple[np.ndarray, np.ndarray
             f"rank {size:,}"), "rank 1, shades by its logarithm"
     values = np.maximum(0, (found.entropy if colour == "entropy" else found.divergence).numpy())
     most = log(size) if colour == "entropy" else max(float(values.max()), 1e-6)
-    high = f"ln {size:,} = {most:.2f} nats, every one alike" if colour == "entropy" else f"{most:.2f} nats"
+    high = f"ln {size:,} = {most:.2f} nats, uniform" if colour == "entropy" else f"{most:.2f} nats"
     return values, values / most, _texts(values, "{:.2f}".format), "0 nats", high
 
 
@@ -100,12 +100,12 @@ def _show_one(page: str, found: Lens, asked: Asked, column: int, *, dark: bool) 
     alt = f"'{name}'{after}. {figures.describe_depths(ranks, probabilities)}"
     for place, which, curve, log_scale in ((left, "probability", probabilities, False), (right, "rank", ranks, True)):
         place.vega_lite_chart(chart(
-            figures.lines, {name: curve}, across="depth: layers that were run",
+            figures.lines, {name: curve}, across="depth: layers applied",
             up=f"{which}, log scale" if log_scale else which, log=log_scale, down=log_scale, zero=not log_scale,
             title=f"{which.capitalize()} of “{name}”{after}" + ", 1 is the likeliest" * log_scale, source=source,
             height=300, dark=dark), key=f"{page}_lens_{which}", alt=alt)
-    st.caption("KL in the table: how far the distribution at a depth is from the one the model ends with, in nats; 0 "
-               "is the same.")
+    st.caption("KL in the table: divergence of the distribution at this depth from the final one, in nats; 0 is "
+               "identical.")
     st.html(figures.depth_candidates(
         [found.top(depth, column) for depth in range(len(ranks))], depths=names_of_depths(len(ranks)),
         said=asked.token, ranks=ranks, probabilities=probabilities, entropies=found.entropy[:, column].tolist(),

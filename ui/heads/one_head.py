@@ -27,7 +27,7 @@ def show_best(page: str, ckpt: Checkpoint, roles: HeadRoles, measure: str, kind:
     value, random = (of[kind][measure][layer, head] for of in (roles.values, roles.untrained))
     title = BY_NAME[measure].title
     st.subheader(f"{kind.capitalize()}, {figures.head_label(layer, head)}", anchor=False)
-    st.markdown(f"**{title}: {value:.2f}** over all of the sample · random weights {random:.2f} · all alike "
+    st.markdown(f"**{title}: {value:.2f}** over all of the sample · random weights {random:.2f} · uniform "
                 f"{roles.even[kind][measure]:.2f}")
     st.caption(BY_NAME[measure].explained)
     on_text = not BY_NAME[measure].repeated
@@ -39,15 +39,15 @@ def show_best(page: str, ckpt: Checkpoint, roles: HeadRoles, measure: str, kind:
     if not on_text:
         read = Counter(sentence.src if kind == "encoder" else sentence.tgt)
         twice = sum(times == 2 for times in read.values())
-        st.caption(f"{title} is measured on random tokens. Here are {twice} of them, twice: an induction head looks "
-                   "from the second half at what followed the same token in the first.")
+        st.caption(f"{title} is measured on random tokens. Here are {twice} of them, repeated once. An induction head "
+                   f"looks from the second half at what followed the same token in the first.")
     else:
         what = "sentence" if sentence.target is not None else "text"
         few = is_short(sentence) and sentence is not roles.sentence(kind, measure, layer, head)
-        st.caption(f"The {what} of the sample where this measure of this head is largest"
-                   + (f", of those with at most {SHORT} tokens" if few else "") + f"; one with fewer than {ENOUGH} "
-                   "tokens that it can be measured on only where there is no other"
-                   + (". Its translation is given to the decoder." if sentence.target is not None else "."))
+        st.caption(f"The {what} of the sample where this head scores highest"
+                   + (f", of those with at most {SHORT} tokens" if few else "")
+                   + f"; shorter than {ENOUGH} measurable tokens only if no longer one exists"
+                   + (". The decoder is given its translation." if sentence.target is not None else "."))
         st.text(sentence.text + (f"\n→ {sentence.target}" if sentence.target is not None else ""))
     weights, queries, keys, mask = weights_on(ckpt, sentence, kind)
     (matrix,), queries, keys, mask = windowed([weights[layer, head]], queries, keys, mask)
@@ -62,7 +62,7 @@ def show_best(page: str, ckpt: Checkpoint, roles: HeadRoles, measure: str, kind:
         st.page_link(other.script, label=f"Open this {what} in {other.title}", icon=":material/open_in_new:",
                      query_params=address_of(ckpt, sentence, kind, layer, head))
     if matrix.size <= 2_500:
-        with st.expander("The weights as a table", key=f"{page}_role_weights"):
+        with st.expander("Weights as a table", key=f"{page}_role_weights"):
             st.html(figures.attention_table(matrix, queries, keys, kind=kind, layer=layer, head=head, mask=mask,
                                             source=origin(ckpt)))
 
@@ -72,7 +72,7 @@ def _example(page: str, roles: HeadRoles, measure: str, kind: Kind, layer: int, 
     best, short = (roles.sentence(kind, measure, layer, head, short=short) for short in (False, True))
     if best is short:
         return best
-    return best if st.toggle("The strongest of all, however long", key=f"{page}_role_longest") else short
+    return best if st.toggle("Allow longer texts", key=f"{page}_role_longest") else short
 
 
 def is_short(sentence: Sentence) -> bool:

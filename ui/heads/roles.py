@@ -34,8 +34,8 @@ def roles_fields() -> dict[str, Field]:
 
 def show_roles(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     """The whole view."""
-    st.caption("What does each head look at, over many sentences? Each map has a cell for each head, beside the same "
-               "model before it learned anything: what is as large there was not learned.")
+    st.caption("What does each head attend to, averaged over many sentences? Beside each map, the same model before "
+               "training: whatever is as large there was not learned.")
     sample = choose_sample(page, ckpt)
     roles = sample and measured(page, sample)
     if not roles:
@@ -52,10 +52,10 @@ def show_roles(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     with st.container(key=f"{page}_role_best"):
         show_best(page, ckpt, roles, measure, kind, layer, head, dark=dark)
     _show_numbers(page, roles, kind, layer, head, source)
-    with st.expander("What the measures say, and what not", key=f"{page}_role_words"):
+    with st.expander("What the measures show, and what they do not", key=f"{page}_role_words"):
         st.markdown("\n".join(f"- **{BY_NAME[name].title}.** {BY_NAME[name].explained}" for name in roles.values[kind]))
-        st.markdown(f"**Random weights.** {BASELINES['untrained']}\n\n**All alike.** {BASELINES['even']}")
-        st.markdown("Where weight lies is not why a model decides: switch a head off to see what depends on it.")
+        st.markdown(f"**Random weights.** {BASELINES['untrained']}\n\n**Uniform.** {BASELINES['even']}")
+        st.markdown("Where weight lies is not why a model decides. Switch a head off to see what depends on it.")
 
 
 def _there(roles: HeadRoles, kind: str) -> list[str]:
@@ -105,13 +105,14 @@ def _show_named(roles: HeadRoles, kind: Kind, tokenizer: Tokenizer | None) -> No
                 "**Heads of cross-attention that stand out**")
     if rows:
         st.html(figures.plain_table(
-            ["puts its weight on", "layer.head (share of its weight)", "random weights, at most", "all alike"], rows,
+            ["puts weight on", "layer.head (share of its weight)", "random weights, at most", "uniform"], rows,
             label="heads that stand out", numbers=(2, 3), wrap=True))
-    st.caption(("" if rows else "None by these measures. ") + "A head is named where its share goes at least "
-               f"{MARGIN:.0%} of the way from the larger of both baselines to 1, most first."
-               + (f" Nothing stands out in: {', '.join(quiet)}." if quiet else "")
-               + " All alike: what a head has that puts the same weight on every token it may see. A name says where "
-                 "weight lies, not what the head is for.")
+    st.caption(("" if rows else "None by these measures. ")
+               + f"A head is listed if its share covers at least {MARGIN:.0%} of the gap between the larger baseline "
+                 "and 1, largest first."
+               + (f" No head stands out in: {', '.join(quiet)}." if quiet else "")
+               + " Uniform: the value for a head that weights every visible token equally. A role names where weight "
+                 "lies, not what a head is for.")
 
 
 def _listed(roles: HeadRoles, kind: Kind, name: str, tokenizer: Tokenizer | None,
@@ -141,9 +142,8 @@ def _show_maps(page: str, roles: HeadRoles, kind: str, measure: str, layer: int,
         partial(_pick, page), target=f"{page}_role_best")
     missing = [f"{BY_NAME[name].title.lower()} ({roles.notes.get(name) or BY_NAME[name].why_not})"
                for name in roles.values[kind] if name not in names]
-    st.caption("Click a head to see it on the sentence that shows the measure best; the arrow keys move between heads, "
-               "Enter chooses. Each pair of maps has one colour scale; the mark on it is a head that looks at all "
-               "tokens alike."
+    st.caption("Click a head to see it on the sentence that shows the measure best; arrow keys move, Enter chooses. "
+               "Each pair of maps shares a colour scale; its mark is uniform attention."
                + (f" Not measured here: {figures.markdown_text('; '.join(missing))}." if missing else ""))
 
 
@@ -158,11 +158,11 @@ def _show_numbers(page: str, roles: HeadRoles, kind: Kind, layer: int, head: int
              for after, values in (("", roles.values), (", random weights", roles.untrained))},
             caption=f"Means over queries, {kind}. {source}", label="roles of the heads"))
         st.html(figures.plain_table(
-            ["measure", f"{kind} {figures.head_label(layer, head)}", "random weights", "all alike", "queries"],
+            ["measure", f"{kind} {figures.head_label(layer, head)}", "random weights", "uniform", "queries"],
             [[BY_NAME[name].title, f"{roles.values[kind][name][layer, head]:.4f}",
               f"{roles.untrained[kind][name][layer, head]:.4f}", f"{roles.even[kind][name]:.4f}",
               f"{roles.queries[kind][name]:,}"] for name in names], label="the chosen head", numbers=(1, 2, 3, 4)))
-        st.download_button("All of it as JSON", partial(_as_json, roles), f"roles-{roles.checkpoint}.json",
+        st.download_button("Download JSON", partial(_as_json, roles), f"roles-{roles.checkpoint}.json",
                            "application/json", key=f"{page}_role_json", icon=":material/download:",
                            on_click="ignore")
 

@@ -35,9 +35,9 @@ def ask(page: str, ckpt: Checkpoint) -> Asked | None:
         if config.encoder_layers:
             target = taken(right.text_input(
                 "Its translation", key=f"{page}_target",
-                placeholder="the model's own; type another to ask about that"), ANSWER).strip()
+                placeholder="the model's own; type another to examine it"), ANSWER).strip()
         else:
-            more = right.number_input("Tokens to go on by", 1, GO_ON, step=1, key=f"{page}_more")
+            more = right.number_input("Tokens to continue by", 1, GO_ON, step=1, key=f"{page}_more")
     of = (ckpt.id, text, target, more)
     _forget_another(page, ckpt, text, target)
     if not text.strip():
@@ -75,8 +75,8 @@ def _choose_class(page: str, found: Answer, of: tuple) -> Asked:
         state[key] = classes[found.said[0]]
     tokens = found.whole.labels("src")
     st.html(figures.token_chips(tokens, label="tokens read", small=len(tokens) > FEW, unknown=found.unknown))
-    chosen = st.selectbox("Class asked about", classes, key=key, on_change=partial(forget, page, "against"),
-                          help="The likeliest one to begin with.")
+    chosen = st.selectbox("Class", classes, key=key, on_change=partial(forget, page, "against"),
+                          help="The likeliest at first.")
     _say_unknown(found)
     return Asked(found, of, 0, classes.index(chosen))
 
@@ -92,26 +92,26 @@ def _choose_token(page: str, found: Answer, of: tuple) -> Asked:
         st.html(figures.token_chips(found.whole.labels("src"), label="source tokens", unknown=found.unknown))
     elif count <= FEW:
         first = figures.markdown_text(figures.plain_label(found.whole.labels("tgt")[0]))
-        st.caption(f"The text begins with **{first}**, which nothing predicts.")
+        st.caption(f"The text begins with **{first}**, which no step predicts.")
     anew = partial(forget, page, "against")
     if count <= FEW:
-        position = st.pills("Ask about the token", range(count), key=key, required=True, on_change=anew, wrap=True,
+        position = st.pills("Token", range(count), key=key, required=True, on_change=anew, wrap=True,
                             format_func=lambda at: _pill(at, tokens[at], own=at >= found.typed))
     else:
         left, right = st.columns([1, 4], vertical_alignment="bottom")
-        position = left.number_input("Ask about the token after position", 0, count - 1, step=1, key=key,
+        position = left.number_input("Token after position", 0, count - 1, step=1, key=key,
                                      on_change=anew)
         begin = max(0, position - FEW // 2)
         right.html(figures.token_chips(
             [*found.whole.labels("tgt")[begin:position + 1], *tokens[position:position + FEW // 2]], small=True,
             label=f"tokens from position {begin} on", predicted=position + 1 - begin))
     if found.cut:
-        st.warning(f"The translation is cut off after {count} tokens: the model had not ended it.")
+        st.warning(f"Cut off after {count} tokens: the model had not ended the translation.")
     if found.whole.src is not None:
-        st.caption("The number is the step of Translate that says it.")
+        st.caption("The number is the step in Translate that predicts this token.")
     elif count <= FEW:
-        st.caption("The number is the position of the token before it, which predicts it. Bold: what the model "
-                   "went on with, greedily.")
+        st.caption("The number is the position of the preceding token, which predicts it. Bold: the model's greedy "
+                   "continuation.")
     _say_unknown(found)
     return Asked(found, of, position, found.said[position])
 

@@ -86,8 +86,8 @@ class Sample:
         if self.on != OWN:
             split = split_of(self.on)
             where = f"of {corpus_name(self.on)}, {split} split, " + (
-                "which it may have been trained on" if corpus_of(self.ckpt.description) != self.on else
-                "which it was trained on, as nothing is held out" if split == "train" else "never trained on")
+                "which it may have seen in training" if corpus_of(self.ckpt.description) != self.on else
+                "which it was trained on: nothing is held out" if split == "train" else "not seen in training")
         return f"{len(found.sentences):,} {what} {where} · {found.tokens:,} tokens · seed {found.seed}"
 
 
@@ -101,7 +101,7 @@ def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
         say_missing(ckpt)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.segmented_control("Measured on", offered, key=key, required=True,
-                             format_func=lambda name: "Texts of your own" if name == OWN else
+                             format_func=lambda name: "Your own texts" if name == OWN else
                              markdown_text(f"{corpus_name(name)}, {split_of(name)} split"))
         if state[key] != OWN:
             choose_size(texts_of(ckpt).capitalize(), f"{page}_role_sample", sizes_of(ckpt, state[key], SIZES))
@@ -110,10 +110,10 @@ def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
         return Sample(ckpt, on, state[f"{page}_role_sample"], "")
     translates = ckpt.config.task == "translation"
     ids = ckpt.tokenizer is not None and ckpt.tokenizer.kind == "ids"
-    said = "One text a line; \\n stands for a new line in it."
+    said = "One text per line; \\n stands for a line break."
     if translates:
-        said = ("One sentence a line, then a tab or | and its translation. Where there is none, the model's own "
-                "translation is what its decoder is given.")
+        said = ("One sentence per line, then a tab or | and its translation. Without one, the decoder is given the "
+                "model's own translation.")
     example = EXAMPLES.get(ckpt.config.task, ANY_TEXTS) if reads_examples(ckpt) else ""
     fill(f"{page}_role_texts", example_of(ckpt) if ids else example)
     texts = taken(st.text_area("Your texts", key=f"{page}_role_texts", height=130, help=f"At most {MOST_LINES} lines."),
@@ -121,8 +121,8 @@ def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
     with st.container(horizontal=True, vertical_alignment="center"):
         # leaving the box for the button sends what was typed, as Ctrl+Enter does, and draws the page again
         st.button("Measure", key=f"{page}_role_own", icon=":material/play_arrow:")
-        st.caption(said + (" This checkpoint has no tokenizer: type ids, with spaces between." if ids else "")
-                   + " Ctrl+Enter measures too.")
+        st.caption(said + (" This checkpoint has no tokenizer: type ids separated by spaces." if ids else "")
+                   + " Ctrl+Enter also measures.")
     if not texts.strip():
         st.info("Type some texts above and press *Measure*."
                 + (f" This model reads {markdown_text(sides_of(ckpt.description).source)}."
@@ -136,9 +136,9 @@ def read_own(ckpt: Checkpoint, typed: str, *, watch: Callable[..., None] = lambd
     be read, for too many, and where there are none."""
     lines = [(number, line.strip()) for number, line in enumerate(typed.splitlines(), 1) if line.strip()]
     if not lines:
-        raise ValueError("there are no texts; type one a line")
+        raise ValueError("there are no texts; type one per line")
     if len(lines) > MOST_LINES:
-        raise ValueError(f"there are {len(lines)} lines, at most {MOST_LINES} are measured; take some away")
+        raise ValueError(f"there are {len(lines)} lines, at most {MOST_LINES} are measured; remove some")
     if ckpt.config.task != "translation":
         return [_read(ckpt, number, line.replace("\\n", "\n")) for number, line in lines]
     pairs = [(number, *(part.strip() for part in line.partition("\t" if "\t" in line else "|")[::2]))
@@ -161,7 +161,7 @@ def say_cut(sample: Sample, found: HeadRoles) -> None:
     cut = sum(len(one.tgt) >= most and one.target not in sample.texts for one in found.sentences)
     if cut:
         st.warning(f"{cut} of the model's own translations {'is' if cut == 1 else 'are'} cut off after about {most:,} "
-                   "tokens: it had not ended them.")
+                   "tokens, before their end.")
 
 
 def _read(ckpt: Checkpoint, number: int, text: str, target: str | None = None) -> Sentence:
@@ -202,14 +202,14 @@ def _asked(page: str, sample: Sample) -> bool:
         return True
     st.button(f"Measure every head on {sample.size} texts", key=f"{page}_role_measure", icon=":material/play_arrow:",
               on_click=st.session_state.update, args=[{f"{page}_role_asked": sample.key}])
-    st.caption(f"This model has {size / 1e6:,.0f} million weights: it can take some minutes, once for all visitors.")
+    st.caption(f"This model has {size / 1e6:,.0f} million weights: it can take minutes, once for all visitors.")
     return False
 
 
 def _measure(sample: Sample, work: Work) -> HeadRoles:
     sentences = sample.sentences(work.watch)
     if sample.ckpt.config.task == "translation":
-        work.say("Learning which words translate which, without attention")
+        work.say("Aligning words, without attention")
     aligner = sample.aligner(work.watch)
     work.say("Measuring every head on the texts")
     return measure_roles(sample.ckpt, sentences, aligner=aligner, seed=SEED, watch=work.watch)

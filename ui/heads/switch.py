@@ -28,7 +28,7 @@ from ui.texts import untouched
 
 MOST = 2_000  # heads in an address
 STEPS = {"translation": 60, "text": 40}
-WHAT = {"off": "Off", "uniform": "Looking at all alike"}
+WHAT = {"off": "Off", "uniform": "Uniform attention"}
 
 
 def switch_fields() -> dict[str, Field]:
@@ -61,7 +61,7 @@ def show_switch(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     state.pop(f"{page}_switch_again", None)  # the whole page is being drawn again
     there = set(all_heads(config))
     state[f"{page}_heads"] = [head for head in state[f"{page}_heads"] if head in there]
-    st.caption("What does the model lose without a head? Choose heads, and see what it then writes or decides.")
+    st.caption("What does the model lose without a head? Select heads and see what it predicts then.")
     text = _choose_text(page, ckpt)
     with st.container(key=f"{page}_switches"):
         _choose_heads(page, config)
@@ -69,7 +69,7 @@ def show_switch(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     if not text.strip():
         st.info("Type a text above to see what switching heads changes in it.")
     elif not heads:
-        st.info("Choose heads above: the text then goes through the model once as it is and once with them switched.")
+        st.info("Select heads above. The text then runs through the model twice: unchanged, and with them switched.")
     else:
         try:
             _show_text(page, ckpt, text, switch(config, *heads, what=state[f"{page}_what"]), dark=dark)
@@ -88,7 +88,7 @@ def _choose_text(page: str, ckpt: Checkpoint) -> str:
         state[f"{page}_heads"] = [offered[0].head]
     text = type_text(page, ckpt, example=example)
     if offered:
-        st.pills("Sentences that a head matters to", range(len(offered)), key=f"{page}_demonstration", wrap=True,
+        st.pills("Examples", range(len(offered)), key=f"{page}_demonstration", wrap=True,
                  format_func=lambda at: figures.markdown_text(offered[at].label), label_visibility="collapsed",
                  on_change=_demonstrate, args=[page, offered])
     return text
@@ -120,12 +120,11 @@ def _choose_heads(page: str, config: ModelConfig) -> None:
     """A row of heads to press for each layer of each kind."""
     state = st.session_state
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.segmented_control("Switched heads are", list(WHAT), format_func=WHAT.get, key=f"{page}_what", required=True)
-        st.button("All on again", key=f"{page}_all_on", icon=":material/restart_alt:", on_click=_all_on, args=[page],
+        st.segmented_control("Selected heads are", list(WHAT), format_func=WHAT.get, key=f"{page}_what", required=True)
+        st.button("Reset", key=f"{page}_all_on", icon=":material/restart_alt:", on_click=_all_on, args=[page],
                   disabled=not state[f"{page}_heads"])
     chosen = state[f"{page}_heads"]
-    st.caption(f"Press the heads that are to be {CALLED[state[f'{page}_what']]}. A highlighted head is "
-               f"{CALLED[state[f'{page}_what']]}, all others are as they are.")
+    st.caption(f"Select heads. A highlighted head is {CALLED[state[f'{page}_what']]}, all others are unchanged.")
     for place, kind in zip(st.columns(len(config.kinds), gap="large"), config.kinds, strict=True):
         with place:
             count = sum(head.kind == kind for head in chosen)
@@ -160,7 +159,7 @@ def _show_text(page: str, ckpt: Checkpoint, text: str, heads: Switches, *, dark:
     if ckpt.config.decoder_layers:
         known = state.get(f"{page}_paths")
         if known is None or known[0] != key:
-            with heavy("Writing the text both ways") as work:
+            with heavy("Decoding both ways") as work:
                 change = compare_paths(ckpt, text, heads, max_steps=STEPS[ckpt.config.task], watch=work.watch)
                 said = {step.index: step.id for step in change.before}
                 for after in steps(ckpt, text, max_steps=len(said), forced=said, heads=heads):
@@ -169,7 +168,7 @@ def _show_text(page: str, ckpt: Checkpoint, text: str, heads: Switches, *, dark:
             known = state[f"{page}_paths"] = key, change, pair
         _, change, pair = known
         show_paths(page, ckpt, change, name=name, dark=dark)
-        about = "on the tokens that the model as it is writes, read both ways"
+        about = "on the tokens the unchanged model writes, read both ways"
     else:
         with heavy("Reading the text both ways"):
             pair = attend(ckpt, text), attend(ckpt, text, heads=heads)
@@ -186,7 +185,7 @@ def _show_attention(page: str, ckpt: Checkpoint, pair: tuple, chosen: tuple[Head
         state[f"{page}_seen_kind"], state[f"{page}_seen_layer"], state[f"{page}_seen_head"] = _later(
             ckpt.config, chosen[0])
     kind, layer, head = head_in_range(f"{page}_seen", ckpt.config)
-    st.markdown(f"**What a head then looks at**, {about}")
+    st.markdown(f"**Attention of a head**, {about}")
     head_controls(f"{page}_seen", ckpt.config)
     (before, after), queries, keys, mask = windowed(
         [one.attentions[kind][layer, head].cpu().numpy() for one in pair], *pair[0].axes(kind),
@@ -194,7 +193,7 @@ def _show_attention(page: str, ckpt: Checkpoint, pair: tuple, chosen: tuple[Head
     say_tokens(queries, keys)
     which, newest = f"{kind.capitalize()}, {figures.head_label(layer, head)}", False
     for place, of, matrix, title in zip(st.columns(2, gap="large"), ("before", "after"), (before, after),
-                                        ("as it is", name), strict=True):
+                                        ("unchanged", name), strict=True):
         with place:
             st.plotly_chart(
                 figures.attention_heatmap(matrix, queries, keys, title=f"{which} · {title}", source=origin(ckpt),
@@ -202,12 +201,12 @@ def _show_attention(page: str, ckpt: Checkpoint, pair: tuple, chosen: tuple[Head
                 key=f"{page}_seen_{of}", config=figures.PLOTLY_CONFIG,
                 alt=figures.describe_attention(matrix, queries, keys, newest=newest))
     if Head(kind, layer, head) in chosen:
-        st.caption("This head is switched itself" + (
-            ": it still computes its weights, and what they gather is thrown away."
-            if st.session_state[f"{page}_what"] == "off" else ": its weights are the same everywhere."))
+        st.caption("This head is itself switched" + (
+            ": it still computes its weights, but its output is discarded."
+            if st.session_state[f"{page}_what"] == "off" else ": its weights are uniform."))
     if np.abs(after - before).max() < 1e-6:
-        st.info("This head looks at exactly the same in both: it does not read what the switched heads write. Only "
-                "heads of later layers, or of the decoder after a change in the encoder, can look elsewhere.")
+        st.info("This head attends exactly as before. Only heads in later layers, or in the decoder after a change in "
+                "the encoder, can be affected.")
         return
     left, right = st.columns(2, gap="large")
     left.plotly_chart(
@@ -220,7 +219,7 @@ def _show_attention(page: str, ckpt: Checkpoint, pair: tuple, chosen: tuple[Head
             st.html(figures.attention_table(after - before, queries, keys, kind=kind, layer=layer, head=head,
                                             source=f"After minus before. {origin(ckpt)}"))
         else:
-            st.caption(f"{before.size:,} numbers are too many for a table here; a shorter text has one.")
+            st.caption(f"{before.size:,} numbers are too many for a table; try a shorter text.")
 
 
 def _later(config: ModelConfig, head: Head) -> Head:

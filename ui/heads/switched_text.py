@@ -17,7 +17,7 @@ from ui.stepper.address import address_of_step
 
 TOP = 5
 MOST_CLASSES = 20
-BEFORE = "as it is"
+BEFORE = "unchanged"
 
 
 def show_paths(page: str, ckpt: Checkpoint, change: PathChange, *, name: str, dark: bool) -> None:
@@ -26,20 +26,20 @@ def show_paths(page: str, ckpt: Checkpoint, change: PathChange, *, name: str, da
     if differs is None:
         st.success(f"Every token is the same {name}: {len(before)} of {len(before)}.")
     else:
-        st.markdown(f"**First token that differs: step {differs}.** As it is the model says "
+        st.markdown(f"**First difference: step {differs}.** Unchanged, the model predicts "
                     f"“{_shown(before[differs])}”, {name} “{_shown(after[differs])}”.")
-    for place, title, path, label in zip(st.columns(2, gap="large"), ("As it is", name.capitalize()), (before, after),
+    for place, title, path, label in zip(st.columns(2, gap="large"), ("Unchanged", name.capitalize()), (before, after),
                                          ("tokens before", "tokens after"), strict=True):
         with place:
             st.markdown(f"**{title}**")
             st.text(path[-1].output or "(nothing)")
             st.html(figures.token_chips([step.piece for step in path], label=label, predicted=differs))
             if ckpt.config.encoder_layers and path[-1].id != ckpt.config.eos_id:
-                st.caption(f"Cut off after {len(path)} tokens: the model had not ended it.")
+                st.caption(f"Cut off after {len(path)} tokens: the model had not ended.")
             _link(page, ckpt, path, label)
     if differs is not None:
-        st.caption("Outlined: the first token that differs. From there on both have read different tokens (faint), so "
-                   "they are not compared any further.")
+        st.caption("Outlined: the first difference. After it both have read different tokens (faint), so they are no "
+                   "longer compared.")
         for place, step, title in zip(st.columns(2, gap="large"), (before[differs], after[differs]), (BEFORE, name),
                                       strict=True):
             with place:
@@ -47,9 +47,9 @@ def show_paths(page: str, ckpt: Checkpoint, change: PathChange, *, name: str, da
                 st.html(figures.candidate_rows(step.top(TOP), chosen_id=step.id, label=f"candidates {title}"))
     pieces = [step.piece for step in before]
     st.vega_lite_chart(
-        chart(figures.probability_change, pieces, change.probabilities, what="token that the model as it is writes",
-              series=(BEFORE, name), title="How likely each of these tokens is", dark=dark,
-              source=f"after the same tokens before it · {origin(ckpt)}"),
+        chart(figures.probability_change, pieces, change.probabilities, what="token of the unchanged model",
+              series=(BEFORE, name), title="Probability of each token", dark=dark,
+              source=f"after the same preceding tokens · {origin(ckpt)}"),
         key=f"{page}_switch_chances", alt=figures.describe_probability_change(pieces, change.probabilities))
     _table(page, pieces, change.probabilities, name, "token")
 
@@ -58,14 +58,14 @@ def show_encoder(page: str, ckpt: Checkpoint, pair: tuple[Reading, Reading], *, 
     """The classes, or the pieces put at each place, of a text read both ways."""
     before = pair[0]
     if before.logits is None:
-        st.info("This encoder has no classes and predicts nothing: only its attention can be compared.")
+        st.info("This encoder has no head and predicts nothing: only its attention can be compared.")
         return
     if not ckpt.config.n_classes:
         _show_masked(page, ckpt, pair, name=name)
         return
     values = np.stack([one.logits.exp().cpu().numpy() for one in pair], axis=1)  # (classes, 2)
     first, second = (ckpt.classes[int(column.argmax())] for column in values.T)
-    said = f"As it is the likeliest class is **{figures.markdown_text(first)}** ({values[:, 0].max():.0%}); {name} "
+    said = f"Unchanged, the likeliest class is **{figures.markdown_text(first)}** ({values[:, 0].max():.0%}); {name} "
     st.markdown(said + (f"it is the same ({values[:, 1].max():.0%})." if first == second else
                         f"it is **{figures.markdown_text(second)}** ({values[:, 1].max():.0%})."))
     order = np.argsort(-values[:, 0], kind="stable")
@@ -73,10 +73,10 @@ def show_encoder(page: str, ckpt: Checkpoint, pair: tuple[Reading, Reading], *, 
     names = [ckpt.classes[at] for at in few]
     st.vega_lite_chart(
         chart(figures.probability_change, names, values[few], what="class", series=(BEFORE, name), dark=dark,
-              tokens=False, title="How likely each class is", source=origin(ckpt)),
+              tokens=False, title="Probability of each class", source=origin(ckpt)),
         key=f"{page}_switch_chances", alt=figures.describe_probability_change(names, values[few]))
     if len(order) > len(few):
-        st.caption(f"The {MOST_CLASSES} likeliest of {len(order):,} classes; the table has all.")
+        st.caption(f"The {MOST_CLASSES} likeliest of {len(order):,} classes; the table lists all.")
     _table(page, [ckpt.classes[at] for at in order], values[order], name, "class")
     _open(page, ckpt, address_of_step(ckpt.id, before.text)[0], "before", "Open this text")
 
@@ -89,9 +89,9 @@ def _show_masked(page: str, ckpt: Checkpoint, pair: tuple[Reading, Reading], *, 
                  figures.plain_label(ckpt.tokenizer.piece(int(ids[place])), longest=None), f"{values[place]:.3f}"))]
             for place, read in enumerate(pair[0].tokens["src"])]
     same = sum(int(one) == int(other) for one, other in zip(tops[0][1], tops[1][1], strict=True))
-    st.markdown(f"**What it would put at each place**: the same at {same} of {len(rows)} places {name}.")
+    st.markdown(f"**Predictions at each position**: the same at {same} of {len(rows)} positions {name}.")
     st.html(figures.plain_table(["place", "read", BEFORE, "probability", name, "probability"], rows,
-                                label="pieces before and after", numbers=(3, 5)))
+                                label="predictions before and after", numbers=(3, 5)))
     _open(page, ckpt, address_of_step(ckpt.id, pair[0].text)[0], "before", "Open this text")
 
 
@@ -100,7 +100,7 @@ def _shown(step: Step) -> str:
 
 
 def _table(page: str, names: list[str], probabilities: np.ndarray, name: str, what: str) -> None:
-    with st.expander("These numbers as a table", key=f"{page}_switch_numbers"):
+    with st.expander("As a table", key=f"{page}_switch_numbers"):
         st.html(figures.number_table(
             [BEFORE, name, "change"],
             [(one if what == "class" else figures.plain_label(one, longest=None),

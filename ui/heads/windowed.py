@@ -13,7 +13,7 @@ def windowed(matrices: list[np.ndarray], queries: list[str], keys: list[str], ma
     """Matrices (Tq, Tk) of the same tokens, their labels and their mask, cut to the first tokens, with a word on it,
     where there are more than can be drawn."""
     if max(len(queries), len(keys)) > LARGEST:
-        st.caption(f"{len(queries):,} queries and {len(keys):,} keys: only the first {LARGEST} of each are drawn.")
+        st.caption(f"{len(queries):,} queries and {len(keys):,} keys: the first {LARGEST} of each are drawn.")
     cut = np.s_[:LARGEST, :LARGEST]
     return ([matrix[cut] for matrix in matrices], queries[:LARGEST], keys[:LARGEST],
             None if mask is None else np.asarray(mask)[cut])
@@ -24,5 +24,5 @@ def say_tokens(queries: list[str], keys: list[str]) -> None:
     sides = {"tokens": queries} if queries == keys else {"queries, down": queries, "keys, across": keys}
     for name, tokens in sides.items():
         if len(tokens) > LABELLED:
-            st.caption(f"The axes count the {name}; these are they:")
+            st.caption(f"The axes count {name}:")
             st.html(figures.token_chips(tokens, label=f"{name} by position", small=True, numbered=True))

@@ -59,7 +59,7 @@ decoder's first, are left out: whatever the head does, their whole weight is the
 
 {measures}
 
-The dotted line is a head that looks at everything alike, and the left end of each curve is the model before training,
+The dotted line is uniform attention, and the left end of each curve is the model before training,
 with random weights: a head does something of its own only where it leaves both. One place can count twice: for the
 second token, the previous token is also the first.
 
