@@ -255,7 +255,7 @@ def test_a_shipped_checkpoint_opens_on_its_maps_with_nothing_read_and_nothing_me
 def test_induction_is_shown_on_random_tokens_that_stand_twice(home, visit_roles, drawn):
     ckpt = make(home, "writer")
     at = visit_roles(ckpt, role="induction", role_sample="50")
-    assert "Here are 8 of them, twice" in texts(at)
+    assert "Here are 8 of them, repeated once" in texts(at)
     heatmap = drawn(at, f"{PAGE}_role_heatmap")
     labels = heatmap["layout"]["xaxis"]["ticktext"]
     assert len(labels) == 16 and labels[:8] == labels[8:]

@@ -70,7 +70,7 @@ def table(at):
 def test_it_opens_and_asks_for_heads(kind, home, visit_switch):
     ckpt = make(home, kind)
     at = visit_switch(ckpt)
-    assert not at.error and "Choose heads above" in texts(at)
+    assert not at.error and "Select heads above" in texts(at)
     keys = {pills.key for pills in at.button_group if (pills.key or "").startswith(f"{PAGE}_switch_")}
     assert keys == {f"{PAGE}_switch_{head.kind}_{head.layer}" for head in all_heads(ckpt.config)}
 
@@ -128,7 +128,7 @@ def test_a_head_pressed_goes_into_the_address_and_all_on_again_empties_it(home, 
     assert "A highlighted head is off, all others are unchanged." in texts(at)
     button(at, "all_on").click()
     run(at)
-    assert "heads" not in at.query_params and "Choose heads above" in texts(at)
+    assert "heads" not in at.query_params and "Select heads above" in texts(at)
 
 
 def test_a_head_that_cannot_read_a_switched_one_is_said_to_look_the_same(home, visit_switch):
@@ -272,7 +272,7 @@ def test_a_job_that_failed_says_why_with_the_end_of_its_log(home, visit_switch):
     folder = begun(home, ckpt, state="failed", alive=False, why="no room on the disk")
     (folder / "log.txt").write_text("reading\nOSError: no room on the disk\n")
     at = visit_switch(ckpt, limit="50")
-    assert "It failed: no room on the disk." in texts(at)
+    assert "Failed: no room on the disk." in texts(at)
     assert "OSError: no room on the disk" in at.code[0].value
     assert button(at, "effects_start").label == "Go on" and "2 of 4 heads are measured" in texts(at)
 
@@ -334,7 +334,7 @@ def test_it_opens_on_a_sentence_that_the_head_matters_to(visit, shipped):
     assert at.text_input(key=f"{PAGE}_text").value == second.text and "First difference" in texts(at)
     button(at, "all_on").click()
     run(at)
-    assert not at.session_state[f"{PAGE}_heads"] and "Choose heads above" in texts(at)
+    assert not at.session_state[f"{PAGE}_heads"] and "Select heads above" in texts(at)
 
 
 def test_an_address_is_shown_as_it_is_and_other_weights_claim_nothing(home, visit, visit_switch):

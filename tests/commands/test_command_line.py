@@ -39,7 +39,7 @@ def test_results_go_to_standard_output(run, writer, translator, play, tmp_path):
     folder = writer.description.folder
     code, out, err = run("roles", folder, "--corpus", play, "--limit", 4, "--explain", "--device", "cpu")
     assert not code
-    assert " previous " in out and "most in layer" in out and "looking at all alike" in out
+    assert " previous " in out and "most in layer" in out and "uniform" in out
     assert "most in layer" not in err
     assert all(measure.explained in out for measure in MEASURES if "decoder" in measure.kinds)
     code, out, _ = run("ablate", folder, "--corpus", play, "--limit", 2, "--out", tmp_path / "off", "--device", "cpu")

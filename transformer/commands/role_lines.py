@@ -18,7 +18,7 @@ def role_lines(roles: "HeadRoles", *, explain: bool) -> list[str]:
             if roles.queries[kind][name]:
                 layer, head = np.unravel_index(np.nanargmax(values), values.shape)
                 out.append(f"{kind:>8} {name:<14} most in layer {layer} head {head}: {values[layer, head]:.3f}; "
-                           f"looking at all alike {roles.even[kind][name]:.3f} ({BY_NAME[name].unit_in(kind)})")
+                           f"uniform {roles.even[kind][name]:.3f} ({BY_NAME[name].unit_in(kind)})")
     out += [f"not measured: {name}, as {why}" for name, why in roles.notes.items()]
     if explain:
         for name in dict.fromkeys(name for measures in roles.values.values() for name in measures):
