@@ -56,7 +56,7 @@ def choose_entry(page: str, fits: Callable[[Description], bool] | None = None, *
         first = [*changed, *offered][0]
         st.error(f"The checkpoint {code_text(wanted)} is not on this server" + (
             "; one of that name is, with other weights." if changed else
-            " . Ask the sender of the link for its folder, or choose another."))
+            ". Ask the sender of the link for its folder, or choose another."))
         for entry in broken:
             st.caption(f"{code_text(entry.folder.name)} cannot be opened: {figures.markdown_text(entry.error)}")
         st.button(f"Use {figures.markdown_text(first)} instead",
