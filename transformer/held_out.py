@@ -1,19 +1,23 @@
 """A sample of the text that a checkpoint was not trained on, ready to measure heads with."""
 
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from transformer.analysis.alignment import WordAligner, words
 from transformer.analysis.sample import Sentence, labelled, translation, window
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import reader
-from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus, corpus
+from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus, at_hand, corpus
 from transformer.text.sources import PAIRS, TEXT, Form, to_choose
 
 ALIGNED_FROM = 40_000  # sentences; all of eng-fra align little better and take 1 GB of memory
 WINDOW = 128  # tokens of running text that are read at once
+COUNTED_AT_ONCE = 2_000  # texts
 
 
 def form_read(ckpt: Checkpoint) -> Form | None:
@@ -91,6 +95,36 @@ def word_aligner(ckpt: Checkpoint, folder: Path, *, name: str | None = None,
         WordAligner.learn(((words(source), words(references[0])) for source, references in pairs),
                           watch=watch).save(path)
     return WordAligner.load(path)  # also just after learning: the file leaves out what is rare
+
+
+def piece_counts(ckpt: Checkpoint, *, watch: Callable[[], None] = lambda: None) -> dict[str, Tensor] | None:
+    """How often a model met each piece while it trained: of "src", what its encoder reads, and "tgt", its decoder, the
+    counts (V,) of each that it has. Of running text all is counted, else the first 40,000 training texts, with their
+    first translations and the token that is read at their end or start. None where the checkpoint says no corpus, or
+    one that is not here, and where it has no tokenizer. watch: called now and then, and may raise to end it.
+    """
+    config, train = ckpt.config, ckpt.description.train
+    if train is None or not at_hand(train.corpus) or ckpt.tokenizer is None or ckpt.tokenizer.kind == "ids":
+        return None
+    trained_on = found_corpus(ckpt)
+    if config.task == "text":
+        texts = {"tgt": [trained_on.split("train")]}
+    else:
+        items = _passages(trained_on, "train")[:ALIGNED_FROM]
+        texts = {"src": [text for text, _ in items]}
+        if config.task == "translation":
+            texts["tgt"] = [translations[0] for _, translations in items]
+    tokenizers = {"src": ckpt.source_tokenizer, "tgt": ckpt.tokenizer}
+    sizes = {"src": config.src_vocab_size or config.vocab_size, "tgt": config.vocab_size}
+    counts = {side: torch.zeros(sizes[side], dtype=torch.long) for side in texts}
+    for side, rows in texts.items():
+        for first in range(0, len(rows), COUNTED_AT_ONCE):
+            watch()
+            ids = chain.from_iterable(tokenizers[side].encode_batch(rows[first:first + COUNTED_AT_ONCE]))
+            counts[side] += torch.bincount(torch.tensor(list(ids)), minlength=sizes[side])
+        if config.task == "translation":
+            counts[side][config.eos_id if side == "src" else config.start_id] += len(rows)
+    return counts
 
 
 def _drawn(items: list, limit: int | None, seed: int | None) -> list:

@@ -1,12 +1,13 @@
 """Held-out samples of each kind of corpus, and what is said of every measure."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
 from transformer.analysis.sample import read_texts
 from transformer.config import TrainConfig
-from transformer.held_out import WINDOW, held_out, word_aligner
+from transformer.held_out import WINDOW, held_out, piece_counts, word_aligner
 from transformer.text.corpora import corpus
 
 
@@ -86,10 +87,34 @@ def test_the_word_alignment_is_learned_once(translator, pairs, tmp_path, monkeyp
     assert again.align(["dog"], ["cat"]) == first.align(["dog"], ["cat"])
 
 
+def test_pieces_are_counted_as_they_were_read_in_training(translator, writer, pairs, tmp_path):
+    ckpt, config = trained_on(translator, pairs), translator.config
+    train = corpus(str(pairs)).split("train")
+    counts, read = piece_counts(ckpt), {"src": Counter(), "tgt": Counter()}
+    for source, references in train:
+        read["src"].update((*ckpt.tokenizer.encode(source), config.eos_id))
+        read["tgt"].update((config.start_id, *ckpt.tokenizer.encode(references[0])))
+    assert counts.keys() == read.keys()
+    for side, expected in read.items():
+        assert counts[side].shape == (config.vocab_size,) and dict(expected) == {
+            id: count for id, count in enumerate(counts[side].tolist()) if count}
+    (tmp_path / "mine.txt").write_text("I see a dog.\n" * 50)
+    counts = piece_counts(trained_on(writer, tmp_path / "mine.txt"))
+    expected = Counter(writer.tokenizer.encode(corpus(str(tmp_path / "mine.txt")).split("train")))
+    assert counts.keys() == {"tgt"}
+    assert dict(expected) == {id: count for id, count in enumerate(counts["tgt"].tolist()) if count}
+
+
+def test_pieces_are_not_counted_where_the_corpus_is_not_known_or_not_here(translator, pairs, tmp_path):
+    assert piece_counts(translator) is None
+    assert piece_counts(trained_on(translator, tmp_path / "gone.tsv")) is None
+    assert piece_counts(replace(trained_on(translator, pairs), tokenizer=None)) is None
+
+
 def test_what_cannot_be_drawn_is_said(translator, writer, pairs, tmp_path):
     with pytest.raises(ValueError, match="does not say which corpus"):
         held_out(translator)
-    with pytest.raises(ValueError, match="mine.tsv is not what .*: that is running text, tiny-shakespeare or a .txt"):
+    with pytest.raises(ValueError, match="mine.tsv is not what .*: that is running text, tiny-shakespeare or the path of a .txt"):
         held_out(writer, name=str(pairs))
     silent = replace(translator, tokenizer=None, source_tokenizer=None)
     with pytest.raises(ValueError, match="has no tokenizer"):

@@ -39,7 +39,8 @@ def test_shares_lie_between_nothing_and_all_and_looking_at_all_alike_gives_the_e
     ids = torch.randint(4, 12, (2, 9), generator=random)
     allowed = torch.ones(2, 9, 9, dtype=torch.bool)
     tokens = Tokens(kind, allowed.tril() if kind == "decoder" else allowed, query_ids=ids, key_ids=ids, end_id=4,
-                    tokenizer=writer.tokenizer, links=torch.rand(2, 9, 9, generator=random) < 0.2)
+                    tokenizer=writer.tokenizer, links=torch.rand(2, 9, 9, generator=random) < 0.2,
+                    key_counts=torch.randint(0, 9, (12,), generator=random))
     chosen = [measure for measure in MEASURES if kind in measure.kinds]
     questions = Questions(chosen, tokens)
     assert not questions.lacking and set(questions.names) == {measure.name for measure in chosen}

@@ -4,7 +4,7 @@ B batch, H heads, Tq queries, Tk keys. Every measure (`transformer.measures.cata
 sentences together.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,12 +98,14 @@ class HeadRoles:
                     for kind, values in self.values.items()}}
 
 
-def measure_roles(ckpt: Checkpoint, sentences: Sequence[Sentence], *, aligner: WordAligner | None = None, seed: int = 0,
-                  largest: int = LARGEST, watch: Watch = lambda done, of: None) -> HeadRoles:
+def measure_roles(ckpt: Checkpoint, sentences: Sequence[Sentence], *, aligner: WordAligner | None = None,
+                  counts: Mapping[str, Tensor] | None = None, seed: int = 0, largest: int = LARGEST,
+                  watch: Watch = lambda done, of: None) -> HeadRoles:
     """Take every measure of every head on sentences, a batch at a time, so that memory does not grow with their number.
 
-    aligner: what "alignment" is compared with; without one it is NaN. watch: called after each batch. Raises
-    ValueError where there are no sentences.
+    aligner: what "alignment" is compared with, and counts: how often each piece of "src" and "tgt" came in training,
+    (V,) each, as `held_out.word_aligner` and `piece_counts` give them; a measure that lacks its own is NaN. watch:
+    called after each batch. Raises ValueError where there are no sentences.
     """
     if not sentences:
         raise ValueError("there are no sentences to measure heads on; give at least one")
@@ -113,7 +115,7 @@ def measure_roles(ckpt: Checkpoint, sentences: Sequence[Sentence], *, aligner: W
     done = 0
     for places in batches(config, sentences, largest=largest):
         batch = [sentences[place] for place in places]
-        _measure(ckpt, each, batch, aligner=aligner, repeated=False, which=places)
+        _measure(ckpt, each, batch, aligner=aligner, counts=counts, repeated=False, which=places)
         done += len(places)
         watch(done, len(sentences))
     again = repeated(config, sentences, seed=seed)
@@ -125,14 +127,16 @@ def measure_roles(ckpt: Checkpoint, sentences: Sequence[Sentence], *, aligner: W
 
 
 def _measure(ckpt: Checkpoint, each: Sequence[tuple[Transformer, Totals]], sentences: list[Sentence], *,
-             repeated: bool, which: Sequence[int], aligner: WordAligner | None = None) -> None:
+             repeated: bool, which: Sequence[int], aligner: WordAligner | None = None,
+             counts: Mapping[str, Tensor] | None = None) -> None:
     """Add what one batch says of each model to its totals."""
     batch = padded(ckpt.config, sentences, device=ckpt.device)
     links = None
     if aligner is not None and ckpt.config.task == "translation":
         links = _links(ckpt, sentences, aligner).to(ckpt.device)
-    questions = {kind: Questions([measure for measure in measures_of(kind) if measure.repeated == repeated],
-                                 _tokens(ckpt, kind, batch, links)) for kind in ckpt.config.kinds}
+    tokens = {kind: _tokens(ckpt, kind, batch, links=links, counts=counts or {}) for kind in ckpt.config.kinds}
+    questions = {kind: Questions([measure for measure in measures_of(kind) if measure.repeated == repeated], of)
+                 for kind, of in tokens.items()}
     for model, totals in each:
         for kind, layers in read_weights(model, batch.src, batch.tgt):
             totals.add(kind, layers, questions[kind], which)
@@ -164,7 +168,8 @@ def _weights(layers: list[Attended]) -> list[Tensor]:
     return [layer.weights for layer in layers]
 
 
-def _tokens(ckpt: Checkpoint, kind: Kind, batch: Padded, links: Tensor | None) -> Tokens:
+def _tokens(ckpt: Checkpoint, kind: Kind, batch: Padded, *, links: Tensor | None,
+            counts: Mapping[str, Tensor]) -> Tokens:
     """The queries and keys of a batch, and where they may look."""
     config = ckpt.config
     source = None if batch.src is None else real_tokens(batch.src, config.pad_id)  # as the model masks it
@@ -172,9 +177,10 @@ def _tokens(ckpt: Checkpoint, kind: Kind, batch: Padded, links: Tensor | None) -
     allowed = real_queries[:, :, None] & real_keys[:, None]  # (B, Tq, Tk)
     if kind == "decoder":
         allowed = allowed & causal_mask(*allowed.shape[1:], device=allowed.device)[0]
-    return Tokens(kind, allowed, query_ids=batch.src if kind == "encoder" else batch.tgt,
-                  key_ids=batch.tgt if kind == "decoder" else batch.src, end_id=config.eos_id,
-                  tokenizer=ckpt.tokenizer if kind == "decoder" else ckpt.source_tokenizer, links=links)
+    side, tokenizer = ("tgt", ckpt.tokenizer) if kind == "decoder" else ("src", ckpt.source_tokenizer)
+    key_counts = counts[side].to(allowed.device) if side in counts else None
+    return Tokens(kind, allowed, query_ids=batch.src if kind == "encoder" else batch.tgt, key_ids=getattr(batch, side),
+                  end_id=config.eos_id, tokenizer=tokenizer, links=links, key_counts=key_counts)
 
 
 def _links(ckpt: Checkpoint, sentences: list[Sentence], aligner: WordAligner) -> Tensor:

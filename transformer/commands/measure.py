@@ -42,7 +42,7 @@ def roles(
 ) -> None:
     """Say what each head does over held-out sentences, beside the same architecture untrained."""
     from transformer.analysis.roles import measure_roles
-    from transformer.held_out import held_out, word_aligner
+    from transformer.held_out import held_out, piece_counts, word_aligner
     from transformer.places import home
     from transformer.roles_file import write_roles
 
@@ -51,7 +51,7 @@ def roles(
     translates = ckpt.config.task == "translation"
     aligner = word_aligner(ckpt, cache or home() / "analysis", name=corpus) if translates else None
     with counting("measure") as watch:
-        heads = measure_roles(ckpt, sentences, aligner=aligner, seed=seed, watch=watch)
+        heads = measure_roles(ckpt, sentences, aligner=aligner, counts=piece_counts(ckpt), seed=seed, watch=watch)
     if write:
         path = write_roles(ckpt, heads, corpus=corpus or ckpt.description.train.corpus, limit=limit)
         console.print(f"written to {path}", markup=False, highlight=False)

@@ -33,6 +33,7 @@ class Tokens:
     end_id: int | None = None  # of the token that ends a text
     tokenizer: Tokenizer | None = None  # of the keys
     links: Tensor | None = None  # bool (B, Tq, Tk): keys of the word that the word about to be written translates
+    key_counts: Tensor | None = None  # (V,), how often the model met each piece of the keys while it trained
 
     __repr__ = brief
 
@@ -92,6 +93,13 @@ class Tokens:
     def linked(self) -> Tensor:
         """`links`."""
         return _known(self.links, "no word alignment was given")
+
+    @property
+    def frequency(self) -> Tensor:
+        """Which share of all tokens that the model met while it trained each key is (B, Tk). One more of each piece is
+        counted than came, so that no share is 0."""
+        counts = 1 + _known(self.key_counts, "how often tokens come in its training corpus is not known").double()
+        return (counts / counts.sum())[self.ids]
 
     def pieces(self, test: Callable[[str], bool]) -> Tensor:
         """The keys of whose piece, without the mark of a space, a test is true (B, 1, Tk)."""

@@ -7,12 +7,13 @@ from functools import partial
 from pathlib import Path
 
 import streamlit as st
+from torch import Tensor
 
 from transformer.analysis.alignment import WordAligner
 from transformer.analysis.roles import HeadRoles, measure_roles
 from transformer.analysis.sample import Sentence, read_texts
 from transformer.checkpoint import Checkpoint
-from transformer.held_out import held_out, word_aligner
+from transformer.held_out import held_out, piece_counts, word_aligner
 from transformer.inference.search import translate
 from transformer.roles_file import read_roles
 from transformer.text.own import is_own
@@ -77,6 +78,15 @@ class Sample:
             return None
         (home() / "analysis").mkdir(parents=True, exist_ok=True)
         return word_aligner(self.ckpt, home() / "analysis", name=name, watch=watch)
+
+    def counts(self, watch: Callable[[], None]) -> dict[str, Tensor] | None:
+        """How often each piece came in training; None where that is not known, or not for this visitor to know."""
+        if not corpus_of(self.ckpt.description):
+            return None
+        kept, key = shelf("pieces"), (self.ckpt.id,)
+        if (counts := kept.find(key)) is None and (counts := piece_counts(self.ckpt, watch=watch)) is not None:
+            kept.keep(key, counts)
+        return counts
 
     def about(self, found: HeadRoles) -> str:
         """What was measured on, for a line under the picture."""
@@ -212,4 +222,5 @@ def _measure(sample: Sample, work: Work) -> HeadRoles:
         work.say("Aligning words, without attention")
     aligner = sample.aligner(work.watch)
     work.say("Measuring every head on the texts")
-    return measure_roles(sample.ckpt, sentences, aligner=aligner, seed=SEED, watch=work.watch)
+    return measure_roles(sample.ckpt, sentences, aligner=aligner, counts=sample.counts(work.watch), seed=SEED,
+                         watch=work.watch)
