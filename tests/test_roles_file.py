@@ -13,7 +13,7 @@ import torch
 import transformer
 from transformer.analysis.roles import measure_roles, read_weights
 from transformer.checkpoint import describe, load
-from transformer.held_out import held_out, word_aligner
+from transformer.held_out import held_out, piece_counts, word_aligner
 from transformer.measures.catalogue import MEASURES
 from transformer.measures.matrices import measure_heads
 from transformer.roles_file import NAME, count_held_out, read_roles, write_roles
@@ -136,7 +136,7 @@ def test_shipped_roles_are_what_is_measured_again(name, tmp_path):
     ckpt = transformer.load(CHECKPOINTS / name)
     kept = read_roles(ckpt, corpus=SHIPPED[name], limit=200, seed=0)
     aligner = word_aligner(ckpt, tmp_path) if name == "translate" else None
-    roles = measure_roles(ckpt, held_out(ckpt, limit=200), aligner=aligner)
+    roles = measure_roles(ckpt, held_out(ckpt, limit=200), aligner=aligner, counts=piece_counts(ckpt))
     assert [sentence.text for sentence in kept.sentences] == [sentence.text for sentence in roles.sentences]
     assert kept.queries == roles.queries and kept.notes == roles.notes
     for part in ("values", "untrained", "even"):
