@@ -260,3 +260,28 @@ def test_an_example_is_short_where_there_is_a_short_one(translator):
                 assert example == (of_short.sentence(kind, name, layer, head) or best)
                 longer += example != best
     assert longer
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_rare_tokens_are_measured_by_how_often_they_came_in_training(translator, kind):
+    sentences, size = read_texts(translator, *zip(*PAIRS, strict=True)), translator.config.vocab_size
+    counts = {"src": torch.arange(size), "tgt": torch.arange(size).flip(0)}
+    roles = measure_roles(translator, sentences, counts=counts)
+    side = "tgt" if kind == "decoder" else "src"
+    surprisal = -((counts[side] + 1) / (counts[side] + 1).sum()).double().log()
+    each, even = [], []
+    for sentence in sentences:
+        weights = attend(translator, sentence.text, sentence.target).attentions[kind].double()
+        keys = surprisal[torch.tensor(getattr(sentence, side))]
+        for query in range(weights.shape[2]):
+            seen = query + 1 if kind == "decoder" else len(keys)
+            if seen > 1:
+                each.append(weights[:, :, query] @ keys)
+                even.append(float(keys[:seen].mean()))
+    np.testing.assert_allclose(roles.values[kind]["rare"], torch.stack(each).mean(0), rtol=1e-5)
+    assert roles.even[kind]["rare"] == pytest.approx(np.mean(even)) and roles.queries[kind]["rare"] == len(each)
+
+
+def test_without_a_corpus_rare_tokens_say_why_not(writer):
+    roles = measure_roles(writer, read_texts(writer, TEXTS))
+    assert np.isnan(roles.values["decoder"]["rare"]).all() and "training corpus" in roles.notes["rare"]

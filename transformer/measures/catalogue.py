@@ -108,6 +108,16 @@ MEASURES = (
         why_not="no token here is known to be punctuation and nothing else",
         explained="The weight on pieces that are nothing but punctuation, over queries that can see one. Some heads "
                   "gather a clause at its comma or full stop, others only rest there; the weight does not tell which."),
+    # The weight on, say, the rarest tenth would depend on where the tenth ends, among the many tokens that came once or
+    # never; a mean of −ln p has no such edge, is in the unit of the entropy, and has a known value at all alike.
+    Measure(
+        name="rare", title="Rare tokens", unit="mean −ln p of the token it looks at, in nats", share=False,
+        keys=lambda tokens: -tokens.frequency.log()[:, None],
+        explained="How rare the tokens are that a head looks at: −ln p of each, averaged by weight, where p is the "
+                  "share of all tokens of its training corpus that are this one, counted from the corpus with one more "
+                  "of each. A head above the value of looking at all alike prefers rare tokens, one below it frequent "
+                  "ones. Names, punctuation and the tokens at both ends differ in frequency too, so a head that "
+                  "follows one of these has a value of its own without knowing what is rare."),
     Measure(
         name="induction", title="Induction", unit="random tokens twice: weight on what came next", kinds=BOTH,
         keys=_after_earlier, repeated=True, why_not="the texts have too few different tokens",
