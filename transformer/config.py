@@ -44,7 +44,7 @@ class ModelConfig(Config):
     output_dropout: Fraction = 0.0  # before the output projection
     norm: Literal["pre", "post"] = "pre"
     norm_eps: Annotated[float, Field(gt=0.0, le=0.1)] = 1e-5
-    positions: Literal["sinusoidal", "learned", "rotary", "none"] = "sinusoidal"
+    positions: Literal["sinusoidal", "learned", "rotary", "alibi", "none"] = "sinusoidal"
     sinusoid_layout: Literal["interleaved", "halves"] = "interleaved"
     activation: Literal["relu", "gelu", "gelu_tanh", "silu"] = "relu"
     embedding_norm: bool = False

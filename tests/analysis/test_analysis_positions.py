@@ -11,7 +11,7 @@ from transformer.model.positions import sinusoids
 TEXT = "I see a dog and a cat."
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary", "none"])
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary", "alibi", "none"])
 def test_without_positions_a_checkpoint_reads_as_one_that_never_had_any(make_checkpoint, positions):
     ckpt = make_checkpoint(positions=positions)
     bare = without_positions(ckpt)

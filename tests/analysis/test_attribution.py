@@ -15,7 +15,8 @@ from transformer.analysis.rollout import rollout
 from transformer.inference.decoding import steps
 from transformer.inference.reading import attend
 
-SHAPES = [{}, {"norm": "post", "positions": "learned"}, {"encoder_layers": 0, "positions": "rotary"},
+SHAPES = [{}, {"positions": "alibi"}, {"norm": "post", "positions": "learned"},
+          {"encoder_layers": 0, "positions": "rotary"},
           {"decoder_layers": 0, "pooling": "max", "n_classes": 3},
           {"decoder_layers": 0, "pooling": "mean", "n_classes": 3, "embedding_norm": True, "type_vocab": 2}]
 

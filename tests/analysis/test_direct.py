@@ -13,7 +13,8 @@ from transformer.inference.decoding import steps
 from transformer.model.switches import Switches
 
 SHAPES = [
-    {}, {"norm": "post"}, {"encoder_layers": 0, "positions": "rotary"}, {"encoder_layers": 0, "positions": "learned"},
+    {}, {"norm": "post"}, {"positions": "alibi"}, {"encoder_layers": 0, "positions": "alibi"},
+    {"encoder_layers": 0, "positions": "rotary"}, {"encoder_layers": 0, "positions": "learned"},
     {"norm": "post", "embedding_norm": True, "type_vocab": 2, "activation": "gelu", "head_dim": 5},
     {"decoder_layers": 0, "pooling": "max", "n_classes": 3, "embedding_norm": True},
     {"decoder_layers": 0, "pooling": "mean", "n_classes": 3, "norm": "post", "positions": "learned"},

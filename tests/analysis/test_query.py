@@ -8,7 +8,8 @@ from transformer.analysis.query import last_query
 from transformer.inference.reading import attend
 
 
-@pytest.mark.parametrize("settings", [{}, {"norm": "post"}, {"encoder_layers": 0, "positions": "rotary"}])
+@pytest.mark.parametrize("settings", [{}, {"norm": "post"}, {"encoder_layers": 0, "positions": "rotary"},
+                                      {"positions": "alibi"}])
 def test_rows_and_logits_are_those_of_the_whole_text(make_checkpoint, settings, target_for):
     ckpt = make_checkpoint(**settings)
     texts = "I am cold.", target_for(ckpt, "He is")

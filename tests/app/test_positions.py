@@ -233,3 +233,28 @@ def test_a_text_too_long_is_refused_with_the_number_and_the_limit(open_positions
     at = open_positions(view="Left out")
     at.text_area(key="positions_text").set_value("a" * 301).run()
     assert "301 characters, at most 300" in at.error[0].value
+
+
+def test_alibi_shows_its_slopes_and_what_each_head_takes_off(open_positions, uploaded, drawn):
+    at = open_positions(view="Trained", checkpoint=uploaded(positions="alibi"), count="10")
+    assert any("positions are **alibi**" in text.value and "heads 0 to 1: 0.0625, 0.003906" in text.value
+               for text in at.markdown)
+    table = drawn(at, "positions_table")["data"][0]["z"]
+    assert np.allclose(table, -np.arange(10)[:, None] * [2**-4, 2**-8], atol=1e-6)
+
+
+def test_alibi_can_be_left_out_too(open_positions, uploaded, drawn):
+    at = open_positions(view="Left out", checkpoint=uploaded(positions="alibi"), text="I am cold.", kind="decoder")
+    assert any("no distance is taken off the scores" in caption.value for caption in at.caption)
+    one, other = (np.nan_to_num(drawn(at, f"positions_attention_{name}")["data"][0]["z"])
+                  for name in ("trained", "bare"))
+    assert not np.allclose(one, other, atol=1e-3)
+
+
+def test_a_head_by_hand_shows_the_bias_and_adds_it_in_the_weight_spelled_out(visit, uploaded):
+    at = visit("by_hand", part="trained", checkpoint=uploaded(positions="alibi", encoder_layers=0),
+               sentence="I am cold.", row="3", column="1")
+    pages = " ".join(html.value for html in at.get("html"))
+    assert "bias of the positions" in pages
+    assert "<dt>Positions</dt>" in pages
+    assert any("alibi positions" in caption.value for caption in at.caption)

@@ -536,7 +536,8 @@ def test_an_export_gives_transformers_the_same_logits(tmp_path, name):
 
 
 @pytest.mark.parametrize(("changes", "says"), [
-    ({"positions": "rotary"}, "positions is rotary"), ({"norm": "post"}, "norm is post"),
+    ({"positions": "rotary"}, "positions is rotary"), ({"positions": "alibi"}, "positions is alibi"),
+    ({"norm": "post"}, "norm is post"),
     ({"logits_bias": True}, "logits_bias is True"), ({"embedding_norm": True}, "embedding_norm is True"),
     ({"head_dim": 5}, "head_dim is 5"), ({"encoder_layers": 1, "pad_id": 0}, "encoder_layers is 1"),
 ], ids=str)

@@ -21,7 +21,8 @@ TEXTS = ["I am cold.", "Go on.", "", "We can go home.", "Go", "I see a dog and a
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 SHAPES = {"translates": {}, "writes": {"encoder_layers": 0}}
 PLACES = [{"positions": "sinusoidal"}, {"positions": "sinusoidal", "sinusoid_layout": "halves"},
-          {"positions": "learned"}, {"positions": "rotary"}, {"positions": "none"}]
+          {"positions": "learned"}, {"positions": "rotary"}, {"positions": "alibi"},
+          {"positions": "none"}]
 
 
 def force(ckpt, text=TEXT, target=TARGET, **options):

@@ -153,5 +153,40 @@ def rotate(x: Tensor, angles: Tensor) -> Tensor:
     return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
 
 
+def alibi_slopes(n_heads: int) -> Tensor:
+    """By how much each head's scores fall with every position further away -> (H,). Press et al. 2022, section 3: the
+    powers of 2^(-8/H); where H is no power of two, as in their code, those of the next smaller one, and then every
+    other one of the next larger."""
+    smaller = 2 ** (n_heads.bit_length() - 1)
+    slopes = [2 ** (-8 * head / smaller) for head in range(1, smaller + 1)]
+    between = [2 ** (-4 * head / smaller) for head in range(1, 2 * smaller + 1, 2)]
+    return torch.tensor((slopes + between)[:n_heads])
+
+
+class Alibi(Positions):
+    name = "alibi"
+    title = "ALiBi positions"
+    sentence = ("Nothing is added to the embeddings: every score falls with the distance of its key, by the slope of "
+                "its head, which is not learned.")
+    source = "Press et al. 2022, section 3"
+    undone = "no distance is taken off the scores"
+    attended = "ALiBi"
+    compared = False
+
+    def bias(self, queries: range, keys: range, config: ModelConfig, *,
+             device: torch.device | None = None) -> Tensor | None:
+        query, key = (torch.arange(places.start, places.stop, device=device) for places in (queries, keys))
+        return -alibi_slopes(config.n_heads).to(device)[:, None, None] * (query[:, None] - key).abs()
+
+    def pictures(self, count: int, config: ModelConfig, added: Tensor | None) -> list[Picture]:
+        by_distance = -torch.arange(count)[:, None] * alibi_slopes(config.n_heads)
+        return [Picture(by_distance, "head", "added to the score", self.title, row="distance")]
+
+    def describe(self, config: ModelConfig) -> str:
+        slopes = ", ".join(f"{slope:.4g}" for slope in alibi_slopes(config.n_heads).tolist())
+        sides = " An encoder sees how far a token stands, and not on which side." if config.encoder_layers else ""
+        return f"{super().describe(config)}{sides} The slopes of heads 0 to {config.n_heads - 1}: {slopes}."
+
+
 # By the name in `ModelConfig.positions`.
-POSITIONS = {one.name: one for one in (Sinusoidal(), Learned(), Rotary(), Positions())}
+POSITIONS = {one.name: one for one in (Sinusoidal(), Learned(), Rotary(), Alibi(), Positions())}
