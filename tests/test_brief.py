@@ -21,7 +21,7 @@ from transformer.analysis.query import last_query
 from transformer.analysis.roles import measure_roles
 from transformer.analysis.sample import read_texts
 from transformer.analysis.trial import try_sentences
-from transformer.brief import brief, quoted
+from transformer.brief import amount, brief, duration, how_many, quoted, shortened, size
 
 TEXT, LONGEST = "I am cold.", 200  # characters
 
@@ -104,3 +104,25 @@ def read_like(*values):
     Like = NamedTuple("Like", [(name, object) for name in ("array", "mapping", "many", "none", "number", "nothing",
                                                            "text")])
     return Like(*values)
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(0.31, "0.3 s"), (42, "42 s"), (90, "1.5 min"), (2_184, "36 min"),
+                                                (9_000, "2.5 h"), (200_000, "2.3 days")])
+def test_a_time_is_said_in_a_unit_that_fits(seconds, shown):
+    assert duration(seconds) == shown
+
+
+@pytest.mark.parametrize(("say", "number", "text"), [
+    (size, 512, "0.51 kB"), (size, 1_234_567, "1.23 MB"), (size, 12e9, "12.0 GB"), (size, 2e12, "2.00 TB"),
+    (amount, 99_999, "99,999"), (amount, 250_000, "0.2 million"), (amount, 3.2e9, "3.2 billion")])
+def test_a_number_is_said_in_a_unit_that_fits(say, number, text):
+    assert say(number) == text
+
+
+def test_how_many_says_one_and_many():
+    assert [how_many(number, "run") for number in (0, 1, 1_200)] == ["0 runs", "1 run", "1,200 runs"]
+    assert how_many(2, "class", "classes") == "2 classes"
+
+
+def test_a_text_is_cut_only_where_it_is_too_long():
+    assert (shortened("abcd", 4), shortened("abcde", 4)) == ("abcd", "abc…")

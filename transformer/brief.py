@@ -1,4 +1,5 @@
-"""What holds tensors, in one line: a notebook shows its value after a cell, and nobody reads a thousand numbers."""
+"""What is long, in few words: numbers, times and texts; and what holds tensors, in one line, for a notebook shows its
+value after a cell and nobody reads a thousand numbers."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -10,6 +11,38 @@ def brief(thing: object) -> str:
     """The `repr` of a dataclass or a named tuple: its name, and of each field its shape, its size or a short text."""
     names = [one.name for one in fields(thing) if one.repr] if is_dataclass(thing) else thing._fields
     return f"{type(thing).__name__}({', '.join(f'{name}={_value(getattr(thing, name))}' for name in names)})"
+
+
+def how_many(number: int, thing: str, things: str = "") -> str:
+    """How many: "1 run", "2 runs", "1,200 classes" with the plural given."""
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
+def size(bytes: float) -> str:
+    """How large: "1.20 MB", "512.0 GB"."""
+    units = (1e12, "TB"), (1e9, "GB"), (1e6, "MB")
+    unit, name = next((one for one in units if bytes >= one[0]), (1e3, "kB"))
+    return f"{bytes / unit:,.{2 if bytes < 10 * unit else 1}f} {name}"
+
+
+def amount(number: float) -> str:
+    """A large number: "1.2 million", "12,345"."""
+    unit, name = next(((unit, name) for unit, name in ((1e9, " billion"), (1e6, " million")) if number >= unit / 10),
+                      (1, ""))
+    return f"{number / unit:,.{1 if name else 0}f}{name}"
+
+
+def duration(seconds: float) -> str:
+    """How long: "0.3 s", "36 min", "2.5 h", "2.3 days"."""
+    for most, unit, name in ((90, 1, "s"), (5_400, 60, "min"), (172_800, 3_600, "h")):
+        if seconds < most:
+            return f"{seconds / unit:.{1 if seconds < 10 * unit else 0}f} {name}"
+    return f"{seconds / 86_400:.1f} days"
+
+
+def shortened(text: str, longest: int) -> str:
+    """The beginning of a text, with a sign where there was more of it."""
+    return text if len(text) <= longest else f"{text[:longest - 1]}…"
 
 
 def quoted(text: str, *, longest: int = LONGEST) -> str:

@@ -1,5 +1,6 @@
 """The model card: what a checkpoint was trained on and how, how good it is, and the command that measures it."""
 
+from transformer.brief import amount, duration
 from transformer.checkpoint import Checkpoint
 from transformer.jobs.run_files import is_number
 from transformer.task import LEARNED
@@ -38,7 +39,6 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
         learned, [0.0, *(row["seconds"] for row in learned)], strict=False))
     task = LEARNED[train.task]
     unit, counted = task.unit, "texts read" if task.unit == "text" else "target tokens"
-    amount = f"{tokens / 1e6:.1f} million" if tokens >= 1e5 else f"{tokens:,.0f}"
     learned_from = "validation_from" in meta
     how = (f"On the {quality.get('split', 'validation')} split{', which it learned from,' * learned_from} with the "
            "weights as they are in this folder:")
@@ -54,7 +54,6 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
     curve = (f"```mermaid\nxychart-beta\n  title \"{measured_on}, nats a {unit}\"\n"
              f"  x-axis \"step\" [{', '.join(str(row['step']) for row in seen)}]\n  y-axis \"loss\"\n"
              f"  line [{', '.join(format(row['validation_loss'], '.3f') for row in seen)}]\n```")
-    took = f"{meta['seconds'] / 60:.0f} minutes" if meta["seconds"] >= 100 else f"{meta['seconds']:.0f} seconds"
     newest = max((row["step"] for row in _with(rows, "step")), default=0)
     best = f" (the best of {newest:,} by held-out loss)" if newest > meta["step"] else ""
     classes = f"\n\nThe classes: {', '.join(ckpt.classes)}." if ckpt.classes else ""
@@ -77,8 +76,8 @@ of it does.{classes}
 
 ## How it was trained
 
-From scratch, on {processor}: {meta["step"]:,} steps{best}, {amount} {counted},
-{took}. Optimizer {train.optimizer}, learning rate {train.lr:g} with {train.warmup} steps of
+From scratch, on {processor}: {meta["step"]:,} steps{best}, {amount(tokens)} {counted},
+{duration(meta["seconds"])}. Optimizer {train.optimizer}, learning rate {train.lr:g} with {train.warmup} steps of
 warm-up, then {train.schedule}; label smoothing {train.label_smoothing:g}, dropout {config.dropout:g},
 batches of {train.batch_tokens:,} tokens, seed {train.seed}. `config.json` holds every setting, `metrics.jsonl` the
 whole curve, and `attention/` what all heads did with a few pinned sentences at steps along the way.

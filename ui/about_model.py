@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from transformer.brief import amount
 from transformer.checkpoint import Checkpoint
 from transformer.text.sources import known
 from ui.figures import markdown_text
@@ -13,8 +14,7 @@ def about_model(ckpt: Checkpoint) -> str:
     """One line of what the checkpoint's own files say; what they do not say is left out."""
     meta = ckpt.meta
     count = meta.get("parameters") or sum(weight.numel() for weight in ckpt.model.parameters())
-    size = f"{count / 1e6:.1f} million" if count >= 1e5 else f"{count:,}"
-    said = [f"{'A small model' if count < 1e8 else 'A model'}: {size} parameters"]
+    said = [f"{'A small model' if count < 1e8 else 'A model'}: {amount(count)} parameters"]
     name = (ckpt.description.train and corpus_name(ckpt.description.train.corpus)) or meta.get("corpus")
     if name:
         pairs = f"{meta['train_pairs']:,} pairs of " if isinstance(meta.get("train_pairs"), int) else ""

@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 
 import streamlit as st
 
+from transformer.brief import how_many
 from transformer.shortage import give_back
 from ui.figures import markdown_text
 
@@ -103,7 +104,7 @@ class Work:
 
     def _wait(self, ahead: int) -> None:
         end_if_left()
-        self._place.progress(0.0, f"Waiting for {ahead} other{'s' * (ahead > 1)}…")
+        self._place.progress(0.0, f"Waiting for {how_many(ahead, 'other')}…")
 
     def end(self) -> None:
         self._line.leave(self)

@@ -15,7 +15,7 @@ from transformer.config import ModelConfig
 from transformer.huggingface.exporting import export_model
 from transformer.model.models import Transformer
 from ui.access import keys
-from ui.checkpoints import add
+from ui.access.removal import take_away
 from ui.figures import markdown_text
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -240,7 +240,7 @@ def test_nothing_else_can_be_deleted(made, home, tmp_path, folder):
     (home / "uploads" / "link").symlink_to(tmp_path / "outside")
     place = ROOT / folder if folder.startswith("checkpoints") else tmp_path / folder
     with pytest.raises(ValueError, match="was neither imported nor kept here"):
-        add.take_away(place)
+        take_away(place)
     assert place.exists()
 
 
@@ -260,7 +260,7 @@ def test_on_a_shared_server_students_are_told_who_may(visit, shared, made, home)
     assert not at.file_uploader
     assert not [button for button in at.button if "delete" in (button.key or "") or "_ask_" in (button.key or "")]
     with pytest.raises(ValueError, match="only the teacher"):
-        add.take_away(home / "uploads" / "mine")
+        take_away(home / "uploads" / "mine")
 
 
 def test_the_teacher_may_but_names_no_folder_of_the_server(visit, send, shared, made, home, tmp_path, cookies):

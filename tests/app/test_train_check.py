@@ -238,12 +238,6 @@ def test_old_results_make_room(home, asked, monkeypatch):
     assert left == [f"{i:020}" for i in range(4, check_jobs.KEPT + 3)]
 
 
-@pytest.mark.parametrize(("seconds", "shown"), [(0.31, "0.3 s"), (42, "42 s"), (90, "1.5 min"), (2_184, "36 min"),
-                                                (9_000, "2.5 h"), (200_000, "2.3 days")])
-def test_a_time_is_said_in_a_unit_that_fits(seconds, shown):
-    assert check.duration(seconds) == shown
-
-
 # Choosing a corpus
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from transformer.brief import how_many
 from transformer.text.labelled import Labelled, deal
 from transformer.text.sources import FORMS, Form
 
@@ -48,7 +49,7 @@ def read_pairs(path: Path) -> dict[str, list[str]]:
         if len(columns) != 2:
             more = "delete the others (cut -f 1,2 keeps the first two)" if len(columns) > 2 else (
                 "put a tab character, not spaces, between source and target")
-            raise ValueError(f"{path.name}, line {number:,}: {len(columns)} column{'s' * (len(columns) > 1)} where 2 "
+            raise ValueError(f"{path.name}, line {number:,}: {how_many(len(columns), 'column')} where 2 "
                              f"are needed, source TAB target; {more}")
         source, target = (column.strip() for column in columns)
         for column, (name, text) in enumerate((("source", source), ("target", target)), start=1):
@@ -57,7 +58,7 @@ def read_pairs(path: Path) -> dict[str, list[str]]:
                                  "delete the line")
         found.setdefault(source, {})[target] = None
     if len(found) < 2:
-        raise ValueError(f"{path.name} has {len(found)} different source{'s' * (len(found) != 1)}, at least 2 are "
+        raise ValueError(f"{path.name} has {how_many(len(found), 'different source')}, at least 2 are "
                          "needed; add lines of `source TAB target`")
     return {source: list(targets) for source, targets in found.items()}
 
@@ -90,7 +91,7 @@ def _rows(path: Path) -> Iterator[Labelled]:
                 text_at, label_at = _columns(path, number, header, lines[number - 1])
                 continue
             if len(record) != len(header):
-                raise ValueError(f"{path.name}, line {number:,}: {len(record)} column{'s' * (len(record) > 1)} where "
+                raise ValueError(f"{path.name}, line {number:,}: {how_many(len(record), 'column')} where "
                                  f"the header has {len(header)}; put texts with a comma into double quotes")
             text, label = record[text_at].strip(), record[label_at].strip()
             for name, value in (("text", text), ("label", label)):

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from transformer.brief import amount, duration, size
 from transformer.config import RunConfig
 from transformer.quality import held_out_loss
 from transformer.shortage import memory_is_full
@@ -21,7 +22,6 @@ from transformer.training.size import (
     estimated_activations,
     kept_memory,
     parameters_by_part,
-    size,
 )
 from transformer.training.tasks import Prepared, prepare
 from transformer.training.trainer import Trainer
@@ -93,10 +93,10 @@ def summary(found: dict[str, object]) -> list[str]:
     if cut := pieces(found):
         lines.append(f"batches are read in pieces of {cut:,} positions")
     if tokens := found["tokens"]:
-        lines.append(f"{tokens['a_step']:,.0f} {tokens['counted']} a step, {tokens['total']:,.0f} in all, "
+        lines.append(f"{tokens['a_step']:,.0f} {tokens['counted']} a step, {amount(tokens['total'])} in all, "
                      f"{tokens['epochs']:,.1f} times the corpus")
     if took := found["time"]:
-        lines.append(f"about {took['total'] / 60:,.1f} minutes on {found['device']['device']}: {took['steps']:,} steps "
+        lines.append(f"about {duration(took['total'])} on {found['device']['device']}: {took['steps']:,} steps "
                      f"of {took['seconds_a_step']:.3f} s, by {took['steps_timed']} steps timed, and "
                      f"{took['evaluations']:,} evaluations")
     return lines + [f"{problem['level']}: {problem['text']}" for problem in found["problems"]]

@@ -4,6 +4,7 @@ import sys
 import time
 from pathlib import Path
 
+from transformer.brief import how_many
 from transformer.config import RunConfig
 from transformer.jobs.queue import record
 
@@ -44,7 +45,7 @@ def work(task: dict[str, object]) -> None:
 
     if trainer.first:
         size, steps = trainer.world.size, trainer.config.train.steps
-        say(folder, f"{size} worker{'s' * (size > 1)} on {device.type}, from step {trainer.step} of {steps}")
+        say(folder, f"{how_many(size, 'worker')} on {device.type}, from step {trainer.step} of {steps}")
     state = trainer.run(minutes=about.get("minutes"), watch=watch)
     if trainer.first:
         say(folder, f"{state} at step {trainer.step}")

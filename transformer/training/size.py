@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 
+from transformer.brief import size
 from transformer.config import ModelConfig, RunConfig
 from transformer.model.models import Transformer
 from transformer.shortage import give_back
@@ -121,12 +122,6 @@ def check_least(config: RunConfig, device: torch.device, *, processes: int = 1) 
     windows = config.train.task == "language-model" and not is_own(config.train.corpus)
     choose_micro_tokens(config.set(vocabulary), device, length=config.model.max_len if windows else 1,
                         processes=processes, beside=1 if device.type == "cuda" else processes)
-
-
-def size(count: float) -> str:
-    """Bytes, to read."""
-    unit, name = next((found for found in ((1e12, "TB"), (1e9, "GB")) if count >= found[0]), (1e6, "MB"))
-    return f"{count / unit:,.1f} {name}"
 
 
 def device_memory(device: torch.device) -> int | None:

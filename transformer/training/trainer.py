@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer import checkpoint
+from transformer.brief import how_many
 from transformer.config import RunConfig
 from transformer.jobs import run_files
 from transformer.jobs.launch import ASKED_TO_STOP
@@ -316,7 +317,7 @@ class Trainer:
         """Why a run ended before its last step; None where it did not, or somebody asked it to. minutes: where they
         are over."""
         if state == "finished" and self.step < self.config.train.steps:
-            return f"the held-out loss had not improved for {self.stale} evaluation{'s' * (self.stale != 1)}"
+            return f"the held-out loss had not improved for {how_many(self.stale, 'evaluation')}"
         if state == "stopped" and minutes is not None:
             return f"its time was over ({minutes:g} minute{'s' * (minutes != 1)})"
         return None

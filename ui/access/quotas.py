@@ -6,6 +6,7 @@ whoever sits at a computer that serves nobody else, are not held to those about 
 
 from pathlib import Path
 
+from transformer.brief import size
 from transformer.config import TrainConfig
 from transformer.runs import describe
 from ui.access.owners import corpora, me
@@ -75,7 +76,7 @@ def check_kept() -> None:
 
 def _check(folder: Path, most: int, what: str, remedy: str, *, more: int = 0) -> None:
     if held_to_them() and (taken := size_of(folder) + more) > most:
-        raise QuotaReached(f"the {what} on this server would take {taken / 1e9:.1f} GB, at most {most / 1e9:.0f} GB; "
+        raise QuotaReached(f"the {what} on this server would take {size(taken)}, at most {size(most)}; "
                            f"{remedy}")
 
 

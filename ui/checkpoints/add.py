@@ -1,6 +1,5 @@
 """Bringing in checkpoints: a zip or files that are sent, a Hugging Face folder or name; and taking them away again."""
 
-import os
 import re
 import shutil
 import threading
@@ -18,7 +17,8 @@ from transformer.intake.taking import take_in
 from transformer.runs import LONGEST_NAME
 from transformer.weights import shown
 from ui import figures
-from ui.access.owners import allowed, checkpoint_thing, me, refusal, require
+from ui.access.owners import allowed, me, refusal, require
+from ui.access.removal import take_away
 from ui.checkpoints.card import whence
 from ui.pages import PAGES, stepper_of
 from ui.resources import Entry, entries, home
@@ -40,18 +40,6 @@ def show_add(page: str) -> None:
     with imported:
         _import(page)
     _brought(page)
-
-
-def take_away(folder: Path) -> None:
-    """Delete a checkpoint that was brought in, or kept of a run. Raises ValueError for any other folder, and for who
-    may not."""
-    places = [(home() / name).resolve() for name in ("uploads", "imports", "checkpoints")]
-    require("delete", checkpoint_thing(folder))
-    if folder.is_symlink() or folder.resolve().parent not in places or not (folder / "config.json").exists():
-        raise ValueError(f"{folder.name} was neither imported nor kept here, so it cannot be deleted here")
-    going = folder.with_name(f".{folder.name}.going-{os.getpid()}")
-    folder.rename(going)  # at once, for all who look
-    shutil.rmtree(going)
 
 
 def _upload(page: str) -> None:

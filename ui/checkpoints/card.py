@@ -11,6 +11,7 @@ import orjson
 import streamlit as st
 
 from transformer.analysis.tensors import kept_tensors, parameters_by_block
+from transformer.brief import duration
 from transformer.checkpoint import SNAPSHOTS, Description
 from transformer.config import ModelConfig
 from transformer.places import ROOT, home
@@ -24,7 +25,6 @@ from ui.held_out_corpus import corpus_name
 from ui.pages import PAGES
 from ui.resources import Entry, chart, entries, steps_of
 from ui.say import without_images
-from ui.train.check import duration
 
 LONGEST_CARD = 200_000  # characters
 LARGEST_ZIP = 200_000_000  # bytes of weights

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from transformer.analysis.trial import Tried, try_sentences
+from transformer.brief import shortened
 from transformer.checkpoint import Checkpoint
 from transformer.held_out import held_out
 from ui import figures
@@ -82,18 +83,14 @@ def _show_all(page: str, ckpt: Checkpoint, name: str, tried: list[Tried]) -> Non
     state[f"{key}_picked"] = picked
     if state[f"{page}_row"] not in order:
         state[f"{page}_row"] = order[0]
-    chosen = st.selectbox("Look closer at", order, key=f"{page}_row", format_func=lambda at: _brief(tried[at].text),
+    chosen = st.selectbox("Look closer at", order, key=f"{page}_row",
+                          format_func=lambda at: shortened(" ".join(tried[at].text.split()), 80),
                           help="Or tick a row above; click a heading to sort.")
     _show_one(ckpt, tried[chosen])
 
 
 def _from_the_top(page: str) -> None:
     st.session_state[f"{page}_row"] = None
-
-
-def _brief(text: str, longest: int = 80) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= longest else f"{text[:longest]}…"
 
 
 def _badness(one: Tried) -> float:

@@ -8,6 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.attention_view.message import FORMING_SCRIPT, FORMING_STYLE, pack
+from transformer.brief import shortened
 from transformer.measures.matrices import even_attention, measure_heads
 from transformer.training.forming import Forming, Pinned
 
@@ -59,7 +60,7 @@ def sentence_label(sentence: Pinned) -> str:
     sides = ["".join(f"▁{token}" if token == "<unk>" else token for token in side if token not in SPECIAL)
              .replace("▁", " ").strip() for side in (sentence.source, sentence.target) if side]
     label = " → ".join(" ".join(side.replace("\n", " ↵ ").split()) for side in sides)
-    return label if len(label) <= LONGEST_LABEL else label[:LONGEST_LABEL - 1] + "…"
+    return shortened(label, LONGEST_LABEL)
 
 
 def _version(forming: Forming, folder: Path) -> str:

@@ -12,6 +12,7 @@ import streamlit as st
 
 from transformer.ablation_job import HeadEffects, launch, place, read
 from transformer.analysis.ablation import EXPLAINED, LOSS_OF_CLASSES, Head, all_heads, measure
+from transformer.brief import duration
 from transformer.checkpoint import Checkpoint, CheckpointError
 from transformer.held_out import held_out
 from transformer.jobs import run_files
@@ -23,9 +24,9 @@ from ui.head_choice import origin
 from ui.heads.sample import LARGE, weights_of
 from ui.heavy import Work
 from ui.held_out_corpus import choose_size, corpus_name, corpus_of, say_missing, sizes_of, split_of, texts_of
+from ui.jobs import pace
 from ui.resources import home, shelf
 from ui.say import say_error
-from ui.train.watch import pace
 
 LIMITS = [50, 200, 500, 2000]
 PROBE = 10   # sentences to time before a start
@@ -129,7 +130,7 @@ def _left(folder: Path, heads: int) -> str | None:
     """The time that the heads not yet measured take, at the pace of those that are."""
     seconds = [row["seconds"] for row in run_files.read(folder / "heads.jsonl")
                if isinstance(row.get("seconds"), int | float)]
-    return _duration(heads * float(np.median(seconds))) if seconds else None
+    return duration(heads * float(np.median(seconds))) if seconds else None
 
 
 def _expected(ckpt: Checkpoint, folder: Path, corpus: str | None, limit: int, heads: int) -> str:
@@ -143,7 +144,7 @@ def _expected(ckpt: Checkpoint, folder: Path, corpus: str | None, limit: int, he
         each = shelf("seconds").make((ckpt.id, corpus), "Estimating the time", partial(_probe, ckpt, corpus))
     except (ValueError, OSError) as error:
         return figures.markdown_text(f"Cannot be measured: {error}.")
-    return f"It takes about {_duration(each * limit * (heads + 1))} on this machine."
+    return f"It takes about {duration(each * limit * (heads + 1))} on this machine."
 
 
 def _probe(ckpt: Checkpoint, corpus: str | None, work: Work) -> float:
@@ -156,12 +157,6 @@ def _probe(ckpt: Checkpoint, corpus: str | None, work: Work) -> float:
         measure(ckpt, sentences)
         took.append(time.monotonic() - began)
     return min(took) / len(sentences)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(1, round(seconds))} seconds"
-    return f"{round(seconds / 60)} minutes" if seconds < 5_400 else f"{seconds / 3600:.1f} hours"
 
 
 def _start(page: str, ckpt: Checkpoint, corpus: str | None) -> None:

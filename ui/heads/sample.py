@@ -12,6 +12,7 @@ from torch import Tensor
 from transformer.analysis.alignment import WordAligner
 from transformer.analysis.roles import HeadRoles, measure_roles
 from transformer.analysis.sample import Sentence, read_texts
+from transformer.brief import amount
 from transformer.checkpoint import Checkpoint
 from transformer.held_out import held_out, piece_counts, word_aligner
 from transformer.inference.search import translate
@@ -212,7 +213,7 @@ def _asked(page: str, sample: Sample) -> bool:
         return True
     st.button(f"Measure every head on {sample.size} texts", key=f"{page}_role_measure", icon=":material/play_arrow:",
               on_click=st.session_state.update, args=[{f"{page}_role_asked": sample.key}])
-    st.caption(f"This model has {size / 1e6:,.0f} million weights: it can take minutes, once for all visitors.")
+    st.caption(f"This model has {amount(size)} weights: it can take minutes, once for all visitors.")
     return False
 
 

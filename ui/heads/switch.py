@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis.ablation import EXPLAINED, Head, all_heads, compare_paths, switch
+from transformer.brief import how_many
 from transformer.checkpoint import Checkpoint
 from transformer.config import KINDS, ModelConfig
 from transformer.inference.decoding import steps
@@ -154,7 +155,7 @@ def _show_text(page: str, ckpt: Checkpoint, text: str, heads: Switches, *, dark:
     """One text with the heads as they are and switched, and one head's attention in both."""
     state = st.session_state
     chosen, what = tuple(state[f"{page}_heads"]), state[f"{page}_what"]
-    name = f"with {len(chosen)} head{'s' * (len(chosen) != 1)} {CALLED[what]}"
+    name = f"with {how_many(len(chosen), 'head')} {CALLED[what]}"
     key = (ckpt.id, text, chosen, what)
     if ckpt.config.decoder_layers:
         known = state.get(f"{page}_paths")

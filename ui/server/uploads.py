@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit.runtime import Runtime, get_instance
 
+from transformer.brief import size
 from transformer.shortage import give_back
 
 PATH = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+")
@@ -54,10 +55,10 @@ class Uploads:
             return PlainTextResponse("No page of yours asks for a file now.", 403)
         held = _held(get_instance())
         if held[session] + self._coming[session] + length > self.most_of_one:
-            return PlainTextResponse(f"One visitor's files may have {self.most_of_one / 1e6:,.0f} MB together; take "
+            return PlainTextResponse(f"One visitor's files may have {size(self.most_of_one)} together; take "
                                      "one away, or load the page again.", 413)
         if held.total() + self._coming.total() + length > self.most_of_all:
-            return PlainTextResponse(f"All visitors together may send {self.most_of_all / 1e6:,.0f} MB at a time; try "
+            return PlainTextResponse(f"All visitors together may send {size(self.most_of_all)} at a time; try "
                                      "again in a minute.", 413)
         return None
 

@@ -7,6 +7,7 @@ import orjson
 import streamlit as st
 from pydantic import ValidationError
 
+from transformer.brief import amount, duration, how_many, shortened, size
 from transformer.config import ModelConfig, RunConfig, TrainConfig
 from transformer.presets import preset as find_preset
 from transformer.training.check import pieces
@@ -53,7 +54,7 @@ def find_faults(preset: RunConfig, settings: dict[str, object]) -> list[str]:
     found, known = [], {*ModelConfig.model_fields, *TrainConfig.model_fields}
     for name in sorted(settings.keys() - known):
         meant = get_close_matches(name, known, n=1)
-        found.append(f"unknown setting {_short(name)}" + (f"; did you mean {meant[0]}?" if meant else ""))
+        found.append(f"unknown setting {shortened(name, 60)}" + (f"; did you mean {meant[0]}?" if meant else ""))
     for part in (preset.model, preset.train):
         try:
             part.replace(**{name: value for name, value in settings.items() if name in type(part).model_fields})
@@ -67,14 +68,10 @@ def _said(*, loc: tuple[str | int, ...], msg: str, input: object, **rest: object
     name, text = ".".join(map(str, loc)), msg.removeprefix("Value error, ")
     if not name:
         return text
-    given = _short(orjson.dumps(input, default=str).decode())
+    given = shortened(orjson.dumps(input, default=str).decode(), 60)
     if text.startswith("Input should be"):
         return f"{name} {given}: it {text.removeprefix('Input ')}"
     return f"{name} {given}: {text[:1].lower()}{text[1:]}"
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:60]}…"
 
 
 def listed(title: str, faults: Sequence[str]) -> str:
@@ -131,13 +128,13 @@ def _show_numbers(found: dict[str, object]) -> None:
         st.metric("Parameters", f"{found['parameters']['total']:,}", width="content")
         st.metric("Memory", size(memory["total"]), width="content")
         if tokens:
-            st.metric(f"{_plain(tokens['counted']).capitalize()} in all", short(tokens["total"]), width="content")
+            st.metric(f"{_plain(tokens['counted']).capitalize()} in all", amount(tokens["total"]), width="content")
             st.metric("Times the corpus", f"{tokens['epochs']:,.1f}", width="content")
         if took:
             st.metric("Expected time", duration(took["total"]), width="content")
     device = found["device"]
     where = device["name"] or device["device"]
-    where += f" with {device['threads']} thread{'s' * (device['threads'] != 1)}" if device["threads"] else ""
+    where += f" with {how_many(device['threads'], 'thread')}" if device["threads"] else ""
     if tokens:
         st.caption(f"{tokens['steps']:,} steps of {tokens['a_step']:,.0f} {_plain(tokens['counted'])} on average; "
                    f"one pass over the training part has {tokens['an_epoch']:,}.")
@@ -229,26 +226,6 @@ def fitting(look: dict[str, object]) -> str:
         return f"The text is read in windows of **{max_len:,}** pieces, so nothing is cut off."
     return (f"At max_len {max_len:,}, **{left['share']:.1%}** of the training set is {_plain(left['how'])} "
             f"({left['count']:,} of {left['of']:,}). 99% have at most {left['takes_in_99']:,} tokens.")
-
-
-def size(count: float) -> str:
-    """Bytes, to read."""
-    unit, name = next((found for found in ((1e9, "GB"), (1e6, "MB")) if count >= found[0] / 10), (1e3, "kB"))
-    return f"{count / unit:,.2f} {name}" if count < 10 * unit else f"{count / unit:,.1f} {name}"
-
-
-def short(count: float) -> str:
-    """A large number, to read."""
-    unit, name = next((found for found in ((1e9, " billion"), (1e6, " million")) if count >= found[0]), (1, ""))
-    return f"{count / unit:,.{1 if name else 0}f}{name}"
-
-
-def duration(seconds: float) -> str:
-    """A time, to read."""
-    for most, unit, name in ((90, 1, "s"), (5_400, 60, "min"), (172_800, 3_600, "h")):
-        if seconds < most:
-            return f"{seconds / unit:.{1 if seconds < 10 * unit else 0}f} {name}"
-    return f"{seconds / 86_400:.1f} days"
 
 
 def _plain(text: str) -> str:

@@ -9,13 +9,13 @@ from pathlib import Path
 import streamlit as st
 
 from transformer import checkpoint, runs
+from transformer.brief import size
 from transformer.jobs import launch
 from transformer.jobs.queue import RECORD
 from ui import figures
 from ui.access import keys, owners, quotas
-from ui.checkpoints.add import take_away
+from ui.access.removal import take_away
 from ui.resources import home
-from ui.train.check import size
 from ui.train.watch import saying
 
 

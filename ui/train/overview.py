@@ -5,6 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from transformer.brief import duration
 from transformer.jobs.launch import progress
 from transformer.runs import Run, describe, find
 from transformer.task import unit_of
@@ -15,7 +16,6 @@ from ui.access.owners import shared
 from ui.components.run_curves import MOST_RUNS, show_curves
 from ui.held_out_corpus import corpus_name
 from ui.resources import home
-from ui.train.check import duration
 from ui.train.watch import STATES, pace
 
 MOST_SHOWN = 200

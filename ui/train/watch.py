@@ -1,15 +1,14 @@
 """One run, watched: how it stands, its curves, what it says, its log, and attention as it forms."""
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from transformer.brief import duration, how_many, size
 from transformer.checkpoint import CheckpointError
 from transformer.jobs import run_files
 from transformer.jobs.launch import Progress, log_tail, progress, resume, stop
@@ -22,9 +21,9 @@ from ui import figures
 from ui.access import owners, quotas
 from ui.components.run_curves import show_curves
 from ui.held_out_corpus import corpus_name
-from ui.resources import curves, entries, home, watchers
+from ui.jobs import pace
+from ui.resources import curves, entries, home
 from ui.say import say_error
-from ui.train.check import duration
 from ui.train.forming import show_forming
 
 LARGEST_CSV = 20_000_000  # bytes of metrics that are made into a table
@@ -38,15 +37,6 @@ def find_run(name: str | None) -> Path | None:
     except ValueError:
         return None
     return folder if folder.is_dir() else None
-
-
-def pace() -> float:
-    """Seconds between two looks: one, and more as more people watch, so that all together ask 25 times a second."""
-    seen, now = watchers(), time.monotonic()
-    seen[get_script_run_ctx().session_id] = now
-    for session in [session for session, at in list(seen.items()) if now - at > 30]:
-        seen.pop(session, None)
-    return max(1.0, len(seen) / 25)
 
 
 def show_run(page: str, folder: Path, *, dark: bool) -> None:
@@ -104,15 +94,14 @@ def show_standing(run: Run) -> None:
         if "gpu_util" in last:
             st.metric("GPU in use", f"{last['gpu_util']:.0%}", width="content")
         if "gpu_memory" in last:
-            st.metric("GPU memory", f"{last['gpu_memory'] / 1e9:.1f} GB", width="content")
+            st.metric("GPU memory", f"{size(last['gpu_memory'])}", width="content")
         if run.seconds:
             st.metric("Trained for", duration(run.seconds), width="content")
     about = [run.shape, run.corpus and corpus_name(run.corpus), run.device,
              f"{run.processes} processes" if run.processes > 1 else None]
     st.caption(figures.markdown_text(" · ".join(filter(None, about))))
     if known.skipped:
-        st.caption(f"The metrics of this run are too long to read in full: the first {known.skipped / 1e6:,.0f} MB "
-                   f"are skipped.")
+        st.caption(f"The metrics of this run are too long to read in full: the first {size(known.skipped)} are skipped.")
 
 
 def _left(run: Run, last: dict[str, float]) -> str | None:
@@ -134,8 +123,8 @@ def _explained(run: Run) -> list[str]:
                 return [f"Waiting for the cluster at {address} to start it."]
             ahead = before(run.folder)
             first = f", {ahead[0].name}" if ahead else ""
-            return [f"Waiting for its turn: {len(ahead)} run{'s' * (len(ahead) != 1)} before it on this "
-                    f"device{first}. It starts automatically."]
+            return [f"Waiting for its turn: {how_many(len(ahead), 'run')} before it on this device{first}. "
+                    "It starts automatically."]
         case "starting":
             return ["Starting: loading PyTorch, reading the corpus, training the tokenizer."]
         case "stopped":
