@@ -1,8 +1,5 @@
 """What this is, three examples to click, and what each page shows."""
 
-from itertools import groupby
-from operator import attrgetter
-
 import streamlit as st
 
 from transformer.checkpoint import CheckpointError, describe
@@ -11,7 +8,7 @@ from transformer.places import ROOT
 from ui import figures
 from ui.components.attention_view import source_line
 from ui.link import enter
-from ui.pages import HOME, PAGES
+from ui.pages import GROUPS, HOME, PAGES
 from ui.resources import opened
 from ui.say import say_error
 
@@ -69,12 +66,13 @@ with picture:
         say_error(error)
 
 st.subheader("The pages", anchor=False)
-for group, pages in groupby(PAGES.values(), attrgetter("group")):
+for group in GROUPS:
     st.caption(f"**{group}**")
-    for page in pages:
-        name, text = st.columns([1, 6], vertical_alignment="center")
-        name.page_link(page.script, label=f"**{page.title}**")
-        text.markdown(page.about)
+    for page in PAGES.values():
+        if page.group == group:
+            name, text = st.columns([1, 6], vertical_alignment="center")
+            name.page_link(page.script, label=f"**{page.title}**")
+            text.markdown(page.blurb)
 
 with st.expander("How to read an attention picture"):
     st.markdown(

@@ -2,7 +2,8 @@
 markdown is a number, or has gone through `markdown_text`.
 
 This follows values through the source: a text is safe when it is written in the source, when it is made of safe parts,
-or when a function makes it whose every result is safe. Names are looked up without imports, so a function counts as
+when a function makes it whose every result is safe, or when it is a field that every construction of its class fills
+with something safe. Names are looked up without imports, so a function counts as
 safe when all functions of that name are.
 """
 
@@ -40,7 +41,7 @@ class Source:
             path for part in ("app.py", "pages", "ui", "transformer") for path in (
                 [root / part] if part.endswith(".py") else (root / part).rglob("*.py")) if path.exists())}
         self.functions, self.declared, self.constants = defaultdict(list), defaultdict(list), defaultdict(list)
-        self.calls = defaultdict(list)
+        self.calls, self.fields = defaultdict(list), defaultdict(list)
         for name, tree in self.trees.items():
             for node in ast.walk(tree):
                 for child in ast.iter_child_nodes(node):
@@ -60,6 +61,7 @@ class Source:
                         self.declared[node.name].append(node.returns)
                 elif isinstance(node, ast.AnnAssign) and isinstance(node.parent, ast.ClassDef):
                     self.declared[node.target.id].append(node.annotation)
+                    self.fields[node.target.id].append(node.parent)
             for node in tree.body:
                 if isinstance(node, ast.Assign):
                     for target in node.targets:
@@ -175,7 +177,40 @@ class Checker:
         declared = self.source.declared.get(attr, [])
         if declared and all(map(numeric, declared)):
             return True
+        classes, properties = self.source.fields[attr], [one for one in self.source.functions.get(attr, [])
+                                                         if one.decorator_list]
+        if classes and all(self._filled(one, attr) for one in classes) and all(map(self._function, properties)):
+            return True
         return attr.isupper() and bool(self.source.constants.get(attr)) and self._constant(attr, None)
+
+    def _filled(self, owner: ast.ClassDef, field: str) -> bool:
+        """Whether all that makes a dataclass or a named tuple gives a field something safe."""
+        key = owner.file, owner.name, field
+        if key in self.known:
+            return self.known[key]
+        self.known[key] = True
+        annotations = {one.target.id: one for one in owner.body if isinstance(one, ast.AnnAssign)}
+        plain = any("dataclass" in ast.unparse(one) for one in owner.decorator_list) or any(
+            ast.unparse(one) == "NamedTuple" for one in owner.bases)
+        changes = [(call, ()) for name in ("replace", "_replace") for call, _ in self.source.calls[name]
+                   if field in {word.arg for word in call.keywords}]
+        made = [(call, arguments) for call, arguments in self.source.calls[owner.name]
+                if isinstance(call.func, ast.Name)] + [(call, arguments) for call, arguments in self.source.calls["cls"]
+                                                if call.file == owner.file]
+        self.known[key] = numeric(annotations[field].annotation) or (plain and bool(made) and all(
+            self._gives(call, arguments, list(annotations), field, annotations[field].value)
+            for call, arguments in made + changes))
+        return self.known[key]
+
+    def _gives(self, call: ast.Call, arguments: list, names: list[str], name: str, default: ast.expr | None) -> bool:
+        """Whether a call gives a parameter something safe; names: of those that it may give by their place."""
+        words = {word.arg: word.value for word in call.keywords}
+        if name in words:
+            return self.safe(words[name])
+        if name in names and names.index(name) < len(arguments):
+            return not any(isinstance(one, ast.Starred) for one in arguments) and self.safe(
+                arguments[names.index(name)])
+        return default is not None and None not in words and self.safe(default)
 
     def _constant(self, name: str, file: str | None) -> bool:
         found = self.source.constants.get(name, [])
@@ -255,16 +290,7 @@ class Checker:
         calls = [(call, arguments) for call, arguments in self.source.calls.get(function.name, [])
                  if function in self._functions(function.name, call.func)
                  or (function.name not in {_called(call.func)} and call.file == function.file)]
-        given = []
-        for call, arguments in calls:
-            words = {word.arg: word.value for word in call.keywords}
-            if parameter in words:
-                given.append(self.safe(words[parameter]))
-            elif parameter in names and names.index(parameter) < len(arguments):
-                given.append(not any(isinstance(one, ast.Starred) for one in arguments)
-                             and self.safe(arguments[names.index(parameter)]))
-            else:
-                given.append(parameter in defaults and None not in words and self.safe(defaults[parameter]))
+        given = [self._gives(call, arguments, names, parameter, defaults.get(parameter)) for call, arguments in calls]
         self.known[key] = bool(given) and all(given)
         return self.known[key]
 

@@ -198,7 +198,7 @@ def test_what_processes_on_one_machine_take_together_has_to_fit(left):
 def test_a_run_too_large_is_refused_before_its_model_is_made(tmp_path, left, monkeypatch):
     left(10_000)
     monkeypatch.setattr(trainer, "Transformer", lambda *_, **__: pytest.fail("made"))
-    with pytest.raises(TooLarge, match="cpu has 0.0 MB left"):
+    with pytest.raises(TooLarge, match="cpu has 10.0 kB left"):
         made_up.make(tmp_path)
     assert not (tmp_path / "config.json").exists()
 
