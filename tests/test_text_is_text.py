@@ -41,7 +41,7 @@ class Source:
             path for part in ("app.py", "pages", "ui", "transformer") for path in (
                 [root / part] if part.endswith(".py") else (root / part).rglob("*.py")) if path.exists())}
         self.functions, self.declared, self.constants = defaultdict(list), defaultdict(list), defaultdict(list)
-        self.calls, self.fields = defaultdict(list), defaultdict(list)
+        self.calls, self.fields, self.shared = defaultdict(list), defaultdict(list), defaultdict(list)
         for name, tree in self.trees.items():
             for node in ast.walk(tree):
                 for child in ast.iter_child_nodes(node):
@@ -62,6 +62,9 @@ class Source:
                 elif isinstance(node, ast.AnnAssign) and isinstance(node.parent, ast.ClassDef):
                     self.declared[node.target.id].append(node.annotation)
                     self.fields[node.target.id].append(node.parent)
+                elif isinstance(node, ast.Assign) and isinstance(node.parent, ast.ClassDef) and isinstance(
+                        node.targets[0], ast.Name):
+                    self.shared[node.targets[0].id].append(node.value)
             for node in tree.body:
                 if isinstance(node, ast.Assign):
                     for target in node.targets:
@@ -179,7 +182,9 @@ class Checker:
             return True
         classes, properties = self.source.fields[attr], [one for one in self.source.functions.get(attr, [])
                                                          if one.decorator_list]
-        if classes and all(self._filled(one, attr) for one in classes) and all(map(self._function, properties)):
+        shared = self.source.shared[attr]
+        if (classes or shared) and all(self._filled(one, attr) for one in classes) and all(
+                map(self.safe, shared)) and all(map(self._function, properties)):
             return True
         return attr.isupper() and bool(self.source.constants.get(attr)) and self._constant(attr, None)
 

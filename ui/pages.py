@@ -111,7 +111,7 @@ PAGES = {page.name: page for page in (
     Page(
         name="library", title="Library", icon="code", group=KEEP,
         sentence="The same in Python: five lines, run on your sentence.",
-        about="Five lines of the Python library behind these pages, run on any checkpoint and a sentence of your own, "
+        blurb="Five lines of the Python library behind these pages, run on any checkpoint and a sentence of your own, "
               "each beside what it gives; and a notebook that goes on from there."),
 )}
 

@@ -101,7 +101,8 @@ def show_standing(run: Run) -> None:
              f"{run.processes} processes" if run.processes > 1 else None]
     st.caption(figures.markdown_text(" · ".join(filter(None, about))))
     if known.skipped:
-        st.caption(f"The metrics of this run are too long to read in full: the first {size(known.skipped)} are skipped.")
+        st.caption("The metrics of this run are too long to read in full: the first "
+                   f"{size(known.skipped)} are skipped.")
 
 
 def _left(run: Run, last: dict[str, float]) -> str | None:
