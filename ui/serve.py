@@ -79,9 +79,12 @@ def serve(host: str, port: int | None, *, public: set[str]) -> None:
 
     torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
     hold_little()
+    from ui.components.scripts import SERVED
+
+    os.environ[SERVED] = "1"
     preload()
     from ui.link import forget_pages_folder
-    from ui.server import door, index, sign_in, uploads
+    from ui.server import door, index, scripts, sign_in, uploads
 
     forget_pages_folder()
     name = socket.gethostname().lower()
@@ -110,7 +113,7 @@ def serve(host: str, port: int | None, *, public: set[str]) -> None:
     logging.getLogger("uvicorn.error").addFilter(lambda record: record.levelno >= logging.WARNING)
     sys.argv = [str(APP)]  # where Streamlit looks for .streamlit/config.toml
     names = {"localhost", host.lower(), name, f"{name}.local"}
-    st.App(APP, lifespan=announce, routes=[*index.routes(), *sign_in.routes(link)], middleware=[
+    st.App(APP, lifespan=announce, routes=[*index.routes(), *sign_in.routes(link), *scripts.routes()], middleware=[
         Middleware(door.Door, names=names, public=public), Middleware(uploads.Uploads)]).run(config=options)
 
 

@@ -1,24 +1,32 @@
 // Put before the scripts of every page: `settled()` says whether the page shows what was last asked of its script.
 //
-// Streamlit marks its page as running only once the server has said that it runs, and a busy server says so late. So the
-// messages themselves are looked at: between a rerun asked for and the end of a run that began after it, nothing is settled.
-// FIELDS, put before this file, are the numbers of Streamlit's messages.
+// Streamlit marks its page as running only once the server has said that it runs, and a busy server says so late. So
+// the messages themselves are looked at: between a rerun asked for and the end of a run that began after it, nothing is
+// settled. FIELDS, put before this file, are the numbers of Streamlit's messages.
+/* global FIELDS */
 (() => {
   let asked = false; // a rerun, of the connection opened last
   let begun = false; // a run, since then
   let idleSince;
 
-  // The field of a forward message that is set, and its number where it is one. Before it stand at most two others, the hash
-  // and the metadata, each with its length.
+  // The field of a forward message that is set, and its number where it is one. Before it stand at most two others, the
+  // hash and the metadata, each with its length.
   const read = (bytes) => {
     let at = 0;
     const number = () => {
-      let found = 0, place = 1, byte;
-      do { byte = bytes[at++]; found += (byte & 127) * place; place *= 128; } while (byte > 127);
+      let found = 0;
+        let place = 1;
+        let byte;
+      do {
+        byte = bytes[at++];
+        found += (byte & 127) * place;
+        place *= 128;
+      } while (byte > 127);
       return found;
     };
     for (;;) {
-      const field = number() >> 3, value = number();
+      const field = number() >> 3;
+        const value = number();
       if (field !== FIELDS.hash && field !== FIELDS.metadata) return [field, value];
       at += value;
     }
@@ -36,24 +44,36 @@
     }
 
     send(data) {
-      if (data[0] >> 3 === FIELDS.rerun_script) { asked = true; begun = false; }
+      if (data[0] >> 3 === FIELDS.rerun_script) {
+        asked = true;
+        begun = false;
+      }
       super.send(data);
     }
   };
 
   const busy = () => {
     const app = document.querySelector('[data-testid="stApp"]');
-    const drawn = ({ shadowRoot }) => shadowRoot?.querySelector("div > div > *")
-      && !shadowRoot.querySelector(".controls > output:empty, .attention-view:empty");
+    const drawn = ({ shadowRoot }) =>
+      shadowRoot?.querySelector("div > div > *") &&
+      !shadowRoot.querySelector(".controls > output:empty, .attention-view:empty");
     const components = [...document.querySelectorAll('[data-testid="stBidiComponentIsolated"]')];
     const running = ["running", "initial", "rerunRequested"].includes(app?.getAttribute("data-test-script-state"));
-    return asked || !app || running || !components.every(drawn)
-      || document.querySelector('[data-testid="stSkeleton"], [data-testid="stSpinner"]');
+    return (
+      asked ||
+      !app ||
+      running ||
+      !components.every(drawn) ||
+      document.querySelector('[data-testid="stSkeleton"], [data-testid="stSpinner"]')
+    );
   };
 
   // For 300 ms of this page's own time: some widgets ask a moment after a key, and what has come has yet to be drawn.
   window.settled = (anew) => {
-    if (anew || busy()) { idleSince = undefined; return false; }
+    if (anew || busy()) {
+      idleSince = undefined;
+      return false;
+    }
     idleSince ??= performance.now();
     return performance.now() - idleSince > 300;
   };

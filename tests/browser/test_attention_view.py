@@ -43,7 +43,7 @@ def cell(page, query, key):
       const inside = (e) => e.shadowRoot?.querySelector(".attention-view");
       const root = document.querySelector(".attention-view")
         ?? [...document.querySelectorAll("*")].map(inside).find(Boolean);
-      const { made, parts } = root.state, { gutter, cell } = made;
+      const { made, parts } = root.view, { gutter, cell } = made;
       parts.canvas.scrollIntoView({ block: "center" });
       const box = parts.canvas.getBoundingClientRect();
       return [box.left + gutter.left + (key + 0.5) * cell[0], box.top + gutter.top + (query + 0.5) * cell[1]];

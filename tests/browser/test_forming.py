@@ -113,7 +113,7 @@ def test_dragging_the_timeline_goes_to_the_nearest_snapshot(opened, reached):
 def test_a_head_is_chosen_by_a_click_and_its_weights_are_said(opened, reached):
     page = opened(forming_step=685, forming_kind="cross", forming_sentence=2)
     page.locator(".forming .grid").click(position=page.locator(".forming").evaluate("""root => {
-      const { left, top, width, height, gap } = root.state.tiles;
+      const { left, top, width, height, gap } = root.view.tiles;
       return { x: left + 3.5 * (width + gap), y: top + 2.5 * (height + gap) };
     }"""))
     drawn(page, "cross", 2, 685, 2, 3)
@@ -122,7 +122,7 @@ def test_a_head_is_chosen_by_a_click_and_its_weights_are_said(opened, reached):
     weights = recorded(685, "cross", 2, 3, sentence=2)
     for query, key in [(0, 0), (7, 5), (3, 7)]:
         x, y = page.locator(".forming").evaluate("""(root, [query, key]) => {
-          const { gutter, cell } = root.state.layout, canvas = root.state.parts.matrix;
+          const { gutter, cell } = root.view.layout, canvas = root.view.parts.matrix;
           canvas.scrollIntoView({ block: "center" });
           const box = canvas.getBoundingClientRect();
           return [box.left + gutter.left + (key + 0.5) * cell[0], box.top + gutter.top + (query + 0.5) * cell[1]];
@@ -137,10 +137,10 @@ def test_a_head_is_chosen_by_a_click_and_its_weights_are_said(opened, reached):
 def test_a_line_is_hovered_and_clicked(opened):
     page = opened(forming_step=685)
     where = page.locator(".forming").evaluate("""root => {
-      const canvas = root.state.parts.measures[1].canvas;
+      const canvas = root.view.parts.measures[1].canvas;
       canvas.scrollIntoView({ block: "center" });
       const box = canvas.getBoundingClientRect();
-      return [box.left + 44 + (box.width - 58), box.top, box.height, root.state.most.value];
+      return [box.left + 44 + (box.width - 58), box.top, box.height, root.view.most.value];
     }""")
     highest = max(((layer, head) for layer in range(3) for head in range(4)),
                   key=lambda at: expected(recorded(4000, "cross", *at))["diagonal"])
@@ -221,7 +221,7 @@ def test_what_was_lost_on_the_way_is_asked_for_again(opened):
     page = opened(forming_step=685)
     page.get_by_role("radio", name="Encoder").click()
     drawn(page, "encoder", 1, 685, 0, 0)
-    page.locator(".forming").evaluate("root => root.state.store.get('1/cross').delete(685)")
+    page.locator(".forming").evaluate("root => root.view.store.get('1/cross').delete(685)")
     page.get_by_role("radio", name="Cross").click()
     drawn(page, "cross", 1, 685, 0, 0)
     assert table(page)[1] == pytest.approx(expected(recorded(685, "cross", 0, 0)), abs=1e-4)

@@ -59,7 +59,7 @@ def write(page, text):
 def click_head(page, layer, head):
     """On the small picture of that head."""
     grid = page.locator(".attention-view canvas.grid")
-    tiles = page.locator(".attention-view").evaluate("view => view.state.tiles")
+    tiles = page.locator(".attention-view").evaluate("root => root.view.tiles")
     x = tiles["left"] + (head + 0.5) * (tiles["width"] + tiles["gap"])
     grid.click(position={"x": x, "y": tiles["top"] + (layer + 0.5) * (tiles["height"] + tiles["gap"])})
 

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from transformer.attention_view.given import given
 from transformer.attention_view.heads import Shown, shape
-from transformer.attention_view.message import SCRIPT, STYLE, Look, about, whole
+from transformer.attention_view.message import Look, about, whole
+from transformer.attention_view.modules import JS, script
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -20,15 +21,10 @@ PAGE = """<!doctype html>
 <style>
 :root {{ color-scheme: light dark; font-family: system-ui, sans-serif; }}
 body {{ margin: 1rem; background: Canvas; color: CanvasText; }}
-{style}
 </style></head><body><div class="attention-view"></div>
 <script type="application/octet-stream" id="message">{message}</script>
 <script type="module">
 {script}
-const packed = new Blob([readBytes(document.getElementById("message").textContent)]);
-const stream = packed.stream().pipeThrough(new DecompressionStream("gzip"));
-const data = new Uint8Array(await new Response(stream).arrayBuffer());
-mount(document.querySelector(".attention-view"), data, () => {{}});
 </script></body></html>
 """
 
@@ -44,11 +40,11 @@ def page(shown: Shown, look: Look | None = None, *, exact: bool = True) -> str:
     message = written(squeezed.compress(whole(shown, look, exact=exact)) + squeezed.flush())
     told = about(shown)
     title = html.escape(f"{told['checkpoint'] or 'attention'} · {shown.text[:60]}")
-    return PAGE.format(title=title, style=STYLE, script=SCRIPT.replace("export default", "void"), message=message)
+    return PAGE.format(title=title, script=script(JS / "page.js"), message=message)
 
 
 def written(data: bytes) -> str:
-    """Bytes as text of seven bits a character, where base64 has six; `readBytes` in data.js is the way back.
+    """Bytes as text of seven bits a character, where base64 has six; `readBytes` in js/message.js is the way back.
 
     The four that do not come through a page unchanged (NUL, line feed, carriage return, <) are written 256 higher.
     """

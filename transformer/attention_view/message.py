@@ -6,7 +6,6 @@ L layers, H heads, Tq queries, Tk keys.
 import struct
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import numpy as np
 import orjson
@@ -14,17 +13,6 @@ import orjson
 from transformer.attention_view.heads import Head, Pooled, Shown, block_of, combined, one_head, quantise, shape, weights
 from transformer.config import Kind
 
-HERE = Path(__file__).parent
-SHARED = ("data.js", "parts.js", "draw.js")
-
-
-def _joined(*names: str) -> str:
-    return "\n".join((HERE / name).read_text("utf-8") for name in names)
-
-
-SHARED_SCRIPT = _joined(*SHARED)
-SCRIPT, STYLE = _joined(*SHARED, "lines.js", "view.js"), _joined("view.css")
-FORMING_SCRIPT, FORMING_STYLE = _joined(*SHARED, "curves.js", "forming.js"), _joined("view.css", "forming.css")
 TYPES = {"float32": "f4", "uint8": "u1", "uint16": "u2"}
 MOST_LINES = 1_000_000  # weights of a layer that are sent to be drawn as lines
 FINEST = 65_535

@@ -12,8 +12,10 @@ import streamlit as st
 from transformer.attention_view.given import Tensors
 from transformer.attention_view.heads import COMBINED, Head, Pooled, Shown, shape, weights
 from transformer.attention_view.html import page as offline_page
-from transformer.attention_view.message import SCRIPT, STYLE, Look, about, head_of, live
+from transformer.attention_view.message import Look, about, head_of, live
+from transformer.attention_view.modules import JS
 from ui import figures
+from ui.components.scripts import component
 from ui.head_choice import origin
 from ui.link import Field, number
 from ui.position_curves import show_positions
@@ -33,7 +35,7 @@ MOST_SAVED = 50_000_000  # weights in an npz
 WHOLE_PAGE = 3_000_000   # weights that an offline page holds in full
 DRAWN = 400              # tokens of a whole text
 
-_view = st.components.v2.component("attention_view", html='<div class="attention-view"></div>', css=STYLE, js=SCRIPT)
+_view = component("attention_view", JS / "view.js", '<div class="attention-view"></div>')
 
 
 def look_fields(prefix: str = "") -> dict[str, Field]:

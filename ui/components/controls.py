@@ -2,22 +2,20 @@
 candidates said on the way."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from ui.components.scripts import HERE, component
 from ui.present import presenting
 
 if TYPE_CHECKING:
     from ui.stepper.walk import Walk
 
-HERE = Path(__file__).parent
 FARTHEST = 200  # steps that "last" goes at most
 
-_controls = st.components.v2.component(
-    "step_controls", html=(HERE / "controls.html").read_text("utf-8"), css=(HERE / "controls.css").read_text("utf-8"),
-    js=(HERE / "controls.js").read_text("utf-8"))
+_controls = component("step_controls", HERE / "controls.js",
+                      '<div class="controls" role="toolbar" aria-label="Steps"></div>')
 
 
 def show_controls(page: str, walk: "Walk") -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 
 import streamlit as st
 
@@ -10,13 +9,11 @@ from transformer.attention_view.heads import Shown
 from transformer.attention_view.message import Look
 from ui import figures
 from ui.components.attention_view import choose_look
+from ui.components.scripts import HERE, component
 from ui.figures.palette import ACCENT
 from ui.present import presenting
 
-HERE = Path(__file__).parent
-
-_diagram = st.components.v2.component("model_diagram", html='<div class="model-diagram"></div>',
-                                      css=(HERE / "diagram.css").read_text(), js=(HERE / "diagram.js").read_text())
+_diagram = component("model_diagram", HERE / "diagram.js", '<div class="model-diagram"></div>')
 
 
 def show_model(page: str, shown: Shown, look: Look) -> None:

@@ -7,16 +7,17 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer.attention_view.message import FORMING_SCRIPT, FORMING_STYLE, pack
+from transformer.attention_view.message import pack
+from transformer.attention_view.modules import JS
 from transformer.brief import shortened
 from transformer.measures.matrices import even_attention, measure_heads
 from transformer.training.forming import Forming, Pinned
+from ui.components.scripts import component
 
 SPECIAL = ("<s>", "</s>", "<pad>")
 LONGEST_LABEL = 60
 
-_view = st.components.v2.component("attention_forming", html='<div class="attention-view forming"></div>',
-                                   css=FORMING_STYLE, js=FORMING_SCRIPT)
+_view = component("attention_forming", JS / "forming.js", '<div class="attention-view forming"></div>')
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,12 @@
 """Maps of every head of a model, mounted as a component: a click, or Enter on a cell, chooses a head."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import streamlit as st
 
-HERE = Path(__file__).parent
+from ui.components.scripts import HERE, component
 
-_maps = st.components.v2.component("head_maps", html='<div class="head-maps"></div>',
-                                   css=(HERE / "head_maps.css").read_text("utf-8"),
-                                   js=(HERE / "head_maps.js").read_text("utf-8"))
+_maps = component("head_maps", HERE / "head_maps.js", '<div class="head-maps"></div>')
 
 
 def show_head_maps(key: str, message: dict, on_pick: Callable[[dict], None], *,

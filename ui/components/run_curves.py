@@ -6,17 +6,15 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer.attention_view.message import SHARED_SCRIPT, pack
+from transformer.attention_view.message import pack
 from transformer.jobs import run_files
 from ui import resources
+from ui.components.scripts import HERE, component
 from ui.figures.palette import CATEGORICAL
 
-HERE = Path(__file__).parent
 MOST_RUNS = 12
 
-_view = st.components.v2.component("run_curves", html='<div class="run-curves"></div>',
-                                   css=(HERE / "run_curves.css").read_text("utf-8"),
-                                   js=f"{SHARED_SCRIPT}\n{(HERE / 'run_curves.js').read_text('utf-8')}")
+_view = component("run_curves", HERE / "run_curves.js", '<div class="run-curves"></div>')
 
 
 def show_curves(prefix: str, folders: list[Path], *, dark: bool, unit: str = "nats a token",

@@ -1,13 +1,12 @@
 """What every page has round it: how the browser's menu, history and focus behave."""
 
-from pathlib import Path
-
 import streamlit as st
 
-HERE = Path(__file__).parent
-STYLE = (HERE / "shell.css").read_text()
+from ui.components.scripts import HERE, component
 
-_shell = st.components.v2.component("shell", html="<span hidden></span>", js=(HERE / "shell.js").read_text())
+STYLE = (HERE / "shell.css").read_text("utf-8")
+
+_shell = component("shell", HERE / "shell.js", "<span hidden></span>")
 
 
 def show_shell() -> None:

@@ -1,4 +1,4 @@
-"""The likeliest next tokens for a room: large, each after the key that says it; a click says it too (controls.js)."""
+"""The likeliest next tokens for a room: large, each after the key that says it; a click says it too (keys.js)."""
 from collections.abc import Collection, Sequence
 from html import escape
 

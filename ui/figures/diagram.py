@@ -1,7 +1,7 @@
 """The model as blocks and arrows: what stands where, and the shape of what flows along every arrow.
 
-Plain values in and a JSON-like dictionary out; ui/components/diagram.js only draws what stands here. B = 1 throughout,
-S source tokens, T target tokens, V vocabulary.
+Plain values in and a JSON-like dictionary out; ui/components/js/diagram.js only draws what stands here. B = 1
+throughout, S source tokens, T target tokens, V vocabulary.
 """
 from collections.abc import Mapping
 

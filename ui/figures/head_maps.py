@@ -1,6 +1,6 @@
 """Every head of a model as a small cell, layers down and heads across: one number each, as a map to click.
 
-What is made here is plain values that `ui/components/head_maps.js` draws; and the table with the same numbers.
+What is made here is plain values that `ui/components/js/head_maps.js` draws; and the table with the same numbers.
 """
 from collections.abc import Collection, Mapping, Sequence
 from html import escape
@@ -77,7 +77,7 @@ def amount_card(name: str, kind: str, amounts: np.ndarray, *, title: str, unit: 
 def head_maps(cards: Sequence[dict], *, alt: str, source: str, chosen: tuple[str, int, int] | None = None,
               chosen_card: str | None = None, crossed: Collection[tuple[str, int, int]] = (), columns: int = 12,
               dark: bool | None = None) -> dict:
-    """All that `ui/components/head_maps.js` draws: the cards, the chosen head and card, the heads that are switched.
+    """All that `ui/components/js/head_maps.js` draws: the cards, the chosen head and card, the heads that are switched.
     columns: the most cards beside each other."""
     scales = {"ramp": ramp(SHADES, dark=dark), "diverging": diverging(SHADES, dark=dark)}
     return {"cards": list(cards), "alt": alt, "source": source, "accent": ACCENT, "ink": INK[bool(dark)],

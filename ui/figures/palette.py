@@ -15,7 +15,7 @@ CLEAR = "rgba(0, 0, 0, 0)"
 ZERO = {True: "#0b1016", False: "#ffffff"}  # by dark: the page itself, behind labels that stay in place
 INK = {True: "#f0f2f6", False: "#262730", None: None}  # by dark: labels at full contrast; None is the theme's own grey
 # From below zero, wine red, to above, blue, through the page's own end of lightness; apart from each other and from the
-# accent for every kind of colour blindness. transformer/attention_view/draw.js has the same.
+# accent for every kind of colour blindness. transformer/attention_view/js/colours.js has the same.
 DIVERGING = {True: ("#c2376b", "#20232b", "#5cc1ee"), False: ("#8c1c3a", "#f7f7f7", "#03588a")}
 # Round the clock and back to the same colour (matplotlib's twilight), for angles.
 CYCLIC = ("#e2d9e2", "#9ebbc9", "#6785be", "#5e43a5", "#421257", "#301437", "#59184b", "#8e2c50", "#b25652", "#c6896c",

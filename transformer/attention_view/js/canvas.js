@@ -1,0 +1,60 @@
+// Canvases, and text on them or on anything that has their few methods (see svg.js).
+import { visible } from "#view/tokens.js";
+
+export const FONT = "system-ui, sans-serif";
+
+// A canvas of that many pixels of the page, its context ready to paint.
+export function resized(canvas, width, height, zoom = 1) {
+  const ratio = (window.devicePixelRatio || 1) * zoom;
+  const across = Math.round(width * ratio);
+  const down = Math.round(height * ratio);
+  const context = canvas.getContext("2d");
+  if (canvas.width === across && canvas.height === down)
+    context.reset(); // its memory can stay
+  else [canvas.width, canvas.height] = [across, down];
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  return context;
+}
+
+export function bitmap(width, height, pixel) {
+  const canvas = document.createElement("canvas");
+  canvas.width = width;
+  canvas.height = height;
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(width, height);
+  const out = new Uint32Array(image.data.buffer);
+  for (let y = 0, at = 0; y < height; y++) for (let x = 0; x < width; x++, at++) out[at] = pixel(y, x);
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+const PLAIN = { size: 12, weight: 400, align: "left", baseline: "middle", turn: 0 };
+export function text(context, string, x, y, options = {}) {
+  const { size, weight, colour, align, baseline, turn } = { ...PLAIN, ...options };
+  context.font = `${weight} ${size}px ${FONT}`;
+  context.fillStyle = colour;
+  context.textAlign = align;
+  context.textBaseline = baseline;
+  if (!turn) return context.fillText(string, x, y);
+  context.save();
+  context.translate(x, y);
+  context.rotate(turn);
+  context.fillText(string, 0, 0);
+  context.restore();
+}
+
+let ruler = null;
+// How wide the widest of these tokens is, at 13 pixels.
+export function textWidth(tokens, weight = 400) {
+  ruler ??= document.createElement("canvas").getContext("2d");
+  ruler.font = `${weight} 13px ${FONT}`;
+  return [...new Set(tokens)].reduce((most, token) => Math.max(most, ruler.measureText(visible(token)).width), 0);
+}
+
+export function stroke(context, ...points) {
+  context.beginPath();
+  points.forEach(([x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y)));
+  context.stroke();
+}

@@ -1,0 +1,86 @@
+// The colours of the page and of numbers.
+const RAMP = [
+  "#f1f9f3",
+  "#baecd3",
+  "#78dac3",
+  "#17c3be",
+  "#09abb6",
+  "#008fa9",
+  "#057298",
+  "#03588a",
+  "#144077",
+  "#1e2852",
+  "#16152b",
+];
+// from below zero to above, by dark; ui/figures/palette.py has the same
+export const SIGNED = { true: ["#c2376b", "#20232b", "#5cc1ee"], false: ["#8c1c3a", "#f7f7f7", "#03588a"] };
+const LIGHT = {
+  ink: "#262730",
+  muted: "#5d626c",
+  accent: "#e66100",
+  forbidden: "#e4e6ea",
+  stripe: "#b4b9c1",
+  page: "#ffffff",
+};
+const DARK = {
+  ink: "#f0f2f6",
+  muted: "#a9aeb8",
+  accent: "#ff8a3d",
+  forbidden: "#31343b",
+  stripe: "#5d626c",
+  page: "#0b0e14",
+};
+
+// What a picture is painted with; large: for a projector.
+export const themeOf = (dark, large = false) => ({
+  dark,
+  brief: large,
+  least: large ? 12 : 10,
+  ...(dark ? DARK : LIGHT),
+});
+
+export const prefersDark = () => matchMedia("(prefers-color-scheme: dark)").matches;
+
+export const channels = (colour) => [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
+
+function between(stops, at) {
+  const place = Math.min(Math.max(at, 0), 1) * (stops.length - 1);
+  const low = Math.min(Math.floor(place), stops.length - 2);
+  const next = channels(stops[low + 1]);
+  return channels(stops[low]).map((c, i) => Math.round(c + (next[i] - c) * (place - low)));
+}
+
+// 513 colours: the upper half for 0..1, the lower for -1..0. Zero is the end nearest the page.
+const palettes = {};
+export function palette(dark) {
+  const ramp = dark ? [...RAMP].reverse() : RAMP;
+  return (palettes[dark] ??= Array.from({ length: 513 }, (_, i) => {
+    const at = (i - 256) / 256;
+    return { signed: between(SIGNED[dark], (at + 1) / 2), plain: between(ramp, Math.max(at, 0)) };
+  }));
+}
+
+export const css = ([r, g, b]) => `rgb(${r}, ${g}, ${b})`;
+
+export function inkOn([r, g, b]) {
+  const light = 0.2126 * (r / 255) ** 2.2 + 0.7152 * (g / 255) ** 2.2 + 0.0722 * (b / 255) ** 2.2;
+  return light > 0.179 ? "#000000" : "#ffffff";
+}
+
+// From a value of a stage to its place in the palette; scores are always drawn in proportion.
+export function shade(stage, scale) {
+  const bend = scale === "sqrt" && !stage.signed ? Math.sqrt : (x) => x;
+  return (value) => 256 + Math.round(256 * Math.sign(value) * bend(Math.min(1, Math.abs(value) / stage.high)));
+}
+
+// A colour as the bytes of an ImageData spell it, alpha last.
+export const pixelOf = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+const pixels = {};
+export const pixelPalette = (dark, kind) =>
+  (pixels[dark + kind] ??= Uint32Array.from(palette(dark), (colour) => pixelOf(colour[kind])));
+
+// Of a head among others: hues far apart, lightness alternating, so that neighbours differ without colour too.
+export function headColour(head, heads, dark) {
+  const light = (dark ? 0.72 : 0.55) + (head % 2 ? 0.1 : -0.04);
+  return `oklch(${light} 0.15 ${(250 + (head * 360) / heads) % 360})`;
+}

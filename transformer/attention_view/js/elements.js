@@ -1,0 +1,108 @@
+// What every view is made of: elements, choosers, its style, words about what the pointer is on, files to keep.
+
+export function part(tag, properties = {}, ...children) {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children);
+  return element;
+}
+
+// The same in SVG, by attributes.
+export function svgPart(tag, attributes = {}, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+// A button that is on or off, or one of several.
+export function segments(label, entries, value, pick) {
+  const buttons = entries.map(([name, words]) => {
+    const button = part("button", { textContent: words, role: "radio", onclick: () => pick(name) });
+    button.setAttribute("aria-checked", name === value);
+    return button;
+  });
+  return part("div", { className: "segments", role: "radiogroup", ariaLabel: label }, ...buttons);
+}
+
+// entries: [value, what it says, and whether it cannot be chosen].
+export function chooser(label, entries, value, pick) {
+  const options = entries.map(([name, textContent, disabled = false]) => {
+    return part("option", { value: name, textContent, selected: String(name) === String(value), disabled });
+  });
+  const select = part("select", { ariaLabel: label }, ...options);
+  let pointer = false;
+  select.onpointerdown = () => {
+    pointer = true;
+  };
+  select.onkeydown = () => {
+    pointer = false;
+  };
+  select.onchange = () => {
+    const { value: chosen } = select;
+    if (pointer) select.blur();
+    pick(chosen);
+  };
+  return part("label", {}, part("span", { textContent: label }), select);
+}
+
+// The choosers made anew, the one that had the focus keeping it; what is false is left out.
+export function rebuilt(bar, elements) {
+  const focused = bar.getRootNode().activeElement?.closest?.("label")?.textContent;
+  bar.replaceChildren(...elements.filter(Boolean));
+  if (!focused) return;
+  const label = [...bar.querySelectorAll("label")].find((one) => one.textContent === focused);
+  label?.querySelector("select").focus();
+}
+
+export const counted = (n, names) => Array.from({ length: n }, (_, i) => [i, String(names?.[i] ?? i)]);
+
+// What the pointer or the keyboard is on, in words and as data.
+export function say(readout, words, marks = {}) {
+  readout.textContent = words;
+  for (const name in readout.dataset) delete readout.dataset[name];
+  Object.assign(readout.dataset, marks);
+}
+
+export function keepFile(blob, name) {
+  const link = part("a", { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+// Has root.redraw called when the page gives the view another width.
+export function redrawWhenWider(root) {
+  root.observer ??= (() => {
+    const observer = new ResizeObserver(() => {
+      if (root.clientWidth === root.drawn) return;
+      root.drawn = root.clientWidth;
+      root.redraw();
+    });
+    observer.observe(root);
+    return observer;
+  })();
+  root.drawn = root.clientWidth;
+}
+
+export const stillMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+// Brings what a click has changed into sight, below the bar on top.
+export function scrollToTarget(className) {
+  const target = document.querySelector(`.${className}`);
+  if (!target) return;
+  target.style.scrollMarginTop = "4.5rem";
+  target.scrollIntoView({ block: "start", behavior: stillMotion() ? "auto" : "smooth" });
+}
+
+// Gives the tree that an element is in (a component's own, or the page) these styles, once.
+const sheets = new Map();
+export function dress(element, ...styles) {
+  const tree = element.getRootNode();
+  for (const style of styles) {
+    if (!sheets.has(style)) {
+      sheets.set(style, new CSSStyleSheet());
+      sheets.get(style).replaceSync(style);
+    }
+    const sheet = sheets.get(style);
+    if (!tree.adoptedStyleSheets.includes(sheet)) tree.adoptedStyleSheets = [...tree.adoptedStyleSheets, sheet];
+  }
+}

@@ -1,0 +1,11 @@
+// Attention as it forms, as Streamlit mounts it: called again with every message.
+import STYLE from "#view/view/view.css";
+import FORMING from "#view/forming/forming.css";
+import { dress } from "#view/elements.js";
+import { mountForming } from "#view/forming/mount.js";
+
+export default function component({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".attention-view");
+  dress(root, STYLE, FORMING);
+  mountForming(root, data, (look) => setTriggerValue("look", look));
+}

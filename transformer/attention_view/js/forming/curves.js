@@ -1,0 +1,137 @@
+// Curves over training steps: the loss as a timeline, and a measure of every head. The step's axis is the log of
+// step + 1.
+import { stroke, text } from "#view/canvas.js";
+import { thousands, ticks } from "#view/numbers.js";
+
+const MARGIN = { left: 44, right: 14, top: 12, bottom: 24 };
+const INK = {
+  true: { training: "#74b5f7", validation: "#6fd08c" },
+  false: { training: "#0b5cad", validation: "#146c2e" },
+};
+
+// Where steps and values lie in a box.
+export function plotOf(box, last, [low, high]) {
+  const left = box.x + MARGIN.left;
+  const top = box.y + MARGIN.top;
+  const width = box.width - MARGIN.left - MARGIN.right;
+  const height = box.height - MARGIN.top - MARGIN.bottom;
+  const end = Math.log1p(Math.max(1, last));
+  return {
+    ...{ left, top, width, height, bottom: top + height, last, low, high },
+    x: (step) => left + (width * Math.log1p(step)) / end,
+    y: (value) => top + height * (1 - (value - low) / (high - low)),
+    part: (x) => Math.min(1, Math.max(0, (x - left) / width)) * end,
+  };
+}
+
+function stepTicks({ last, x }) {
+  const tens = [0, ...Array.from({ length: 12 }, (_, i) => 10 ** i)];
+  return [...tens.filter((step) => step < last && x(last) - x(step) > 64), last];
+}
+
+export function paintAxes(context, plot, { theme, most = 4 }) {
+  const { left, width, bottom, top, low, high } = plot;
+  context.lineWidth = 1;
+  for (const tick of high > low ? ticks(low, high, most) : []) {
+    context.strokeStyle = theme.forbidden;
+    stroke(context, [left, plot.y(tick)], [left + width, plot.y(tick)]);
+    text(context, String(tick), left - 6, plot.y(tick), { colour: theme.muted, align: "right" });
+  }
+  context.strokeStyle = theme.muted;
+  stroke(context, [left, top], [left, bottom], [left + width, bottom]);
+  for (const step of stepTicks(plot)) {
+    const atEnd = step === plot.last;
+    const options = { colour: theme.muted, align: atEnd ? "right" : "center" };
+    text(context, thousands(step), plot.x(step) + (atEnd ? MARGIN.right : 0), bottom + 13, options);
+  }
+}
+
+// points: [step, value] each; what is no number breaks the line.
+export function paintCurve(context, plot, points, { colour, width = 2, alpha = 1, dash = [] }) {
+  context.save();
+  Object.assign(context, { strokeStyle: colour, lineWidth: width, globalAlpha: alpha, lineJoin: "round" });
+  context.setLineDash(dash);
+  context.beginPath();
+  let open = false;
+  for (const [step, value] of points) {
+    if (!Number.isFinite(value)) open = false;
+    else if (open) context.lineTo(plot.x(step), plot.y(value));
+    else {
+      context.moveTo(plot.x(step), plot.y(value));
+      open = true;
+    }
+  }
+  context.stroke();
+  context.restore();
+}
+
+export function lossRange(training, validation) {
+  const all = [...training, ...validation].map(([, loss]) => loss);
+  if (!all.length) return [0, 1];
+  const low = Math.min(...all);
+  const high = Math.max(...all);
+  const room = (high - low || 1) * 0.06;
+  return [low > high / 2 ? low - room : 0, high + room];
+}
+
+// What does not change as one scrubs: the axes, the losses and a mark where each snapshot is.
+export function paintLosses(context, plot, { training, validation, steps, theme }) {
+  const ink = INK[theme.dark];
+  const recorded = training.length + validation.length;
+  paintAxes(context, recorded ? plot : { ...plot, low: 0, high: -1 }, { theme });
+  context.strokeStyle = theme.ink;
+  for (const step of steps) stroke(context, [plot.x(step), plot.bottom], [plot.x(step), plot.bottom - 7]);
+  paintCurve(context, plot, training, { colour: ink.training });
+  paintCurve(context, plot, validation, { colour: ink.validation, width: 2.5, dash: [6, 4] });
+  if (validation.length === 1) {
+    const [[step, loss]] = validation;
+    context.fillStyle = ink.validation;
+    context.fillRect(plot.x(step) - 3, plot.y(loss) - 3, 6, 6);
+  }
+  const names = [
+    ["━ training loss, nats", training, ink.training],
+    ["╍ validation loss, nats", validation, ink.validation],
+  ].filter(([, points]) => points.length);
+  names.forEach(([words, , colour], i) => {
+    const y = plot.bottom - 16 - 18 * (names.length - 1 - i);
+    text(context, words, plot.left + 10, y, { colour, size: 13, weight: 600 });
+  });
+  const middle = plot.top + plot.height / 2;
+  if (!recorded) text(context, "no loss is recorded here", plot.left + 10, middle, { colour: theme.muted, size: 13 });
+}
+
+export function paintMarker(context, plot, step, { theme, handle = false }) {
+  const x = plot.x(step);
+  context.strokeStyle = theme.accent;
+  context.lineWidth = 2;
+  stroke(context, [x, plot.top - 6], [x, plot.bottom]);
+  if (!handle) return;
+  context.fillStyle = theme.accent;
+  context.beginPath();
+  context.moveTo(x - 7, plot.top - 11);
+  context.lineTo(x + 7, plot.top - 11);
+  context.lineTo(x, plot.top);
+  context.fill();
+}
+
+export function paintDot(context, plot, step, value, { theme }) {
+  if (!Number.isFinite(value)) return;
+  context.fillStyle = theme.accent;
+  context.beginPath();
+  context.arc(plot.x(step), plot.y(value), 4.5, 0, 7);
+  context.fill();
+}
+
+// A measure of every head, faint, and what even attention would have.
+export function paintHeads(context, plot, { curves, even, theme }) {
+  paintAxes(context, plot, { theme });
+  const alpha = Math.max(0.14, Math.min(0.5, 6 / curves.length));
+  for (const points of curves) paintCurve(context, plot, points, { colour: theme.ink, width: 1, alpha });
+  if (!Number.isFinite(even)) return;
+  const dotted = { colour: theme.muted, width: 1.5, dash: [2, 4] };
+  const ends = [
+    [0, even],
+    [plot.last, even],
+  ];
+  paintCurve(context, plot, ends, dotted);
+}

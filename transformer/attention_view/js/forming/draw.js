@@ -1,0 +1,156 @@
+// Everything that is drawn as one moves through the snapshots.
+import { resized } from "#view/canvas.js";
+import { part } from "#view/elements.js";
+import { ROWS, SHOWN, valued } from "#view/forming/measures.js";
+import {
+  gridHeight,
+  gridOf,
+  keptPicture,
+  matrixOf,
+  measurePlot,
+  overMeasure,
+  overTimeline,
+  timelinePlot,
+  underMeasure,
+  underTimeline,
+} from "#view/forming/paint.js";
+import {
+  evenOf,
+  indexOf,
+  infoOf,
+  lossWords,
+  measured,
+  missing,
+  sizesOf,
+  stepOf,
+  stepWords,
+  tokensOf,
+} from "#view/forming/snapshots.js";
+import { tellCell } from "#view/forming/tell.js";
+import { paintGrid } from "#view/grid.js";
+import { matrixLayout, paintLegend, paintMatrix } from "#view/matrix.js";
+import { kindName } from "#view/names.js";
+import { thousands } from "#view/numbers.js";
+
+export function draw(view) {
+  const { root, look } = view;
+  const waiting = missing(view);
+  root.classList.toggle("waiting", waiting);
+  describe(view);
+  drawTimeline(view);
+  if (waiting) {
+    delete root.dataset.drawn;
+    return;
+  }
+  drawGrid(view);
+  drawMatrix(view);
+  drawMeasures(view);
+  drawTable(view);
+  if (view.cursor) tellCell(view);
+  root.dataset.drawn = [look.kind, look.sentence, stepOf(view), look.layer, look.head].join();
+}
+
+function describe(view) {
+  const { parts, look, message } = view;
+  const step = stepOf(view);
+  const [layers, heads] = sizesOf(view);
+  const loss = lossWords(view);
+  const small = step ? loss : `before training${loss ? ` · ${loss}` : ""}`;
+  parts.now.replaceChildren(`Step ${thousands(step)}`, part("small", { textContent: small }));
+  const sentence = `sentence ${look.sentence}: ${tokensOf(view).label}`;
+  parts.source.textContent = `${message.name} · ${look.kind} attention · ${sentence}`;
+  parts.note.textContent = [liveWords(view), ...message.notes].filter(Boolean).join(" ");
+  parts.gridTitle.textContent = `All ${look.kind} heads`;
+  parts.headTitle.textContent = `Layer ${look.layer}, head ${look.head}`;
+  const grid = `All ${look.kind} heads at step ${step}, ${layers} layers of ${heads}`;
+  parts.grid.setAttribute("aria-label", `${grid}. Arrow keys move between heads, Enter chooses, Escape leaves.`);
+  const head = `Layer ${look.layer}, head ${look.head} at step ${step}`;
+  parts.matrix.setAttribute("aria-label", `${head}. Arrow keys move between tokens, Escape leaves.`);
+  view.follow?.setAttribute("aria-pressed", look.step === null);
+}
+
+function liveWords({ message, look }) {
+  if (!message.live) return "";
+  if (look.step === null) return "Following the newest snapshot; the run goes on recording.";
+  return "The run goes on; newer snapshots wait at the right end.";
+}
+
+export function drawTimeline(view) {
+  const { root, parts, message, last } = view;
+  const width = root.clientWidth;
+  const height = width < 700 ? 150 : 190;
+  const plot = (view.plot = timelinePlot(view, { x: 0, y: 0, width, height }));
+  const context = resized(parts.timeline, width, height);
+  const under = keptPicture(view, "timeline", width, height, (one) => underTimeline(view, one, plot));
+  context.drawImage(under, 0, 0, width, height);
+  overTimeline(view, context, plot);
+  parts.range.style.cssText = `margin-left: ${plot.left - 8}px; width: ${plot.width + 16}px`;
+  if (!view.ranging) parts.range.value = Math.log1p(stepOf(view)) / Math.log1p(Math.max(1, last));
+  const loss = lossWords(view);
+  const snapshot = `snapshot ${indexOf(view) + 1} of ${message.steps.length}`;
+  const words = `${stepWords(view)}, ${snapshot}${loss ? `, ${loss}` : ""}`;
+  parts.range.setAttribute("aria-valuetext", words);
+  parts.timeline.setAttribute("aria-label", `Loss over ${thousands(last)} training steps; the mark is at ${words}.`);
+}
+
+function drawGrid(view) {
+  const width = view.parts.grid.parentElement.clientWidth;
+  const height = gridHeight(view, width);
+  view.tiles = paintGrid(resized(view.parts.grid, width, height), { x: 0, y: 0, width, height }, gridOf(view));
+}
+
+export function drawMatrix(view) {
+  const { parts, theme } = view;
+  const made = (view.layout = matrixLayout(infoOf(view), parts.matrix.parentElement.clientWidth));
+  const { width, height } = made;
+  const painting = { ...matrixOf(view, made), cursor: view.cursor };
+  paintMatrix(resized(parts.matrix, width, height), { x: 0, y: 0, width, height }, painting);
+  paintLegend(resized(parts.legend, 260, 30), 4, 2, { stage: { high: 1 }, scale: "sqrt", theme });
+}
+
+function drawMeasures(view) {
+  const { look, parts } = view;
+  SHOWN.forEach((one, i) => {
+    const { canvas, words } = parts.measures[i];
+    const width = canvas.parentElement.clientWidth;
+    const height = 170;
+    const plot = measurePlot(view, { x: 0, y: 0, width, height }, one);
+    const context = resized(canvas, width, height);
+    const under = keptPicture(view, one.name, width, height, (kept) => underMeasure(view, kept, plot, one));
+    context.drawImage(under, 0, 0, width, height);
+    overMeasure(view, context, plot, one);
+    const value = valued(measured(view, stepOf(view), one.row));
+    words.replaceChildren(part("b", { textContent: `${one.title}: ${value}` }), part("br"), one.words(look.kind));
+    const head = `layer ${look.layer}, head ${look.head} has ${value} at ${stepWords(view)}`;
+    const even = `Dotted: even attention, ${valued(evenOf(view)[one.row])}.`;
+    canvas.setAttribute("aria-label", `${one.title} of every head over training; ${head}. ${even}`);
+  });
+}
+
+function drawTable(view) {
+  const { look, parts, message } = view;
+  const step = stepOf(view);
+  const [start] = message.steps;
+  const heading = (textContent, scope = "col") => part("th", { scope, textContent });
+  const first = start ? `at step ${thousands(start)}, the first` : "before training (random weights)";
+  const columns = ["measure", `at ${stepWords(view)}`, first, "of even attention"];
+  const rows = ROWS.map(([, words], row) => {
+    const here = cell(view, measured(view, step, row), row, "here", { step });
+    const before = cell(view, measured(view, start, row), row, "start", { step: start });
+    return part("tr", {}, heading(words, "row"), here, before, cell(view, evenOf(view)[row], row, "even"));
+  });
+  const head = `${kindName(look.kind)}, layer ${look.layer}, head ${look.head}`;
+  const textContent = `${head}: means over the queries of sentence ${look.sentence}`;
+  parts.table.replaceChildren(
+    part("caption", { textContent }),
+    part("thead", {}, part("tr", {}, ...columns.map((words) => heading(words)))),
+    part("tbody", {}, ...rows),
+  );
+}
+
+function cell({ look }, value, row, className, more = {}) {
+  const one = part("td", { textContent: Number.isFinite(value) ? value.toFixed(4) : "–", className });
+  const { kind, layer, head, sentence } = look;
+  Object.assign(one.dataset, { kind, layer, head, measure: ROWS[row][0], sentence, ...more });
+  return one;
+}

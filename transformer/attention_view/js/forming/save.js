@@ -1,0 +1,103 @@
+// Files to keep of attention as it forms: the whole picture, and every measure of every head at every step.
+import { resized, text } from "#view/canvas.js";
+import { keepFile, part } from "#view/elements.js";
+import { ROWS, SHOWN, valued } from "#view/forming/measures.js";
+import {
+  gridHeight,
+  gridOf,
+  matrixOf,
+  measurePlot,
+  overMeasure,
+  overTimeline,
+  timelinePlot,
+  underMeasure,
+  underTimeline,
+} from "#view/forming/paint.js";
+import {
+  everyHead,
+  infoOf,
+  lossWords,
+  measured,
+  missing,
+  stepOf,
+  stepWords,
+  tokensOf,
+} from "#view/forming/snapshots.js";
+import { paintGrid } from "#view/grid.js";
+import { matrixLayout, paintLegend, paintMatrix } from "#view/matrix.js";
+import { fileName, kindName } from "#view/names.js";
+
+const WIDTH = 1240; // px
+const HALF = 580;
+const TOP = 250;
+
+export function save(view, kind) {
+  if (missing(view)) return;
+  const { message, look } = view;
+  const words = [message.name, "forming", look.kind, `sentence${look.sentence}`, `step${stepOf(view)}`];
+  const keep = (blob) => keepFile(blob, `${fileName(...words)}.${kind}`);
+  if (kind === "csv") keep(new Blob([table(view)], { type: "text/csv" }));
+  else picture(view).toBlob(keep);
+}
+
+function caption(view) {
+  const { message, look } = view;
+  const loss = lossWords(view);
+  const head = `layer ${look.layer}, head ${look.head}`;
+  const sentence = `sentence ${look.sentence}: ${tokensOf(view).label}`;
+  return [
+    `${kindName(look.kind)} attention as it forms: ${stepWords(view)}${loss ? ` · ${loss}` : ""}`,
+    `${message.name} · training step ${stepOf(view)} · kind ${look.kind} · ${sentence} · ${head}`,
+  ];
+}
+
+function picture(view) {
+  const { theme, look } = view;
+  const canvas = part("canvas");
+  const made = matrixLayout(infoOf(view), HALF);
+  const middle = Math.max(made.height + 40, gridHeight(view, HALF) + 10);
+  const height = TOP + middle + 260;
+  const context = resized(canvas, WIDTH, height, 2 / (window.devicePixelRatio || 1));
+  context.fillStyle = theme.page;
+  context.fillRect(0, 0, WIDTH, height);
+  caption(view).forEach((line, i) => {
+    const options = i ? { colour: theme.muted, size: 13 } : { colour: theme.ink, weight: 700, size: 17 };
+    text(context, line, 16, 20 + i * 22, options);
+  });
+  const plot = timelinePlot(view, { x: 8, y: 62, width: WIDTH - 16, height: 170 });
+  underTimeline(view, context, plot);
+  overTimeline(view, context, plot);
+  paintGrid(context, { x: 16, y: TOP, width: HALF, height: middle - 10 }, { ...gridOf(view), at: null });
+  const title = { colour: theme.ink, weight: 700, size: 14 };
+  text(context, `layer ${look.layer}, head ${look.head}`, 640, TOP + 2, title);
+  const box = { x: 640, y: TOP + 12, width: made.width, height: made.height };
+  paintMatrix(context, box, { ...matrixOf(view, made), cursor: null });
+  paintLegend(context, 644, box.y + made.height + 4, { stage: { high: 1 }, scale: "sqrt", theme });
+  SHOWN.forEach((one, i) => paintMeasure(view, context, one, { i, top: TOP + middle + 40, title }));
+  return canvas;
+}
+
+function paintMeasure(view, context, one, { i, top, title }) {
+  const width = (WIDTH - 16) / SHOWN.length;
+  const x = 8 + i * width;
+  const plot = measurePlot(view, { x, y: top, width, height: 200 }, one);
+  text(context, `${one.title}: ${valued(measured(view, stepOf(view), one.row))}`, x + 8, top - 8, title);
+  underMeasure(view, context, plot, one);
+  overMeasure(view, context, plot, one);
+}
+
+function table(view) {
+  const { steps, losses } = view.message;
+  const names = ["step", "layer", "head", ...ROWS.map(([name]) => name), "training_loss", "validation_loss"];
+  const row = (step, at, head) => {
+    const values = ROWS.map((_, measure) => measured(view, step, measure, ...head));
+    const written = values.map((value) => (Number.isFinite(value) ? value : ""));
+    return [step, ...head, ...written, ...losses[at].map((loss) => loss ?? "")].join(",");
+  };
+  const lines = [
+    ...caption(view).map((line) => `# ${line.replace(/\s+/g, " ")}`),
+    names.join(","),
+    ...steps.flatMap((step, at) => everyHead(view).map((head) => row(step, at, head))),
+  ];
+  return `${lines.join("\n")}\n`;
+}

@@ -1,0 +1,87 @@
+// The snapshots that have come, and what of them is looked at.
+import { thousands } from "#view/numbers.js";
+
+// Snapshots come once; later messages bring only new ones.
+export function keepSnapshots(view, message) {
+  if (view.of !== message.of) {
+    Object.assign(view, { of: message.of, store: new Map(), made: new Map(), most: undefined });
+  }
+  for (const [key, steps] of Object.entries(message.sent)) {
+    const kept = view.store.get(key) ?? view.store.set(key, new Map()).get(key);
+    const cells = message.arrays[`cells/${key}`];
+    const measures = message.arrays[`measures/${key}`];
+    steps.forEach((step, at) => {
+      const cut = (array) => array.slice((at * array.length) / steps.length, ((at + 1) * array.length) / steps.length);
+      kept.set(step, { cells: cut(cells), measures: cut(measures) });
+    });
+    if (steps.length) view.made = new Map();
+  }
+}
+
+export const keyOf = ({ look }) => `${look.sentence}/${look.kind}`;
+export const tokensOf = ({ message, look }) => message.sentences[look.sentence - 1];
+export const sizesOf = ({ message, look }) => message.heads[look.kind];
+export const evenOf = (view) => view.message.even[keyOf(view)];
+const snapshotsOf = (view) => view.store.get(keyOf(view));
+
+export function infoOf(view) {
+  const { source, target } = tokensOf(view);
+  const { kind } = view.look;
+  return {
+    queries: kind === "encoder" ? source : target,
+    keys: kind === "decoder" ? target : source,
+    causal: kind === "decoder",
+  };
+}
+
+export function indexOf({ message: { steps }, look }) {
+  return look.step === null
+    ? steps.length - 1
+    : Math.max(
+        0,
+        steps.findLastIndex((step) => step <= look.step),
+      );
+}
+export const stepOf = (view) => view.message.steps[indexOf(view)];
+
+export function missing(view) {
+  const snapshots = snapshotsOf(view);
+  return view.message.steps.some((step) => !snapshots?.has(step));
+}
+
+export const cellsOf = (view) => snapshotsOf(view).get(stepOf(view)).cells;
+
+export function measured(view, step, row, layer = view.look.layer, head = view.look.head) {
+  const [layers, heads] = sizesOf(view);
+  return snapshotsOf(view).get(step).measures[(row * layers + layer) * heads + head];
+}
+
+export function everyHead(view) {
+  const [layers, heads] = sizesOf(view);
+  return Array.from({ length: layers * heads }, (_, i) => [Math.floor(i / heads), i % heads]);
+}
+
+// The weights of the head looked at, from the square roots that were recorded; each row is made to add up to 1 again.
+export function weightsNow(view) {
+  const { queries, keys } = infoOf(view);
+  const size = queries.length * keys.length;
+  const from = (view.look.layer * sizesOf(view)[1] + view.look.head) * size;
+  const values = Float32Array.from(cellsOf(view).subarray(from, from + size), (cell) => (cell / 255) ** 2);
+  for (let q = 0; q < queries.length; q++) {
+    const row = values.subarray(q * keys.length, (q + 1) * keys.length);
+    const total = row.reduce((a, b) => a + b, 0);
+    row.forEach((value, k) => {
+      row[k] = total ? value / total : 0;
+    });
+  }
+  return values;
+}
+
+// The losses at the step, in words.
+export function lossWords(view) {
+  const losses = view.message.losses[indexOf(view)];
+  const words = losses.map((loss, i) => loss !== null && `${["training", "validation"][i]} loss ${loss.toFixed(3)}`);
+  return words.filter(Boolean).join(" · ");
+}
+
+export const stepWords = (view) => `step ${thousands(stepOf(view))}`;

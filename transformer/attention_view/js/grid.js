@@ -1,0 +1,115 @@
+// All heads of a kind, small: layers down, heads across.
+import { bitmap, text } from "#view/canvas.js";
+import { channels, pixelOf, pixelPalette } from "#view/colours.js";
+import { numbered } from "#view/names.js";
+import { mayLook } from "#view/scores.js";
+
+const GAP = 4;
+
+// How tall a head is that is so wide: a little flatter or higher than square, as its matrix is.
+export const tileHeight = (width, queries, keys) =>
+  Math.max(14, Math.round(width * Math.max(0.45, Math.min(1.2, queries / keys))));
+
+export const tileWidth = (width, heads) => Math.max(4, Math.floor((width - 32) / heads) - GAP);
+
+// All heads in one bitmap, `dots` by `rows` pixels each. Hovering and choosing change none of it, so it is kept.
+const bitmaps = new WeakMap();
+function tilesOf(grid, dots, rows) {
+  const { info, cells, shape, theme, scale } = grid;
+  const [L, H] = shape;
+  const id = [dots, rows, scale, theme.dark, info.queries.length, info.keys.length].join();
+  if (bitmaps.get(cells)?.id === id) return bitmaps.get(cells).canvas;
+  const ramp = pixelPalette(theme.dark, "plain");
+  const forbidden = pixelOf(channels(theme.forbidden));
+  const colours = Uint32Array.from({ length: 256 }, (_, i) => {
+    return ramp[256 + Math.round(256 * (scale === "sqrt" ? i / 255 : (i / 255) ** 2))];
+  });
+  const shut = shutCells(info, dots, rows);
+  const most = largestCells(cells, shape, dots, rows);
+  const canvas = bitmap(H * dots, L * rows, (y, x) => {
+    const inside = (y % rows) * dots + (x % dots);
+    const tile = Math.floor(y / rows) * H + Math.floor(x / dots);
+    return shut[inside] ? forbidden : colours[most[tile * rows * dots + inside]];
+  });
+  bitmaps.set(cells, { id, canvas });
+  return canvas;
+}
+
+// Of one head's pixels, those that the mask forbids.
+function shutCells(info, dots, rows) {
+  const Q = info.queries.length;
+  const K = info.keys.length;
+  return Uint8Array.from({ length: rows * dots }, (_, i) => {
+    const lastQuery = Math.ceil(((Math.floor(i / dots) + 1) * Q) / rows) - 1;
+    return !mayLook(info, lastQuery, Math.floor(((i % dots) * K) / dots));
+  });
+}
+
+// The largest cell that falls on each pixel.
+function largestCells(cells, [L, H, R, C], dots, rows) {
+  const column = Uint16Array.from({ length: C }, (_, c) => Math.floor((c * dots) / C));
+  const most = new Uint8Array(L * H * rows * dots);
+  for (let row = 0, from = 0; row < L * H * R; row++) {
+    const to = (Math.floor(row / R) * rows + Math.floor(((row % R) * rows) / R)) * dots;
+    for (let c = 0; c < C; c++, from++) if (cells[from] > most[to + column[c]]) most[to + column[c]] = cells[from];
+  }
+  return most;
+}
+
+// grid: {info, cells, shape, look, at, theme, scale, lit}; lit: the heads of the layer that are drawn as lines, where
+// they are. Returns where the heads are, for the pointer: {left, top, width, height, gap}.
+export function paintGrid(context, box, grid) {
+  const [L, H, R, C] = grid.shape;
+  const left = box.x + 30;
+  const top = box.y + 34;
+  const width = tileWidth(box.width, H);
+  const height = Math.max(4, Math.min(Math.floor((box.height - 36) / L) - GAP, tileHeight(width, R, C)));
+  const dots = Math.min(C, Math.floor(width * 2));
+  const rows = Math.min(R, Math.floor(height * 2));
+  const tiles = tilesOf(grid, dots, rows);
+  const places = { left, top, width, height, gap: GAP };
+  context.imageSmoothingEnabled = false;
+  for (let layer = 0; layer < L; layer++) {
+    for (let head = 0; head < H; head++) {
+      const x = left + head * (width + GAP);
+      const y = top + layer * (height + GAP);
+      context.drawImage(tiles, head * dots, layer * rows, dots, rows, x, y, width, height);
+      paintFrame(context, [x, y, width, height], grid, layer, head);
+    }
+  }
+  paintNumbers(context, box, places, grid);
+  return places;
+}
+
+function paintFrame(context, [x, y, width, height], { look, at, lit, theme }, layer, head) {
+  const ofHead = lit ? lit.includes(head) : (head === look.head || look.of !== "head") && look.of !== "mean_all";
+  const chosen = layer === look.layer && ofHead;
+  if (!chosen && !(at && at[0] === layer && at[1] === head)) return;
+  context.strokeStyle = chosen ? theme.accent : theme.ink;
+  context.lineWidth = chosen ? 3 : 2;
+  context.strokeRect(x - 1.5, y - 1.5, width + 3, height + 3);
+}
+
+function paintNumbers(context, box, { left, top, width, height, gap }, { shape: [L, H], info, look, lit, theme }) {
+  for (let head = 0; head < H; head++) {
+    const on = lit ? lit.includes(head) : head === look.head && look.of === "head";
+    const options = { colour: theme.ink, align: "center", weight: on ? 700 : 400 };
+    text(context, String(numbered(info, "heads", head)), left + head * (width + gap) + width / 2, top - 9, options);
+  }
+  for (let layer = 0; layer < L; layer++) {
+    const options = { colour: theme.ink, align: "right", weight: layer === look.layer ? 700 : 400 };
+    const y = top + layer * (height + gap) + height / 2;
+    text(context, String(numbered(info, "layers", layer)), left - 8, y, options);
+  }
+  text(context, "head", left, box.y + 8, { colour: theme.muted });
+  text(context, "layer", box.x + 8, top, { colour: theme.muted, turn: -Math.PI / 2, align: "right" });
+}
+
+// The head at a point of that picture, and where inside it, as parts of one; null beside them.
+export function headUnder({ left, top, width, height, gap }, [across, down], [layers, heads]) {
+  const x = (across - left) / (width + gap);
+  const y = (down - top) / (height + gap);
+  if (x < 0 || y < 0 || x >= heads || y >= layers) return null;
+  const part = (at, size) => Math.min(0.999, ((at % 1) * (size + gap)) / size);
+  return { at: [Math.floor(y), Math.floor(x)], inside: [part(y, height), part(x, width)] };
+}

@@ -1,0 +1,105 @@
+// Tokens that look on the left, tokens looked at on the right, a line for each weight, a colour for each head.
+import { text, textWidth } from "#view/canvas.js";
+import { headColour } from "#view/colours.js";
+import { short } from "#view/numbers.js";
+import { visible } from "#view/tokens.js";
+
+export const ROW = 22;
+export const TOP = 30;
+const FAINTEST = 3 / 255;
+const LEVELS = 8;
+const LOOKS = "query: looks";
+const LOOKED_AT = "key: looked at";
+
+// How tall the picture of a layer is.
+export const linesHeight = ({ q, k }) => TOP + 4 + Math.max(q, k) * ROW;
+
+const wordsOf = (weight, head, lit) => (lit.length > 1 ? `${short(weight)}, head ${head}` : short(weight));
+
+// The room beside the lines: for the tokens, and for the number that hovering puts there, with its head where there
+// are several.
+export function linesGutter(info, lit) {
+  const number = textWidth([wordsOf(0.01, info.heads - 1, lit)], 700) + 10;
+  const beside = (tokens) => number + Math.min(130, textWidth(tokens)) + 8;
+  return { number, left: beside(info.queries), right: beside(info.keys) };
+}
+
+// painting: {info, layer, lit, hover, scroll, theme, gutter}; hover: [side, token] or null; lit: the heads drawn.
+export function paintLines(context, box, painting) {
+  const { info, layer, lit, scroll, theme, gutter } = painting;
+  const top = box.y + TOP - scroll;
+  const places = {
+    left: box.x + gutter.left,
+    right: box.x + box.width - gutter.right,
+    y: (at) => top + at * ROW + ROW / 2,
+    bottom: box.y + box.height,
+    box,
+  };
+  context.save();
+  context.beginPath();
+  context.rect(box.x, box.y + 18, box.width, box.height - 18);
+  context.clip();
+  for (const [nth, head] of lit.entries()) paintHead(context, places, painting, nth, head);
+  paintSide(context, places, painting, { side: 0, tokens: info.queries, count: layer.q, x: places.left });
+  paintSide(context, places, painting, { side: 1, tokens: info.keys, count: layer.k, x: places.right });
+  context.restore();
+  const options = { colour: theme.muted };
+  const left = Math.max(places.left, box.x + textWidth([LOOKS]));
+  text(context, LOOKS, left, box.y + 8, { ...options, align: "right" });
+  text(context, LOOKED_AT, Math.min(places.right, box.x + box.width - textWidth([LOOKED_AT])), box.y + 8, options);
+}
+
+// One head's lines, in buckets of equal strength: far fewer strokes than lines.
+function paintHead(context, { left, right, y, bottom, box }, { info, layer, lit, hover, theme }, nth, head) {
+  const { values, q: Q, k: K } = layer;
+  const levels = Array.from({ length: LEVELS }, () => []);
+  const apart = Math.min(3, 16 / lit.length); // lines of several heads lie side by side
+  const aside = (nth - (lit.length - 1) / 2) * apart;
+  const inSight = (a, b) => !(Math.max(y(a), y(b)) < box.y || Math.min(y(a), y(b)) > bottom);
+  for (let q = 0; q < Q; q++) {
+    for (let k = 0; k < K; k++) {
+      if (hover && hover[1] !== (hover[0] ? k : q)) continue;
+      const weight = values[(head * Q + q) * K + k];
+      if (weight < FAINTEST || !inSight(q, k)) continue;
+      levels[Math.min(LEVELS - 1, Math.floor(weight * LEVELS))].push(q, k);
+    }
+  }
+  context.strokeStyle = headColour(head, info.heads, theme.dark);
+  levels.forEach((ends, level) => {
+    if (!ends.length) return;
+    context.globalAlpha = (level + 0.6) / LEVELS;
+    context.lineWidth = 1 + (2 * level) / LEVELS;
+    context.beginPath();
+    for (let i = 0; i < ends.length; i += 2) {
+      context.moveTo(left + 4, y(ends[i]) + aside);
+      context.lineTo(right - 4, y(ends[i + 1]) + aside);
+    }
+    context.stroke();
+  });
+  context.globalAlpha = 1;
+}
+
+// The tokens of one side, and on the side that is not hovered over the weights of the one that is.
+function paintSide(
+  context,
+  { y, bottom, box },
+  { info, layer, lit, hover, theme, gutter },
+  { side, tokens, count, x },
+) {
+  const { values, q: Q, k: K, first } = layer;
+  const align = side ? "left" : "right";
+  for (let at = 0; at < count; at++) {
+    if (y(at) < box.y || y(at) > bottom) continue;
+    const weight = hover && hover[0] === side && hover[1] === at ? 700 : 400;
+    text(context, visible(tokens[first[side] + at]), x, y(at), { colour: theme.ink, align, size: 13, weight });
+    if (!hover || hover[0] === side) continue;
+    const [query, key] = side ? [hover[1], at] : [at, hover[1]];
+    const weights = lit.map((head) => values[(head * Q + query) * K + key]);
+    const most = Math.max(...weights);
+    if (most < 0.005) continue;
+    const edge = side ? box.x + box.width - 4 : box.x + gutter.number - 8;
+    const head = lit[weights.indexOf(most)];
+    const options = { colour: headColour(head, info.heads, theme.dark), align: "right", weight: 700 };
+    text(context, wordsOf(most, head, lit), edge, y(at), options);
+  }
+}

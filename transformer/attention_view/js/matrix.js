@@ -1,0 +1,197 @@
+// One matrix of one head, large: its cells, its labels, and the scale of its colours.
+import { bitmap, text, textWidth } from "#view/canvas.js";
+import { channels, css, inkOn, palette, pixelOf, pixelPalette, shade } from "#view/colours.js";
+import { plain, short } from "#view/numbers.js";
+import { mayLook } from "#view/scores.js";
+import { visible } from "#view/tokens.js";
+
+const MOST_VECTOR = 4096; // cells that a file of lines and areas has as such
+const UPRIGHT = -Math.PI / 2;
+
+// The cells and the room for labels of one matrix. least: the smallest cell; tall: the height it should fill, if any.
+export function matrixLayout({ queries, keys }, width, { zoom = 1, least = 1, tall = null } = {}) {
+  const longest = textWidth(keys, 700);
+  const gutter = { left: Math.min(150, textWidth(queries, 700)) + 28 };
+  const cw = Math.max(least, Math.min(84, (width - gutter.left - 2) / keys.length) * zoom);
+  gutter.upright = cw >= 11 && longest > cw - (tall ? 0 : 4);
+  gutter.top = gutter.upright ? Math.min(130, longest) + 26 : 36;
+  const row = tall
+    ? Math.min(38, (tall - gutter.top - 2) / queries.length)
+    : Math.min(Math.max(cw, 12), 38, 460 / queries.length);
+  const ch = Math.max(least, row * zoom);
+  const size = { width: gutter.left + keys.length * cw + 2, height: gutter.top + queries.length * ch + 2 };
+  return { cell: [cw, ch], gutter, ...size };
+}
+
+// The query and key at a point of a matrix that is scrolled by so much; null beside its cells.
+export function cellUnder({ gutter, cell }, [x, y], info, [scrolledX, scrolledY] = [0, 0]) {
+  const k = Math.floor((x - gutter.left + scrolledX) / cell[0]);
+  const q = Math.floor((y - gutter.top + scrolledY) / cell[1]);
+  const beside = x < gutter.left || y < gutter.top || k >= info.keys.length || q >= info.queries.length;
+  return beside ? null : [q, k];
+}
+
+// What is in sight of a matrix, and where: box {x, y, width, height} with labels; scroll: [x, y] in pixels of it.
+function placesOf(box, { info, cell: [cw, ch], gutter, scroll: [sx, sy] }) {
+  const Q = info.queries.length;
+  const K = info.keys.length;
+  const left = box.x + gutter.left;
+  const top = box.y + gutter.top;
+  const width = Math.min(box.width - gutter.left, K * cw - sx);
+  const height = Math.min(box.height - gutter.top, Q * ch - sy);
+  return {
+    Q,
+    K,
+    cw,
+    ch,
+    left,
+    top,
+    width,
+    height,
+    q0: Math.floor(sy / ch),
+    q1: Math.min(Q, Math.ceil((sy + height) / ch)),
+    k0: Math.floor(sx / cw),
+    k1: Math.min(K, Math.ceil((sx + width) / cw)),
+    x: (k) => left + k * cw - sx,
+    y: (q) => top + q * ch - sy,
+  };
+}
+
+// painting: {info, stage, look, cell, gutter, scroll, cursor, newest, theme}; see matrixLayout and stageOf.
+export function paintMatrix(context, box, painting) {
+  const { info, look } = painting;
+  const places = placesOf(box, painting);
+  const hidden = (q, k) => !mayLook(info, q, k) && look.stage !== "scores";
+  context.save();
+  context.beginPath();
+  context.rect(places.left, places.top, places.width, places.height);
+  context.clip();
+  paintCells(context, places, { ...painting, hidden });
+  if (places.cw >= 7 && places.ch >= 7 && info.causal && look.stage !== "scores") {
+    paintStripes(context, places, hidden, painting.theme);
+  }
+  if (places.cw >= 30 && places.ch >= 17) paintValues(context, places, { ...painting, hidden });
+  paintMarks(context, places, painting);
+  context.restore();
+  paintLabels(context, places, painting);
+  paintTitles(context, box, places, painting.theme);
+}
+
+const kindOf = (stage) => (stage.signed ? "signed" : "plain");
+
+function eachCell({ q0, q1, k0, k1 }, act) {
+  for (let q = q0; q < q1; q++) for (let k = k0; k < k1; k++) act(q, k);
+}
+
+const colourAt = ({ stage, look, theme }, { K }) => {
+  const colours = palette(theme.dark);
+  const place = shade(stage, look.scale);
+  return (q, k) => colours[place(stage.values[q * K + k])][kindOf(stage)];
+};
+
+function paintCells(context, places, painting) {
+  const { q0, q1, k0, k1, x, y, cw, ch, K } = places;
+  const { hidden, theme, stage, look } = painting;
+  if (context.vector && (q1 - q0) * (k1 - k0) <= MOST_VECTOR) {
+    const colour = colourAt(painting, places);
+    eachCell(places, (q, k) => {
+      context.fillStyle = hidden(q, k) ? theme.forbidden : css(colour(q, k));
+      context.fillRect(x(k), y(q), cw, ch);
+    });
+    return;
+  }
+  context.imageSmoothingEnabled = false;
+  const forbidden = pixelOf(channels(theme.forbidden));
+  const colours = pixelPalette(theme.dark, kindOf(stage));
+  const place = shade(stage, look.scale);
+  const pixel = (row, column) => {
+    const q = q0 + row;
+    const k = k0 + column;
+    return hidden(q, k) ? forbidden : colours[place(stage.values[q * K + k])];
+  };
+  context.drawImage(bitmap(k1 - k0, q1 - q0, pixel), x(k0), y(q0), (k1 - k0) * cw, (q1 - q0) * ch);
+}
+
+// Forbidden is not the same as zero.
+function paintStripes(context, places, hidden, theme) {
+  const { x, y, cw, ch } = places;
+  context.strokeStyle = theme.stripe;
+  context.lineWidth = 1;
+  context.beginPath();
+  eachCell(places, (q, k) => {
+    if (!hidden(q, k)) return;
+    context.moveTo(x(k), y(q) + ch);
+    context.lineTo(x(k) + cw, y(q));
+  });
+  context.stroke();
+}
+
+function paintValues(context, places, painting) {
+  const { x, y, cw, ch, K } = places;
+  const { stage, hidden } = painting;
+  const colour = colourAt(painting, places);
+  eachCell(places, (q, k) => {
+    const value = stage.values[q * K + k];
+    if (hidden(q, k) || Math.abs(value) < 0.005) return;
+    text(context, short(value), x(k) + cw / 2, y(q) + ch / 2, { colour: inkOn(colour(q, k)), align: "center" });
+  });
+}
+
+function paintMarks(context, { Q, K, cw, ch, left, top, width, height, x, y }, { look, cursor, newest, theme }) {
+  const frame = (colour, line, ...box) => {
+    context.strokeStyle = colour;
+    context.lineWidth = line;
+    context.strokeRect(...box);
+  };
+  if (newest) frame(theme.accent, 3, left + 1.5, y(Q - 1) + 1.5, Math.min(width, K * cw) - 3, Math.max(3, ch - 3));
+  if (look.pair) frame(theme.accent, 2, x(look.pair[1]), y(look.pair[0]), Math.max(cw, 3), Math.max(ch, 3));
+  if (!cursor) return;
+  frame(theme.ink, 1.5, left + 1, y(cursor[0]) + 1, width - 2, ch - 2); // lines alone: a tint would be a colour
+  frame(theme.ink, 1.5, x(cursor[1]) + 1, top + 1, cw - 2, height - 2); // that is not on the scale
+}
+
+// Which of many tokens get their label at `size` pixels each: all of them, or a position number now and then.
+function labels(tokens, size, first, last) {
+  const all = Array.from({ length: last - first }, (_, i) => first + i);
+  if (size >= 11) return all.map((at) => [at, visible(tokens[at])]);
+  const every = [5, 10, 20, 25, 50, 100, 200, 250, 500, 1000].find((n) => n * size >= 26) ?? 5000;
+  return all.filter((at) => at % every === 0).map((at) => [at, String(at)]);
+}
+
+function paintLabels(context, places, { info, gutter, cursor, newest, theme }) {
+  const { Q, cw, ch, left, top, q0, q1, k0, k1, x, y } = places;
+  const bold = (axis, at) => (cursor?.[axis] === at || (axis === 0 && newest && at === Q - 1) ? 700 : 400);
+  const size = (room) => Math.min(13, Math.max(theme.least, room * 0.8));
+  for (const [q, label] of labels(info.queries, ch, q0, q1)) {
+    const options = { colour: theme.ink, align: "right", weight: bold(0, q), size: size(ch) };
+    if (y(q) + ch / 2 >= top) text(context, label, left - 6, y(q) + ch / 2, options);
+  }
+  for (const [k, label] of labels(info.keys, cw, k0, k1)) {
+    const options = { colour: theme.ink, weight: bold(1, k), size: size(cw) };
+    if (x(k) + cw / 2 < left) continue;
+    if (gutter.upright) text(context, label, x(k) + cw / 2, top - 6, { ...options, turn: UPRIGHT });
+    else text(context, label, x(k) + cw / 2, top - 10, { ...options, align: "center" });
+  }
+}
+
+function paintTitles(context, box, { left, top, height }, theme) {
+  const options = { colour: theme.muted, size: 12 };
+  text(context, theme.brief ? "key" : "key: the token looked at", left, box.y + 8, options);
+  const query = theme.brief || height < 180 ? "query" : "query: the token that looks";
+  text(context, query, box.x + 8, top + 2, { ...options, turn: UPRIGHT, align: "right" });
+}
+
+export function paintLegend(context, x, y, { stage, scale, theme, width = 230 }) {
+  const colours = pixelPalette(theme.dark, kindOf(stage));
+  const place = shade(stage, scale);
+  const from = stage.signed ? -stage.high : 0;
+  const pixel = (_, i) => colours[place(from + ((stage.high - from) * i) / (width - 1))];
+  context.drawImage(bitmap(width, 1, pixel), x, y, width, 10);
+  const marks = stage.signed ? [-1, -0.5, 0, 0.5, 1] : [0, 0.1, 0.25, 0.5, 1];
+  for (const mark of marks) {
+    const words = stage.high === 1 ? String(mark) : plain(Number((mark * stage.high).toPrecision(2)));
+    const align = mark === marks[0] ? "left" : mark === 1 ? "right" : "center";
+    const at = x + width * (stage.signed ? (mark + 1) / 2 : mark);
+    text(context, words, at, y + 18, { colour: theme.ink, size: 11, align });
+  }
+}

@@ -1,0 +1,55 @@
+// What Python sends: a JSON header, then numbers as they lie in memory; see message.py. Matrices are row-major: queries
+// down, keys across.
+const ARRAYS = { f4: Float32Array, u1: Uint8Array, u2: Uint16Array };
+
+// The header with its arrays, {name: numbers}, their shapes, and a place for what is made from them.
+export function unpack(bytes) {
+  const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
+  let start = bytes.byteOffset + 4 + length;
+  let buffer = bytes.buffer;
+  if (start % 4) {
+    // numbers must lie on multiples of their size
+    buffer = bytes.slice(4 + length).buffer;
+    start = 0;
+  }
+  const arrays = {};
+  const shapes = {};
+  for (const [name, { type, shape, at, lower }] of Object.entries(header.arrays)) {
+    const size = shape.reduce((a, b) => a * b, 1);
+    const n = shape.at(-1);
+    const sent = lower ? (size / (n * n)) * ((n * (n + 1)) / 2) : size;
+    const numbers = new ARRAYS[type](buffer, start + at, sent);
+    arrays[name] = lower ? squared(numbers, n, new ARRAYS[type](size)) : numbers;
+    shapes[name] = shape;
+  }
+  return { ...header, arrays, shapes, made: new Map() };
+}
+
+// Matrices of n rows that came without what is above the diagonal.
+function squared(numbers, n, out) {
+  for (let row = 0, from = 0; from < numbers.length; from += (row % n) + 1, row++) {
+    out.set(numbers.subarray(from, from + (row % n) + 1), row * n);
+  }
+  return out;
+}
+
+// Text of seven bits a character as bytes; see `written` in html.py.
+export function readBytes(text) {
+  const out = new Uint8Array(Math.floor((text.length * 7) / 8));
+  for (let i = 0, at = 0, bits = 0, count = 0; i < text.length; i++) {
+    bits = ((bits & 127) << 7) | (text.charCodeAt(i) & 127);
+    count += 7;
+    if (count >= 8) {
+      count -= 8;
+      out[at++] = bits >> count;
+    }
+  }
+  return out;
+}
+
+export function sameBytes(a, b) {
+  if (a.length !== b?.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}

@@ -1,0 +1,26 @@
+// Numbers as they are written, and the round ones of an axis.
+
+export function plain(value) {
+  if (value === -Infinity) return "−∞";
+  const size = Math.abs(value);
+  return size >= 1e4 || (value && size < 1e-4) ? value.toExponential(3) : String(Number(value.toFixed(6)));
+}
+
+// For a cell: .12, 1.2, 12.
+export function short(value) {
+  if (Math.abs(value) < 0.995) return value.toFixed(2).replace("0.", ".");
+  return value.toFixed(Math.abs(value) < 10 ? 1 : 0).replace(/\.0$/, "");
+}
+
+export const thousands = (step) => step.toLocaleString("en");
+
+// Round numbers from low to high, about `most` of them.
+export function ticks(low, high, most) {
+  if (!(high > low)) return [low];
+  const rough = (high - low) / most;
+  const ten = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 2.5, 5, 10].find((n) => n * ten >= rough) * ten;
+  const first = Math.ceil(low / step - 1e-9);
+  const count = Math.floor(high / step + 1e-9) - first + 1;
+  return Array.from({ length: Math.max(0, count) }, (_, i) => Number(((first + i) * step).toPrecision(8)));
+}

@@ -1,0 +1,38 @@
+// Where the pointer is on a canvas, and the keys that move about one.
+const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+export function spot(event, canvas) {
+  const box = canvas.getBoundingClientRect();
+  const by = box.width / canvas.offsetWidth || 1;
+  return [(event.clientX - box.left) / by, (event.clientY - box.top) / by];
+}
+
+// Of two places, [row, column] or nothing.
+export const same = (a, b) => a === b || Boolean(a && b && a[0] === b[0] && a[1] === b[1]);
+
+// A step from a place, inside so many rows and columns.
+export const moved = ([y, x], [down, across], [rows, columns]) => [
+  Math.min(Math.max(y + down, 0), rows - 1),
+  Math.min(Math.max(x + across, 0), columns - 1),
+];
+
+export const withModifier = (event) => event.ctrlKey || event.metaKey || event.altKey;
+
+// A key used here goes no further, or the page would step.
+export function take(event) {
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+export function keyboard(canvas, move, enter, leave) {
+  canvas.onkeydown = (event) => {
+    if (withModifier(event) || !(event.key in ARROWS || ["Enter", "Escape"].includes(event.key))) return;
+    take(event);
+    if (event.key in ARROWS) move(ARROWS[event.key]);
+    else if (event.key === "Enter") enter();
+    else {
+      leave();
+      canvas.blur();
+    }
+  };
+}

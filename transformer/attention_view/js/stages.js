@@ -1,0 +1,53 @@
+// The numbers of every stage of attention: scores, masked scores, weights, and what they move.
+import { mayLook, rowsOf, score } from "#view/scores.js";
+import { weightsOf } from "#view/weights.js";
+
+export const STAGES = {
+  scores: "scores q·k / √d",
+  masked: "masked scores",
+  weights: "weights (softmax)",
+  moved: "what it moves: weight × ‖value·W_O‖",
+};
+
+// The matrix of a stage: {values, low, high, signed, why}; values is null, and why says it, where it was not captured.
+export function stageOf(message, look) {
+  const id = [look.kind, look.layer, look.head, look.of, look.stage].join();
+  if (!message.made.has(id)) message.made.set(id, computed(message, look));
+  return message.made.get(id);
+}
+
+function computed(message, look) {
+  const weights = weightsOf(message, look);
+  const rows = rowsOf(message, look);
+  const why = missing(message, look, weights, rows);
+  if (why) return { values: null, why };
+  if (look.stage === "weights") return { values: weights, weights, rows, low: 0, high: 1 };
+  const info = message.kinds[look.kind];
+  const Q = info.queries.length;
+  const K = info.keys.length;
+  const values = new Float32Array(Q * K);
+  let high = 0;
+  for (let q = 0, at = 0; q < Q; q++) {
+    for (let k = 0; k < K; k++, at++) {
+      if (look.stage === "moved") values[at] = weights[at] * rows.moved[k];
+      else values[at] = look.stage === "masked" && !mayLook(info, q, k) ? -Infinity : score(rows, q, k);
+      if (Number.isFinite(values[at])) high = Math.max(high, Math.abs(values[at]));
+    }
+  }
+  const signed = look.stage !== "moved";
+  return { values, weights, rows, low: signed ? -high : 0, high: high || 1, signed };
+}
+
+// Why a stage cannot be shown; "…" where Python has been asked.
+function missing(message, look, weights, rows) {
+  if (weights === null) {
+    return message.standalone ? "This file holds this head pooled only; the picture of all heads shows it." : "…";
+  }
+  if (look.stage === "weights") return null;
+  if (look.of !== "head") {
+    const what = look.stage === "moved" ? "values" : "scores";
+    return `A mean has no ${what} of its own: choose weights, or a single head.`;
+  }
+  const captured = rows && (look.stage !== "moved" || rows.moved);
+  return captured ? null : "Queries, keys and values were not captured here, only weights.";
+}

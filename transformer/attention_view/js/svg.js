@@ -1,0 +1,102 @@
+// The few methods of a canvas that the pictures use, written down as SVG.
+import { FONT } from "#view/canvas.js";
+
+const ANCHOR = { left: "start", center: "middle", right: "end" };
+
+export class Vector {
+  constructor(width, height, background) {
+    Object.assign(this, { vector: true, parts: [], stack: [], clips: 0, open: 0, path: [], size: [width, height] });
+    this.fillStyle = background;
+    this.fillRect(0, 0, width, height);
+  }
+
+  add(string) {
+    this.parts.push(string);
+  }
+
+  fillRect(x, y, width, height) {
+    this.add(`<rect ${box(x, y, width, height)} fill="${this.fillStyle}"/>`);
+  }
+
+  strokeRect(x, y, width, height) {
+    const line = `stroke="${this.strokeStyle}" stroke-width="${this.lineWidth}"`;
+    this.add(`<rect ${box(x, y, width, height)} fill="none" ${line}/>`);
+  }
+
+  fillText(string, x, y) {
+    const [, weight, size] = this.font.match(/(\d+) ([\d.]+)px/);
+    const font = `font-family="${FONT}" font-size="${size}" font-weight="${weight}"`;
+    const place = `text-anchor="${ANCHOR[this.textAlign]}" dominant-baseline="central" transform="${this.turn ?? ""}"`;
+    const safe = string.replace(/[&<>]/g, (c) => `&#${c.charCodeAt(0)};`);
+    this.add(`<text x="${x}" y="${y}" ${font} ${place} fill="${this.fillStyle}">${safe}</text>`);
+  }
+
+  drawImage(canvas, ...place) {
+    const picture = (place.length > 4 ? cut(canvas, place) : canvas).toDataURL();
+    const how = `preserveAspectRatio="none" style="image-rendering: pixelated"`;
+    this.add(`<image href="${picture}" ${box(...place.slice(-4))} ${how}/>`);
+  }
+
+  beginPath() {
+    this.path = [];
+  }
+
+  moveTo(x, y) {
+    this.path.push(`M${x} ${y}`);
+  }
+
+  lineTo(x, y) {
+    this.path.push(`L${x} ${y}`);
+  }
+
+  stroke() {
+    const line = `stroke="${this.strokeStyle}" stroke-width="${this.lineWidth}"`;
+    this.add(`<path d="${this.path.join("")}" fill="none" ${line} stroke-opacity="${this.globalAlpha ?? 1}"/>`);
+  }
+
+  rect(...sides) {
+    this.box = sides;
+  }
+
+  clip() {
+    const id = `c${++this.clips}`;
+    this.add(`<clipPath id="${id}"><rect ${box(...this.box)}/></clipPath><g clip-path="url(#${id})">`);
+    this.open += 1;
+  }
+
+  save() {
+    this.stack.push([this.turn, this.open]);
+  }
+
+  restore() {
+    const [turn, open] = this.stack.pop();
+    for (; this.open > open; this.open--) this.add("</g>");
+    this.turn = turn;
+  }
+
+  translate(x, y) {
+    this.turn = `translate(${x} ${y})`;
+  }
+
+  rotate(angle) {
+    this.turn += ` rotate(${(angle * 180) / Math.PI})`;
+  }
+
+  toString() {
+    const [width, height] = this.size;
+    const space = 'xmlns="http://www.w3.org/2000/svg"';
+    const size = `width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"`;
+    return `<svg ${space} ${size}>${this.parts.join("\n")}</svg>`;
+  }
+}
+
+const box = (x, y, width, height) => `x="${x}" y="${y}" width="${width}" height="${height}"`;
+
+// A part of a canvas.
+export function cut(canvas, [from, down, columns, rows]) {
+  const part = document.createElement("canvas");
+  part.width = columns;
+  part.height = rows;
+  part.getContext("2d").drawImage(canvas, -from, -down);
+  return part;
+}

@@ -1,0 +1,181 @@
+// Everything that is drawn of a view, each time anything has changed.
+import { headColour } from "#view/colours.js";
+import { part, say } from "#view/elements.js";
+import { paintGrid } from "#view/grid.js";
+import { linesGutter, linesHeight, paintLines } from "#view/lines.js";
+import { paintLegend, paintMatrix } from "#view/matrix.js";
+import { plain } from "#view/numbers.js";
+import { paintProducts } from "#view/products.js";
+import { dot, mayLook, rowsOf, score } from "#view/scores.js";
+import { visible } from "#view/tokens.js";
+import { layerOf } from "#view/weights.js";
+import { change, infoOf, inLines, lit, sizesOf, stageNow } from "#view/view/look.js";
+import { gridOf, matrixOf } from "#view/view/painting.js";
+import { inSight, layout, setZoom, sized, tallest } from "#view/view/sizes.js";
+import { toolbar } from "#view/view/toolbar.js";
+import { atRest, caption, headName, heading, isAtRest, shows, source } from "#view/view/words.js";
+
+export function draw(view) {
+  const { root, parts, look } = view;
+  if (isAtRest(parts.readout.textContent)) say(parts.readout, atRest(view));
+  setZoom(view);
+  toolbar(view);
+  describe(view);
+  drawChips(view);
+  drawGrid(view);
+  drawMain(view);
+  drawBetween(view);
+  if (root.classList.contains("waiting")) return;
+  root.dataset.drawn = [look.kind, look.layer, look.head, infoOf(view).queries.length];
+}
+
+function describe(view) {
+  const { parts, message, look } = view;
+  const { layers, heads } = infoOf(view);
+  const matrix = `${shows(view)}. Arrow keys move between tokens, Enter compares two, Escape leaves.`;
+  const grid = `All ${look.kind} heads, ${layers} layers of ${heads}`;
+  parts.title.textContent = heading(view);
+  parts.source.textContent = message.standalone ? caption(view)[1] : source(view);
+  parts.canvas.setAttribute("aria-label", matrix);
+  parts.grid.setAttribute("aria-label", `${grid}. Arrow keys move between heads, Enter chooses, Escape leaves.`);
+}
+
+function drawChips(view) {
+  const { parts, theme } = view;
+  const { heads } = infoOf(view);
+  const on = new Set(lit(view));
+  parts.chips.hidden = !inLines(view);
+  if (parts.chips.hidden) return;
+  const chips = Array.from({ length: heads }, (_, head) => {
+    const title = "click: on or off; double click: only this one";
+    const chip = part("button", { textContent: headName(view, head), title, ariaPressed: on.has(head) });
+    chip.style.setProperty("--head", headColour(head, heads, theme.dark));
+    chip.onclick = (event) => {
+      if (event.detail > 1) return change(view, { lit: [head], head });
+      const next = new Set(lit(view));
+      if (!next.delete(head)) next.add(head);
+      change(view, { lit: next.size === heads ? null : [...next].sort((a, b) => a - b) });
+    };
+    return chip;
+  });
+  const all = part("button", { textContent: "all", className: "all", onclick: () => change(view, { lit: null }) });
+  parts.chips.replaceChildren(...chips, all);
+}
+
+export function drawGrid(view) {
+  const { parts, look } = view;
+  const grid = gridOf(view);
+  if (!grid.cells) return;
+  const [layers, heads] = grid.shape;
+  const width = parts.side.clientWidth;
+  const height = Math.min(560, tallest(view), 40 + layers * (14 + Math.min(110, width / heads)));
+  const box = { x: 0, y: 0, width, height };
+  view.tiles = paintGrid(sized(view, parts.grid, width, height), box, { ...grid, at: view.at });
+  parts.sideTitle.textContent = `All ${look.kind} heads`;
+}
+
+export function drawMain(view) {
+  if (inLines(view)) drawLines(view);
+  else drawMatrix(view);
+}
+
+function drawLines(view) {
+  const { root, parts, message, look, theme, hover } = view;
+  const layer = layerOf(message, look);
+  root.classList.toggle("waiting", layer === null);
+  if (!layer) return;
+  const gutter = linesGutter(infoOf(view), lit(view));
+  const width = parts.scroller.clientWidth;
+  const height = linesHeight(layer);
+  const tall = Math.min(height, tallest(view));
+  Object.assign(view, { gutter, layer });
+  parts.scroller.hidden = false;
+  parts.legend.hidden = true; // its scale is the matrix's
+  parts.spacer.style.cssText = `width: ${width}px; height: ${height}px`;
+  parts.scroller.style.height = `${tall}px`;
+  const cut = `Lines show the last ${layer.q} queries and ${layer.k} keys: more are not sent at once.`;
+  parts.why.textContent = layer.first.some(Boolean) ? `${cut} The matrix shows all.` : "";
+  const painting = {
+    info: infoOf(view),
+    layer,
+    lit: lit(view),
+    hover,
+    scroll: parts.scroller.scrollTop,
+    theme,
+    gutter,
+  };
+  paintLines(sized(view, parts.canvas, width, tall), { x: 0, y: 0, width, height: tall }, painting);
+}
+
+function drawMatrix(view) {
+  const { root, parts, look, theme } = view;
+  const stage = stageNow(view);
+  const waiting = stage.why === "…";
+  root.classList.toggle("waiting", waiting);
+  if (waiting) return;
+  parts.why.textContent = stage.why ?? "";
+  parts.scroller.hidden = parts.legend.hidden = !stage.values;
+  if (!stage.values) return;
+  const width = parts.scroller.clientWidth;
+  const { made, tall } = laidOut(view, width);
+  parts.spacer.style.cssText = `width: ${made.width}px; height: ${made.height}px`;
+  parts.scroller.style.height = `${tall + (made.width > width ? 14 : 0)}px`;
+  view.made = made;
+  toNewest(view);
+  const seen = Math.min(made.height, parts.scroller.clientHeight); // where scroll bars take no room, all of it
+  const { scrollLeft, scrollTop } = parts.scroller;
+  const painting = { ...matrixOf(view), scroll: [scrollLeft, scrollTop], cursor: view.cursor };
+  const context = sized(view, parts.canvas, Math.min(width, made.width), seen);
+  paintMatrix(context, { x: 0, y: 0, width, height: seen }, painting);
+  paintLegend(sized(view, parts.legend, 260, 30), 4, 2, { stage, scale: look.scale, theme });
+}
+
+function laidOut(view, width) {
+  const fitted = () => {
+    const made = layout(view, width, view.zoom);
+    return { made, tall: Math.min(made.height, tallest(view)) };
+  };
+  const first = fitted();
+  const unseen = view.large && inSight(view, first.made, width, first.tall);
+  if (!unseen) return first;
+  view.parts.title.textContent = `${heading(view)} · ${unseen} in sight`; // which may then take a second line
+  return fitted();
+}
+
+// On a projector a step further shows its row, and what it has just read.
+function toNewest(view) {
+  const { parts, look, made, large } = view;
+  const newest = `${look.kind} ${infoOf(view).queries.length}`;
+  if (!large || view.newest === newest) return;
+  view.newest = newest;
+  parts.scroller.scrollTop = made.height;
+  if (look.kind === "decoder") parts.scroller.scrollLeft = made.width;
+}
+
+function drawBetween(view) {
+  const { parts, message, look, theme } = view;
+  const pair = !inLines(view) && look.pair;
+  const rows = pair ? rowsOf(message, look) : null;
+  parts.between.hidden = !rows;
+  if (!rows) return;
+  const weight = stageNow(view).weights[pair[0] * sizesOf(view)[1] + pair[1]];
+  parts.sum.textContent = sumOf(view, rows, pair, weight);
+  Object.assign(parts.between.dataset, { score: score(rows, ...pair), weight, products: rows.width });
+  const width = parts.scroller.clientWidth || 300;
+  const box = { x: 0, y: 0, width, height: 134 };
+  paintProducts(sized(view, parts.products, width, 134), box, { rows, pair, theme });
+  parts.products.setAttribute("role", "img");
+  parts.products.setAttribute("aria-label", "the products of query and key, in the order of head_dim");
+}
+
+function sumOf(view, rows, [query, key], weight) {
+  const { queries, keys } = infoOf(view);
+  const made = mayLook(infoOf(view), query, key)
+    ? `the softmax over the row makes it the weight ${plain(weight)}.`
+    : "the mask turns it into −∞, so the weight is 0.";
+  const pair = `Between ${visible(queries[query])} (query ${query}) and ${visible(keys[key])} (key ${key})`;
+  const sum = `the ${rows.width} products q·k add up to ${plain(dot(rows, query, key))}`;
+  const divided = `divided by √${rows.width} that is the score ${plain(score(rows, query, key))}`;
+  const bars = "The products, one for each dimension of the head; blue ones add to the score, red ones take from it:";
+  return `${pair}: ${sum}; ${divided}; ${made} ${bars}`;
+}

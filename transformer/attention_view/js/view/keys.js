@@ -1,0 +1,50 @@
+// The keyboard on the two pictures of a view.
+import { keyboard, moved } from "#view/pointer.js";
+import { choose, infoOf, inLines, sizesOf } from "#view/view/look.js";
+import { comparePair, hasCells, putCursor, putHead, putHover } from "#view/view/tell.js";
+
+export function listenToKeys(view) {
+  const { canvas, grid } = view.parts;
+  const enter = () => {
+    if (hasCells(view) && view.cursor) comparePair(view, view.cursor);
+  };
+  const leave = () => (inLines(view) ? putHover(view, null) : putCursor(view, null));
+  keyboard(canvas, (by) => (inLines(view) ? moveToken(view, by) : moveCell(view, by)), enter, leave);
+  const chooseHead = () => {
+    if (view.at) choose(view, view.at);
+  };
+  keyboard(
+    grid,
+    (by) => moveHead(view, by),
+    chooseHead,
+    () => putHead(view, null),
+  );
+}
+
+function moveToken(view, [down, across]) {
+  const [side, at] = view.hover ?? [0, -down];
+  const to = across ? Math.max(0, Math.min(1, side + across)) : side;
+  const last = (to ? view.layer.k : view.layer.q) - 1;
+  putHover(view, [to, Math.max(0, Math.min(last, at + down))]);
+}
+
+function moveCell(view, by) {
+  if (!hasCells(view)) return;
+  const sizes = sizesOf(view);
+  putCursor(view, view.cursor ? moved(view.cursor, by, sizes) : [sizes[0] - 1, 0]);
+  intoSight(view);
+}
+
+function moveHead(view, by) {
+  const { layers, heads } = infoOf(view);
+  const { layer, head } = view.look;
+  putHead(view, view.at ? moved(view.at, by, [layers, heads]) : [layer, head]);
+}
+
+function intoSight(view) {
+  const { cell, gutter } = view.made;
+  const box = view.parts.scroller;
+  const reach = (size, at, room, now) => Math.min(Math.max(now, (at + 1) * size - room), at * size);
+  box.scrollTop = reach(cell[1], view.cursor[0], box.clientHeight - gutter.top, box.scrollTop);
+  box.scrollLeft = reach(cell[0], view.cursor[1], box.clientWidth - gutter.left, box.scrollLeft);
+}

@@ -1,0 +1,35 @@
+// What is looked at, and changing it.
+import { rollsOut } from "#view/names.js";
+import { stageOf } from "#view/stages.js";
+
+export const infoOf = ({ message, look }) => message.kinds[look.kind];
+
+export const sizesOf = (view) => [infoOf(view).queries.length, infoOf(view).keys.length];
+
+export const inLines = ({ look }) => look.view === "lines";
+
+export const stageNow = ({ message, look }) => stageOf(message, look);
+
+// The heads drawn as lines.
+export const lit = (view) => view.look.lit ?? Array.from({ length: infoOf(view).heads }, (_, head) => head);
+
+export function change(view, fields) {
+  const { look } = view;
+  Object.assign(look, fields);
+  if (look.of !== "head") look.stage = "weights"; // a mean has neither scores nor values
+  if ("kind" in fields) {
+    const info = infoOf(view);
+    Object.assign(look, { layer: Math.min(look.layer, info.layers - 1), pair: null });
+    if (look.of === "rollout" && !rollsOut(look.kind, info)) look.of = "head";
+  }
+  const [Q, K] = sizesOf(view);
+  if (look.pair && (look.pair[0] >= Q || look.pair[1] >= K)) look.pair = null;
+  view.sent += 1;
+  view.send({ number: view.sent, ...look });
+  view.redraw();
+}
+
+// A head chosen: in lines, those of this head and of no other.
+export function choose(view, [layer, head]) {
+  change(view, { layer, head, of: "head", ...(inLines(view) && { lit: [head] }) });
+}

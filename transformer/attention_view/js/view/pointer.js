@@ -1,0 +1,52 @@
+// The pointer on the two pictures of a view.
+import { headUnder } from "#view/grid.js";
+import { ROW, TOP } from "#view/lines.js";
+import { cellUnder } from "#view/matrix.js";
+import { spot } from "#view/pointer.js";
+import { drawMain } from "#view/view/draw.js";
+import { choose, infoOf, inLines } from "#view/view/look.js";
+import { comparePair, hasCells, putCursor, putHead, putHover } from "#view/view/tell.js";
+
+export function listenToPointer(view) {
+  const { canvas, grid, scroller } = view.parts;
+  canvas.onpointermove = (event) => {
+    if (inLines(view)) putHover(view, view.layer ? tokenUnder(view, event) : null);
+    else if (hasCells(view)) putCursor(view, cellAt(view, event));
+  };
+  canvas.onpointerleave = () => (inLines(view) ? putHover(view, null) : putCursor(view, null));
+  canvas.onclick = (event) => {
+    const pair = hasCells(view) && cellAt(view, event);
+    if (pair) comparePair(view, pair);
+  };
+  grid.onpointermove = (event) => {
+    const head = headAt(view, event);
+    putHead(view, head?.at ?? null, head?.inside);
+  };
+  grid.onpointerleave = () => putHead(view, null);
+  grid.onclick = (event) => {
+    const head = headAt(view, event);
+    if (head) choose(view, head.at);
+  };
+  scroller.onscroll = () => drawMain(view);
+}
+
+function cellAt(view, event) {
+  const { scroller, canvas } = view.parts;
+  return cellUnder(view.made, spot(event, canvas), infoOf(view), [scroller.scrollLeft, scroller.scrollTop]);
+}
+
+// The token of the lines, [side, token], or null between them.
+function tokenUnder(view, event) {
+  const { canvas, scroller } = view.parts;
+  const { gutter, layer } = view;
+  const [x, y] = spot(event, canvas);
+  const at = Math.floor((y - TOP + scroller.scrollTop) / ROW);
+  const right = x > canvas.offsetWidth - gutter.right;
+  const beside = (x > gutter.left && !right) || at < 0 || at >= (right ? layer.k : layer.q);
+  return beside ? null : [right ? 1 : 0, at];
+}
+
+function headAt(view, event) {
+  const { layers, heads } = infoOf(view);
+  return view.tiles ? headUnder(view.tiles, spot(event, view.parts.grid), [layers, heads]) : null;
+}

@@ -1,0 +1,81 @@
+// Files to keep: the picture, as pixels or as lines and areas, and the numbers.
+import { text } from "#view/canvas.js";
+import { keepFile, part } from "#view/elements.js";
+import { paintGrid } from "#view/grid.js";
+import { linesHeight, paintLines } from "#view/lines.js";
+import { paintLegend, paintMatrix } from "#view/matrix.js";
+import { fileName } from "#view/names.js";
+import { Vector } from "#view/svg.js";
+import { infoOf, inLines, lit, stageNow } from "#view/view/look.js";
+import { gridOf, matrixOf } from "#view/view/painting.js";
+import { layout, sized } from "#view/view/sizes.js";
+import { caption, headName, layerName } from "#view/view/words.js";
+
+const WIDTH = 720;
+const ABOVE = 60;
+const BELOW = 110; // px
+
+// Each gives its file to `keep`.
+export const FILES = {
+  png: (view, keep) => {
+    const canvas = part("canvas");
+    compose(view, (width, height) => {
+      const context = sized(view, canvas, width, height);
+      context.fillStyle = view.theme.page;
+      context.fillRect(0, 0, width, height);
+      return context;
+    });
+    canvas.toBlob(keep);
+  },
+  svg: (view, keep) => {
+    const picture = compose(view, (width, height) => new Vector(width, height, view.theme.page));
+    keep(new Blob([String(picture)], { type: "image/svg+xml" }));
+  },
+  csv: (view, keep) => keep(new Blob([table(view)], { type: "text/csv" })),
+};
+
+export function save(view, kind) {
+  const { message, look } = view;
+  const name = (words) => words.replace(" ", "");
+  const of = look.of === "head" ? name(headName(view)) : look.of;
+  const words = [message.about.checkpoint ?? "attention", look.kind, name(layerName(view)), of, look.stage];
+  FILES[kind](view, (blob) => keepFile(blob, `${fileName(...words)}.${kind}`));
+}
+
+// The whole picture, whatever is in sight of it: the title, what is looked at, and all heads.
+function compose(view, make) {
+  const { theme, message, look } = view;
+  const [layers, heads] = message.shapes[`grid/${look.kind}`];
+  const gridWidth = Math.max(220, Math.min(620, heads * 70));
+  const made = inLines(view) ? { width: WIDTH, height: linesHeight(view.layer) } : layout(view, WIDTH, 1);
+  const height = Math.max(made.height, Math.min(560, 40 + layers * 84)) + BELOW;
+  const context = make(made.width + gridWidth + 60, height);
+  caption(view).forEach((line, i) => {
+    const options = i ? { colour: theme.muted, size: 12 } : { colour: theme.ink, weight: 700, size: 15 };
+    text(context, line, 12, 18 + i * 20, options);
+  });
+  const box = { x: 12, y: ABOVE, width: made.width, height: made.height };
+  if (inLines(view)) {
+    const { layer, gutter } = view;
+    paintLines(context, box, { info: infoOf(view), layer, lit: lit(view), hover: null, scroll: 0, theme, gutter });
+  } else {
+    paintMatrix(context, box, { ...matrixOf(view, made), scroll: [0, 0], cursor: null });
+    paintLegend(context, 16, height - 40, { stage: stageNow(view), scale: look.scale, theme });
+  }
+  paintGrid(context, { x: made.width + 40, y: ABOVE, width: gridWidth, height: height - BELOW }, gridOf(view));
+  return context;
+}
+
+function table(view) {
+  const { values, weights } = stageNow(view);
+  const { queries, keys } = infoOf(view);
+  const K = keys.length;
+  const numbers = values ?? weights;
+  const cell = (value) => `"${String(value).replace(/"/g, '""')}"`;
+  const lines = [
+    ...caption(view).map((line) => `# ${line.replace(/\s+/g, " ")}`),
+    ["query \\ key", ...keys].map(cell).join(","),
+    ...queries.map((query, q) => [cell(query), ...Array.from(numbers.subarray(q * K, (q + 1) * K), String)].join(",")),
+  ];
+  return `${lines.join("\n")}\n`;
+}

@@ -1,0 +1,83 @@
+// What the pointer or the keyboard is on, said and drawn.
+import { say } from "#view/elements.js";
+import { plain } from "#view/numbers.js";
+import { same } from "#view/pointer.js";
+import { mayLook, score } from "#view/scores.js";
+import { placed } from "#view/tokens.js";
+import { drawGrid, drawMain } from "#view/view/draw.js";
+import { change, infoOf, inLines, lit, sizesOf, stageNow } from "#view/view/look.js";
+import { atRest, headWords } from "#view/view/words.js";
+
+// Whether there is a matrix for the pointer to be on.
+export const hasCells = (view) => !inLines(view) && view.made && stageNow(view).values;
+
+export function putCursor(view, to) {
+  if (same(to, view.cursor)) return;
+  view.cursor = to;
+  drawMain(view);
+  tellCell(view);
+}
+
+function tellCell(view) {
+  const { parts, cursor, look } = view;
+  const { values, weights, rows } = stageNow(view);
+  if (!cursor || !values) return say(parts.readout, "");
+  const info = infoOf(view);
+  const [query, key] = cursor;
+  const weight = weights[query * sizesOf(view)[1] + key];
+  const said = mayLook(info, query, key) ? `weight ${plain(weight)}` : "masked, weight 0";
+  const words = [`${placed(info.queries, query)} looks at ${placed(info.keys, key)}: ${said}`];
+  if (rows) words.push(`score ${plain(score(rows, query, key))}`);
+  if (rows?.moved) {
+    const length = plain(Number((weight * rows.moved[key]).toPrecision(4)));
+    words.push(`adds a vector of length ${length} to the query's (weight × ‖value·W_O‖)`);
+  }
+  const { layer, head, kind } = look;
+  say(parts.readout, words.join(" · "), { query, key, weight, layer, head, kind });
+}
+
+export function comparePair(view, pair) {
+  change(view, { pair: same(pair, view.look.pair) ? null : pair });
+}
+
+// to: [side, token] of the lines, or null.
+export function putHover(view, to) {
+  if (same(to, view.hover)) return;
+  view.hover = to;
+  say(view.parts.readout, to ? hoverWords(view, to) : atRest(view));
+  drawMain(view);
+}
+
+function hoverWords(view, [side, token]) {
+  const { queries, keys } = infoOf(view);
+  const { first } = view.layer;
+  const which = lit(view).length > 1 ? ", each the largest of the heads that are on, and whose it is" : "";
+  const where = `${side ? "who looks at" : "where looks"} ${placed(side ? keys : queries, first[side] + token)}`;
+  return `${where}; the numbers are weights${which}`;
+}
+
+// The head of the small pictures, or null; inside: where in it, as parts of one.
+export function putHead(view, at, inside) {
+  if (!same(at, view.at)) {
+    view.at = at;
+    drawGrid(view);
+  }
+  say(view.parts.readout, at ? headSaid(view, at, inside) : atRest(view));
+}
+
+function headSaid(view, at, inside) {
+  if (!inside) return headWords(view, at);
+  const { message, look } = view;
+  const { queries, keys } = infoOf(view);
+  const name = `grid/${look.kind}`;
+  const [, H, R, C] = message.shapes[name];
+  const block = message.block[look.kind];
+  const [r, c] = [Math.floor(inside[0] * R), Math.floor(inside[1] * C)];
+  const weight = (message.arrays[name][(at[0] * H + at[1]) * R * C + r * C + c] / 255) ** 2;
+  const span = (tokens, from, size) => {
+    if (size === 1) return placed(tokens, from);
+    return `${placed(tokens, from)} … ${placed(tokens, Math.min(tokens.length, from + size) - 1)}`;
+  };
+  const between = `${span(queries, r * block[0], block[0])} looks at ${span(keys, c * block[1], block[1])}`;
+  return `${headWords(view, at)}: ${between}, ${block[0] * block[1] > 1 ? "at most " : ""}about ${weight.toFixed(2)}`;
+}

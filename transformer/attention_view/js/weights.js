@@ -1,0 +1,119 @@
+// Attention weights out of a message: of one head, of a mean, of rollout, of a whole layer, and of all heads small.
+
+// All heads small, out of a file's cells: as Pooled makes them in Python.
+export function pooled({ arrays, shapes, block, kinds }) {
+  for (const kind in kinds) {
+    if (arrays[`grid/${kind}`] || !arrays[`cells/${kind}`]) continue;
+    const [, L, H, Q, K] = shapes[`cells/${kind}`];
+    const [down, across] = block[kind];
+    const R = Math.ceil(Q / down);
+    const C = Math.ceil(K / across);
+    arrays[`grid/${kind}`] = largest(arrays[`cells/${kind}`], { heads: L * H, Q, K, R, C, down, across });
+    shapes[`grid/${kind}`] = [L, H, R, C];
+  }
+}
+
+function largest(cells, { heads, Q, K, R, C, down, across }) {
+  const out = new Uint8Array(heads * R * C);
+  const size = heads * Q * K;
+  for (let row = 0, from = 0; row < heads * Q; row++) {
+    const start = (Math.floor(row / Q) * R + Math.floor((row % Q) / down)) * C;
+    for (let k = 0; k < K; k++, from++) {
+      const to = start + Math.floor(k / across);
+      out[to] = Math.max(out[to], Math.round((cells[from] * 256 + cells[size + from]) / 257));
+    }
+  }
+  return out;
+}
+
+export const sameHead = (a, b) =>
+  a.kind === b.kind &&
+  a.of === b.of &&
+  (a.layer === b.layer || a.of === "mean_all") &&
+  (a.head === b.head || a.of !== "head");
+
+// One head's cells out of those of all heads, as weights.
+export function unquantised(message, kind, layer, head) {
+  const cells = message.arrays[`cells/${kind}`];
+  const [, layers, heads, queries, keys] = message.shapes[`cells/${kind}`];
+  const size = queries * keys;
+  const start = (layer * heads + head) * size;
+  const low = start + layers * heads * size;
+  const out = new Float32Array(size);
+  for (let i = 0; i < size; i++) out[i] = ((cells[start + i] * 256 + cells[low + i]) / 65535) ** 2;
+  return out;
+}
+
+function mean(matrices) {
+  const out = new Float32Array(matrices[0].length);
+  for (const matrix of matrices) for (let i = 0; i < out.length; i++) out[i] += matrix[i] / matrices.length;
+  return out;
+}
+
+// Abnar and Zuidema 2020, section 3: heads averaged, half residual, layers multiplied.
+export function rolledOut(layers, n) {
+  let through = null;
+  for (const layer of layers) {
+    const mixed = layer.map((w, i) => (w + (i % (n + 1) === 0 ? 1 : 0)) / 2);
+    through = through === null ? mixed : multiplied(mixed, through, n);
+  }
+  return through;
+}
+
+function multiplied(a, b, n) {
+  const out = new Float32Array(n * n);
+  for (let q = 0; q < n; q++) {
+    for (let j = 0; j < n; j++) {
+      const w = a[q * n + j];
+      if (w) for (let k = 0; k < n; k++) out[q * n + k] += w * b[j * n + k];
+    }
+  }
+  return out;
+}
+
+// The weights looked at, or null where only Python has them.
+export function weightsOf(message, look) {
+  if (message.arrays.weights && sameHead(look, message.look)) return message.arrays.weights;
+  if (!message.arrays[`cells/${look.kind}`]) return null;
+  const { layers, heads, queries } = message.kinds[look.kind];
+  const layer = (at) => mean(Array.from({ length: heads }, (_, head) => unquantised(message, look.kind, at, head)));
+  if (look.of === "head") return unquantised(message, look.kind, look.layer, look.head);
+  if (look.of === "mean_heads") return layer(look.layer);
+  if (look.of === "mean_all") return mean(Array.from({ length: layers }, (_, at) => layer(at)));
+  return rolledOut(
+    Array.from({ length: look.layer + 1 }, (_, at) => layer(at)),
+    queries.length,
+  );
+}
+
+// The weights of all heads of the layer looked at, {values (H, q, k), first: [query, key], q, k}; null where they are
+// not here.
+export function layerOf(message, look) {
+  if (message.arrays.layer && message.look.kind === look.kind && message.look.layer === look.layer) {
+    const [, q, k] = message.shapes.layer;
+    return { values: message.arrays.layer, first: message.window, q, k };
+  }
+  if (!message.arrays[`cells/${look.kind}`]) return null;
+  const id = `layer,${look.kind},${look.layer}`;
+  if (!message.made.has(id)) message.made.set(id, layerFromCells(message, look));
+  return message.made.get(id);
+}
+
+function layerFromCells(message, look) {
+  const { queries, keys, heads } = message.kinds[look.kind];
+  const Q = queries.length;
+  const K = keys.length;
+  const most = Math.max(32, Math.floor(Math.sqrt(1e6 / heads)));
+  const first = [Math.max(0, Q - most), Math.max(0, K - most)];
+  const q = Q - first[0];
+  const k = K - first[1];
+  const values = new Float32Array(heads * q * k);
+  for (let head = 0; head < heads; head++) {
+    const all = unquantised(message, look.kind, look.layer, head);
+    for (let row = 0; row < q; row++) {
+      const from = (first[0] + row) * K + first[1];
+      values.set(all.subarray(from, from + k), (head * q + row) * k);
+    }
+  }
+  return { values, first, q, k };
+}

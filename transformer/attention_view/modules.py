@@ -1,0 +1,42 @@
+"""ES modules made one script, for a page that has no files beside it.
+
+A module imports from "#view/lines.js", which is js/lines.js here (package.json says the same to node), or from
+"./ticks.js", which stands beside it; a style imported by name is its text. Every module comes once, after those that it
+imports, and all share one scope, so no two may declare the same name. Comments and indents stay behind.
+"""
+
+import json
+import re
+from pathlib import Path
+
+JS = Path(__file__).parent / "js"
+DECLARED = re.compile(r"^(?:export )?(?:const|let|(?:async )?function|class) (\w+)", re.MULTILINE)
+IMPORT = re.compile(r'^import (?:\{[\w\s,]*\}|(?P<style>\w+)) from "(?P<source>[^"]+)";\n', re.MULTILINE)
+
+
+def script(entry: Path) -> str:
+    """The module and all that it imports as one, with its own exports alone. Raises ValueError for modules that import
+    each other, or of which two declare the same name."""
+    parts: dict[Path, str] = {}
+    _collect(entry.resolve(), (), parts)
+    names = [name for text in parts.values() for name in DECLARED.findall(text)]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"{entry.name} is made of modules of which two declare {', '.join(twice)}")
+    *others, own = parts.values()
+    whole = re.sub(r"^export ", "", "".join(others), flags=re.MULTILINE) + own
+    return re.sub(r"^ +|^//.*\n", "", whole, flags=re.MULTILINE)
+
+
+def _collect(path: Path, above: tuple[Path, ...], parts: dict[Path, str]) -> None:
+    """Put a module's text without its imports into `parts`, after theirs."""
+    if path in above:
+        raise ValueError(f"{path.name} and {above[-1].name} import each other")
+    text = path.read_text("utf-8")
+    for line in IMPORT.finditer(text):
+        source = line["source"]
+        other = (JS / source.removeprefix("#view/") if source.startswith("#view/") else path.parent / source).resolve()
+        if line["style"]:
+            parts[other] = f"const {line['style']} = {json.dumps(other.read_text('utf-8'))};\n"
+        elif other not in parts:
+            _collect(other, (*above, path), parts)
+    parts[path] = IMPORT.sub("", text)

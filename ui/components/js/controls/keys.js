@@ -1,0 +1,69 @@
+// The keys of the whole page, for the controls that stand on it now.
+import { part } from "#view/elements.js";
+import { take, withModifier } from "#view/pointer.js";
+import { act, choose } from "./steps.js";
+
+const KEYS = { ArrowLeft: "back", ArrowRight: "step", Home: "first", End: "last", p: "play", P: "play" };
+const REMOTE = { PageDown: "step", " ": "step", PageUp: "back" }; // as presenter remotes send them
+// which have the arrows for themselves
+const ROLES = ["slider", "tab", "radio", "option", "combobox", "listbox", "menu"];
+const NATIVE = ["input, textarea, select, canvas, [contenteditable]", ...ROLES.map((role) => `[role=${role}]`)].join();
+const BLACK = "heads-up-black";
+
+export function listen(view) {
+  window.headsUpKeys?.abort(); // one listener, whatever was mounted before
+  const keys = (window.headsUpKeys = new AbortController());
+  keys.view = view;
+  const { signal } = keys;
+  document.addEventListener("keydown", (event) => onKey(view, event), { signal });
+  document.addEventListener("click", (event) => onCandidate(view, event), { signal });
+  // what a mouse has chosen among does not keep the arrow keys; reached by keyboard (detail is 0) it does
+  // seen when the button goes down: a tab's content may move it away before the button is up
+  const onDown = (event) => {
+    view.pressed = event.composedPath()[0].closest?.("[role=radio], [role=tab], canvas");
+  };
+  const onClick = (event) => {
+    const chosen = view.pressed || event.composedPath()[0].closest?.("[role=radio]");
+    if (event.detail && chosen) setTimeout(() => document.activeElement?.blur(), 0);
+  };
+  document.addEventListener("pointerdown", onDown, { capture: true, signal });
+  document.addEventListener("click", onClick, { capture: true, signal });
+}
+
+// A candidate on a projector.
+function onCandidate(view, event) {
+  const row = event.target.closest?.("[data-nth]");
+  if (row && view.root.isConnected) choose(view, Number(row.dataset.nth));
+}
+
+function onKey(view, event) {
+  const [at] = event.composedPath();
+  if (sendsText(event, at)) queueMicrotask(() => at.blur()); // and the next key already steps
+  if (!view.root.isConnected || withModifier(event) || event.defaultPrevented || at.closest?.(NATIVE)) return;
+  if (event.key === " " && at.closest?.("button, a, summary")) return; // which it presses
+  const { large } = view.data;
+  const keys = large ? { ...KEYS, ...REMOTE } : KEYS;
+  const black = document.querySelector(`.${BLACK}`);
+  if (black || (large && event.key === ".")) {
+    // any key brings the picture back
+    take(event);
+    if (black) black.remove();
+    else darken();
+  } else if (event.key in keys) {
+    event.preventDefault();
+    act(view, keys[event.key]);
+  } else if (/^[0-9]$/.test(event.key)) {
+    choose(view, (Number(event.key) + 9) % 10); // 1 is the likeliest, 0 the tenth
+  }
+}
+
+function sendsText(event, at) {
+  if (event.key !== "Enter") return false;
+  return at.matches?.("input[type=text]") || (at.matches?.("textarea") && (event.ctrlKey || event.metaKey));
+}
+
+function darken() {
+  const black = part("div", { className: BLACK, onclick: () => black.remove() });
+  black.style.cssText = "position: fixed; inset: 0; background: #000; z-index: 1000000";
+  document.body.append(black);
+}

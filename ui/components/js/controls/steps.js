@@ -1,0 +1,85 @@
+// Where the presses add up to, and playing.
+
+export function receive(view, data) {
+  view.data = data;
+  view.last = data.last; // null until the end of the text has been found
+  if (view.walk === data.walk) view.from = data.index;
+  else {
+    // another text: what is still under way counts from its start
+    view.target -= view.from;
+    for (const choice of view.choices) choice.at -= view.from;
+    Object.assign(view, { walk: data.walk, from: 0 });
+  }
+  view.choices = view.choices.filter((choice) => choice.number > data.answered);
+  if (view.choices.length) view.last = null;
+  if (data.answered >= view.sent) view.target = data.index; // nothing is under way: where Python says we are
+  if (view.playing && atEnd(view)) play(view, false);
+}
+
+const atEnd = ({ last, target }) => last !== null && target >= last;
+
+export function show(view) {
+  const { parts, data, last, target, playing } = view;
+  const at = playing ? data.index : target; // a press shows at once; while it plays, the number keeps to the picture
+  parts.place.textContent = last === null ? `step ${at}` : `step ${at} of ${last}`;
+  const far = `: to the end of the text, at most ${data.farthest} steps further`;
+  parts.last.title = `Last step (End)${last === null ? far : ""}`;
+  parts.first.disabled = parts.back.disabled = target <= 0;
+  parts.step.disabled = parts.last.disabled = atEnd(view);
+  parts.play.title = playing ? "Pause (P)" : "Play (P)";
+  parts.play.setAttribute("aria-label", parts.play.title);
+  parts.play.setAttribute("aria-pressed", playing);
+}
+
+function send(view) {
+  view.sent += 1;
+  const { target, sent, walk, from, choices } = view;
+  view.send({ index: target, number: sent, walk, from, choices: [...choices] });
+  show(view);
+}
+
+function go(view, to) {
+  const target = Math.max(0, view.last === null ? to : Math.min(to, view.last));
+  if (target === view.target) return;
+  view.target = target;
+  send(view);
+}
+
+// The nth candidate where we are: 0 is the likeliest.
+export function choose(view, nth) {
+  play(view, false);
+  view.choices.push({ number: view.sent + 1, at: view.target, nth });
+  view.target += 1;
+  view.last = null; // the text may now go on
+  send(view);
+}
+
+const ACTIONS = {
+  first: (view) => go(view, 0),
+  back: (view) => go(view, view.target - 1),
+  step: (view) => go(view, view.target + 1),
+  last: (view) => go(view, 1e6),
+  play: (view) => play(view, !view.playing),
+};
+
+export function act(view, name) {
+  if (name !== "play") play(view, false);
+  ACTIONS[name](view);
+}
+
+function play(view, on) {
+  clearTimeout(view.timer);
+  view.playing = on;
+  if (on) tickLater(view);
+  show(view);
+}
+
+function tickLater(view) {
+  clearTimeout(view.timer);
+  view.timer = setTimeout(() => {
+    if (!view.root.isConnected) return;
+    if (atEnd(view)) return play(view, false);
+    if (view.data.answered >= view.sent) go(view, view.target + 1); // else the last step is still being drawn
+    if (view.playing) tickLater(view);
+  }, 1000 / view.parts.speed.valueAsNumber);
+}

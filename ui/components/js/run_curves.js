@@ -1,0 +1,34 @@
+// Loss and the other numbers of one or several runs. Points are kept here between messages, which bring only new ones.
+// One object, `view`, holds the parts, the points and what is chosen.
+import STYLE from "./run_curves.css";
+import { themeOf } from "#view/colours.js";
+import { dress, redrawWhenWider } from "#view/elements.js";
+import { unpack } from "#view/message.js";
+import { build, legend } from "./run_curves/build.js";
+import { takeIn } from "./run_curves/columns.js";
+import { draw } from "./run_curves/draw.js";
+
+export default function component({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".run-curves");
+  const header = unpack(data);
+  const view = (root.view ??= newView(root));
+  if (takeIn(view.store, header)) {
+    if (!view.asked) setTriggerValue("missing", Date.now());
+    view.asked = true;
+    return;
+  }
+  dress(root, STYLE);
+  Object.assign(view, { asked: false, header, theme: themeOf(header.dark) });
+  view.parts ??= build(view);
+  for (const key of view.made.keys()) if (!(key in view.store)) view.made.delete(key);
+  redrawWhenWider(root);
+  legend(view);
+  draw(view);
+}
+
+function newView(root) {
+  const view = { root, store: {}, made: new Map(), hidden: new Set(), cursor: null, zoom: null, from: null };
+  Object.assign(view, { smooth: 0.3, log: false, axis: "step" });
+  view.redraw = root.redraw = () => draw(view);
+  return view;
+}

@@ -1,0 +1,40 @@
+// Mounted once for all pages. Runs again with every page; the listeners of the run before are let go first.
+import { keepInSight } from "./follow.js";
+
+const NARROW = "(max-width: 768px)"; // where Streamlit turns the menu on top into a drawer
+const MENU = "[data-testid=stTopNavLink], [data-testid=stSidebarNavLink]";
+
+export default function component() {
+  window.headsUpShell?.abort();
+  window.headsUpShell = new AbortController();
+  const { signal } = window.headsUpShell;
+  document.addEventListener("click", closeDrawer, { signal });
+  for (const kind of ["pointerdown", "keydown"]) window.addEventListener(kind, touched, { signal, capture: true });
+  keepInSight(signal);
+  if (!window.headsUpHistory) tidyHistory();
+}
+
+// A page chosen from the drawer closes it.
+function closeDrawer(event) {
+  if (!event.target.closest?.("[data-testid=stSidebarNavLink]") || !matchMedia(NARROW).matches) return;
+  setTimeout(() => document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click(), 0);
+}
+
+// Leaving by the menu is no touch: the page may still be writing when the pointer is already down on another.
+function touched(event) {
+  const leaving = event.target.closest?.(MENU) && (event.type === "pointerdown" || event.key === "Enter");
+  if (window.headsUpHistory && !leaving) window.headsUpHistory.fresh = false;
+}
+
+// One place in the history for each change of page: going to a page is one, and the address that the page then writes
+// of itself, before anybody has touched it, takes its place.
+function tidyHistory() {
+  window.headsUpHistory = { fresh: true };
+  const push = window.history.pushState.bind(window.history);
+  window.history.pushState = (state, unused, url) => {
+    const same = url && new URL(url, window.location.href).pathname === window.location.pathname;
+    if (same && window.headsUpHistory.fresh) return window.history.replaceState(state, unused, url);
+    window.headsUpHistory.fresh = !same;
+    return push(state, unused, url);
+  };
+}

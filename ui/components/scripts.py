@@ -1,0 +1,30 @@
+"""How the components' scripts get to a browser: once, from an address that names their content.
+
+`ui/serve.py` serves them, and then a component's own script, which goes with every message, only leads there. Where
+nobody does (`streamlit run app.py`, tests of single pages) the whole script goes with every message.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import streamlit as st
+
+from transformer.attention_view.modules import script
+
+HERE = Path(__file__).parent / "js"
+SERVED = "HEADSUP_SCRIPTS_SERVED"  # set in the environment of a server that does
+LEADS = """export default async (component) =>
+  (await import(new URL("./scripts/{name}", document.baseURI))).default(component);
+"""
+scripts: dict[str, str] = {}  # name with a hash -> what is served under it
+
+
+def component(name: str, entry: Path, html: str) -> Callable:
+    """A Streamlit component whose script is a module and all that it imports."""
+    text = script(entry)
+    if os.environ.get(SERVED):
+        file = f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.js"
+        scripts[file], text = text, LEADS.format(name=file)
+    return st.components.v2.component(name, html=html, js=text)
