@@ -8,7 +8,7 @@ PYTEST := OMP_NUM_THREADS=1 $(PYTHON) -m pytest
 SLOW := app browser cluster faults raw server
 NEEDED := requirements.txt pyproject.toml Makefile
 NEEDED += $(shell $(PYTHON) -c 'import pip' 2> /dev/null || echo venv) # which is missing, half made or broken
-.PHONY: help app test test-fast test-cluster test-faults lint audit requirements clean venv chromium
+.PHONY: help app test test-fast test-cluster test-faults lint lint-js audit requirements clean venv chromium
 
 help:
 	@echo 'make app     serve Heads Up on http://127.0.0.1:8501, or on the next free port'
@@ -44,9 +44,14 @@ test-cluster: .venv/cluster
 test-faults: .venv/test
 	$(PYTEST) tests/faults -m faults -s $(ARGS)
 
-lint: .venv/test
+lint: .venv/test lint-js
 	$(PYTHON) -m ruff check --output-format concise .
 	.venv/bin/lint-imports
+
+# The tools of the scripts come from npm, where it is there and reaches its registry.
+lint-js:
+	@if command -v npm > /dev/null && { [ -x node_modules/.bin/eslint ] || npm ci --silent; }; then npm run --silent lint; \
+	else echo 'No npm here, or no way to its registry: the scripts are not linted.'; fi
 
 audit: .venv/audit
 	$(PYTHON) -m pip_audit --no-deps --disable-pip -r requirements.txt
@@ -57,7 +62,7 @@ requirements: .venv/app
 	  --python-version 3.11 --extra app pyproject.toml --output-file requirements.txt
 
 clean:
-	rm -rf .venv .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv node_modules .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/app: $(NEEDED)

@@ -15,8 +15,8 @@
     let at = 0;
     const number = () => {
       let found = 0;
-        let place = 1;
-        let byte;
+      let place = 1;
+      let byte;
       do {
         byte = bytes[at++];
         found += (byte & 127) * place;
@@ -26,7 +26,7 @@
     };
     for (;;) {
       const field = number() >> 3;
-        const value = number();
+      const value = number();
       if (field !== FIELDS.hash && field !== FIELDS.metadata) return [field, value];
       at += value;
     }

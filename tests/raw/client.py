@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ class Client:
 
     def __init__(self, server: Server, cookies: dict[str, str]):
         self.server, self.page, self.ids, self.text = server, "", {}, ""
+        self.sizes: Counter[str] = Counter()  # bytes of the last answer, by what they are of
         self._cookies = "; ".join(f"{name}={value}" for name, value in cookies.items())
         self._open = ExitStack()
         self._socket = self._open.enter_context(connect(
@@ -102,11 +104,13 @@ class Client:
         """Take in what the server sends until its script has ended, with those that it starts again itself."""
         texts = []
         while True:
-            message = ForwardMsg.FromString(self._socket.recv(ANSWER_S))
+            answer = self._socket.recv(ANSWER_S)
+            message = ForwardMsg.FromString(answer)
             kind = message.WhichOneof("type")
             if kind == "new_session":
                 self.session = message.new_session.initialize.session_id or self.session
                 texts.clear()
+                self.sizes.clear()
             elif kind == "navigation":
                 self._hash = message.navigation.page_script_hash
             elif kind == "page_info_changed":
@@ -115,6 +119,7 @@ class Client:
                 texts += strings(message.delta)
             elif kind == "script_finished" and message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
                 break
+            self.sizes[(kind == "delta" and message.delta.new_element.WhichOneof("type")) or kind] += len(answer)
         self.ids.update({found[1]: text for text in texts if (found := WIDGET.fullmatch(text))})
         self.text = "\n".join(texts)
 

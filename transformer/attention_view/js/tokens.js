@@ -9,7 +9,8 @@ const SIGNS = {
   "\u202f": "⍽",
   "\u00ad": "‧",
 };
-const JOINERS = "\u200c\u200d";
+const JOINERS = "\u200c\u200d"; // inside emoji and several scripts, where taking them out changes the text
+const FLAGS = 0xe0000; // from here on, parts of flags
 const SEGMENTS = new Intl.Segmenter();
 const spellings = new Map(); // asked for every token at every draw
 
@@ -22,12 +23,15 @@ export function visible(piece, longest = 16) {
 // A token and where it stands.
 export const placed = (tokens, at) => `${visible(tokens[at], 40)} (${at})`;
 
+// As _visible in ui/figures/labels.py.
 function sign(c) {
+  const code = c.codePointAt(0);
   if (SIGNS[c]) return SIGNS[c];
-  if (c < " ") return String.fromCharCode(0x2400 + c.charCodeAt(0));
-  if (/\p{Zs}/u.test(c)) return "␣";
-  if (JOINERS.includes(c) || !/[\p{Cc}\p{Cs}\p{Cn}\p{Zl}\p{Zp}\p{Cf}]/u.test(c)) return c;
-  return `⟨${c.codePointAt(0).toString(16).toUpperCase()}⟩`;
+  if (code < 0x20) return String.fromCharCode(0x2400 + code);
+  const unseen = /\p{Cf}/u.test(c) && !JOINERS.includes(c) && code < FLAGS;
+  if (unseen || /[\p{Cc}\p{Cs}\p{Cn}\p{Zl}\p{Zp}]/u.test(c))
+    return `⟨${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+  return /\p{Zs}/u.test(c) ? "␣" : c;
 }
 
 function spelled(piece, longest) {

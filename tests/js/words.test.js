@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { plain, short, ticks } from "#view/numbers.js";
+import { visible } from "#view/tokens.js";
+import { cases } from "./cases.js";
+
+const bare = (text) => text.replace(/[\u2068\u2069]/g, "");
+
+test("tokens are made visible as Python makes them", () => {
+  for (const [token, expected] of cases.tokens) assert.equal(bare(visible(token, 1000)), bare(expected), token);
+});
+
+test("no token acts on the text around it", () => {
+  assert.equal(visible("\u202eabc"), "\u2068⟨202E⟩abc\u2069");
+  assert.equal(visible("\u0301"), "\u2068◌\u0301\u2069");
+  assert.equal(visible("a".repeat(30), 4), "\u2068aaa…\u2069");
+});
+
+test("numbers are written plainly, and shortly for a cell", () => {
+  assert.deepEqual([-Infinity, 0, 0.123456789, 12345.6, 0.00001].map(plain), [
+    "−∞",
+    "0",
+    "0.123457",
+    "1.235e+4",
+    "1.000e-5",
+  ]);
+  assert.deepEqual([0.124, 0.999, 1.26, 12.6, -0.5].map(short), [".12", "1", "1.3", "13", "-.50"]);
+});
+
+test("an axis has round numbers inside its ends", () => {
+  assert.deepEqual(ticks(0, 1, 4), [0, 0.25, 0.5, 0.75, 1]);
+  assert.deepEqual(ticks(0.9, 4.1, 3), [2, 4]);
+  assert.deepEqual(ticks(0, 123456, 6), [0, 25000, 50000, 75000, 100000]);
+  assert.deepEqual(ticks(2, 2, 4), [2]);
+});

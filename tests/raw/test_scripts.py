@@ -1,0 +1,36 @@
+"""What a step costs on the way to a browser, and what a browser keeps."""
+
+import gzip
+import re
+import urllib.error
+import urllib.request
+
+import pytest
+
+SENTENCE = "The cat sat on the mat."
+
+
+def test_a_step_sends_numbers_and_no_script(visitor):
+    client = visitor().open("translate", text=SENTENCE, step="3")
+    client.open("translate", text=SENTENCE, step="4")
+    assert client.sizes["bidi_component"] < 8_000
+    assert client.sizes.total() < 45_000
+
+
+def test_a_script_is_kept_under_an_address_of_its_content(visitor, server):
+    text = visitor().open("translate", text=SENTENCE).text
+    addresses = set(re.findall(r"\./(scripts/[\w-]+\.js)", text))
+    assert len(addresses) >= 3
+    for address in addresses:
+        request = urllib.request.Request(f"{server.url}/{address}", headers={"Accept-Encoding": "gzip"})
+        with urllib.request.urlopen(request) as answer:
+            assert answer.headers["Content-Type"].startswith("text/javascript")
+            assert "immutable" in answer.headers["Cache-Control"]
+            body = answer.read()
+            body = gzip.decompress(body) if answer.headers["Content-Encoding"] == "gzip" else body
+            assert b"export default function component(" in body
+
+
+def test_no_other_script_is_served(server):
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        urllib.request.urlopen(f"{server.url}/scripts/attention_view-0000.js")

@@ -1,0 +1,116 @@
+"""The scripts' pure parts, run by node against what Python makes of the same numbers; skipped without node."""
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from transformer.attention_view.heads import Pooled, combined, one_head, quantise, weights
+from transformer.attention_view.html import written
+from transformer.attention_view.message import FINEST, pack
+from transformer.attention_view.modules import JS, script
+from transformer.inference.reading import attend
+from ui.components.scripts import HERE
+from ui.figures.labels import plain_label
+
+ROOT = Path(__file__).resolve().parents[1]
+NODE = shutil.which("node")
+TEXT = "I am cold. We can go home. I see a dog."
+TOKENS = ["", " ", "▁cold", "\n", "\t\r", "\u00a0!", "\u202e", "\x00\x1b\x7f", "\u200b", "é", "e\u0301", "👩‍👩‍👧",
+          "\u3000", "\ud800", "\u2028", "😀", "<b>", "\U0001f3f4\U000e0067\U000e0062\U000e007f"]
+needs_node = pytest.mark.skipif(NODE is None, reason="no node on the PATH")
+
+
+@pytest.fixture
+def cases(writer, tmp_path) -> Path:
+    """A file with what Python makes of some numbers."""
+    reading = attend(writer, TEXT)
+    found = {"message": packed(), "written": {"text": written(bytes(range(256))), "bytes": list(range(256))},
+             "cells": cells(reading), "head": head(reading), "smooth": smooth(),
+             "tokens": [[token, plain_label(token, longest=None)] for token in TOKENS]}
+    path = tmp_path / "cases.json"
+    path.write_text(json.dumps(found))
+    return path
+
+
+def listed(array: object) -> list[float]:
+    return np.asarray(array, np.float64).ravel().tolist()
+
+
+def packed() -> dict[str, object]:
+    arrays = {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.arange(5, dtype=np.uint8),
+              "c": np.array([[65_535]], np.uint16),
+              "lower": np.tril(np.arange(1, 19, dtype=np.float32).reshape(2, 3, 3))}
+    message = base64.b64encode(pack({"text": "é"}, arrays, lower={"lower"})).decode()
+    return {"message": message,
+            "arrays": {name: {"shape": array.shape, "values": listed(array)} for name, array in arrays.items()}}
+
+
+def cells(reading) -> dict[str, object]:
+    every = weights(reading, "decoder").numpy()  # (L, H, Tq, Tk)
+    fine = quantise(every, FINEST)
+    pooled = Pooled.of(reading, "decoder", most=16)
+    combine = {of: listed(combined(reading, "decoder", of, 1).weights) for of in ("mean_heads", "mean_all", "rollout")}
+    return {"shape": [2, *every.shape], "cells": listed(np.stack([fine >> 8, fine & 255])), "weights": listed(every),
+            "block": pooled.block, "causal": True, "combined": combine,
+            "pooled": {"shape": pooled.cells.shape, "cells": listed(pooled.cells)}}
+
+
+def head(reading) -> dict[str, object]:
+    one = one_head(reading, "decoder", 1, 1)
+    q, k, _ = (rows[1, 1] for rows in reading.looked("decoder"))
+    scores = q @ k.T / q.shape[-1] ** 0.5
+    return {"shape": one.weights.shape, "width": q.shape[-1], "scores": listed(scores),
+            **{name: listed(getattr(one, name)) for name in ("q", "k", "weights", "moved")}}
+
+
+def smooth() -> dict[str, object]:
+    """Kingma and Ba 2015, algorithm 1: the average divided by what its weights add up to."""
+    values, weight, average, averages = np.random.default_rng(1).uniform(2, 4, 40), 0.9, 0.0, []
+    for n, value in enumerate(values, 1):
+        average = weight * average + (1 - weight) * value
+        averages.append(average / (1 - weight ** n))
+    return {"values": listed(values), "weight": weight, "smoothed": averages}
+
+
+@needs_node
+def test_the_scripts_compute_what_python_does(cases):
+    tests = sorted(map(str, (ROOT / "tests" / "js").glob("*.test.js")))
+    result = subprocess.run([NODE, "--test", *tests], cwd=ROOT, env=os.environ | {"HEADSUP_CASES": str(cases)},
+                            capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("entry", [*JS.glob("*.js"), *HERE.glob("*.js")], ids=lambda path: path.stem)
+def test_every_module_is_one_script_with_what_it_imports(entry, tmp_path):
+    text = script(entry)
+    assert "\nimport " not in text
+    if NODE is None:
+        return
+    (tmp_path / "script.mjs").write_text(text, "utf-8")
+    result = subprocess.run([NODE, "--check", "script.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 0, result.stderr
+
+
+def test_two_modules_may_not_declare_one_name_nor_import_each_other(tmp_path):
+    (tmp_path / "one.js").write_text('import { b } from "./two.js";\nexport const a = b;\n')
+    (tmp_path / "two.js").write_text("export const b = 1;\nconst a = 2;\n")
+    with pytest.raises(ValueError, match=r"one\.js is made of modules of which two declare a"):
+        script(tmp_path / "one.js")
+    (tmp_path / "two.js").write_text('import { a } from "./one.js";\nexport const b = a;\n')
+    with pytest.raises(ValueError, match="import each other"):
+        script(tmp_path / "one.js")
+
+
+def test_a_style_comes_as_text_and_only_the_module_asked_for_exports(tmp_path):
+    (tmp_path / "one.js").write_text('import STYLE from "./one.css";\nimport {\n  b,\n} from "./two.js";\n'
+                                     "// why\nexport const a = [\n  STYLE,\n  b,\n];\n")
+    (tmp_path / "one.css").write_text('a { content: "é"; }\n')
+    (tmp_path / "two.js").write_text("export const b = 1;\n")
+    assert script(tmp_path / "one.js") == (
+        'const STYLE = "a { content: \\"\\u00e9\\"; }\\n";\nconst b = 1;\nexport const a = [\nSTYLE,\nb,\n];\n')
