@@ -30,6 +30,17 @@ test("scores are those of the library's attention", () => {
   assert.ok(Math.abs(dot(rows, 2, 1) / Math.sqrt(width) - score(rows, 2, 1)) < 1e-12);
 });
 
+test("what positions add to the scores is added", () => {
+  const one = message();
+  one.arrays.bias = Float32Array.from(scores, (_, i) => -0.5 * (i % K));
+  near(
+    stageOf(one, look).values,
+    scores.map((value, i) => value - 0.5 * (i % K)),
+    1e-5,
+    "scores",
+  );
+});
+
 test("masked scores are minus infinity where nothing may be looked at", () => {
   const { values } = stageOf(message(), { ...look, stage: "masked" });
   const { decoder } = message().kinds;

@@ -133,10 +133,10 @@ def _first(shown: Shown, look: Look, head: Head) -> tuple[Shown, Look, Head]:
                "only with those left out; the files below have all.")
     attentions = {kind: weights(shown, kind, queries=slice(DRAWN))[..., :DRAWN].clone() for kind in shown.kinds}
     tokens = {kind: tuple(side[:DRAWN] for side in shown.axes(kind)) for kind in shown.kinds}
-    cut = [None if one is None else one[:DRAWN] for one in head]
-    cut[0] = cut[0][:, :DRAWN]
+    cut = {name: None if one is None else one[:DRAWN, :DRAWN] if name in ("weights", "bias") else one[:DRAWN]
+           for name, one in head._asdict().items()}
     pair = look.pair if look.pair and max(look.pair) < DRAWN else None
-    return Tensors(attentions, tokens, shown.text, shown.ckpt), replace(look, pair=pair), Head(*cut)
+    return Tensors(attentions, tokens, shown.text, shown.ckpt), replace(look, pair=pair), Head(**cut)
 
 
 def _reading(look: Look) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 FARTHEST = 200  # steps that "last" goes at most
 
 _controls = component("step_controls", HERE / "controls.js",
-                      '<div class="controls" role="toolbar" aria-label="Steps"></div>')
+                      '<div class="controls" role="toolbar" aria-label="Steps" style="min-height: 2.5rem"></div>')
 
 
 def show_controls(page: str, walk: "Walk") -> None:

@@ -69,18 +69,21 @@ export function keepFile(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-// Has root.redraw called when the page gives the view another width.
-export function redrawWhenWider(root) {
+// Has root.redraw called when the page gives the view another width, or what stands above it another place: `top` says
+// where it is, if that matters to what is drawn.
+export function redrawWhenMoved(root, top = () => 0) {
+  const place = () => `${root.clientWidth} ${Math.round(top())}`;
   root.observer ??= (() => {
     const observer = new ResizeObserver(() => {
-      if (root.clientWidth === root.drawn) return;
-      root.drawn = root.clientWidth;
+      if (place() === root.drawn) return;
+      root.drawn = place();
       root.redraw();
     });
-    observer.observe(root);
+    const page = document.querySelector("[data-testid=stMainBlockContainer]");
+    for (const one of [root, page]) if (one) observer.observe(one);
     return observer;
   })();
-  root.drawn = root.clientWidth;
+  root.drawn = place();
 }
 
 export const stillMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -1,13 +1,14 @@
 // Scores, q·k / √d, in the one place of the browser that makes them, and what may look at what.
 import { sameHead } from "#view/weights.js";
 
-// Queries, keys and moved norms of one head, where they were captured: {q, k, moved, width}, or null.
+// Queries, keys, moved norms and what positions add to the scores of one head, where they were captured: {q, k, moved,
+// bias, width}, or null.
 export function rowsOf(message, look) {
   if (look.of !== "head") return null;
   const info = message.kinds[look.kind];
   const { arrays, shapes } = message;
   if (arrays.q && sameHead(look, message.look)) {
-    return { q: arrays.q, k: arrays.k, moved: arrays.moved, width: shapes.q[1] };
+    return { q: arrays.q, k: arrays.k, moved: arrays.moved, bias: arrays.bias, width: shapes.q[1] };
   }
   if (!arrays[`q/${look.kind}`]) return null;
   const at = look.layer * info.heads + look.head;
@@ -17,8 +18,15 @@ export function rowsOf(message, look) {
     q: cut("q", info.queries.length * width),
     k: cut("k", info.keys.length * width),
     moved: cut("moved", info.keys.length),
+    bias: biasOf(arrays[`bias/${look.kind}`], look.head, info),
     width,
   };
+}
+
+// Positions add the same in every layer.
+function biasOf(every, head, { queries, keys }) {
+  const size = queries.length * keys.length;
+  return every?.subarray(head * size, (head + 1) * size);
 }
 
 export const mayLook = (info, query, key) => !info.causal || key <= query + info.keys.length - info.queries.length;
@@ -34,4 +42,7 @@ export function dot({ q, k, width }, query, key) {
   return sum;
 }
 
-export const score = (rows, query, key) => dot(rows, query, key) / Math.sqrt(rows.width);
+// What positions add to the score of two tokens.
+export const added = ({ bias, k, width }, query, key) => (bias ? bias[query * (k.length / width) + key] : 0);
+
+export const score = (rows, query, key) => dot(rows, query, key) / Math.sqrt(rows.width) + added(rows, query, key);

@@ -2,7 +2,7 @@
 // One object, `view`, holds the parts, the points and what is chosen.
 import STYLE from "./run_curves.css";
 import { themeOf } from "#view/colours.js";
-import { dress, redrawWhenWider } from "#view/elements.js";
+import { dress, redrawWhenMoved } from "#view/elements.js";
 import { unpack } from "#view/message.js";
 import { build, legend } from "./run_curves/build.js";
 import { takeIn } from "./run_curves/columns.js";
@@ -21,7 +21,7 @@ export default function component({ data, parentElement, setTriggerValue }) {
   Object.assign(view, { asked: false, header, theme: themeOf(header.dark) });
   view.parts ??= build(view);
   for (const key of view.made.keys()) if (!(key in view.store)) view.made.delete(key);
-  redrawWhenWider(root);
+  redrawWhenMoved(root);
   legend(view);
   draw(view);
 }

@@ -1,7 +1,7 @@
 // Attention as it forms: every snapshot of a pinned sentence is here, and moving through them asks nobody. One object,
 // `view`, made once for an element, holds its parts, the snapshots, what is looked at and what the pointer is on.
 import { prefersDark, themeOf } from "#view/colours.js";
-import { redrawWhenWider } from "#view/elements.js";
+import { redrawWhenMoved } from "#view/elements.js";
 import { unpack } from "#view/message.js";
 import { build } from "#view/forming/build.js";
 import { draw } from "#view/forming/draw.js";
@@ -16,7 +16,7 @@ export function mountForming(root, data, send) {
   const view = (root.view ??= newView(root, message));
   view.send = send;
   receive(view, message);
-  redrawWhenWider(root);
+  redrawWhenMoved(root);
   view.told ??= lookWords(view);
   toolbar(view);
   draw(view);

@@ -6,7 +6,7 @@ import { linesGutter, linesHeight, paintLines } from "#view/lines.js";
 import { paintLegend, paintMatrix } from "#view/matrix.js";
 import { plain } from "#view/numbers.js";
 import { paintProducts } from "#view/products.js";
-import { dot, mayLook, rowsOf, score } from "#view/scores.js";
+import { added, dot, mayLook, rowsOf, score } from "#view/scores.js";
 import { visible } from "#view/tokens.js";
 import { layerOf } from "#view/weights.js";
 import { change, infoOf, inLines, lit, sizesOf, stageNow } from "#view/view/look.js";
@@ -175,7 +175,8 @@ function sumOf(view, rows, [query, key], weight) {
     : "the mask turns it into −∞, so the weight is 0.";
   const pair = `Between ${visible(queries[query])} (query ${query}) and ${visible(keys[key])} (key ${key})`;
   const sum = `the ${rows.width} products q·k add up to ${plain(dot(rows, query, key))}`;
-  const divided = `divided by √${rows.width} that is the score ${plain(score(rows, query, key))}`;
+  const positions = rows.bias ? `, with the ${plain(added(rows, query, key))} that positions add,` : "";
+  const divided = `divided by √${rows.width}${positions} that is the score ${plain(score(rows, query, key))}`;
   const bars = "The products, one for each dimension of the head; blue ones add to the score, red ones take from it:";
   return `${pair}: ${sum}; ${divided}; ${made} ${bars}`;
 }

@@ -1,6 +1,6 @@
 // The attention view: one object, `view`, made once for an element, that holds its parts, what it was last sent
 // (`message`), what is looked at (`look`) and what the pointer is on. `send` tells Python, where there is one.
-import { redrawWhenWider } from "#view/elements.js";
+import { redrawWhenMoved } from "#view/elements.js";
 import { prefersDark, themeOf } from "#view/colours.js";
 import { sameBytes, unpack } from "#view/message.js";
 import { build } from "#view/view/build.js";
@@ -8,6 +8,7 @@ import { draw } from "#view/view/draw.js";
 import { infoOf } from "#view/view/look.js";
 import { listenToKeys } from "#view/view/keys.js";
 import { listenToPointer } from "#view/view/pointer.js";
+import { topOf } from "#view/view/sizes.js";
 import { pooled } from "#view/weights.js";
 
 export function mount(root, data, send) {
@@ -16,7 +17,7 @@ export function mount(root, data, send) {
   const view = (root.view ??= newView(root, message));
   view.send = send;
   receive(view, message);
-  redrawWhenWider(root);
+  redrawWhenMoved(root, () => (view.large ? topOf(view) : 0));
   draw(view);
 }
 

@@ -13,12 +13,16 @@ export function setZoom({ root, large }) {
   root.style.zoom = large && window.innerWidth > WIDE ? Math.min(2.4, Math.max(1.2, fits)) : "";
 }
 
+// Where the picture begins on the page.
+export function topOf({ parts }) {
+  const scrolled = document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0;
+  return parts.scroller.getBoundingClientRect().top + scrolled;
+}
+
 export function tallest(view) {
   if (!view.large) return 620;
   if (window.innerWidth <= WIDE) return 420;
-  const scrolled = document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0;
-  const above = view.parts.scroller.getBoundingClientRect().top + scrolled;
-  return Math.max(120, (window.innerHeight - above) / zoomOf(view) - LEGEND);
+  return Math.max(120, (window.innerHeight - topOf(view)) / zoomOf(view) - LEGEND);
 }
 
 export function layout(view, width, zoom) {
