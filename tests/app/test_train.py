@@ -261,7 +261,7 @@ def test_damaged_metrics_do_not_stop_the_page(watch, make):
     ("stopped", "its time was over (2 minutes)", "info",
      "It stopped: its time was over (2 minutes). Nothing was saved yet; Resume starts over."),
     ("failed", "process 1 was killed, perhaps because memory ran out", "error",
-     "It failed: process 1 was killed, perhaps because memory ran out.")])
+     "Failed: process 1 was killed, perhaps because memory ran out.")])
 def test_a_run_that_ended_says_why(watch, make, state, why, kind, said):
     make("mine", state=state, why=why)
     assert plain(watch("mine"), kind)[0] == said
@@ -271,7 +271,7 @@ def test_a_run_that_ended_before_it_trained_shows_the_error_of_its_log(watch, ma
     folder = make("mine")
     (folder / "status.json").unlink()
     (folder / "log.txt").write_text("error: the corpus mine.tsv could not be read; try again later\n")
-    assert plain(watch("mine"), "error")[0] == "It failed: the corpus mine.tsv could not be read; try again later."
+    assert plain(watch("mine"), "error")[0] == "Failed: the corpus mine.tsv could not be read; try again later."
 
 
 def test_somebody_elses_run_can_be_watched_and_not_touched(watch, make):
