@@ -250,7 +250,7 @@ def test_files_beside_the_weights_are_checked_too(model, tmp_path, name):
     ({"format": 99}, "has format 99, this version reads format 1; update"),
     ({"format": None}, "has format None"),
     ({"model": None}, r"config\.json"),
-    ({"model": {"colour": "red"}}, r"config\.json: colour is no setting that this version knows"),
+    ({"model": {"colour": "red"}}, r"config\.json: colour is not a setting that this version knows"),
     ({"model": {"d_model": 10**9}}, r"config\.json: d_model"),
     ({"model": {}}, "the weights do not fit"),
     ({"train": {"lr": -1}}, r"config\.json: lr"),

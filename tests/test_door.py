@@ -40,9 +40,9 @@ TAKE_HEADS = ["attend", "start", "steps", "given_text", "translate", "compare_pa
     ({"cross": torch.tensor([[1, 1], [1, float("nan")]])}, "cross head 1 of layer 1 is scaled by nan; give a number"),
     ({"cross": torch.tensor([[1, 1], [float("inf"), 1]])}, "cross head 0 of layer 1 is scaled by inf"),
     ({"cross": [[1, -0.5], [1, 1]]}, "cross head 1 of layer 0 is scaled by -0.5; give a number from 0"),
-    ({"cross": "off"}, "switches of cross are no numbers; give a tensor, an array or a list"),
-    ({"cross": None}, "switches of cross are no numbers"), ({"cross": [[1, 2], [3]]}, "are no numbers"),
-    ({"cross": torch.ones(2, 2, dtype=torch.complex64)}, "are no numbers"),
+    ({"cross": "off"}, "switches of cross are not numbers; give a tensor, an array or a list"),
+    ({"cross": None}, "switches of cross are not numbers"), ({"cross": [[1, 2], [3]]}, "are not numbers"),
+    ({"cross": torch.ones(2, 2, dtype=torch.complex64)}, "are not numbers"),
     (torch.ones(2, 2), r"heads are given as Tensor; give \{kind: numbers"), ("off", "heads are given as str"),
     ([("cross", 0, 1)], "heads are given as list"),
 ], ids=lambda value: "" if isinstance(value, str) else type(value).__name__)
@@ -68,7 +68,7 @@ def test_a_classifiers_switches_are_looked_at_too(make_checkpoint):
 
 @pytest.mark.parametrize("uniform", [{"cross": [[0, 1], [1, 0]]}, {"cross": torch.ones(2, 2)}], ids=str)
 def test_uniform_is_yes_or_no(uniform):
-    with pytest.raises(ValueError, match="give booleans, True for a head that attends to all alike"):
+    with pytest.raises(ValueError, match="give booleans, True for a head with uniform attention"):
         Switches(uniform=uniform)
 
 

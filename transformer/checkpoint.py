@@ -206,8 +206,7 @@ def _read_json(path: Path) -> dict:
     if not isinstance(value, dict):
         raise CheckpointError(f"{path.parent.name}/{path.name} should hold a JSON object; copy the folder again")
     if not is_shallow(value):
-        raise CheckpointError(f"{path.parent.name}/{path.name} has lists in lists too deep for what it should hold; "
-                              "copy the folder again")
+        raise CheckpointError(f"{path.parent.name}/{path.name} is nested too deeply; copy the folder again")
     return value
 
 
@@ -216,7 +215,7 @@ def _wrong(error: ValidationError) -> str:
     first = error.errors()[0]
     where = shown(".".join(map(str, first["loc"])))
     if first["type"] == "extra_forbidden":
-        return f"{where} is no setting that this version knows"
+        return f"{where} is not a setting that this version knows"
     said = first["msg"].removeprefix("Value error, ")
     return f"{where} is {shown(first['input'], longest=40)}, and the {said[0].lower()}{said[1:]}" if where else said
 

@@ -48,7 +48,7 @@ def in_words(error: BaseException) -> str | None:
     if disk_is_full(error):
         return f"the disk is full ({os.strerror(error.errno)}); free some space and try again"
     if memory_is_full(error):
-        return "there is not enough memory; close something else or take a smaller model, and try again"
+        return "not enough memory; close other programs or use a smaller model, and try again"
     return None
 
 

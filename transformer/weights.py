@@ -76,7 +76,7 @@ def is_shallow(value: object, deepest: int = DEEPEST) -> bool:
 def read_header(path: Path) -> Header:
     """What a safetensors file says it has, all of the file accounted for. Raises Refused; allocates only the header,
     which is bounded."""
-    broken = f"{path.name} is damaged or no safetensors file"
+    broken = f"{path.name} is damaged or not a safetensors file"
     try:
         size = path.stat().st_size
         with open(path, "rb") as file:
@@ -104,7 +104,7 @@ def read_header(path: Path) -> Header:
             raise Refused(f"{broken}: its tensors overlap or leave gaps; copy it again")
         end = stop
     if end != size - 8 - length:
-        raise Refused(f"{broken}: its header speaks of {end:,} bytes and it has {size - 8 - length:,}; copy it again")
+        raise Refused(f"{broken}: its header describes {end:,} bytes and it has {size - 8 - length:,}; copy it again")
     return Header(found, metadata)
 
 
@@ -112,7 +112,7 @@ def _header_object(content: bytes, broken: str) -> dict[str, object]:
     def unlike(pairs: list[tuple[str, object]]) -> dict[str, object]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            raise Refused(f"{broken}: its header has a name twice; copy it again")
+            raise Refused(f"{broken}: its header lists a name twice; copy it again")
         return found
 
     try:
@@ -121,7 +121,7 @@ def _header_object(content: bytes, broken: str) -> dict[str, object]:
     except (orjson.JSONDecodeError, RecursionError):
         raise Refused(f"{broken}: its header is not JSON; copy it again") from None
     if not isinstance(about, dict):
-        raise Refused(f"{broken}: its header is no JSON object; copy it again")
+        raise Refused(f"{broken}: its header is not a JSON object; copy it again")
     return about
 
 
@@ -136,7 +136,7 @@ def _stored(path: Path, name: str, entry: object, *, start: int) -> tuple[Stored
             and whole(entry.get("shape"), MOST_AXES) and whole(span := entry.get("data_offsets"), 2) and len(span) == 2
             and span[1] - span[0] == prod(entry["shape"]) * known[entry["dtype"]]):
         return Stored(path, name, entry["dtype"], tuple(entry["shape"]), start + span[0]), (span[0], span[1])
-    raise Refused(f"{path.name} is damaged or of a kind that is not read: the entry of {shown(name, longest=60)!r} "
+    raise Refused(f"{path.name} is damaged or unsupported: the entry of {shown(name, longest=60)!r} "
                   "does not add up; copy it again")
 
 

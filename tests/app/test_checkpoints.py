@@ -169,7 +169,7 @@ def test_a_checkpoint_without_a_corpus_is_tried_on_one_of_its_kind_and_says_so(v
                                                                               corpus):
     save(home / "uploads" / "mine", translator.model, tokenizer=tiny_tokenizer)
     at = visit(PAGE, view="test", checkpoint=describe(home / "uploads" / "mine").id)
-    assert any("does not say what it was trained on" in caption.value for caption in at.caption)
+    assert any("does not name its training data" in caption.value for caption in at.caption)
     assert set(at.dataframe[0].value["source"]) == set(corpus.splits["test"])
 
 

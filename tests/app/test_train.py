@@ -256,10 +256,10 @@ def test_damaged_metrics_do_not_stop_the_page(watch, make):
 
 
 @pytest.mark.parametrize(("state", "why", "kind", "said"), [
-    ("finished", "the held-out loss had not improved for 6 evaluations", "info",
-     "Finished early, at step 30 of 40: the held-out loss had not improved for 6 evaluations."),
-    ("stopped", "its time was over (2 minutes)", "info",
-     "It stopped: its time was over (2 minutes). Nothing was saved yet; Resume starts over."),
+    ("finished", "no improvement of the held-out loss for 6 evaluations", "info",
+     "Finished early, at step 30 of 40: no improvement of the held-out loss for 6 evaluations."),
+    ("stopped", "its time was up (2 minutes)", "info",
+     "It stopped: its time was up (2 minutes). Nothing was saved yet; Resume starts over."),
     ("failed", "process 1 was killed, perhaps because memory ran out", "error",
      "Failed: process 1 was killed, perhaps because memory ran out.")])
 def test_a_run_that_ended_says_why(watch, make, state, why, kind, said):

@@ -133,9 +133,9 @@ def test_a_result_is_drawn_whatever_stood_in_its_way(fake, asked):
 
 
 def test_a_check_under_way_says_what_it_does_and_since_when(fake, asked):
-    fake(running=True, log="Reading the corpus\nTrying out: step 2 of 11")
+    fake(running=True, log="Reading the corpus\nTiming: step 2 of 11")
     at = opened(page, asked=asked)
-    assert any("Trying out: step 2 of 11" in text.value.replace("\\", "") and text.value.endswith(" s")
+    assert any("Timing: step 2 of 11" in text.value.replace("\\", "") and text.value.endswith(" s")
                for text in at.markdown)
 
 

@@ -81,7 +81,7 @@ def test_a_run_is_stopped_half_way_and_goes_on_to_its_end(corpus, tmp_path):
     at = run_files.read_json(run / "status.json")["step"]
     assert stopped.stdout.splitlines()[-1] == f"long stopped at step {at:,} of 100,000"
     assert 0 < at < 100_000
-    assert command("stop", run).stdout == f"{run} has ended already\n"
+    assert command("stop", run).stdout == f"{run} has already ended\n"
     again = command("train", "--cluster", "--resume", "--out", run, "--steps", at + 40)
     assert again.returncode == 0, again.stderr
     now = ended(run)
@@ -112,7 +112,7 @@ def test_a_killed_worker_ends_the_run_and_leaves_no_other_behind(corpus, tmp_pat
     until(lambda: cluster.status(run).ended)
     now = launch.progress(run)
     assert now.state == "failed"
-    assert now.why.startswith("a worker ended without a word: it was killed")
+    assert now.why.startswith("a worker ended without a message: it was killed")
     assert launch.log_tail(run, lines=1) == f"error: {now.why}"
     until(lambda: not [pid for pid in head.processes() if "RayTrainWorker" in Path(f"/proc/{pid}/cmdline").read_text()])
 

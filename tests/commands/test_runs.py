@@ -77,7 +77,7 @@ def test_lines_are_read_when_they_are_whole_and_go_on_after_a_cut(tmp_path):
 
 @pytest.mark.parametrize("name", ["follow", "stop"])
 def test_a_folder_without_a_run_is_said(name, tmp_path):
-    assert str(call(name, tmp_path).exception) == f"{tmp_path} is no run; `train --out` makes one"
+    assert str(call(name, tmp_path).exception) == f"{tmp_path} is not a run; `train --out` makes one"
 
 
 def test_a_run_of_this_machine_is_stopped(run):
@@ -88,7 +88,7 @@ def test_a_run_of_this_machine_is_stopped(run):
     assert call("stop", run, "--no-wait").output == ""
     assert child.wait(60) == 0
     child.stdout.close()
-    assert call("stop", run).output == f"{run} has ended already\n"
+    assert call("stop", run).output == f"{run} has already ended\n"
 
 
 def test_a_run_on_a_cluster_that_does_not_end_is_ended(run, monkeypatch):

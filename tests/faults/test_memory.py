@@ -48,7 +48,7 @@ def test_a_run_that_gets_no_more_memory_says_what_to_change(tmp_path):
     assert train(0) == "finished"
     said = train(30)
     print(f"\n{said}")
-    assert said.startswith("cpu has no memory left at step 5; resume with a lower micro_tokens")
+    assert said.startswith("cpu ran out of memory at step 5; resume with a lower micro_tokens")
     assert (progress(tmp_path / "run").state, progress(tmp_path / "run").why) == ("failed", said)
     assert checkpoint.load(tmp_path / "run" / "last").description.step == 4
     assert train(8_000) == "finished"

@@ -56,7 +56,7 @@ def test_a_change_is_centred_at_none_and_faint_under_two_standard_errors():
     assert change()["scale"]["low"] == "worse −.50" and change()["scale"]["high"] == "+.50 better"
     assert drawn["faint"] == [[False, True], [False, False]]
     assert drawn["texts"] == [["+.50", "−.01"], ["0", ""]]
-    assert drawn["hints"][0][1].endswith("-0.01 nats, standard error 0.02: not told apart from none")
+    assert drawn["hints"][0][1].endswith("-0.01 nats, standard error 0.02: not distinguishable from zero")
     assert drawn["hints"][1][1].endswith("not measured yet")
 
 

@@ -456,10 +456,10 @@ def test_what_our_models_lack_is_named(imported, tmp_path, name, changes, says):
     (lambda f: (f / "config.json").write_text(" " * 5_000_000), "5,000,000 bytes"),
     (lambda f: (f / "model.safetensors").unlink(), "no model.safetensors"),
     (lambda f: (f / "model.safetensors").rename(f / "pytorch_model.bin"), "can run code when it is opened"),
-    (lambda f: torch.save({"a": torch.ones(1)}, f / "model.safetensors"), "damaged or no safetensors file"),
-    (lambda f: (f / "model.safetensors").write_bytes(b""), "damaged or no safetensors file"),
-    (lambda f: (f / "model.safetensors").write_bytes((f / "model.safetensors").read_bytes()[:-4]), "header speaks of"),
-    (lambda f: with_header(f, [1]), "no JSON object"),
+    (lambda f: torch.save({"a": torch.ones(1)}, f / "model.safetensors"), "damaged or not a safetensors file"),
+    (lambda f: (f / "model.safetensors").write_bytes(b""), "damaged or not a safetensors file"),
+    (lambda f: (f / "model.safetensors").write_bytes((f / "model.safetensors").read_bytes()[:-4]), "header describes"),
+    (lambda f: with_header(f, [1]), "not a JSON object"),
     (lambda f: with_header(f, {"a": {"dtype": "F32", "shape": [0, 2**62], "data_offsets": [0, 0]}}), "does not add up"),
     (lambda f: with_header(f, {"a": {"dtype": "F32", "shape": [2**40], "data_offsets": [0, 4]}}, b"1234"), "add up"),
     (lambda f: with_header(f, {"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]},
@@ -576,7 +576,7 @@ def test_the_command_line_imports_checks_and_exports(imported, tmp_path, monkeyp
     assert load_file(tmp_path / "back" / "model.safetensors").keys() == load_file(folder / "model.safetensors").keys()
     code, said = run("export", found["folder"])
     assert code == 2
-    assert "give --out for a checkpoint, or --huggingface" in " ".join(said.err.split())
+    assert "give either --out for a checkpoint or --huggingface" in " ".join(said.err.split())
     code, said = run("import", tmp_path / "gone")
     assert code == 2
     assert "there is no folder" in " ".join(said.err.split())

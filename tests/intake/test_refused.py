@@ -97,7 +97,7 @@ def test_a_pickle_is_refused_under_any_name(sent, tmp_path, kind, name):
 
 def test_a_file_of_torch_save_is_no_zip_of_files(tmp_path):
     (tmp_path / "model.zip").write_bytes(torch_pickle())
-    assert "it is a file of torch.save, a pickle" in refused(tmp_path / "model.zip", tmp_path)
+    assert "it was written by torch.save, a pickle" in refused(tmp_path / "model.zip", tmp_path)
 
 
 def test_what_is_no_pickle_is_not_taken_for_one(ours):
@@ -140,18 +140,18 @@ def twice(content):
 
 HEADERS = {
     "empty": (lambda c: b"", "header would have 0 bytes"),
-    "cut": (lambda c: c[:-1], "header speaks of"),
-    "longer": (lambda c: c + b"!", "header speaks of"),
+    "cut": (lambda c: c[:-1], "header describes"),
+    "longer": (lambda c: c + b"!", "header describes"),
     "a header that is too long": (lambda c: with_header(b"{}", length=2**63), "9,223,372,036,854,775,808 bytes"),
     "a header of 5 MB": (lambda c: with_header(b" " * 5_000_000), "header would have 5,000,000 bytes"),
     "no JSON": (lambda c: with_header(b"{'a'}"), "its header is not JSON"),
-    "a list": (lambda c: with_header([]), "no JSON object"),
+    "a list": (lambda c: with_header([]), "not a JSON object"),
     "deep": (lambda c: with_header(b'{"a":' * 100_000 + b"1" + b"}" * 100_000), "its header is not JSON"),
     "a huge shape": (lambda c: with_header({"a": entry([0, 2**62], 0, 0)}), "'a' does not add up"),
     "a shape of many axes": (lambda c: with_header({"a": entry([2**40] * 100_000, 0, 4)}, FLOAT), "does not add up"),
     "overlapping": (lambda c: with_header({"a": entry([1], 0, 4), "b": entry([1], 0, 4)}, FLOAT), "overlap"),
     "a gap": (lambda c: with_header({"a": entry([1], 4, 8)}, FLOAT * 2), "leave gaps"),
-    "a name twice": (twice, "has a name twice"),
+    "a name twice": (twice, "lists a name twice"),
     "many tensors": (lambda c: with_header({str(i): entry([0], 0, 0) for i in range(40_000)}), "40,000 tensors"),
     "a name like a path": (lambda c: changed(c, rename), "the weights do not fit config.json"),
     "one too many": (lambda c: changed(c, lambda h: h.update({"../../x<b>": entry([0], 0, 0)})), "'../../x<b>'"),
@@ -210,7 +210,7 @@ def test_weights_too_large_to_compute_with_are_refused(ours, tmp_path, monkeypat
     weights["output.weight"].fill_(3e38)
     save_file(weights, tmp_path / "w")
     said = refused(contents(ours) | {WEIGHTS: (tmp_path / "w").read_bytes()}, tmp_path)
-    assert "what checkpoint computes is not finite" in said
+    assert "checkpoint computes values that are not finite" in said
 
 
 def test_tied_weights_stored_twice_are_refused(ours, tmp_path):
@@ -230,8 +230,8 @@ CONFIGS = [
     ({"d_model": [16]}, "d_model is [16]"), ({"d_model": 65_536}, "the weights do not fit"),
     ({"encoder_layers": 96, "decoder_layers": 96}, "should be of 96"), ({"encoder_layers": -1}, "encoder_layers is -1"),
     ({"vocab_size": 1_000_000, "d_ff": 65_536}, "the weights do not fit"),
-    ({"vocab_size": 10**18}, "vocab_size is 1000"), ({"colour": "red"}, "colour is no setting"),
-    ({"a\nb" * 100: 1}, "is no setting"), ({"norm": "sideways"}, "norm is sideways"),
+    ({"vocab_size": 10**18}, "vocab_size is 1000"), ({"colour": "red"}, "colour is not a setting"),
+    ({"a\nb" * 100: 1}, "is not a setting"), ({"norm": "sideways"}, "norm is sideways"),
     ({"dropout": 1e400}, "not readable JSON"), ({"pad_id": 10_000}, "pad_id 10000 is outside the vocabulary"),
     ({"d_model": None}, "d_model is None"), ({"tie_embeddings": False}, "there are no weights"),
     ({"eos_id": None}, "cannot be run"),
@@ -321,7 +321,7 @@ def test_a_tokenizer_that_is_huge_or_damaged_is_refused(sent, tmp_path, content,
 
 
 @pytest.mark.parametrize(("name", "content", "says"), [
-    ("README.md", b"\xff\xfe", "README.md is no text in UTF-8"), ("README.md", b"a\0b", "README.md is no text"),
+    ("README.md", b"\xff\xfe", "README.md is not UTF-8 text"), ("README.md", b"a\0b", "README.md is not UTF-8 text"),
     ("README.md", b"x" * 1_000_001, "README.md has 1,000,001 bytes"),
     ("metrics.jsonl", b'{"step": 1}\n[1]\n', "line 2 of metrics.jsonl"),
     ("metrics.jsonl", b'{"step": {"a": 1}}\n', "line 1 of metrics.jsonl"),

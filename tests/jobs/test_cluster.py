@@ -123,7 +123,7 @@ def test_a_run_is_submitted_with_the_library_and_where_its_folder_is(dashboard, 
     cluster.submit(tmp_path / "runs" / "b", ["--preset", "sentiment"])
     assert (count(dashboard, "PUT"), len(dashboard.submitted)) == (1, 2)
     assert record(tmp_path / "runs" / "b")["gpus_per_process"] is None
-    with pytest.raises(ValueError, match="a run was started already; choose another name"):
+    with pytest.raises(ValueError, match="a run has already been started; choose another name"):
         cluster.submit(folder, [])
 
 
@@ -144,10 +144,10 @@ def test_wrong_arguments_are_said_before_anything_is_sent(dashboard, tmp_path, a
 @pytest.mark.parametrize(("address", "token", "wrong"), [
     ("", TOKEN, "no cluster is named; set RAY_API_SERVER_ADDRESS"),
     ("http://head:8265", "", "RAY_API_SERVER_ADDRESS is set and no token is; set RAY_AUTH_TOKEN"),
-    ("ray://head:10001", TOKEN, "has to be the address of a Ray dashboard, such as http://head:8265"),
-    ("head:8265", TOKEN, "has to be the address of a Ray dashboard"),
-    ("http://me:secret@head:8265", TOKEN, "has to be the address of a Ray dashboard"),
-    ("http://head:8265", "two\nlines", "characters that no token has"),
+    ("ray://head:10001", TOKEN, "must be the address of a Ray dashboard, such as http://head:8265"),
+    ("head:8265", TOKEN, "must be the address of a Ray dashboard"),
+    ("http://me:secret@head:8265", TOKEN, "must be the address of a Ray dashboard"),
+    ("http://head:8265", "two\nlines", "has invalid characters"),
     ("http://127.0.0.1:1", TOKEN, "does not answer .*; see that its head runs"),
 ])
 def test_a_cluster_that_cannot_be_used_is_said(tmp_path, monkeypatch, address, token, wrong):
@@ -181,7 +181,7 @@ def test_a_wrong_token_and_a_cluster_that_asks_for_none_get_no_run(dashboard, tm
     with pytest.raises(ValueError, match="refuses the token; set RAY_AUTH_TOKEN to the one that its head was started"):
         cluster.submit(folder, ["--preset", "sentiment"])
     dashboard.tokens = False
-    with pytest.raises(ValueError, match=r"asks nobody for a token, .* start its head with RAY_AUTH_MODE=token"):
+    with pytest.raises(ValueError, match=r"asks for no token, .* start its head with RAY_AUTH_MODE=token"):
         cluster.submit(folder, ["--preset", "sentiment"])
     assert not folder.exists()
     assert not dashboard.submitted
@@ -230,7 +230,7 @@ def test_a_job_that_the_cluster_forgot_has_died(dashboard, run):
     dashboard.status = "GONE"
     now = launch.progress(run)
     assert now.state == "died"
-    assert now.why.endswith(f"knows nothing of job {record(run)['job']} any more; resume the run")
+    assert now.why.endswith(f"no longer knows job {record(run)['job']}; resume the run")
 
 
 def test_where_the_cluster_does_not_answer_the_folder_has_to(dashboard, run):
@@ -306,7 +306,7 @@ def test_a_run_that_ended_is_submitted_once_more(dashboard, run):
     (run / "stop").touch()
     first = record(run)
     dashboard.tokens = False  # and now nobody may use it
-    with pytest.raises(ValueError, match="asks nobody for a token"):
+    with pytest.raises(ValueError, match="asks for no token"):
         launch.resume(run)
     assert record(run) == first
     assert (run / "stop").exists()

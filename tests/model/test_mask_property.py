@@ -101,7 +101,7 @@ def test_both_paths_do_what_the_masks_say_with_heads_switched(seed):
 ], ids=["an empty row", "only the future", "nothing at all", "one head blind"])
 def test_a_query_with_nothing_to_attend_to_is_refused(mask, causal, readable):
     q = torch.randn(1, 2, 3, 4)
-    with pytest.raises(ValueError, match="a query has no key that it may attend to; leave it one"):
+    with pytest.raises(ValueError, match="a query has no key to attend to; leave it at least one"):
         dot_product_attention(q, q, q, mask, causal=causal, readable=readable)
 
 

@@ -166,7 +166,7 @@ def test_a_vocabulary_that_the_corpus_does_not_fill_takes_no_memory(config, memo
 def test_batches_that_are_cut_are_said_with_their_pieces(config):
     found = check(config(micro_tokens=20), device=CPU)
     assert found["memory"]["micro_tokens"] == 20
-    assert "batches are read in pieces of 20 positions" in summary(found)
+    assert "batches are processed in pieces of 20 positions" in summary(found)
     assert not any("pieces of" in line for line in summary(check(config(), device=CPU)))
 
 
@@ -225,7 +225,7 @@ def test_the_command_prints_one_json_line_last_and_its_progress_beside(config, t
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["time"]["steps"] == found["tokens"]["steps"] == 7
-    assert "Trying out: step 11 of 11" in done.stderr
+    assert "Timing: step 11 of 11" in done.stderr
     failed = subprocess.run([*command, "--set", "max_len=2"], cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert failed.returncode == 1
     assert "fits max_len 2" in json.loads(failed.stdout)["problems"][0]["text"]

@@ -146,7 +146,7 @@ def test_of_two_starts_at_once_one_starts(tmp_path, corpus):
         thread.start()
     for thread in threads:
         thread.join()
-    assert refused == ["the run one was started already; choose another name for the run"] * 7
+    assert refused == ["the run one has already been started; choose another name"] * 7
     assert json.loads((run / "launch.json").read_text())["ticket"] == 1
     assert stop(run)
     until(lambda: not alive(run))
@@ -254,7 +254,7 @@ def test_a_clock_set_back_a_day_disturbs_nothing(tmp_path, corpus, monkeypatch):
 
 
 def test_an_unknown_device_is_refused_with_a_way_out():
-    with pytest.raises(ValueError, match="is not to be had here .*; use --device auto"):
+    with pytest.raises(ValueError, match="is not available here .*; use --device auto"):
         choose_device("cuda:99")
 
 
@@ -339,7 +339,7 @@ def test_memory_that_runs_out_is_said_with_what_to_change(tmp_path, corpus, erro
     def fail():
         raise error
 
-    with pytest.raises(TrainingError, match="cpu has no memory left at step 7; resume with a lower micro_tokens"):
+    with pytest.raises(TrainingError, match="cpu ran out of memory at step 7; resume with a lower micro_tokens"):
         before_step(run, 6, fail).run()
     assert progress(tmp_path / "run").state == "failed"
     assert checkpoint.load(tmp_path / "run" / "last").description.step == 4

@@ -267,7 +267,7 @@ def test_a_finished_run_has_nothing_left_to_do(tmp_path):
 
 def test_minutes_stop_early_and_leave_the_schedule_alone(tmp_path, whole):
     assert make(tmp_path).run(minutes=1e-12) == "stopped"
-    assert status(tmp_path) | {"step": 0, "why": "its time was over (1e-12 minutes)"} == status(tmp_path)
+    assert status(tmp_path) | {"step": 0, "why": "its time was up (1e-12 minutes)"} == status(tmp_path)
     assert make(tmp_path).run() == "finished"
     assert status(tmp_path)["why"] is None
     assert rows(tmp_path) == whole({})[0]
@@ -475,7 +475,7 @@ def test_a_run_stops_early_where_nothing_gets_better(tmp_path, monkeypatch):
     run = make(tmp_path, steps=100, eval_every=2, early_stopping=3)
     assert run.run() == "finished"
     assert run.step == 10
-    assert status(tmp_path)["why"] == "the held-out loss had not improved for 3 evaluations"
+    assert status(tmp_path)["why"] == "no improvement of the held-out loss for 3 evaluations"
     assert checkpoint.load(tmp_path / "best").description.step == 4
     assert make(tmp_path, steps=100, eval_every=2, early_stopping=3).run() == "finished"
 
@@ -499,7 +499,7 @@ def test_a_device_that_is_not_there_is_refused():
     assert choose_device("cpu") == CPU
     assert choose_device("auto").type in ("cpu", "cuda", "mps")
     for name in ("abacus", "cuda:99"):
-        with pytest.raises(ValueError, match=f"device '{name}' is not to be had here .*; use --device auto"):
+        with pytest.raises(ValueError, match=f"device '{name}' is not available here .*; use --device auto"):
             choose_device(name)
 
 

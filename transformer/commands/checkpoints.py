@@ -17,7 +17,7 @@ QUALITY = {"bleu": ("BLEU", "{:.2f}"), "accuracy": ("accuracy", "{:.1%}"), "loss
 
 
 def list_(
-    places: Annotated[list[Path] | None, typer.Argument(help="Folders that hold checkpoints; else all that the pages "
+    places: Annotated[list[Path] | None, typer.Argument(help="Folders of checkpoints; by default all that the pages "
                                                              "offer.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -63,7 +63,7 @@ def import_(
                                                "zip of a checkpoint.")],
     out: Annotated[Path | None, typer.Option(help="The checkpoint folder; else imports/NAME in HEADSUP_HOME.")] = None,
     ids: Annotated[bool, typer.Option("--ids", help="Leave the tokenizer out and show ids.")] = False,
-    check: Annotated[bool, typer.Option("--check", help="Compare with what transformers computes.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Compare with the transformers package.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a checkpoint of somebody else's GPT-2, BERT, RoBERTa, DistilBERT or Marian (opus-mt) model, or take one in
@@ -75,7 +75,7 @@ def import_(
     if Path(source).is_file():
         place = out or default_out(Path(source).stem)
         if check or (out and out.exists()):
-            raise ValueError(f"{out} is there already; choose another place with --out" if out and out.exists() else
+            raise ValueError(f"{out} already exists; choose another place with --out" if out and out.exists() else
                              "--check compares with a Hugging Face folder; unpack the zip and import that")
         folder = take_in(Path(source), place.parent, name=place.name, ids=ids)
     else:
@@ -90,10 +90,10 @@ def import_(
 
 
 def export(
-    run: Annotated[Path, typer.Argument(help="A run folder, or one checkpoint folder of it.")],
+    run: Annotated[Path, typer.Argument(help="A run folder, or a checkpoint folder inside it.")],
     out: Annotated[Path | None, typer.Option(help="The checkpoint folder to write, such as checkpoints/mine.")] = None,
     huggingface: Annotated[Path | None, typer.Option(help="Write a Hugging Face GPT-2 folder here instead.")] = None,
-    processor: Annotated[str, typer.Option(help="What it was trained on, for the model card.")] = "a CPU",
+    processor: Annotated[str, typer.Option(help="The device it was trained on, for the model card.")] = "a CPU",
     as_json: AsJson = False,
 ) -> None:
     """Make a checkpoint to share of a run's best weights: half precision, measured, with its model card and curves.
@@ -106,7 +106,8 @@ def export(
     from transformer.quality import evaluate as measure
 
     if (out is None) == (huggingface is None):
-        raise ValueError("export writes one thing: give --out for a checkpoint, or --huggingface for a GPT-2 folder")
+        raise ValueError("export writes one thing: give either --out for a checkpoint or --huggingface for a GPT-2 "
+                         "folder")
     folder = run / "best" if (run / "best").exists() else run
     ckpt = checkpoint.load(folder)
     if huggingface is not None:

@@ -12,9 +12,9 @@ from transformer.commands.role_lines import role_lines
 
 def evaluate(
     folder: Folder,
-    split: Annotated[str | None, typer.Option(help="test, validation or train; else the held-out one.")] = None,
+    split: Annotated[str | None, typer.Option(help="test, validation or train; by default the held-out one.")] = None,
     beam: Annotated[int, typer.Option(help="Beam width; 1 is greedy.")] = 1,
-    limit: Annotated[int | None, typer.Option(help="Only the first so many sentences.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first N sentences.")] = None,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -30,11 +30,11 @@ def evaluate(
 def roles(
     folder: Folder,
     limit: Annotated[int, typer.Option(help="Held-out sentences, or windows of text, to measure on.")] = 200,
-    seed: Annotated[int, typer.Option(help="Which sentences, and which untrained weights.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the sample and of the untrained weights.")] = 0,
     corpus: Corpus = None,
     cache: Annotated[Path | None, typer.Option(help="Where the word alignment is kept once learned; else analysis in "
                                                     "HEADSUP_HOME.")] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Say of each measure what it shows and what not.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Explain what each measure shows.")] = False,
     write: Annotated[bool, typer.Option("--write", help="Keep it as roles.json in the checkpoint's folder, so that the "
                                                         "Heads page opens on it.")] = False,
     device: Device = "auto",
@@ -64,8 +64,8 @@ def roles(
 def ablate(
     folder: Folder,
     out: Annotated[Path, typer.Option(help="The folder for results, one inside it for each checkpoint.")],
-    what: Annotated[str, typer.Option(help="off, or uniform: looking at everything alike.")] = "off",
-    limit: Annotated[int, typer.Option(help="The first so many held-out sentences; 0 takes all.")] = 200,
+    what: Annotated[str, typer.Option(help="off, or uniform attention.")] = "off",
+    limit: Annotated[int, typer.Option(help="The first N held-out sentences; 0 for all.")] = 200,
     corpus: Corpus = None,
     device: Device = "auto",
     as_json: AsJson = False,

@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from transformer.checkpoint import Checkpoint
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON line, last.")]
-Corpus = Annotated[str | None, typer.Option(help="A corpus or file; else what it was trained on.")]
+Corpus = Annotated[str | None, typer.Option(help="A corpus or file; by default the one it was trained on.")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps")]
-Folder = Annotated[Path, typer.Argument(help="A checkpoint folder, or the name of one that `headsup list` shows.")]
+Folder = Annotated[Path, typer.Argument(help="A checkpoint folder, or a name from `headsup list`.")]
 Preset = Annotated[str, typer.Option(help="A named configuration; see transformer/presets.py.")]
-Settings = Annotated[list[str] | None, typer.Option("--set", help="Any setting, as key=value; again for more.")]
+Settings = Annotated[list[str] | None, typer.Option("--set", help="Any setting as key=value; repeatable.")]
 
 
 def opened(folder: Path, device: str) -> "Checkpoint":

@@ -60,7 +60,7 @@ def stop(run: Run, wait: Annotated[bool, typer.Option(help="Wait until it has sa
     """Ask a run to save and end, wherever it trains. On a cluster, one that goes on for minutes is ended as it is."""
     _must_be_a_run(run)
     if not launch.stop(run):
-        print(f"{run} has ended already")
+        print(f"{run} has already ended")
         return
     asked = time.monotonic()
     while wait and launch.progress(run).under_way:
@@ -74,7 +74,7 @@ def stop(run: Run, wait: Annotated[bool, typer.Option(help="Wait until it has sa
 
 def _must_be_a_run(run: Path) -> None:
     if not any((run / name).exists() for name in ("config.json", "launch.json")):
-        raise ValueError(f"{run} is no run; `train --out` makes one")
+        raise ValueError(f"{run} is not a run; `train --out` makes one")
 
 
 def _say_end(run: Path, now: launch.Progress) -> None:
@@ -82,7 +82,7 @@ def _say_end(run: Path, now: launch.Progress) -> None:
     early = f": {now.why}" if now.why and now.state in ("finished", "stopped") else ""
     print(f"{run.name} {now.state} at step {now.step:,}{of}{early}", flush=True)
     if now.state in ("failed", "died"):
-        raise ValueError(now.why or "it ended without a word; the end of its log may say why")
+        raise ValueError(now.why or "it ended without a message; the end of its log may say why")
 
 
 def _row(line: str, *, evaluations: bool) -> str:

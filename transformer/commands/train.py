@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 def train(
     out: Annotated[Path, typer.Option(help="The run folder.")],
     preset: Preset = "translate",
-    steps: Annotated[int | None, typer.Option(help="Optimizer steps, the schedule's length.")] = None,
-    minutes: Annotated[float | None, typer.Option(help="Stop early after so many minutes; resume goes on.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Optimizer steps; the length of the schedule.")] = None,
+    minutes: Annotated[float | None, typer.Option(help="Stop early after N minutes; --resume continues.")] = None,
     device: Device = "auto",
     set_: Settings = None,
-    resume: Annotated[bool, typer.Option(help="Go on from the last save in --out.")] = False,
-    cluster: Annotated[bool, typer.Option("--cluster", help="On the cluster RAY_API_SERVER_ADDRESS names.")] = False,
-    processes: Annotated[int | None, typer.Option(min=1, help="So many workers of the cluster.")] = None,
+    resume: Annotated[bool, typer.Option(help="Continue from the last save in --out.")] = False,
+    cluster: Annotated[bool, typer.Option("--cluster", help="On the cluster named by RAY_API_SERVER_ADDRESS.")] = False,
+    processes: Annotated[int | None, typer.Option(min=1, help="Number of workers on the cluster.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train a model, or go on with one that was stopped."""

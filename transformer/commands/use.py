@@ -12,8 +12,8 @@ from transformer.commands.output import report
 
 def translate(
     folder: Folder,
-    texts: Annotated[list[str] | None, typer.Argument(help="Sentences; else lines of standard input.")] = None,
-    file: Annotated[Path | None, typer.Option(help="A file of sentences, one a line.")] = None,
+    texts: Annotated[list[str] | None, typer.Argument(help="Sentences; by default lines of standard input.")] = None,
+    file: Annotated[Path | None, typer.Option(help="A file of sentences, one per line.")] = None,
     beam: Annotated[int, typer.Option(help="Beam width; 1 is greedy.")] = 1,
     device: Device = "auto",
     as_json: AsJson = False,
@@ -48,11 +48,12 @@ def _sentences(texts: list[str], file: Path | None) -> list[str]:
 
 def write(
     folder: Folder,
-    prompt: Annotated[str, typer.Argument(help="What the text begins with.")] = "",
-    steps: Annotated[int, typer.Option(help="At most so many tokens.")] = 200,
-    temperature: Annotated[float, typer.Option(help="0 always takes the likeliest token.")] = 0.8,
-    top_k: Annotated[int | None, typer.Option(help="Only among the k likeliest.")] = None,
-    top_p: Annotated[float | None, typer.Option(help="Only among the likeliest that make up this probability.")] = None,
+    prompt: Annotated[str, typer.Argument(help="The beginning of the text.")] = "",
+    steps: Annotated[int, typer.Option(help="Most tokens to write.")] = 200,
+    temperature: Annotated[float, typer.Option(help="0 always chooses the likeliest token.")] = 0.8,
+    top_k: Annotated[int | None, typer.Option(help="Sample among the k likeliest only.")] = None,
+    top_p: Annotated[float | None, typer.Option(help="Sample among the likeliest tokens that make up this "
+                                                     "probability.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same text.")] = 0,
     device: Device = "auto",
     as_json: AsJson = False,

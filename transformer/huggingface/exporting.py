@@ -40,7 +40,7 @@ def export_model(ckpt: Checkpoint, out: Path) -> Path:
     config = ckpt.config
     check_expressible(config)
     if out.exists() and any(out.iterdir()) and not (out / ABOUT).exists():
-        raise Refused(f"{out} is there and is not such an export; choose another folder")
+        raise Refused(f"{out} exists and is not such an export; choose another folder")
     weights = _weights(ckpt)
     tied = "lm_head.weight" not in weights
     special = {"bos_token_id": config.bos_id, "eos_token_id": config.eos_id, "pad_token_id": config.pad_id}

@@ -34,7 +34,7 @@ def read_json(path: Path) -> dict[str, object]:
     if not isinstance(value, dict):
         raise Refused(f"{path.name} should hold a JSON object; copy the folder again")
     if not is_shallow(value):
-        raise Refused(f"{path.name} has lists in lists too deep for what it should hold; copy the folder again")
+        raise Refused(f"{path.name} is nested too deeply; copy the folder again")
     return value
 
 

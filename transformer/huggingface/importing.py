@@ -91,7 +91,7 @@ def _everything(plan: Plan) -> dict[str, tuple[int, ...]]:
 def _import(folder: Path, out: Path | None, *, ids: bool, origin: str) -> Path:
     out = out or default_out(origin)
     if out.exists() and not _was_imported(out):
-        raise Refused(f"{out} is there and was not imported; choose another place with --out")
+        raise Refused(f"{out} exists and was not imported; choose another place with --out")
     config, found, plan = examine(folder)
     everything = _everything(plan)
     tokenizer, source_tokenizer, settings, why_not = tokenizers_of(folder, config, plan.config, wanted=not ids)

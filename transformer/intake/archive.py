@@ -18,8 +18,7 @@ LARGEST_DIRECTORY = 1_000 * MOST_FILES  # bytes
 MOST_RATIO = 100  # unpacked to packed, of all files together; weights are about 1.1
 SMALL = 1_000_000  # bytes that need no ratio
 END, END_SIZE, LONGEST_COMMENT = b"PK\x05\x06", 22, 65_535
-SAVED = ("it is a file of torch.save, a pickle that can run code when it is opened; save the weights as "
-         "model.safetensors")
+SAVED = ("it was written by torch.save, a pickle that can run code when opened; save the weights as model.safetensors")
 AGAIN = "zip the checkpoint's folder again"
 
 
@@ -89,9 +88,9 @@ def _directory(file: BinaryIO, size: int) -> int:
     disk, first, here, count, length, start, comment = struct.unpack("<4xHHHHLLH", tail[at:at + END_SIZE])
     place = size - len(tail) + at
     if tail[max(0, at - 20):at].startswith(b"PK\x06\x07") or 0xFFFF in (here, count):
-        raise Refused(f"the zip is of the kind for more than {LARGEST:,} bytes or many files (zip64); {AGAIN}")
+        raise Refused(f"the zip is a zip64, for more than {LARGEST:,} bytes or many files (zip64); {AGAIN}")
     if disk or first or here != count or place + END_SIZE + comment != size or start + length != place:
-        raise Refused(f"the zip is damaged, or something stands before or after it; {AGAIN}")
+        raise Refused(f"the zip is damaged, or has extra data before or after it; {AGAIN}")
     if count > MOST_FILES or length > LARGEST_DIRECTORY:
         raise Refused(f"the zip holds {count:,} files in a list of {length:,} bytes, at most {MOST_FILES} are read; "
                       f"{AGAIN}, and nothing else")
@@ -113,7 +112,7 @@ def _check(entry: zipfile.ZipInfo) -> None:
     if entry.flag_bits & 0x2061:  # encrypted, patched, strongly encrypted, masked
         raise Refused(f"{name!r} in the zip is encrypted; {AGAIN}, without a password")
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise Refused(f"{name!r} in the zip is packed in a way that is not read; {AGAIN}, the usual way")
+        raise Refused(f"{name!r} in the zip uses an unsupported compression; {AGAIN}, the usual way")
 
 
 def _check_places(file: BinaryIO, entries: list[zipfile.ZipInfo], directory: int) -> None:

@@ -57,7 +57,7 @@ def look_at(item: Item) -> None:
         if head.startswith(magic) or (what == "a zip" and head[257:262] == b"ustar"):
             if b"data.pkl" in head:
                 raise Refused(f"{name} {PICKLE}")
-            raise Refused(f"{name} is {what} inside, which is not looked into; send its files themselves")
+            raise Refused(f"{name} is {what} inside, which is not opened; send the files themselves")
 
 
 def is_pickle(head: bytes, *, whole: bool) -> bool:
@@ -117,7 +117,7 @@ def check_texts(folder: Path) -> None:
         except UnicodeDecodeError:
             text = "\0"
         if "\0" in text:
-            raise Refused("README.md is no text in UTF-8; leave it out, or save it so")
+            raise Refused("README.md is not UTF-8 text; leave it out, or save it as UTF-8")
     if curve.exists():
         with open(curve, "rb") as lines:
             for at, line in enumerate(lines, start=1):

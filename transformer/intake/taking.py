@@ -141,8 +141,8 @@ def _make(items: list[Item], private: Path, name: str, *, ids: bool, watch: Watc
     if len(items) == 1 and not items[0].size:
         raise Refused(f"{shown(items[0].name, longest=60)} is empty; copy it again")
     if len(items) == 1 and items[0].name.lower().endswith(".zip"):
-        raise Refused(f"{shown(items[0].name, longest=60)} is no zip, for all its name; zip the checkpoint's folder "
-                      "again")
+        raise Refused(f"{shown(items[0].name, longest=60)} is not a zip despite its name; zip the checkpoint's folder "
+                      f"again")
     named = under_one_folder(items)
     config = _read_config(next(item for item, place in named if place == "config.json"))
     ours = "format" in config
@@ -223,7 +223,7 @@ def _check_ours(folder: Path) -> bool:
     if came:
         listed = orjson.loads((folder / "manifest.json").read_bytes()).keys()
         if besides := sorted(files - listed - {"manifest.json"}):
-            raise Refused(f"manifest.json does not list {shown(besides[0])}; leave one of the two out")
+            raise Refused(f"manifest.json does not list {shown(besides[0])}; leave one of them out")
         if missing := sorted(listed - files):
             raise Refused(f"manifest.json lists {shown(missing[0], longest=60)}, which was not sent or belongs to no "
                           "checkpoint; send the whole folder, or leave manifest.json out")
@@ -249,8 +249,8 @@ def _try(folder: Path) -> None:
                       "weights and tokenizer do not belong together") from None
     for out in (reading.logits, reading.hidden, *reading.attentions.values()):
         if out is not None and not torch.isfinite(out).all():
-            raise Refused(f"what {folder.name} computes is not finite; its weights are damaged or too large, so copy "
-                          "them again")
+            raise Refused(f"{folder.name} computes values that are not finite; its weights are damaged or too large, "
+                          f"so copy them again")
 
 
 def _put(folder: Path, root: Path, name: str) -> Path:
@@ -270,4 +270,4 @@ def _put(folder: Path, root: Path, name: str) -> Path:
                 raise
             continue
         return place
-    raise Refused(f"there are a thousand checkpoints called {name}; delete some, or give this one another name")
+    raise Refused(f"there are a thousand checkpoints named {name}; delete some, or give this one another name")

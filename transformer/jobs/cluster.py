@@ -32,7 +32,7 @@ def submit(folder: Path, arguments: list[str], *, processes: int = 1, gpus_per_p
     """
     with locked(folder.parent):
         if folder.exists() and any((folder / name).exists() for name in (RECORD, "metrics.jsonl")):
-            raise ValueError(f"the run {folder.name} was started already; choose another name for the run")
+            raise ValueError(f"the run {folder.name} has already been started; choose another name")
         config, minutes, gpus = read_arguments(arguments)
         there = folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
@@ -74,7 +74,7 @@ def resume(folder: Path, *, processes: int | None = None, minutes: float | None 
     """
     about = record(folder)
     if not (known := run_files.read_json(folder / "config.json") or about.get("config")):
-        raise ValueError(f"the run {folder.name} has no config.json, so it cannot be gone on with; start another run")
+        raise ValueError(f"the run {folder.name} has no config.json, so it cannot be resumed; start another run")
     config = RunConfig.model_validate(known).set(changes or {})
     kept = {name: about[name] for name in ("arguments", "owner", "gpus_per_process") if name in about}
     _start(folder, {**kept, "processes": processes or int(about.get("processes") or 1), "minutes": minutes,

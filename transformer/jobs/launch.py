@@ -49,7 +49,7 @@ def launch(folder: Path, arguments: list[str], *, devices: tuple[str, ...] = (),
     """
     with locked(folder.parent):
         if alive(folder) or any((folder / name).exists() for name in (RECORD, "metrics.jsonl")):
-            raise ValueError(f"the run {folder.name} was started already; choose another name for the run")
+            raise ValueError(f"the run {folder.name} has already been started; choose another name")
         check_limit(folder.parent, owner, limit=limit, in_all=in_all)
         folder.mkdir(parents=True, exist_ok=True)
         _start(folder, {"arguments": arguments, "devices": list(devices), "processes": processes, "owner": owner,
@@ -65,10 +65,10 @@ def check_limit(runs: Path, owner: str | None, *, limit: int | None, in_all: int
     theirs = whose.count(owner) if owner else 0
     if limit is not None and theirs >= limit:
         raise ValueError(f"{theirs} of your runs are queued or training, at most {limit}; stop one, or wait until one "
-                         "has ended")
+                         f"ends")
     if in_all is not None and len(whose) >= in_all:
         raise ValueError(f"{len(whose)} runs are queued or training on this server, at most {in_all}; wait until one "
-                         "has ended")
+                         f"ends")
 
 
 def resume(folder: Path, *, limit: int | None = None, in_all: int | None = None, minutes: float | None = None) -> None:
@@ -88,7 +88,7 @@ def resume(folder: Path, *, limit: int | None = None, in_all: int | None = None,
             cluster.resume(folder, minutes=minutes)
             return
         if not (folder / "config.json").exists() and not isinstance(about.get("arguments"), list):
-            raise ValueError(f"the run {folder.name} has no config.json, so it cannot be gone on with; start another")
+            raise ValueError(f"the run {folder.name} has no config.json, so it cannot be resumed; start another")
         for name in (TURN, ASKED_TO_STOP, "status.json"):
             (folder / name).unlink(missing_ok=True)
         _start(folder, {**about, "minutes": minutes})
@@ -153,7 +153,7 @@ def _status(folder: Path) -> dict[str, object]:
 
 
 def stop(folder: Path) -> bool:
-    """Ask the run to save and end; False where it has ended already, and then nothing is signalled."""
+    """Ask the run to save and end; False where it has already ended, and then nothing is signalled."""
     pid = _process(folder)
     if pid is None and cluster.status(folder):
         return progress(folder).under_way and cluster.stop(folder)

@@ -54,7 +54,7 @@ def _taken(folder: Path, doing: str) -> str:
     known = run_files.read_json(folder / LOCK)
     where = "" if known.get("host") in (None, socket.gethostname()) else f" on {known['host']}"
     who = f"process {known['pid']}{where}" if isinstance(known.get("pid"), int) else "another process"
-    return f"{who} is {doing} {folder.name} already; stop it first, or wait until it has ended"
+    return f"{who} is {doing} {folder.name} already; stop it first, or wait until it ends"
 
 
 def _write(file: BinaryIO, who: dict[str, object]) -> None:

@@ -128,8 +128,8 @@ class Cluster:
             if refused.code in (401, 403):
                 return
             raise
-        raise ValueError(f"the cluster at {self.address} asks nobody for a token, so whoever reaches it runs code on "
-                         "it (CVE-2023-48022); start its head with RAY_AUTH_MODE=token")
+        raise ValueError(f"the cluster at {self.address} asks for no token, so anybody who reaches it can run code on "
+                         f"it (CVE-2023-48022); start its head with RAY_AUTH_MODE=token")
 
     def look(self, job: str, *, patience: float = IMPATIENCE) -> Job:
         try:
@@ -137,10 +137,10 @@ class Cluster:
             return Job(str(found["status"]), str(found.get("message") or ""))
         except Refused as refused:
             if refused.code == 404:
-                return Job(GONE, f"the cluster at {self.address} knows nothing of job {job} any more; resume the run")
+                return Job(GONE, f"the cluster at {self.address} no longer knows job {job}; resume the run")
             return Job(SILENT, str(refused))
         except (KeyError, TypeError, AttributeError, orjson.JSONDecodeError):
-            return Job(SILENT, f"what answers at {self.address} is no Ray dashboard; see {ADDRESS}")
+            return Job(SILENT, f"what answers at {self.address} is not a Ray dashboard; see {ADDRESS}")
         except ValueError as error:
             return Job(SILENT, str(error))
 
@@ -163,13 +163,13 @@ def configured() -> Cluster | None:
         return None
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
-        raise ValueError(f"{ADDRESS} is {address!r}; it has to be the address of a Ray dashboard, such as "
+        raise ValueError(f"{ADDRESS} is {address!r}; it must be the address of a Ray dashboard, such as "
                          "http://head:8265")
     if not (token := _token()):
         raise ValueError(f"{ADDRESS} is set and no token is; set {TOKEN}, or {TOKEN_PATH} to its file: a cluster that "
                          "asks for none runs anybody's code (CVE-2023-48022) and is not used")
     if not (token.isascii() and token.isprintable()):
-        raise ValueError("the cluster's token has characters that no token has; copy it again")
+        raise ValueError("the cluster's token has invalid characters; copy it again")
     return Cluster(address, token)
 
 

@@ -87,7 +87,7 @@ MEASURES = (
                   "given."),
     Measure(
         name="same", title="Same token elsewhere", unit="weight on other places with the same token", kinds=BOTH,
-        keys=lambda tokens: tokens.same & (tokens.key != tokens.query), why_not="no token comes twice",
+        keys=lambda tokens: tokens.same & (tokens.key != tokens.query), why_not="no token occurs twice",
         explained="The weight on other places where the very same token stands, over queries that have one. Wang et "
                   "al. 2023 call heads that do this in GPT-2 duplicate token heads. It counts equal pieces, not equal "
                   "meanings."),
@@ -98,14 +98,14 @@ MEASURES = (
                   "nothing (an attention sink, Xiao et al. 2024), so a large value can mean that the head is resting."),
     Measure(
         name="end", title="End of sentence", unit="weight on the end-of-sentence token",
-        keys=lambda tokens: tokens.end, why_not="no end token stands in what is read",
+        keys=lambda tokens: tokens.end, why_not="no end token is read",
         explained="The weight on the token that ends the text, [SEP] in a BERT; of cross-attention the source's. Like "
                   "the first token it is often a sink: Clark et al. 2019 found that changing the weight on such tokens "
                   "hardly changes what BERT predicts."),
     Measure(
         name="punctuation", title="Punctuation", unit="weight on punctuation",
         keys=lambda tokens: tokens.pieces(_is_punctuation),
-        why_not="no token here is known to be punctuation and nothing else",
+        why_not="no token here is known to be punctuation",
         explained="The weight on pieces that are nothing but punctuation, over queries that can see one. Some heads "
                   "gather a clause at its comma or full stop, others only rest there; the weight does not tell which."),
     # The weight on, say, the rarest tenth would depend on where the tenth ends, among the many tokens that came once or

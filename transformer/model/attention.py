@@ -99,7 +99,7 @@ def combined(mask: Tensor | None, shape: tuple[int, ...], *, causal: bool, devic
         mask = before if mask is None else mask & before
     # traced code cannot stop on a number; training, which is, makes its masks with `padding_mask`, which has looked
     if mask is not None and not torch.compiler.is_compiling() and not mask.any(dim=-1).all():
-        raise ValueError("a query has no key that it may attend to; leave it one")
+        raise ValueError("a query has no key to attend to; leave it at least one")
     return mask
 
 

@@ -16,7 +16,7 @@ def padding_mask(ids: Tensor, pad_id: int | None) -> Tensor:
     """Keys that are not padding; ids (B, Tk) -> (B, 1, 1, Tk). Raises ValueError for a row that is all padding."""
     mask = real(ids, pad_id)
     if not mask.any(dim=-1).all():
-        raise ValueError("a sequence is all padding, so nothing in it could be attended to; leave empty texts out")
+        raise ValueError("a sequence is all padding, so nothing in it can be attended to; leave empty texts out")
     return mask[:, None, None, :]
 
 

@@ -80,8 +80,8 @@ class Positions:
 class Sinusoidal(Positions):
     name = "sinusoidal"
     title = "Sinusoidal positions"
-    sentence = ("Sines and cosines are added to the embeddings, by a formula and not learned: low dimensions swing "
-                "fast and tell neighbours apart, high ones slowly and tell near from far.")
+    sentence = ("Sines and cosines are added to the embeddings, by a formula and not learned: low dimensions "
+                "oscillate fast and distinguish neighbours, high ones slowly and distinguish near from far.")
     source = "Vaswani et al. 2017, section 3.5"
     undone = "nothing is added to the embeddings"
     embedded = "+ sines of the positions"
@@ -93,7 +93,7 @@ class Sinusoidal(Positions):
 class Learned(Positions):
     name = "learned"
     title = "Learned positions"
-    sentence = "Vectors are added to the embeddings, one for each position, learned with the other weights."
+    sentence = "A learned vector per position is added to the embeddings."
     source = "Gehring et al. 2017, section 3.1"
     undone = "nothing is added to the embeddings"
     embedded = "+ learned positions"
@@ -107,10 +107,10 @@ class Learned(Positions):
 class Rotary(Positions):
     name = "rotary"
     title = "Rotary positions"
-    sentence = ("Queries and keys are turned, pair of features by pair, and nothing is added to the embeddings; shown "
-                "is the cosine of each pair's angle, which is not learned.")
+    sentence = ("Queries and keys are rotated, one pair of features at a time, and nothing is added to the "
+                "embeddings. Shown: the cosine of each pair's angle, which is not learned.")
     source = "Su et al. 2021, section 3.2.2"
-    undone = "queries and keys are not turned"
+    undone = "queries and keys are not rotated"
     attended = "rotary"
 
     def angles(self, places: range, config: ModelConfig, *, device: torch.device | None = None) -> Tensor | None:

@@ -112,8 +112,8 @@ def _scales(kind: str, values: object) -> Tensor:
 def _choices(kind: str, values: object) -> Tensor:
     found = _tensor(kind, values)
     if found.dtype != torch.bool:
-        raise ValueError(f"uniform of {kind} is of {found.dtype}; give booleans, True for a head that attends to all "
-                         "alike")
+        raise ValueError(f"uniform of {kind} is of {found.dtype}; give booleans, True for a head with uniform "
+                         f"attention")
     return found
 
 
@@ -124,7 +124,7 @@ def _tensor(kind: str, values: object) -> Tensor:
     except (TypeError, ValueError, RuntimeError):
         found = None
     if found is None or found.is_complex():
-        raise ValueError(f"the switches of {kind} are no numbers; give a tensor, an array or a list (layers, heads)")
+        raise ValueError(f"the switches of {kind} are not numbers; give a tensor, an array or a list (layers, heads)")
     if found.dim() != 2:
         raise ValueError(f"the switches of {kind} attention are of shape {tuple(found.shape)}; give (layers, heads)")
     return found

@@ -57,7 +57,7 @@ def check(config: RunConfig, *, device: torch.device,
         except (ValueError, RuntimeError, MemoryError) as error:
             problems.append(_said(error, config, device))
         if task is not None:
-            watch("Looking at the data")
+            watch("Examining the data")
             piece = trainer.config.train.micro_tokens if trainer else task.batches.longest
             result |= {"config": task.config.model_dump(mode="json"), "look": look(task), "tokens": _tokens(task)}
             result |= _size(task.config, device, there, length=task.batches.longest, positions=piece)
@@ -91,7 +91,7 @@ def summary(found: dict[str, object]) -> list[str]:
     lines.append(f"memory {size(memory['total'])} ({how})" + (
         f" of {size(memory['there'])}" if memory["there"] is not None else ""))
     if cut := pieces(found):
-        lines.append(f"batches are read in pieces of {cut:,} positions")
+        lines.append(f"batches are processed in pieces of {cut:,} positions")
     if tokens := found["tokens"]:
         lines.append(f"{tokens['a_step']:,.0f} {tokens['counted']} a step, {amount(tokens['total'])} in all, "
                      f"{tokens['epochs']:,.1f} times the corpus")
@@ -114,7 +114,7 @@ def _trial(trainer: Trainer, memory: dict[str, object], watch: Watch) -> dict[st
     device, train = trainer.device, trainer.config.train
     peak, seconds, until = Peak(device), [], time.monotonic() + LONGEST_TRIAL
     while len(seconds) <= TIMED and (not seconds or time.monotonic() < until):
-        watch(f"Trying out: step {len(seconds) + 1} of {TIMED + 1}")
+        watch(f"Timing: step {len(seconds) + 1} of {TIMED + 1}")
         began = time.perf_counter()
         trainer.train_step()
         _wait(device)
@@ -124,7 +124,7 @@ def _trial(trainer: Trainer, memory: dict[str, object], watch: Watch) -> dict[st
         rest = max(0, beyond - memory["gradients"] - memory["optimizer"])
         memory = memory | {"activations": rest, "total": weights + memory["gradients"] + memory["optimizer"] + rest,
                            "measured_steps": len(seconds)}
-    watch("Trying out: the held-out part")
+    watch("Timing: the held-out part")
     timed = seconds[1:] or seconds
     a_step, evaluations = float(np.mean(timed)), -(-train.steps // train.eval_every)
     evaluation = evaluations * _evaluation(trainer)
@@ -159,7 +159,7 @@ def _described(device: torch.device) -> dict[str, object]:
 
 def _size(config: RunConfig, device: torch.device, there: int | None, *, length: int,
           positions: int) -> dict[str, object]:
-    """Parameters, and memory where batches are read in pieces of so many positions, or of one row."""
+    """Parameters, and memory where batches are processed in pieces of so many positions, or of one row."""
     parts, kept = parameters_by_part(config.model), kept_memory(config)
     activations = estimated_activations(config.model, positions=max(positions, length), length=length, device=device)
     return {"parameters": {"total": sum(parts.values()), "parts": parts}, "memory": kept | {
@@ -192,18 +192,18 @@ def _warnings(asked: RunConfig, task: Prepared, result: dict[str, object]) -> li
     for side, found in looked["coverage"].items():
         if found["unknown_share"] is not None and found["unknown_share"] >= UNKNOWN:
             where = "" if side in ("text", "both sides") else f" on the {side} side"
-            said.append(f"{found['unknown_share']:.1%} of the held-out pieces{where} are unknown to the vocabulary; "
-                        "raise vocab_size, take another tokenizer (unigram, bpe), or train on more text")
+            said.append(f"{found['unknown_share']:.1%} of the held-out pieces{where} are not in the vocabulary; raise "
+                        f"vocab_size, use another tokenizer (unigram, bpe), or train on more text")
     for name in ("vocab_size", "src_vocab_size"):
         want, got = getattr(asked.model, name), getattr(task.config.model, name)
         if want and got < want and asked.train.tokenizer in ("unigram", "bpe"):
             said.append(f"{name} is {got:,} and not {want:,}: the corpus yields no more pieces")
     if looked["validation_from"] == "train":
-        said.append("nothing is held out, so the loss that the best weights are chosen by is that of the training "
-                    "part; give a larger corpus to see how well the model does on what it has not read")
+        said.append("nothing is held out, so the best weights are chosen by the training loss; use a larger corpus to "
+                    "see how well the model generalises")
     if (epochs := result["tokens"]["epochs"]) > PASSES:
-        said.append(f"{asked.train.steps:,} steps read the corpus {epochs:,.0f} times, and the model will know it by "
-                    "heart; take fewer steps or a larger corpus")
+        said.append(f"{asked.train.steps:,} steps read the corpus {epochs:,.0f} times, so the model will memorise it; "
+                    f"use fewer steps or a larger corpus")
     return [{"level": "warning", "text": text} for text in said]
 
 

@@ -66,7 +66,8 @@ def _explained(error: BaseException) -> ValueError:
         found = [getattr(one, wrapped, None) or one for one in found]
     ours = next((one for one in found if isinstance(one, ValueError)), None)
     if ours is None and any(isinstance(one, RayError) or "gloo" in str(one) or "NCCL" in str(one) for one in found):
-        return WorkerLost("a worker ended without a word: it was killed, its machine had no memory left, or was lost; "
+        return WorkerLost("a worker ended without a message: it was killed, its machine had no memory left, or was "
+                          "lost; "
                           "resume the run")
     cause = ours or found[0]
     return ValueError(str(cause).strip().splitlines()[0] if str(cause).strip() else type(cause).__name__)

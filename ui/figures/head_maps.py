@@ -55,7 +55,7 @@ def change_card(name: str, kind: str, change: np.ndarray, error: np.ndarray | No
             unsure = bool(np.isfinite(spread) and abs(value) <= 2 * spread)
             said += "not measured yet" if np.isnan(value) else f"{value:+.4g} {unit}"
             said += f", standard error {spread:.2g}" if np.isfinite(spread) else ""
-            hints[-1].append(said + (": not told apart from none" if unsure else ""))
+            hints[-1].append(said + (": not distinguishable from zero" if unsure else ""))
             faint[-1].append(unsure)
     low, high = (limit, -limit) if worse == "above" else (-limit, limit)
     digits = 3 if limit < 0.1 else 2  # else "+.01" would stand for heads of quite different colours
