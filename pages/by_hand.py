@@ -16,11 +16,11 @@ from ui.texts import taken
 
 LABELS = {"seed": "Seed", "d": "d", "d_k": "d_q = d_k", "d_v": "d_v", "heads": "Heads"}
 HELP = {
-    "seed": "All embeddings and weights are drawn from it: the same seed, the same numbers.",
+    "seed": "All embeddings and weights are drawn from it: same seed, same numbers.",
     "d": "The width of a word's vector, d_model in the paper.",
-    "d_k": "The width of queries and keys. They have the same, or q · k would not exist.",
-    "d_v": "The width of values, and so of what a head puts out.",
-    "heads": "How many heads look at the sentence side by side. The first stays as it is.",
+    "d_k": "The width of queries and keys, which must be equal for q · k.",
+    "d_v": "The width of values, and so of a head's output.",
+    "heads": "Heads side by side. The first one does not change.",
 }
 # what a part does not look at
 IDLE = {"scale": ("d_v", "heads", "scale", "mask"), "batch": ("scale", "mask"), "slips": ("d_v", "heads")}
@@ -34,9 +34,9 @@ about = st.empty()
 part = st.segmented_control("Part", PARTS, key=f"{PAGE}_part", required=True, format_func=PARTS.get,
                             persist_state="session", label_visibility="collapsed")
 about.markdown("Attention on one sentence with every number in sight. " + (
-    "Here they are those of a model that was trained." if part == "trained" else
-    "The weights are random, drawn from the seed: what counts here is how the numbers come about. Change anything, and "
-    "all that follows from it is drawn anew."))
+    "Here they come from a trained model." if part == "trained" else
+    "The weights are random, drawn from the seed: what matters is how the numbers come about. Change anything, and "
+    "everything after it is recomputed."))
 text = taken(st.text_input("A sentence", key=f"{PAGE}_text", persist_state="session",
                            placeholder=f"Type up to {WORDS} words and press Enter"), LETTERS)
 if not text.strip():
@@ -49,13 +49,13 @@ if part != "trained":  # which brings its own numbers
             st.number_input(LABELS[name], least, most, step=1, key=f"{PAGE}_{name}", persist_state="session",
                             help=HELP[name], width=112 if name != "seed" else 150, disabled=name in unused)
         st.selectbox("Divide q · k by", SCALES, key=f"{PAGE}_scale", persist_state="session", format_func=SCALE.get,
-                     width=160, help="√d_k is the paper's choice. See what the others do.", disabled="scale" in unused)
+                     width=160, help="√d_k is the paper's choice. Try the others.", disabled="scale" in unused)
         st.segmented_control("Mask", MASKS, key=f"{PAGE}_mask", required=True, persist_state="session",
-                             format_func=str.capitalize, help="Causal: no word may look at those after it.",
+                             format_func=str.capitalize, help="Causal: no word may attend to later words.",
                              disabled="mask" in unused)
         st.segmented_control("Positions", (False, True), key=f"{PAGE}_positions", required=True,
                              persist_state="session", format_func={False: "None", True: "Added"}.get,
-                             help="Added: the paper's sines and cosines (section 3.5), to the embeddings.")
+                             help="Added: the paper's sines and cosines (section 3.5) are added to the embeddings.")
 try:
     hand = ByHand(settings())
 except ValueError as error:

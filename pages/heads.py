@@ -30,8 +30,8 @@ if state[f"{PAGE}_view"] not in offered:
 view = st.segmented_control("What to ask of the heads", offered, format_func=VIEWS.get, key=f"{PAGE}_view",
                             required=True, label_visibility="collapsed")
 if not decides:
-    st.caption(f"{', '.join(name for key, name in VIEWS.items() if key not in offered)}: these take a decision apart, "
-               "and this encoder makes none. They need a classifier or a model that writes.")
+    st.caption(f"{', '.join(name for key, name in VIEWS.items() if key not in offered)}: these explain a prediction, "
+               f"and this encoder makes none. They need a classifier or a decoder.")
 if view == "roles":
     show_roles(PAGE, ckpt, dark=dark)
 elif view == "switch":

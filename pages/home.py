@@ -17,17 +17,16 @@ enter(HOME.name)
 EXAMPLES = [
     ("Which word is being translated?", "translate",
      {"text": "I like red wine.", "step": "4", "kind": "cross", "layer": "1", "head": "3"},
-     "French puts the colour after the noun. Step on: the cross-attention passes over *red* to *wine*, and then goes "
-     "back for it."),
+     "French puts the colour after the noun. Keep stepping: cross-attention skips *red*, goes to *wine*, then comes "
+     "back."),
     ("How does it read a question?", "translate",
      {"text": "Do you know where he lives?", "step": "3", "kind": "encoder", "layer": "1", "head": "0"},
-     "The encoder sees the whole sentence at once. From the third word on this head looks back, at the one or two "
-     "tokens before; the first two, with little behind them, look at the end. Click others and find one that looks "
-     "ahead."),
+     "The encoder sees the whole sentence at once. From the third word on, this head looks one or two tokens back; "
+     "the first two look at the end. Find a head that looks ahead."),
     ("Where does a word end?", "write",
      {"text": "ROMEO:\nO, she doth teach", "step": "12", "kind": "decoder", "layer": "2", "head": "1"},
-     "Shakespeare, one character at a time. This head keeps looking at spaces and line ends; choose another letter "
-     "than the model would, and see where that leads."),
+     "Shakespeare, one character at a time. This head keeps looking at spaces and line ends. Choose a different "
+     "letter than the model and see where it leads."),
 ]
 # the link of an example reaches over its whole card
 CARD = """[class*=st-key-home_card_] { position: relative; }
@@ -41,9 +40,8 @@ about, picture = st.columns(2, gap="large")
 with about:
     st.markdown(
         "**Heads Up** runs a transformer one token at a time and shows, live, where each of its attention heads looks. "
-        "The models are trained from scratch and run on this machine, so every number on the screen is one the model "
-        "computed. Type your own words, step with the arrow keys, pick another token than the model would, and see "
-        "what changes.")
+        "The models were trained from scratch and run on this machine, so every number on the screen was computed by "
+        "the model. Type your own words, step with the arrow keys, choose a different token, and see what changes.")
     st.html(f"<style>{CARD}</style>")
     for number, (title, page, query, what) in enumerate(EXAMPLES):
         with st.container(border=True, key=f"home_card_{number}"):
@@ -59,8 +57,8 @@ with picture:
             source=f"{figures.head_label(LAYER, HEAD)} · {source_line(step)}",
             dark=st.context.theme.type == "dark"), config=figures.PLOTLY_CONFIG,
             alt=figures.describe_attention(weights, queries, keys, newest=False))
-        st.caption("Cross-attention: each row is a token of the translation that the decoder has just read; the "
-                   "columns are the English tokens it can look at to say the next one. After *le* this head looks at "
+        st.caption("Cross-attention: each row is a token the decoder has just read; the columns are the English "
+                   "tokens it can look at to predict the next one. After *le* this head looks at "
                    "*wine*, after *vin* back at *red*: French puts the colour after the noun. Every row adds up to 1.")
     except CheckpointError as error:
         say_error(error)
@@ -77,8 +75,8 @@ for group in GROUPS:
 with st.expander("How to read an attention picture"):
     st.markdown(
         "A transformer turns each token into a vector. An **attention head** lets one token, the *query*, collect "
-        "information from others, the *keys*: it gives every key a weight, and the weights of one query add up to 1. "
-        "In the pictures each row is a query and each column a key; the scale under a picture says which colour is "
-        "which weight. Several heads work side by side in each layer, and layers follow one another.\n\n"
-        "Attention shows where a head looks. It does not show by itself why the model decided as it did: what is moved "
-        "from there, and what later layers make of it, counts too.")
+        "information from others, the *keys*: it gives every key a weight, and the weights of a query add up to 1. "
+        "Each row of a picture is a query and each column a key; the scale below shows which colour is which weight. "
+        "Each layer has several heads side by side, and layers are stacked.\n\n"
+        "Attention shows where a head looks. By itself it does not show why the model predicts what it predicts: what "
+        "is moved, and what later layers do with it, matters too.")

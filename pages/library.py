@@ -57,9 +57,8 @@ arrive_at(PAGE, FIELDS)
 
 st.title("Library", anchor=False)
 about, picker = st.columns([3, 1], vertical_alignment="bottom")
-about.markdown("The Python library behind these pages, `transformer`, needs none of them: it runs in a notebook, or "
-               "on a machine without a browser. These are its first five lines, each beside what it gives for your "
-               "checkpoint and your text.")
+about.markdown("The library behind these pages, `transformer`, also runs in a notebook or on a machine without a "
+               "browser. Here are five lines, each with its result for your checkpoint and text.")
 with picker:
     entry = choose_entry(PAGE, lambda about: of_name(about.folder.name) == about.folder)
     ckpt = open_entry(entry)  # the first line, run once for all visitors
@@ -91,7 +90,7 @@ with left:
     st.code("\n".join(["import transformer", "", *code]), wrap_lines=True)
 with right:
     notebook = ROOT / "docs" / "library.ipynb"
-    st.markdown("The notebook `docs/library.ipynb` goes on from here: other candidates, tables of attention, what each "
-                "head does over many sentences, heads switched off, training, and models of Hugging Face.")
+    st.markdown("The notebook `docs/library.ipynb` continues from here: other candidates, tables of attention, head "
+                "roles, switching heads off, training, and Hugging Face models.")
     st.download_button("Download the notebook", notebook.read_bytes(), notebook.name, "application/x-ipynb+json",
                        icon=":material/download:", on_click="ignore")

@@ -61,15 +61,15 @@ else:
                if (folder / "attention").is_dir()]
     names = [folder.name for folder in find(home() / "runs")] + shipped
     if (name := state[f"{PAGE}_run"]) and name not in names:
-        say_error(f"There is no run {name} here any more. Choose another, or start one.")
+        say_error(f"There is no run {name}. Choose another, or start one.")
         state[f"{PAGE}_run"] = ""
     if state[f"{PAGE}_run"] not in names:
         state[f"{PAGE}_run"] = names[0]
     st.selectbox("Run", names, key=f"{PAGE}_run",
-                 help="Runs, the newest first, and the checkpoints that come with Heads Up.")
+                 help="Runs, newest first, and the included checkpoints.")
     chosen = state[f"{PAGE}_run"]
     if chosen.startswith(SHIPPED):
-        st.caption("This checkpoint comes with Heads Up. What its heads did while it was trained was recorded.")
+        st.caption("An included checkpoint, with the attention recorded during its training.")
         show_forming(PAGE, ROOT / chosen, dark=dark)
     elif (folder := find_run(chosen)) is not None:
         show_run(PAGE, folder, dark=dark)

@@ -55,7 +55,7 @@ def choose_device(name: str) -> torch.device:
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
-        raise ValueError(f"device {name!r} is not to be had here ({reason}); use --device auto") from None
+        raise ValueError(f"device {name!r} is not available here ({reason}); use --device auto") from None
     return device
 
 
@@ -281,8 +281,8 @@ class Trainer:
     def _explain(self, error: BaseException) -> BaseException:
         """The error as its reader can act on it."""
         if memory_is_full(error):
-            return TrainingError(f"{self.device} has no memory left at step {self.step + 1}; resume with a lower "
-                                 "micro_tokens, which learns the same, or start a smaller model")
+            return TrainingError(f"{self.device} ran out of memory at step {self.step + 1}; resume with a lower "
+                                 f"micro_tokens (same result), or start a smaller model")
         if disk_is_full(error):
             return TrainingError(f"the disk is full at step {self.step} ({os.strerror(error.errno)}); {self._kept()}. "
                                  "Free some space and resume")
@@ -317,9 +317,9 @@ class Trainer:
         """Why a run ended before its last step; None where it did not, or somebody asked it to. minutes: where they
         are over."""
         if state == "finished" and self.step < self.config.train.steps:
-            return f"the held-out loss had not improved for {how_many(self.stale, 'evaluation')}"
+            return f"no improvement of the held-out loss for {how_many(self.stale, 'evaluation')}"
         if state == "stopped" and minutes is not None:
-            return f"its time was over ({minutes:g} minute{'s' * (minutes != 1)})"
+            return f"its time was up ({minutes:g} minute{'s' * (minutes != 1)})"
         return None
 
     def _status(self, state: str, *, why: str | None = None) -> None:

@@ -48,7 +48,7 @@ def show_forming(prefix: str, folder: Path, *, dark: bool, every: float | None =
     draw_forming(prefix, folder, forming, dark=dark)
     st.caption("Each square is a head; each of its rows shows where one token looks. Drag the slider, or focus it and "
                "press ← → Home End; P plays. Click a head or a curve to enlarge that head.")
-    with st.expander("What the measures say, and what not", key=f"{prefix}_forming_words"):
+    with st.expander("What the measures show, and what they do not", key=f"{prefix}_forming_words"):
         st.markdown(WORDS.format(measures="\n".join(
             f"- **{BY_NAME[name].title}** ({BY_NAME[name].unit}). {BY_NAME[name].explained}" for name in PLACES)))
 
