@@ -153,7 +153,7 @@ def test_a_model_larger_than_the_memory_is_not_tried_and_the_data_is_shown_all_t
     (problem,) = found["problems"]
     assert problem["level"] == "error"
     assert f"weights, gradients and optimizer take {kept / 1e3:.1f} kB" in problem["text"]
-    assert problem["text"].endswith("cpu has 0.1 MB left; lower d_model, d_ff or the number of layers")
+    assert problem["text"].endswith("cpu has 50.0 kB left; lower d_model, d_ff or the number of layers")
 
 
 def test_a_vocabulary_that_the_corpus_does_not_fill_takes_no_memory(config, memory):
