@@ -1,0 +1,123 @@
+"""The positions of a trained model, and what its heads do without them."""
+
+import streamlit as st
+
+from transformer.analysis.positions import moved, without_positions
+from transformer.checkpoint import Checkpoint
+from transformer.inference.reading import Reading, attend
+from transformer.inference.search import translate
+from ui import figures
+from ui.head_choice import head_controls, head_in_range, origin
+from ui.positions.address import MOST, PAGE
+from ui.positions.table import Table, show_curves, show_matrix, show_similarities
+from ui.say import say_error
+from ui.texts import SENTENCE, taken
+
+
+def show_checkpoint(ckpt: Checkpoint, *, dark: bool) -> None:
+    """The positions of a model, as it has them."""
+    state, config, positions = st.session_state, ckpt.config, ckpt.model.positions
+    sides = [{"encoder": "src", "decoder": "tgt"}[stack] for stack in config.stacks]
+    most = min(MOST, config.max_len)
+    state[f"{PAGE}_count"] = min(state[f"{PAGE}_count"], most)
+    if not ckpt.model.position_pictures(1, side=sides[0]):
+        st.info(positions.describe(config))
+        return
+    if most < 2:
+        st.info(f"{figures.markdown_text(ckpt.id)} reads one position, so there is nothing to compare.")
+        return
+    left, right = st.columns(2)
+    count = left.number_input("Positions", 2, most, step=1, key=f"{PAGE}_count")
+    if state[f"{PAGE}_side"] not in sides:
+        state[f"{PAGE}_side"] = sides[0]
+    side = sides[0]
+    if positions.learned and len(sides) > 1:
+        side = right.segmented_control("Added to", sides, key=f"{PAGE}_side", required=True,
+                                       format_func={"src": "source embeddings", "tgt": "target embeddings"}.get)
+    pictures = ckpt.model.position_pictures(count, side=side)
+    st.markdown(f"This checkpoint's positions are **{positions.name}**. {positions.describe(config)}"
+                + ("" if positions.learned else " Choose a checkpoint trained with `positions=learned` to see what a "
+                                                "model finds by itself."))
+    (first, *others), source = pictures, origin(ckpt)
+    table = Table(first.values.float().cpu(), first.title, first.value, source, first.column)
+    one, other = st.columns(2, gap="large")
+    with one:
+        show_matrix(table.values, "table", across=first.column, down=first.row, value=first.value, title=first.title,
+               source=source, dark=dark)
+    with other:
+        for second in others:
+            show_matrix(second.values, "beside", across=second.column, down=second.row, value=second.value,
+                   title=second.title, source=source, angle=second.angles, dark=dark)
+        if not others:
+            show_curves(table, "checkpoint", dark=dark)
+    if others:
+        show_curves(table, "checkpoint", dark=dark)
+    if positions.compared:
+        show_similarities(table, dark=dark)
+
+
+def show_left_out(ckpt: Checkpoint, *, dark: bool) -> None:
+    """The same model and text with positions and without."""
+    config = ckpt.config
+    translates, writes = config.task == "translation", config.task == "text"
+    typed = taken(st.text_area("Text", key=f"{PAGE}_text", height=80, placeholder="Type a text and press Ctrl+Enter"),
+                  SENTENCE)
+    if not typed.strip():
+        st.info("Type a text above and press Ctrl+Enter.")
+        return
+    if config.positions == "none":
+        st.info(f"{figures.markdown_text(ckpt.id)} has no positions that could be left out.")
+        return
+    bare = without_positions(ckpt)
+    try:
+        target, other_target = (translate(which, [typed])[0] if translates else None for which in (ckpt, bare))
+        with_them, without = (attend(which, typed, target) for which in (ckpt, bare))
+    except ValueError as error:
+        say_error(error)
+        return
+    kind, layer, head = head_in_range(PAGE, config)
+    head_controls(PAGE, config)
+    st.caption("The same weights, and the same text" + (", and the translation with positions given to both decoders"
+                                                        if translates else "")
+               + f". Without positions, {ckpt.model.positions.undone}.")
+    _show_both(ckpt, typed, target, (with_them, without), (kind, layer, head), dark=dark)
+    if translates:
+        one, other = st.columns(2)
+        for place, name, said in ((one, "with", target), (other, "without", other_target)):
+            place.markdown(f"**Translation {name} positions**")
+            place.text(said or "(nothing)")
+        st.caption("Without positions the encoder reads a bag of words. The decoder's causal mask still tells first "
+                   "from later: each token has one more to look at than the one before.")
+    elif writes:
+        st.caption("The causal mask still tells first from later, so a decoder is not quite without order.")
+    else:
+        st.caption("An encoder without positions reads a bag of words: any order of these tokens gives the same "
+                   "answer.")
+
+
+def _show_both(ckpt: Checkpoint, typed: str, target: str | None, readings: tuple[Reading, Reading],
+               at: tuple[str, int, int], *, dark: bool) -> None:
+    """One head with positions and without, and how much of each head's attention moves."""
+    config, (kind, layer, head), (with_them, without) = ckpt.config, at, readings
+    ids = ckpt.tokenizer.encode(typed) if target is None else [config.start_id, *ckpt.tokenizer.encode(target)]
+    read = [ckpt.tokenizer.piece(id) for id in ids]
+    source = [ckpt.source_tokenizer.piece(id) for id in
+              [*ckpt.source_tokenizer.encode(typed), *([config.eos_id] if config.decoder_layers else [])]]
+    axes = {"encoder": (source, source), "decoder": (read, read), "cross": (read, source)}[kind]
+    mask = with_them.masks[kind].numpy()
+    names, keys = ("with", "without"), ("trained", "bare")
+    for place, reading, name, key in zip(st.columns(2), readings, names, keys, strict=True):
+        weights = reading.attentions[kind][layer, head].numpy()
+        with place:
+            st.plotly_chart(figures.attention_heatmap(
+                weights, *axes, title=f"{kind.capitalize()}, {figures.head_label(layer, head)}, {name} positions",
+                source=origin(ckpt), mask=mask, newest=False, dark=dark), key=f"{PAGE}_attention_{key}",
+                config=figures.PLOTLY_CONFIG, alt=figures.describe_attention(weights, *axes, newest=False))
+    shares = moved(with_them.attentions[kind], without.attentions[kind])
+    st.markdown(f"**{float(shares[layer, head]):.1%}** of this head's attention goes elsewhere without positions.")
+    st.html(figures.number_table(
+        [f"head {at}" for at in range(config.n_heads)],
+        [(f"layer {at}", [f"{float(share):.3f}" for share in row]) for at, row in enumerate(shares)],
+        label="attention moved by leaving positions out", marked={(layer, head)}, caption=origin(ckpt)))
+    st.caption(f"The share of each {kind} head's attention that moves: half the sum of the absolute differences of a "
+               "row, averaged over rows. 0 is none of it, 1 is all.")
