@@ -55,7 +55,7 @@ class Reading:
 
     def bias(self, kind: Kind, queries: slice = slice(None)) -> Tensor | None:
         """What positions add to the scores of some queries, (H, Tq, Tk); None where they add nothing."""
-        rows, keys = map(len, self.axes(kind))
+        rows, keys = (part.shape[-2] for part in self.looked(kind)[:2])
         return self.ckpt.model.bias(kind, range(rows)[queries], range(keys))
 
     def attended(self, kind: str, layers: slice = slice(None), heads: slice = slice(None)) -> tuple[Tensor, Tensor]:

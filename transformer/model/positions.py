@@ -48,7 +48,7 @@ class Positions:
     title = "No positions"
     sentence = "The model has no positions: only the causal mask of a decoder tells its tokens apart."
     source = ""  # the formula's paper and section
-    undone = "nothing changes"  # without them
+    undone = ""  # what a model no longer does without them
     embedded = ""  # what a diagram says beside the embeddings
     attended = ""  # and beside self-attention
     learned = False  # a table (max_len, d_model) of weights is added to the embeddings

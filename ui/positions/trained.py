@@ -65,7 +65,7 @@ def show_left_out(ckpt: Checkpoint, *, dark: bool) -> None:
     if not typed.strip():
         st.info("Type a text above and press Ctrl+Enter.")
         return
-    if config.positions == "none":
+    if not ckpt.model.positions.undone:
         st.info(f"{figures.markdown_text(ckpt.id)} has no positions that could be left out.")
         return
     bare = without_positions(ckpt)
