@@ -1,0 +1,76 @@
+"""Photographs the pages for the README: `python docs/pictures.py`, with Playwright and Chromium installed.
+
+Writes docs/stepping.gif and docs/pages/<page>.png from the app of this clone, served on a free port with an empty home.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from io import BytesIO
+from pathlib import Path
+from shutil import which
+
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[1]
+SIZE = {"width": 1280, "height": 800}
+PAGES = {
+    "home": "", "translate": "translate?text=I+like+red+wine.&step=4&kind=cross&layer=1&head=3",
+    "write": "write", "classify": "classify", "by_hand": "by_hand", "masks": "masks", "positions": "positions",
+    "heads": "heads", "train": "train", "checkpoints": "checkpoints", "library": "library"}
+STEPPING = "translate?text=I+like+red+wine.&step=0&kind=cross&layer=1&head=3&present=1"
+STEPS = 6
+QUIET = """() => document.querySelector('[data-testid="stApp"]')?.getAttribute('data-test-script-state') === 'notRunning'
+  && !document.querySelector('[data-testid="stSkeleton"], [data-testid="stSpinner"]')"""
+
+
+def settle(page: Page) -> None:
+    page.wait_for_function(QUIET, timeout=120_000)
+    page.wait_for_timeout(1_500)  # charts paint after the script has ended
+
+
+def picture(page: Page, width: int) -> Image.Image:
+    image = Image.open(BytesIO(page.screenshot())).convert("RGB")
+    return image.resize((width, width * image.height // image.width), Image.Resampling.LANCZOS)
+
+
+def photograph(page: Page, url: str) -> None:
+    page.goto(url + STEPPING)
+    settle(page)
+    page.mouse.click(5, 400)  # the keys go to the page and not to a field
+    frames = [picture(page, 960)]
+    for _ in range(STEPS):
+        page.keyboard.press("ArrowRight")
+        settle(page)
+        frames.append(picture(page, 960))
+    palette = frames[-1].quantize(128)
+    frames = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
+    frames[0].save(ROOT / "docs" / "stepping.gif", save_all=True, append_images=frames[1:], loop=0,
+                   duration=[1_000] * STEPS + [3_000])
+    (ROOT / "docs" / "pages").mkdir(exist_ok=True)
+    for name, address in PAGES.items():
+        page.goto(url + address)
+        settle(page)
+        picture(page, 640).quantize(96).save(ROOT / "docs" / "pages" / f"{name}.png", optimize=True)
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as home:
+        command = [sys.executable, "ui/serve.py", "--port", "0"]
+        server = subprocess.Popen(command, cwd=ROOT, env=os.environ | {"HEADSUP_HOME": home}, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True)
+        try:
+            url = next(match[0] for line in server.stdout if (match := re.search(r"http://127\.0\.0\.1:\d+", line)))
+            with sync_playwright() as playwright:
+                browser = playwright.chromium.launch(executable_path=which("chromium"), args=["--no-sandbox"])
+                photograph(browser.new_page(viewport=SIZE), f"{url}/")
+                browser.close()
+        finally:
+            server.terminate()
+
+
+if __name__ == "__main__":
+    main()
