@@ -1,5 +1,5 @@
-# Heads Up: `make app` serves it, `make test` checks it, `make help` tells the rest. Each installs what it needs into .venv
-# first, and again when that has changed or was interrupted.
+# Heads Up: `make app` serves it, `make test` checks it, `make help` tells the rest. Each first installs what it needs
+# into .venv, and again when that has changed or was interrupted.
 
 PYTHON := .venv/bin/python
 INSTALL = $(PYTHON) -m pip install --disable-pip-version-check -r requirements.txt \
@@ -46,7 +46,8 @@ test-faults: .venv/test
 
 lint: .venv/test lint-js
 	$(PYTHON) -m ruff check --output-format concise .
-	.venv/bin/lint-imports
+	.venv/bin/lint-imports --no-logo
+	$(PYTHON) -m pyright
 
 # The tools of the scripts come from npm, where it is there and reaches its registry.
 lint-js:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 NOTEBOOK = Path(__file__).resolve().parents[1] / "docs" / "library.ipynb"
 CELLS = json.loads(NOTEBOOK.read_text("utf-8"))["cells"]
 

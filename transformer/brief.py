@@ -3,14 +3,15 @@ value after a cell and nobody reads a thousand numbers."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from typing import Any
 
 LONGEST = 40  # characters of a text
 
 
-def brief(thing: object) -> str:
+def brief(self: Any) -> str:
     """The `repr` of a dataclass or a named tuple: its name, and of each field its shape, its size or a short text."""
-    names = [one.name for one in fields(thing) if one.repr] if is_dataclass(thing) else thing._fields
-    return f"{type(thing).__name__}({', '.join(f'{name}={_value(getattr(thing, name))}' for name in names)})"
+    names = [one.name for one in fields(self) if one.repr] if is_dataclass(self) else self._fields
+    return f"{type(self).__name__}({', '.join(f'{name}={_value(getattr(self, name))}' for name in names)})"
 
 
 def how_many(number: int, thing: str, things: str = "") -> str:
@@ -52,7 +53,7 @@ def quoted(text: str, *, longest: int = LONGEST) -> str:
     return repr(text)
 
 
-def _value(value: object) -> str:
+def _value(value: Any) -> str:
     if hasattr(value, "shape"):
         return f"({', '.join(map(str, value.shape))})"
     if isinstance(value, str):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import orjson
 import torch
@@ -50,8 +51,8 @@ class Description:
     id: str  # name@hash
     config: ModelConfig
     train: TrainConfig | None
-    tokenizer: dict[str, object] | None
-    meta: dict[str, object] = field(default_factory=dict)  # step, metrics, corpus, classes, device, parameters
+    tokenizer: dict[str, Any] | None
+    meta: dict[str, Any] = field(default_factory=dict)  # step, metrics, corpus, classes, device, parameters
 
     def __repr__(self) -> str:
         config, step = self.config, "" if self.step is None else f", step {self.step:,}"
@@ -94,7 +95,7 @@ class Checkpoint:
         return self.description.config
 
     @property
-    def meta(self) -> dict[str, object]:
+    def meta(self) -> dict[str, Any]:
         return self.description.meta
 
     @property
@@ -159,7 +160,7 @@ def recover(place: Path) -> None:
 
 def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | None,
          source_tokenizer: tokenizers.Tokenizer | None = None, train: TrainConfig | None = None,
-         meta: dict[str, object] | None = None, half: bool = False, files: dict[str, bytes] | None = None) -> None:
+         meta: dict[str, Any] | None = None, half: bool = False, files: dict[str, bytes] | None = None) -> None:
     """Write a checkpoint in one piece. half: weights as float16; files: what else goes into the folder, by name. The
     same arguments give the same files, up to the day in `saved`, which a meta with saved=None leaves out."""
     described = None
@@ -220,7 +221,7 @@ def _wrong(error: ValidationError) -> str:
     return f"{where} is {shown(first['input'], longest=40)}, and the {said[0].lower()}{said[1:]}" if where else said
 
 
-def _noted(metadata: dict[str, str], names: set[str], folder: Path) -> dict[str, object]:
+def _noted(metadata: dict[str, str], names: set[str], folder: Path) -> dict[str, Any]:
     """What is known of a checkpoint, by the metadata of its weights. Raises CheckpointError for what pages could not
     compute with."""
     meta = {}

@@ -186,7 +186,7 @@ class RunConfig(Config):
         if unknown := settings.keys() - model.keys() - train.keys():
             known = ", ".join(sorted({*ModelConfig.model_fields, *TrainConfig.model_fields}))
             raise ValueError(f"unknown setting {', '.join(sorted(unknown))}; known are {known}")
-        return RunConfig(model=self.model.replace(**model), train=self.train.replace(**train))
+        return type(self)(model=self.model.replace(**model), train=self.train.replace(**train))
 
 
 def read_settings(pairs: list[str]) -> dict[str, object]:

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import TypeGuard
 
 from safetensors import SafetensorError
 
@@ -18,7 +19,7 @@ class Shortage(ValueError):
     """There is no room; the message says where, and what to do."""
 
 
-def disk_is_full(error: BaseException) -> bool:
+def disk_is_full(error: BaseException) -> TypeGuard[OSError]:
     return isinstance(error, OSError) and error.errno in FULL
 
 
@@ -46,7 +47,7 @@ def give_back() -> None:
 def in_words(error: BaseException) -> str | None:
     """What there is no room for, and what to do; None for any other error."""
     if disk_is_full(error):
-        return f"the disk is full ({os.strerror(error.errno)}); free some space and try again"
+        return f"the disk is full ({os.strerror(error.errno or 0)}); free some space and try again"
     if memory_is_full(error):
         return "not enough memory; close other programs or use a smaller model, and try again"
     return None

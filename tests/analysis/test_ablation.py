@@ -264,6 +264,7 @@ def test_a_full_disk_and_odd_rows_spoil_no_job(trained, tmp_path, monkeypatch):
     assert ablation_job.read(folder).done == ablation_job.read(folder).of
 
 
+@pytest.mark.slow
 def test_a_process_of_its_own_does_it_and_is_stopped(trained, tmp_path):
     folder = ablation_job.launch(trained, tmp_path, limit=2)
     until(lambda: not progress(folder).under_way and not alive(folder),  # it says so before it ends

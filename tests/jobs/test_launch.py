@@ -15,6 +15,8 @@ from transformer.jobs.launch import alive, launch, log_tail, progress, resume, s
 from transformer.jobs.process import identify
 from transformer.jobs.queue import before
 
+pytestmark = pytest.mark.slow
+
 PYTHON = sys.executable
 
 

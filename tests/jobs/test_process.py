@@ -14,7 +14,7 @@ from transformer.jobs.launch import alive, launch, log_tail, progress, stop
 from transformer.jobs.process import EXPENDABLE
 from transformer.jobs.queue import record
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="oom_score_adj is Linux's")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="oom_score_adj is Linux's")]
 
 
 def until(condition, *, seconds=100):

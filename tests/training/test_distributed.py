@@ -15,6 +15,8 @@ from transformer.jobs.launch import identify
 from transformer.text.batches import Batch
 from transformer.training.distributed import IGNORED, World
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 spec = spec_from_file_location("made_up", HERE / "test_trainer.py")

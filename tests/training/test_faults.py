@@ -35,7 +35,7 @@ from transformer.training.trainer import Trainer, TrainingError, choose_device
 
 ROOT = Path(__file__).resolve().parents[2]
 CPU = torch.device("cpu")
-pytestmark = pytest.mark.usefixtures("stopped_at_the_end")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("stopped_at_the_end")]
 
 
 @pytest.fixture

@@ -27,6 +27,8 @@ from transformer.training import tasks, trainer
 from transformer.training.record import log_steps
 from transformer.training.trainer import Trainer, TrainingError, choose_device
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 CPU = torch.device("cpu")
 

@@ -100,23 +100,36 @@ def export(
 
     Or, with --huggingface, a GPT-2 that the transformers package loads, of a decoder alone.
     """
+    if out is not None and huggingface is None:
+        report(_export(run, out, processor), as_json)
+    elif huggingface is not None and out is None:
+        report(_export_gpt2(run, huggingface), as_json)
+    else:
+        raise ValueError("export writes one thing: give either --out for a checkpoint or --huggingface for a GPT-2 "
+                         "folder")
+
+
+def _best(run: Path) -> Path:
+    return run / "best" if (run / "best").exists() else run
+
+
+def _export_gpt2(run: Path, out: Path) -> dict[str, object]:
+    from transformer.checkpoint import load
+    from transformer.huggingface.exporting import about_export, export_model
+
+    ckpt = load(_best(run))
+    why_not = about_export(export_model(ckpt, out)).get("tokenizer_left_out")
+    return {"id": ckpt.id, "folder": str(out), "tokenizer": f"left out: {why_not}" if why_not else "gives the same ids"}
+
+
+def _export(run: Path, out: Path, processor: str) -> dict[str, object]:
     from transformer import checkpoint
     from transformer.card import model_card
     from transformer.jobs import run_files
     from transformer.quality import evaluate as measure
 
-    if (out is None) == (huggingface is None):
-        raise ValueError("export writes one thing: give either --out for a checkpoint or --huggingface for a GPT-2 "
-                         "folder")
-    folder = run / "best" if (run / "best").exists() else run
+    folder = _best(run)
     ckpt = checkpoint.load(folder)
-    if huggingface is not None:
-        from transformer.huggingface.exporting import about_export, export_model
-
-        why_not = about_export(export_model(ckpt, huggingface)).get("tokenizer_left_out")
-        report({"id": ckpt.id, "folder": str(huggingface),
-                "tokenizer": f"left out: {why_not}" if why_not else "gives the same ids"}, as_json)
-        return
     ckpt.model.half().float()  # measured as it will be shipped
     rows = run_files.read((run if folder != run else run.parent) / "metrics.jsonl")
     with counting("evaluate") as watch:
@@ -129,4 +142,4 @@ def export(
     checkpoint.save(out, ckpt.model, tokenizer=ckpt.tokenizer, source_tokenizer=ckpt.source_tokenizer, half=True,
                     train=ckpt.description.train, meta={**ckpt.meta, "metrics": quality}, files=files)
     size = (out / "model.safetensors").stat().st_size
-    report({"id": checkpoint.describe(out).id, "bytes": size, **quality}, as_json)
+    return {"id": checkpoint.describe(out).id, "bytes": size, **quality}

@@ -53,7 +53,8 @@ def roles(
     with counting("measure") as watch:
         heads = measure_roles(ckpt, sentences, aligner=aligner, counts=piece_counts(ckpt), seed=seed, watch=watch)
     if write:
-        path = write_roles(ckpt, heads, corpus=corpus or ckpt.description.train.corpus, limit=limit)
+        train = ckpt.description.train
+        path = write_roles(ckpt, heads, corpus=corpus or (train.corpus if train else ""), limit=limit)
         console.print(f"written to {path}", markup=False, highlight=False)
     if as_json:
         report(heads.summary(), True)

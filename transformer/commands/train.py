@@ -1,7 +1,7 @@
 """Training, and what a run would be."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -55,12 +55,12 @@ def _run(trainer: "Trainer", minutes: float | None) -> str:
     """Train under a bar that says the newest numbers -> how it ended."""
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
                TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.fields[numbers]}")]
-    newest: dict[str, object] = {}
+    newest: dict[str, Any] = {}
     labels = f"{LEARNED[trainer.config.train.task].unit}s"
     with Progress(*columns, console=console) as progress:
         bar = progress.add_task("step", total=trainer.config.train.steps, completed=trainer.step, numbers="")
 
-        def watch(row: dict[str, object]) -> None:
+        def watch(row: dict[str, Any]) -> None:
             newest.update(row)
             named = ("loss", "loss", 3), ("held-out", "validation_loss", 3), (f"{labels}/s", "tokens_per_sec", 0)
             numbers = " ".join(f"{name} {newest[key]:,.{digits}f}" for name, key, digits in named if key in newest)

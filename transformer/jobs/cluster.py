@@ -11,6 +11,7 @@ import sys
 import time
 import uuid
 from pathlib import Path
+from typing import Any, NoReturn
 
 from transformer.config import RunConfig, read_settings
 from transformer.jobs import ray_jobs, run_files
@@ -46,13 +47,14 @@ def submit(folder: Path, arguments: list[str], *, processes: int = 1, gpus_per_p
             raise
 
 
-def read_arguments(arguments: list[str]) -> tuple[RunConfig, float | None, int | None]:
-    """What arguments of `train` ask for: a configuration, minutes, and GPUs a process (None: if there are)."""
-    def wrong(message: str) -> None:
+class _Arguments(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
         raise ValueError(f"a run on a cluster: {message}")
 
-    parser = argparse.ArgumentParser(prog="train", add_help=False, allow_abbrev=False)
-    parser.error = wrong
+
+def read_arguments(arguments: list[str]) -> tuple[RunConfig, float | None, int | None]:
+    """What arguments of `train` ask for: a configuration, minutes, and GPUs a process (None: if there are)."""
+    parser = _Arguments(prog="train", add_help=False, allow_abbrev=False)
     parser.add_argument("--preset", default="translate")
     parser.add_argument("--steps", type=int)
     parser.add_argument("--minutes", type=float)
@@ -67,7 +69,7 @@ def read_arguments(arguments: list[str]) -> tuple[RunConfig, float | None, int |
 
 
 def resume(folder: Path, *, processes: int | None = None, minutes: float | None = None,
-           changes: dict[str, object] | None = None) -> None:
+           changes: dict[str, Any] | None = None) -> None:
     """Submit a run that has ended once more, from its last save, wherever it ran before; with some settings changed.
 
     The caller has seen that it is not under way, and holds the lock of the runs.
@@ -83,7 +85,7 @@ def resume(folder: Path, *, processes: int | None = None, minutes: float | None 
         (folder / name).unlink(missing_ok=True)
 
 
-def _start(folder: Path, about: dict[str, object]) -> None:
+def _start(folder: Path, about: dict[str, Any]) -> None:
     if (cluster := ray_jobs.configured()) is None:
         raise ValueError(f"no cluster is named; set {ray_jobs.ADDRESS} to the address of a Ray dashboard, such as "
                          "http://head:8265")

@@ -9,6 +9,7 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from transformer.jobs import cluster, queue, ray_jobs, run_files
 from transformer.jobs.lock import holder
@@ -94,12 +95,12 @@ def resume(folder: Path, *, limit: int | None = None, in_all: int | None = None,
         _start(folder, {**about, "minutes": minutes})
 
 
-def _owner(about: dict[str, object]) -> str | None:
+def _owner(about: dict[str, Any]) -> str | None:
     owner = about.get("owner")
     return owner if isinstance(owner, str) else None
 
 
-def _start(folder: Path, about: dict[str, object]) -> None:
+def _start(folder: Path, about: dict[str, Any]) -> None:
     """Start the waiting process of a run, which becomes the training; the queue's lock is held."""
     processes = int(about.get("processes") or 1)
     train = ["-m", "transformer", "train", "--out", str(folder.resolve())]
@@ -120,7 +121,7 @@ def _start(folder: Path, about: dict[str, object]) -> None:
                                          "ticket": number, "time": time.time()})
 
 
-def spawn(folder: Path, command: list[str], *, processes: int = 1) -> dict[str, object]:
+def spawn(folder: Path, command: list[str], *, processes: int = 1) -> dict[str, Any]:
     """Start a command in a session of its own, which prints into the folder's log -> what tells it apart."""
     threads = max(1, (os.cpu_count() or 2) // 2 // processes)  # the app and the others want the rest
     with open(folder / LOG, "ab") as log:
@@ -147,7 +148,7 @@ def _process(folder: Path) -> int | None:
     return next((pid for pid in found if pid is not None), None)
 
 
-def _status(folder: Path) -> dict[str, object]:
+def _status(folder: Path) -> dict[str, Any]:
     status = run_files.read_json(folder / "status.json")
     return status if status.get("state") == "running" else {}
 

@@ -6,7 +6,7 @@ import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import orjson
 
@@ -57,7 +57,7 @@ def _taken(folder: Path, doing: str) -> str:
     return f"{who} is {doing} {folder.name} already; stop it first, or wait until it ends"
 
 
-def _write(file: BinaryIO, who: dict[str, object]) -> None:
+def _write(file: BinaryIO, who: dict[str, Any]) -> None:
     with contextlib.suppress(OSError):  # a disk that is full changes nothing about the lock
         file.truncate(0)
         file.write(orjson.dumps(who))

@@ -3,6 +3,7 @@
 import contextlib
 import subprocess
 from pathlib import Path
+from typing import Any
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 EXPENDABLE = 800  # of 1,000, see proc(5) on oom_score_adj
@@ -19,7 +20,7 @@ def boot_id() -> str | None:
     return BOOT.read_text().strip() if BOOT.exists() else None
 
 
-def identify(pid: int) -> dict[str, object] | None:
+def identify(pid: int) -> dict[str, Any] | None:
     """A process told apart from any later one with the same pid; None where it has ended."""
     if (boot := boot_id()) is not None:
         try:
@@ -34,7 +35,7 @@ def identify(pid: int) -> dict[str, object] | None:
     return {"pid": pid, "boot_id": None, "start_time": started.strip()} if started and state[0] != "Z" else None
 
 
-def running(record: dict[str, object]) -> int | None:
+def running(record: dict[str, Any]) -> int | None:
     """The pid of the process that a record identifies, if it still runs."""
     try:
         found = identify(int(record["pid"]))

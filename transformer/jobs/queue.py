@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from transformer.jobs import run_files
 from transformer.jobs.process import running
@@ -29,11 +30,11 @@ def locked(runs: Path) -> Iterator[None]:
         yield
 
 
-def record(folder: Path) -> dict[str, object]:
+def record(folder: Path) -> dict[str, Any]:
     return run_files.read_json(folder / RECORD)
 
 
-def ticket(about: dict[str, object]) -> int:
+def ticket(about: dict[str, Any]) -> int:
     """The place of a run among all that were ever started, by its record; not a time, because clocks are set back."""
     value = about.get("ticket")
     return value if isinstance(value, int) else 0

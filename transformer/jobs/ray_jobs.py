@@ -76,7 +76,7 @@ class Refused(ValueError):
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_) -> None:
+    def redirect_request(self, req, fp, code, msg, headers, newurl) -> None:
         """The token is for this address and no other."""
 
 

@@ -5,19 +5,20 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import orjson
 
 TAIL = 65_536  # bytes that surely hold the last rows
 
 
-def append(path: Path, row: dict[str, object]) -> None:
+def append(path: Path, row: dict[str, Any]) -> None:
     """Add one row in a single write, so that a reader never sees two rows mixed."""
     with open(path, "ab", buffering=0) as file:
         file.write(orjson.dumps(row, option=orjson.OPT_SERIALIZE_NUMPY) + b"\n")
 
 
-def read(path: Path) -> list[dict[str, object]]:
+def read(path: Path) -> list[dict[str, Any]]:
     """All whole rows; a line that is half written or damaged is skipped, a file that is not there has none."""
     try:
         lines = path.read_bytes().split(b"\n")
@@ -26,7 +27,7 @@ def read(path: Path) -> list[dict[str, object]]:
     return [row for line in lines if (row := _row(line)) is not None]
 
 
-def _row(line: bytes) -> dict[str, object] | None:
+def _row(line: bytes) -> dict[str, Any] | None:
     try:
         row = orjson.loads(line)
     except orjson.JSONDecodeError:
@@ -34,7 +35,7 @@ def _row(line: bytes) -> dict[str, object] | None:
     return row if isinstance(row, dict) else None
 
 
-def tail(path: Path) -> list[dict[str, object]]:
+def tail(path: Path) -> list[dict[str, Any]]:
     """The last whole rows, as many as TAIL bytes hold; empty where there is none."""
     try:
         with open(path, "rb") as file:
@@ -44,12 +45,12 @@ def tail(path: Path) -> list[dict[str, object]]:
         return []
 
 
-def last(path: Path) -> dict[str, object]:
+def last(path: Path) -> dict[str, Any]:
     """The last whole row, without reading what comes before; empty where there is none."""
     return next(iter(reversed(tail(path))), {})
 
 
-def read_json(path: Path) -> dict[str, object]:
+def read_json(path: Path) -> dict[str, Any]:
     """The object in a JSON file; empty where the file is not there, damaged, or something else."""
     try:
         value = orjson.loads(path.read_bytes())
@@ -58,7 +59,7 @@ def read_json(path: Path) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def tensorboard(folder: Path) -> Callable[[dict[str, object]], None]:
+def tensorboard(folder: Path) -> Callable[[dict[str, Any]], None]:
     """What writes every row as TensorBoard events too, into tensorboard/. Raises ValueError where it is not there."""
     try:
         from torch.utils.tensorboard import SummaryWriter
@@ -67,7 +68,7 @@ def tensorboard(folder: Path) -> Callable[[dict[str, object]], None]:
                          "or leave it out; metrics.jsonl has the same numbers") from None
     writer = SummaryWriter(str(folder / "tensorboard"))
 
-    def write(row: dict[str, object]) -> None:
+    def write(row: dict[str, Any]) -> None:
         for name, value in row.items():
             if name not in ("step", "time") and isinstance(value, int | float):
                 writer.add_scalar(name, value, row["step"], row.get("time"))

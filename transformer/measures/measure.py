@@ -39,7 +39,7 @@ class Measure:
 
     __repr__ = brief
 
-    def unit_in(self, kind: Kind) -> str:
+    def unit_in(self, kind: str) -> str:
         return self.cross_unit or self.unit if kind == "cross" else self.unit
 
 

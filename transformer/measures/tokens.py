@@ -6,6 +6,7 @@ B batch, Tq queries, Tk keys, V vocabulary of the keys.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -15,6 +16,7 @@ from transformer.config import Kind
 from transformer.text.tokenizer import Tokenizer
 
 SPACES = "▁Ġ "  # the marks of a space in pieces
+T = TypeVar("T")
 
 
 class Lacking(Exception):
@@ -108,7 +110,7 @@ class Tokens:
         return torch.isin(self.ids, torch.tensor(chosen, dtype=self.ids.dtype, device=self.ids.device))[:, None]
 
 
-def _known(value: object, why_not: str) -> object:
+def _known(value: T | None, why_not: str) -> T:
     if value is None:
         raise Lacking(why_not)
     return value

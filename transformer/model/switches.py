@@ -5,7 +5,7 @@ L layers of a kind, H heads.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -23,7 +23,7 @@ class Switch:
 
     __repr__ = brief
 
-    def __getitem__(self, places: object) -> "Switch":
+    def __getitem__(self, places: Any) -> "Switch":
         return Switch(self.scale[places], self.uniform[places])
 
 
@@ -53,7 +53,7 @@ class Switches:
         object.__setattr__(self, "uniform", uniform)
 
     @classmethod
-    def of(cls, heads: "Heads | None", config: ModelConfig, device: torch.device) -> Self:
+    def of(cls, heads: "Heads | None", config: ModelConfig, device: torch.device) -> "Switches":
         """Switches, or only the scales by kind, checked against a model and on its device; None switches nothing.
 
         Raises ValueError for a kind that the model has not, and a shape that is not its layers and heads.

@@ -4,6 +4,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -34,13 +35,13 @@ Problem = dict[str, str]  # level: "error" or "warning"; text: what is wrong, an
 
 
 def check(config: RunConfig, *, device: torch.device,
-          watch: Watch = lambda said: None) -> dict[str, object]:
+          watch: Watch = lambda said: None) -> dict[str, Any]:
     """Prepare a run, take ten of its optimizer steps on the device in a folder that is removed again, and say it all.
 
     `look` (see `transformer.text.look`), `parameters`, `memory`, `tokens`, `time`; each None where a problem stands in
     its way. `problems` says what does not fit and what to do; nothing that a user can cause is raised.
     """
-    result: dict[str, object] = {"config": config.model_dump(mode="json"), "device": _described(device), "look": None,
+    result: dict[str, Any] = {"config": config.model_dump(mode="json"), "device": _described(device), "look": None,
                                  "tokens": None, "time": None}
     problems: list[Problem] = []
     there = device_memory(device)
