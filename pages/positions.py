@@ -1,4 +1,4 @@
-"""How a model knows the order of its tokens: sinusoidal, learned and rotary positions, and none."""
+"""How a model knows the order of its tokens: sinusoidal, learned, rotary and ALiBi positions, and none."""
 
 import streamlit as st
 
@@ -11,8 +11,8 @@ from ui.positions.trained import show_checkpoint, show_left_out
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
 st.title("Positions", anchor=False)
-st.markdown("Attention by itself does not know the order of tokens: shuffle the keys, and every query gets the same "
-            "answer. So models are told where each token stands.")
+st.markdown("Attention by itself ignores the order of tokens: shuffle the keys, and every query gets the same output. "
+            "So models are given positions.")
 left, right = st.columns([3, 1], vertical_alignment="bottom")
 view = left.segmented_control("Show", VIEWS, key=f"{PAGE}_view", required=True)
 ckpt = None

@@ -28,7 +28,7 @@ def test_it_says_what_the_app_is(at):
 def test_every_page_is_there_with_its_description(at):
     named = [link.proto for link in at.get("page_link") if not link.proto.query_string]
     assert [(link.page, link.label) for link in named] == [(page.name, f"**{page.title}**") for page in PAGES.values()]
-    assert {page.blurb for page in PAGES.values()} < {text.value for text in at.markdown}
+    assert {page.sentence for page in PAGES.values()} < {text.value for text in at.markdown}
 
 
 def test_there_are_three_examples(at):

@@ -23,7 +23,7 @@ def show_sinusoids(*, dark: bool) -> None:
                            help="10,000 in the paper. The longest wavelength is nearly 2π times this.")
     layout = fourth.selectbox("Layout", LAYOUTS, key=f"{PAGE}_layout",
                               help="interleaved: sin, cos, sin, cos, as in the paper. halves: all sines, then all "
-                                   "cosines. The same numbers in another order, which a model does not mind.")
+                                   "cosines. The same numbers in another order, which makes no difference to a model.")
     values = sinusoids(count, d_model, layout=layout, base=base)
     table = Table(values, "Sinusoidal positions", "value added to the vector",
                   f"formula · {count} positions, d_model {d_model}, base {base:,}, {layout}")
@@ -32,8 +32,9 @@ def show_sinusoids(*, dark: bool) -> None:
         show_curves(table, "sinusoids", dark=dark)
         for at, wave in (("2i", "sin"), ("2i+1", "cos")):
             st.latex(rf"PE_{{(pos,\,{at})}}=\{wave}\!\left(pos\,/\,base^{{2i/d_{{model}}}}\right)")
-        st.caption("Each dimension is a wave. Low dimensions swing fast and tell neighbours apart; high ones hardly "
-                   "move and tell near from far. The vector of a position is added to the embedding of the token there "
+        st.caption("Each dimension is a wave. Low dimensions oscillate fast and distinguish neighbours; high ones "
+                   "barely change and distinguish near from far. The vector of a position is added to the embedding "
+                   "of the token there "
                    "(Vaswani et al. 2017, section 3.5).")
     with right:
         show_matrix(values, "matrix", across="dimension", down="position", value="value", title="The whole matrix",
@@ -46,10 +47,10 @@ def show_sinusoids(*, dark: bool) -> None:
                            key=f"{PAGE}_wavelengths",
                            alt=figures.describe_lines(series, across="pair of sine and cosine", up="wavelength"))
         st.caption(f"From 2π = {waves[0]:.2f} positions to {waves[-1]:,.0f}. Waves above the dashed line are longer "
-                   "than all the positions shown.")
+                   f"than the range shown.")
     show_similarities(table, dark=dark)
-    st.caption("The product of two positions is a sum of cosines of their distance. So it is the same all along a "
-               "diagonal, and largest at distance 0.")
+    st.caption("The product of two positions is a sum of cosines of their distance. So it is constant along a "
+               "diagonal and largest at distance 0.")
 
 
 def show_rotary(*, dark: bool) -> None:
@@ -57,14 +58,14 @@ def show_rotary(*, dark: bool) -> None:
     first, second, third, fourth = st.columns(4)
     count = first.number_input("Positions", 2, MOST, step=1, key=f"{PAGE}_count")
     width = second.number_input("Width of a head", 2, 256, step=2, key=f"{PAGE}_width",
-                                help="Rotary positions turn pairs of features, so it is even.")
+                                help="Rotary positions rotate pairs of features, so the width is even.")
     base = third.selectbox("Base", BASES, key=f"{PAGE}_base", format_func="{:,}".format)
     seed = fourth.number_input("Seed of q and k", 0, 999_999, step=1, key=f"{PAGE}_seed",
-                               help="The query and the key are random; another seed draws others.")
-    same = st.toggle("q = k", key=f"{PAGE}_same", help="The key is the query: the product is largest where they stand "
-                     "at the same place, and decays with distance.")
+                               help="Query and key are random, drawn from the seed.")
+    same = st.toggle("q = k", key=f"{PAGE}_same", help="The key equals the query: the product is largest at distance "
+                                                       "0 and decays with distance.")
     if width % 2:
-        st.error(f"A head of {width} features has one without a partner; choose an even width.")
+        st.error(f"A head of {width} features has one feature without a partner; choose an even width.")
         return
     angles, products = rotary_angles(torch.arange(count), width, base=base), rotary_products(count, width, base=base,
                                                                                              seed=seed, same=same)
@@ -73,18 +74,18 @@ def show_rotary(*, dark: bool) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         show_matrix(angles, "angles", across="pair of features", down="position", value="angle in radians", angle=True,
-               title="How far each pair is turned", source=source, dark=dark)
-        st.caption(f"Feature i and feature i + {width // 2} of every query and key are a point in the plane, turned by "
-                   "position × rate; each pair has its own rate (Su et al. 2021, section 3.2.2). Nothing is added to "
-                   "the embeddings. The colours go round with the angle; hover tells all of it.")
+               title="Rotation of each pair", source=source, dark=dark)
+        st.caption(f"Feature i and feature i + {width // 2} of every query and key form a point in the plane, rotated "
+                   f"by position × rate; each pair has its own rate (Su et al. 2021, section 3.2.2). Nothing is added "
+                   f"to the embeddings. Colours follow the angle; hover for its value.")
     with right:
         show_matrix(products, "products", across="key's position", down="query's position", value="q·k / √d",
                title="One query and one key, at all pairs of positions", source=source_of, dark=dark)
-        st.caption(f"{'The same vector as q and as k' if same else 'The same q and the same k'}, turned to "
-                   f"every position. Along each diagonal the product is the same "
+        st.caption(f"{'The same vector as q and as k' if same else 'The same q and the same k'}, rotated to every "
+                   f"position. Along each diagonal the product is constant "
                    f"(largest difference {along_diagonals(products):.1e}, which is rounding; all in all it goes from "
-                   f"{products.min():.2f} to {products.max():.2f}): attention sees how far apart two tokens are, not "
-                   "where they stand.")
+                   f"{products.min():.2f} to {products.max():.2f}): attention sees the distance between two tokens, "
+                   f"not their positions.")
     offsets = np.arange(-(count - 1), count)
     by_distance = {"q·k / √d": [float(products.diagonal(int(offset))[0]) for offset in offsets]}
     across = "distance: the key's position minus the query's"

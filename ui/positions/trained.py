@@ -37,7 +37,7 @@ def show_checkpoint(ckpt: Checkpoint, *, dark: bool) -> None:
     pictures = ckpt.model.position_pictures(count, side=side)
     st.markdown(f"This checkpoint's positions are **{positions.name}**. {positions.describe(config)}"
                 + ("" if positions.learned else " Choose a checkpoint trained with `positions=learned` to see what a "
-                                                "model finds by itself."))
+                                                "model learns."))
     (first, *others), source = pictures, origin(ckpt)
     table = Table(first.values.float().cpu(), first.title, first.value, source, first.column)
     one, other = st.columns(2, gap="large")
@@ -66,7 +66,7 @@ def show_left_out(ckpt: Checkpoint, *, dark: bool) -> None:
         st.info("Type a text above and press Ctrl+Enter.")
         return
     if not ckpt.model.positions.undone:
-        st.info(f"{figures.markdown_text(ckpt.id)} has no positions that could be left out.")
+        st.info(f"{figures.markdown_text(ckpt.id)} has no positions to leave out.")
         return
     bare = without_positions(ckpt)
     try:
@@ -86,13 +86,13 @@ def show_left_out(ckpt: Checkpoint, *, dark: bool) -> None:
         for place, name, said in ((one, "with", target), (other, "without", other_target)):
             place.markdown(f"**Translation {name} positions**")
             place.text(said or "(nothing)")
-        st.caption("Without positions the encoder reads a bag of words. The decoder's causal mask still tells first "
-                   "from later: each token has one more to look at than the one before.")
+        st.caption("Without positions the encoder reads a bag of words. The decoder's causal mask still reveals some "
+                   "order: each token sees one more than the token before.")
     elif writes:
-        st.caption("The causal mask still tells first from later, so a decoder is not quite without order.")
+        st.caption("The causal mask still reveals some order, so a decoder is not entirely without it.")
     else:
         st.caption("An encoder without positions reads a bag of words: any order of these tokens gives the same "
-                   "answer.")
+                   "output.")
 
 
 def _show_both(ckpt: Checkpoint, typed: str, target: str | None, readings: tuple[Reading, Reading],
@@ -114,10 +114,10 @@ def _show_both(ckpt: Checkpoint, typed: str, target: str | None, readings: tuple
                 source=origin(ckpt), mask=mask, newest=False, dark=dark), key=f"{PAGE}_attention_{key}",
                 config=figures.PLOTLY_CONFIG, alt=figures.describe_attention(weights, *axes, newest=False))
     shares = moved(with_them.attentions[kind], without.attentions[kind])
-    st.markdown(f"**{float(shares[layer, head]):.1%}** of this head's attention goes elsewhere without positions.")
+    st.markdown(f"**{float(shares[layer, head]):.1%}** of this head's attention moves without positions.")
     st.html(figures.number_table(
         [f"head {at}" for at in range(config.n_heads)],
         [(f"layer {at}", [f"{float(share):.3f}" for share in row]) for at, row in enumerate(shares)],
-        label="attention moved by leaving positions out", marked={(layer, head)}, caption=origin(ckpt)))
-    st.caption(f"The share of each {kind} head's attention that moves: half the sum of the absolute differences of a "
-               "row, averaged over rows. 0 is none of it, 1 is all.")
+        label="attention moved without positions", marked={(layer, head)}, caption=origin(ckpt)))
+    st.caption(f"The share of each {kind} head's attention that moves: total variation distance of a row, averaged "
+               f"over rows; 0 is none, 1 is all.")
