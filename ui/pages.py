@@ -32,8 +32,8 @@ def _only_encodes(config: ModelConfig) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """One page. name: of its script and in its address; icon: of Google's Material Symbols; sentence: in the menu and on
-    the front page; shows: which models can be seen on it; view: what its address says besides to show one."""
+    """One page. name: of its script and in its address; icon: of Google's Material Symbols; sentence: in the menu and
+    on the front page; shows: which models can be seen on it; view: what its address says besides to show one."""
 
     name: str
     title: str

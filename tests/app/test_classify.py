@@ -232,7 +232,7 @@ def test_a_second_click_starts_nothing(visit, home, fake):
     at = visit(PAGE, show="toy", toy_run=RUN)
     run_files.write_json(folder / "launch.json", identify(os.getpid()))  # the first click has been answered meanwhile
     press(at, "train")
-    assert any("The process starts" in text.value for text in at.markdown)
+    assert any("Loading PyTorch, a few seconds." in text.value for text in at.markdown)
     assert at.button(key="classify_toy_train").disabled
     assert [path.name for path in (home / "runs").glob("[!.]*")] == [RUN]
 

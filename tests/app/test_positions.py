@@ -155,7 +155,8 @@ def test_leaving_positions_out_shows_the_head_with_and_without(open_positions, s
     assert np.allclose(other.sum(axis=1), 1, atol=1e-4)
     moved = np.abs(one - other).sum(axis=1).mean() / 2
     assert moved > 0.01
-    assert any(f"**{moved:.1%}** of this head's attention moves without positions" in text.value for text in at.markdown)
+    said = f"**{moved:.1%}** of this head's attention moves without positions"
+    assert any(said in text.value for text in at.markdown)
     assert target in [text.value for text in at.text]
 
 
