@@ -383,6 +383,7 @@ class Checker:
         return parts[0] if len(parts) == 1 == len(functions) and len(parts[0]) == count else None
 
 
+@pytest.mark.slow
 def test_nothing_but_numbers_and_escaped_text_reaches_markdown():
     assert Checker(Source(ROOT)).wrong() == []
 

@@ -76,6 +76,7 @@ def trained(make_checkpoint, tiny_tokenizer, tmp_path_factory):
 
 
 @pytest.mark.parametrize("what", ["off", "uniform"])
+@pytest.mark.slow
 def test_a_switched_head_is_one_whose_weights_say_so(translator, what):
     sentences = read_texts(translator, *zip(*PAIRS, strict=True))
     before = copy.deepcopy(translator.model.state_dict())
@@ -152,6 +153,7 @@ def test_the_error_of_an_accuracy_counts_the_texts_that_changed_either_way(class
         assert better and worse
 
 
+@pytest.mark.slow
 def test_the_first_token_that_differs_is_marked(translator, writer):
     for ckpt in translator, writer:
         seen = set()

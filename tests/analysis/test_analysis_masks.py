@@ -144,6 +144,7 @@ def test_ten_thousand_leaks_where_scores_are_further_apart():
     assert leaked.tolist() == [0, 0, 0, 1]
 
 
+@pytest.mark.slow
 def test_a_decoder_trained_without_the_mask_copies_the_next_digit():
     honest, cheat = learn_digits(causal=True), learn_digits(causal=False)
     assert sum(honest.losses[-20:]) / 20 > log(10) - 0.02

@@ -42,6 +42,7 @@ def logs(ckpt, read, table):
 
 
 @pytest.mark.parametrize("baseline", BASELINES)
+@pytest.mark.slow
 def test_it_is_the_integral_of_the_gradient(ckpt, baseline, target_for):
     read = given_text(ckpt, "Go on.", target_for(ckpt, "He"))
     found = attribute(read, 2, baseline=baseline, steps=4)

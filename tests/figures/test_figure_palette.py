@@ -45,6 +45,7 @@ def test_numbers_stand_out_on_every_colour(colours, dark):
         assert (white if text == "#ffffff" else black) == max(white, black) >= 4.5
 
 
+@pytest.mark.slow
 def test_figures_need_neither_streamlit_nor_torch():
     code = "import sys; sys.modules.update(streamlit=None, torch=None); import ui.figures"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -476,6 +476,7 @@ def test_what_our_models_lack_is_named(imported, tmp_path, name, changes, says):
     (lambda f: (f / "tokenizer.json").write_text("{}"), "tokenizer.json has no vocabulary"),
     (lambda f: (f / "tokenizer.json").write_text("not json"), "tokenizer.json is not readable JSON"),
 ], ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.slow
 def test_a_damaged_or_hostile_folder_is_refused_in_one_sentence(imported, tmp_path, damage, says):
     shutil.copytree(imported("gpt2")[0], tmp_path / "theirs")
     damage(tmp_path / "theirs")

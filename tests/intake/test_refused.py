@@ -173,6 +173,7 @@ HEADERS = {
 
 
 @pytest.mark.parametrize("damage", HEADERS)
+@pytest.mark.slow
 def test_weights_that_are_damaged_or_hostile_are_refused_by_their_header(sent, tmp_path, damage):
     change, says = HEADERS[damage]
     assert says in refused(sent | {WEIGHTS: change(sent[WEIGHTS])}, tmp_path, most=60_000_000)

@@ -99,6 +99,7 @@ def test_a_bit_that_flipped_on_the_disk_is_noticed(tmp_path):
         unpack(path, hashlib.sha256(b"to be or not to be " * 99).hexdigest())
 
 
+@pytest.mark.slow
 def test_references_keep_their_order_and_their_spaces():
     split, references = corpus("eng-fra").find("Run!")
     assert references == ["Cours\u202f!", "Courez\u202f!"]

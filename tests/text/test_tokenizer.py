@@ -193,6 +193,7 @@ def test_a_missing_file_is_refused_by_name(tmp_path):
         load(tmp_path / "tokenizer.model", kind="bpe")
 
 
+@pytest.mark.slow
 def test_all_of_shakespeare_comes_back_exactly():
     text = corpus("tiny-shakespeare").text
     tokenizer = train(text.split("\n"), kind="bpe", vocab_size=512, verbatim=True)

@@ -216,6 +216,7 @@ def test_words_that_training_never_saw_and_a_corpus_too_small_to_hold_out_are_wa
     assert any("nothing is held out" in problem["text"] for problem in check(config(), device=CPU)["problems"])
 
 
+@pytest.mark.slow
 def test_the_command_prints_one_json_line_last_and_its_progress_beside(config, tmp_path):
     config()
     command = [sys.executable, "-m", "transformer", "check", "--device", "cpu", "--steps", "7", "--json"]
