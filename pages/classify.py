@@ -67,7 +67,7 @@ def question_of(about: Description | None) -> str:
 def examples_of(ckpt: Checkpoint) -> list[tuple[str, str]]:
     """(whose or what, text) that a checkpoint can read: passages of its own corpus, if it is at hand, where it has
     classes."""
-    if ckpt.source_tokenizer.kind == "ids":
+    if not ckpt.reads_text:
         return [("", IDS)]
     if ckpt.meta.get("corpus") == "speakers":
         return EXAMPLES

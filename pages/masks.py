@@ -9,7 +9,7 @@ import torch
 
 from transformer.analysis.masks import DIGITS, LENGTH, Forced, batch_masks, masked_softmax, read_forced
 from transformer.config import KINDS
-from transformer.inference.decoding import check_length, reader
+from transformer.inference.decoding import check_length
 from transformer.text.batches import PairBatches
 from ui import figures
 from ui.checkpoint_choice import choose_checkpoint
@@ -70,7 +70,7 @@ for row in range(1, ROWS + 1):
                                          **options), SENTENCE)
     sentences.append((typed, translated))
 try:
-    read = [(reader(ckpt).encode(one), ckpt.tokenizer.encode(other)) for one, other in sentences]
+    read = [(ckpt.source_tokenizer.encode(one), ckpt.tokenizer.encode(other)) for one, other in sentences]
     pairs = [ids for ids in read if all(ids)]
     for ids in pairs:
         check_length(1 + max(map(len, ids)), config.max_len)

@@ -18,7 +18,7 @@ view = left.segmented_control("Show", VIEWS, key=f"{PAGE}_view", required=True)
 ckpt = None
 if view in VIEWS[2:]:
     with right:
-        ckpt = choose_checkpoint(PAGE, lambda about: view == VIEWS[2] or about.tokenizer is not None)
+        ckpt = choose_checkpoint(PAGE, lambda about: view == VIEWS[2] or about.reads_text)
 if view == "Sinusoidal":
     show_sinusoids(dark=dark)
 elif view == "Rotary":

@@ -51,7 +51,7 @@ class Description:
     id: str  # name@hash
     config: ModelConfig
     train: TrainConfig | None
-    tokenizer: dict[str, Any] | None
+    tokenizer: dict[str, Any]  # kind, standardise, shared; of kind "ids" where it has none
     meta: dict[str, Any] = field(default_factory=dict)  # step, metrics, corpus, classes, device, parameters
 
     def __repr__(self) -> str:
@@ -63,6 +63,11 @@ class Description:
     @property
     def step(self) -> int | None:
         return self.meta.get("step")
+
+    @property
+    def reads_text(self) -> bool:
+        """Whether a tokenizer came with it; where none did, ids are read and shown."""
+        return self.tokenizer["kind"] != "ids"
 
     @property
     def languages(self) -> tuple[str, str] | None:
@@ -80,8 +85,8 @@ class Checkpoint:
 
     description: Description
     model: Transformer
-    tokenizer: tokenizers.Tokenizer | None  # of what the model writes; ids as they are where the folder has none
-    source_tokenizer: tokenizers.Tokenizer | None  # of what it reads; the same one where they share
+    tokenizer: tokenizers.Tokenizer  # of what the model writes; ids as they are where the folder has none
+    source_tokenizer: tokenizers.Tokenizer  # of what it reads; the same one where they share
 
     def __repr__(self) -> str:
         return repr(self.description).replace(type(self.description).__name__, type(self).__name__, 1)
@@ -97,6 +102,11 @@ class Checkpoint:
     @property
     def meta(self) -> dict[str, Any]:
         return self.description.meta
+
+    @property
+    def reads_text(self) -> bool:
+        """Whether it reads and writes text; else ids, where no tokenizer came with it or none that runs here."""
+        return self.tokenizer.kind != "ids"
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -264,9 +274,8 @@ def describe(folder: Path | str) -> Description:
         train = TrainConfig.model_validate(config["train"]) if config.get("train") else None
     except ValidationError as error:
         raise CheckpointError(f"{folder.name}/config.json: {_wrong(error)}; {COPY}") from None
-    tokenizer = config.get("tokenizer")
-    if tokenizer is not None and not (
-            isinstance(tokenizer, dict) and tokenizer.keys() == NO_TOKENIZER.keys()
+    tokenizer = NO_TOKENIZER if config.get("tokenizer") is None else config["tokenizer"]
+    if not (isinstance(tokenizer, dict) and tokenizer.keys() == NO_TOKENIZER.keys()
             and all(type(tokenizer[key]) is type(value) for key, value in NO_TOKENIZER.items())):
         raise CheckpointError(f"{folder.name}/config.json: tokenizer should be null or have kind, standardise and "
                               f"shared; {COPY}")
@@ -357,7 +366,7 @@ def open_tokenizers(described: Description) -> tuple[tokenizers.Tokenizer, token
     """Of what a checkpoint writes, and of what it reads. Raises CheckpointError for one that is damaged, or that
     numbers its pieces otherwise than the model."""
     try:
-        return tokenizers_of(described.folder, described.config, **(described.tokenizer or NO_TOKENIZER))
+        return tokenizers_of(described.folder, described.config, **described.tokenizer)
     except ValueError as error:
         raise CheckpointError(f"{described.folder.name}: {error}") from None
 

@@ -11,7 +11,6 @@ from torch import Tensor
 from transformer.analysis.alignment import WordAligner, words
 from transformer.analysis.sample import Sentence, labelled, translation, window
 from transformer.checkpoint import Checkpoint
-from transformer.inference.decoding import reader
 from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus, at_hand, corpus
 from transformer.text.sources import PAIRS, TEXT, Form, to_choose
 
@@ -48,7 +47,9 @@ def held_out(ckpt: Checkpoint, *, limit: int | None = 200, seed: int | None = 0,
     """
     if limit is not None and limit < 1:
         raise ValueError(f"limit is {limit}; choose at least 1, or leave it out")
-    found, tokenizer = found_corpus(ckpt, name), reader(ckpt)
+    if not ckpt.reads_text:
+        raise ValueError(f"{ckpt.id} has no tokenizer, so it cannot read text")
+    found, tokenizer = found_corpus(ckpt, name), ckpt.source_tokenizer
     if isinstance(found, TextCorpus) and ckpt.config.decoder_layers:
         ids, size = tokenizer.encode(found.split(split or found.measured_on)), min(WINDOW, ckpt.config.max_len)
         rows = [ids[at:at + size + 1] for at in range(0, len(ids) - 1, size)]

@@ -16,7 +16,7 @@ PLAIN = "The weather is cold today, so we stay at home."  # for an encoder of wh
 
 def example_of(ckpt: Checkpoint) -> str:
     """A text that a model can read, to begin with; empty where it reads another language than the examples."""
-    if ckpt.source_tokenizer is not None and ckpt.source_tokenizer.kind == "ids":
+    if not ckpt.reads_text:
         return " ".join(str(id % ckpt.source_tokenizer.vocab_size) for id in range(5, 10))
     if not ckpt.config.decoder_layers and ckpt.meta.get("corpus") != "speakers":
         return PLAIN

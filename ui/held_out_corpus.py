@@ -32,7 +32,7 @@ def readable(ckpt: Checkpoint) -> list[str]:
     own = corpus_of(ckpt.description)
     if own:
         return [own] if at_hand(own) else []
-    if ckpt.tokenizer is None or ckpt.tokenizer.kind == "ids":
+    if not ckpt.reads_text:
         return []
     speaks = ckpt.description.languages
     return [source.name for source in SOURCES if source.form == form_read(ckpt)
@@ -43,7 +43,7 @@ def measurable(ckpt: Checkpoint) -> list[str]:
     """The corpora at hand that heads can be measured on: the readable ones, and where an encoder has none any text."""
     if (found := readable(ckpt)) or ckpt.config.decoder_layers:
         return found
-    if ckpt.tokenizer is None or ckpt.tokenizer.kind == "ids":
+    if not ckpt.reads_text:
         return []
     return [source.name for source in SOURCES if source.measured_on != "train"]
 

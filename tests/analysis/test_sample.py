@@ -2,13 +2,16 @@
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from transformer.analysis.sample import read_texts
+from transformer.checkpoint import NO_TOKENIZER
 from transformer.config import TrainConfig
 from transformer.held_out import WINDOW, held_out, piece_counts, word_aligner
 from transformer.text.corpora import corpus
+from transformer.text.tokenizer_files import tokenizers_of
 
 
 def trained_on(ckpt, path):
@@ -116,7 +119,8 @@ def test_what_cannot_be_drawn_is_said(translator, writer, pairs, tmp_path):
         held_out(translator)
     with pytest.raises(ValueError, match="mine.tsv is not what .*: that is running text, tiny-shakespeare or the path"):
         held_out(writer, name=str(pairs))
-    silent = replace(translator, tokenizer=None, source_tokenizer=None)
+    ids, _ = tokenizers_of(Path(), translator.config, **NO_TOKENIZER)
+    silent = replace(translator, tokenizer=ids, source_tokenizer=ids)
     with pytest.raises(ValueError, match="has no tokenizer"):
         held_out(silent, name=str(pairs))
     with pytest.raises(ValueError, match="limit is 0"):

@@ -9,12 +9,13 @@ from threading import Barrier
 import pytest
 import torch
 
-from transformer.checkpoint import Checkpoint, Description
+from transformer.checkpoint import NO_TOKENIZER, Checkpoint, Description
 from transformer.inference.decoding import RECENT_LOGITS, next_step, start, steps
 from transformer.inference.reading import attend
 from transformer.inference.sampling import GREEDY, Sampling
 from transformer.inference.search import translate
 from transformer.model.switches import Switches
+from transformer.text.tokenizer_files import tokenizers_of
 
 TEXT, TARGET = "I am cold.", "Go on. He is tall"
 TEXTS = ["I am cold.", "Go on.", "", "We can go home.", "Go", "I see a dog and a cat.", "  ", "Go on."]
@@ -429,8 +430,9 @@ def test_an_id_outside_the_vocabulary_is_refused(ckpt, id):
 
 def bare(model):
     """A checkpoint without a tokenizer."""
-    described = Description(Path(), "bare@0", model.config, None, None)
-    return Checkpoint(described, model.eval().requires_grad_(False), None, None)
+    described = Description(Path(), "bare@0", model.config, None, NO_TOKENIZER)
+    return Checkpoint(described, model.eval().requires_grad_(False),
+                      *tokenizers_of(Path(), model.config, **NO_TOKENIZER))
 
 
 @pytest.mark.parametrize("read", READS, ids=["start", "attend", "translate"])

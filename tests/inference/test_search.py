@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from transformer.checkpoint import Checkpoint, Description
+from transformer.checkpoint import NO_TOKENIZER, Checkpoint, Description
 from transformer.config import ModelConfig
 from transformer.inference.decoding import steps
 from transformer.inference.search import search, translate
 from transformer.model.masks import causal_mask
 from transformer.model.models import Transformer
+from transformer.text.tokenizer_files import tokenizers_of
 
 TEXTS = ["I am cold.", "Go on.", "", "We can go home.", "Go", "I see a dog and a cat.", "  ", "Go on."]
 
@@ -70,7 +71,8 @@ def few_words(seed, words):
         model.output.weight.mul_(3)
         model.output.bias.normal_(generator=torch.Generator().manual_seed(seed))
     model.eval().requires_grad_(False)
-    return Checkpoint(Description(Path(), "few words", config, None, None), model, None, None)
+    return Checkpoint(Description(Path(), "few words", config, None, NO_TOKENIZER), model,
+                      *tokenizers_of(Path(), config, **NO_TOKENIZER))
 
 
 @torch.no_grad()

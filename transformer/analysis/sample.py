@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformer.brief import brief
 from transformer.checkpoint import Checkpoint
 from transformer.config import ModelConfig
-from transformer.inference.decoding import check_length, reader
+from transformer.inference.decoding import check_length
 
 LARGEST = 4_000_000  # weights of one kind of attention in a batch, all layers and heads: 16 MB
 
@@ -52,7 +52,7 @@ class Padded(NamedTuple):
 def translation(ckpt: Checkpoint, text: str, target: str, references: Sequence[str] = ()) -> Sentence:
     """A sentence and its translation, as the model was taught: the source gets EOS, the target starts with start_id."""
     config = ckpt.config
-    src, tgt = reader(ckpt).encode(text), ckpt.tokenizer.encode(target)
+    src, tgt = ckpt.source_tokenizer.encode(text), ckpt.tokenizer.encode(target)
     if not src:
         raise ValueError("there is nothing to read; type a sentence")
     check_length(max(len(src), len(tgt)) + 1, config.max_len)
@@ -71,7 +71,7 @@ def window(ckpt: Checkpoint, ids: Sequence[int]) -> Sentence:
 
 def labelled(ckpt: Checkpoint, text: str, label: str | None = None) -> Sentence:
     """A text to classify, as much of it as the model reads, and its class where the model knows it."""
-    ids = reader(ckpt).encode(text)[:ckpt.config.max_len]
+    ids = ckpt.source_tokenizer.encode(text)[:ckpt.config.max_len]
     if not ids:
         raise ValueError("there is nothing to read; type a sentence")
     return Sentence(text, None, tuple(ids), None, (ckpt.classes.index(label),) if label in ckpt.classes else None)
@@ -86,7 +86,7 @@ def read_texts(ckpt: Checkpoint, texts: Sequence[str], targets: Sequence[str] | 
             raise ValueError(f"{len(texts)} sentences and {len(targets or ())} translations; give one for each")
         return [translation(ckpt, text, target) for text, target in zip(texts, targets, strict=True)]
     if config.decoder_layers:
-        return [window(ckpt, reader(ckpt).encode(text)) for text in texts]
+        return [window(ckpt, ckpt.source_tokenizer.encode(text)) for text in texts]
     return [labelled(ckpt, text) for text in texts]
 
 

@@ -78,7 +78,7 @@ def _write_tokenizer(folder: Path, ckpt: Checkpoint) -> str | None:
     tokenizer, about, why_not = ckpt.tokenizer, {"exported_from": ckpt.id}, None
     settings = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": ckpt.config.max_len,
                 "clean_up_tokenization_spaces": False}
-    if tokenizer is None or tokenizer.kind == "ids":
+    if not ckpt.reads_text:
         why_not = "the checkpoint has none"
     elif tokenizer.kind == "huggingface":
         tokenizer.save(folder / "tokenizer.json")

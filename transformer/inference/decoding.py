@@ -22,7 +22,7 @@ from transformer.inference.sampling import GREEDY, Candidate, Sampling
 from transformer.model.attention import dot_product_attention
 from transformer.model.masks import causal_mask
 from transformer.model.switches import Heads, Switches
-from transformer.text.tokenizer import Piece, Tokenizer
+from transformer.text.tokenizer import Piece
 
 RECENT_LOGITS = 64
 
@@ -246,7 +246,7 @@ def start(ckpt: Checkpoint, text: str, *, sampling: Sampling = GREEDY, heads: He
     decoded = model.decode(tgt, None if memory is None else keys_values(memory), causal=True, heads=heads)
     rows = Rows(decoded.x[0], looked_rows(decoded.attention, decoded.cross, tgt.shape[1]))
     recent = lru_cache(RECENT_LOGITS)(partial(_logits, ckpt))
-    context = _Context(ckpt, text, tuple(reader(ckpt).pieces(text)), src, src_looked, memory, heads, recent)
+    context = _Context(ckpt, text, tuple(ckpt.source_tokenizer.pieces(text)), src, src_looked, memory, heads, recent)
     return _decided(Step(0, -1, -1, tuple(tgt[0].tolist()), None, context, rows), sampling)
 
 
@@ -261,7 +261,7 @@ def prompt(ckpt: Checkpoint, text: str, target: str | None = None) -> tuple[Tens
         if config.task != "translation":
             raise ValueError(f"{ckpt.id} reads one text and has no place for a target; " + (
                 "put it at the end of the text" if config.decoder_layers else "leave it out"))
-    ids = reader(ckpt).encode(text)
+    ids = ckpt.source_tokenizer.encode(text)
     if config.encoder_layers:
         if not ids:
             raise ValueError("there is nothing to read; type a sentence")
@@ -275,12 +275,6 @@ def prompt(ckpt: Checkpoint, text: str, target: str | None = None) -> tuple[Tens
         check_length(len(row or ()), config.max_len)
     src, tgt = (None if row is None else torch.tensor([row], device=ckpt.device) for row in (src, tgt))
     return src, tgt
-
-
-def reader(ckpt: Checkpoint) -> Tokenizer:
-    if ckpt.source_tokenizer is None:
-        raise ValueError(f"{ckpt.id} has no tokenizer, so it cannot read text")
-    return ckpt.source_tokenizer
 
 
 def check_length(tokens: int, limit: int) -> None:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from transformer.checkpoint import Checkpoint
 from transformer.inference.arguments import check_checkpoint, check_number, check_texts, check_whole
-from transformer.inference.decoding import check_length, check_padding, reader
+from transformer.inference.decoding import check_length, check_padding
 from transformer.model.attention import KeysValues
 from transformer.model.masks import padding_mask
 from transformer.model.switches import Heads, Switches
@@ -42,7 +42,7 @@ def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: i
     check_whole("batch_tokens", batch_tokens, 1)
     check_number("length_penalty", length_penalty, 0, STRONGEST)
     texts, config, heads = check_texts(texts), ckpt.config, Switches.of(heads, ckpt.config, ckpt.device)
-    rows = [[*ids, config.eos_id] if ids else [] for ids in reader(ckpt).encode_batch(texts)]
+    rows = [[*ids, config.eos_id] if ids else [] for ids in ckpt.source_tokenizer.encode_batch(texts)]
     for row in rows:
         check_padding(row, config.pad_id)
         if cut and len(row) > config.max_len:

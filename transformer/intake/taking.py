@@ -239,7 +239,7 @@ def _try(folder: Path) -> None:
             for tokenizer in {ckpt.tokenizer, ckpt.source_tokenizer}:
                 for text in ("1 2 0",) if tokenizer.kind == "ids" else TEXTS:
                     tokenizer.decode([piece.id for piece in tokenizer.pieces(text)])
-            reading = attend(ckpt, "0" if ckpt.source_tokenizer.kind == "ids" else "a")
+            reading = attend(ckpt, "a" if ckpt.reads_text else "0")
     except ValueError:
         raise
     except Exception as error:

@@ -1,5 +1,6 @@
 """Batches as a function of their number, so that training resumes at any of them without replaying the ones before."""
 
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from typing import NamedTuple, Protocol
@@ -98,22 +99,18 @@ def by_length(lengths: np.ndarray, budget: int) -> list[slice]:
     return [*cuts, slice(start, len(lengths))]
 
 
-class PairBatches:
-    """Sentence pairs in batches of similar length, shuffled anew each epoch.
+class _Sorted:
+    """Items in batches of similar length, shuffled anew each epoch.
 
-    pairs are (source ids, target ids) without special tokens; a source gets EOS, a target starts with start_id and
-    ends with EOS. batch_tokens counts positions of the longer side, padding included.
+    lengths: (items, sides) tokens; batch_tokens counts positions of the longer side, padding included.
     """
 
-    def __init__(self, pairs: list[tuple[list[int], list[int]]], *, batch_tokens: int, pad_id: int, start_id: int,
-                 eos_id: int, seed: int):
-        if not pairs:
-            raise ValueError("there are no sentence pairs to learn from; check the corpus and max_len")
-        self.pairs, self.pad_id, self.start_id, self.eos_id, self.seed = pairs, pad_id, start_id, eos_id, seed
-        self.lengths = np.array([(len(t) + 1, len(s) + 1) for s, t in pairs])
-        self.longest = int(self.lengths.max())
+    def __init__(self, items: Sequence, lengths: np.ndarray, *, batch_tokens: int, seed: int):
+        self.items, self.seed = items, seed
+        self.longer, self.shorter = lengths.max(axis=1), lengths.min(axis=1)
+        self.longest = int(self.longer.max())
         # rows are sorted by length in every epoch, so the cuts are the same in every epoch
-        self.cuts = by_length(np.sort(self.lengths.max(axis=1)), batch_tokens)
+        self.cuts = by_length(np.sort(self.longer), batch_tokens)
         self.order = lru_cache(maxsize=1)(self._order)
 
     def __len__(self) -> int:
@@ -122,9 +119,36 @@ class PairBatches:
 
     def _order(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:
         random = np.random.default_rng((self.seed, epoch))
-        longest = self.lengths.max(axis=1)
-        rows = np.lexsort((random.random(len(longest)), self.lengths.min(axis=1), longest))
+        rows = np.lexsort((random.random(len(self.items)), self.shorter, self.longer))
         return rows, random.permutation(len(self.cuts))
+
+    def make(self, chosen: list) -> Batch:
+        """These items as one batch."""
+        raise NotImplementedError
+
+    def __getitem__(self, index: int) -> Batch:
+        """Batch number `index`, counted over all epochs."""
+        epoch, k = divmod(index, len(self))
+        rows, shuffled = self.order(epoch)
+        return self.make([self.items[i] for i in rows[self.cuts[shuffled[k]]]])
+
+    def in_order(self) -> list[Batch]:
+        """All items once, for evaluation."""
+        rows = np.argsort(self.longer, kind="stable")
+        return [self.make([self.items[i] for i in rows[cut]]) for cut in self.cuts]
+
+
+class PairBatches(_Sorted):
+    """Sentence pairs: (source ids, target ids) without special tokens. A source gets EOS, a target starts with start_id
+    and ends with EOS."""
+
+    def __init__(self, pairs: list[tuple[list[int], list[int]]], *, batch_tokens: int, pad_id: int, start_id: int,
+                 eos_id: int, seed: int):
+        if not pairs:
+            raise ValueError("there are no sentence pairs to learn from; check the corpus and max_len")
+        self.pad_id, self.start_id, self.eos_id = pad_id, start_id, eos_id
+        super().__init__(pairs, np.array([(len(target) + 1, len(source) + 1) for source, target in pairs]),
+                         batch_tokens=batch_tokens, seed=seed)
 
     def make(self, chosen: list[tuple[list[int], list[int]]]) -> Batch:
         src = pad([[*s, self.eos_id] for s, _ in chosen], self.pad_id)
@@ -132,63 +156,29 @@ class PairBatches:
         labels = pad([[*t, self.eos_id] for _, t in chosen], self.pad_id)
         return Batch(src, tgt, labels, sum(len(t) + 1 for _, t in chosen))
 
-    def __getitem__(self, index: int) -> Batch:
-        """Batch number `index`, counted over all epochs."""
-        epoch, k = divmod(index, len(self))
-        rows, shuffled = self.order(epoch)
-        return self.make([self.pairs[i] for i in rows[self.cuts[shuffled[k]]]])
 
-    def in_order(self) -> list[Batch]:
-        """All pairs once, for evaluation."""
-        rows = np.argsort(self.lengths.max(axis=1), kind="stable")
-        return [self.make([self.pairs[i] for i in rows[cut]]) for cut in self.cuts]
-
-
-class LabelledBatches:
-    """Texts and their classes in batches of similar length, shuffled anew each epoch.
-
-    items are (ids, class); batch_tokens counts positions, padding included. word_dropout is the share of pieces that
-    batches to learn from have replaced by unk_id (word dropout, Bowman et al. 2016).
-    """
+class LabelledBatches(_Sorted):
+    """Texts and their classes: (ids, class). word_dropout is the share of pieces that batches to learn from have
+    replaced by unk_id (word dropout, Bowman et al. 2016)."""
 
     def __init__(self, items: list[tuple[list[int], int]], *, batch_tokens: int, pad_id: int, unk_id: int, seed: int,
                  word_dropout: float = 0.0):
         if not items:
             raise ValueError("there are no texts to learn from; check the corpus")
-        self.items, self.pad_id, self.unk_id, self.seed = items, pad_id, unk_id, seed
-        self.word_dropout = word_dropout
-        self.lengths = np.array([len(ids) for ids, _ in items])
-        self.longest = int(self.lengths.max())
-        self.cuts = by_length(np.sort(self.lengths), batch_tokens)
-        self.order = lru_cache(maxsize=1)(self._order)
-
-    def __len__(self) -> int:
-        """Batches in an epoch."""
-        return len(self.cuts)
-
-    def _order(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:
-        random = np.random.default_rng((self.seed, epoch))
-        return np.lexsort((random.random(len(self.lengths)), self.lengths)), random.permutation(len(self.cuts))
+        self.pad_id, self.unk_id, self.word_dropout = pad_id, unk_id, word_dropout
+        super().__init__(items, np.array([[len(ids)] for ids, _ in items]), batch_tokens=batch_tokens, seed=seed)
 
     def make(self, chosen: list[tuple[list[int], int]]) -> Batch:
         return Batch(pad([ids for ids, _ in chosen], self.pad_id), None, torch.tensor([label for _, label in chosen]),
                      len(chosen))
 
     def __getitem__(self, index: int) -> Batch:
-        """Batch number `index`, counted over all epochs."""
-        epoch, k = divmod(index, len(self))
-        rows, shuffled = self.order(epoch)
-        batch = self.make([self.items[i] for i in rows[self.cuts[shuffled[k]]]])
+        batch = super().__getitem__(index)
         if not self.word_dropout:
             return batch
         random = np.random.default_rng((self.seed, 1, index))
         dropped = torch.from_numpy(random.random(batch.src.shape) < self.word_dropout) & (batch.src != self.pad_id)
         return batch._replace(src=batch.src.masked_fill(dropped, self.unk_id))
-
-    def in_order(self) -> list[Batch]:
-        """All texts once, whole, for evaluation."""
-        rows = np.argsort(self.lengths, kind="stable")
-        return [self.make([self.items[i] for i in rows[cut]]) for cut in self.cuts]
 
 
 class WindowBatches:

@@ -15,7 +15,7 @@ from transformer.quality import held_out_loss
 from transformer.shortage import memory_is_full
 from transformer.task import LEARNED
 from transformer.text.batches import PairBatches, WindowBatches
-from transformer.text.look import look
+from transformer.training.look import look
 from transformer.training.size import (
     Peak,
     TooLarge,
@@ -38,8 +38,8 @@ def check(config: RunConfig, *, device: torch.device,
           watch: Watch = lambda said: None) -> dict[str, Any]:
     """Prepare a run, take ten of its optimizer steps on the device in a folder that is removed again, and say it all.
 
-    `look` (see `transformer.text.look`), `parameters`, `memory`, `tokens`, `time`; each None where a problem stands in
-    its way. `problems` says what does not fit and what to do; nothing that a user can cause is raised.
+    `look` (see `transformer.training.look`), `parameters`, `memory`, `tokens`, `time`; each None where a problem stands
+    in its way. `problems` says what does not fit and what to do; nothing that a user can cause is raised.
     """
     result: dict[str, Any] = {"config": config.model_dump(mode="json"), "device": _described(device), "look": None,
                                  "tokens": None, "time": None}

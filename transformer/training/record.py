@@ -54,7 +54,9 @@ def record_samples(folder: Path, step: int, model: Transformer, task: Prepared, 
     """Append to samples.jsonl what the model makes of a few held-out texts at this step."""
     texts = _held_out(task, train)
     with evaluating(model):
-        ckpt = Checkpoint(Description(folder, folder.name, model.config, train, None,
+        tokenizer = {"kind": task.tokenizer.kind, "standardise": task.tokenizer.standardise,
+                     "shared": task.tokenizer is task.source_tokenizer}
+        ckpt = Checkpoint(Description(folder, folder.name, model.config, train, tokenizer,
                                       {"classes": task.about.get("classes")}),
                           model, task.tokenizer, task.source_tokenizer)
         match train.task:

@@ -191,7 +191,7 @@ def _welcome(about: Description, *, again: bool) -> str:
     said = (f"Already here, with identical files, as **{name}** ({figures.markdown_text(whence(about.folder))}), "
             "so no second copy was made."
             if again else f"Added as **{name}**; every page that fits it offers it.")
-    if about.tokenizer is None:
+    if not about.reads_text:
         why = about.meta.get("tokenizer_left_out")
         said += " It has no tokenizer" + (f" ({figures.markdown_text(shown(why, longest=160))})" if why else "")
         said += ": type ids, such as 1 2 3; it shows ids."

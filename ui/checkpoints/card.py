@@ -148,7 +148,7 @@ def _show_facts(about: Description) -> None:
         "norm": config.norm, "positions": f"{config.positions}, at most {config.max_len:,}",
         "activation": config.activation, "vocabulary": f"{config.vocab_size:,} pieces"
         + (f", {config.src_vocab_size:,} read" if config.src_vocab_size else ""),
-        "tokenizer": (about.tokenizer or {}).get("kind", "none: ids")}
+        "tokenizer": about.tokenizer["kind"] if about.reads_text else "none: ids"}
     rows = [[name, f"{value:,}" if isinstance(value, int) else str(value)] for name, value in facts.items() if value]
     st.html(figures.plain_table([about.id, ""], rows, label="Facts", wrap=True))
 

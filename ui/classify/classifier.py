@@ -52,7 +52,7 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str, *, question: str, dar
 
 def mask_of(ckpt: Checkpoint) -> str | None:
     """What stands for a masked piece in a text; None where the tokenizer has no such piece."""
-    return next((mask for mask in ("[MASK]", "<mask>") if ckpt.tokenizer.kind != "ids" and any(
+    return next((mask for mask in ("[MASK]", "<mask>") if ckpt.reads_text and any(
         piece.text == mask and not piece.unknown for piece in ckpt.tokenizer.pieces(mask))), None)
 
 

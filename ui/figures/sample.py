@@ -23,7 +23,8 @@ STYLE = """<style>
 
 
 def sample_card(parts: Mapping[str, Mapping[str, object]], *, label: str = "", number: int = 1) -> str:
-    """HTML for `st.html`: each part ("source", "target", "text") as `transformer.text.look` gives it, and the class."""
+    """HTML for `st.html`: each part ("source", "target", "text") as `transformer.training.look` gives it, and the
+    class."""
     rows = []
     for name, part in parts.items():
         rows += [(name.capitalize(), f"<dd><bdi>{_shown(part['text'])}</bdi>{' …' * bool(part['cut'])}</dd>"),

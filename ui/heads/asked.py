@@ -9,7 +9,7 @@ import streamlit as st
 
 from transformer.analysis.passes import Given, check_classes, given, given_text, upto
 from transformer.checkpoint import Checkpoint
-from transformer.inference.decoding import reader, steps
+from transformer.inference.decoding import steps
 from transformer.text.tokenizer import Piece
 from ui import figures
 from ui.heavy import Work, heavy
@@ -90,7 +90,7 @@ class Asked:
         if step < 0:  # inside the text: the page reads it up to there, if that is read as the same tokens
             text, step = text[: answer.pieces[self.position].end], 0
             choices = {0: self.token}
-            if reader(self.ckpt).encode(text) != self.read.ids:
+            if self.ckpt.source_tokenizer.encode(text) != self.read.ids:
                 return None
         choices = {at: id for at, id in choices.items() if at <= step}
         params, whole = address_of_step(self.ckpt.id, text, choices=choices, temperature=0.0, step=step, look=look)
@@ -105,7 +105,7 @@ def answer(ckpt: Checkpoint, text: str, *, target: str = "", more: int = 8,
     config = ckpt.config
     if not config.decoder_layers:
         check_classes(ckpt)
-    pieces = tuple(reader(ckpt).pieces(text))
+    pieces = tuple(ckpt.source_tokenizer.pieces(text))
     limit = min(MOST, config.max_len)
     _check(len(pieces), limit, "text")
     if not config.decoder_layers:

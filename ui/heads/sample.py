@@ -120,19 +120,18 @@ def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
     if on != OWN:
         return Sample(ckpt, on, state[f"{page}_role_sample"], "")
     translates = ckpt.config.task == "translation"
-    ids = ckpt.tokenizer is not None and ckpt.tokenizer.kind == "ids"
     said = "One text per line; \\n stands for a line break."
     if translates:
         said = ("One sentence per line, then a tab or | and its translation. Without one, the decoder is given the "
                 "model's own translation.")
     example = EXAMPLES.get(ckpt.config.task, ANY_TEXTS) if reads_examples(ckpt) else ""
-    fill(f"{page}_role_texts", example_of(ckpt) if ids else example)
+    fill(f"{page}_role_texts", example if ckpt.reads_text else example_of(ckpt))
     texts = taken(st.text_area("Your texts", key=f"{page}_role_texts", height=130, help=f"At most {MOST_LINES} lines."),
                   PASSAGE)
     with st.container(horizontal=True, vertical_alignment="center"):
         # leaving the box for the button sends what was typed, as Ctrl+Enter does, and draws the page again
         st.button("Measure", key=f"{page}_role_own", icon=":material/play_arrow:")
-        st.caption(said + (" This checkpoint has no tokenizer: type ids separated by spaces." if ids else "")
+        st.caption(said + " This checkpoint has no tokenizer: type ids separated by spaces." * (not ckpt.reads_text)
                    + " Ctrl+Enter also measures.")
     if not texts.strip():
         st.info("Type some texts above and press *Measure*."

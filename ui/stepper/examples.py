@@ -15,7 +15,7 @@ def fit_example(page: str, ckpt: Checkpoint, examples: list[str]) -> None:
     language, and the example back for any other."""
     state = st.session_state
     text, left = state.get(f"{page}_text"), f"{page}_example_left"
-    ids, fits = ckpt.source_tokenizer.kind == "ids", reads_examples(ckpt)
+    ids, fits = not ckpt.reads_text, reads_examples(ckpt)
     if text in examples and (ids or not fits):
         state[left], state[f"{page}_text"] = text, IDS if ids else ""
     elif text in ("", IDS) and not ids and left in state:

@@ -5,22 +5,19 @@ All of it is plain values that go to JSON as they are.
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus
 from transformer.text.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    from transformer.training.tasks import Prepared
+from transformer.training.tasks import Prepared
 
 LONGEST_SAMPLE = 300  # characters
 BINS = 60
 MOST_CLASSES = 20  # counted one by one
 
 
-def look(task: "Prepared", *, samples: int = 6, seed: int = 0) -> dict[str, object]:
+def look(task: Prepared, *, samples: int = 6, seed: int = 0) -> dict[str, object]:
     """What a task learns from.
 
     `corpus` with its `splits` (in `unit`), `samples` drawn at random from the training part, `lengths` as histograms in
@@ -41,7 +38,7 @@ def look(task: "Prepared", *, samples: int = 6, seed: int = 0) -> dict[str, obje
     }
 
 
-def _sizes(task: "Prepared") -> dict[str, object]:
+def _sizes(task: Prepared) -> dict[str, object]:
     found = task.corpus
     said = {"validation_from": task.about.get("validation_from", "validation")}
     if isinstance(found, TextCorpus):
@@ -75,7 +72,7 @@ def _some(items: Sequence, count: int, random: np.random.Generator) -> list[int]
     return sorted(random.choice(len(items), min(count, len(items)), replace=False).tolist())
 
 
-def _sample(task: "Prepared", item: dict[str, str]) -> dict[str, object]:
+def _sample(task: Prepared, item: dict[str, str]) -> dict[str, object]:
     """{"parts": {"source": ..., "target": ...} or {"text": ...}, "label": where it has one}."""
     tokenizers = {"source": task.source_tokenizer, "target": task.tokenizer, "text": task.tokenizer}
     parts = {name: _read(text, tokenizers[name]) for name, text in item.items() if name in tokenizers}
@@ -111,7 +108,7 @@ def _histogram(lengths: np.ndarray) -> dict[str, object]:
             "longest": longest}
 
 
-def _left_out(task: "Prepared") -> dict[str, object]:
+def _left_out(task: Prepared) -> dict[str, object]:
     """How many training items max_len leaves out (pairs) or cuts (texts); running text is read in windows."""
     max_len, lengths = task.config.model.max_len, task.lengths
     if "line" in lengths:
@@ -123,14 +120,14 @@ def _left_out(task: "Prepared") -> dict[str, object]:
             "share": count / len(tokens), "takes_in_99": int(np.quantile(tokens, 0.99, method="higher"))}
 
 
-def _coverage(task: "Prepared") -> dict[str, dict[str, object]]:
+def _coverage(task: Prepared) -> dict[str, dict[str, object]]:
     found = task.corpus
     if isinstance(found, TextCorpus):
         return {"text": _covered(task.tokenizer, [task.batches.ids], [found.split("validation")])}
     held_out = found.splits.get("validation", {})
     if isinstance(found, LabelledCorpus):
         return {"text": _covered(task.tokenizer, [ids for ids, _ in task.batches.items], [t for t, _ in held_out])}
-    pairs = task.batches.pairs
+    pairs = task.batches.items
     rows = {"source": [source for source, _ in pairs], "target": [target for _, target in pairs]}
     texts = {"source": list(held_out), "target": [references[0] for references in held_out.values()]}
     if task.source_tokenizer is task.tokenizer:
