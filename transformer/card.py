@@ -1,5 +1,7 @@
 """The model card: what a checkpoint was trained on and how, how good it is, and the command that measures it."""
 
+import re
+
 from transformer.brief import amount, duration
 from transformer.checkpoint import Checkpoint
 from transformer.jobs.run_files import is_number
@@ -22,6 +24,11 @@ def _with(rows: list[dict[str, object]], *names: str) -> list[dict[str, float]]:
     return [row for row in rows if all(is_number(row.get(name)) for name in names)]
 
 
+def _as_text(name: str) -> str:
+    """A name in which nothing is read as Markdown or HTML."""
+    return re.sub(r"([\\`*_{}\[\]()<>#!|~&:$])", r"\\\1", " ".join(name.split()))
+
+
 def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: list[dict[str, object]], *,
                processor: str) -> str:
     """Markdown for README.md: `quality` is what `evaluate` gave, `rows` the metrics, `processor` what it trained on."""
@@ -29,7 +36,7 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
     found = corpus(train.corpus)
     source = known(train.corpus)
     how_said = f" {source.manner}" if source and source.manner else (
-        f" {' to '.join(named)}" if (named := ckpt.description.languages) else "")
+        f" {' to '.join(map(_as_text, named))}" if (named := ckpt.description.languages) else "")
     layers = " and ".join(f"{count} {stack} layers" for stack, count in config.stacks.items())
     measured = "\n".join(f"| {what} | {quality[key]:.{digits}f} |" for key, (what, digits) in FIGURES.items()
                          if quality.get(key) is not None and (key != "n" or "accuracy" in quality))

@@ -36,7 +36,7 @@ def choice():
 
     from ui.train.corpus_choice import choose_corpus
 
-    st.session_state["chosen"] = choose_corpus("try", st.session_state["task"])
+    st.session_state["chosen"] = choose_corpus("try", st.session_state["task"]).get("corpus")
 
 
 def opened(script, **state):

@@ -21,21 +21,20 @@ from ui.texts import PATH, taken
 BUILT_IN, UPLOAD, FILE = "Built in", "Upload", "A file on this computer"
 
 
-def choose_corpus(prefix: str, task: str, *, default: str | None = None) -> str | None:
-    """The name of a corpus that fits the task, or the path of a checked file; None where none has been chosen yet.
-    default: the built-in one that is chosen until another is."""
+def choose_corpus(prefix: str, task: str, *, default: str | None = None) -> dict[str, object]:
+    """The settings that name a corpus which fits the task: one that comes with the app, or a checked file; nothing
+    where none has been chosen yet. default: the built-in one that is chosen until another is."""
     form = form_of(task)
     ways = [BUILT_IN, UPLOAD, *([FILE] if allowed("name a file") else [])]
     way = st.segmented_control("Corpus", ways, key=f"{prefix}_corpus_way", required=True, default=BUILT_IN,
                                help=f"This task learns from {form.what}.")
-    if way == UPLOAD:
-        return _uploaded(prefix, form)
-    if way == FILE:
-        return _typed(prefix, form)
+    if way in (UPLOAD, FILE):
+        path = _uploaded(prefix, form) if way == UPLOAD else _typed(prefix, form)
+        return {"corpus": path} if path else {}
     names = [source.name for source in offered(form)]
     default = default if default in names else names[0]
-    return st.selectbox("Which one", names, index=names.index(default), key=f"{prefix}_corpus_{default}",
-                        format_func=_named)
+    return {"corpus": st.selectbox("Which one", names, index=names.index(default), key=f"{prefix}_corpus_{default}",
+                                   format_func=_named)}
 
 
 def keep_upload(name: str, content: bytes, form: Form) -> Path:

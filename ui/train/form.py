@@ -56,11 +56,12 @@ def show_form(page: str, *, dark: bool) -> None:
                             help="A preset is a complete configuration. Everything in it can be changed below.")
         st.caption(ABOUT[name])
     with right:
-        corpus = choose_corpus(f"{page}_{task}", task, default=PRESETS[name].train.corpus)
+        corpus_settings = choose_corpus(f"{page}_{task}", task, default=PRESETS[name].train.corpus)
     config = PRESETS[name]
     settings, faults = choose_settings(page, name, config)
-    if corpus is not None and corpus != config.train.corpus:
-        settings.setdefault("corpus", corpus)
+    for key, value in corpus_settings.items():
+        if value != getattr(config.train, key):
+            settings.setdefault(key, value)
     pinned, wrong = choose_pinned(page, task)
     if pinned:
         settings["pinned"] = pinned
@@ -75,7 +76,7 @@ def show_form(page: str, *, dark: bool) -> None:
         st.error(listed("This cannot be trained:", faults))
     else:
         st.caption(_summary(config.set(settings)))
-    if corpus is None and "corpus" not in settings:
+    if not corpus_settings and "corpus" not in settings:
         st.info("Choose a corpus above.")
         faults.append("no corpus is chosen; choose one above")
     st.subheader("Before it starts", anchor=False)
