@@ -106,7 +106,7 @@ class _Sorted:
     """
 
     def __init__(self, items: Sequence, lengths: np.ndarray, *, batch_tokens: int, seed: int):
-        self.items, self.seed = items, seed
+        self.items, self.lengths, self.seed = items, lengths, seed
         self.longer, self.shorter = lengths.max(axis=1), lengths.min(axis=1)
         self.longest = int(self.longer.max())
         # rows are sorted by length in every epoch, so the cuts are the same in every epoch
