@@ -71,12 +71,14 @@ class Description:
 
     @property
     def languages(self) -> tuple[str, str] | None:
-        """What it translates from and to, in English, where an import or the corpus it was trained on says so."""
+        """What it translates from and to, in English, where an import, whoever trained it or its corpus says so."""
         noted = self.meta.get("languages")
         if isinstance(noted, list) and len(noted) == 2 and all(isinstance(name, str) for name in noted):
             return noted[0], noted[1]
-        source = known(self.train.corpus) if self.train is not None else None
-        return source.languages if source is not None else None
+        if self.train is None or self.train.languages:
+            return self.train and self.train.languages
+        source = known(self.train.corpus)
+        return source.languages if source else None
 
 
 @dataclass(frozen=True, eq=False)

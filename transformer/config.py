@@ -12,6 +12,7 @@ Fraction = Annotated[float, Field(ge=0.0, lt=1.0)]
 Size = Annotated[int, Field(ge=1, le=65_536)]
 Layers = Annotated[int, Field(ge=0, le=96)]
 MOST_PINNED, LONGEST_PINNED = 4, 500  # texts, and characters of one
+LONGEST_LANGUAGE = 40  # characters of its name
 Id = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
@@ -127,6 +128,7 @@ class TrainConfig(Config):
 
     task: Literal["translation", "language-model", "classification"] = "translation"
     corpus: str = "eng-fra"
+    languages: tuple[str, str] | None = None  # of sources and translations; None: as the corpus says, if it does
     tokenizer: Literal["unigram", "bpe", "char", "word"] = "unigram"
     word_dropout: Fraction = 0.0  # share of a text's pieces read as unknown while a classifier trains
     standardise: bool = False  # lower-case and strip punctuation before the tokenizer
@@ -156,6 +158,17 @@ class TrainConfig(Config):
     pinned: tuple[str, ...] = ()  # the user's own texts to record attention on; a translation follows after a tab
     eval_every: Annotated[int, Field(ge=1)] = 500
     save_every: Annotated[int, Field(ge=1)] = 500
+
+    @model_validator(mode="after")
+    def _are_named(self) -> Self:
+        for name in self.languages or ():
+            if not name.strip():
+                raise ValueError("a language is empty; name both, or leave them out")
+            if len(name) > LONGEST_LANGUAGE:
+                raise ValueError(f"a language has {len(name):,} characters, at most {LONGEST_LANGUAGE}; shorten it")
+        if self.languages and self.task != "translation":
+            raise ValueError(f"languages are those of a translation, and this learns {self.task}; leave them out")
+        return self
 
     @model_validator(mode="after")
     def _can_be_pinned(self) -> Self:

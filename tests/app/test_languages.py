@@ -4,7 +4,9 @@ import pytest
 
 import transformer
 from tests.app.heads_checkpoints import make
+from transformer.card import model_card
 from transformer.checkpoint import save
+from ui.figures import markdown_text
 
 from .conftest import run
 
@@ -62,3 +64,20 @@ def test_an_example_comes_back_with_a_model_that_reads_it(place, visit):
     run(at)
     assert at.text_input(key="translate_text").value == "I am cold."
     assert "**English, read by the encoder**" in said(at)
+
+
+@pytest.mark.parametrize("names", [("English", "German"), ("[x](http://a.bc/x) **b**", "<b>עברית</b>")])
+def test_languages_named_with_a_file_are_those_of_every_page_and_of_the_card(names, home, visit):
+    ckpt = make(home, "translator")
+    train = ckpt.description.train.replace(languages=names)
+    save(ckpt.description.folder, ckpt.model, tokenizer=ckpt.tokenizer, train=train,
+         meta={"step": 7, "parameters": 1, "seconds": 5.0, "validation_loss": 1.0})
+    ckpt = transformer.load(ckpt.description.folder)
+    assert ckpt.description.languages == names
+    at = visit("translate", checkpoint=ckpt.id, text="Go on.")
+    target = markdown_text(names[1])
+    assert f"**{target}, written by the decoder**" in [text.value for text in at.markdown]
+    assert any(text.value.startswith(f"**{target} reference translations**") for text in at.markdown)
+    card = model_card("mine", ckpt, {}, [], processor="a CPU")
+    assert all(mark not in card for mark in ("[x](http", "**b**", "<b>"))
+    assert "translates" in card and ("עברית" if "עברית" in names[1] else "English to German") in card

@@ -36,7 +36,8 @@ def choice():
 
     from ui.train.corpus_choice import choose_corpus
 
-    st.session_state["chosen"] = choose_corpus("try", st.session_state["task"]).get("corpus")
+    st.session_state["corpus_settings"] = choose_corpus("try", st.session_state["task"])
+    st.session_state["chosen"] = st.session_state["corpus_settings"].get("corpus")
 
 
 def opened(script, **state):
@@ -272,6 +273,31 @@ def test_an_upload_is_checked_kept_on_disk_and_dropped_from_memory(home):
     press(at, "try_corpus_other")
     assert at.session_state["chosen"] is None
     assert at.file_uploader
+
+
+def named(at, *languages):
+    for side, name in zip(("sources", "translations"), languages, strict=True):
+        at.text_input(key=f"try_corpus_language_{side}").set_value(name)
+    return ran(at).session_state["corpus_settings"]
+
+
+def test_the_languages_of_a_file_of_pairs_are_named_both_or_neither(home):
+    at = upload(opened(choice, task="translation"), "mine.tsv", PAIRS.encode())
+    assert "languages" not in at.session_state["corpus_settings"]
+    assert "languages" not in named(at, "English", " ")
+    assert "Name both languages" in words(at)
+    assert named(at, " English", "**עברית**")["languages"] == ["English", "**עברית**"]
+    assert "Name both languages" not in words(at)
+    assert not opened(choice, task="classification").text_input
+
+
+@pytest.mark.parametrize(("languages", "fault"), [
+    (["English", "x" * 41], "a language has 41 characters, at most 40"), (["", "German"], "a language is empty"),
+    (["English"], "languages")])
+def test_languages_that_are_no_names_are_faults(languages, fault):
+    [said] = check.find_faults(preset("translate"), {"languages": languages})
+    assert fault in said
+    assert check.find_faults(preset("shakespeare"), {"languages": ["English", "German"]})
 
 
 def test_an_upload_that_is_wrong_says_on_which_line_and_is_not_kept(home):

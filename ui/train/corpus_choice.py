@@ -9,14 +9,14 @@ import streamlit as st
 from transformer.jobs.run_files import replace
 from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus, corpus
 from transformer.text.own import LARGEST_FILE
-from transformer.text.sources import Form, form_of, known, offered
+from transformer.text.sources import PAIRS, Form, form_of, known, offered
 from ui.access.keys import owner
 from ui.access.owners import NOBODY, allowed, corpora, require, require_corpus
 from ui.access.quotas import check_corpora
 from ui.figures import markdown_text
 from ui.held_out_corpus import corpus_name
 from ui.say import say_error
-from ui.texts import PATH, taken
+from ui.texts import PATH, SEARCH, taken
 
 BUILT_IN, UPLOAD, FILE = "Built in", "Upload", "A file on this computer"
 
@@ -30,11 +30,24 @@ def choose_corpus(prefix: str, task: str, *, default: str | None = None) -> dict
                                help=f"This task learns from {form.what}.")
     if way in (UPLOAD, FILE):
         path = _uploaded(prefix, form) if way == UPLOAD else _typed(prefix, form)
-        return {"corpus": path} if path else {}
+        return {"corpus": path, **_languages(prefix, form)} if path else {}
     names = [source.name for source in offered(form)]
     default = default if default in names else names[0]
     return {"corpus": st.selectbox("Which one", names, index=names.index(default), key=f"{prefix}_corpus_{default}",
                                    format_func=_named)}
+
+
+def _languages(prefix: str, form: Form) -> dict[str, object]:
+    """The setting of what the two sides of a file of pairs are called, where somebody names both."""
+    if form != PAIRS:
+        return {}
+    named = [taken(column.text_input(f"Language of the {side}", key=f"{prefix}_corpus_language_{side}",
+                                     placeholder=example), SEARCH).strip()
+             for column, side, example in zip(st.columns(2), ("sources", "translations"), ("English", "German"),
+                                              strict=True)]
+    if any(named) and not all(named):
+        st.caption("Name both languages, or neither: then they are called source and target.")
+    return {"languages": named} if all(named) else {}
 
 
 def keep_upload(name: str, content: bytes, form: Form) -> Path:
