@@ -172,7 +172,7 @@ def test_a_promoted_run_is_a_checkpoint_with_its_curve_attention_and_card(run, t
     assert "comes with" not in card
     assert "It was made with Heads Up" in card
     assert "Measured while it trained, at step" in card
-    assert "| loss on texts it learned from, nats a text |" in card  # two texts: nothing is held out
+    assert "| loss on texts it learned from, nats per text |" in card  # two texts: nothing is held out
     assert "its corpus, sentences.csv, shows" in card
     assert "plays" not in card
     with pytest.raises(ValueError, match="there is a checkpoint mine already"):

@@ -13,7 +13,7 @@ FIGURES = {  # key of evaluate -> what it is, and how many digits of it mean som
     "bleu": ("BLEU, greedy, first reference", 2), "bleu_all_references": ("BLEU, all references", 2),
     "bleu_unseen": ("BLEU without near-duplicates of training sentences", 2), "chrf": ("chrF", 2),
     "bleu_standardised": ("BLEU in lower case without punctuation", 2),
-    "loss": ("cross-entropy, nats a token", 4), "bits_per_char": ("bits a character", 4),
+    "loss": ("cross-entropy, nats per token", 4), "bits_per_char": ("bits per character", 4),
     "accuracy": ("accuracy: share of texts whose class is the likeliest", 3),
     "majority": ("accuracy of always saying the class most frequent in training", 3),
     "baseline": ("accuracy of logistic regression on word counts (scikit-learn)", 3), "n": ("texts", 0)}
@@ -52,13 +52,13 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
     if not quality:
         how = f"Measured while it trained, at step {meta['step']:,}, before the weights were rounded to float16:"
         what = "loss on texts it learned from" if learned_from else "loss on the validation split"
-        measured = f"| {what}, nats a {unit} | {meta['validation_loss']:.4f} |"
+        measured = f"| {what}, nats per {unit} | {meta['validation_loss']:.4f} |"
     held = ("Trained on all of it: so small a text leaves nothing\nto hold out, and what is measured here is what was "
             "learned." if learned_from else
             "Trained on its train split; chosen and measured on\nsplits that the training never saw.")
     measured_on = "Loss on what it learned from" if learned_from else "Held-out loss"
     where, more = (f"checkpoints/{name}", "it again") if quality else ("THIS_FOLDER", "more")
-    curve = (f"```mermaid\nxychart-beta\n  title \"{measured_on}, nats a {unit}\"\n"
+    curve = (f"```mermaid\nxychart-beta\n  title \"{measured_on}, nats per {unit}\"\n"
              f"  x-axis \"step\" [{', '.join(str(row['step']) for row in seen)}]\n  y-axis \"loss\"\n"
              f"  line [{', '.join(format(row['validation_loss'], '.3f') for row in seen)}]\n```")
     newest = max((row["step"] for row in _with(rows, "step")), default=0)

@@ -27,7 +27,7 @@ def evaluate(ckpt: Checkpoint, *, split: str | None = None, beam: int = 1, limit
     On the split that its corpus is measured on (test, of running text validation, train where nothing is held out)
     unless told. Translation: `bleu` (first reference), `bleu_all_references`, `bleu_unseen` (without near-duplicates of
     training sentences), `chrf`, `bleu_standardised` (outputs and first references in lower case without punctuation,
-    which is fair to models that write so), sacrebleu's `signature`, `n`. Text: `loss` in nats a token and
+    which is fair to models that write so), sacrebleu's `signature`, `n`. Text: `loss` in nats per token and
     `bits_per_char`. Classes: `accuracy`, `majority` and `baseline` (see `class_quality`), `n`. limit takes only the
     first so many sentences. Raises ValueError where the checkpoint does not say what it was trained on.
     """

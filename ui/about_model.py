@@ -28,7 +28,7 @@ def about_model(ckpt: Checkpoint) -> str:
         said.append(f"On held-out text it needs {found['bits_per_char']:.2f} bits a character, so it spells well and "
                     "makes little sense")
     elif isinstance(meta.get("validation_loss"), float):
-        said.append(f"Loss on held-out text: {meta['validation_loss']:.2f} nats a token")
+        said.append(f"Loss on held-out text: {meta['validation_loss']:.2f} nats per token")
     return ". ".join(said) + "."
 
 

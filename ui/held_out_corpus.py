@@ -95,8 +95,8 @@ def say_missing(ckpt: Checkpoint) -> None:
     """Why there is no held-out text."""
     own, about = corpus_of(ckpt.description), ckpt.description.train
     if own is None and about and is_own(about.corpus):
-        st.info("It was trained on a text that is not open to everybody here, so there is none to measure it on.")
+        st.info("It was trained on a text that is not public here, so there is nothing to measure it on.")
     elif own is None:
-        st.info("This checkpoint does not say which corpus it was trained on, so there is no held-out text of its own.")
+        st.info("This checkpoint does not name its training corpus, so it has no held-out text.")
     else:
         st.info(f"It was trained on {figures.markdown_text(corpus_name(own))}, which is not on this machine.")

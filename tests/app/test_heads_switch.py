@@ -310,7 +310,7 @@ def test_a_change_of_accuracy_has_its_error_and_an_old_one_without_it_says_so(ho
     (sent,) = maps(at)
     assert not np.any([card["maps"][0]["faint"] for card in sent["cards"] if card["name"] == "accuracy_change"])
     assert "This accuracy has no standard error" in texts(at)
-    assert "in nats a text" in texts(at) and "in nats a token" not in texts(at)
+    assert "in nats per text" in texts(at) and "in nats per token" not in texts(at)
     assert "classes to predict" not in sent["source"]
 
 

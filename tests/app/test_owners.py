@@ -49,7 +49,7 @@ def test_a_run_is_not_resumed_either():
 @pytest.mark.parametrize("visitor", [STRANGER, STUDENT, TEACHER])
 @pytest.mark.parametrize("name", ["/etc/passwd.txt", "../secret.csv", "README.txt", "teacher.key", "", None, 7])
 def test_no_file_of_a_shared_server_is_a_corpus(visitor, name, home):
-    assert "no file or folder of it can be named" in refuse_corpus(visitor, name)
+    assert "files and folders cannot be named" in refuse_corpus(visitor, name)
     assert refuse_corpus(ALONE, name) is None
 
 

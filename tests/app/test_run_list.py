@@ -56,4 +56,4 @@ def test_losses_in_other_units_never_share_an_axis(place, visit):
     at = visit(PAGE, view="runs")
     at.multiselect(key=f"{PAGE}_over").set_value(["one", "two", "three"])
     run(at)
-    assert curves(at) == {"nats a token": ["one", "three"], "nats a text": ["two"]}
+    assert curves(at) == {"nats per token": ["one", "three"], "nats per text": ["two"]}

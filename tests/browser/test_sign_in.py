@@ -86,7 +86,7 @@ def test_a_key_moves_to_another_browser_by_a_code(context, visitor, visit, settl
     there.goto(f"{app_url}/move")
     there.get_by_label("Code").fill(code)
     there.get_by_role("button", name="Replace the key of this browser").click()
-    expect(there.get_by_role("alert")).to_contain_text("is no code, or an old one")
+    expect(there.get_by_role("alert")).to_contain_text("is not a code, or has expired")
     assert complaints == []
 
 

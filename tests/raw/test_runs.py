@@ -233,7 +233,7 @@ def test_no_file_of_the_server_or_of_another_visitor_is_read_as_a_corpus(form, s
             assert "SECRET" not in text
             assert str(server.home) not in text
     teacher = form(corpora[0], teacher=True).send("train_start")
-    assert "no file or folder of it can be named" in teacher.text
+    assert "files and folders cannot be named" in teacher.text
     assert started(server) == before
     assert list((server.home / "checks").glob("*.process")) == checks
 
@@ -250,7 +250,7 @@ def test_a_run_is_not_resumed_with_a_corpus_that_its_owner_may_not_read(visitor,
     run_files.write_json(folder / "config.json", {**CONFIG, "train": {**CONFIG["train"], "corpus": str(corpora[0])}})
     before = look(folder)
     text = watching(visitor, folder, key=MINE).send("train_resume").text
-    assert "no file or folder of it can be named" in text
+    assert "files and folders cannot be named" in text
     assert look(folder) == before
 
 

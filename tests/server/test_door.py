@@ -37,7 +37,7 @@ def test_a_foreign_name_is_refused_in_a_sentence(server, host):
     answer = server.ask("GET", "/", host=host)
     assert answer.status in (400, 403)  # the protocol itself has no place for some
     if answer.status == 403:
-        assert "does not go by the name" in answer.text
+        assert "does not answer to the name" in answer.text
         assert "Set-Cookie" not in answer.headers
 
 

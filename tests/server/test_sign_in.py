@@ -64,7 +64,7 @@ def test_a_code_that_is_none_replaces_no_key(server, body):
     answer = server.ask("POST", "/move", body=body, Cookie="headsup_visitor=mine")
     assert answer.status == 403 and "Set-Cookie" not in answer.headers
     assert "<script>" not in answer.text
-    assert "is no code, or an old one" in answer.text
+    assert "is not a code, or has expired" in answer.text
 
 
 @pytest.fixture

@@ -27,23 +27,21 @@ from transformer.model.switches import Heads, Switches
 
 SWITCHES = ("off", "uniform")
 EXPLAINED = {  # what each number shows and what it does not, in words
-    "switch": "A head that is off adds nothing; one that is uniform adds the mean of all values it may look at. What "
-              "changes is what the rest of the model cannot do without it. A head whose absence changes nothing may "
-              "still matter: another can stand in for it (Michel et al. 2019), and later layers were not trained to "
-              "work without it.",
-    "loss_change": "How much worse the held-out loss gets in nats a token when one head alone is switched, with the "
-                   "standard error over sentences. A change of less than about two standard errors is not told apart "
-                   "from none, and with many heads some pass that by chance. Effects of single heads do not add up to "
-                   "that of several.",
+    "switch": "A disabled head adds nothing; a uniform one adds the mean of all values it may attend to. The change "
+              "is what the rest of the model cannot make up for. A head whose absence changes nothing may still "
+              "matter: another can replace it (Michel et al. 2019), and later layers were not trained to work without "
+              "it.",
+    "loss_change": "How much worse the held-out loss gets, in nats per token, when only that head is switched, with "
+                   "the standard error over sentences. A change within two standard errors is not distinguishable "
+                   "from zero, and with many heads some exceed that by chance. Effects of single heads do not add up.",
     "bleu_change": "How BLEU of the greedy translations changes when one head is switched, and how many translations "
                    "are other ones. BLEU moves by whole words, so on a few hundred sentences a change of a point or "
                    "two is noise; the loss is the finer measure.",
 }
 LOSS_OF_CLASSES = (  # the same of a model whose texts have a class
-    "How much worse the held-out loss gets in nats a text when one head alone is switched, with the "
-    "standard error over texts. A change of less than about two standard errors is not told apart from "
-    "none, and with many heads some pass that by chance. Effects of single heads do not add up to that "
-    "of several.")
+    "How much worse the held-out loss gets, in nats per text, when only that head is switched, with the standard "
+    "error over texts. A change within two standard errors is not distinguishable from zero, and with many heads some "
+    "exceed that by chance. Effects of single heads do not add up.")
 
 Watch = Callable[[int, int], None]  # done, of
 
@@ -159,8 +157,7 @@ def measure(ckpt: Checkpoint, sentences: Sequence[Sentence], heads: Heads | None
     config, model, heads = ckpt.config, ckpt.model, Switches.of(heads, ckpt.config, ckpt.device)
     translates = config.task == "translation"
     if any(sentence.labels is None for sentence in sentences):
-        raise ValueError("there are sentences without a label, so there is no loss; give texts whose class the model "
-                         "knows")
+        raise ValueError("some sentences have no label, so there is no loss; give texts whose class the model knows")
     nats, right = np.zeros(len(sentences)), np.zeros(len(sentences), bool)
     done, of = 0, len(sentences) * (1 + translates)
     for chosen in batches(config, sentences, largest=largest):
@@ -192,7 +189,7 @@ def measure(ckpt: Checkpoint, sentences: Sequence[Sentence], heads: Heads | None
 
 
 def loss_change(nats: NDArray, baseline: NDArray, tokens: NDArray) -> tuple[float, float | None]:
-    """The change of the loss in nats a token, and its standard error over sentences; None for a single sentence.
+    """The change of the loss in nats per token, and its standard error over sentences; None for a single sentence.
 
     The loss is a ratio of two sums over sentences, and the error is that of a ratio: the spread of what each sentence
     changes beyond its share (Cochran 1977, section 2.11). The same sentences are in both, so how hard they are cancels.

@@ -27,14 +27,14 @@ EXPLAINED = {  # what each shows and what it does not, in words
                   "change but for the gap shown. They depend on what counts as empty: padding, zero or the mean "
                   "embedding give different values, and none of them is a text the model was trained on.",
     "attention": "The weight that the prediction's query puts on each token, as the mean of all layers and heads. It "
-                 "says where values were taken from, not what they were or whether they mattered: attention is not "
+                 "shows where values were taken from, not what they were or whether they mattered: attention is not "
                  "explanation (Jain and Wallace 2019).",
     "rollout": "Attention followed through the layers as if it moved whole positions and the residual connection "
                "counted half (Abnar and Zuidema 2020). Values, feed-forward parts and differences between heads are "
                "left out.",
-    "correlation": "Spearman's rank correlation between two of these rankings of the same tokens: 1 if they order them "
-                   "alike, 0 if they have nothing in common, -1 if they are opposite. Integrated gradients enter by "
-                   "size without their sign. With a dozen tokens, values up to about 0.5 happen by chance.",
+    "correlation": "Spearman's rank correlation between two of these rankings of the same tokens: 1 for the same "
+                   "order, 0 for unrelated orders, -1 for opposite ones. Integrated gradients enter by magnitude. "
+                   "With a dozen tokens, values up to about 0.5 happen by chance.",
 }
 
 

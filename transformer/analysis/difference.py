@@ -60,7 +60,7 @@ class QualityChange:
     one: Measured
     other: Measured
     n: int
-    change: float | None  # of the loss in nats a token, other less one; None where they cut text into other pieces
+    change: float | None  # of the loss in nats per token, other less one; None where they cut text into other pieces
     error: float | None  # its standard error over sentences
 
     __repr__ = brief

@@ -18,18 +18,17 @@ from transformer.model.models import Embedding, Transformer
 from transformer.model.switches import Switch, Switches
 
 EXPLAINED = (  # what it shows and what it does not, in words
-    "How much each head, feed-forward part and embedding itself adds to the logit of a token, with the "
-    "scales of the norms (what each divides by) held at what they were; the parts add up to the logit "
-    "(Elhage et al. 2021). It is what a part writes straight to the output. What it changes by way of later "
-    "layers is not in it, nor are the encoder's heads where there is one, so a head with no direct effect "
-    "may still decide the token. A logit has no zero of its own: compare two tokens to see what tells them "
-    "apart.")
+    "How much each head, feed-forward part and embedding itself adds to the logit of a token, with the scales of the "
+    "norms (what each divides by) held fixed; the parts add up to the logit (Elhage et al. 2021). It is what a part "
+    "writes directly to the output. What it changes through later layers is not included, nor are the encoder's heads "
+    "where there is one, so a head with no direct effect "
+    "may still decide the token. A logit has no natural zero: compare two tokens to see what distinguishes them.")
 EXPLAINED_OF_CLASSES = (  # the same of a model whose texts have a class
     "How much each head, feed-forward part and embedding itself adds to the logit of a class, with the "
     "scales of the norms (what each divides by) held at what they were; the parts add up to the logit "
     "(Elhage et al. 2021). It is what a part writes straight to the output, over all tokens that are pooled. "
     "What it changes by way of later layers is not in it, so a head with no direct effect may still decide "
-    "the class. A logit has no zero of its own: compare two classes to see what tells them apart.")
+    "the class. A logit has no natural zero: compare two classes to see what distinguishes them.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -96,7 +96,7 @@ def masked_softmax(scores: Tensor, allowed: Tensor, *, blocked: float | None, dt
 class Learned(NamedTuple):
     """A tiny decoder that was trained to predict random digits."""
 
-    losses: list[float]  # nats a token at each step, on digits never seen before
+    losses: list[float]  # nats per token at each step, on digits never seen before
     digits: list[str]  # a row that was not trained on: what the decoder read
     weights: Tensor  # (T, T), its attention there
 

@@ -31,11 +31,11 @@ SHORT = 12  # tokens a side that are read at a glance
 REPEATED, ROWS = 25, 16  # random tokens in a row, twice, and how many such rows
 
 BASELINES = {  # what each shows, in words
-    "untrained": "The same measure on the same sentences for the same architecture with the random weights that "
-                 "training starts from, of one seed. What is as large here comes from the sentences, the mask and the "
-                 "architecture, and not from anything learned.",
-    "even": "What a head gives that looks at all it may see alike: the same weight on each. Short sentences make most "
-            "shares large by themselves; this is how large.",
+    "untrained": "The same measure on the same sentences for the same architecture with random initial weights, of "
+                 "one seed. Whatever is as large here comes from the sentences, the mask and the architecture, not "
+                 "from learning.",
+    "even": "The value for a head that weights every visible token equally. In short sentences most shares are large "
+            "anyway; this is how large.",
 }
 
 Watch = Callable[[int, int], None]  # done, of

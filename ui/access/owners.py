@@ -67,8 +67,8 @@ def refusal(visitor: Visitor, action: Action, thing: Thing | None = None) -> str
         case "resume":
             return _not_theirs(visitor, action, thing) or refusal(visitor, "start")
         case "name a file":
-            return ("on a server that others use, no file or folder of it can be named; upload the file, or choose "
-                    "what is offered") if visitor.shared else None
+            return ("on a shared server, files and folders cannot be named; upload the file, or choose one that is "
+                    "offered") if visitor.shared else None
         case "bring in":
             return ("on a server that others use, only the teacher brings in checkpoints; ask them, or run Heads Up on "
                     "your own computer") if visitor.shared else None

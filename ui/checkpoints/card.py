@@ -177,7 +177,7 @@ def _show_curve(page: str, about: Description, *, dark: bool) -> None:
     if not (about.folder / "metrics.jsonl").is_file() or not (about.folder / "metrics.jsonl").stat().st_size:
         st.info("No training curve came with this checkpoint.")
         return
-    unit = f"nats a {TASKS[about.config.task].unit}"
+    unit = f"nats per {TASKS[about.config.task].unit}"
     show_curves(f"{page}_{about.id}", [about.folder], dark=dark, unit=unit,
                 reference=published(about.train.corpus) if about.train else None)
     if (about.folder / "attention").is_dir():

@@ -17,7 +17,7 @@ MOST_RUNS = 12
 _view = component("run_curves", HERE / "run_curves.js", '<div class="run-curves"></div>')
 
 
-def show_curves(prefix: str, folders: list[Path], *, dark: bool, unit: str = "nats a token",
+def show_curves(prefix: str, folders: list[Path], *, dark: bool, unit: str = "nats per token",
                 reference: tuple[float, str] | None = None) -> None:
     """Draw the curves of up to MOST_RUNS runs, and with the next call for the same ones what is new of them.
 
@@ -60,7 +60,7 @@ def _settings(folder: Path) -> list[str]:
 
 def _explained(unit: str, *, on: Collection[str]) -> str:
     """What the numbers on the upright axis are, and why the two losses may stand the other way round."""
-    answer = {"nats a token": "token", "nats a text": "class"}.get(unit, "answer")
+    answer = {"nats per token": "token", "nats per text": "class"}.get(unit, "answer")
     said = (f"A loss in nats is −ln of the probability that the right {answer} got, on average: 0 where the model is "
             "certain of it, 0.69 where it gave one half.")
     kinds = [word for word in ("dropout", "label smoothing") if any(word in name for name in on)]

@@ -39,7 +39,7 @@ def class_bars(names: Sequence[str], probabilities: Sequence[float], *, chosen: 
     targets = {"type": "bar", "orientation": "h", "y": rows, "x": [across] * len(rows), "width": 1, "customdata": order,
                "hovertext": [f"<b>{plotly_text(_name(names[at], longest=60))}</b><br>probability {value:.6g}"
                              for at, value in zip(order, values, strict=True)],
-               "hovertemplate": "%{hovertext}<br>click to see what speaks for it<extra></extra>",
+               "hovertemplate": "%{hovertext}<br>click to explain it<extra></extra>",
                "marker": {"color": CLEAR}, "selected": {"marker": {"opacity": 1}},
                "unselected": {"marker": {"opacity": 1}}}
     return framed([bars, targets], title=title, source=source, dark=dark, height=ROW * len(rows), showlegend=False,

@@ -242,7 +242,7 @@ def _told_apart(found: HeadEffects, each: str) -> str:
     if sure and sure[0][0] > 0:
         change, (kind, layer, head), error = sure[0]
         said += (f" The largest loss is for {figures.markdown_text(kind)}, {figures.head_label(layer, head)}: "
-                 f"{change:+.3f} ± {error:.3f} nats a {each}.")
+                 f"{change:+.3f} ± {error:.3f} nats per {each}.")
     if better := [one for one in sure if one[0] < 0]:
         said += f" For {len(better)} of them, the loss is lower without."
     return said

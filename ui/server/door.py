@@ -60,7 +60,7 @@ class Door:
         whatever changes something, and what is no browser carries nobody's cookies but its own."""
         name = _name(f"//{host}")
         if not name or not (name in self.names or _is_address(name, scope)):
-            return f"This server does not go by the name {host[:100]}; whoever runs it can add that with --name."
+            return f"This server does not answer to the name {host[:100]}; its operator can add it with --name."
         if origin and not (origin in (f"http://{host}", f"https://{host}") or
                            (origin.startswith(("http://", "https://")) and _name(origin) in self.public)):
             return f"Pages of {origin[:100]} may not use this server."

@@ -90,8 +90,8 @@ async def _move(request: Request) -> Response:
     code = (await _sent(request)).get("code", "")
     key = keys.take_moved(code)
     if key is None:
-        refused = (f"<p role='alert'>{escape(code[:20])} is no code, or an old one: each works once, within five "
-                   "minutes.</p>")
+        refused = (f"<p role='alert'>{escape(code[:20])} is not a code, or has expired: each works once, within five "
+                   f"minutes.</p>")
         return _html("My runs in this browser", _MOVE.format(refused=refused), 403)
     response = RedirectResponse("./train?view=runs", 303)
     set_cookie(response, request.scope, keys.VISITOR, key, seconds=A_YEAR, same_site="lax")

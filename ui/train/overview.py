@@ -72,7 +72,7 @@ def _curves(page: str, chosen: list[Path], dark: bool) -> None:
     runs = [describe(folder) for folder in chosen]
     by_unit: dict[str, list[Run]] = {}
     for run in runs:
-        by_unit.setdefault(f"nats a {unit_of(run.task)}", []).append(run)
+        by_unit.setdefault(f"nats per {unit_of(run.task)}", []).append(run)
     for unit, alike in by_unit.items():  # two units never share an axis
         if len(by_unit) > 1:
             st.markdown(f"**Losses in {unit}**")

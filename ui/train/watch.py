@@ -59,7 +59,7 @@ def _live(page: str, folder: Path, was: str, every: float, dark: bool) -> None:
     if run.now.state != was or (run.now.under_way and not every / 2 <= pace() <= every * 2):
         st.rerun()
     show_standing(run)
-    show_curves(page, [folder], dark=dark, unit=f"nats a {unit_of(run.task)}",
+    show_curves(page, [folder], dark=dark, unit=f"nats per {unit_of(run.task)}",
                 reference=published(run.corpus))
     _samples(page, folder)
 
