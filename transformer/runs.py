@@ -158,7 +158,7 @@ def metrics(folder: Path | str) -> "DataFrame":
     """What a run measured, or the run that a checkpoint came of, as a tidy pandas table with a row a step.
 
     Columns, NaN where a step did not measure them: `step`; `loss`, of training, and `validation_loss`, held out, in
-    nats per token (a text where texts have a class), and `best`, the lowest of the latter so far; `seconds` of training,
+    nats per token (a text where texts have a class), and `best`, the lowest of the latter; `seconds` of training,
     `time` since 1970 in seconds, `epoch` in passes over the corpus; `tokens_per_sec`, `lr`, `grad_norm`; on a GPU
     `gpu_util` and `peak_share` (0 to 1), `gpu_memory` and `gpu_memory_total` in bytes. Raises ValueError for a folder
     without metrics.
