@@ -57,6 +57,17 @@ def hovered(page, query, key):
     return readout
 
 
+def pdf_words(data):
+    """The runs of text in a PDF whose every object begins where its table says."""
+    table = int(re.search(rb"startxref\n(\d+)\n%%EOF", data)[1])
+    starts = [int(at) for at in re.findall(rb"(\d{10}) 00000 n", data[table:])]
+    assert data[table:].startswith(b"xref")
+    assert all(data[at:].startswith(b"%d 0 obj" % number) for number, at in enumerate(starts, 1))
+    for stream in re.finditer(rb"/Length (\d+) >>\nstream\n", data):
+        assert data[stream.end() + int(stream[1]):].startswith(b"\nendstream")
+    return [bytes.fromhex(text.decode()).decode("cp1252") for text in re.findall(rb"<([0-9a-f]+)> Tj", data)]
+
+
 @pytest.mark.parametrize(("kind", "layer", "head"), [("cross", 1, 3), ("encoder", 0, 2), ("decoder", 2, 1)])
 def test_hovering_says_the_weight_that_the_library_computed(look, ckpt, kind, layer, head):
     page, step = look(kind=kind, layer=layer, head=head), step_of(ckpt, 5)
@@ -167,7 +178,7 @@ def test_what_is_saved_says_what_it_is_and_holds_the_numbers(look, ckpt, tmp_pat
     page, step = look(kind="cross", layer=1, head=3), step_of(ckpt, 5)
     chooser = page.locator(".attention-view").get_by_label("Save", exact=True)
     files = {}
-    for kind in ("csv", "svg", "png"):
+    for kind in ("csv", "svg", "png", "pdf"):
         with page.expect_download() as caught:
             chooser.select_option(kind)
         assert caught.value.suggested_filename == f"{ckpt.id}-cross-layer1-head3-weights.{kind}"
@@ -183,6 +194,9 @@ def test_what_is_saved_says_what_it_is_and_holds_the_numbers(look, ckpt, tmp_pat
     np.testing.assert_allclose(found, step.attentions["cross"][1, 3], atol=1e-6)
     assert rows[0][1:] == step.axes("cross")[1]
     assert files["png"].read_bytes().startswith(b"\x89PNG")
+    words = pdf_words(files["pdf"].read_bytes())
+    assert f"{ckpt.id} · training step 4,000 · text: {TEXT}" in " ".join(words)
+    assert "Cross attention, layer 1 · head 3: weights (softmax)" in words
 
     with page.expect_download() as caught:
         page.get_by_role("button", name="Save the numbers").click()

@@ -5,6 +5,7 @@ import { paintGrid } from "#view/grid.js";
 import { linesHeight, paintLines } from "#view/lines.js";
 import { paintLegend, paintMatrix } from "#view/matrix.js";
 import { fileName } from "#view/names.js";
+import { Pdf } from "#view/pdf.js";
 import { Vector } from "#view/svg.js";
 import { infoOf, inLines, lit, stageNow } from "#view/view/look.js";
 import { gridOf, matrixOf } from "#view/view/painting.js";
@@ -30,6 +31,10 @@ export const FILES = {
   svg: (view, keep) => {
     const picture = compose(view, (width, height) => new Vector(width, height, view.theme.page));
     keep(new Blob([String(picture)], { type: "image/svg+xml" }));
+  },
+  pdf: (view, keep) => {
+    const picture = compose(view, (width, height) => new Pdf(width, height, view.theme.page));
+    keep(new Blob(picture.bytes(), { type: "application/pdf" }));
   },
   csv: (view, keep) => keep(new Blob([table(view)], { type: "text/csv" })),
 };
