@@ -85,6 +85,7 @@ def test_hovering_says_the_weight_that_the_library_computed(look, ckpt, kind, la
 def test_two_tokens_are_compared_product_by_product(look, ckpt, reached):
     page, step = look(kind="cross", layer=1, head=3), step_of(ckpt, 5)
     page.mouse.click(*cell(page, 4, 3))
+    expect(page.locator(".checked")).to_contain_text("recomputed here, softmax(q·k / √d + mask) agrees to")
     between = page.locator(".between")
     expect(between).to_contain_text("Between")
     for name, expected in (("score", step.scores), ("weight", step.attentions)):
@@ -220,6 +221,7 @@ def test_the_saved_page_works_without_a_network(look, chromium, ckpt, tmp_path):
     alone.goto((tmp_path / "page.html").as_uri())
     expect(alone.locator(".attention-view .main h4")).to_contain_text("Encoder attention, layer 1 · head 0")
     expect(alone.locator(".attention-view .source").first).to_contain_text(ckpt.id)
+    expect(alone.locator(".attention-view .checked")).to_contain_text("weights are rounded in this file")
     step = step_of(ckpt, 3, HOSTILE)
     readout = hovered(alone, 2, 1)
     assert float(readout.get_attribute("data-weight")) == pytest.approx(

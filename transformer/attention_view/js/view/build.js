@@ -12,6 +12,7 @@ export function build(root) {
     canvas: part("canvas", { tabIndex: 0, className: "matrix", role: "application" }),
     legend: part("canvas", { className: "legend" }),
     tools: block("bar tools"),
+    checked: part("p", { className: "source checked" }),
     readout: part("output", { className: "readout", ariaLive: "polite" }),
     sum: part("p"),
     products: part("canvas"),
@@ -22,8 +23,8 @@ export function build(root) {
   parts.scroller = block("scroller", parts.spacer);
   parts.between = block("between", parts.sum, parts.products);
   parts.side = block("side", parts.sideTitle, parts.grid);
-  const { title, source, chips, why, scroller, tools, readout, between } = parts;
-  const main = block("main", title, source, chips, why, scroller, tools, readout, between);
+  const { title, source, chips, why, scroller, tools, checked, readout, between } = parts;
+  const main = block("main", title, source, chips, why, scroller, tools, checked, readout, between);
   root.replaceChildren(parts.bar, block("panes", main, parts.side));
   return parts;
 }

@@ -1,4 +1,5 @@
 // Everything that is drawn of a view, each time anything has changed.
+import { checked } from "#view/checks.js";
 import { headColour } from "#view/colours.js";
 import { part, say } from "#view/elements.js";
 import { paintGrid } from "#view/grid.js";
@@ -36,6 +37,7 @@ function describe(view) {
   const grid = `All ${look.kind} heads, ${layers} layers of ${heads}`;
   parts.title.textContent = heading(view);
   parts.source.textContent = message.standalone ? caption(view)[1] : source(view);
+  parts.checked.textContent = checked(message, look);
   parts.canvas.setAttribute("aria-label", matrix);
   parts.grid.setAttribute("aria-label", `${grid}. Arrow keys move between heads, Enter chooses, Escape leaves.`);
 }

@@ -1,0 +1,65 @@
+// What a reader can hold the weights against: the sums of their rows, and the softmax made again from queries and keys.
+import { mayLook, score } from "#view/scores.js";
+import { stageOf } from "#view/stages.js";
+
+const CLOSE = 1e-6; // to which a softmax in float32 and one in float64 agree
+const WHOLE = 1e-3; // a row whose sum is further from 1 has weights that are not here
+
+// The least and the largest sum of a row.
+export function rowSums(weights, keys) {
+  let [least, most] = [Infinity, -Infinity];
+  for (let at = 0; at < weights.length; at += keys) {
+    const sum = weights.subarray(at, at + keys).reduce((a, b) => a + b, 0);
+    [least, most] = [Math.min(least, sum), Math.max(most, sum)];
+  }
+  return [least, most];
+}
+
+// The softmax of the masked scores of every row, and how far any weight is from it.
+export function largestDifference(info, rows, weights) {
+  const K = info.keys.length;
+  let largest = 0;
+  info.queries.forEach((_, q) => {
+    const scores = info.keys.map((key, k) => (mayLook(info, q, k) ? score(rows, q, k) : -Infinity));
+    const highest = scores.reduce((a, b) => Math.max(a, b));
+    const powers = scores.map((one) => Math.exp(one - highest));
+    const total = powers.reduce((a, b) => a + b, 0);
+    powers.forEach((power, k) => {
+      largest = Math.max(largest, Math.abs(power / total - weights[q * K + k]));
+    });
+  });
+  return largest;
+}
+
+// The same in words, for the head or the mean that is looked at; nothing where its weights are not here.
+export function checked(message, look) {
+  const id = ["checked", look.kind, look.layer, look.head, look.of].join();
+  if (!message.made.has(id)) message.made.set(id, words(message, look));
+  return message.made.get(id);
+}
+
+function words(message, look) {
+  const { weights, rows } = stageOf(message, { ...look, stage: "weights" });
+  if (!weights) return "";
+  const info = message.kinds[look.kind];
+  const [least, most] = rowSums(weights, info.keys.length);
+  const off = Math.max(1 - least, most - 1);
+  if (off > WHOLE) {
+    return `Rows add up to ${least.toFixed(3)} to ${most.toFixed(3)}; what is left of 1 is on no token drawn here.`;
+  }
+  const sums = `Each row adds up to 1, within ${brief(off)}`;
+  if (!rows) return `${sums}.`;
+  const difference = largestDifference(info, rows, weights);
+  const what = `q·k / √d${rows.bias ? " + bias" : ""} + mask`;
+  if (weights !== message.arrays.weights) {
+    return `${sums}; weights are rounded in this file: softmax(${what}) differs by up to ${brief(difference)}.`;
+  }
+  const agrees = difference <= CLOSE ? `agrees to ${brief(CLOSE)}` : `differs by up to ${brief(difference)}`;
+  return `${sums}; recomputed here, softmax(${what}) ${agrees}.`;
+}
+
+// One digit; what is less than a millionth is only said to be less.
+function brief(value) {
+  if (value <= CLOSE) return "1e-6";
+  return value < 1e-3 ? value.toExponential(0) : String(Number(value.toPrecision(1)));
+}
