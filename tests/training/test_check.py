@@ -211,7 +211,7 @@ def test_what_is_probably_not_meant_is_a_warning(config, settings, message):
 
 def test_words_that_training_never_saw_and_a_corpus_too_small_to_hold_out_are_warned_of(config, tmp_path):
     (tmp_path / "mine.tsv").write_text("".join(f"word{i}\tmot{i}\n" for i in range(30)))
-    assert "% of the held-out pieces are unknown" in check(config(), device=CPU)["problems"][0]["text"]
+    assert "% of the held-out pieces are not in the vocabulary" in check(config(), device=CPU)["problems"][0]["text"]
     (tmp_path / "mine.tsv").write_text("Go.\tVa !\nStop.\tArrête.\n")
     assert any("nothing is held out" in problem["text"] for problem in check(config(), device=CPU)["problems"])
 
