@@ -70,7 +70,7 @@ for group in GROUPS:
         if page.group == group:
             name, text = st.columns([1, 6], vertical_alignment="center")
             name.page_link(page.script, label=f"**{page.title}**")
-            text.markdown(page.sentence)
+            text.markdown(figures.markdown_text(page.sentence))
 
 with st.expander("How to read an attention picture"):
     st.markdown(

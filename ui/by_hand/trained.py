@@ -67,8 +67,8 @@ def show_trained(text: str) -> None:
 
     positions = ckpt.model.positions
     if positions.attended and kind != "cross":
-        st.caption(f"The numbers are those with the model's {positions.name} positions. "
-                   f"{positions.describe(ckpt.config)}")
+        st.caption(f"The numbers are those with the model's {figures.markdown_text(positions.name)} positions. "
+                   f"{figures.markdown_text(positions.describe(ckpt.config))}")
     for name, values, rows, row in (("q", head.q, queries, query), ("k", head.k, keys, key), ("v", head.v, keys, key)):
         st.html(figures.number_matrix(values.numpy(), name=name, rows=rows, row=row))
     allowed = None if mask.all() else mask.numpy()

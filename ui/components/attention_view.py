@@ -233,7 +233,8 @@ def _show_positions(page: str, shown: Shown, kind: str, *, dark: bool) -> None:
     side = "src" if kind in ("encoder", "cross") else "tgt"
     tokens = shown.axes(kind)[1]
     model = shown.ckpt.model
-    what, pictures = model.positions.describe(model.config), model.position_pictures(len(tokens), side=side)
+    what = figures.markdown_text(model.positions.describe(model.config))
+    pictures = model.position_pictures(len(tokens), side=side)
     if not pictures:
         st.info(what)
         return

@@ -25,7 +25,7 @@ def show_best(page: str, ckpt: Checkpoint, roles: HeadRoles, measure: str, kind:
               dark: bool) -> None:
     """The head's weights on the sentence where the measure is largest, its targets given to the decoder."""
     value, random = (of[kind][measure][layer, head] for of in (roles.values, roles.untrained))
-    title = BY_NAME[measure].title
+    title = figures.markdown_text(BY_NAME[measure].title)
     st.subheader(f"{kind.capitalize()}, {figures.head_label(layer, head)}", anchor=False)
     st.markdown(f"**{title}: {value:.2f}** over all of the sample · random weights {random:.2f} · uniform "
                 f"{roles.even[kind][measure]:.2f}")

@@ -53,7 +53,8 @@ def show_roles(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
         show_best(page, ckpt, roles, measure, kind, layer, head, dark=dark)
     _show_numbers(page, roles, kind, layer, head, source)
     with st.expander("What the measures show, and what they do not", key=f"{page}_role_words"):
-        st.markdown("\n".join(f"- **{BY_NAME[name].title}.** {BY_NAME[name].explained}" for name in roles.values[kind]))
+        st.markdown("\n".join(f"- **{figures.markdown_text(BY_NAME[name].title)}.** {BY_NAME[name].explained}"
+                              for name in roles.values[kind]))
         st.markdown(f"**Random weights.** {BASELINES['untrained']}\n\n**Uniform.** {BASELINES['even']}")
         st.markdown("Where weight lies is not why a model decides. Switch a head off to see what depends on it.")
 
@@ -97,7 +98,7 @@ def _show_named(roles: HeadRoles, kind: Kind, tokenizer: Tokenizer | None) -> No
         value, random, even = roles.values[kind][name], roles.untrained[kind][name], roles.even[kind][name]
         heads = named_heads(value, random, even)
         if not heads:
-            quiet.append(BY_NAME[name].title.lower())
+            quiet.append(figures.markdown_text(BY_NAME[name].title.lower()))
             continue
         rows.append([BY_NAME[name].title, _listed(roles, kind, name, tokenizer, heads), f"{np.nanmax(random):.2f}",
                      f"{even:.2f}"])

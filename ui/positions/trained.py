@@ -21,7 +21,7 @@ def show_checkpoint(ckpt: Checkpoint, *, dark: bool) -> None:
     most = min(MOST, config.max_len)
     state[f"{PAGE}_count"] = min(state[f"{PAGE}_count"], most)
     if not ckpt.model.position_pictures(1, side=sides[0]):
-        st.info(positions.describe(config))
+        st.info(figures.markdown_text(positions.describe(config)))
         return
     if most < 2:
         st.info(f"{figures.markdown_text(ckpt.id)} reads one position, so there is nothing to compare.")
@@ -35,7 +35,8 @@ def show_checkpoint(ckpt: Checkpoint, *, dark: bool) -> None:
         side = right.segmented_control("Added to", sides, key=f"{PAGE}_side", required=True,
                                        format_func={"src": "source embeddings", "tgt": "target embeddings"}.get)
     pictures = ckpt.model.position_pictures(count, side=side)
-    st.markdown(f"This checkpoint's positions are **{positions.name}**. {positions.describe(config)}"
+    st.markdown(f"This checkpoint's positions are **{figures.markdown_text(positions.name)}**. "
+                f"{figures.markdown_text(positions.describe(config))}"
                 + ("" if positions.learned else " Choose a checkpoint trained with `positions=learned` to see what a "
                                                 "model learns."))
     (first, *others), source = pictures, origin(ckpt)

@@ -27,7 +27,7 @@ def choose_corpus(prefix: str, task: str, *, default: str | None = None) -> dict
     form = form_of(task)
     ways = [BUILT_IN, UPLOAD, *([FILE] if allowed("name a file") else [])]
     way = st.segmented_control("Corpus", ways, key=f"{prefix}_corpus_way", required=True, default=BUILT_IN,
-                               help=f"This task learns from {form.what}.")
+                               help=f"This task learns from {markdown_text(form.what)}.")
     if way in (UPLOAD, FILE):
         path = _uploaded(prefix, form) if way == UPLOAD else _typed(prefix, form)
         return {"corpus": path, **_languages(prefix, form)} if path else {}

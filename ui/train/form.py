@@ -45,7 +45,7 @@ CLUSTER = "cluster"
 
 def show_form(page: str, *, dark: bool) -> None:
     """Everything from the task to the button; a run that starts is what the page then watches."""
-    task = st.segmented_control("Task", list(LEARNED), format_func=lambda name: LEARNED[name].title,
+    task = st.segmented_control("Task", list(LEARNED), format_func=lambda name: markdown_text(LEARNED[name].title),
                                 key=f"{page}_task", required=True)
     fitting = [name for name, config in PRESETS.items() if config.train.task == task]
     left, right = st.columns(2)

@@ -10,6 +10,7 @@ from transformer.measures.matrices import PLACES
 from transformer.training.forming import forming_stamp
 from ui import resources
 from ui.components.forming import draw_forming
+from ui.figures import markdown_text
 from ui.link import Field, choice, whole
 from ui.say import say_error
 
@@ -50,7 +51,9 @@ def show_forming(prefix: str, folder: Path, *, dark: bool, every: float | None =
                "press ← → Home End; P plays. Click a head or a curve to enlarge that head.")
     with st.expander("What the measures show, and what they do not", key=f"{prefix}_forming_words"):
         st.markdown(WORDS.format(measures="\n".join(
-            f"- **{BY_NAME[name].title}** ({BY_NAME[name].unit}). {BY_NAME[name].explained}" for name in PLACES)))
+            f"- **{markdown_text(BY_NAME[name].title)}** ({markdown_text(BY_NAME[name].unit)}). "
+            f"{BY_NAME[name].explained}"
+            for name in PLACES)))
 
 
 WORDS = """

@@ -149,7 +149,7 @@ def _show_both(page: str, step: Step, other: Step, look: Look, *, dark: bool) ->
             *({BY_NAME[name].title: heads for name, heads in one.items()} for one in both), chosen=head, names=NAMES,
             caption=f"{kind.capitalize()}, layer {layer}: means over queries. {source}"))
         st.caption("Means over queries that see more than one token. " + " ".join(
-            f"{BY_NAME[name].title}: {BY_NAME[name].unit_in(kind)}." for name in both[0]))
+            f"{figures.markdown_text(BY_NAME[name].title)}: {BY_NAME[name].unit_in(kind)}." for name in both[0]))
 
 
 def _show_difference(page: str, kind: str, layer: int, head: int, weights: list[np.ndarray], mask: np.ndarray,
