@@ -3,28 +3,18 @@ there is."""
 
 import streamlit as st
 
-from transformer.checkpoint import Checkpoint, Description
+from transformer.checkpoint import Description
 from ui.checkpoint_choice import choose_checkpoint
-from ui.classify.classifier import mask_of, show_reading
+from ui.classify.classifier import show_reading
+from ui.classify.passages import brief, examples_of, say_whose
 from ui.classify.toy import NEGATIVE, POSITIVE, show_toy
 from ui.components.attention_view import look_fields
 from ui.figures import markdown_text
-from ui.held_out_corpus import corpus_of
 from ui.link import Field, arrive_at, choice, leave_at, opened, text
-from ui.resources import entries, labelled
-from ui.stepper.examples import IDS
+from ui.resources import entries
 from ui.texts import PASSAGE, fill, taken
 
 PAGE, TOY = "classify", "classify_toy"
-EXAMPLES = [  # of the test split: no training saw them
-    ("ROMEO", "Is she a Capulet?\nO dear account! my life is my foe's debt."),
-    ("PETRUCHIO", "What, with my tongue in your tail? nay, come again,\nGood Kate; I am a gentleman."),
-    ("LEONTES", "There is no truth at all i' the oracle:\nThe sessions shall proceed: this is mere falsehood."),
-    ("CORIOLANUS", "By Jupiter! forgot.\nI am weary; yea, my memory is tired.\nHave we no wine here?"),
-    ("KING RICHARD III", "Shall we hear from thee, Tyrrel, ere we sleep?"),
-]
-PLAIN = ["The weather is cold today, so we stay at home.", "She gave her brother the book that he had lost.",
-         "What he said was true, and nobody believed it."]
 VIEWS = {"speakers": "Who is speaking?", "toy": "Train the smallest one"}
 
 
@@ -62,43 +52,6 @@ def question_of(about: Description | None) -> str:
     if about.config.task == "classes":
         return "Which class?"
     return "What fits at each position?" if about.config.head == "masked" else "Where does it look?"
-
-
-def examples_of(ckpt: Checkpoint) -> list[tuple[str, str]]:
-    """(whose or what, text) that a checkpoint can read: passages of its own corpus, if it is at hand, where it has
-    classes."""
-    if not ckpt.reads_text:
-        return [("", IDS)]
-    if ckpt.meta.get("corpus") == "speakers":
-        return EXAMPLES
-    name = corpus_of(ckpt.description)
-    known = labelled(name) if name and ckpt.config.task == "classes" else None
-    if known is not None:
-        texts = known.split("test" if "test" in known.splits else "train")
-        return [(said, passage) for passage, said in texts[:len(EXAMPLES)]]
-    mask = mask_of(ckpt) if ckpt.config.head == "masked" else None
-    return [("", one) for one in ([f"Paris is the {mask} of France."] * bool(mask) + PLAIN)]
-
-
-def say_whose(ckpt: Checkpoint, passage: str) -> None:
-    """Whose words these are, where they are a passage of the corpus that this checkpoint learned from."""
-    if ckpt.meta.get("corpus") != "speakers":
-        return
-    if found := labelled("speakers").find(passage.strip()):
-        split, names = found
-        seen = ", seen in training" if split == "train" else (
-            ", not seen in training" if split == "test" else ", used to select the model, not to train it")
-        st.markdown(f"**Spoken by {' and by '.join(map(markdown_text, names))}** · from the {markdown_text(split)} "
-                    f"split"
-                    f"{seen}")
-    else:
-        st.caption("Not a passage by one of the ten speakers; the model knows only these ten and answers anyway.")
-
-
-def brief(whose: str, passage: str) -> str:
-    """An example as a chip: whose it is, and how it begins."""
-    first = " ".join(passage.split()[:3]).rstrip(":,;.")
-    return markdown_text(f"{whose.title().replace('Iii', 'III')}: {first} …" if whose else f"{first} …")
 
 
 dark = st.context.theme.type == "dark"

@@ -35,7 +35,7 @@ def passages(monkeypatch):
     made_up = LabelledCorpus("speakers", "0" * 64, "made up", "nobody", ("ROMEO",), {
         "train": [("Ay me!", "ROMEO")], "validation": [], "test": [(TEXT, "ROMEO")]})
     read = resources.labelled
-    monkeypatch.setattr(resources, "labelled", lambda name: made_up if name == "speakers" else read(name))
+    monkeypatch.setattr("ui.classify.passages.labelled", lambda name: made_up if name == "speakers" else read(name))
 
 
 def shown(at: AppTest, label: str) -> list[str]:

@@ -194,7 +194,7 @@ def test_without_sentences_the_page_says_what_to_do(open_masks):
 def test_half_a_pair_is_left_out_and_one_pair_is_a_batch(open_masks, drawn):
     at = open_masks(**NONE | {"source1": "Go on.", "source2": "I am cold.", "target2": "J'ai froid."}, pair="4")
     assert not at.error
-    assert any("one side empty is left out" in caption.value for caption in at.caption)
+    assert any("an empty side are left out" in caption.value for caption in at.caption)
     assert (drawn(at, "masks_source_mask")["data"][0]["z"] == 1).all()
     assert at.query_params["pair"] == "1"
 
