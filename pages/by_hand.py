@@ -34,7 +34,7 @@ about = st.empty()
 part = st.segmented_control("Part", PARTS, key=f"{PAGE}_part", required=True, format_func=PARTS.get,
                             persist_state="session", label_visibility="collapsed")
 about.markdown("Attention on one sentence with every number in sight. " + (
-    "Here they come from a trained model." if part == "trained" else
+    "Here the numbers come from a trained model." if part == "trained" else
     "The weights are random, drawn from the seed: what matters is how the numbers come about. Change anything, and "
     "everything after it is recomputed."))
 text = taken(st.text_input("A sentence", key=f"{PAGE}_text", persist_state="session",

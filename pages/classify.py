@@ -6,7 +6,7 @@ import streamlit as st
 from transformer.checkpoint import Description
 from ui.checkpoint_choice import choose_checkpoint
 from ui.classify.classifier import show_reading
-from ui.classify.passages import brief, examples_of, say_whose
+from ui.classify.passages import chip, examples_of, say_whose
 from ui.classify.toy import NEGATIVE, POSITIVE, show_toy
 from ui.components.attention_view import look_fields
 from ui.figures import markdown_text
@@ -15,7 +15,7 @@ from ui.resources import entries
 from ui.texts import PASSAGE, fill, taken
 
 PAGE, TOY = "classify", "classify_toy"
-VIEWS = {"speakers": "Who is speaking?", "toy": "Train the smallest one"}
+VIEWS = {"speakers": "Who is speaking?", "toy": "Train a tiny one"}
 
 
 def one_of_its_classes() -> Field:
@@ -84,7 +84,7 @@ with left:
     passage = taken(st.text_area(f"A {what}", key=f"{PAGE}_text", height=110, on_change=another_text,
                                  placeholder=f"Type or paste a {what} and press Ctrl+Enter"), PASSAGE)
     st.pills("Examples", range(len(examples)), key=f"{PAGE}_example", on_change=use_example, args=[examples],
-             format_func=lambda at: brief(*examples[at]), label_visibility="collapsed", wrap=True)
+             format_func=lambda at: chip(*examples[at]), label_visibility="collapsed", wrap=True)
 if passage.strip():
     say_whose(ckpt, passage)
     show_reading(PAGE, ckpt, passage, question=question_of(ckpt.description), dark=dark)

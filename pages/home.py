@@ -26,7 +26,7 @@ EXAMPLES = [
     ("Where does a word end?", "write",
      {"text": "ROMEO:\nO, she doth teach", "step": "12", "kind": "decoder", "layer": "2", "head": "1"},
      "Shakespeare, one character at a time. This head keeps looking at spaces and line ends. Choose a different "
-     "letter than the model and see where it leads."),
+     "letter from the model's and see where it leads."),
 ]
 # the link of an example reaches over its whole card
 CARD = """[class*=st-key-home_card_] { position: relative; }

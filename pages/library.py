@@ -63,10 +63,10 @@ with picker:
     entry = choose_entry(PAGE, lambda about: of_name(about.folder.name) == about.folder)
     ckpt = open_entry(entry)  # the first line, run once for all visitors
 fit_example(PAGE, ckpt, [EXAMPLE])
-typed = st.text_area("Text", key=f"{PAGE}_text", height=68)
 lines = LINES[ckpt.config.kinds[-1]]
 try:
-    values = [ckpt, *run(lines[1:], ckpt=ckpt, text=within(typed, LONGEST))]
+    typed = within(st.text_area("Text", key=f"{PAGE}_text", height=68), LONGEST)
+    values = [ckpt, *run(lines[1:], ckpt=ckpt, text=typed)]
 except ValueError as error:
     say_error(error)
     leave_at(PAGE, FIELDS, checkpoint=ckpt.id)

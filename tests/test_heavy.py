@@ -179,3 +179,19 @@ def test_work_ends_with_its_visitor_and_the_next_one_works():
     assert at.session_state["done"] == 2 and not at.markdown
     at = AppTest.from_function(working).run()
     assert at.session_state["done"] == 4 and at.markdown[0].value == "The end"
+
+
+def counting() -> None:
+    from ui.heavy import heavy
+
+    with heavy("Counting") as work:
+        for at in range(3):
+            work.watch(at, 3)
+
+
+def test_nothing_is_left_of_a_bar_when_its_work_has_ended(monkeypatch):
+    for name in ("SOON", "LOOK"):
+        monkeypatch.setattr(f"ui.heavy.{name}", -1.0)
+    at = AppTest.from_function(counting).run()
+    assert not at.exception
+    assert not at.get("progress")

@@ -28,7 +28,7 @@ def found_corpus(ckpt: Checkpoint, name: str | None = None) -> TextCorpus | Pair
     """The corpus of that name, or the one a checkpoint was trained on; raises ValueError where it does not say, or
     where the corpus is of another kind than the model reads."""
     if name is None and ckpt.description.train is None:
-        raise ValueError(f"{ckpt.id} does not say which corpus it was trained on; name one, or give texts of your own")
+        raise ValueError(f"{ckpt.id} does not name its training corpus; name one, or give texts of your own")
     found = corpus(name or ckpt.description.train.corpus)
     form = form_read(ckpt)
     if form not in (None, found.form):

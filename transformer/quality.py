@@ -32,7 +32,7 @@ def evaluate(ckpt: Checkpoint, *, split: str | None = None, beam: int = 1, limit
     first so many sentences. Raises ValueError where the checkpoint does not say what it was trained on.
     """
     if ckpt.description.train is None:
-        raise ValueError(f"{ckpt.id} does not say which corpus it was trained on, so there is nothing to measure it by")
+        raise ValueError(f"{ckpt.id} does not name its training corpus, so there is nothing to measure it by")
     found = corpus(ckpt.description.train.corpus)
     about = {"checkpoint": ckpt.id, "step": ckpt.meta.get("step"), "corpus": found.name, "corpus_sha256": found.sha256}
     split = split or found.measured_on

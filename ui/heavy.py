@@ -117,6 +117,7 @@ class Work:
             with self._place:  # only while it is made: what is drawn during the work is not drawn in there
                 stack.enter_context(st.spinner(f"{markdown_text(self._text)}…", show_time=False))
             yield
+        self._place.empty()  # the spinner ends with the block, but not a bar that took its place
 
 
 @contextmanager

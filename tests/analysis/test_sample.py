@@ -115,7 +115,7 @@ def test_pieces_are_not_counted_where_the_corpus_is_not_known_or_not_here(transl
 
 
 def test_what_cannot_be_drawn_is_said(translator, writer, pairs, tmp_path):
-    with pytest.raises(ValueError, match="does not say which corpus"):
+    with pytest.raises(ValueError, match="does not name its training corpus"):
         held_out(translator)
     with pytest.raises(ValueError, match="mine.tsv is not what .*: that is running text, tiny-shakespeare or the path"):
         held_out(writer, name=str(pairs))

@@ -159,7 +159,7 @@ def test_a_folder_on_this_computer_is_imported_beside_others(visit, home, tmp_pa
     id = transformer.load(home / "imports" / "theirs").id
     (told,) = said(at, "success")
     assert told.startswith(f"Added as **{markdown_text(id)}**; every page that fits it offers it.")
-    assert "no tokenizer (there is none in the folder): it reads ids" in told.replace("\\", "")
+    assert "no tokenizer (there is none in the folder): type ids" in told.replace("\\", "")
     take_over(at, folder)  # the same files give the same id
     assert said(at, "success")[0].startswith(f"Already here, with identical files, as **{markdown_text(id)}**")
     theirs(tmp_path)  # other weights

@@ -138,7 +138,7 @@ def test_own_texts_are_measured_with_the_model_s_translation_where_none_is_given
     ckpt = make(home, "translator", corpus=False)
     at = visit_roles(ckpt, role_texts="a dog is cold. | o dog is cold.\nwe can go home.", role_kind="cross",
                      role="diagonal")
-    assert "does not say which corpus" in texts(at)
+    assert "does not name its training corpus" in texts(at)
     found = numbers(at)
     other = transformer.translate(ckpt, ["we can go home."])[0]
     rows = [transformer.attend(ckpt, text, target).attentions["cross"].double() for text, target in

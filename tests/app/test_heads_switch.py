@@ -177,7 +177,7 @@ def test_an_import_without_a_tokenizer_is_switched_on_ids(settings, home, visit_
     at = visit_switch(ckpt, text="5 6 7 8", heads=f"{kind}:0:0")
     assert not at.error
     assert at.get("plotly_chart")
-    assert "does not say which corpus" in texts(at) and button(at, "effects_start") is None
+    assert "does not name its training corpus" in texts(at) and button(at, "effects_start") is None
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ def test_a_word_where_ids_are_read_is_an_error_said_on_the_page(place, visit):
 
 @pytest.mark.parametrize(("settings", "said"), [
     ({"head": "none"}, "only its attention can be shown"),
-    ({"head": "masked"}, "Predictions at each place"),
+    ({"head": "masked"}, "Predictions at each position"),
     ({"pooling": "first", "pooler": "tanh", "n_classes": 3}, "First-token pooling"),
 ], ids=["no head", "masked", "classes"])
 def test_an_encoder_of_any_sort_shows_its_attention(place, visit, numbers, settings, said):

@@ -88,7 +88,8 @@ def test_every_field_for_a_text_is_looked_at_where_it_is_drawn():
             if isinstance(node, ast.Call) and getattr(node.func, "attr", None) in ("text_input", "text_area"):
                 fields.add((path.name, node.lineno, ast.unparse(node.args[0])))
                 cut |= {ast.unparse(node.args[0]) for word in node.keywords if word.arg == "max_chars"}
-            if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "taken":
+            if isinstance(node, ast.Call) and getattr(node.func, "id", None) in ("taken", "within") and (
+                    isinstance(node.args[0], ast.Call)):
                 looked_at.add((path.name, node.args[0].lineno, ast.unparse(node.args[0].args[0])))
     names = {"'Name of the run'", "'Name of the checkpoint'", "'New name'"}
     assert {field for *_, field in fields - looked_at} == names

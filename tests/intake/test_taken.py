@@ -154,7 +154,7 @@ def test_the_command_line_takes_a_zip(ours, tmp_path, monkeypatch, capsys):
     assert describe(tmp_path / "there").id.startswith("there@")
     code, said = run("--out", tmp_path / "there")
     assert code == 2
-    assert "is there already" in " ".join(said.err.split())
+    assert "already exists" in " ".join(said.err.split())
     code, said = run("--check")
     assert code == 2
     assert "--check compares with a Hugging Face folder" in " ".join(said.err.split())

@@ -53,7 +53,7 @@ def test_a_run_is_started_once_in_a_session_of_its_own_and_stopped(command):
     assert os.getsid(pid) != os.getsid(0)
     assert alive(folder)
     assert progress(folder).state == "starting"
-    with pytest.raises(ValueError, match="was started already"):
+    with pytest.raises(ValueError, match="has already been started"):
         launch(folder, [])
     assert stop(folder)
     until(lambda: not alive(folder))

@@ -59,7 +59,7 @@ def test_one_visitors_files_together_have_a_limit(server):
         teacher.open("checkpoints", "view=add")
         assert put(server, teacher, 2 * MB).status == 204
         refused = put(server, teacher, 0, name="1", claimed=str(uploads.MOST_OF_ONE - MB))
-        assert refused.status == 413 and "may have 400 MB together" in refused.text
+        assert refused.status == 413 and "may have 400.0 MB together" in refused.text
         assert put(server, teacher, 0, name="1", claimed="-5").status in (400, 411)
         assert put(server, teacher, 0, name="1", claimed="").status == 411
 

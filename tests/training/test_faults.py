@@ -435,7 +435,7 @@ def test_what_a_trainer_in_a_shell_holds_is_not_resumed_renamed_or_deleted(tmp_p
     monkeypatch.setattr(launching, "LEAVING", 0)
     run = Trainer(tmp_path / "runs" / "mine", config(corpus), device=CPU)  # it has not said that it is running yet
     for act in (resume, delete, partial(rename, name="other"), partial(launch, arguments=[])):
-        with pytest.raises(ValueError, match="under way|started already"):
+        with pytest.raises(ValueError, match="under way|already been started"):
             act(tmp_path / "runs" / "mine")
     run.run()
     rename(tmp_path / "runs" / "mine", "other")

@@ -22,9 +22,9 @@ BASELINES = ("padding", "zero", "mean")
 MOST_STEPS = 1_024
 TOKENS_AT_ONCE = 2_048  # positions of all points of the path that are run together
 EXPLAINED = {  # what each shows and what it does not, in words
-    "integrated": "How much each token adds to the log-probability of the prediction, on the straight way from an "
+    "integrated": "How much each token adds to the log-probability of the prediction, along the straight path from an "
                   "empty text to this one (integrated gradients, Sundararajan et al. 2017). The values add up to the "
-                  "change but for the gap shown. They depend on what counts as empty: padding, zero or the mean "
+                  "change, apart from the gap shown. They depend on what counts as empty: padding, zero or the mean "
                   "embedding give different values, and none of them is a text the model was trained on.",
     "attention": "The weight that the prediction's query puts on each token, as the mean of all layers and heads. It "
                  "shows where values were taken from, not what they were or whether they mattered: attention is not "

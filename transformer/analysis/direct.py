@@ -20,8 +20,8 @@ from transformer.model.switches import Switch, Switches
 EXPLAINED = (  # what it shows and what it does not, in words
     "How much each head, feed-forward part and embedding itself adds to the logit of a token, with the scales of the "
     "norms (what each divides by) held fixed; the parts add up to the logit (Elhage et al. 2021). It is what a part "
-    "writes directly to the output. What it changes through later layers is not included, nor are the encoder's heads "
-    "where there is one, so a head with no direct effect "
+    "writes directly to the output. What it changes through later layers is not included, nor are the heads of an "
+    "encoder, so a head with no direct effect "
     "may still decide the token. A logit has no natural zero: compare two tokens to see what distinguishes them.")
 EXPLAINED_OF_CLASSES = (  # the same of a model whose texts have a class
     "How much each head, feed-forward part and embedding itself adds to the logit of a class, with the "

@@ -16,8 +16,8 @@ from transformer.model.models import Transformer
 
 ROWS = 4_000_000  # logits at once: 16 MB
 EXPLAINED = (  # what it shows and what it does not, in words
-    "What the model would predict if the layers above were left out: each layer's row goes through the final "
-    "norm and the output matrix (nostalgebraist 2020). Lower layers were never trained to be read like this, "
+    "What the model would predict if the layers above were left out: each layer's output goes through the final norm "
+    "and the output matrix (nostalgebraist 2020). Lower layers were never trained to be read like this, "
     "so an odd prediction there need not mean that the information is missing, only that it is not yet "
     "written in the output's terms (Belrose et al. 2023).")
 EXPLAINED_OF_CLASSES = (  # the same of a model whose texts have a class

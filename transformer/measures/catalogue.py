@@ -51,7 +51,7 @@ MEASURES = (
                   "tokens get the same. Clark et al. 2019 measure BERT's heads so. It says nothing about which tokens "
                   "are looked at, and a head that always looks at one useless token has a low entropy too."),
     Measure(
-        name="evenness", title="Evenness", unit="entropy as a share of the most there can be",
+        name="evenness", title="Evenness", unit="entropy as a share of its maximum",
         rows=_evenness, share=False,
         explained="The entropy divided by ln n, n the tokens that the query may look at: 0 when all weight is on one, "
                   "1 when all get the same. Sentences of different lengths can be compared by it. Like the entropy it "

@@ -49,13 +49,14 @@ def show_scale(hand: ByHand, *, dark: bool) -> None:
                   "softmax of q · k / √d_k, measured": [row.scaled_entropy for row in found],
                   even: [log(keys)] * len(WIDTHS)}
         quantity = "entropy of the weights, nats"
-        st.vega_lite_chart(chart(figures.width_curves, series, WIDTHS, title="How evenly the softmax looks",
+        st.vega_lite_chart(chart(figures.width_curves, series, WIDTHS,
+                                 title="How evenly the softmax spreads its weight",
                                  quantity=quantity, theory=[even], dark=dark),
                            key="by_hand_entropy", alt=figures.describe_widths(series, WIDTHS, quantity=quantity))
     last = found[-1]
     st.markdown(
         f"At d_k = {last.d_k:,} the softmax looks at e^{last.unscaled_entropy:.2f} = "
-        f"**{exp(last.unscaled_entropy):.1f} of {keys} keys** when nothing is divided, and at "
+        f"**{exp(last.unscaled_entropy):.1f} of {keys} keys** without dividing, and at "
         f"e^{last.scaled_entropy:.2f} = **{exp(last.scaled_entropy):.1f} of {keys}** with √d_k.")
     st.caption(f"Measured just now on {SAMPLES} random queries with {keys} random keys each, drawn from the seed. An "
                "entropy of 0 nats: all weight on one key.")
@@ -63,7 +64,7 @@ def show_scale(hand: ByHand, *, dark: bool) -> None:
     st.markdown(
         f"On your sentence the {head.products.numel()} products have a spread of "
         f"**{float(head.products.std(correction=0)):.2f}**, where theory says √{s.d_k} = {sqrt(s.d_k):.2f} for "
-        "independent numbers. These are not: all words share one W_q and one W_k, so it can be some way off.")
+        "independent numbers. These are not: all words share one W_q and one W_k, so the spread can be well off.")
 
 
 def show_folding(hand: ByHand) -> None:
@@ -88,7 +89,7 @@ def show_folding(hand: ByHand) -> None:
         "Each block below is one word's query of one head, d_k numbers side by side in memory; the small number and "
         "the colour say which head. Before the fold a row is a word with all its heads. After it a row must be a head "
         "with all its words. A `view` straight to `(B * h, T, d_k)` has the right shape and mixes the heads up: no "
-        "error, and no sense.")
+        "error, but no sense either.")
     blocks = [[(word, head) for head in range(s.heads)] for word in s.words]
     flat = [block for row in blocks for block in row]
     length = len(s.words)
@@ -121,7 +122,7 @@ def show_slips(hand: ByHand, *, query: int) -> None:
                 "attention out among the keys. :gray[Vaswani et al. 2017, section 3.2.1.]")
     _beside(slip, words, query, allowed, "softmax(dim=-1)", "softmax(dim=-2)")
     sums = slip.wrong.sum(dim=-1)
-    st.markdown(f"**What gives it away:** a row should add up to 1. On the right rows add up to anything from "
+    st.markdown(f"**What gives it away:** a row should add up to 1. In the wrong one, rows add up to anything from "
                 f"**{float(sums.min()):.2f}** to **{float(sums.max()):.2f}**; it is the columns that add up to 1.")
 
     slip, leak = mask_after_softmax(hand)
@@ -132,18 +133,19 @@ def show_slips(hand: ByHand, *, query: int) -> None:
     causal = causal_mask(len(words), len(words))[0, 0].numpy()
     _beside(slip, words, query, causal, "mask, then softmax", "softmax, then mask")
     st.markdown(f"**What gives it away:** the first row adds up to **{float(slip.wrong[0].sum()):.2f}**, not 1. And "
-                "the future leaks: turn the last word's key round, and weights of words before it change by up to "
-                f"**{leak:.3f}**, though none of them may look there. Done rightly that is 0.")
+                "the future leaks: flip the last word's key, and the weights of earlier words change by up to "
+                f"**{leak:.3f}**, though none of them may look there. Done right, it is 0.")
 
     measured = scales(hand)
     st.subheader("3 · Dividing by the wrong d", anchor=False)
     st.markdown(f"The d under the root is the width of a head's queries and keys, d_k = {s.d_k}, because that is how "
-                f"many terms a product adds up; not d_model = {s.d}, the width of a word. And it stands under a root. "
+                f"many terms a product adds up; not d_model = {s.d}, the width of a word. And it goes under a square "
+                f"root. "
                 ":gray[Vaswani et al. 2017, section 3.2.1.]")
     right, wrong = (next(row for row in measured if row.scale == scale) for scale in ("sqrt(d_k)", "sqrt(d_model)"))
     _beside(Slip(right.weights, wrong.weights), words, query, allowed, "divided by √d_k", "divided by √d_model")
     st.html(figures.plain_table(
-        ["divided by", "which is", "spread of the scores", "entropy, nats", "as if looking at … words",
+        ["divided by", "which is", "spread of the scores", "entropy, nats", "effective number of words",
          "largest weight"],
         [(NAMES[row.scale], f"{row.divisor:.2f}", f"{row.deviation:.2f}", f"{row.entropy:.3f}",
           f"{exp(row.entropy):.1f}", f"{row.largest:.2f}") for row in measured],

@@ -28,8 +28,9 @@ def show_steps(hand: ByHand, *, query: int, key: int) -> None:
     """Every matrix, the query's row marked in each."""
     st.markdown(" · ".join(f"[{number} {name}](#{anchor})"
                            for number, (anchor, name) in enumerate(CONTENTS.items(), start=1)))
-    st.caption("Each matrix says its shape, (rows, columns). Blue numbers are positive, red ones negative, the "
-               "deeper the larger within that matrix. Marked in orange: the query's row, and the key's among "
+    st.caption("Each matrix is labelled with its shape, (rows, columns). Blue is positive, red negative; the deeper "
+               "the colour, the larger the number within that matrix. Marked in orange: the query's row, and the "
+               "key's among "
                "keys and values. Hover over a number for more digits.")
     _show_words(hand, query)
     _show_head(hand, query, key)
@@ -39,7 +40,7 @@ def show_steps(hand: ByHand, *, query: int, key: int) -> None:
 
 def _show_words(hand: ByHand, query: int) -> None:
     s = hand.settings
-    title("ids", f"A model reads numbers. The vocabulary is here the sentence's {len(s.vocabulary)} different words in "
+    title("ids", f"A model reads numbers. Here the vocabulary is the sentence's {len(s.vocabulary)} different words in "
           "alphabetical order (capitals first), and a word's id is its place in it, counted from 0.", "section 3.4")
     st.html(figures.number_matrix(torch.tensor([hand.ids]).numpy(), name="ids", rows=["id"], columns=s.words,
                                   shape=(len(hand.ids),), decimals=0, kind="plain", cell=(0, query)))
@@ -73,7 +74,7 @@ def _show_head(hand: ByHand, query: int, key: int) -> None:
     asks, looked_at = (figures.markdown_text(figures.plain_label(words[at])) for at in (query, key))
     title("qkv", f"Three matrices of weights turn each word's {s.d} numbers into a query (what it looks for), a key "
           "(what it can be found by) and a value (what it has to give). Queries and keys are multiplied with each "
-          f"other and need one width, d_k = {s.d_k}; values may have another, d_v = {s.d_v}.",
+          f"other and need the same width, d_k = {s.d_k}; values may have another, d_v = {s.d_v}.",
           "sections 3.2.1 and 3.2.2")
     for name, values, at in (("q = x W_q", head.q, query), ("k = x W_k", head.k, key), ("v = x W_v", head.v, key)):
         st.html(figures.number_matrix(values.numpy(), name=name, rows=words, row=at))
@@ -120,7 +121,7 @@ def _show_head(hand: ByHand, query: int, key: int) -> None:
     st.html(spelled(hand.heads[0], words, words, query, key, divisor=s.divisor, divided_by=by, allowed=allowed))
     st.caption("Shown rounded, computed in full.")
 
-    title("context", "Each word takes a part of every value, as large as its weight says, and adds them up: "
+    title("context", "Each word takes a share of every value, given by its weight, and adds the shares up: "
           "context = weights · v. One row is what the head has found out for one word.", "section 3.2.1, equation 1")
     st.html(figures.number_matrix(head.context.numpy(), name="context = weights v", rows=words, row=query))
     st.html(figures.spelled_sum(words[query], words, weights=head.weights[query].numpy(), v=head.v[:, 0].numpy(),
@@ -180,7 +181,7 @@ def _show_block(hand: ByHand, query: int) -> None:
     left, right = st.columns(2)
     left.html(figures.number_matrix(block.added.numpy(), name="x + attended", rows=words, row=query))
     right.html(figures.number_matrix(block.normed.numpy(), name="y = LayerNorm(x + attended)", rows=words, row=query))
-    title("feed-forward", f"Each word for itself goes through two linear maps: up to 4 d = {4 * s.d} numbers, all "
+    title("feed-forward", f"Each word goes through two linear maps by itself: up to 4 d = {4 * s.d} numbers, all "
           f"negative ones set to 0 (ReLU), and down to d = {s.d} again. Words do not meet here; only attention moves "
           "anything between them. The biases are 0.", "section 3.3")
     st.html(figures.number_matrix(block.up.numpy(), name="y W_1", rows=words, row=query))
@@ -196,5 +197,5 @@ def _show_block(hand: ByHand, query: int) -> None:
     right.html(figures.number_matrix(block.output.numpy(), name="output", rows=words, row=query))
     with torch.no_grad():
         ours = hand.layer()(hand.x[None], mask=s.mask).x[0]
-    st.caption("Checked just now: the layer that the models of this app are made of, given these weights, puts out the "
+    st.caption("Checked just now: the layer that the models of this app are made of, given these weights, outputs the "
                f"same matrix; the largest difference is {difference(ours, block.output)}.")

@@ -90,7 +90,7 @@ def show_trained(text: str) -> None:
     st.html(spelled(head, queries, keys, query, key, divisor=sqrt(d_k), divided_by=by, allowed=allowed))
     st.html(figures.number_matrix(head.context.numpy(), name="context = weights v", rows=queries, row=query))
     theirs = step.attentions[kind][layer, at, : len(queries), : len(keys)]
-    st.caption("Checked just now against the weights that the model's own pass has for this head: the largest "
+    st.caption("Checked just now against this head's weights in the model's own forward pass: the largest "
                f"difference is {difference(theirs, head.weights)}.")
 
 

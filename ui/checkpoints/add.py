@@ -51,7 +51,7 @@ def _upload(page: str) -> None:
     number = state.setdefault(f"{page}_uploads", 0)
     sent = st.file_uploader("A zip, or files", accept_multiple_files=True, max_upload_size=LARGEST,
                             key=f"{page}_file_{number}", label_visibility="collapsed")
-    name = taken(st.text_input("Call it", key=f"{page}_name_{number}",
+    name = taken(st.text_input("Name", key=f"{page}_name_{number}",
                                placeholder="the zip's name",
                                help="Letters, digits, dots, dashes and underscores. A name that is taken gets a "
                                     "number; nothing is replaced."),
@@ -103,7 +103,7 @@ def _import(page: str) -> None:
         except (ValueError, OSError, RuntimeError) as error:  # RuntimeError: a ~ of nobody's
             state[f"{page}_refused"] = str(error)
         st.rerun()
-    st.caption("A model that needs something ours lacks is refused, and what is missing is named. Without the "
+    st.caption("A model that needs something Heads Up lacks is refused, and what is missing is named. Without the "
                "`transformers` package, a model that has no `tokenizer.json` shows ids.")
 
 
@@ -214,7 +214,7 @@ def _brought(page: str) -> None:
     """What was brought in, each with a way to take it away."""
     places = {home() / "uploads": "uploaded", home() / "imports": "imported"}
     found = [entry for entry in entries() if entry.folder.parent in places]
-    st.subheader("Brought in", anchor=False)
+    st.subheader("Added checkpoints", anchor=False)
     if not found:
         st.caption("Nothing yet. Checkpoints you add stay here until you delete them.")
     for entry in found:

@@ -104,7 +104,7 @@ def show_card(page: str, entry: Entry, *, dark: bool) -> None:
                            f"{figures.markdown_text(about.folder.name)}.")
     if steps := steps_of(entry):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown("**Training steps**", width="content")
+            st.markdown("**Earlier steps**", width="content")
             for one in steps:
                 st.page_link(PAGES[page].script, label=f"{one.about.step or 0:,}",
                              query_params={"checkpoint": one.about.id})

@@ -39,7 +39,7 @@ def show_trial(page: str, ckpt: Checkpoint) -> None:
     state = st.session_state
     st.caption("Fifty texts not seen in training: what the model predicts beside the correct answer.")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.number_input("Which fifty", 0, LAST_DRAW, step=1, key=f"{page}_draw", width=160,
+        st.number_input("Sample seed", 0, LAST_DRAW, step=1, key=f"{page}_draw", width=160,
                         help="Seed for the sample of fifty; the same seed gives the same sample.")
         st.toggle("Worst first", key=f"{page}_worst", on_change=_from_the_top, args=[page])
     tried = _tried(page, ckpt, name, state[f"{page}_draw"])

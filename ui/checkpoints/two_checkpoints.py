@@ -57,7 +57,7 @@ def show_compare(page: str, entry: Entry, *, dark: bool) -> None:
     if other.id == one.id:
         st.info("Both are the same checkpoint. Choose another one, or another step.")
         return
-    st.html(figures.plain_table(["", "checkpoint", "task", "size", "step", "stated quality"], [
+    st.html(figures.plain_table(["", "checkpoint", "task", "size", "step", "reported quality"], [
         [name, ckpt.id, does(ckpt.config), shape(ckpt.config), f"{ckpt.meta.get('step') or 0:,}",
          quality(ckpt.description)] for name, ckpt in (("A", one), ("B", other))], label="The two", numbers={4}))
     if against == "untrained":

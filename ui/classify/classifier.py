@@ -118,8 +118,8 @@ def _show_pooling(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[
         st.markdown(f"**Max pooling: how many of the {features:,} features each token won**")
         st.html(figures.won_chips(tokens, won, features=features, label="features won", unknown=unknown))
         st.caption("The encoder ends with a row of features for each token. Max pooling keeps the largest value of "
-                   "each feature in the text; the token it comes from has won it.")
-    st.markdown("**What each token adds to the score of the class chosen**")
+                   "each feature in the text; the token it comes from wins that feature.")
+    st.markdown("**What each token adds to the score of the chosen class**")
     at = ckpt.classes.index(chosen)
     st.html(figures.contribution_chips(tokens, pooling.contributions[:DRAWN, at].tolist(), to=chosen,
                                        label="contributions", unknown=unknown))
@@ -136,7 +136,7 @@ def _say_how_it_reads(ckpt: Checkpoint) -> None:
     """What of the text never reaches the model."""
     drops = getattr(ckpt.source_tokenizer, "standardise", False)
     st.caption(("Read in lower case and without punctuation and line ends. " if drops else "")
-               + f"The model knows {ckpt.config.vocab_size:,} tokens; any other is the same unknown token to it.")
+               + f"The model knows {ckpt.config.vocab_size:,} tokens; it reads any other as the unknown token.")
 
 
 def _show_features(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[Piece]) -> None:

@@ -36,7 +36,7 @@ def examples_of(ckpt: Checkpoint) -> list[tuple[str, str]]:
     return [("", text) for text in ([f"Paris is the {mask} of France."] * bool(mask) + PLAIN)]
 
 
-def brief(whose: str, passage: str) -> str:
+def chip(whose: str, passage: str) -> str:
     """An example as a chip: whose it is, and how it begins."""
     first = " ".join(passage.split()[:3]).rstrip(":,;.")
     return markdown_text(f"{whose.title().replace('Iii', 'III')}: {first} …" if whose else f"{first} …")

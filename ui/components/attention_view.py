@@ -212,8 +212,8 @@ def show_details(page: str, shown: Shown, look: Look, head: Head, *, dark: bool)
                 "**This mask allows everything.** " + (
                     "There is one token so far, and it may look at itself." if kind == "decoder" else
                     "Every query may look at every key: with one sentence there is no padding to hide.") if mask.all()
-                else "**The causal mask**: no token sees the ones after it, for when it was written they were not "
-                     "there yet (Vaswani et al. 2017, section 3.2.3).")
+                else "**The causal mask**: no token sees the ones after it, because they had not been written yet "
+                     "(Vaswani et al. 2017, section 3.2.3).")
     if tabs[1].open:
         with tabs[1]:
             _show_positions(page, shown, kind, dark=dark)

@@ -91,7 +91,8 @@ def _show(asked: Asked, found: Attribution, *, dark: bool) -> None:
         marked=marked, unknown=asked.answer.unknown, dark=dark,
         title=f"Where “{name}” comes from, by three measures",
         source=f"{origin(asked.ckpt)} · baseline {found.baseline}, {found.steps} steps"))
-    st.caption("Blue: makes the prediction likelier; red: less likely. The small number is the rank in its column."
+    st.caption("Blue: makes the prediction likelier; red: less likely. The small number is the rank by magnitude in "
+               "its column."
                + (f" Marked: of the first {FIRST} in any column, the ranks that differ most." if marked else ""))
     if marked:
         st.markdown("They disagree most about " + "; ".join(

@@ -35,7 +35,7 @@ def roles_fields() -> dict[str, Field]:
 def show_roles(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     """The whole view."""
     st.caption("What does each head attend to, averaged over many sentences? Beside each map, the same model before "
-               "training: whatever is as large there was not learned.")
+               "training: whatever is just as large there was not learned.")
     sample = choose_sample(page, ckpt)
     roles = sample and measured(page, sample)
     if not roles:

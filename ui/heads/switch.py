@@ -62,7 +62,7 @@ def show_switch(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     state.pop(f"{page}_switch_again", None)  # the whole page is being drawn again
     there = set(all_heads(config))
     state[f"{page}_heads"] = [head for head in state[f"{page}_heads"] if head in there]
-    st.caption("What does the model lose without a head? Select heads and see what it predicts then.")
+    st.caption("What does the model lose without a head? Select heads to see what it predicts without them.")
     text = _choose_text(page, ckpt)
     with st.container(key=f"{page}_switches"):
         _choose_heads(page, config)

@@ -38,8 +38,8 @@ def show_paths(page: str, ckpt: Checkpoint, change: PathChange, *, name: str, da
                 st.caption(f"Cut off after {len(path)} tokens: the model had not ended.")
             _link(page, ckpt, path, label)
     if differs is not None:
-        st.caption("Outlined: the first difference. After it both have read different tokens (faint), so they are no "
-                   "longer compared.")
+        st.caption("Outlined: the first difference. After it, the two have read different tokens (faint), so they are "
+                   "no longer compared.")
         for place, step, title in zip(st.columns(2, gap="large"), (before[differs], after[differs]), (BEFORE, name),
                                       strict=True):
             with place:

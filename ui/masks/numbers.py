@@ -31,7 +31,7 @@ def show_numbers(head: Head, reading: Forced) -> None:
     """The softmax of one query's scores, typed or from the model, under each form of mask."""
     with st.container(horizontal=True, gap="medium"):
         where = st.segmented_control("Scores", ["typed", "from the model"], key=f"{PAGE}_scores", required=True)
-        scale = st.select_slider("Scores times", SCALES, key=f"{PAGE}_scale", format_func="{:,}".format)
+        scale = st.select_slider("Multiply scores by", SCALES, key=f"{PAGE}_scale", format_func="{:,}".format)
         everything = st.toggle("Mask every key", key=f"{PAGE}_all")
     query = _typed_query(everything=everything) if where == "typed" else _query_of(head, reading)
     if query is None:
@@ -79,7 +79,7 @@ def _query_of(head: Head, reading: Forced) -> Query:
     query = st.select_slider("Query", range(len(queries)), key=f"{PAGE}_query",
                              format_func=lambda at: f"{at} · {figures.plain_label(queries[at])}")
     labels = [f"{at} · {figures.plain_label(piece)}" for at, piece in enumerate(keys)]
-    st.caption(f"{head.name}, pair {head.pair + 1} · {figures.markdown_text(origin(head.ckpt))}")
+    st.caption(f"{figures.markdown_text(head.name)}, pair {head.pair + 1} · {figures.markdown_text(origin(head.ckpt))}")
     return Query(head.of(reading.products)[query], head.mask()[query], labels)
 
 

@@ -83,7 +83,7 @@ def show_rotary(*, dark: bool) -> None:
                title="One query and one key, at all pairs of positions", source=source_of, dark=dark)
         st.caption(f"{'The same vector as q and as k' if same else 'The same q and the same k'}, rotated to every "
                    f"position. Along each diagonal the product is constant "
-                   f"(largest difference {along_diagonals(products):.1e}, which is rounding; all in all it goes from "
+                   f"(largest difference {along_diagonals(products):.1e}, which is rounding; overall it ranges from "
                    f"{products.min():.2f} to {products.max():.2f}): attention sees the distance between two tokens, "
                    f"not their positions.")
     offsets = np.arange(-(count - 1), count)

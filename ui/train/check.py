@@ -39,7 +39,7 @@ def show_check(prefix: str, preset: str, settings: dict[str, object], device: st
         st.error(listed("Not checked:", refused))
     if now.state == "none":
         st.caption("A check shows samples of the data, the size of the model, and the memory and time that training "
-                   "takes. It starts no run.")
+                   "takes. It does not start a run.")
     elif now.state == "died":
         st.error("The check ended without a result. Its last lines may say why; press Check to try again.")
         st.code(owners.without_home(now.log) or "(it printed nothing)", language=None, wrap_lines=True)

@@ -33,11 +33,11 @@ ABOUT = {
     "annotated": "The same with norms before the sub-layers. Needs a GPU.",
     "postnorm-small": "Norms after the sub-layers, as in the paper, at a size for a laptop.",
     "word-level": "Whole words, lower-cased, with learned positions: the recipe of many first tutorials.",
-    "translate": "The model that comes with Heads Up. A laptop takes an hour or two.",
+    "translate": "The model that comes with Heads Up. Takes an hour or two on a laptop.",
     "gpt-lab": "A decoder with post-norm blocks and ReLU, by characters.",
     "gpt2": "The shape of the smallest GPT-2: 12 layers of 768. Needs a GPU.",
-    "shakespeare": "The small GPT that comes with Heads Up. A laptop takes an hour.",
-    "pooled-classifier": "An encoder, max-pooled over time. A laptop takes minutes.",
+    "shakespeare": "The small GPT that comes with Heads Up. Takes an hour on a laptop.",
+    "pooled-classifier": "An encoder, max-pooled over time. Takes minutes on a laptop.",
     "sentiment": "As small as it gets: one layer, two sentences. Takes seconds.",
 }
 CLUSTER = "cluster"

@@ -27,7 +27,7 @@ def show_runs(page: str, *, dark: bool) -> None:
     folders = find(home() / "runs")
     if not folders:
         folder = figures.markdown_text(str(home() / "runs"))
-        st.info("No runs yet. Start one above" + (
+        st.info("No runs yet. Start one under New run" + (
             "." if shared() else f", or from a shell: any run in {folder} appears here."))
         return
     state, names = st.session_state, [folder.name for folder in folders]

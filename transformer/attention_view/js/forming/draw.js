@@ -122,7 +122,7 @@ function drawMeasures(view) {
     const value = valued(measured(view, stepOf(view), one.row));
     words.replaceChildren(part("b", { textContent: `${one.title}: ${value}` }), part("br"), one.words(look.kind));
     const head = `layer ${look.layer}, head ${look.head} has ${value} at ${stepWords(view)}`;
-    const even = `Dotted: even attention, ${valued(evenOf(view)[one.row])}.`;
+    const even = `Dotted: uniform attention, ${valued(evenOf(view)[one.row])}.`;
     canvas.setAttribute("aria-label", `${one.title} of every head over training; ${head}. ${even}`);
   });
 }
@@ -133,7 +133,7 @@ function drawTable(view) {
   const [start] = message.steps;
   const heading = (textContent, scope = "col") => part("th", { scope, textContent });
   const first = start ? `at step ${thousands(start)}, the first` : "before training (random weights)";
-  const columns = ["measure", `at ${stepWords(view)}`, first, "of even attention"];
+  const columns = ["measure", `at ${stepWords(view)}`, first, "uniform attention"];
   const rows = ROWS.map(([, words], row) => {
     const here = cell(view, measured(view, step, row), row, "here", { step });
     const before = cell(view, measured(view, start, row), row, "start", { step: start });

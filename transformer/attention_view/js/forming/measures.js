@@ -12,7 +12,7 @@ export const SHOWN = [
     row: 0,
     name: "entropy",
     title: "Entropy, nats",
-    words: () => "How widely a head looks: 0 is at one token, the top is at all tokens alike.",
+    words: () => "How widely a head looks: 0 is all weight on one token, the top is uniform attention.",
   },
   {
     row: 2,
