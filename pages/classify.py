@@ -46,7 +46,7 @@ def use_example(examples: list[tuple[str, str]]) -> None:
 
 
 def question_of(about: Description | None) -> str:
-    """What a checkpoint answers about a text, by what it learned; that of the one that included, of none."""
+    """What a checkpoint answers about a text, by what it learned; of the one that comes with the app, of none."""
     if about is None or about.meta.get("corpus") == "speakers":
         return VIEWS["speakers"]
     if about.config.task == "classes":

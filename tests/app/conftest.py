@@ -63,7 +63,7 @@ def served(monkeypatch) -> None:
 
 @pytest.fixture(scope="session")
 def shipped() -> Callable[[str], Checkpoint]:
-    """A checkpoint that included: `shipped("write")`."""
+    """A checkpoint that comes with the app: `shipped("write")`."""
     opened = {}
 
     def get(name: str) -> Checkpoint:
@@ -286,5 +286,5 @@ def place(make_checkpoint, home) -> Callable[..., Checkpoint]:
 
 @pytest.fixture
 def few_corpora(monkeypatch):
-    """No corpus included: only files are offered."""
+    """No corpus comes with the app: only files are offered."""
     monkeypatch.setattr("ui.held_out_corpus.SOURCES", ())

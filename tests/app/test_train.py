@@ -428,7 +428,7 @@ def test_a_run_that_is_kept_is_offered_by_the_pages_it_fits(watch, visit, home, 
     assert [option.split("@")[0] for option in offered] == ["classify", "two-words"]
     press(at, "promote")
     assert "there is a checkpoint two-words already" in plain(at, "error")[0]
-    for taken in ("translate", "Translate"):  # which included
+    for taken in ("translate", "Translate"):  # which come with the app
         at.text_input(key=f"{PAGE}_mine_promote_as").set_value(taken)
         press(run(at), "promote")
         assert f"there is a checkpoint {taken} already" in plain(at, "error")[0]

@@ -190,7 +190,7 @@ def visit_anew(app_url, visitor, settle) -> Callable:
 
 @pytest.fixture(scope="session")
 def shipped() -> Callable[[str], Checkpoint]:
-    """A checkpoint that included: `shipped("write")`."""
+    """A checkpoint that comes with the app: `shipped("write")`."""
     return cache(lambda name: transformer.load(ROOT / "checkpoints" / name))
 
 

@@ -12,7 +12,7 @@ ADD = "/checkpoints?view=add"
 
 @pytest.fixture
 def zipped(shipped, tmp_path):
-    """The zip of a checkpoint that included, with another card: the same files are not kept twice."""
+    """The zip of a checkpoint that comes with the app, with another card: the same files are not kept twice."""
     def zipped(name, called):
         folder = shutil.copytree(shipped(name).description.folder, tmp_path / name,
                                  ignore=shutil.ignore_patterns("snapshots"))

@@ -135,6 +135,13 @@ def test_a_long_text_on_a_projector_says_how_much_of_it_is_in_sight(visit):
     expect(title).to_have_text(re.compile(r"^[^·]*· head \d+ · \d+ of 66 queries and \d+ of 66 keys in sight$"))
 
 
+@pytest.mark.parametrize("step", [0, 1])
+def test_a_link_to_the_first_steps_presents_their_few_rows(step, visit_anew):
+    page = visit_anew(f"/translate?text=I+like+red+wine.&step={step}&kind=cross&layer=1&head=3&present=1",
+                      width=1280, height=800)
+    expect(page.locator(f'.attention-view[data-drawn="cross,1,3,{step + 1}"]')).to_have_count(1)
+
+
 def test_a_link_presents_and_leave_is_a_button(visit, reached):
     page = visit("/write?text=KING+&step=2&present=1")
     expect(page.get_by_role("toolbar", name="Steps")).to_be_visible()

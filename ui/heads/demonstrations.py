@@ -19,7 +19,7 @@ class Demonstration:
         return f"{self.text} · {self.head.kind} {self.head.layer}.{self.head.head} off"
 
 
-# Found among all heads of the checkpoint that included; a test holds what is written without each.
+# Found among all heads of the checkpoint that comes with the app; a test holds what is written without each.
 DEMONSTRATIONS = [Demonstration("I am cold.", Head("cross", 2, 3)),
                   Demonstration("She is not as tall as her brother.", Head("cross", 2, 3))]
 

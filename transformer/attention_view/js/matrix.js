@@ -31,14 +31,19 @@ export function cellUnder({ gutter, cell }, [x, y], info, [scrolledX, scrolledY]
   return beside ? null : [q, k];
 }
 
+// A scroll position that a browser may give, as it can be: where there is little to scroll, labels can leave it beyond.
+const inside = (scroll, all, room) => Math.max(0, Math.min(scroll, all - room));
+
 // What is in sight of a matrix, and where: box {x, y, width, height} with labels; scroll: [x, y] in pixels of it.
-function placesOf(box, { info, cell: [cw, ch], gutter, scroll: [sx, sy] }) {
+function placesOf(box, { info, cell: [cw, ch], gutter, scroll }) {
   const Q = info.queries.length;
   const K = info.keys.length;
   const left = box.x + gutter.left;
   const top = box.y + gutter.top;
-  const width = Math.min(box.width - gutter.left, K * cw - sx);
-  const height = Math.min(box.height - gutter.top, Q * ch - sy);
+  const sx = inside(scroll[0], K * cw, box.width - gutter.left);
+  const sy = inside(scroll[1], Q * ch, box.height - gutter.top);
+  const width = Math.max(0, Math.min(box.width - gutter.left, K * cw - sx));
+  const height = Math.max(0, Math.min(box.height - gutter.top, Q * ch - sy));
   return {
     Q,
     K,
@@ -92,6 +97,7 @@ const colourAt = ({ stage, look, theme }, { K }) => {
 function paintCells(context, places, painting) {
   const { q0, q1, k0, k1, x, y, cw, ch, K } = places;
   const { hidden, theme, stage, look } = painting;
+  if (q1 <= q0 || k1 <= k0) return; // no room for a single cell
   if (context.vector && (q1 - q0) * (k1 - k0) <= MOST_VECTOR) {
     const colour = colourAt(painting, places);
     eachCell(places, (q, k) => {
