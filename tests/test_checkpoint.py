@@ -13,7 +13,17 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from transformer.checkpoint import CheckpointError, describe, find, load, recover, save, verify, whole_folder
+from transformer.checkpoint import (
+    CheckpointError,
+    describe,
+    find,
+    load,
+    recover,
+    save,
+    verify,
+    whole_folder,
+    write_manifest,
+)
 from transformer.config import ModelConfig, TrainConfig
 from transformer.inference.decoding import start
 from transformer.model.models import Transformer
@@ -184,6 +194,13 @@ def test_the_manifest_lists_every_file(model, tiny_tokenizer, tmp_path):
              for p in (tmp_path / "tiny").rglob("*") if p.is_file() and p.name != "manifest.json"}
     assert json.loads((tmp_path / "tiny" / "manifest.json").read_text()) == found
     assert found.keys() == {*FILES, "attention/0.safetensors"} - {"manifest.json"}
+
+
+def test_what_the_heads_do_is_not_of_the_manifest(folder):
+    before = (folder / "manifest.json").read_bytes()
+    (folder / "roles.json").write_text("{}")
+    write_manifest(folder)
+    assert (folder / "manifest.json").read_bytes() == before
 
 
 def test_describing_reads_no_weights(folder):

@@ -12,11 +12,11 @@ import torch
 
 import transformer
 from transformer.analysis.roles import measure_roles, read_weights
-from transformer.checkpoint import describe, load
+from transformer.checkpoint import ROLES, describe, load
 from transformer.held_out import held_out, piece_counts, word_aligner
 from transformer.measures.catalogue import MEASURES
 from transformer.measures.matrices import measure_heads
-from transformer.roles_file import NAME, count_held_out, read_roles, write_roles
+from transformer.roles_file import count_held_out, read_roles, write_roles
 
 CHECKPOINTS = Path(__file__).resolve().parents[1] / "checkpoints"
 SHIPPED = {"translate": "eng-fra", "write": "tiny-shakespeare", "classify": "speakers"}
@@ -81,7 +81,7 @@ def test_it_is_nothing_to_another_sample_or_to_other_weights(writer, measured, p
     assert count_held_out(other, play) is None
     Path(play).write_text("I see a dog.\n" * 100)
     assert read_roles(writer, corpus=play, limit=5, seed=3) is None
-    (writer.description.folder / NAME).unlink()
+    (writer.description.folder / ROLES).unlink()
     assert read_roles(writer, corpus=play, limit=5, seed=3) is None
 
 
@@ -108,7 +108,7 @@ def a_list(kept):
 @pytest.mark.parametrize("change", [without_a_measure, another_shape, a_sentence_that_is_not_there,
                                     an_id_that_is_no_number, a_list])
 def test_a_damaged_file_is_as_none(writer, measured, play, change):
-    path = writer.description.folder / NAME
+    path = writer.description.folder / ROLES
     kept = json.loads(path.read_text())
     change(kept)
     path.write_text(json.dumps(kept))
@@ -117,13 +117,13 @@ def test_a_damaged_file_is_as_none(writer, measured, play, change):
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"{}", b'{"sample": 1}', b" " * 5_000_000])
 def test_what_is_no_such_file_is_as_none(writer, play, content):
-    (writer.description.folder / NAME).write_bytes(content)
+    (writer.description.folder / ROLES).write_bytes(content)
     assert read_roles(writer, corpus=play, limit=5, seed=3) is None and count_held_out(writer, play) is None
 
 
 @pytest.mark.parametrize(("name", "corpus"), SHIPPED.items())
 def test_a_shipped_checkpoint_has_the_roles_of_its_own_weights_by_every_measure(name, corpus):
-    kept = orjson.loads((CHECKPOINTS / name / NAME).read_bytes())
+    kept = orjson.loads((CHECKPOINTS / name / ROLES).read_bytes())
     assert kept["checkpoint"] == describe(CHECKPOINTS / name).id
     assert {measure for heads in kept["heads"].values() for measure in heads} == {
         measure.name for measure in MEASURES if set(measure.kinds) & kept["heads"].keys()}, (

@@ -29,6 +29,7 @@ from transformer.weights import Refused, check_tables, in_order, is_shallow, mis
 
 FORMAT = 1
 LARGEST_JSON = 4_000_000  # bytes
+ROLES = "roles.json"  # what its heads do, measured once; not of the manifest, so that the id stays as it is
 SNAPSHOTS = "snapshots"  # in a run or a checkpoint: a checkpoint folder for each of some steps, by its number
 COPY = "copy the whole checkpoint folder again"
 # What pages compute with, where a checkpoint notes it.
@@ -153,9 +154,9 @@ def whole_folder(folder: Path) -> Iterator[Path]:
 
 
 def write_manifest(folder: Path) -> None:
-    """List the sha256 of every file in the folder; to be written last."""
+    """List the sha256 of every file in the folder but the two that stand outside; to be written last."""
     listed = {path.relative_to(folder).as_posix(): _sha256(path) for path in sorted(folder.rglob("*"))
-              if path.is_file() and path != folder / "manifest.json"}
+              if path.is_file() and path not in (folder / "manifest.json", folder / ROLES)}
     (folder / "manifest.json").write_bytes(orjson.dumps(listed, option=orjson.OPT_INDENT_2))
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from transformer.analysis.roles import HeadRoles
 from transformer.analysis.sample import Sentence, labelled, translation, window
-from transformer.checkpoint import LARGEST_JSON, Checkpoint
+from transformer.checkpoint import LARGEST_JSON, ROLES, Checkpoint
 from transformer.config import Kind
 from transformer.held_out import held_out
 from transformer.measures.catalogue import measures_of
@@ -22,7 +22,6 @@ from transformer.shortage import os_errors
 from transformer.text.own import is_own
 from transformer.text.sources import known
 
-NAME = "roles.json"
 FORMAT = 1
 VALUES = ("trained", "untrained", "even", "queries", "best", "best_short")
 
@@ -41,7 +40,7 @@ def write_roles(ckpt: Checkpoint, roles: HeadRoles, *, corpus: str, limit: int) 
         values, roles.untrained[kind][name], roles.even[kind][name], roles.queries[kind][name],
         roles.best[kind][name], roles.best_short[kind][name]), strict=True)) for name, values in measures.items()}
         for kind, measures in roles.values.items()}
-    path = ckpt.description.folder / NAME
+    path = ckpt.description.folder / ROLES
     with os_errors():
         path.write_bytes(orjson.dumps(
             {"format": FORMAT, "checkpoint": ckpt.id, "sample": sample, "notes": roles.notes, "heads": heads,
@@ -81,7 +80,7 @@ def count_held_out(ckpt: Checkpoint, corpus: str) -> int | None:
 
 def _read(ckpt: Checkpoint, corpus: str) -> dict | None:
     """The file, where it is of these weights and of this corpus as it is now."""
-    path = ckpt.description.folder and ckpt.description.folder / NAME
+    path = ckpt.description.folder and ckpt.description.folder / ROLES
     try:
         if path is None or path.stat().st_size > LARGEST_JSON:
             return None

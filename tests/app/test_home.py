@@ -5,6 +5,7 @@ from urllib.parse import parse_qsl
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from ui.figures.labels import markdown_text
 from ui.pages import PAGES
 
 EXAMPLES = 3
@@ -28,7 +29,7 @@ def test_it_says_what_the_app_is(at):
 def test_every_page_is_there_with_its_description(at):
     named = [link.proto for link in at.get("page_link") if not link.proto.query_string]
     assert [(link.page, link.label) for link in named] == [(page.name, f"**{page.title}**") for page in PAGES.values()]
-    assert {page.sentence for page in PAGES.values()} < {text.value for text in at.markdown}
+    assert {markdown_text(page.sentence) for page in PAGES.values()} < {text.value for text in at.markdown}
 
 
 def test_there_are_three_examples(at):

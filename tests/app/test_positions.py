@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from transformer.inference.reading import attend
 from transformer.inference.search import translate
 from transformer.model.positions import rotary_angles, rotate
+from ui.figures.labels import markdown_text
 
 PAGE, TEXT = "positions", "My mother likes my father."
 
@@ -238,7 +239,7 @@ def test_a_text_too_long_is_refused_with_the_number_and_the_limit(open_positions
 
 def test_alibi_shows_its_slopes_and_what_each_head_takes_off(open_positions, uploaded, drawn):
     at = open_positions(view="Trained", checkpoint=uploaded(positions="alibi"), count="10")
-    assert any("positions are **alibi**" in text.value and "heads 0 to 1: 0.0625, 0.003906" in text.value
+    assert any("positions are **alibi**" in text.value and markdown_text("heads 0 to 1: 0.0625, 0.003906") in text.value
                for text in at.markdown)
     table = drawn(at, "positions_table")["data"][0]["z"]
     assert np.allclose(table, -np.arange(10)[:, None] * [2**-4, 2**-8], atol=1e-6)
