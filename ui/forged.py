@@ -5,6 +5,8 @@ from functools import wraps
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.state.session_state import SessionState
 
+SENT = {"double_value": ("double_value", "int_value")}  # a number input is sent as what it shows
+
 
 def drop_forged_values() -> None:
     """Have Streamlit forget what a widget that has been drawn cannot read, instead of failing on it."""
@@ -27,7 +29,7 @@ def _readable(session: SessionState, state: WidgetState) -> bool:
     about = known.widget_metadata.get(state.id)
     if about is None:
         return True  # it has not been drawn yet, so nothing reads it
-    if state.WhichOneof("value") != about.value_type:
+    if state.WhichOneof("value") not in SENT.get(about.value_type, (about.value_type,)):
         return False
     try:
         about.serializer(known[state.id])  # as Streamlit does to compare it with what it was

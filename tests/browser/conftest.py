@@ -35,7 +35,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-WAIT_MS = 120_000  # for anything on a page: no measurement, and enough for a machine ten times slower
+WAIT_MS = 12_000  # for anything on a page: no measurement, and enough for a machine ten times slower
 START_S = 300  # importing torch and streamlit on busy cores
 FIELDS = {
     "rerun_script": BackMsg.RERUN_SCRIPT_FIELD_NUMBER,

@@ -87,6 +87,7 @@ def test_a_run_is_started_watched_through_a_reload_and_a_killed_server_stopped_a
     until(page, lambda: points(page) >= 3)
     assert address(page)["run"] == "small"
     assert "key" not in address(page)
+    assert json.loads((folder / "config.json").read_text())["model"]["d_model"] == 16  # as it was typed
 
     page.reload(wait_until="domcontentloaded")
     page.locator(".run-curves canvas").wait_for()
