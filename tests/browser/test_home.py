@@ -101,6 +101,7 @@ def test_on_a_phone_a_page_chosen_from_the_menu_closes_it(visit_anew, settle):
     expect(page.get_by_role("heading", name="Masks").first).to_be_visible()
 
 
+@pytest.mark.own_visitor
 def test_a_change_of_page_is_one_place_in_the_history(visit, reached, settle):
     page = visit("/")
     before = page.evaluate("history.length")
@@ -121,6 +122,7 @@ def test_a_change_of_page_is_one_place_in_the_history(visit, reached, settle):
     expect(page.get_by_role("heading", name="See what every attention head does")).to_be_visible()
 
 
+@pytest.mark.own_visitor
 def test_an_address_that_comes_after_the_page_was_left_does_not_stay(visit, reached, settle, page):
     held, holding = [], []
 

@@ -1,8 +1,9 @@
 """Keys in a real browser: whose a run is, the teacher's way in, and what stands in bars, histories and consoles."""
 
-
 import pytest
 from playwright.sync_api import expect
+
+pytestmark = pytest.mark.own_visitor
 
 PAGES = ("/translate", "/write", "/classify", "/by_hand", "/masks", "/positions", "/train", "/heads", "/checkpoints")
 

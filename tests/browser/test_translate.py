@@ -300,6 +300,7 @@ def test_copy_link_copies_the_address(open_translate, reached):
     assert page.evaluate("navigator.clipboard.readText()") == page.url
 
 
+@pytest.mark.own_visitor
 def test_copy_link_copies_without_the_clipboard_of_https(context, open_translate, settle):
     context.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
     page = open_translate(step=3)
@@ -311,6 +312,7 @@ def test_copy_link_copies_without_the_clipboard_of_https(context, open_translate
     expect(box(page)).to_have_value(link)
 
 
+@pytest.mark.own_visitor
 def test_a_link_that_cannot_be_copied_is_shown_to_be_copied_by_hand(context, open_translate):
     context.add_init_script("""Object.defineProperty(navigator, 'clipboard', { value: undefined });
         document.execCommand = () => false;""")
