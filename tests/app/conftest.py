@@ -7,7 +7,7 @@ import base64
 import json
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
@@ -59,6 +60,15 @@ def served(monkeypatch) -> None:
         PagesManager.uses_pages_directory = False
 
     monkeypatch.setattr(PagesManager, "__init__", started)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_components_of_others() -> Iterator[None]:
+    """Streamlit reads what every installed package says of itself whenever a test opens the app, in search of
+    components: half the time of these tests, and there are none."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", list)
+        yield
 
 
 @pytest.fixture(scope="session")
