@@ -4,7 +4,8 @@
 PYTHON := .venv/bin/python
 INSTALL = $(PYTHON) -m pip install --disable-pip-version-check -r requirements.txt \
   $(if $(TORCH_INDEX),--extra-index-url '$(TORCH_INDEX)')
-PYTEST := OMP_NUM_THREADS=1 $(PYTHON) -m pytest
+# What tests start is compiled once, also where the environment says that nothing is to be.
+PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(PYTHON) -m pytest
 SLOW := app browser cluster faults raw server
 NEEDED := requirements.txt pyproject.toml Makefile
 NEEDED += $(shell $(PYTHON) -c 'import pip' 2> /dev/null || echo venv) # which is missing, half made or broken
@@ -19,7 +20,7 @@ help:
 	@echo '               TORCH_INDEX=https://download.pytorch.org/whl/cpu'
 	@echo '                              at the first run on Linux: PyTorch without CUDA, a much smaller download'
 	@echo 'make test    lint, then unit, page and browser tests; ARGS="-k mask" goes to pytest'
-	@echo 'make test-fast     unit tests alone, in a minute'
+	@echo 'make test-fast     unit tests alone, in little more than a minute'
 	@echo 'make test-cluster  runs on a Ray cluster of its own on this machine; installs Ray into .venv'
 	@echo 'make test-faults   an hour and more of real faults: kills at random moments, full disks, too little memory,'
 	@echo '                   the largest presets, and half an hour of twenty visitors'
@@ -42,7 +43,7 @@ test-cluster: .venv/cluster
 	HEADSUP_TEST_CLUSTER=1 $(PYTEST) tests/cluster $(ARGS)
 
 test-faults: .venv/test
-	$(PYTEST) tests/faults -m faults -s $(ARGS)
+	$(PYTEST) tests/faults tests/intake/test_mutated.py -m "faults or slow" -s $(ARGS)
 
 lint: .venv/test lint-js
 	$(PYTHON) -m ruff check --output-format concise .

@@ -74,6 +74,7 @@ def test_files_are_named_for_an_idea_and_short():
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_functions_are_short():
     long = [f"{name}:{node.lineno}: {node.name} has {length} lines, at most {LONGEST_FUNCTION}"
             for name, text in files(*FOLDERS) for node in ast.walk(ast.parse(text))

@@ -131,6 +131,7 @@ def test_a_shipped_checkpoint_has_the_roles_of_its_own_weights_by_every_measure(
     assert (kept["sample"]["corpus"], kept["sample"]["limit"], kept["sample"]["seed"]) == (corpus, 200, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["translate", "classify"])
 def test_shipped_roles_are_what_is_measured_again(name, tmp_path):
     ckpt = transformer.load(CHECKPOINTS / name)
@@ -151,6 +152,7 @@ def test_a_shipped_checkpoint_knows_how_much_is_held_out_for_it(name):
     assert count_held_out(ckpt, SHIPPED[name]) == len(held_out(ckpt, limit=None, seed=None))
 
 
+@pytest.mark.slow
 def test_shipped_roles_of_running_text_are_those_of_its_windows():
     """Three measures of the same windows, each worked out by itself: all of them take ten seconds."""
     ckpt = transformer.load(CHECKPOINTS / "write")

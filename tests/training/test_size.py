@@ -195,6 +195,7 @@ def test_what_processes_on_one_machine_take_together_has_to_fit(left):
     check_least(config, GPU, processes=6)  # each has its own
 
 
+@pytest.mark.slow
 def test_a_run_too_large_is_refused_before_its_model_is_made(tmp_path, left, monkeypatch):
     left(10_000)
     monkeypatch.setattr(trainer, "Transformer", lambda *_, **__: pytest.fail("made"))
