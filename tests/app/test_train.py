@@ -6,6 +6,7 @@ import time
 
 import orjson
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from tests.waiting import until
@@ -14,6 +15,7 @@ from transformer.jobs.launch import alive, stop
 from transformer.jobs.process import identify
 from transformer.runs import describe
 from ui.access import keys
+from ui.components import run_curves
 from ui.train import check_jobs, form
 
 PAGE = "train"
@@ -205,6 +207,16 @@ def test_the_numbers_of_now_are_those_of_the_file(watch, make):
     shown = {metric.label: metric.value for metric in at.metric}
     assert shown == {"Training loss": "2.7000", "Best held-out loss": "2.5000", "Tokens a second": "900",
                      "Trained for": "3.0 s"}
+
+
+def test_points_count_as_sent_only_once_they_are(watch, make, monkeypatch):
+    make("mine", rows=rows(3))
+    with monkeypatch.context() as patch:
+        patch.setattr(run_curves, "_view", lambda **_: st.stop())  # as where the run of the page is cut short
+        at = watch("mine")
+    assert f"{PAGE}_curves_sent" not in at.session_state
+    (sent,) = run(at).session_state[f"{PAGE}_curves_sent"].values()
+    assert sent["train"] == 3
 
 
 @pytest.mark.parametrize(("model", "train", "said"), [

@@ -15,6 +15,7 @@ from playwright.sync_api import expect
 
 from transformer.jobs import run_files
 from transformer.jobs.launch import alive, progress, stop
+from transformer.jobs.process import identify
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -119,26 +120,58 @@ def test_a_run_is_started_watched_through_a_reload_and_a_killed_server_stopped_a
     until(page, lambda: points(page) == len(steps))
 
 
-def test_somebody_else_sees_the_run_and_cannot_stop_it(server, page, visitor, settle, tmp_path):
-    _, url = server()
+@pytest.fixture
+def theirs(tmp_path):
+    """The folder of a run that another browser has started and that is under way: a process that only sleeps."""
     folder = tmp_path / "home" / "runs" / "theirs"
     folder.mkdir(parents=True)
     sleeper = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
-    from transformer.jobs.process import identify
-
     run_files.write_json(folder / "launch.json", identify(sleeper.pid) | {"owner": "0" * 32, "ticket": 1})
     run_files.write_json(folder / "config.json", {})
     run_files.write_json(folder / "status.json", {"state": "running", "step": 0, "steps": 9})
-    try:
-        page.goto(f"{url}/train?view=watch&run=theirs", wait_until="domcontentloaded")
-        expect(settle(page).get_by_role("button", name="Stop", exact=True)).to_be_disabled()
-        page.goto(re.search(r"Teacher: (\S+)", (tmp_path / "log-0.txt").read_text())[1])
-        page.wait_for_url(f"{url}/train*")
-        page.goto(f"{url}/train?view=watch&run=theirs", wait_until="domcontentloaded")
-        expect(settle(page).get_by_role("button", name="Stop", exact=True)).to_be_enabled()
-    finally:
-        os.kill(sleeper.pid, signal.SIGKILL)
-        sleeper.wait()
+    yield folder
+    os.kill(sleeper.pid, signal.SIGKILL)
+    sleeper.wait()
+
+
+def test_somebody_else_sees_the_run_and_cannot_stop_it(server, theirs, page, settle, tmp_path):
+    _, url = server()
+    page.goto(f"{url}/train?view=watch&run=theirs", wait_until="domcontentloaded")
+    expect(settle(page).get_by_role("button", name="Stop", exact=True)).to_be_disabled()
+    page.goto(re.search(r"Teacher: (\S+)", (tmp_path / "log-0.txt").read_text())[1])
+    page.wait_for_url(f"{url}/train*")
+    page.goto(f"{url}/train?view=watch&run=theirs", wait_until="domcontentloaded")
+    expect(settle(page).get_by_role("button", name="Stop", exact=True)).to_be_enabled()
+
+
+@pytest.mark.own_visitor
+def test_curves_come_to_a_browser_that_is_behind(server, theirs, page):
+    """Of messages that come at once Streamlit hands on the last: first the one with all points is lost, then the one
+    that answers for it."""
+    add(theirs, 1, 20)
+    _, url = server()
+    held, holding = [], []
+
+    def between(socket):
+        there = socket.connect_to_server()
+        there.on_message(lambda message: held.append(lambda: socket.send(message)) if holding else
+                         socket.send(message))
+
+    def late(route):
+        page.wait_for_timeout(5_000)
+        holding.append(True)
+        route.continue_()
+
+    page.route_web_socket("**/_stcore/stream", between)
+    page.route("**/BidiComponent*.js", late)
+    page.goto(f"{url}/train?view=watch&run=theirs", wait_until="domcontentloaded")
+    until(page, lambda: holding)
+    page.wait_for_timeout(3_000)
+    holding.clear()
+    for send in held:
+        send()
+    page.locator(".run-curves canvas").wait_for()
+    until(page, lambda: points(page) == 20)
 
 
 def write_run(home, name, count):

@@ -24,7 +24,7 @@ def show_curves(prefix: str, folders: list[Path], *, dark: bool, unit: str = "na
     What a browser was sent is kept in session state under <prefix>_curves_sent; it asks for all where it has less.
     """
     state = st.session_state
-    sent: dict[str, dict[str, int]] = state.setdefault(f"{prefix}_curves_sent", {})
+    sent: dict[str, dict[str, int]] = dict(state.get(f"{prefix}_curves_sent", {}))
     runs, arrays = [], {}
     for number, folder in enumerate(folders[:MOST_RUNS]):
         curves = resources.curves(folder)
@@ -45,8 +45,7 @@ def show_curves(prefix: str, folders: list[Path], *, dark: bool, unit: str = "na
     settings = [_settings(folder) for folder in folders[:MOST_RUNS]]
     _view(key=f"{prefix}_curves", on_missing_change=partial(_send_all, prefix),
           data=pack({"runs": runs, "dark": dark, "unit": unit, "reference": reference}, arrays))
-
-
+    state[f"{prefix}_curves_sent"] = sent  # not before: a run that is cut short there has sent nothing
     st.caption(_explained(unit, on={name for found in settings for name in found}))
 
 

@@ -5,7 +5,7 @@ import { themeOf } from "#view/colours.js";
 import { dress, redrawWhenMoved } from "#view/elements.js";
 import { unpack } from "#view/message.js";
 import { build, legend } from "./run_curves/build.js";
-import { takeIn } from "./run_curves/columns.js";
+import { mayAsk, takeIn } from "./run_curves/columns.js";
 import { draw } from "./run_curves/draw.js";
 
 export default function component({ data, parentElement, setTriggerValue }) {
@@ -13,12 +13,11 @@ export default function component({ data, parentElement, setTriggerValue }) {
   const header = unpack(data);
   const view = (root.view ??= newView(root));
   if (takeIn(view.store, header)) {
-    if (!view.asked) setTriggerValue("missing", Date.now());
-    view.asked = true;
+    if (mayAsk(view, Date.now())) setTriggerValue("missing", view.asked);
     return;
   }
   dress(root, STYLE);
-  Object.assign(view, { asked: false, header, theme: themeOf(header.dark) });
+  Object.assign(view, { asked: null, header, theme: themeOf(header.dark) });
   view.parts ??= build(view);
   for (const key of view.made.keys()) if (!(key in view.store)) view.made.delete(key);
   redrawWhenMoved(root);
