@@ -4,8 +4,7 @@
 PYTHON := .venv/bin/python
 INSTALL = $(PYTHON) -m pip install --disable-pip-version-check -r requirements.txt \
   $(if $(TORCH_INDEX),--extra-index-url '$(TORCH_INDEX)')
-# What tests start is compiled once, also where the environment says that nothing is to be.
-PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(PYTHON) -m pytest
+PYTEST := OMP_NUM_THREADS=1 $(PYTHON) -m pytest
 SLOW := app browser cluster faults raw server
 NEEDED := requirements.txt pyproject.toml Makefile
 NEEDED += $(shell $(PYTHON) -c 'import pip' 2> /dev/null || echo venv) # which is missing, half made or broken
@@ -43,7 +42,7 @@ test-cluster: .venv/cluster
 	HEADSUP_TEST_CLUSTER=1 $(PYTEST) tests/cluster $(ARGS)
 
 test-faults: .venv/test
-	$(PYTEST) tests/faults tests/intake/test_mutated.py -m "faults or slow" -s $(ARGS)
+	$(PYTEST) tests/faults -m faults -s $(ARGS)
 
 lint: .venv/test lint-js
 	$(PYTHON) -m ruff check --output-format concise .

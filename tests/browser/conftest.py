@@ -212,6 +212,25 @@ def visit_anew(app_url, visitor, settle) -> Callable:
     return visit_anew
 
 
+@pytest.fixture
+def late_messages(page) -> tuple[Callable, Callable]:
+    """Two functions: after the first, what the server says to the page waits; the second hands it all over at once."""
+    held, holding = [], []
+
+    def between(socket):
+        server = socket.connect_to_server()
+        server.on_message(lambda message: held.append(lambda: socket.send(message)) if holding else
+                          socket.send(message))
+
+    def release():
+        holding.clear()
+        for send in held:
+            send()
+
+    page.route_web_socket("**/_stcore/stream", between)
+    return lambda: holding.append(True), release
+
+
 @pytest.fixture(scope="session")
 def shipped() -> Callable[[str], Checkpoint]:
     """A checkpoint that comes with the app: `shipped("write")`."""

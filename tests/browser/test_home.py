@@ -123,16 +123,9 @@ def test_a_change_of_page_is_one_place_in_the_history(visit, reached, settle):
 
 
 @pytest.mark.own_visitor
-def test_an_address_that_comes_after_the_page_was_left_does_not_stay(visit, reached, settle, page):
-    held, holding = [], []
-
-    def between(socket):
-        server = socket.connect_to_server()
-        server.on_message(lambda message: held.append(lambda: socket.send(message)) if holding else
-                          socket.send(message))
-
-    page.route_web_socket("**/_stcore/stream", between)
-    visit("/")
+def test_an_address_that_comes_after_the_page_was_left_does_not_stay(visit, reached, settle, late_messages):
+    hold, release = late_messages
+    page = visit("/")
     for name in ("Translate", "Write"):
         there(page, name)
         reached(page, step=0)
@@ -140,15 +133,13 @@ def test_an_address_that_comes_after_the_page_was_left_does_not_stay(visit, reac
     page.keyboard.press("ArrowRight")
     reached(page, step=1)
     settle(page)
-    holding.append(True)
+    hold()
     page.keyboard.press("ArrowRight")
     page.wait_for_timeout(2_000)  # for the address of the next step to be on its way
     page.go_back()
     page.go_back()
     page.wait_for_url("**/translate*")
-    holding.clear()
-    for send in held:
-        send()
+    release()
     settle(page)
     expect(page.get_by_role("heading", name="Translate")).to_be_visible()
     expect(page.get_by_test_id("stAlert")).to_have_count(0)

@@ -145,31 +145,23 @@ def test_somebody_else_sees_the_run_and_cannot_stop_it(server, theirs, page, set
 
 
 @pytest.mark.own_visitor
-def test_curves_come_to_a_browser_that_is_behind(server, theirs, page):
+def test_curves_come_to_a_browser_that_is_behind(server, theirs, page, late_messages):
     """Of messages that come at once Streamlit hands on the last: first the one with all points is lost, then the one
     that answers for it."""
     add(theirs, 1, 20)
     _, url = server()
-    held, holding = [], []
-
-    def between(socket):
-        there = socket.connect_to_server()
-        there.on_message(lambda message: held.append(lambda: socket.send(message)) if holding else
-                         socket.send(message))
+    hold, release = late_messages
 
     def late(route):
         page.wait_for_timeout(5_000)
-        holding.append(True)
+        hold()
         route.continue_()
 
-    page.route_web_socket("**/_stcore/stream", between)
     page.route("**/BidiComponent*.js", late)
-    page.goto(f"{url}/train?view=watch&run=theirs", wait_until="domcontentloaded")
-    until(page, lambda: holding)
+    with page.expect_response("**/BidiComponent*.js"):
+        page.goto(f"{url}/train?view=watch&run=theirs", wait_until="domcontentloaded")
     page.wait_for_timeout(3_000)
-    holding.clear()
-    for send in held:
-        send()
+    release()
     page.locator(".run-curves canvas").wait_for()
     until(page, lambda: points(page) == 20)
 

@@ -12,7 +12,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
-COUNT = int(os.environ.get("HEADSUP_MUTATIONS", "60"))  # make test-faults asks for 200
+COUNT = 200
 OURS = ["safetensors", "zip", "config", "tokenizer", "manifest", "metrics"]
 measured = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(),
                               reason="this system does not say how much memory is used")
