@@ -151,16 +151,18 @@ def test_curves_come_to_a_browser_that_is_behind(server, theirs, page, late_mess
     add(theirs, 1, 20)
     _, url = server()
     hold, release = late_messages
+    begun = []
 
     def late(route):
         page.wait_for_timeout(5_000)
+        begun.append(route)
         hold()
         route.continue_()
 
     page.route("**/BidiComponent*.js", late)
-    with page.expect_response("**/BidiComponent*.js"):
-        page.goto(f"{url}/train?view=watch&run=theirs", wait_until="domcontentloaded")
-    page.wait_for_timeout(3_000)
+    page.goto(f"{url}/train?view=watch&run=theirs", wait_until="domcontentloaded")
+    until(page, lambda: begun)
+    page.wait_for_timeout(4_000)
     release()
     page.locator(".run-curves canvas").wait_for()
     until(page, lambda: points(page) == 20)
