@@ -5,7 +5,6 @@ from functools import partial
 from pathlib import Path
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 STYLE = (Path(__file__).parent / "present.css").read_text()
 
@@ -17,7 +16,7 @@ def presenting(page: str) -> bool:
 
 def show_title(page: str, title: str, examples: Callable[[], None]) -> None:
     """The title, the examples and the switch to presenting, in a line; while presenting, the way back alone."""
-    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_head"):
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_title"):
         if presenting(page):
             st.html(f"<style>{STYLE.replace('PAGE', page)}</style>")
             st.button("Leave", key=f"{page}_leave", shortcut="Esc", on_click=partial(present, page, False),
@@ -35,12 +34,3 @@ def present(page: str, on: bool) -> None:
     """Begin to present, or leave it."""
     st.session_state[f"{page}_presenting"] = on
 
-
-def places(page: str) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
-    """Where the tokens, the candidates and the attention go: the attention under the tokens, so that it is on the first
-    screen, and what comes next beside both; on a projector the attention is on the right."""
-    if not presenting(page):
-        left, right = st.columns([11, 4], gap="medium")
-        return left.container(), right, left.container()
-    left, right = st.columns([2, 3], gap="medium")
-    return left.container(), left.container(), right

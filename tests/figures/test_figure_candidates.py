@@ -4,7 +4,7 @@ from collections import namedtuple
 import pytest
 
 from ui.figures import candidate_bars, candidate_rows, describe_candidates, picked_candidate
-from ui.figures.candidates import percent
+from ui.figures.candidate_rows import percent
 
 Candidate = namedtuple("Candidate", "id piece probability")
 CANDIDATES = [Candidate(7, "▁the", 0.2), Candidate(12, "<b>", 0.6), Candidate(3, "▁the", 0.15),

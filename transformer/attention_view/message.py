@@ -4,7 +4,7 @@ L layers, H heads, Tq queries, Tk keys.
 """
 
 import struct
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -56,10 +56,12 @@ def _kind(shown: Shown, kind: str) -> dict[str, object]:
             **({"numbers": numbers} if numbers else {})}
 
 
-def live(shown: Shown, look: Look, pooled: Pooled, *, head: Head | None = None, **header: object) -> bytes:
+def live(shown: Shown, look: Look, pooled: Pooled, *, head: Head | None = None, coming: Sequence[str] = (),
+         **header: object) -> bytes:
     """The message for one picture: all heads of a kind pooled, the chosen one in full, and what its lines need.
 
-    The header's own fields (`answered`, `dark`, `newest`) go to the script as they are.
+    coming: tokens that a decoder will read, for which room is left. The header's own fields (`answered`, `dark`,
+    `newest`) go to the script as they are.
     """
     head = head or head_of(shown, look)
     arrays = {f"grid/{look.kind}": pooled.cells}
@@ -74,6 +76,9 @@ def live(shown: Shown, look: Look, pooled: Pooled, *, head: Head | None = None, 
                         queries=slice(window[0], None))[0, :, :, window[1]:]
         arrays["layer"] = layer.float().cpu().numpy()
     kinds = {kind: _kind(shown, kind) for kind in shown.kinds}
+    if coming:
+        for kind in kinds.keys() - {"encoder"}:
+            kinds[kind]["ahead"] = {"queries": coming, "keys": coming if kind == "decoder" else ()}
     lower = {f"grid/{look.kind}", "weights"} if kinds[look.kind]["causal"] else set()
     return pack({"about": about(shown), "look": asdict(look), "kinds": kinds, "window": window,
                  "block": {look.kind: pooled.block}, **header}, arrays, lower=lower)

@@ -38,9 +38,11 @@ DRAWN = 400              # tokens of a whole text
 _view = component("attention_view", JS / "view.js", '<div class="attention-view"></div>')
 
 
-def look_fields(prefix: str = "") -> dict[str, Field]:
-    """What of the attention is looked at, for an address."""
-    return {f"{prefix}{name}": Field(None, lambda value: value[:100], partial(look_param, name)) for name in LOOK}
+def look_fields(prefix: str = "", **first: object) -> dict[str, Field]:
+    """What of the attention is looked at, for an address; first: parts of it that are not as everywhere to begin
+    with."""
+    return {f"{prefix}{name}": Field(first.get(name), lambda value: value[:100], partial(look_param, name))
+            for name in LOOK}
 
 
 def choose_look(page: str, **parts: object) -> None:
@@ -109,18 +111,24 @@ def look_at(page: str, shown: Shown) -> tuple[Look, Head]:
 
 
 def show_attention(page: str, shown: Shown, look: Look, head: Head, *, dark: bool, newest: bool = True) -> None:
-    """The attention view, and what to take away from it; newest outlines the last query."""
+    """The attention view alone, and what to take away from it; newest outlines the last query."""
+    _view(key=f"{page}_attention", on_look_change=partial(looked, page, f"{page}_attention"),
+          data=message_of(page, shown, look, head, dark=dark, newest=newest))
+    if presenting(page):
+        return
+    st.caption(f"{MEANING[look.kind]} {_reading(look)} Attention shows where a head looks, not why the model decides.")
+    offer_files(page, shown, look)
+
+
+def message_of(page: str, shown: Shown, look: Look, head: Head, *, dark: bool, newest: bool = True,
+               **header: object) -> bytes:
+    """What the script is sent; header: more of its own fields."""
     state = st.session_state
     drawn, seen, drawn_head = (shown, look, head) if newest else _first(shown, look, head)
     before: dict[str, Pooled] = state.setdefault(f"{page}_pooled", {})
     pooled = before[look.kind] = Pooled.of(drawn, look.kind, before.get(look.kind))
-    _view(key=f"{page}_attention", on_look_change=partial(_looked, page),
-          data=live(drawn, seen, pooled, head=drawn_head, dark=dark, newest=newest, large=presenting(page),
-                    answered=state.get(f"{page}_look_answered", 0)))
-    if presenting(page):
-        return
-    st.caption(f"{MEANING[look.kind]} {_reading(look)} Attention shows where a head looks, not why the model decides.")
-    _offer_files(page, shown, look)
+    return live(drawn, seen, pooled, head=drawn_head, dark=dark, newest=newest, large=presenting(page),
+                answered=state.get(f"{page}_look_answered", 0), **header)
 
 
 def _first(shown: Shown, look: Look, head: Head) -> tuple[Shown, Look, Head]:
@@ -152,15 +160,17 @@ def _reading(look: Look) -> str:
             }[look.stage] + click
 
 
-def _looked(page: str) -> None:
-    state, asked = st.session_state, st.session_state[f"{page}_attention"].look
+def looked(page: str, key: str) -> None:
+    """Take over what the component of that key asks to be looked at."""
+    state, asked = st.session_state, st.session_state[key].look
     if not isinstance(asked, Mapping) or not isinstance(asked.get("number"), int):
         return
     choose_look(page, **{name: asked.get(name) for name in LOOK})
     state[f"{page}_look_answered"] = asked["number"]
 
 
-def _offer_files(page: str, shown: Shown, look: Look) -> None:
+def offer_files(page: str, shown: Shown, look: Look) -> None:
+    """What a reader can take away: the picture as a page, the numbers."""
     sizes = [shape(shown, kind) + tuple(map(len, shown.axes(kind))) for kind in shown.kinds]
     cells = sum(int(np.prod(size)) for size in sizes)
     name = f"{shown.ckpt.id}-{look.kind}-layer{look.layer}-head{look.head}"

@@ -7,8 +7,7 @@ from ui.figures.attention import attention_heatmap, describe_attention, describe
 from ui.figures.bar_table import bar_table, signed_number
 from ui.figures.beam import beam_figure, describe_beam, hypotheses_table, picked_node
 from ui.figures.blocks import head_blocks
-from ui.figures.candidate_rows import candidate_rows
-from ui.figures.candidates import candidate_bars, describe_candidates, percent, picked_candidate
+from ui.figures.candidate_rows import candidate_rows, percent
 from ui.figures.chart import HOW_TO_ZOOM
 from ui.figures.chips import token_chips
 from ui.figures.classes import class_bars, contribution_chips, describe_classes, picked_class, won_chips
@@ -39,16 +38,16 @@ from ui.figures.token_matrix import describe_token_matrix, token_matrix
 from ui.figures.widths import describe_widths, width_curves
 
 __all__ = ["DOTTED", "FLAT", "HOW_TO_ZOOM", "PLOTLY_CONFIG", "TEXT", "amount_bars", "amount_card", "attention_heatmap",
-           "attention_table", "axis_label", "bar_table", "batch_table", "beam_figure", "candidate_bars",
+           "attention_table", "axis_label", "bar_table", "batch_table", "beam_figure", 
            "candidate_rows", "change_card", "class_bars", "contribution_chips", "depth_candidates", "depth_table",
-           "describe_amounts", "describe_attention", "describe_beam", "describe_candidates", "describe_classes",
+           "describe_amounts", "describe_attention", "describe_beam", "describe_classes",
            "describe_depths", "describe_diagram", "describe_difference", "describe_head_maps", "describe_histogram",
            "describe_lengths", "describe_lines", "describe_loss", "describe_mask", "describe_mask_grid",
            "describe_numbers", "describe_positions", "describe_probability_change", "describe_token_matrix",
            "describe_widths", "difference_heatmap", "difference_tiles", "head_blocks", "head_label", "head_maps",
            "heads_table", "hypotheses_table", "length_histogram", "lines", "loss_curve", "markdown_text", "mask_grid",
            "mask_matrix", "matrix_style", "measures_table", "model_diagram", "named_matrix", "number_heatmap",
-           "number_matrix", "number_table", "paired", "percent", "picked_candidate", "picked_class", "picked_node",
+           "number_matrix", "number_table", "paired", "percent", "picked_class", "picked_node",
            "plain_label", "plain_table", "position_curves", "probability_change", "role_card", "sample_card",
            "share_bar", "signed_number", "spectrum", "spelled_cell", "spelled_sum", "strongest", "tensor_histogram",
            "token_chips", "token_matrix", "width_curves", "with_losses", "with_positions", "won_chips", "words_label"]

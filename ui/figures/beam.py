@@ -5,7 +5,7 @@ from math import exp
 
 import numpy as np
 
-from ui.figures.candidates import percent
+from ui.figures.candidate_rows import percent
 from ui.figures.frame import TEXT, Finished, axis, framed, picked_number
 from ui.figures.labels import axis_label, plain_label, plotly_text
 from ui.figures.palette import ACCENT, CLEAR, INK, MUTED, ink_on, ramp

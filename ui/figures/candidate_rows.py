@@ -2,10 +2,10 @@
 from collections.abc import Collection, Sequence
 from html import escape
 
-from ui.figures.candidates import KEYS, percent
 from ui.figures.labels import plain_label
 from ui.figures.palette import ACCENT, BAR, MUTED
 
+KEYS = "1234567890"  # that choose the first, the second …
 STYLE = f"""<style>
 .next-tokens {{ display: grid; grid-template-columns: auto auto 1fr auto; gap: .3em .5em; align-items: center; }}
 .next-tokens > div {{ display: contents; cursor: pointer; }}
@@ -36,3 +36,12 @@ def candidate_rows(candidates: Sequence, *, chosen_id: int | None = None, exclud
 def _row(kinds: str, key: str, token: str, probability: float, more: str) -> str:
     return (f'<div class="{kinds}"{more}>{key}<bdi>{token}</bdi><i style="--part:{probability:.4f}"></i>'
             f"<span>{escape(percent(probability))}</span></div>")
+
+
+def percent(probability: float) -> str:
+    """A probability in per cent to three figures, four near certainty, and never a false 0 or 100."""
+    if 0 < probability < 0.0001:
+        return "< 0.01%"
+    if 0.9999 < probability < 1:
+        return "> 99.99%"
+    return f"{100 * probability:.{4 if probability > 0.99 else 3}g}%"

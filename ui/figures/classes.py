@@ -5,7 +5,7 @@ T tokens.
 from collections.abc import Sequence
 from html import escape
 
-from ui.figures.candidates import percent
+from ui.figures.candidate_rows import percent
 from ui.figures.frame import TEXT, Finished, axis, framed, picked_number
 from ui.figures.labels import plain_label, plotly_text
 from ui.figures.palette import ACCENT, BAR, CLEAR, INK, NEGATIVE

@@ -5,7 +5,7 @@ from html import escape
 
 import numpy as np
 
-from ui.figures.candidates import percent
+from ui.figures.candidate_rows import percent
 from ui.figures.labels import plain_label, words_label
 from ui.figures.palette import ACCENT, ZERO, ink_on, ramp
 

@@ -20,12 +20,12 @@ def choices_field() -> Field:
     return apart(Field({}, read_choices, write_choices))
 
 
-def walk_fields(*, example: str, temperature: float = 0.0) -> dict[str, Field]:
-    """All that decides the picture. example: the text without one in the address."""
+def walk_fields(*, example: str, temperature: float = 0.0, **look: object) -> dict[str, Field]:
+    """All that decides the picture. example: the text without one in the address; look: what is looked at then."""
     return {
         "text": text(example), "choices": quiet(choices_field()), "temperature": decimal(temperature, 0.0, HOTTEST),
         "top_k": quiet(whole(0, 0, WIDEST)), "seed": quiet(whole(0, 0, LAST_SEED)),
-        "step": apart(whole(0, 0, LAST_STEP)), **look_fields(), "model": opened(),
+        "step": apart(whole(None, 0, LAST_STEP)), **look_fields(**look), "model": opened(),
         "present": Field(False, {"1": True}.__getitem__, lambda on: "1" if on else None, widget=False)}
 
 

@@ -7,9 +7,9 @@ import streamlit as st
 
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Sampling, Step
-from ui.components.controls import FARTHEST, move_of
+from ui.components.stage import FARTHEST, move_of
 from ui.say import say_error
-from ui.stepper.walk import Walk, begin
+from ui.stepper.walk import FORESEEN, Walk, begin
 
 
 def sampling_of(page: str) -> Sampling:
@@ -35,19 +35,23 @@ def forget_walk(page: str) -> None:
     st.session_state.pop(f"{page}_walk", None)
 
 
-def follow(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None) -> Walk:
+def follow(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None, *, opening: int | None) -> Walk:
     """The walk to show: the one under way moved as the controls ask, or a new one where text or checkpoint changed;
     stops the page with a sentence where the text cannot be read.
 
-    arrival: the values of the address by which somebody has just come.
+    arrival: the values of the address by which somebody has just come. opening: the step at which a text opens; None
+    for its last, and then a branch is always decoded to its end, so that the whole of it can be seen coming.
     """
     state, sampling = st.session_state, sampling_of(page)
     walk, move = walk_of(page), move_of(page)
     new = walk is None or walk.step.ckpt is not ckpt or walk.step.text != text
     if new:
-        place = {"choices": arrival["choices"], "index": arrival["step"]} if arrival else {}
+        at = arrival["step"] if arrival else None
         try:
-            walk = begin(ckpt, text, sampling=sampling, **place)
+            walk = begin(ckpt, text, sampling=sampling, choices=arrival["choices"] if arrival else None, index=at or 0)
+            if at is None:
+                walk = walk.foreseen(sampling, most=FORESEEN if opening is None else opening)
+                walk = walk.to(walk.branch.tip.index, sampling)
         except ValueError as error:
             forget_walk(page)
             say_error(error)
@@ -57,6 +61,8 @@ def follow(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | 
         walk = _moved(page, walk, move, sampling)
     elif not new:
         walk = walk.settled(sampling)
+    if opening is None:
+        walk = walk.foreseen(sampling)
     keep_walk(page, walk)
     if move:  # after the walk: a run cut short between the two goes to the same place again
         state[f"{page}_answered"] = move["number"]
@@ -66,8 +72,9 @@ def follow(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | 
 def _moved(page: str, walk: Walk, move: dict, sampling: Sampling) -> Walk:
     """Candidates chosen at their steps, in the order they were, then the place to look at."""
     state = st.session_state
-    # pressed while another text was on the screen: counts from the start of this one
-    origin = int(move["from"]) if move.get("walk", state[f"{page}_walks"]) != state[f"{page}_walks"] else 0
+    # pressed while another text was on the screen: counts from where this one opens
+    other = move.get("walk", state[f"{page}_walks"]) != state[f"{page}_walks"]
+    origin = int(move["from"]) - walk.index if other else 0
     for choice in move.get("choices", ()):
         if choice["number"] > state.get(f"{page}_answered", 0):
             walk = walk.to(min(int(choice["at"]) - origin, walk.index + FARTHEST), sampling)

@@ -5,6 +5,7 @@ Nothing here draws or keeps anything: a walk is a value, and every move returns 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from time import monotonic
 from typing import Self
 
 from transformer.checkpoint import Checkpoint
@@ -12,6 +13,7 @@ from transformer.inference.decoding import GREEDY, Candidate, Sampling, Step, ne
 
 MOST_OTHERS = 12  # branches kept besides the one looked at: each holds the key and value rows of its path
 CANDIDATES = 10
+FORESEEN, PATIENCE = 200, 1.0  # steps, and seconds, that a page decodes ahead of where one stands
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,12 @@ class Walk:
         return [] if self.index == tip.index else [
             tip.label(id) for id in (*tip.tokens[len(self.step.tokens) + 1:], tip.id)]
 
+    @property
+    def coming(self) -> list[str]:
+        """The tokens that the decoder will read after those of the step looked at, as far as this branch is known."""
+        tip = self.branch.tip
+        return [tip.label(id) for id in tip.tokens[len(self.step.tokens):]]
+
     def candidates(self, sampling: Sampling) -> tuple[list[Candidate], list[int]]:
         """The ten likeliest next tokens after temperature, and the ids of those that top-k leaves out."""
         before = self.step.top(CANDIDATES, replace(sampling, top_k=None))
@@ -94,6 +102,13 @@ class Walk:
         while branch.tip.index < target and not branch.tip.ended:
             branch = replace(branch, tip=next_step(branch.tip.ckpt, branch.tip, sampling=sampling)).settled(sampling)
         return replace(self, branch=branch, index=min(target, branch.tip.index))
+
+    def foreseen(self, sampling: Sampling = GREEDY, *, most: int = FORESEEN, seconds: float = PATIENCE) -> Self:
+        """The same place, with the branch decoded to its end, as far as that is not too much to wait for."""
+        walk, until = self, monotonic() + seconds
+        while walk.last is None and walk.branch.tip.index < most and monotonic() < until:
+            walk = walk.to(walk.branch.tip.index + 1, sampling)
+        return replace(walk, index=self.index)
 
     def pick(self, id: int, sampling: Sampling = GREEDY) -> Self:
         """Choose `id` at the step looked at and continue from there; a branch that already has it is returned to. The

@@ -63,22 +63,38 @@ export function paintGrid(context, box, grid) {
   const left = box.x + 30;
   const top = box.y + 34;
   const width = tileWidth(box.width, H);
-  const height = Math.max(4, Math.min(Math.floor((box.height - 36) / L) - GAP, tileHeight(width, R, C)));
-  const dots = Math.min(C, Math.floor(width * 2));
-  const rows = Math.min(R, Math.floor(height * 2));
+  const there = partsThere(grid.info);
+  const square = tileHeight(width, R / there[0], C / there[1]);
+  const height = Math.max(4, Math.min(Math.floor((box.height - 36) / L) - GAP, square));
+  const [across, down] = [width * there[1], height * there[0]]; // the rest is for tokens yet to come
+  const dots = Math.max(1, Math.min(C, Math.floor(across * 2)));
+  const rows = Math.max(1, Math.min(R, Math.floor(down * 2)));
   const tiles = tilesOf(grid, dots, rows);
-  const places = { left, top, width, height, gap: GAP };
+  const places = { left, top, width, height, gap: GAP, there };
   context.imageSmoothingEnabled = false;
   for (let layer = 0; layer < L; layer++) {
     for (let head = 0; head < H; head++) {
       const x = left + head * (width + GAP);
       const y = top + layer * (height + GAP);
-      context.drawImage(tiles, head * dots, layer * rows, dots, rows, x, y, width, height);
+      context.drawImage(tiles, head * dots, layer * rows, dots, rows, x, y, across, down);
+      if (there[0] < 1) paintRoom(context, [x, y, width, height], grid.theme);
       paintFrame(context, [x, y, width, height], grid, layer, head);
     }
   }
   paintNumbers(context, box, places, grid);
   return places;
+}
+
+// How much of a head's rows and columns there is so far.
+const partsThere = ({ queries, keys, ahead }) => [
+  queries.length / (queries.length + (ahead?.queries.length ?? 0)),
+  keys.length / (keys.length + (ahead?.keys.length ?? 0)),
+];
+
+function paintRoom(context, [x, y, width, height], theme) {
+  context.strokeStyle = theme.forbidden;
+  context.lineWidth = 1;
+  context.strokeRect(x + 0.5, y + 0.5, width - 1, height - 1);
 }
 
 function paintFrame(context, [x, y, width, height], { look, at, lit, theme }, layer, head) {
@@ -105,11 +121,13 @@ function paintNumbers(context, box, { left, top, width, height, gap }, { shape: 
   text(context, "layer", box.x + 8, top, { colour: theme.muted, turn: -Math.PI / 2, align: "right" });
 }
 
-// The head at a point of that picture, and where inside it, as parts of one; null beside them.
-export function headUnder({ left, top, width, height, gap }, [across, down], [layers, heads]) {
+// The head at a point of that picture, and where inside what there is of it, as parts of one, or nowhere; null beside
+// them.
+export function headUnder({ left, top, width, height, gap, there }, [across, down], [layers, heads]) {
   const x = (across - left) / (width + gap);
   const y = (down - top) / (height + gap);
   if (x < 0 || y < 0 || x >= heads || y >= layers) return null;
-  const part = (at, size) => Math.min(0.999, ((at % 1) * (size + gap)) / size);
-  return { at: [Math.floor(y), Math.floor(x)], inside: [part(y, height), part(x, width)] };
+  const part = (at, size, whole) => Math.min(0.999, ((at % 1) * (size + gap)) / size) / whole;
+  const inside = [part(y, height, there[0]), part(x, width, there[1])];
+  return { at: [Math.floor(y), Math.floor(x)], inside: inside.every((one) => one < 1) ? inside : null };
 }

@@ -7,9 +7,14 @@ import { visible } from "#view/tokens.js";
 
 const MOST_VECTOR = 4096; // cells that a file of lines and areas has as such
 const UPRIGHT = -Math.PI / 2;
+const NONE_AHEAD = { queries: [], keys: [] };
 
 // The cells and the room for labels of one matrix. least: the smallest cell; tall: the height it should fill, if any.
-export function matrixLayout({ queries, keys }, width, { zoom = 1, least = 1, tall = null } = {}) {
+// `ahead` are tokens that are yet to come: there is room for them from the start, so that nothing moves when they do.
+export function matrixLayout(info, width, { zoom = 1, least = 1, tall = null } = {}) {
+  const { ahead = NONE_AHEAD } = info;
+  const queries = [...info.queries, ...ahead.queries];
+  const keys = [...info.keys, ...ahead.keys];
   const longest = textWidth(keys, 700);
   const gutter = { left: Math.min(150, textWidth(queries, 700)) + 28 };
   const cw = Math.max(least, Math.min(84, (width - gutter.left - 2) / keys.length) * zoom);
@@ -66,6 +71,7 @@ function placesOf(box, { info, cell: [cw, ch], gutter, scroll }) {
 export function paintMatrix(context, box, painting) {
   const { info, look } = painting;
   const places = placesOf(box, painting);
+  paintRoomAhead(context, places, painting);
   const hidden = (q, k) => !mayLook(info, q, k) && look.stage !== "scores";
   context.save();
   context.beginPath();
@@ -80,6 +86,15 @@ export function paintMatrix(context, box, painting) {
   context.restore();
   paintLabels(context, places, painting);
   paintTitles(context, box, places, painting.theme);
+}
+
+// A frame round the rows and columns of tokens that are yet to come.
+function paintRoomAhead(context, { left, top, cw, ch, Q, K }, { info: { ahead }, theme }) {
+  if (!ahead || !(ahead.queries.length || ahead.keys.length)) return;
+  context.strokeStyle = theme.stripe;
+  context.lineWidth = 1;
+  const [width, height] = [(K + ahead.keys.length) * cw, (Q + ahead.queries.length) * ch];
+  context.strokeRect(left + 0.5, top + 0.5, width - 1, height - 1);
 }
 
 const kindOf = (stage) => (stage.signed ? "signed" : "plain");

@@ -10,24 +10,35 @@ import { paintProducts } from "#view/products.js";
 import { added, dot, mayLook, rowsOf, score } from "#view/scores.js";
 import { visible } from "#view/tokens.js";
 import { layerOf } from "#view/weights.js";
-import { change, infoOf, inLines, lit, sizesOf, stageNow } from "#view/view/look.js";
+import { boxed, change, infoOf, inLines, lit, sizesOf, stageNow } from "#view/view/look.js";
 import { gridOf, matrixOf } from "#view/view/painting.js";
-import { inSight, layout, setZoom, sized, tallest } from "#view/view/sizes.js";
+import { inSight, layout, onPhone, roomOfGrid, setZoom, sized, tallest } from "#view/view/sizes.js";
 import { toolbar } from "#view/view/toolbar.js";
-import { atRest, caption, headName, heading, isAtRest, shows, source } from "#view/view/words.js";
+import { atRest, caption, headName, heading, shows, source } from "#view/view/words.js";
 
 export function draw(view) {
   const { root, parts, look } = view;
-  if (isAtRest(parts.readout.textContent)) say(parts.readout, atRest(view));
+  if (!view.told) say(parts.readout, atRest(view));
   setZoom(view);
+  place(view);
   toolbar(view);
   describe(view);
   drawChips(view);
+  drawBetween(view);
   drawGrid(view);
   drawMain(view);
-  drawBetween(view);
   if (root.classList.contains("waiting")) return;
   root.dataset.drawn = [look.kind, look.layer, look.head, infoOf(view).queries.length];
+}
+
+// In a box on a narrow window all heads stand below the first screen, and a product lies over the picture.
+function place(view) {
+  const { parts } = view;
+  if (!boxed(view)) return;
+  const phone = onPhone();
+  const [side, between] = phone ? [view.below, parts.main] : [parts.panes, parts.side];
+  if (parts.side.parentElement !== side) side.append(parts.side);
+  if (parts.between.parentElement !== between) between.append(parts.between);
 }
 
 function describe(view) {
@@ -37,7 +48,8 @@ function describe(view) {
   const grid = `All ${look.kind} heads, ${layers} layers of ${heads}`;
   parts.title.textContent = heading(view);
   parts.source.textContent = message.standalone ? caption(view)[1] : source(view);
-  parts.checked.textContent = checked(message, look);
+  parts.title.title = source(view);
+  parts.checked.textContent = boxed(view) ? "" : checked(message, look);
   parts.canvas.setAttribute("aria-label", matrix);
   parts.grid.setAttribute("aria-label", `${grid}. Arrow keys move between heads, Enter chooses, Escape leaves.`);
 }
@@ -70,7 +82,8 @@ export function drawGrid(view) {
   if (!grid.cells) return;
   const [layers, heads] = grid.shape;
   const width = parts.side.clientWidth;
-  const height = Math.min(560, tallest(view), 40 + layers * (14 + Math.min(110, width / heads)));
+  const natural = Math.min(560, 40 + layers * (14 + Math.min(110, width / heads)));
+  const height = Math.min(natural, boxed(view) ? roomOfGrid(view) : tallest(view));
   const box = { x: 0, y: 0, width, height };
   view.tiles = paintGrid(sized(view, parts.grid, width, height), box, { ...grid, at: view.at });
   parts.sideTitle.textContent = `All ${look.kind} heads`;
@@ -94,7 +107,7 @@ function drawLines(view) {
   parts.scroller.hidden = false;
   parts.legend.hidden = true; // its scale is the matrix's
   parts.spacer.style.cssText = `width: ${width}px; height: ${height}px`;
-  parts.scroller.style.height = `${tall}px`;
+  if (!boxed(view)) parts.scroller.style.height = `${tall}px`;
   const cut = `Lines show the last ${layer.q} queries and ${layer.k} keys: more are not sent at once.`;
   parts.why.textContent = layer.first.some(Boolean) ? `${cut} The matrix shows all.` : "";
   const painting = {
@@ -121,7 +134,7 @@ function drawMatrix(view) {
   const width = parts.scroller.clientWidth;
   const { made, tall } = laidOut(view, width);
   parts.spacer.style.cssText = `width: ${made.width}px; height: ${made.height}px`;
-  parts.scroller.style.height = `${tall + (made.width > width ? 14 : 0)}px`;
+  if (!boxed(view)) parts.scroller.style.height = `${tall + (made.width > width ? 14 : 0)}px`;
   view.made = made;
   toNewest(view);
   const seen = Math.min(made.height, parts.scroller.clientHeight); // where scroll bars take no room, all of it
@@ -163,7 +176,7 @@ function drawBetween(view) {
   const weight = stageNow(view).weights[pair[0] * sizesOf(view)[1] + pair[1]];
   parts.sum.textContent = sumOf(view, rows, pair, weight);
   Object.assign(parts.between.dataset, { score: score(rows, ...pair), weight, products: rows.width });
-  const width = parts.scroller.clientWidth || 300;
+  const width = (boxed(view) ? parts.between.clientWidth : parts.scroller.clientWidth) || 300;
   const box = { x: 0, y: 0, width, height: 134 };
   paintProducts(sized(view, parts.products, width, 134), box, { rows, pair, theme });
   parts.products.setAttribute("role", "img");

@@ -6,6 +6,9 @@ export const infoOf = ({ message, look }) => message.kinds[look.kind];
 
 export const sizesOf = (view) => [infoOf(view).queries.length, infoOf(view).keys.length];
 
+// Whether the view fills a box that it is given, instead of being as tall as its picture.
+export const boxed = ({ below }) => Boolean(below);
+
 export const inLines = ({ look }) => look.view === "lines";
 
 export const stageNow = ({ message, look }) => stageOf(message, look);

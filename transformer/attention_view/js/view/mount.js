@@ -11,13 +11,19 @@ import { listenToPointer } from "#view/view/pointer.js";
 import { topOf } from "#view/view/sizes.js";
 import { pooled } from "#view/weights.js";
 
+// The view alone on a page.
 export function mount(root, data, send) {
-  const message = unpack(data);
+  mountView(root, unpack(data), send);
+  const { view } = root;
+  redrawWhenMoved(root, () => (view.large ? topOf(view) : 0));
+}
+
+// below: where the picture of all heads goes on a narrow window, of a view that fills a given box.
+export function mountView(root, message, send, below = null) {
   pooled(message);
   const view = (root.view ??= newView(root, message));
-  view.send = send;
+  Object.assign(view, { send, below });
   receive(view, message);
-  redrawWhenMoved(root, () => (view.large ? topOf(view) : 0));
   draw(view);
 }
 
@@ -39,6 +45,7 @@ function receive(view, message) {
   view.message = message;
   view.large = Boolean(message.large); // for a projector: what is left out there is set beforehand
   view.root.classList.toggle("large", view.large);
+  view.root.classList.toggle("boxed", Boolean(view.below)); // it fills the box that it is given
   view.theme = themeOf(message.dark ?? prefersDark(), view.large);
   const { queries, keys } = infoOf(view);
   const [query, key] = view.cursor ?? [0, 0];

@@ -4,7 +4,7 @@ import { ROW, TOP } from "#view/lines.js";
 import { cellUnder } from "#view/matrix.js";
 import { spot } from "#view/pointer.js";
 import { drawMain } from "#view/view/draw.js";
-import { choose, infoOf, inLines } from "#view/view/look.js";
+import { change, choose, infoOf, inLines } from "#view/view/look.js";
 import { comparePair, hasCells, putCursor, putHead, putHover } from "#view/view/tell.js";
 
 export function listenToPointer(view) {
@@ -27,6 +27,7 @@ export function listenToPointer(view) {
     const head = headAt(view, event);
     if (head) choose(view, head.at);
   };
+  view.parts.closes.onclick = () => change(view, { pair: null });
   scroller.onscroll = () => drawMain(view);
 }
 

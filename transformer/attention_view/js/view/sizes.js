@@ -1,7 +1,7 @@
 // How large the picture is: on a page as it comes, on a projector all of it on one screen.
 import { resized } from "#view/canvas.js";
 import { matrixLayout } from "#view/matrix.js";
-import { infoOf, sizesOf } from "#view/view/look.js";
+import { boxed, infoOf, sizesOf } from "#view/view/look.js";
 
 const WIDE = 700; // px of the window; below that everything is in one column
 const LEGEND = 52; // px; below the matrix stands its scale
@@ -19,7 +19,10 @@ export function topOf({ parts }) {
   return parts.scroller.getBoundingClientRect().top + scrolled;
 }
 
+export const onPhone = () => window.innerWidth <= WIDE;
+
 export function tallest(view) {
+  if (boxed(view)) return Math.max(60, view.parts.scroller.clientHeight);
   if (!view.large) return 620;
   if (window.innerWidth <= WIDE) return 420;
   return Math.max(120, (window.innerHeight - topOf(view)) / zoomOf(view) - LEGEND);
@@ -28,9 +31,16 @@ export function tallest(view) {
 export function layout(view, width, zoom) {
   return matrixLayout(infoOf(view), width, {
     zoom,
-    least: view.large ? 11 : 1,
-    tall: view.large ? tallest(view) : null,
+    least: view.large && !boxed(view) ? 11 : 1,
+    tall: view.large || boxed(view) ? tallest(view) : null,
   });
+}
+
+// What the picture of all heads may fill of a box.
+export function roomOfGrid({ parts }) {
+  if (onPhone()) return 560;
+  const { side, sideTitle, between } = parts;
+  return Math.max(60, side.clientHeight - sideTitle.offsetHeight - (between.hidden ? 0 : between.offsetHeight) - 8);
 }
 
 // What of a long text is not on a projector's screen is said.

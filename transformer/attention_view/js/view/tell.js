@@ -18,10 +18,16 @@ export function putCursor(view, to) {
   tellCell(view);
 }
 
+// What the pointer is on, or what is said where it is on nothing.
+function tell(view, words, marks = {}) {
+  view.told = Boolean(words);
+  say(view.parts.readout, words || atRest(view), marks);
+}
+
 function tellCell(view) {
-  const { parts, cursor, look } = view;
+  const { cursor, look } = view;
   const { values, weights, rows } = stageNow(view);
-  if (!cursor || !values) return say(parts.readout, "");
+  if (!cursor || !values) return tell(view, "");
   const info = infoOf(view);
   const [query, key] = cursor;
   const weight = weights[query * sizesOf(view)[1] + key];
@@ -33,7 +39,7 @@ function tellCell(view) {
     words.push(`adds a vector of length ${length} to the query's (weight × ‖value·W_O‖)`);
   }
   const { layer, head, kind } = look;
-  say(parts.readout, words.join(" · "), { query, key, weight, layer, head, kind });
+  tell(view, words.join(" · "), { query, key, weight, layer, head, kind });
 }
 
 export function comparePair(view, pair) {
@@ -44,7 +50,7 @@ export function comparePair(view, pair) {
 export function putHover(view, to) {
   if (same(to, view.hover)) return;
   view.hover = to;
-  say(view.parts.readout, to ? hoverWords(view, to) : atRest(view));
+  tell(view, to ? hoverWords(view, to) : "");
   drawMain(view);
 }
 
@@ -62,7 +68,7 @@ export function putHead(view, at, inside) {
     view.at = at;
     drawGrid(view);
   }
-  say(view.parts.readout, at ? headSaid(view, at, inside) : atRest(view));
+  tell(view, at ? headSaid(view, at, inside) : "");
 }
 
 function headSaid(view, at, inside) {

@@ -2,26 +2,34 @@
 import { chooser, counted, part, rebuilt, segments } from "#view/elements.js";
 import { kindName, rollsOut } from "#view/names.js";
 import { STAGES } from "#view/stages.js";
-import { change, infoOf, inLines } from "#view/view/look.js";
+import { boxed, change, infoOf, inLines } from "#view/view/look.js";
 import { FILES, save } from "#view/view/save.js";
 
 export function toolbar(view) {
   const matrix = !inLines(view);
   const all = !view.large;
-  rebuilt(view.parts.bar, [
-    kinds(view),
-    all && views(view),
-    layers(view),
-    matrix && heads(view),
-    all && matrix && means(view),
-    all && matrix && stages(view),
-  ]);
-  rebuilt(view.parts.tools, [
-    view.parts.legend,
+  const few = boxed(view); // what is not needed at first waits behind a button
+  const more = [all && matrix && means(view), all && matrix && stages(view)];
+  const tools = [
     all && matrix && !["scores", "masked"].includes(view.look.stage) && colours(view),
     all && matrix && zooming(view),
     all && files(view),
-  ]);
+  ];
+  const main = [kinds(view), all && views(view), layers(view), matrix && heads(view)];
+  rebuilt(view.parts.bar, [...main, ...(few ? [all && opener(view)] : more)]);
+  rebuilt(view.parts.options, few ? [...more, ...tools] : []);
+  rebuilt(view.parts.tools, [view.parts.legend, ...(few ? [view.parts.readout] : tools)]);
+}
+
+// The button that shows the options, and hides them again.
+function opener(view) {
+  const { options } = view.parts;
+  const button = part("button", { textContent: "Options", className: "opener", ariaExpanded: !options.hidden });
+  button.onclick = () => {
+    options.hidden = !options.hidden;
+    button.ariaExpanded = !options.hidden;
+  };
+  return button;
 }
 
 function kinds(view) {

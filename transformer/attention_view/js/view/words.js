@@ -1,9 +1,11 @@
 // What is looked at, in words.
+import { checked } from "#view/checks.js";
 import { kindName, numbered, OF } from "#view/names.js";
 import { STAGES } from "#view/stages.js";
 import { thousands } from "#view/numbers.js";
-import { inLines, infoOf } from "#view/view/look.js";
+import { boxed, inLines, infoOf } from "#view/view/look.js";
 
+const LINES_BRIEFLY = "Hover over a token to see only its lines, with their weights.";
 const LINES = "Hover over a token to see only its lines, with their weights. Double click a head to see only that one.";
 
 export const layerName = (view, at = view.look.layer) => `layer ${numbered(infoOf(view), "layers", at)}`;
@@ -21,7 +23,10 @@ export function shows(view) {
 
 const withStage = (view) => `${shows(view)}: ${STAGES[view.look.stage]}`;
 
-export const heading = (view) => (inLines(view) || view.large ? shows(view) : withStage(view));
+export function heading(view) {
+  const plain = inLines(view) || view.large || (boxed(view) && view.look.stage === "weights");
+  return plain ? shows(view) : withStage(view);
+}
 
 export function source({ message }) {
   const { checkpoint, step } = message.about;
@@ -38,5 +43,7 @@ export function caption(view) {
 }
 
 // What the readout says while the pointer is on nothing.
-export const atRest = (view) => (inLines(view) && !view.large ? LINES : "");
-export const isAtRest = (words) => ["", LINES].includes(words);
+export function atRest(view) {
+  if (boxed(view) && !view.large) return inLines(view) ? LINES_BRIEFLY : checked(view.message, view.look);
+  return inLines(view) && !view.large ? LINES : "";
+}

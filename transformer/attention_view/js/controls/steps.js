@@ -1,14 +1,16 @@
 // Where the presses add up to, and playing.
+const STEP = "Step (right arrow)";
 
-export function receive(view, data) {
+export function receiveSteps(view, data) {
   view.data = data;
   view.last = data.last; // null until the end of the text has been found
   if (view.walk === data.walk) view.from = data.index;
   else {
-    // another text: what is still under way counts from its start
-    view.target -= view.from;
-    for (const choice of view.choices) choice.at -= view.from;
-    Object.assign(view, { walk: data.walk, from: 0 });
+    // another text: what is still under way counts from where it opens
+    const moved = data.index - view.from;
+    view.target += moved;
+    for (const choice of view.choices) choice.at += moved;
+    Object.assign(view, { walk: data.walk, from: data.index });
   }
   view.choices = view.choices.filter((choice) => choice.number > data.answered);
   if (view.choices.length) view.last = null;
@@ -16,42 +18,53 @@ export function receive(view, data) {
   if (view.playing && atEnd(view)) play(view, false);
 }
 
-const atEnd = ({ last, target }) => last !== null && target >= last;
+export const atEnd = ({ last, target }) => last !== null && target >= last;
 
-export function show(view) {
+export function showSteps(view) {
   const { parts, data, last, target, playing } = view;
   const at = playing ? data.index : target; // a press shows at once; while it plays, the number keeps to the picture
   parts.place.textContent = last === null ? `step ${at}` : `step ${at} of ${last}`;
   const far = `: to the end of the text, at most ${data.farthest} steps further`;
   parts.last.title = `Last step (End)${last === null ? far : ""}`;
   parts.first.disabled = parts.back.disabled = target <= 0;
-  parts.step.disabled = parts.last.disabled = atEnd(view);
+  parts.last.disabled = atEnd(view);
+  const again = atEnd(view) && target > 0;
+  parts.step.disabled = atEnd(view) && !again;
+  parts.step.dataset.does = again ? "again" : "step";
+  parts.step.setAttribute("aria-label", again ? "Play from the start" : STEP);
+  parts.step.title = again ? "Play from the start" : STEP;
   parts.play.title = playing ? "Pause (P)" : "Play (P)";
   parts.play.setAttribute("aria-label", parts.play.title);
   parts.play.setAttribute("aria-pressed", playing);
 }
 
-function send(view) {
+function sendMove(view) {
   view.sent += 1;
   const { target, sent, walk, from, choices } = view;
   view.send({ index: target, number: sent, walk, from, choices: [...choices] });
-  show(view);
+  showSteps(view);
 }
 
 function go(view, to) {
   const target = Math.max(0, view.last === null ? to : Math.min(to, view.last));
   if (target === view.target) return;
   view.target = target;
-  send(view);
+  sendMove(view);
 }
 
 // The nth candidate where we are: 0 is the likeliest.
-export function choose(view, nth) {
+export function chooseCandidate(view, nth) {
   play(view, false);
   view.choices.push({ number: view.sent + 1, at: view.target, nth });
   view.target += 1;
   view.last = null; // the text may now go on
-  send(view);
+  sendMove(view);
+}
+
+// From the first step to the last by itself.
+function replay(view) {
+  go(view, 0);
+  play(view, true);
 }
 
 const ACTIONS = {
@@ -59,7 +72,8 @@ const ACTIONS = {
   back: (view) => go(view, view.target - 1),
   step: (view) => go(view, view.target + 1),
   last: (view) => go(view, 1e6),
-  play: (view) => play(view, !view.playing),
+  play: (view) => (atEnd(view) && view.target > 0 ? replay(view) : play(view, !view.playing)),
+  main: (view) => (atEnd(view) ? replay(view) : go(view, view.target + 1)),
 };
 
 export function act(view, name) {
@@ -71,7 +85,7 @@ function play(view, on) {
   clearTimeout(view.timer);
   view.playing = on;
   if (on) tickLater(view);
-  show(view);
+  showSteps(view);
 }
 
 function tickLater(view) {

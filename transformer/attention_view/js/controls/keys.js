@@ -1,7 +1,7 @@
 // The keys of the whole page, for the controls that stand on it now.
 import { part } from "#view/elements.js";
 import { take, withModifier } from "#view/pointer.js";
-import { act, choose } from "./steps.js";
+import { act, chooseCandidate } from "#view/controls/steps.js";
 
 const KEYS = { ArrowLeft: "back", ArrowRight: "step", Home: "first", End: "last", p: "play", P: "play" };
 const REMOTE = { PageDown: "step", " ": "step", PageUp: "back" }; // as presenter remotes send them
@@ -10,7 +10,7 @@ const ROLES = ["slider", "tab", "radio", "option", "combobox", "listbox", "menu"
 const NATIVE = ["input, textarea, select, canvas, [contenteditable]", ...ROLES.map((role) => `[role=${role}]`)].join();
 const BLACK = "heads-up-black";
 
-export function listen(view) {
+export function listenToSteps(view) {
   window.headsUpKeys?.abort(); // one listener, whatever was mounted before
   const keys = (window.headsUpKeys = new AbortController());
   keys.view = view;
@@ -33,7 +33,7 @@ export function listen(view) {
 // A candidate on a projector.
 function onCandidate(view, event) {
   const row = event.target.closest?.("[data-nth]");
-  if (row && view.root.isConnected) choose(view, Number(row.dataset.nth));
+  if (row && view.root.isConnected) chooseCandidate(view, Number(row.dataset.nth));
 }
 
 function onKey(view, event) {
@@ -53,7 +53,7 @@ function onKey(view, event) {
     event.preventDefault();
     act(view, keys[event.key]);
   } else if (/^[0-9]$/.test(event.key)) {
-    choose(view, (Number(event.key) + 9) % 10); // 1 is the likeliest, 0 the tenth
+    chooseCandidate(view, (Number(event.key) + 9) % 10); // 1 is the likeliest, 0 the tenth
   }
 }
 

@@ -1,7 +1,7 @@
 // The buttons of the step controls.
 import { part, svgPart } from "#view/elements.js";
-import { act } from "./steps.js";
-import { copied } from "./copy.js";
+import { act } from "#view/controls/steps.js";
+import { copied } from "#view/controls/copy.js";
 
 const PATHS = {
   first: ["M2 3h2v10H2zM14 3v10L5 8z"],
@@ -21,19 +21,20 @@ const TITLES = {
 };
 const COPIED_MS = 2500;
 
-export function build(view) {
+export function buildControls(view) {
   const parts = { place: part("output", { ariaLive: "polite" }), copy: button("copy", "wide") };
   for (const name of ["first", "back", "step", "play", "last"]) {
     parts[name] = button(name, name === "step" ? "main" : "");
     parts[name].setAttribute("aria-label", TITLES[name]);
-    parts[name].onclick = () => act(view, name);
+    parts[name].onclick = () => act(view, name === "step" ? "main" : name);
   }
-  parts.step.append("Step");
+  const says = (className, textContent) => part("span", { className, textContent });
+  parts.step.append(says("step", "Step"), says("again", "Play from the start"), says("short", "Replay"));
   const words = part("span", { textContent: "Copy link" });
   parts.copy.append(words);
   parts.copy.onclick = () => copyLink(view, words);
   const { first, back, step, play, last, place, copy } = parts;
-  view.root.replaceChildren(first, back, step, play, last, place, keys(), speed(parts), copy);
+  view.root.replaceChildren(first, back, step, play, last, place, keyHints(), speed(parts), copy);
   return parts;
 }
 
@@ -45,7 +46,7 @@ function button(name, className) {
   return one;
 }
 
-function keys() {
+function keyHints() {
   const key = (textContent) => part("kbd", { textContent });
   const steps = [key("←"), " ", key("→"), " step · ", key("Home"), " ", key("End"), " · ", key("P"), " play · "];
   return part("span", { className: "keys" }, ...steps, key("1"), " … ", key("9"), " choose a token");

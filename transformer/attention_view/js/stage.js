@@ -1,0 +1,16 @@
+// The stage as Streamlit mounts it: called again with every message.
+import VIEW from "#view/view/view.css";
+import CONTROLS from "#view/controls/controls.css";
+import STYLE from "#view/stage/stage.css";
+import { dress } from "#view/elements.js";
+import { mountStage } from "#view/stage/mount.js";
+
+export default function component({ data, parentElement, setStateValue, setTriggerValue }) {
+  const root = parentElement.querySelector(".stage");
+  dress(root, VIEW, CONTROLS, STYLE);
+  mountStage(root, data, {
+    move: (move) => setStateValue("move", move),
+    look: (look) => setTriggerValue("look", look),
+    choose: (bar) => setTriggerValue("choose", bar),
+  });
+}

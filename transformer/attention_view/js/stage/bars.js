@@ -1,0 +1,79 @@
+// What may come next, or the classes of a text: a bar for each, to be clicked.
+import { chooseCandidate } from "#view/controls/steps.js";
+import { part } from "#view/elements.js";
+import { visible } from "#view/tokens.js";
+
+const DIGITS = "1234567890";
+const SEEN = 0.005; // what is less likely has no bar that could be seen
+const FEWEST = 4;
+
+export function drawBars(stage) {
+  const { parts, data, large } = stage;
+  const { bars } = data;
+  parts.bars.hidden = !bars;
+  if (!bars) return;
+  const head = part("h2", { textContent: bars.title });
+  if (bars.help) head.title = bars.help;
+  const list = part("div", { className: "next-tokens", role: "group", ariaLabel: bars.label });
+  const most = stage.all && !large ? bars.rows.length : large || stage.data.brief ? FEWEST : bars.most;
+  const rows = bars.rows.slice(0, most).filter((row, at) => at < FEWEST || row.probability >= SEEN || stage.all);
+  list.append(...rows.map((row, nth) => barOf(stage, row, nth)));
+  const rest = bars.rest === null ? null : bars.rest + sum(bars.rows.slice(rows.length));
+  if (rest !== null && rest > 0) list.append(othersOf(stage, rest, rows.length));
+  parts.bars.classList.toggle("covered", Boolean(data.hide));
+  parts.bars.replaceChildren(head, list);
+  if (bars.note) parts.bars.append(part("p", { className: "note", textContent: bars.note }));
+  if (data.branches?.length) parts.bars.append(branchesOf(stage));
+}
+
+// The versions of the text: the one looked at, and the others to go back to.
+function branchesOf(stage) {
+  const [here, ...others] = stage.data.branches;
+  const now = part("button", { textContent: `● ${here}`, disabled: true });
+  const back = others.map((ends, branch) => {
+    const onclick = () => stage.send.choose({ branch });
+    return part("button", { textContent: `○ ${ends}`, title: "Go back to this branch", onclick });
+  });
+  const title = part("h3", { textContent: `Branches · ${others.length + 1}` });
+  return part("div", { className: "branches" }, title, now, ...back);
+}
+
+const sum = (rows) => rows.filter((row) => !row.excluded).reduce((all, row) => all + row.probability, 0);
+
+function barOf(stage, row, nth) {
+  const { bars } = stage.data;
+  const label = bars.tokens ? visible(row.label).slice(1, -1) : row.label;
+  const bar = part("i");
+  bar.style.setProperty("--part", row.probability >= SEEN ? row.probability.toFixed(4) : 0);
+  const name = part("bdi", { textContent: label, title: label });
+  const number = part("span", { textContent: row.percent });
+  const key = bars.keys ? part("kbd", { textContent: DIGITS[nth] ?? "" }) : part("b");
+  const element = part("button", { title: bars.hint }, key, name, bar, number);
+  element.className = [row.chosen && "chosen", row.excluded && "excluded"].filter(Boolean).join(" ");
+  element.dataset.nth = nth;
+  element.onclick = (event) => {
+    event.stopPropagation(); // the keys of the page listen for clicks on candidates that stand outside
+    if (event.detail) element.blur();
+    if (stage.controls) chooseCandidate(stage.controls, nth);
+    else stage.send.choose({ nth, number: (stage.chosen = (stage.chosen ?? 0) + 1) });
+  };
+  return element;
+}
+
+function othersOf(stage, rest, shown) {
+  const { bars } = stage.data;
+  const words = part("bdi", { textContent: "all others" });
+  const bar = part("i");
+  bar.style.setProperty("--part", rest >= SEEN ? rest.toFixed(4) : 0);
+  const cells = [part("b"), words, bar, part("span", { textContent: percent(rest) })];
+  if (shown >= bars.rows.length && !stage.all) return part("div", { className: "others" }, ...cells);
+  const title = stage.all ? "show the likeliest alone" : `show the ${bars.rows.length} likeliest`;
+  const onclick = (event) => {
+    if (event.detail) document.activeElement?.blur();
+    stage.all = !stage.all;
+    drawBars(stage);
+  };
+  return part("button", { className: "others", title, onclick }, ...cells);
+}
+
+const percent = (value) => (value < 0.0001 ? "< 0.01%" : `${Number((100 * value).toPrecision(3))}%`);

@@ -1,0 +1,57 @@
+// The stage: one object, `stage`, made once for an element. It holds the controls and the attention view, each as the
+// object that it is elsewhere, and gives both what was sent last.
+import { listenToSteps } from "#view/controls/keys.js";
+import { buildControls } from "#view/controls/build.js";
+import { receiveSteps, showSteps } from "#view/controls/steps.js";
+import { redrawWhenMoved, say } from "#view/elements.js";
+import { unpack } from "#view/message.js";
+import { mountView } from "#view/view/mount.js";
+import { drawBars } from "#view/stage/bars.js";
+import { buildStage } from "#view/stage/build.js";
+import { fit, topOfStage } from "#view/stage/fit.js";
+import { drawRows } from "#view/stage/rows.js";
+
+export function mountStage(root, data, send) {
+  const message = unpack(data);
+  const stage = (root.stage ??= newStage(root));
+  Object.assign(stage, { message, send, data: message.stage, large: Boolean(message.large) });
+  root.classList.toggle("large", stage.large);
+  root.classList.toggle("brief", Boolean(stage.data.brief));
+  root.redraw = () => drawStage(stage);
+  redrawWhenMoved(root, () => topOfStage(stage));
+  drawStage(stage);
+}
+
+function newStage(root) {
+  root.removeAttribute("style"); // which kept its place until now
+  return { root, parts: buildStage(root), controls: null };
+}
+
+function drawStage(stage) {
+  const { parts, message, data, send } = stage;
+  fit(stage);
+  drawSteps(stage);
+  drawRows(stage);
+  drawBars(stage);
+  mountView(parts.picture, message, send.look, parts.below);
+  if (parts.live.textContent !== data.said) say(parts.live, data.said);
+}
+
+function drawSteps(stage) {
+  const { parts, data, send } = stage;
+  parts.controls.hidden = !data.steps;
+  if (!data.steps) return;
+  const { steps } = data;
+  const controls = (stage.controls ??= newControls(parts.controls, steps));
+  controls.send = send.move;
+  receiveSteps(controls, { ...steps, large: stage.large });
+  if (window.headsUpKeys?.view !== controls) listenToSteps(controls);
+  showSteps(controls);
+}
+
+function newControls(root, steps) {
+  const view = { root, playing: false, timer: 0, choices: [] };
+  Object.assign(view, { sent: steps.answered, target: steps.index, walk: steps.walk, from: steps.index });
+  view.parts = buildControls(view);
+  return view;
+}

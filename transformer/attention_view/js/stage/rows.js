@@ -1,0 +1,74 @@
+// The tokens that are read and written, a row for each side, and the text they make.
+import { part } from "#view/elements.js";
+import { visible } from "#view/tokens.js";
+
+export function drawRows({ parts, data }) {
+  const rows = data.rows.map((row) => rowOf(row, data.hide));
+  if (data.text) rows.push(textOf(data));
+  const before = scrolls(parts.rows);
+  parts.rows.replaceChildren(...rows);
+  for (const row of parts.rows.querySelectorAll(".tokens")) {
+    row.scrollLeft = before[row.getAttribute("aria-label")] ?? 0;
+    keepInSight(row);
+  }
+}
+
+const scrolls = (rows) =>
+  Object.fromEntries([...rows.querySelectorAll(".tokens")].map((row) => [row.getAttribute("aria-label"), row.scrollLeft]));
+
+function rowOf(row, hide) {
+  const tokens = hide && row.predicted !== undefined ? row.tokens.slice(0, row.predicted) : row.tokens;
+  const chips = tokens.map((token, at) => chip(row, token, at));
+  const list = part("div", { className: "tokens", role: "group", ariaLabel: row.name }, ...chips);
+  const element = part("div", { className: "row" }, part("h3", { textContent: row.label }), list);
+  element.dataset.part = row.part;
+  return element;
+}
+
+function chip({ weights, unknown, predicted, picked }, token, at) {
+  const weight = weights?.[at];
+  const kinds = {
+    unknown: unknown?.includes(at),
+    predicted: at === predicted,
+    picked: picked?.includes(at),
+    later: predicted !== undefined && at > predicted,
+  };
+  const hints = [`position ${at}`];
+  if (kinds.predicted) hints.push("the next token");
+  if (kinds.unknown) hints.push("not in the vocabulary: the model sees only that something is here");
+  if (kinds.picked) hints.push("you chose it");
+  if (weight !== undefined) hints.push(`this head gives it ${weight.toFixed(3)}`);
+  const text = part("bdi", { textContent: visible(token, Infinity).slice(1, -1) });
+  const element = part("span", { title: hints.join(", ") }, text);
+  element.className = Object.keys(kinds).filter((name) => kinds[name]).join(" ");
+  element.dataset.position = at;
+  // the square root, as in the pictures, so that small weights can be seen
+  if (weight !== undefined) element.style.setProperty("--weight", Math.sqrt(weight).toFixed(3));
+  return element;
+}
+
+function textOf({ text, hide }) {
+  const written = part("bdi", { className: "written", textContent: text.written });
+  const coming = part("bdi", { className: "coming", textContent: hide ? "" : text.coming });
+  const said = part("p", { className: "output", title: text.label }, written, coming);
+  said.setAttribute("aria-label", text.label);
+  const line = part("div", { className: text.lines ? "text lines" : "text" }, said);
+  if (text.lines) requestAnimationFrame(() => said.scrollTo(0, said.scrollHeight));
+  if (text.reference && !hide) {
+    const { label, note, texts } = text.reference;
+    const bdi = part("bdi", { textContent: texts[0] });
+    const more = texts.length > 1 ? ` (and ${texts.length - 1} more)` : "";
+    const title = [note, ...texts].join("\n");
+    line.append(part("p", { className: "reference", title }, `${label}: `, bdi, more));
+  } else if (text.note) line.append(part("p", { className: "reference", textContent: text.note }));
+  return line;
+}
+
+// The predicted token, or in a long source nothing: a reader scrolls that.
+function keepInSight(list) {
+  const to = list.querySelector(".predicted") ?? (list.querySelector(".later") ? null : undefined);
+  if (!to) return;
+  const [from, until] = [to.offsetLeft - list.offsetLeft, to.offsetLeft - list.offsetLeft + to.offsetWidth];
+  if (from < list.scrollLeft || until > list.scrollLeft + list.clientWidth)
+    list.scrollLeft = from - list.clientWidth / 2;
+}

@@ -1,0 +1,34 @@
+"""What is set up before a walk: the model, and how tokens are sampled. They wait behind a button, one step away."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from transformer.checkpoint import Checkpoint
+from ui.about_model import show_about
+from ui.checkpoint_choice import choose_checkpoint
+from ui.stepper.address import HOTTEST, LAST_SEED, WIDEST
+
+
+def show_settings(page: str, type_text: Callable[[Checkpoint], str]) -> tuple[Checkpoint, str]:
+    """The box for the text and the settings in a line -> the model, and the text typed."""
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_asked"):
+        left = st.container()
+        with st.popover("Model", icon=":material/tune:", width="content",
+                        help="Which model, and how it chooses its tokens"):
+            ckpt = choose_checkpoint(page)
+            show_about(page, ckpt)
+            _show_sampling(page)
+        with left:
+            return ckpt, type_text(ckpt)
+
+
+def _show_sampling(page: str) -> None:
+    st.slider("Temperature", 0.0, HOTTEST, step=0.1, key=f"{page}_temperature", persist_state="session",
+              help="0 always chooses the likeliest token. Above 0, tokens are sampled; higher is more random. "
+                   "Tokens already chosen stay.")
+    st.slider("Top-k", 0, WIDEST, key=f"{page}_top_k", persist_state="session",
+              help="Sample among the k likeliest tokens only; 0 means all.")
+    if st.session_state.get(f"{page}_temperature"):
+        st.number_input("Seed", 0, LAST_SEED, step=1, key=f"{page}_seed", persist_state="session",
+                        help="The same seed samples the same tokens.")

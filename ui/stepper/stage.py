@@ -1,0 +1,93 @@
+"""The stage of a walk: its tokens, what may come next, and where it stands, for the one component that draws them."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import streamlit as st
+
+from transformer.attention_view.heads import Head
+from transformer.attention_view.message import Look
+from transformer.inference.decoding import Sampling
+from ui.components.stage import Bar, Bars, Row, show_stage, steps_of
+from ui.figures import head_label, percent, plain_label
+from ui.say import end_of
+from ui.stepper.moves import sampling_of, switch_to
+from ui.stepper.walk import Walk
+
+HELP = ("Orange: the model's choice. Click another token, or press its number, to make the model write that instead. "
+        "Your earlier version is kept as a branch.")
+
+
+def source_row(walk: Walk, look: Look, head: Head, *, label: str) -> Row:
+    """What the encoder reads; shaded where the chosen head of cross-attention looks from the newest token."""
+    step = walk.step
+    read = step.axes("cross")[1]
+    return Row(label=label, name="source tokens", part="source",
+               tokens=[*(piece.text for piece in step.source), read[-1]],  # it reads an end token after them
+               unknown=_unknown(walk), weights=head.weights[-1] if look.kind == "cross" else None)
+
+
+def target_row(walk: Walk, look: Look, head: Head, *, label: str, name: str = "target tokens") -> Row:
+    """What the decoder has read, the token predicted, and those known to come."""
+    step = walk.step
+    read = step.axes("decoder")[0]
+    prompt = len(read) - step.index  # the start token, or the text typed
+    shown = read if step.src is not None else [
+        step.source[at].text if at in _unknown(walk) else piece for at, piece in enumerate(read)]
+    return Row(label=label, name=name, part="target", tokens=[*shown, step.piece, *walk.after], predicted=len(read),
+               unknown=() if step.src is not None else _unknown(walk), picked=[prompt + at for at in walk.picks],
+               weights=head.weights[-1] if look.kind == "decoder" else None)
+
+
+def _unknown(walk: Walk) -> list[int]:
+    return [at for at, piece in enumerate(walk.step.source) if piece.unknown]
+
+
+def bars_of(walk: Walk, sampling: Sampling) -> Bars:
+    """The likeliest next tokens."""
+    step = walk.step
+    candidates, excluded = walk.candidates(sampling)
+    given = f"at temperature {sampling.temperature:g}" if sampling.temperature else ""
+    rows = [Bar(label=one.piece, probability=one.probability, percent=percent(one.probability),
+                chosen=one.id == step.id, excluded=one.id in excluded) for one in candidates]
+    note = ""
+    if step.full and step.id != step.ckpt.config.eos_id:
+        note = f"Context full: this model reads at most {step.ckpt.config.max_len:,} tokens."
+    return Bars(title="What comes next?", label=f"next tokens {given}".strip(), rows=rows,
+                note=note or given.capitalize(), rest=max(0.0, 1 - sum(one.probability for one in rows if not one.excluded)), help=HELP,
+                hint=f"Choose this token and go on from it. {_why(walk, sampling)}")
+
+
+def _why(walk: Walk, sampling: Sampling) -> str:
+    """Why the chosen token is the one chosen."""
+    step = walk.step
+    if step.index in walk.picks:
+        return "Orange: the token you chose."
+    if step.id == step.likeliest:
+        return "Orange: the model's choice, the likeliest token."
+    at = f"temperature {sampling.temperature:g}" if sampling.temperature else "another temperature"
+    return f"Orange: the model's choice, sampled at {at}."
+
+
+def said_of(walk: Walk, look: Look, head: Head) -> str:
+    """One step in a sentence, for who cannot see it."""
+    step, keys = walk.step, walk.step.axes(look.kind)[1]
+    row = head.weights[-1]
+    likely = next((one.probability for one in step.top(10) if one.id == step.id), 0.0)
+    which = head_label(look.layer, look.head) if look.of == "head" else "the mean"
+    return (f"Step {step.index}: {plain_label(step.piece)}, {percent(likely)}; {which} looks most at "
+            f"{plain_label(keys[int(row.argmax())])}, {row.max():.2f}")
+
+
+def show_walk(page: str, walk: Walk, look: Look, head: Head, *, rows: Sequence[Row], text: Mapping[str, object] | None,
+              dark: bool, brief: bool = False) -> None:
+    """The stage of a page that steps through a text."""
+    branches = [end_of(branch.tip.output) for branch in (walk.branch, *walk.others)] if walk.others else []
+    show_stage(page, walk.step, look, head, dark=dark, rows=rows, bars=bars_of(walk, sampling_of(page)), text=text,
+               said=said_of(walk, look, head), steps=steps_of(page, index=walk.index, last=walk.last), brief=brief,
+               coming=walk.coming, branches=branches, on_branch=partial(_switch, page))
+
+
+def _switch(page: str, at: int) -> None:
+    if at < len(st.session_state[f"{page}_walk"].others):
+        switch_to(page, at)
