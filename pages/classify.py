@@ -3,19 +3,20 @@ there is."""
 
 import streamlit as st
 
-from transformer.checkpoint import Description
+from transformer.checkpoint import Checkpoint, Description
 from ui.checkpoint_choice import choose_checkpoint
 from ui.classify.classifier import show_reading
-from ui.classify.passages import chip, examples_of, say_whose
+from ui.classify.passages import chip, examples_of, whose
 from ui.classify.toy import NEGATIVE, POSITIVE, show_toy
 from ui.components.attention_view import look_fields
 from ui.figures import markdown_text
 from ui.link import Field, arrive_at, choice, leave_at, opened, text
+from ui.present import show_title
 from ui.resources import entries
 from ui.texts import PASSAGE, fill, taken
 
 PAGE, TOY = "classify", "classify_toy"
-VIEWS = {"speakers": "Who is speaking?", "toy": "Train a tiny one"}
+VIEWS = {"speakers": "Who is speaking?", "toy": "Train one in three seconds"}
 
 
 def one_of_its_classes() -> Field:
@@ -45,6 +46,17 @@ def use_example(examples: list[tuple[str, str]]) -> None:
         another_text()
 
 
+def say_how_good(ckpt: Checkpoint) -> None:
+    """What it got right of passages it had not seen, beside what needs no transformer."""
+    measured = ckpt.meta.get("metrics")
+    if isinstance(measured, dict) and all(isinstance(measured.get(name), float) for name in ("accuracy", "majority")):
+        st.caption(f"Right on {measured['accuracy']:.0%} of {markdown_text(str(measured.get('n')))} "
+                   f"{markdown_text(str(measured.get('split')))} passages. Always predicting the most frequent "
+                   f"speaker: {measured['majority']:.0%}." + (
+                       f" Logistic regression on word counts: {measured['baseline']:.0%}."
+                       if isinstance(measured.get("baseline"), float) else ""))
+
+
 def question_of(about: Description | None) -> str:
     """What a checkpoint answers about a text, by what it learned; of the one that comes with the app, of none."""
     if about is None or about.meta.get("corpus") == "speakers":
@@ -59,35 +71,47 @@ arrive_at(PAGE, FIELDS)
 wanted = st.session_state.get(f"{PAGE}_checkpoint")
 about = next((one.about for one in entries() if one.about and one.about.id == wanted), None)
 question = question_of(about)
-st.title("Encoder" if about and about.config.task == "reads" else "Classify", anchor=False)
-view = st.segmented_control("Show", list(VIEWS), key=f"{PAGE}_show", required=True, label_visibility="collapsed",
-                            format_func=lambda name: {**VIEWS, "speakers": question}[name])
+
+
+def choose_view() -> None:
+    """Whether a trained model reads a text, or one is trained on the spot."""
+    st.segmented_control("Show", list(VIEWS), key=f"{PAGE}_show", required=True, label_visibility="collapsed",
+                         format_func=lambda name: {**VIEWS, "speakers": question}[name])
+
+
+show_title(PAGE, "Encoder" if about and about.config.task == "reads" else "Classify", choose_view)
+view, chips = st.session_state[f"{PAGE}_show"], st.container(key=f"{PAGE}_chips")
 if view == "toy":
     show_toy(TOY, dark=dark)
     leave_at(PAGE, FIELDS, checkpoint=st.session_state.get(f"{PAGE}_checkpoint"), hidden="text")
     st.stop()
 
-left, right = st.columns([3, 1])
-with right:
-    ckpt = choose_checkpoint(PAGE)
-    measured = ckpt.meta.get("metrics")
-    if isinstance(measured, dict) and all(isinstance(measured.get(name), float) for name in ("accuracy", "majority")):
-        st.caption(f"Right on {measured['accuracy']:.0%} of {markdown_text(str(measured.get('n')))} "
-                   f"{markdown_text(str(measured.get('split')))} passages. Always predicting the most frequent "
-                   f"speaker: {measured['majority']:.0%}." + (
-                       f" Logistic regression on word counts: {measured['baseline']:.0%}."
-                       if isinstance(measured.get("baseline"), float) else ""))
+with st.container(horizontal=True, vertical_alignment="center", key=f"{PAGE}_asked"):
+    left = st.container()
+    with st.popover("Model", icon=":material/tune:", width="content", help="Which model reads the text"):
+        ckpt = choose_checkpoint(PAGE)
+        say_how_good(ckpt)
 examples = examples_of(ckpt)
 what = "passage" if ckpt.meta.get("corpus") == "speakers" else "text"
 fill(f"{PAGE}_text", examples[0][1])
 with left:
-    passage = taken(st.text_area(f"A {what}", key=f"{PAGE}_text", height=110, on_change=another_text,
+    passage = taken(st.text_area(f"A {what}", key=f"{PAGE}_text", height=68, on_change=another_text,
+                                 label_visibility="collapsed",
                                  placeholder=f"Type or paste a {what} and press Ctrl+Enter"), PASSAGE)
+with chips:
     st.pills("Examples", range(len(examples)), key=f"{PAGE}_example", on_change=use_example, args=[examples],
              format_func=lambda at: chip(*examples[at]), label_visibility="collapsed", wrap=True)
+
+
+@st.fragment
+def read(ckpt: Checkpoint, passage: str, *, dark: bool) -> None:
+    """All that a click on a head or a class changes."""
+    show_reading(PAGE, ckpt, passage, question=question_of(ckpt.description), note=whose(ckpt, passage), dark=dark)
+    leave_at(PAGE, FIELDS, checkpoint=ckpt.id, hidden="toy_")
+
+
 if passage.strip():
-    say_whose(ckpt, passage)
-    show_reading(PAGE, ckpt, passage, question=question_of(ckpt.description), dark=dark)
+    read(ckpt, passage, dark=dark)
 else:
     st.info(f"Type or paste a {what} above and press Ctrl+Enter, or choose an example.")
-leave_at(PAGE, FIELDS, checkpoint=ckpt.id, hidden="toy_")
+    leave_at(PAGE, FIELDS, checkpoint=ckpt.id, hidden="toy_")

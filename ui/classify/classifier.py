@@ -1,27 +1,32 @@
 """A text as a classifier reads it: the classes, the token that won each feature, what each adds, and the attention."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import streamlit as st
 
 from transformer.analysis.pooling import Pooling, pool
+from transformer.attention_view.heads import Head
+from transformer.attention_view.message import Look
 from transformer.checkpoint import Checkpoint
 from transformer.inference.reading import Reading, attend
 from transformer.text.tokenizer import Piece
 from ui import figures
-from ui.components.attention_view import DRAWN, look_at, show_attention, show_details
+from ui.components.attention_view import DRAWN, look_at, offer_files, show_details
 from ui.components.diagram import show_model
-from ui.head_choice import origin
+from ui.components.stage import Bar, Bars, Row, show_stage
 from ui.heavy import heavy
 from ui.say import say_error
 
 PREDICTED = 3  # pieces named at each place of a masked language model
+CLASSES = 10   # that have a bar before all are asked for
 
 
-def show_reading(prefix: str, ckpt: Checkpoint, text: str, *, question: str, dark: bool) -> None:
-    """All that is seen of one text; widgets and their state are `<prefix>_class` and those of the attention view.
+def show_reading(prefix: str, ckpt: Checkpoint, text: str, *, question: str, dark: bool, note: str = "") -> None:
+    """All that is seen of one text; widgets and their state are `<prefix>_class` and those of the attention view. note:
+    what is known of the text.
 
     Stops with a sentence where the text cannot be read.
     """
@@ -32,22 +37,61 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str, *, question: str, dar
     except ValueError as error:
         say_error(error)
         return
-    if ckpt.config.n_classes:
-        pooling = pool(ckpt, reading)
+    pooling = pool(ckpt, reading) if ckpt.config.n_classes else None
+    if pooling is not None:
         _in_range(prefix, ckpt, reading)
-        left, right = st.columns([2, 3], gap="large")
-        with left:
-            _show_classes(prefix, ckpt, reading, question=question, dark=dark)
-        with right:
-            _show_pooling(prefix, ckpt, pooling, pieces)
+    look, head = look_at(prefix, reading)
+    rows = [_tokens_row(prefix, ckpt, pieces, pooling, look, head)]
+    show_stage(prefix, reading, look, head, dark=dark, newest=False, rows=rows,
+               text={"note": note} if note else None, said=_said(prefix, ckpt, reading),
+               bars=_bars(prefix, ckpt, reading, question=question) if pooling is not None else None,
+               on_choose=partial(_class_clicked, prefix, ckpt.classes, _order(reading)))
+    if len(pieces) > DRAWN:
+        st.caption(f"The first {DRAWN} of {len(pieces):,} tokens are drawn. All of them are read and counted.")
+    if pooling is not None:
+        _show_pooling(prefix, ckpt, pooling, pieces)
         _show_features(prefix, ckpt, pooling, pieces)
     else:
         _show_predicted(prefix, ckpt, reading)
-    st.subheader("The attention of the encoder", anchor=False)
-    look, head = look_at(prefix, reading)
-    show_attention(prefix, reading, look, head, dark=dark, newest=False)
+    offer_files(prefix, reading, look)
     show_model(prefix, reading, look)
     show_details(prefix, reading, look, head, dark=dark)
+
+
+def _tokens_row(prefix: str, ckpt: Checkpoint, pieces: list[Piece], pooling: Pooling | None, look: Look,
+                head: Head) -> Row:
+    """What is read, coloured by what each token adds to the class looked at; by what it is given, where there is none:
+    the mean over all queries."""
+    unknown = [at for at, piece in enumerate(pieces[:DRAWN]) if piece.unknown]
+    row = Row(label="Text", name="tokens read", part="source", tokens=[piece.text for piece in pieces[:DRAWN]],
+              unknown=unknown, wraps=True)
+    if pooling is None:
+        return row
+    chosen = st.session_state[f"{prefix}_class"]
+    added = pooling.contributions[:DRAWN, ckpt.classes.index(chosen)].tolist()
+    return replace(row, added=added, adds_to=chosen)
+
+
+def _order(reading: Reading) -> list[int]:
+    """The classes by number, likeliest first."""
+    return reading.logits.argsort(descending=True).tolist() if reading.logits is not None else []
+
+
+def _bars(prefix: str, ckpt: Checkpoint, reading: Reading, *, question: str) -> Bars:
+    """Every class; a click chooses whose score the tokens are coloured by."""
+    probabilities, chosen = reading.logits.exp().tolist(), st.session_state[f"{prefix}_class"]
+    rows = [Bar(label=ckpt.classes[at], probability=probabilities[at], percent=figures.percent(probabilities[at]),
+                chosen=ckpt.classes[at] == chosen) for at in _order(reading)]
+    return Bars(title=question, label="classes", rows=rows, keys=False, tokens=False, least=CLASSES, most=CLASSES,
+                rest=0.0 if len(rows) > CLASSES else None, hint="Show which tokens speak for this class",
+                note="Blue tokens speak for the class in orange, red ones against it. Click another class.")
+
+
+def _said(prefix: str, ckpt: Checkpoint, reading: Reading) -> str:
+    """What it makes of the text, in a sentence."""
+    if reading.logits is None or not ckpt.config.n_classes:
+        return f"{len(reading.tokens['src'])} tokens read"
+    return figures.describe_classes(ckpt.classes, reading.logits.exp().tolist())
 
 
 def mask_of(ckpt: Checkpoint) -> str | None:
@@ -80,23 +124,9 @@ def _in_range(prefix: str, ckpt: Checkpoint, reading: Reading) -> None:
         state[f"{prefix}_class"] = ckpt.classes[int(reading.logits.argmax())]
 
 
-def _show_classes(prefix: str, ckpt: Checkpoint, reading: Reading, *, question: str, dark: bool) -> None:
-    probabilities = reading.logits.exp().tolist()
-    chosen = ckpt.classes.index(st.session_state[f"{prefix}_class"])
-    chart = f"{prefix}_bars_{chosen}"
-    st.plotly_chart(figures.class_bars(ckpt.classes, probabilities, chosen=chosen, title=question,
-                                       source=origin(ckpt), dark=dark),
-                    key=chart, on_select=partial(_class_clicked, prefix, chart, ckpt.classes),
-                    selection_mode="points", config=figures.PLOTLY_CONFIG,
-                    alt=figures.describe_classes(ckpt.classes, probabilities))
-    st.selectbox("Class to explain", ckpt.classes, key=f"{prefix}_class",
-                 help="The class whose contributions the chips show. Clicking a bar chooses it too.")
-
-
-def _class_clicked(prefix: str, chart: str, classes: tuple[str, ...]) -> None:
-    picked = figures.picked_class(st.session_state.get(chart))
-    if picked is not None and picked < len(classes):
-        st.session_state[f"{prefix}_class"] = classes[picked]
+def _class_clicked(prefix: str, classes: tuple[str, ...], order: list[int], nth: int) -> None:
+    if nth < len(order):
+        st.session_state[f"{prefix}_class"] = classes[order[nth]]
 
 
 def _show_pooling(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[Piece]) -> None:
@@ -104,9 +134,7 @@ def _show_pooling(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[
     tokens, unknown = [piece.text for piece in pieces], [at for at, piece in enumerate(pieces) if piece.unknown]
     _say_how_it_reads(ckpt)
     count = len(tokens)
-    if count > DRAWN:
-        st.caption(f"The first {DRAWN} of {count:,} tokens are drawn. All of them are read and counted in every sum.")
-        tokens, unknown = tokens[:DRAWN], [at for at in unknown if at < DRAWN]
+    tokens, unknown = tokens[:DRAWN], [at for at in unknown if at < DRAWN]
     features, chosen = ckpt.config.d_model, st.session_state[f"{prefix}_class"]
     if ckpt.config.pooling == "first":
         st.markdown("**First-token pooling: the class is read from the first token's row alone.** Other tokens "

@@ -1,7 +1,5 @@
 """Texts for an encoder to begin with, and whose words a passage of Shakespeare is."""
 
-import streamlit as st
-
 from transformer.checkpoint import Checkpoint
 from ui.classify.classifier import mask_of
 from ui.figures import markdown_text
@@ -42,15 +40,13 @@ def chip(whose: str, passage: str) -> str:
     return markdown_text(f"{whose.title().replace('Iii', 'III')}: {first} …" if whose else f"{first} …")
 
 
-def say_whose(ckpt: Checkpoint, passage: str) -> None:
-    """Whose words these are, where they are a passage of the corpus that this checkpoint learned from."""
+def whose(ckpt: Checkpoint, passage: str) -> str:
+    """Whose words these are, where they are a passage of the corpus that this checkpoint learned from; else nothing."""
     if ckpt.meta.get("corpus") != "speakers":
-        return
+        return ""
     if match := labelled("speakers").find(passage.strip()):
         split, names = match
         use = {"train": "seen in training", "test": "not seen in training"}.get(
             split, "used to select the model, not to train it")
-        st.markdown(f"**Spoken by {' and by '.join(map(markdown_text, names))}** · from the {markdown_text(split)} "
-                    f"split, {use}")
-    else:
-        st.caption("Not a passage by one of the ten speakers; the model knows only these ten and answers anyway.")
+        return f"Spoken by {' and by '.join(names)} · from the {split} split, {use}"
+    return "Not a passage by one of the ten speakers; the model knows only these ten and answers anyway."

@@ -27,7 +27,9 @@ _stage = component("stage", JS / "stage.js", BONES)
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """One row of tokens. name: for a screen reader; part: "source" or "target"; weights: those of the chosen head, by
-    which tokens are shaded; predicted: from where on nothing has been read yet; picked: what the reader chose."""
+    which tokens are shaded; predicted: from where on nothing has been read yet; picked: what the reader chose; added: in
+    place of weights what each adds to `adds_to`; wraps: on
+    several lines."""
 
     label: str
     name: str
@@ -37,6 +39,9 @@ class Row:
     unknown: Sequence[int] = ()
     predicted: int | None = None
     picked: Sequence[int] = ()
+    added: Sequence[float] | None = None
+    adds_to: str = ""
+    wraps: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,12 +58,14 @@ class Bar:
 @dataclass(frozen=True, kw_only=True)
 class Bars:
     """What may come next, or the classes of a text. rest: the probability of all that have no bar; label: for a screen
-    reader; keys: each is chosen by a digit; most: how many there is room for; tokens: their labels are tokens."""
+    reader; keys: each is chosen by a digit; least: how many are there however unlikely; most: how many there is room
+    for; tokens: their labels are tokens."""
 
     title: str
     label: str
     rows: Sequence[Bar]
     rest: float | None = None
+    least: int = 4
     most: int = 10
     keys: bool = True
     tokens: bool = True

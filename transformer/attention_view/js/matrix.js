@@ -17,11 +17,11 @@ export function matrixLayout(info, width, { zoom = 1, least = 1, tall = null } =
   const keys = [...info.keys, ...ahead.keys];
   const longest = textWidth(keys, 700);
   const gutter = { left: Math.min(150, textWidth(queries, 700)) + 28 };
-  const cw = Math.max(least, Math.min(84, (width - gutter.left - 2) / keys.length) * zoom);
+  const cw = Math.max(least, Math.min(tall ? 110 : 84, (width - gutter.left - 2) / keys.length) * zoom);
   gutter.upright = cw >= 11 && longest > cw - (tall ? 0 : 4);
   gutter.top = gutter.upright ? Math.min(130, longest) + 26 : 36;
   const row = tall
-    ? Math.min(38, (tall - gutter.top - 2) / queries.length)
+    ? Math.min(52, (tall - gutter.top - 2) / queries.length)
     : Math.min(Math.max(cw, 12), 38, 460 / queries.length);
   const ch = Math.max(least, row * zoom);
   const size = { width: gutter.left + keys.length * cw + 2, height: gutter.top + queries.length * ch + 2 };

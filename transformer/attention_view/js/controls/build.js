@@ -22,7 +22,8 @@ const TITLES = {
 const COPIED_MS = 2500;
 
 export function buildControls(view) {
-  const parts = { place: part("output", { ariaLive: "polite" }), copy: button("copy", "wide") };
+  const parts = { word: part("span"), number: part("span"), copy: button("copy", "wide") };
+  parts.place = part("output", { ariaLive: "off" }, parts.word, parts.number); // what is heard of a step says more
   for (const name of ["first", "back", "step", "play", "last"]) {
     parts[name] = button(name, name === "step" ? "main" : "");
     parts[name].setAttribute("aria-label", TITLES[name]);

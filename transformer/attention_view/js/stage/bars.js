@@ -1,22 +1,25 @@
 // What may come next, or the classes of a text: a bar for each, to be clicked.
 import { chooseCandidate } from "#view/controls/steps.js";
+import { onPhone } from "#view/view/sizes.js";
 import { part } from "#view/elements.js";
 import { visible } from "#view/tokens.js";
 
 const DIGITS = "1234567890";
 const SEEN = 0.005; // what is less likely has no bar that could be seen
-const FEWEST = 4;
+const FEW = 4; // where there is little room
 
 export function drawBars(stage) {
   const { parts, data, large } = stage;
   const { bars } = data;
   parts.bars.hidden = !bars;
+  stage.root.classList.toggle("alone", !bars);
   if (!bars) return;
   const head = part("h2", { textContent: bars.title });
   if (bars.help) head.title = bars.help;
   const list = part("div", { className: "next-tokens", role: "group", ariaLabel: bars.label });
-  const most = stage.all && !large ? bars.rows.length : large || stage.data.brief ? FEWEST : bars.most;
-  const rows = bars.rows.slice(0, most).filter((row, at) => at < FEWEST || row.probability >= SEEN || stage.all);
+  const little = large || data.brief || onPhone();
+  const most = stage.all && !large ? bars.rows.length : little ? FEW : bars.most;
+  const rows = bars.rows.slice(0, most).filter((row, at) => at < bars.least || row.probability >= SEEN || stage.all);
   list.append(...rows.map((row, nth) => barOf(stage, row, nth)));
   const rest = bars.rest === null ? null : bars.rest + sum(bars.rows.slice(rows.length));
   if (rest !== null && rest > 0) list.append(othersOf(stage, rest, rows.length));

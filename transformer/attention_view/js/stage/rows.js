@@ -18,14 +18,16 @@ const scrolls = (rows) =>
 
 function rowOf(row, hide) {
   const tokens = hide && row.predicted !== undefined ? row.tokens.slice(0, row.predicted) : row.tokens;
-  const chips = tokens.map((token, at) => chip(row, token, at));
+  const most = row.added && Math.max(...row.added.map(Math.abs));
+  const chips = tokens.map((token, at) => chip({ ...row, most }, token, at));
   const list = part("div", { className: "tokens", role: "group", ariaLabel: row.name }, ...chips);
-  const element = part("div", { className: "row" }, part("h3", { textContent: row.label }), list);
+  const element = part("div", { className: row.wraps ? "row wraps" : "row" }, part("h3", { textContent: row.label }), list);
   element.dataset.part = row.part;
   return element;
 }
 
-function chip({ weights, unknown, predicted, picked }, token, at) {
+function chip(row, token, at) {
+  const { weights, added, unknown, predicted, picked } = row;
   const weight = weights?.[at];
   const kinds = {
     unknown: unknown?.includes(at),
@@ -38,16 +40,22 @@ function chip({ weights, unknown, predicted, picked }, token, at) {
   if (kinds.unknown) hints.push("not in the vocabulary: the model sees only that something is here");
   if (kinds.picked) hints.push("you chose it");
   if (weight !== undefined) hints.push(`this head gives it ${weight.toFixed(3)}`);
+  if (added) hints.push(`adds ${added[at].toFixed(4)} to the score of ${row.adds_to}`);
   const text = part("bdi", { textContent: visible(token, Infinity).slice(1, -1) });
   const element = part("span", { title: hints.join(", ") }, text);
   element.className = Object.keys(kinds).filter((name) => kinds[name]).join(" ");
   element.dataset.position = at;
   // the square root, as in the pictures, so that small weights can be seen
   if (weight !== undefined) element.style.setProperty("--weight", Math.sqrt(weight).toFixed(3));
+  if (added) {
+    element.style.setProperty("--weight", (Math.abs(added[at]) / (row.most || 1)).toFixed(3));
+    element.classList.toggle("against", added[at] < 0);
+  }
   return element;
 }
 
 function textOf({ text, hide }) {
+  if (!text.label) return part("p", { className: "known", textContent: text.note });
   const written = part("bdi", { className: "written", textContent: text.written });
   const coming = part("bdi", { className: "coming", textContent: hide ? "" : text.coming });
   const said = part("p", { className: "output", title: text.label }, written, coming);

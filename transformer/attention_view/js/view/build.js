@@ -10,7 +10,7 @@ export function build(root) {
     chips: block("heads"),
     why: part("p", { className: "why" }),
     canvas: part("canvas", { tabIndex: 0, className: "matrix", role: "application" }),
-    legend: part("canvas", { className: "legend" }),
+    legend: part("canvas", { className: "legend", width: 260, height: 30 }),
     tools: block("bar tools"),
     options: block("options"),
     checked: part("p", { className: "source checked" }),
