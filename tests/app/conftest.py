@@ -23,7 +23,7 @@ import transformer
 from transformer.checkpoint import Checkpoint
 from transformer.text.corpora import PairCorpus
 from ui.access import keys
-from ui.figures.labels import WORD_JOINER
+from ui.figures.labels import WORD_JOINER, plain_label
 
 ROOT = Path(__file__).resolve().parents[2]
 SENTENCES = {
@@ -119,7 +119,7 @@ def move() -> Callable:
     """What the step controls send: `move(at, "write", 3, number=1)`."""
 
     def move(at: AppTest, page: str, index: int, *, number: int) -> AppTest:
-        at.session_state[f"{page}_controls"] = {"move": {"index": index, "number": number}}
+        at.session_state[f"{page}_stage"] = {"move": {"index": index, "number": number}}
         return run(at)
 
     return move
@@ -192,7 +192,8 @@ def pictured() -> Callable[..., tuple[dict, dict[str, np.ndarray]]]:
     """What the attention view of a page is sent: the header, and the arrays by name."""
 
     def pictured(at: AppTest) -> tuple[dict, dict[str, np.ndarray]]:
-        (view,) = [view.proto for view in at.get("bidi_component") if view.proto.component_name == "attention_view"]
+        (view,) = [view.proto for view in at.get("bidi_component")
+                   if view.proto.component_name in ("attention_view", "stage")]
         start = 4 + int.from_bytes(view.bytes[:4], "little")
         header = json.loads(view.bytes[4:start])
         arrays = {}
@@ -207,28 +208,18 @@ def pictured() -> Callable[..., tuple[dict, dict[str, np.ndarray]]]:
 
 
 @pytest.fixture
-def chips() -> Callable[..., list[str]]:
-    """The tokens of the row of that label: `chips(at, "source tokens")`."""
+def staged(pictured) -> Callable[[AppTest], dict]:
+    """What the stage of a page is sent besides the picture: rows of tokens, bars, text, steps."""
+    return lambda at: pictured(at)[0]["stage"]
 
-    class Chips(HTMLParser):
-        def __init__(self, html):
-            super().__init__()
-            self.found, self.inside = [], False
-            self.feed(html)
 
-        def handle_starttag(self, tag, attrs):
-            self.inside = tag == "bdi"
+@pytest.fixture
+def chips(staged) -> Callable[..., list[str]]:
+    """The tokens of the row of that name, as they are written: `chips(at, "source tokens")`."""
 
-        def handle_data(self, data):
-            if self.inside:
-                self.found.append(data)
-
-        def handle_endtag(self, tag):
-            self.inside = False
-
-    def chips(at: AppTest, label: str) -> list[str]:
-        (html,) = [element.value for element in at.get("html") if f'aria-label="{label}"' in element.value]
-        return Chips(html).found
+    def chips(at: AppTest, name: str) -> list[str]:
+        (row,) = [row for row in staged(at)["rows"] if row["name"] == name]
+        return [plain_label(token, longest=None) for token in row["tokens"]]
 
     return chips
 

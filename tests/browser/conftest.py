@@ -268,29 +268,14 @@ def chips() -> Callable:
 def bars() -> Callable:
     """The tokens offered and what is written beside them, likeliest first: `bars(page)[0] == ("␣He", "54.1%")`.
     The digit before each token and the line of all others are left out."""
-
-    def bars(page):
-        return [tuple(row) for row in page.locator("[class*=_candidates_]").evaluate("""chart => {
-          const texts = (kind) => [...chart.querySelectorAll(kind)].map((text) => text.textContent);
-          const notes = texts(".bartext");
-          return texts(".ytick").filter((token) => token !== "all others")
-            .map((token, row) => [token.replace(/^\\d\\u2002/, ""), notes[row]]);
-        }""")]
-
-    return bars
+    return lambda page: [tuple(row) for row in page.locator(".stage .next-tokens > button:not(.others)").evaluate_all(
+        "rows => rows.map((row) => ['bdi', 'span'].map((name) => row.querySelector(name).textContent))")]
 
 
 @pytest.fixture
 def click_bar(settle) -> Callable:
     """Clicks the nth candidate: `click_bar(page, 2)`."""
-
-    def click_bar(page, nth):
-        target = settle(page).locator("[class*=_candidates_] .trace:last-child .point").nth(nth)
-        target.evaluate("target => target.scrollIntoView({ block: 'center' })")
-        box = target.bounding_box()
-        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-
-    return click_bar
+    return lambda page, nth: settle(page).locator(f'.stage [data-nth="{nth}"]').click()
 
 
 @pytest.fixture
@@ -316,11 +301,11 @@ def picture(chips, bars, numbers) -> Callable:
     """All that a link should bring back, as one value to compare."""
 
     def picture(page):
-        titles = page.locator(".attention-view h4, .gtitle").all_text_contents()
+        titles = page.locator(".attention-view h2, .gtitle").all_text_contents()
         which, table = numbers(page)
         return {
             "step": page.get_by_role("toolbar", name="Steps").get_by_role("status").first.text_content(),
-            "chips": page.locator(".chips span").evaluate_all(
+            "chips": page.locator(".tokens span").evaluate_all(
                 "all => all.map((chip) => [chip.textContent, chip.className, chip.title])"),
             "titles": titles, "bars": bars(page), "head": which, "table": table.tolist()}
 

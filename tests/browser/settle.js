@@ -56,7 +56,7 @@
     const app = document.querySelector('[data-testid="stApp"]');
     const drawn = ({ shadowRoot }) =>
       shadowRoot?.querySelector("div > div > *") &&
-      !shadowRoot.querySelector(".controls > output:empty, .attention-view:empty");
+      !shadowRoot.querySelector(".attention-view:empty, .stage:empty");
     const components = [...document.querySelectorAll('[data-testid="stBidiComponentIsolated"]')];
     const running = ["running", "initial", "rerunRequested"].includes(app?.getAttribute("data-test-script-state"));
     return (

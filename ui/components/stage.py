@@ -27,9 +27,8 @@ _stage = component("stage", JS / "stage.js", BONES)
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """One row of tokens. name: for a screen reader; part: "source" or "target"; weights: those of the chosen head, by
-    which tokens are shaded; predicted: from where on nothing has been read yet; picked: what the reader chose; added: in
-    place of weights what each adds to `adds_to`; wraps: on
-    several lines."""
+    which tokens are shaded; predicted: from where on nothing has been read yet; picked: what the reader chose; added:
+    in place of weights what each adds to `adds_to`; wraps: on several lines."""
 
     label: str
     name: str

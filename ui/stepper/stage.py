@@ -54,7 +54,8 @@ def bars_of(walk: Walk, sampling: Sampling) -> Bars:
     if step.full and step.id != step.ckpt.config.eos_id:
         note = f"Context full: this model reads at most {step.ckpt.config.max_len:,} tokens."
     return Bars(title="What comes next?", label=f"next tokens {given}".strip(), rows=rows,
-                note=note or given.capitalize(), rest=max(0.0, 1 - sum(one.probability for one in rows if not one.excluded)), help=HELP,
+                note=note or given.capitalize(), help=HELP,
+                rest=max(0.0, 1 - sum(one.probability for one in rows if not one.excluded)),
                 hint=f"Choose this token and go on from it. {_why(walk, sampling)}")
 
 
