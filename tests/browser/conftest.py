@@ -283,7 +283,8 @@ def numbers(settle) -> Callable:
     """The table under the picture, opened if it is not: (kind, layer, head) and the weights (Tq, Tk)."""
 
     def numbers(page):
-        page.get_by_role("tab", name="Numbers").click()
+        if not page.locator("td[data-kind]").count():
+            page.get_by_role("button", name="All numbers").click()
         page.locator("td[data-kind]").first.wait_for()
         cells = settle(page).locator("td[data-kind]").evaluate_all(
             "cells => cells.map(({ dataset: d, textContent: t }) => [d.kind, +d.layer, +d.head, +d.query, +d.key, +t])")

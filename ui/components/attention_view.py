@@ -34,6 +34,7 @@ MOST_MASK = 64           # tokens along each side of the mask's figure
 MOST_SAVED = 50_000_000  # weights in an npz
 WHOLE_PAGE = 3_000_000   # weights that an offline page holds in full
 DRAWN = 400              # tokens of a whole text
+DETAILS = {"Mask": "The mask", "Positions": "Positions", "Numbers": "All numbers"}
 
 _view = component("attention_view", JS / "view.js", '<div class="attention-view"></div>')
 
@@ -208,35 +209,33 @@ def show_details(page: str, shown: Shown, look: Look, head: Head, *, dark: bool)
     kind = look.kind
     queries, keys = shown.axes(kind)
     mask, source = shown.mask(kind).numpy(), source_line(shown)
-    tabs = st.tabs(["Mask", "Positions", "Numbers"], key=f"{page}_details", on_change="rerun")
-    if tabs[0].open:
-        with tabs[0]:
-            part, rows, columns = mask[-MOST_MASK:, -MOST_MASK:], queries[-MOST_MASK:], keys[-MOST_MASK:]
-            title = f"Who may look at whom: {kind}" + (f", last {MOST_MASK} tokens" if part.size < mask.size else "")
-            figure = figures.mask_matrix(part, rows, columns, title=title, source=source, dark=dark)
-            picture, said = st.columns([1, 1] if mask.all() else [5, 2], gap="large", vertical_alignment="center")
-            with picture:
-                st.plotly_chart(figure, key=f"{page}_mask", config=figures.PLOTLY_CONFIG,
-                                alt=figures.describe_mask(part, rows, columns))
-            said.markdown(
-                "**This mask allows everything.** " + (
-                    "There is one token so far, and it may look at itself." if kind == "decoder" else
-                    "Every query may look at every key: with one sentence there is no padding to hide.") if mask.all()
-                else "**The causal mask**: no token sees the ones after it, because they had not been written yet "
-                     "(Vaswani et al. 2017, section 3.2.3).")
-    if tabs[1].open:
-        with tabs[1]:
-            _show_positions(page, shown, kind, dark=dark)
-    if tabs[2].open:
-        with tabs[2]:
-            if head.weights.size > MOST_CELLS:
-                st.info(f"{len(queries)} x {len(keys)} weights are too many for a table; hover over the picture for "
-                        "each, or save the numbers.")
-            elif look.of != "head":
-                st.info("The table is of single heads; what is shown above is a mean.")
-            else:
-                st.html(figures.attention_table(head.weights, queries, keys, kind=kind, layer=look.layer,
-                                                head=look.head, mask=mask, source=source))
+    chosen = st.pills("More about this attention", list(DETAILS), key=f"{page}_details", persist_state="session",
+                      label_visibility="collapsed", format_func=DETAILS.get)
+    if chosen == "Mask":
+        part, rows, columns = mask[-MOST_MASK:, -MOST_MASK:], queries[-MOST_MASK:], keys[-MOST_MASK:]
+        title = f"Who may look at whom: {kind}" + (f", last {MOST_MASK} tokens" if part.size < mask.size else "")
+        figure = figures.mask_matrix(part, rows, columns, title=title, source=source, dark=dark)
+        picture, said = st.columns([1, 1] if mask.all() else [5, 2], gap="large", vertical_alignment="center")
+        with picture:
+            st.plotly_chart(figure, key=f"{page}_mask", config=figures.PLOTLY_CONFIG,
+                            alt=figures.describe_mask(part, rows, columns))
+        said.markdown(
+            "**This mask allows everything.** " + (
+                "There is one token so far, and it may look at itself." if kind == "decoder" else
+                "Every query may look at every key: with one sentence there is no padding to hide.") if mask.all()
+            else "**The causal mask**: no token sees the ones after it, because they had not been written yet "
+                 "(Vaswani et al. 2017, section 3.2.3).")
+    elif chosen == "Positions":
+        _show_positions(page, shown, kind, dark=dark)
+    elif chosen == "Numbers":
+        if head.weights.size > MOST_CELLS:
+            st.info(f"{len(queries)} x {len(keys)} weights are too many for a table; hover over the picture for "
+                    "each, or save the numbers.")
+        elif look.of != "head":
+            st.info("The table is of single heads; what is shown above is a mean.")
+        else:
+            st.html(figures.attention_table(head.weights, queries, keys, kind=kind, layer=look.layer,
+                                            head=look.head, mask=mask, source=source))
 
 
 def _show_positions(page: str, shown: Shown, kind: str, *, dark: bool) -> None:
