@@ -45,6 +45,9 @@ class Tensors:
         ahead = torch.ones(weights.shape[-2:], dtype=torch.bool).triu(1)
         return ~ahead if kind == "decoder" and not weights[..., ahead].any() else torch.ones_like(ahead)
 
+    def predicted(self, kind: str) -> None:
+        return None
+
     def looked(self, kind: str) -> None:
         return None
 

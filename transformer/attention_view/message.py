@@ -9,9 +9,11 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 import orjson
+import torch
 
 from transformer.attention_view.heads import Head, Pooled, Shown, block_of, combined, one_head, quantise, shape, weights
 from transformer.config import Kind
+from transformer.inference.words import Words
 
 TYPES = {"float32": "f4", "uint8": "u1", "uint16": "u2"}
 MOST_LINES = 1_000_000  # weights of a layer that are sent to be drawn as lines
@@ -31,13 +33,17 @@ class Look:
     scale: str = "sqrt"   # or "linear"
     pair: tuple[int, int] | None = None  # the query and the key compared
     lit: tuple[int, ...] | None = None   # the heads drawn as lines; None: all
+    tokens: str = "pieces"  # or "words"
+    special: str = "shown"  # or "hidden", special tokens and sinks
+    rows: str = "made"      # named by the token read and the one predicted from it; or "read", by the first alone
 
 
 def about(shown: Shown) -> dict[str, object]:
     """What every picture and every file says of where it comes from."""
     meta = shown.ckpt.meta if shown.ckpt is not None else {}
     return {"checkpoint": shown.ckpt.id if shown.ckpt is not None else None, "step": meta.get("step"),
-            "text": shown.text, "output": getattr(shown, "output", None)}
+            "text": shown.text, "output": getattr(shown, "output", None),
+            **({"merged": {kind: shown.changes(kind) for kind in shown.kinds}} if isinstance(shown, Words) else {})}
 
 
 def head_of(shown: Shown, look: Look) -> Head:
@@ -50,10 +56,14 @@ def head_of(shown: Shown, look: Look) -> Head:
 def _kind(shown: Shown, kind: str) -> dict[str, object]:
     layers, heads = shape(shown, kind)
     queries, keys = shown.axes(kind)
-    causal = not bool(shown.mask(kind).all())
-    numbers = getattr(shown, "numbers", None)  # where some layers or heads are left out
-    return {"layers": layers, "heads": heads, "queries": queries, "keys": keys, "causal": causal,
-            **({"numbers": numbers} if numbers else {})}
+    mask = shown.mask(kind)
+    causal = not bool(mask.all())
+    found = {"layers": layers, "heads": heads, "queries": queries, "keys": keys, "causal": causal}
+    if causal and not mask.equal(torch.ones_like(mask).tril()):
+        found["sees"] = mask.sum(1).tolist()  # so many of the first keys, for each query
+    more = {"makes": shown.predicted(kind), "merged": shown.changes(kind) if isinstance(shown, Words) else None,
+            "numbers": getattr(shown, "numbers", None)}  # of layers and heads, where some are left out
+    return found | {name: value for name, value in more.items() if value}
 
 
 def live(shown: Shown, look: Look, pooled: Pooled, *, head: Head | None = None, **header: object) -> bytes:
@@ -74,7 +84,8 @@ def live(shown: Shown, look: Look, pooled: Pooled, *, head: Head | None = None, 
                         queries=slice(window[0], None))[0, :, :, window[1]:]
         arrays["layer"] = layer.float().cpu().numpy()
     kinds = {kind: _kind(shown, kind) for kind in shown.kinds}
-    lower = {f"grid/{look.kind}", "weights"} if kinds[look.kind]["causal"] else set()
+    triangle = kinds[look.kind]["causal"] and "sees" not in kinds[look.kind]
+    lower = {f"grid/{look.kind}", "weights"} if triangle else set()
     return pack({"about": about(shown), "look": asdict(look), "kinds": kinds, "window": window,
                  "block": {look.kind: pooled.block}, **header}, arrays, lower=lower)
 

@@ -27,6 +27,7 @@ export function tallest(view) {
 
 export function layout(view, width, zoom) {
   return matrixLayout(infoOf(view), width, {
+    look: view.look,
     zoom,
     least: view.large ? 11 : 1,
     tall: view.large ? tallest(view) : null,
