@@ -52,7 +52,7 @@ def weights(shown: Shown, kind: str, *, layers: slice = slice(None), heads: slic
     """Attention weights of some layers, heads and queries, (L, H, Tq, Tk)."""
     if isinstance(shown, Words):
         pieces = weights(shown.of, kind, layers=layers, heads=heads, queries=shown.rows(kind, queries))
-        return shown.merged(kind, pieces, queries)
+        return shown.between(kind, pieces, queries)
     looked = shown.looked(kind)
     if looked is None:
         return shown.attentions[kind][layers, heads, queries]

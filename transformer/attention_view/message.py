@@ -43,7 +43,7 @@ def about(shown: Shown) -> dict[str, object]:
     meta = shown.ckpt.meta if shown.ckpt is not None else {}
     return {"checkpoint": shown.ckpt.id if shown.ckpt is not None else None, "step": meta.get("step"),
             "text": shown.text, "output": getattr(shown, "output", None),
-            **({"merged": {kind: shown.changes(kind) for kind in shown.kinds}} if isinstance(shown, Words) else {})}
+            **({"merged": merged} if (merged := _merged(shown)) else {})}
 
 
 def head_of(shown: Shown, look: Look) -> Head:
@@ -51,6 +51,13 @@ def head_of(shown: Shown, look: Look) -> Head:
     if look.of == "head":
         return one_head(shown, look.kind, look.layer, look.head)
     return combined(shown, look.kind, look.of, look.layer)
+
+
+def _merged(shown: Shown) -> Mapping[str, Mapping[str, object]] | None:
+    """What of each kind is merged and left out, where anything is."""
+    if isinstance(shown, Words):
+        return {kind: shown.changes(kind) for kind in shown.kinds}
+    return getattr(shown, "merged", None)
 
 
 def _kind(shown: Shown, kind: str) -> dict[str, object]:
@@ -61,7 +68,7 @@ def _kind(shown: Shown, kind: str) -> dict[str, object]:
     found = {"layers": layers, "heads": heads, "queries": queries, "keys": keys, "causal": causal}
     if causal and not mask.equal(torch.ones_like(mask).tril()):
         found["sees"] = mask.sum(1).tolist()  # so many of the first keys, for each query
-    more = {"makes": shown.predicted(kind), "merged": shown.changes(kind) if isinstance(shown, Words) else None,
+    more = {"makes": shown.predicted(kind), "merged": (_merged(shown) or {}).get(kind),
             "numbers": getattr(shown, "numbers", None)}  # of layers and heads, where some are left out
     return found | {name: value for name, value in more.items() if value}
 

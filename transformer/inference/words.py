@@ -183,14 +183,14 @@ class Words:
 
     def attended(self, kind: str, layers: slice = slice(None), heads: slice = slice(None)) -> tuple[None, Tensor]:
         """No scores, and the weights of some layers and heads (L, H, Q, K)."""
-        return None, self.merged(kind, self.of.attended(kind, layers, heads)[1])
+        return None, self.between(kind, self.of.attended(kind, layers, heads)[1])
 
     def rows(self, kind: str, queries: slice) -> slice:
         """The pieces that some queries are made of; among them may be some of those left out."""
         places = [place for pieces in self.pieces(kind)[0][queries] for place in pieces]
         return slice(min(places), max(places) + 1) if places else slice(0, 0)
 
-    def merged(self, kind: str, weights: Tensor, queries: slice = slice(None)) -> Tensor:
+    def between(self, kind: str, weights: Tensor, queries: slice = slice(None)) -> Tensor:
         """Weights between pieces (..., Tq, Tk), those of `rows`, as weights between words (..., Q, K)."""
         rows, keys = self.pieces(kind)
         rows, first = rows[queries], self.rows(kind, queries).start

@@ -21,8 +21,9 @@ const wordsOf = (weight, head, lit) => (lit.length > 1 ? `${short(weight)}, head
 // are several.
 export function linesGutter(info, look, lit) {
   const number = textWidth([wordsOf(0.01, info.heads - 1, lit)], 700) + 10;
-  const beside = (width) => number + Math.min(150, width) + 8;
-  return { number, left: beside(widest(rowLabels(info, look))), right: beside(textWidth(info.keys)) };
+  const beside = (width, most) => number + Math.min(most, width) + 8;
+  const left = beside(widest(rowLabels(info, look)), 150);
+  return { number, left, right: beside(textWidth(info.keys), 130) };
 }
 
 // painting: {info, look, layer, lit, hover, scroll, theme, gutter}; hover: [side, token] or null; lit: the heads drawn.

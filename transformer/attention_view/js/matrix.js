@@ -10,7 +10,7 @@ const MOST_VECTOR = 4096; // cells that a file of lines and areas has as such
 const UPRIGHT = -Math.PI / 2;
 
 // The cells and the room for labels of one matrix. least: the smallest cell; tall: the height it should fill, if any.
-export function matrixLayout(info, width, { look, zoom = 1, least = 1, tall = null }) {
+export function matrixLayout(info, width, { look, zoom = 1, least = 1, tall = null } = {}) {
   const { queries, keys } = info;
   const longest = textWidth(keys, 700);
   const gutter = { left: Math.min(150, widest(rowLabels(info, look), 700)) + 28 };
