@@ -22,8 +22,8 @@ from ui.link import Field, number
 from ui.position_curves import show_positions
 from ui.present import presenting
 
-LOOK = ("kind", "layer", "head", "view", "of", "stage", "scale", "pair", "lit", "tokens", "special",
-        "rows")  # the parts of what is looked at
+# the parts of what is looked at
+LOOK = ("kind", "layer", "head", "view", "of", "stage", "scale", "pair", "lit", "tokens", "special", "rows")
 MEANING = {
     "encoder": "Encoder: each source token looks at all source tokens.",
     "decoder": "Decoder: each token written looks at itself and at those before it.",
@@ -160,9 +160,10 @@ def _reading(look: Look) -> str:
     """How to read what is drawn."""
     if look.view == "lines":
         return "The stronger a line, the larger its weight; lines of several heads lie side by side."
-    if look.tokens == "words" or look.special == "hidden":
+    if look.special == "hidden":
         return "A row of weights adds up to 1 less what is left out; the scale says which colour is which number."
-    click = " Click a cell to compare its two tokens." if look.of == "head" else ""
+    single = look.of == "head" and look.tokens == "pieces"
+    click = " Click a cell to compare its two tokens." if single else ""
     return {"weights": "Each row of weights adds up to 1; the scale says which colour is which number.",
             "scores": "Scores are q·k/√d of the two tokens, before the mask and the softmax: blue above 0, red below.",
             "masked": "What the softmax is given: the scores, and −∞ where the mask forbids (striped).",

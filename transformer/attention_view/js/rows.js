@@ -26,8 +26,9 @@ function shortened(queries, makes) {
 export const rowNames = (info, look) =>
   namedByBoth(info, look) ? info.queries.map((token, at) => `${token} → ${info.makes[at]}`) : info.queries;
 
-// A query in a sentence: with its place, and what it is read to predict.
+// A query in a sentence: with its place, and what it is read to predict, which of a word is true of its end alone.
 export function rowSaid(info, look, at) {
   const read = placed(info.queries, at);
-  return namedByBoth(info, look) ? `${read}, read to predict ${visible(info.makes[at], 40)},` : read;
+  if (!namedByBoth(info, look)) return read;
+  return `${read}, ${info.merged?.words ? "followed by" : "read to predict"} ${visible(info.makes[at], 40)},`;
 }

@@ -45,6 +45,7 @@ export function save(view, kind) {
   const name = (words) => words.replace(" ", "");
   const of = look.of === "head" ? name(headName(view)) : look.of;
   const words = [message.about.checkpoint ?? "attention", look.kind, name(layerName(view)), of, look.stage];
+  if (infoOf(view).merged?.words) words.push("words");
   FILES[kind](view, (blob) => keepFile(blob, `${fileName(...words)}.${kind}`));
 }
 
