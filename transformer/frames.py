@@ -23,7 +23,7 @@ class Attending(Protocol):
 
     def axes(self, kind: str) -> tuple[list[str], list[str]]: ...
     def mask(self, kind: str) -> "Tensor": ...
-    def attended(self, kind: str, layers: slice, heads: slice) -> "tuple[Tensor, Tensor]": ...
+    def attended(self, kind: str, layers: slice, heads: slice) -> "tuple[Tensor | None, Tensor]": ...
 
 
 def pandas() -> ModuleType:
@@ -40,9 +40,9 @@ def attention(of: Attending, kind: str, *, layer: int | None = None, head: int |
 
     Columns: `layer`, `head`, and the places `query` and `key`, all counted from 0; `query_token` and `key_token`, their
     text; `weight`, of which those of one head and query sum to 1; `score` (no unit), which the softmax made it of:
-    q·k / √d_k, and a bias where the positions are one. Rows are ordered by layer, head, query and key. Raises
-    ValueError for a kind, a layer or a head that is not there, and where there would be more than 10,000,000 rows:
-    layer and head choose one of each.
+    q·k / √d_k, and a bias where the positions are one. Words have no scores, so there is no such column. Rows are
+    ordered by layer, head, query and key. Raises ValueError for a kind, a layer or a head that is not there, and where
+    there would be more than 10,000,000 rows: layer and head choose one of each.
     """
     if kind not in of.kinds:
         raise ValueError(f"there is no {kind} attention here; choose from {', '.join(of.kinds)}")
@@ -53,8 +53,9 @@ def attention(of: Attending, kind: str, *, layer: int | None = None, head: int |
     if (rows := len(layers) * len(heads) * each) > MOST:
         raise ValueError(f"{len(layers)} layers of {len(heads)} heads with {each:,} pairs of tokens make {rows:,} "
                          f"rows, and a table has at most {MOST:,}; choose one with layer= or head=")
-    scores, weights = (numbers.float().cpu().numpy()[..., *pairs].ravel() for numbers in of.attended(
-        kind, slice(layers.start, layers.stop), slice(heads.start, heads.stop)))
+    scores, weights = (numbers if numbers is None else numbers.float().cpu().numpy()[..., *pairs].ravel()
+                       for numbers in of.attended(kind, slice(layers.start, layers.stop),
+                                                  slice(heads.start, heads.stop)))
     pd = pandas()
     columns = {"layer": np.repeat(np.asarray(layers, np.int32), len(heads) * each),
                "head": np.tile(np.repeat(np.asarray(heads, np.int32), each), len(layers))}
@@ -62,7 +63,8 @@ def attention(of: Attending, kind: str, *, layer: int | None = None, head: int |
         at = np.tile(places.astype(np.int32), len(layers) * len(heads))
         codes, texts = pd.factorize(np.array(tokens, dtype=object))
         columns |= {name: at, f"{name}_token": pd.Categorical.from_codes(codes[at], texts)}
-    return pd.DataFrame(columns | {"weight": weights, "score": scores}, copy=False)
+    columns |= {"weight": weights} | ({} if scores is None else {"score": scores})
+    return pd.DataFrame(columns, copy=False)
 
 
 def _chosen(name: str, number: int | None, count: int) -> range:

@@ -12,8 +12,9 @@ import pytest
 import torch
 
 import transformer
+from transformer.attention_view.heads import Pooled
 from transformer.attention_view.html import page, show
-from transformer.attention_view.message import Look, pack
+from transformer.attention_view.message import Look, live, pack
 
 TEXT = 'I am </script><b onclick="x">cold'
 NUMPY = {"f4": "<f4", "u1": "u1", "u2": "<u2"}
@@ -78,6 +79,27 @@ def test_a_page_holds_every_head_of_every_kind(step):
         assert header["kinds"][kind]["queries"] == step.axes(kind)[0]
     assert header["about"] == {"checkpoint": step.ckpt.id, "step": 7, "text": TEXT, "output": step.output}
     assert header["standalone"]
+
+
+def test_a_page_of_words_holds_words_and_says_so(translator):
+    words = transformer.attend(translator, "Go on.", "He is").words(leave_out="special")
+    header, arrays = held(show(words).page)
+    for kind in words.kinds:
+        np.testing.assert_allclose(exact(arrays, kind), words.attentions[kind].numpy(), atol=2e-5)
+        assert f"q/{kind}" not in arrays
+        assert (header["kinds"][kind]["queries"], header["kinds"][kind]["keys"]) == words.axes(kind)
+        assert header["kinds"][kind]["merged"] == words.changes(kind) == header["about"]["merged"][kind]
+    assert header["kinds"]["decoder"]["sees"] == [0, 1, 2]  # the start token is read, and looked at by nobody shown
+    assert header["kinds"]["cross"]["makes"] == words.predicted("cross")
+    assert "makes" not in header["kinds"]["encoder"]
+
+
+def test_what_is_sent_of_words_is_all_of_them(translator):
+    for leave_out in ((), "special"):
+        words = transformer.attend(translator, "Go on.", "He is").words(leave_out=leave_out)
+        header, arrays = unpack(live(words, Look("decoder"), Pooled.of(words, "decoder")))
+        np.testing.assert_allclose(arrays["weights"], words.attentions["decoder"][0, 0], atol=1e-6)
+        assert ("sees" in header["kinds"]["decoder"]) == bool(leave_out)
 
 
 def test_a_pooled_page_holds_one_head_in_full(step):

@@ -208,6 +208,62 @@ def test_what_is_saved_says_what_it_is_and_holds_the_numbers(look, ckpt, tmp_pat
         np.testing.assert_allclose(saved["cross_scores"], step.scores["cross"], atol=1e-4)
 
 
+def test_words_in_place_of_pieces_are_seen_said_kept_in_the_link_and_saved(look, ckpt, reached, tmp_path):
+    text = "We have to go home before it gets dark."
+    page, step = look(text=text, step=14, kind="cross", layer=1, head=3, stage="scores"), step_of(ckpt, 14, text)
+    view = page.locator(".attention-view")
+    view.get_by_label("Tokens", exact=True).select_option("words")
+    reached(page, tokens="words", stage=None)
+    expect(view.locator(".checked")).to_have_text(
+        "Weights of a word’s pieces are added over keys and averaged over queries.")
+    view.get_by_label("Special tokens and sinks", exact=True).select_option("hidden")
+    reached(page, special="hidden")
+    page.reload()
+    words = step.words(leave_out=("special", "sinks"))
+    hidden = words.hidden("cross")[1, 3].mean().item()
+    expect(view.locator(".checked")).to_contain_text(f"</s>⁩, with {100 * hidden:.1f}% of this head’s weight")
+    readout = hovered(page, 4, 7)
+    queries, keys = words.axes("cross")
+    assert float(readout.get_attribute("data-weight")) == pytest.approx(
+        words.attentions["cross"][1, 3, 4, 7].item(), abs=1e-6)
+    said = re.sub("[\u2066-\u2069]", "", readout.inner_text())
+    assert said.startswith(f"{queries[4]} (4), followed by {queries[5]}, looks at {keys[7]} (7)")
+    view.get_by_label("Rows", exact=True).select_option("read")
+    reached(page, rows="read")
+
+    with page.expect_download() as caught:
+        view.get_by_label("Save", exact=True).select_option("csv")
+    assert caught.value.suggested_filename.endswith("weights-words.csv")
+    caught.value.save_as(tmp_path / "csv")
+    lines = (tmp_path / "csv").read_text("utf-8").splitlines()
+    assert any(line.startswith("# Weights of a word’s pieces are added") and "Left out" in line for line in lines)
+    rows = list(csv.reader(line for line in lines if not line.startswith("#")))
+    assert [row[0] for row in rows[1:]] == queries and rows[0][1:] == keys
+    with page.expect_download() as caught:
+        page.get_by_role("button", name="Save the numbers").click()
+    caught.value.save_as(tmp_path / "npz")
+    with np.load(tmp_path / "npz") as saved:
+        about = json.loads(str(saved["about"]))
+        assert about["merged"]["cross"] == {"words": True, "special": ["</s>"], "sinks": []}
+        assert [tuple(pieces) for pieces in about["pieces"]["cross"][1]] == words.pieces("cross")[1]
+        np.testing.assert_allclose(saved["cross_weights"], words.attentions["cross"], atol=1e-6)
+        np.testing.assert_allclose(saved["decoder_hidden"], words.hidden("decoder"), atol=1e-6)
+        assert list(saved["cross_predicted"]) == words.predicted("cross")
+
+
+def test_a_row_is_named_by_what_is_predicted_from_it(look, ckpt, tmp_path):
+    page, step = look(kind="decoder", layer=0, head=0), step_of(ckpt, 5)
+    names = [f"{read} → {made}" for read, made in zip(step.axes("decoder")[0], step.predicted("decoder"), strict=True)]
+    with page.expect_download() as caught:
+        page.locator(".attention-view").get_by_label("Save", exact=True).select_option("csv")
+    caught.value.save_as(tmp_path / "csv")
+    lines = (tmp_path / "csv").read_text("utf-8").splitlines()
+    assert [row[0] for row in csv.reader(line for line in lines if not line.startswith("#"))][1:] == names
+    assert "read to predict" in hovered(page, 2, 1).inner_text()
+    page.locator(".attention-view").get_by_role("radio", name="Encoder").click()
+    expect(page.locator(".attention-view").get_by_label("Rows", exact=True)).to_have_count(0)
+
+
 def test_the_saved_page_works_without_a_network(look, chromium, ckpt, tmp_path):
     page = look(text=HOSTILE, step=3, kind="encoder", layer=1, head=0)
     with page.expect_download() as caught:

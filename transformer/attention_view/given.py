@@ -29,6 +29,7 @@ class Tensors:
     ckpt: Checkpoint | None = None  # where it is known which model's they are
     heads: Switches = field(default_factory=Switches)
     numbers: Mapping[str, Sequence[int]] | None = None  # of the "layers" and "heads" included, where some are left out
+    merged: Mapping[str, Mapping[str, object]] | None = None  # kind -> `Words.changes`, where it is words that are cut
 
     __repr__ = brief
 
@@ -44,6 +45,9 @@ class Tensors:
         weights = self.attentions[kind]
         ahead = torch.ones(weights.shape[-2:], dtype=torch.bool).triu(1)
         return ~ahead if kind == "decoder" and not weights[..., ahead].any() else torch.ones_like(ahead)
+
+    def predicted(self, kind: str) -> None:
+        return None
 
     def looked(self, kind: str) -> None:
         return None

@@ -15,6 +15,7 @@ from transformer.brief import brief
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
 from transformer.inference.decoding import Step
+from transformer.inference.words import Words
 from transformer.model.attention import dot_product_attention
 from transformer.model.switches import Switches
 
@@ -23,7 +24,7 @@ ROWS = 64    # queries computed at once
 
 
 class Shown(Protocol):
-    """What can be drawn: a `Step`, a `Reading`, or weights that came from elsewhere (`html.Tensors`)."""
+    """What can be drawn: a `Step`, a `Reading`, `Words` of them, or weights from elsewhere (`given.Tensors`)."""
 
     kinds: tuple[Kind, ...]
     text: str
@@ -32,12 +33,15 @@ class Shown(Protocol):
 
     def axes(self, kind: str) -> tuple[list[str], list[str]]: ...
     def mask(self, kind: str) -> Tensor: ...
+    def predicted(self, kind: str) -> list[str] | None: ...
     def looked(self, kind: str) -> tuple[Tensor, Tensor, Tensor] | None: ...
     def bias(self, kind: str, queries: slice = slice(None)) -> Tensor | None: ...
 
 
 def shape(shown: Shown, kind: str) -> tuple[int, int]:
     """Layers and heads of an attention kind."""
+    if isinstance(shown, Words):
+        return shape(shown.of, kind)
     looked = shown.looked(kind)
     return tuple((shown.attentions[kind] if looked is None else looked[0]).shape[:2])
 
@@ -46,6 +50,9 @@ def shape(shown: Shown, kind: str) -> tuple[int, int]:
 def weights(shown: Shown, kind: str, *, layers: slice = slice(None), heads: slice = slice(None),
             queries: slice = slice(None)) -> Tensor:
     """Attention weights of some layers, heads and queries, (L, H, Tq, Tk)."""
+    if isinstance(shown, Words):
+        pieces = weights(shown.of, kind, layers=layers, heads=heads, queries=shown.rows(kind, queries))
+        return shown.between(kind, pieces, queries)
     looked = shown.looked(kind)
     if looked is None:
         return shown.attentions[kind][layers, heads, queries]

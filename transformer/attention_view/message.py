@@ -9,9 +9,11 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 import orjson
+import torch
 
 from transformer.attention_view.heads import Head, Pooled, Shown, block_of, combined, one_head, quantise, shape, weights
 from transformer.config import Kind
+from transformer.inference.words import Words
 
 TYPES = {"float32": "f4", "uint8": "u1", "uint16": "u2"}
 MOST_LINES = 1_000_000  # weights of a layer that are sent to be drawn as lines
@@ -31,13 +33,17 @@ class Look:
     scale: str = "sqrt"   # or "linear"
     pair: tuple[int, int] | None = None  # the query and the key compared
     lit: tuple[int, ...] | None = None   # the heads drawn as lines; None: all
+    tokens: str = "pieces"  # or "words"
+    special: str = "shown"  # or "hidden", special tokens and sinks
+    rows: str = "made"      # named by the token read and the one predicted from it; or "read", by the first alone
 
 
 def about(shown: Shown) -> dict[str, object]:
     """What every picture and every file says of where it comes from."""
     meta = shown.ckpt.meta if shown.ckpt is not None else {}
     return {"checkpoint": shown.ckpt.id if shown.ckpt is not None else None, "step": meta.get("step"),
-            "text": shown.text, "output": getattr(shown, "output", None)}
+            "text": shown.text, "output": getattr(shown, "output", None),
+            **({"merged": merged} if (merged := _merged(shown)) else {})}
 
 
 def head_of(shown: Shown, look: Look) -> Head:
@@ -47,20 +53,31 @@ def head_of(shown: Shown, look: Look) -> Head:
     return combined(shown, look.kind, look.of, look.layer)
 
 
+def _merged(shown: Shown) -> Mapping[str, Mapping[str, object]] | None:
+    """What of each kind is merged and left out, where anything is."""
+    if isinstance(shown, Words):
+        return {kind: shown.changes(kind) for kind in shown.kinds}
+    return getattr(shown, "merged", None)
+
+
 def _kind(shown: Shown, kind: str) -> dict[str, object]:
     layers, heads = shape(shown, kind)
     queries, keys = shown.axes(kind)
-    causal = not bool(shown.mask(kind).all())
-    numbers = getattr(shown, "numbers", None)  # where some layers or heads are left out
-    return {"layers": layers, "heads": heads, "queries": queries, "keys": keys, "causal": causal,
-            **({"numbers": numbers} if numbers else {})}
+    mask = shown.mask(kind)
+    causal = not bool(mask.all())
+    found = {"layers": layers, "heads": heads, "queries": queries, "keys": keys, "causal": causal}
+    if causal and not mask.equal(torch.ones_like(mask).tril()):
+        found["sees"] = mask.sum(1).tolist()  # so many of the first keys, for each query
+    more = {"makes": shown.predicted(kind), "merged": (_merged(shown) or {}).get(kind),
+            "numbers": getattr(shown, "numbers", None)}  # of layers and heads, where some are left out
+    return found | {name: value for name, value in more.items() if value}
 
 
-def live(shown: Shown, look: Look, pooled: Pooled, *, head: Head | None = None, coming: Sequence[str] = (),
+def live(shown: Shown, look: Look, pooled: Pooled, *, head: Head | None = None, coming: Sequence[tuple[str, str]] = (),
          **header: object) -> bytes:
     """The message for one picture: all heads of a kind pooled, the chosen one in full, and what its lines need.
 
-    coming: tokens that a decoder will read, for which room is left. The header's own fields (`answered`, `dark`,
+    coming: tokens that a decoder will read, and what it predicts from each, for which room is left. The header's own fields (`answered`, `dark`,
     `newest`) go to the script as they are.
     """
     head = head or head_of(shown, look)
@@ -78,8 +95,10 @@ def live(shown: Shown, look: Look, pooled: Pooled, *, head: Head | None = None, 
     kinds = {kind: _kind(shown, kind) for kind in shown.kinds}
     if coming:
         for kind in kinds.keys() - {"encoder"}:
-            kinds[kind]["ahead"] = {"queries": coming, "keys": coming if kind == "decoder" else ()}
-    lower = {f"grid/{look.kind}", "weights"} if kinds[look.kind]["causal"] else set()
+            read, makes = map(list, zip(*coming, strict=True))
+            kinds[kind]["ahead"] = {"queries": read, "keys": read if kind == "decoder" else [], "makes": makes}
+    triangle = kinds[look.kind]["causal"] and "sees" not in kinds[look.kind]
+    lower = {f"grid/{look.kind}", "weights"} if triangle else set()
     return pack({"about": about(shown), "look": asdict(look), "kinds": kinds, "window": window,
                  "block": {look.kind: pooled.block}, **header}, arrays, lower=lower)
 

@@ -4,7 +4,7 @@ B batch, S source length, T target length, H heads, D width of a head, V vocabul
 """
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from math import inf
@@ -19,6 +19,7 @@ from transformer.config import Kind
 from transformer.inference.arguments import check_checkpoint, check_text, check_whole
 from transformer.inference.rows import Rows, keys_values, looked_rows
 from transformer.inference.sampling import GREEDY, Candidate, Sampling
+from transformer.inference.words import Words, words
 from transformer.model.attention import dot_product_attention
 from transformer.model.masks import causal_mask
 from transformer.model.switches import Heads, Switches
@@ -104,6 +105,16 @@ class Step:
         return self.label(self.id)
 
     @property
+    def next_id(self) -> int:
+        """`id`, under the name that a `Reading` has for it too."""
+        return self.id
+
+    @property
+    def ids(self) -> dict[str, list[int]]:
+        """What was read so far, "src" by the encoder and "tgt" by the decoder."""
+        return {"src": [] if self.src is None else self.src[0].tolist(), "tgt": [*self.tokens]}
+
+    @property
     def source(self) -> tuple[Piece, ...]:
         """The pieces of the text typed, with offsets; the encoder also reads an end token after them."""
         return self._context.source
@@ -175,6 +186,16 @@ class Step:
         ids = self.src[0].tolist()
         source = [tokenizer.piece(i) for i in ids] if tokenizer else [str(i) for i in ids]
         return {"encoder": (source, source), "decoder": (read, read), "cross": (read, source)}[kind]
+
+    def predicted(self, kind: str) -> list[str] | None:
+        """The token that comes after each query of the decoder, the last of them `piece`: what the query is read to
+        predict. None for the encoder, which predicts nothing."""
+        return None if kind == "encoder" else [self.label(i) for i in (*self.tokens[1:], self.id)]
+
+    def words(self, *, merge: bool = True, leave_out: Collection[str] | str = ()) -> Words:
+        """The same attention between words: weights of pieces added over keys, averaged over queries. leave_out:
+        "special" tokens, "sinks" or both; merge=False keeps the pieces apart. Raises ValueError for other names."""
+        return words(self, merge=merge, leave_out=leave_out)
 
     def mask(self, kind: str) -> Tensor:
         """(Tq, Tk), True where a query may attend to a key; without padding, only "decoder" blocks anything."""

@@ -3,7 +3,9 @@
 T target length, V vocabulary, H heads, D width of a head, Tq queries, Tk keys.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from math import inf
 
 import torch
 from torch import Tensor
@@ -13,6 +15,7 @@ from transformer.brief import quoted
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
 from transformer.inference.decoding import prompt
+from transformer.inference.words import Words, words
 from transformer.model.attention import Attended
 from transformer.model.masks import causal_mask
 from transformer.model.switches import Heads, Switches
@@ -29,7 +32,8 @@ class Reading:
     scores: dict[str, Tensor]
     masks: dict[str, Tensor]  # kind -> (Tq, Tk)
     heads: Switches  # the switches that it was read with
-    tokens: dict[str, list[str]]  # "src" and "tgt" -> as text to show
+    ids: dict[str, list[int]]  # "src" and "tgt" -> what was read
+    tokens: dict[str, list[str]]  # the same as text to show
     rows: dict[str, tuple[Tensor, Tensor, Tensor]]  # kind -> queries, keys and values, each (layers, H, T, D)
     hidden: Tensor | None = None  # (T, d_model), an encoder's final rows, which a classifier pools
 
@@ -45,6 +49,27 @@ class Reading:
     def axes(self, kind: str) -> tuple[list[str], list[str]]:
         """The query and the key tokens of an attention kind, as text to show."""
         return self.tokens["src" if kind == "encoder" else "tgt"], self.tokens["tgt" if kind == "decoder" else "src"]
+
+    @property
+    def next_id(self) -> int | None:
+        """The token that is likeliest after the last one read; None where the model writes none."""
+        if not self.ids["tgt"]:
+            return None
+        logits = self.logits[-1].clone()
+        logits[list(self.ckpt.config.banned_ids)] = -inf
+        return int(logits.argmax())
+
+    def predicted(self, kind: str) -> list[str] | None:
+        """The token that comes after each query of the decoder: what the query is read to predict, and for the last
+        the likeliest. None for the encoder, which predicts nothing."""
+        if kind == "encoder":
+            return None
+        return [*self.tokens["tgt"][1:], self.ckpt.tokenizer.piece(self.next_id)]
+
+    def words(self, *, merge: bool = True, leave_out: Collection[str] | str = ()) -> Words:
+        """The same attention between words: weights of pieces added over keys, averaged over queries. leave_out:
+        "special" tokens, "sinks" or both; merge=False keeps the pieces apart. Raises ValueError for other names."""
+        return words(self, merge=merge, leave_out=leave_out)
 
     def mask(self, kind: str) -> Tensor:
         return self.masks[kind]
@@ -89,11 +114,12 @@ def attend(ckpt: Checkpoint, text: str, target: str | None = None, heads: Heads 
         logits = model.project(decoded.x[0])
     else:
         logits = model.read(memory, src)[0] if config.head != "none" else None
-    labels = {"src": [] if src is None else [ckpt.source_tokenizer.piece(id) for id in src[0].tolist()],
-              "tgt": [] if tgt is None else [ckpt.tokenizer.piece(id) for id in tgt[0].tolist()]}
+    ids = {side: [] if row is None else row[0].tolist() for side, row in (("src", src), ("tgt", tgt))}
+    labels = {"src": [ckpt.source_tokenizer.piece(id) for id in ids["src"]],
+              "tgt": [ckpt.tokenizer.piece(id) for id in ids["tgt"]]}
     return Reading(ckpt, text, logits, {kind: torch.cat([a.weights for a in seen]) for kind, seen in layers.items()},
                    {kind: torch.cat([a.scores for a in seen]) for kind, seen in layers.items()}, masks, heads,
-                   labels, {kind: _rows(seen) for kind, seen in layers.items()},
+                   ids, labels, {kind: _rows(seen) for kind, seen in layers.items()},
                    None if config.decoder_layers else memory[0])
 
 

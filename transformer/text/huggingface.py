@@ -11,6 +11,7 @@ import orjson
 
 from transformer.text.panics import panics
 from transformer.text.tokenizer import Piece, SentencePieceTokenizer
+from transformer.text.words import BEGINS, ENDS, GOES_ON, NONE
 
 LARGEST = 64_000_000  # bytes of a tokenizer file; the largest vocabularies in use take a third of it
 MOST_PIECES, MOST_GROWTH = 1_000_000, 100
@@ -73,6 +74,17 @@ def _byte_of() -> dict[str, int]:
     return {chr(byte): byte for byte in printed} | {chr(256 + i): byte for i, byte in enumerate(others)}
 
 
+def _word_mark(about: Mapping[str, object], *, byte_level: bool) -> str:
+    """How the pieces of a tokenizer.json say what a word is."""
+    model = about.get("model") or {}
+    around = orjson.dumps([about.get(step) for step in ("normalizer", "pre_tokenizer", "decoder")]).decode()
+    if byte_level or "▁" in around or "Metaspace" in around:
+        return BEGINS
+    if model.get("end_of_word_suffix") == ENDS:
+        return ENDS
+    return GOES_ON if model.get("continuing_subword_prefix") == GOES_ON else NONE
+
+
 class HuggingFaceTokenizer:
     """A `tokenizer.json`, run by the tokenizers package; special tokens spelled in a text are read as such.
 
@@ -107,8 +119,11 @@ class HuggingFaceTokenizer:
         special = {one["id"] for one in about.get("added_tokens") or [] if one.get("special")}
         self._special = special
         self._silent = (special | {pad_id, bos_id, eos_id}) - {unk_id, None}
+        hides = {id for id in special if (self._tokenizer.id_to_token(id) or "").strip("<[|]>").lower() == "mask"}
+        self.special = frozenset(self._silent - hides)  # a mask stands for a word
         decoder = about.get("decoder") or {}
         self._byte_level = "ByteLevel" in [decoder.get("type"), *(d.get("type") for d in decoder.get("decoders", []))]
+        self.word_mark = _word_mark(about, byte_level=self._byte_level)
 
     def encode(self, text: str) -> list[int]:
         """Ids of a text; none of an empty one."""
@@ -173,7 +188,7 @@ class MarianTokenizer:
     damaged or have no <unk>.
     """
 
-    kind, standardise = "marian", False
+    kind, standardise, word_mark = "marian", False, BEGINS
 
     def __init__(self, model: bytes, vocabulary: bytes, *, vocabulary_file: str = "vocab.json", pad_id: int | None,
                  bos_id: int | None, eos_id: int | None) -> None:
@@ -188,6 +203,8 @@ class MarianTokenizer:
         self.pad_id, self.unk_id, self.bos_id, self.eos_id = pad_id, ids["<unk>"], bos_id, eos_id
         self.digest = hashlib.sha256(model + vocabulary).hexdigest()
         self._silent = {pad_id, bos_id, eos_id}
+        codes = {id for piece, id in ids.items() if re.fullmatch(">>.*<<", piece)}
+        self.special = frozenset((self._silent | codes) - {None})
 
     def encode(self, text: str) -> list[int]:
         """Ids of a text, without the end token."""

@@ -12,6 +12,8 @@ from typing import NamedTuple, Protocol
 
 import sentencepiece
 
+from transformer.text.words import BEGINS, NONE
+
 KINDS = ("unigram", "bpe", "char", "word")
 LARGEST_FILE = 64_000_000  # bytes; the largest vocabularies in use take a third of it
 _SPECIALS = 5  # <pad> <unk> <s> </s>, and the newline of a verbatim vocabulary
@@ -40,6 +42,8 @@ class Tokenizer(Protocol):
     eos_id: int
     unk_id: int
     digest: str  # sha256 (hex) of what decides how text is cut
+    word_mark: str  # "▁" begins a word, "##" goes on with one, "</w>" ends one; "" where every piece is one
+    special: frozenset[int]  # ids that stand for no text
 
     def encode(self, text: str) -> list[int]:
         """Ids of a text, without BOS or EOS; text that spells a special token is ordinary text."""
@@ -63,6 +67,8 @@ class Tokenizer(Protocol):
 class SentencePieceTokenizer:
     """A sentencepiece model; raises ValueError when `model` is not the bytes of one."""
 
+    word_mark = BEGINS
+
     def __init__(self, model: bytes, *, kind: str, standardise: bool = False) -> None:
         _check_kind(kind)
         self._processor = sentencepiece.SentencePieceProcessor()
@@ -82,7 +88,7 @@ class SentencePieceTokenizer:
         self.eos_id: int = self._processor.eos_id()
         self.unk_id: int = self._processor.unk_id()
         self.digest = hashlib.sha256(model).hexdigest()
-        self._silent = {self.pad_id, self.bos_id, self.eos_id}
+        self.special = frozenset({self.pad_id, self.bos_id, self.eos_id} - {-1})  # -1: there is none
 
     def encode(self, text: str) -> list[int]:
         """Ids of a text, without BOS or EOS; text that spells a special token is ordinary text."""
@@ -94,7 +100,7 @@ class SentencePieceTokenizer:
 
     def decode(self, ids: Sequence[int]) -> str:
         """Text of ids; padding, BOS, EOS and ids outside the vocabulary leave no trace, an unknown piece reads ⁇."""
-        return self._processor.decode([id for id in ids if 0 <= id < self.vocab_size and id not in self._silent])
+        return self._processor.decode([id for id in ids if 0 <= id < self.vocab_size and id not in self.special])
 
     def pieces(self, text: str) -> list[Piece]:
         """The pieces of a text with their character offsets in it; their ids are those of `encode`."""
@@ -130,12 +136,13 @@ class SentencePieceTokenizer:
 class IdsTokenizer:
     """Stands in where a checkpoint has no tokenizer: a text is ids with spaces between, and ids are shown."""
 
-    kind, standardise = "ids", False
+    kind, standardise, word_mark = "ids", False, NONE
 
     def __init__(self, vocab_size: int, *, pad_id: int | None, unk_id: int | None, bos_id: int | None,
                  eos_id: int | None) -> None:
         self.vocab_size = vocab_size
         self.pad_id, self.unk_id, self.bos_id, self.eos_id = pad_id, unk_id, bos_id, eos_id
+        self.special = frozenset({pad_id, bos_id, eos_id} - {None})
         self.digest = hashlib.sha256(f"ids {vocab_size}".encode()).hexdigest()
 
     def encode(self, text: str) -> list[int]:

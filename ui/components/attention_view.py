@@ -1,7 +1,7 @@
 """The attention of what is looked at: all heads of a kind to choose from, one of them large, and what explains it."""
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -14,6 +14,7 @@ from transformer.attention_view.heads import COMBINED, Head, Pooled, Shown, shap
 from transformer.attention_view.html import page as offline_page
 from transformer.attention_view.message import Look, about, head_of, live
 from transformer.attention_view.modules import JS
+from transformer.inference.words import LEFT_OUT, Words
 from ui import figures
 from ui.components.scripts import component
 from ui.head_choice import origin
@@ -21,14 +22,16 @@ from ui.link import Field, number
 from ui.position_curves import show_positions
 from ui.present import presenting
 
-LOOK = ("kind", "layer", "head", "view", "of", "stage", "scale", "pair", "lit")  # the parts of what is looked at
+# the parts of what is looked at
+LOOK = ("kind", "layer", "head", "view", "of", "stage", "scale", "pair", "lit", "tokens", "special", "rows")
 MEANING = {
     "encoder": "Encoder: each source token looks at all source tokens.",
     "decoder": "Decoder: each token written looks at itself and at those before it.",
     "cross": "Cross: each token written looks at the source tokens.",
 }
 WORDS = {"view": ("matrix", "lines"), "of": COMBINED, "stage": ("weights", "scores", "masked", "moved"),
-         "scale": ("sqrt", "linear")}
+         "scale": ("sqrt", "linear"), "tokens": ("pieces", "words"), "special": ("shown", "hidden"),
+         "rows": ("made", "read")}
 MOST_CELLS = 10_000      # weights in a table
 MOST_MASK = 64           # tokens along each side of the mask's figure
 MOST_SAVED = 50_000_000  # weights in an npz
@@ -59,10 +62,11 @@ def _look_in_range(page: str, shown: Shown) -> Look:
     kind = found["kind"] if found["kind"] in shown.kinds else shown.kinds[-1]
     layers, heads = shape(shown, kind)
     words = {name: found[name] if found[name] in allowed else allowed[0] for name, allowed in WORDS.items()}
-    if kind == "cross" and words["of"] == "rollout":
+    merges = words["tokens"] == "words" or words["special"] == "hidden"
+    if words["of"] == "rollout" and (kind == "cross" or merges):
         words["of"] = "head"
-    if words["of"] != "head":
-        words["stage"] = WORDS["stage"][0]  # a mean has neither scores nor values of its own
+    if words["of"] != "head" or merges:
+        words["stage"] = WORDS["stage"][0]  # a mean, a sum has neither scores nor values of its own
     look = Look(kind, min(_number(found["layer"]), layers - 1), min(_number(found["head"]), heads - 1), **words,
                 pair=_pair(found["pair"], tuple(map(len, shown.axes(kind)))), lit=_lit(found["lit"], heads))
     choose_look(page, **{name: getattr(look, name) for name in LOOK})
@@ -122,14 +126,27 @@ def show_attention(page: str, shown: Shown, look: Look, head: Head, *, dark: boo
 
 
 def message_of(page: str, shown: Shown, look: Look, head: Head, *, dark: bool, newest: bool = True,
-               **header: object) -> bytes:
-    """What the script is sent; header: more of its own fields."""
+               coming: Sequence[tuple[str, str]] = (), **header: object) -> bytes:
+    """What the script is sent; coming: as `live` takes it; header: more of its own fields."""
     state = st.session_state
+    coming = coming if look.tokens == "pieces" and look.special == "shown" else ()
+    shown, look, head = _merged(shown, look, head)
     drawn, seen, drawn_head = (shown, look, head) if newest else _first(shown, look, head)
     before: dict[str, Pooled] = state.setdefault(f"{page}_pooled", {})
     pooled = before[look.kind] = Pooled.of(drawn, look.kind, before.get(look.kind))
     return live(drawn, seen, pooled, head=drawn_head, dark=dark, newest=newest, large=presenting(page),
-                answered=state.get(f"{page}_look_answered", 0), **header)
+                coming=coming, answered=state.get(f"{page}_look_answered", 0), **header)
+
+
+def _merged(shown: Shown, look: Look, head: Head) -> tuple[Shown, Look, Head]:
+    """What is drawn where words are asked for in place of pieces, or special tokens and sinks are left out."""
+    if look.tokens == "pieces" and look.special == "shown":
+        return shown, look, head
+    merged = shown.words(merge=look.tokens == "words", leave_out=LEFT_OUT if look.special == "hidden" else ())
+    queries, keys = map(len, merged.axes(look.kind))
+    pair = look.pair if look.pair and look.pair[0] < queries and look.pair[1] < keys else None
+    look = replace(look, pair=pair)
+    return merged, look, head_of(merged, look)
 
 
 def _first(shown: Shown, look: Look, head: Head) -> tuple[Shown, Look, Head]:
@@ -145,14 +162,18 @@ def _first(shown: Shown, look: Look, head: Head) -> tuple[Shown, Look, Head]:
     cut = {name: None if one is None else one[:DRAWN, :DRAWN] if name in ("weights", "bias") else one[:DRAWN]
            for name, one in head._asdict().items()}
     pair = look.pair if look.pair and max(look.pair) < DRAWN else None
-    return Tensors(attentions, tokens, shown.text, shown.ckpt), replace(look, pair=pair), Head(**cut)
+    changes = {kind: shown.changes(kind) for kind in shown.kinds} if isinstance(shown, Words) else None
+    return Tensors(attentions, tokens, shown.text, shown.ckpt, merged=changes), replace(look, pair=pair), Head(**cut)
 
 
 def _reading(look: Look) -> str:
     """How to read what is drawn."""
     if look.view == "lines":
         return "The stronger a line, the larger its weight; lines of several heads lie side by side."
-    click = " Click a cell to compare its two tokens." if look.of == "head" else ""
+    if look.special == "hidden":
+        return "A row of weights adds up to 1 less what is left out; the scale says which colour is which number."
+    single = look.of == "head" and look.tokens == "pieces"
+    click = " Click a cell to compare its two tokens." if single else ""
     return {"weights": "Each row of weights adds up to 1; the scale says which colour is which number.",
             "scores": "Scores are q·k/√d of the two tokens, before the mask and the softmax: blue above 0, red below.",
             "masked": "What the softmax is given: the scores, and −∞ where the mask forbids (striped).",
@@ -174,7 +195,7 @@ def offer_files(page: str, shown: Shown, look: Look) -> None:
     """What a reader can take away: the picture as a page, the numbers."""
     sizes = [shape(shown, kind) + tuple(map(len, shown.axes(kind))) for kind in shown.kinds]
     cells = sum(int(np.prod(size)) for size in sizes)
-    name = f"{shown.ckpt.id}-{look.kind}-layer{look.layer}-head{look.head}"
+    name = f"{shown.ckpt.id}-{look.kind}-layer{look.layer}-head{look.head}" + "-words" * (look.tokens == "words")
     with st.container(horizontal=True):
         st.download_button("Save as a page", partial(_page, shown, look, cells), f"{name}.html", "text/html",
                            key=f"{page}_save_page", icon=":material/html:", on_click="ignore",
@@ -191,12 +212,17 @@ def _page(shown: Shown, look: Look, cells: int) -> bytes:
 
 
 def _npz(shown: Shown) -> bytes:
-    arrays = {"about": np.array(orjson.dumps(about(shown)).decode())}
+    words = isinstance(shown, Words)
+    pieces = {"pieces": {kind: shown.pieces(kind) for kind in shown.kinds}} if words else {}
+    arrays = {"about": np.array(orjson.dumps(about(shown) | pieces).decode())}
     for kind in shown.kinds:
         queries, keys = shown.axes(kind)
-        arrays |= {f"{kind}_weights": weights(shown, kind).numpy(), f"{kind}_scores": shown.scores[kind].numpy(),
+        more = (f"{kind}_hidden", shown.hidden(kind)) if words else (f"{kind}_scores", shown.scores[kind])
+        arrays |= {f"{kind}_weights": weights(shown, kind).numpy(), more[0]: more[1].numpy(),
                    f"{kind}_mask": shown.mask(kind).numpy(), f"{kind}_queries": np.array(queries),
                    f"{kind}_keys": np.array(keys)}
+        if (after := shown.predicted(kind)) is not None:
+            arrays[f"{kind}_predicted"] = np.array(after)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)
     return buffer.getvalue()

@@ -75,11 +75,11 @@ class Bars:
 
 def show_stage(page: str, shown: Shown, look: Look, head: Head, *, dark: bool, rows: Sequence[Row],
                bars: Bars | None, said: str, text: Mapping[str, object] | None = None,
-               steps: Mapping[str, object] | None = None, coming: Sequence[str] = (), newest: bool = True,
+               steps: Mapping[str, object] | None = None, coming: Sequence[tuple[str, str]] = (), newest: bool = True,
                brief: bool = False, branches: Sequence[str] = (), on_choose: Callable[[int], None] | None = None,
                on_branch: Callable[[int], None] | None = None) -> None:
     """Draw it. steps: where the walk is, for the controls; text: what is written so far; coming: tokens that will be
-    read; said: one sentence for a screen reader; branches: how each version ends, the one shown first; on_choose and
+    read, and what follows each; said: one sentence for a screen reader; branches: how each version ends, the one shown first; on_choose and
     on_branch: told which bar was clicked, where there are no steps, and which other branch."""
     stage = {"rows": [_row(row) for row in rows], "bars": asdict(bars) if bars else None, "text": text, "steps": steps,
              "said": said, "brief": brief, "branches": branches, "hide": bool(st.session_state.get(f"{page}_hide"))}

@@ -46,12 +46,18 @@ export function text(context, string, x, y, options = {}) {
 }
 
 let ruler = null;
-// How wide the widest of these tokens is, at 13 pixels.
-export function textWidth(tokens, weight = 400) {
+// How wide the widest of these texts is, at 13 pixels.
+export function widest(texts, weight = 400) {
   ruler ??= document.createElement("canvas").getContext("2d");
   ruler.font = `${weight} 13px ${FONT}`;
-  return [...new Set(tokens)].reduce((most, token) => Math.max(most, ruler.measureText(visible(token)).width), 0);
+  return [...new Set(texts)].reduce((most, one) => Math.max(most, ruler.measureText(one).width), 0);
 }
+
+export const textWidth = (tokens, weight = 400) =>
+  widest(
+    tokens.map((token) => visible(token)),
+    weight,
+  );
 
 export function stroke(context, ...points) {
   context.beginPath();

@@ -115,10 +115,10 @@ function paintNumbers(context, box, { left, top, width, height, gap }, { shape: 
   for (let layer = 0; layer < L; layer++) {
     const options = { colour: theme.ink, align: "right", weight: layer === look.layer ? 700 : 400 };
     const y = top + layer * (height + gap) + height / 2;
-    text(context, String(numbered(info, "layers", layer)), left - 8, y, options);
+    text(context, String(numbered(info, "layers", layer)), left - 4, y, options);
   }
   text(context, "head", left, box.y + 8, { colour: theme.muted });
-  text(context, "layer", box.x + 8, top, { colour: theme.muted, turn: -Math.PI / 2, align: "right" });
+  text(context, "layer", box.x + 7, top, { colour: theme.muted, turn: -Math.PI / 2, align: "right" });
 }
 
 // The head at a point of that picture, and where inside what there is of it, as parts of one, or nowhere; null beside

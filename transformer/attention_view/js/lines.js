@@ -1,7 +1,8 @@
 // Tokens that look on the left, tokens looked at on the right, a line for each weight, a colour for each head.
-import { text, textWidth } from "#view/canvas.js";
+import { text, textWidth, widest } from "#view/canvas.js";
 import { headColour } from "#view/colours.js";
 import { short } from "#view/numbers.js";
+import { rowLabels } from "#view/rows.js";
 import { visible } from "#view/tokens.js";
 
 export const ROW = 22;
@@ -18,15 +19,16 @@ const wordsOf = (weight, head, lit) => (lit.length > 1 ? `${short(weight)}, head
 
 // The room beside the lines: for the tokens, and for the number that hovering puts there, with its head where there
 // are several.
-export function linesGutter(info, lit) {
+export function linesGutter(info, look, lit) {
   const number = textWidth([wordsOf(0.01, info.heads - 1, lit)], 700) + 10;
-  const beside = (tokens) => number + Math.min(130, textWidth(tokens)) + 8;
-  return { number, left: beside(info.queries), right: beside(info.keys) };
+  const beside = (width, most) => number + Math.min(most, width) + 8;
+  const left = beside(widest(rowLabels(info, look)), 150);
+  return { number, left, right: beside(textWidth(info.keys), 130) };
 }
 
-// painting: {info, layer, lit, hover, scroll, theme, gutter}; hover: [side, token] or null; lit: the heads drawn.
+// painting: {info, look, layer, lit, hover, scroll, theme, gutter}; hover: [side, token] or null; lit: the heads drawn.
 export function paintLines(context, box, painting) {
-  const { info, layer, lit, scroll, theme, gutter } = painting;
+  const { info, look, layer, lit, scroll, theme, gutter } = painting;
   const top = box.y + TOP - scroll;
   const places = {
     left: box.x + gutter.left,
@@ -40,8 +42,9 @@ export function paintLines(context, box, painting) {
   context.rect(box.x, box.y + 18, box.width, box.height - 18);
   context.clip();
   for (const [nth, head] of lit.entries()) paintHead(context, places, painting, nth, head);
-  paintSide(context, places, painting, { side: 0, tokens: info.queries, count: layer.q, x: places.left });
-  paintSide(context, places, painting, { side: 1, tokens: info.keys, count: layer.k, x: places.right });
+  const keys = info.keys.map((token) => visible(token));
+  paintSide(context, places, painting, { side: 0, labels: rowLabels(info, look), count: layer.q, x: places.left });
+  paintSide(context, places, painting, { side: 1, labels: keys, count: layer.k, x: places.right });
   context.restore();
   const options = { colour: theme.muted };
   const left = Math.max(places.left, box.x + textWidth([LOOKS]));
@@ -84,14 +87,14 @@ function paintSide(
   context,
   { y, bottom, box },
   { info, layer, lit, hover, theme, gutter },
-  { side, tokens, count, x },
+  { side, labels, count, x },
 ) {
   const { values, q: Q, k: K, first } = layer;
   const align = side ? "left" : "right";
   for (let at = 0; at < count; at++) {
     if (y(at) < box.y || y(at) > bottom) continue;
     const weight = hover && hover[0] === side && hover[1] === at ? 700 : 400;
-    text(context, visible(tokens[first[side] + at]), x, y(at), { colour: theme.ink, align, size: 13, weight });
+    text(context, labels[first[side] + at], x, y(at), { colour: theme.ink, align, size: 13, weight });
     if (!hover || hover[0] === side) continue;
     const [query, key] = side ? [hover[1], at] : [at, hover[1]];
     const weights = lit.map((head) => values[(head * Q + query) * K + key]);

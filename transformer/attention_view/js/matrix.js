@@ -1,22 +1,24 @@
 // One matrix of one head, large: its cells, its labels, and the scale of its colours.
-import { bitmap, text, textWidth } from "#view/canvas.js";
+import { bitmap, text, textWidth, widest } from "#view/canvas.js";
 import { channels, css, inkOn, palette, pixelOf, pixelPalette, shade } from "#view/colours.js";
 import { plain, short } from "#view/numbers.js";
+import { namedByBoth, rowLabels } from "#view/rows.js";
 import { mayLook } from "#view/scores.js";
 import { visible } from "#view/tokens.js";
 
 const MOST_VECTOR = 4096; // cells that a file of lines and areas has as such
 const UPRIGHT = -Math.PI / 2;
-const NONE_AHEAD = { queries: [], keys: [] };
+const NONE_AHEAD = { queries: [], keys: [], makes: [] };
 
 // The cells and the room for labels of one matrix. least: the smallest cell; tall: the height it should fill, if any.
 // `ahead` are tokens that are yet to come: there is room for them from the start, so that nothing moves when they do.
-export function matrixLayout(info, width, { zoom = 1, least = 1, tall = null } = {}) {
+export function matrixLayout(info, width, { look, zoom = 1, least = 1, tall = null } = {}) {
   const { ahead = NONE_AHEAD } = info;
   const queries = [...info.queries, ...ahead.queries];
   const keys = [...info.keys, ...ahead.keys];
   const longest = textWidth(keys, 700);
-  const gutter = { left: Math.min(150, textWidth(queries, 700)) + 28 };
+  const rows = rowLabels({ queries, makes: info.makes && [...info.makes, ...ahead.makes] }, look);
+  const gutter = { left: Math.min(150, widest(rows, 700)) + 28 };
   const cw = Math.max(least, Math.min(tall ? 110 : 84, (width - gutter.left - 2) / keys.length) * zoom);
   gutter.upright = cw >= 11 && longest > cw - (tall ? 0 : 4);
   gutter.top = gutter.upright ? Math.min(130, longest) + 26 : 36;
@@ -85,7 +87,7 @@ export function paintMatrix(context, box, painting) {
   paintMarks(context, places, painting);
   context.restore();
   paintLabels(context, places, painting);
-  paintTitles(context, box, places, painting.theme);
+  paintTitles(context, box, places, painting);
 }
 
 // A frame round the rows and columns of tokens that are yet to come.
@@ -171,23 +173,24 @@ function paintMarks(context, { Q, K, cw, ch, left, top, width, height, x, y }, {
   frame(theme.ink, 1.5, x(cursor[1]) + 1, top + 1, cw - 2, height - 2); // that is not on the scale
 }
 
-// Which of many tokens get their label at `size` pixels each: all of them, or a position number now and then.
-function labels(tokens, size, first, last) {
+// Which of many labels are drawn at `size` pixels each: all of them, or a position number now and then.
+function labels(names, size, first, last) {
   const all = Array.from({ length: last - first }, (_, i) => first + i);
-  if (size >= 11) return all.map((at) => [at, visible(tokens[at])]);
+  if (size >= 11) return all.map((at) => [at, names[at]]);
   const every = [5, 10, 20, 25, 50, 100, 200, 250, 500, 1000].find((n) => n * size >= 26) ?? 5000;
   return all.filter((at) => at % every === 0).map((at) => [at, String(at)]);
 }
 
-function paintLabels(context, places, { info, gutter, cursor, newest, theme }) {
+function paintLabels(context, places, { info, look, gutter, cursor, newest, theme }) {
   const { Q, cw, ch, left, top, q0, q1, k0, k1, x, y } = places;
   const bold = (axis, at) => (cursor?.[axis] === at || (axis === 0 && newest && at === Q - 1) ? 700 : 400);
   const size = (room) => Math.min(13, Math.max(theme.least, room * 0.8));
-  for (const [q, label] of labels(info.queries, ch, q0, q1)) {
+  for (const [q, label] of labels(rowLabels(info, look), ch, q0, q1)) {
     const options = { colour: theme.ink, align: "right", weight: bold(0, q), size: size(ch) };
     if (y(q) + ch / 2 >= top) text(context, label, left - 6, y(q) + ch / 2, options);
   }
-  for (const [k, label] of labels(info.keys, cw, k0, k1)) {
+  const keys = info.keys.map((token) => visible(token));
+  for (const [k, label] of labels(keys, cw, k0, k1)) {
     const options = { colour: theme.ink, weight: bold(1, k), size: size(cw) };
     if (x(k) + cw / 2 < left) continue;
     if (gutter.upright) text(context, label, x(k) + cw / 2, top - 6, { ...options, turn: UPRIGHT });
@@ -195,10 +198,12 @@ function paintLabels(context, places, { info, gutter, cursor, newest, theme }) {
   }
 }
 
-function paintTitles(context, box, { left, top, height }, theme) {
+function paintTitles(context, box, { left, top, height }, { info, look, theme }) {
   const options = { colour: theme.muted, size: 12 };
   text(context, theme.brief ? "key" : "key: the token looked at", left, box.y + 8, options);
-  const query = theme.brief || height < 180 ? "query" : "query: the token that looks";
+  const both = namedByBoth(info, look);
+  const words = both ? "query: token read → predicted" : "query: the token that looks";
+  const query = theme.brief || height < 180 ? "query" : words;
   text(context, query, box.x + 8, top + 2, { ...options, turn: UPRIGHT, align: "right" });
 }
 

@@ -5,8 +5,8 @@ export const kindName = (kind) => kind[0].toUpperCase() + kind.slice(1);
 // The number of a layer or head, where some are left out.
 export const numbered = (info, name, at) => info.numbers?.[name][at] ?? at;
 
-// Tokens that look at themselves, with all layers there.
-export const rollsOut = (kind, info) => ["encoder", "decoder"].includes(kind) && !info.numbers;
+// Tokens that look at themselves, with all layers and all pieces there.
+export const rollsOut = (kind, info) => ["encoder", "decoder"].includes(kind) && !info.numbers && !info.merged;
 
 export const OF = {
   mean_heads: (info, look) => `mean over the ${info.heads} heads of layer ${numbered(info, "layers", look.layer)}`,

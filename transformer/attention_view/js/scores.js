@@ -29,7 +29,11 @@ function biasOf(every, head, { queries, keys }) {
   return every?.subarray(head * size, (head + 1) * size);
 }
 
-export const mayLook = (info, query, key) => !info.causal || key <= query + info.keys.length - info.queries.length;
+// sees: how many of the first keys each query may look at, where that is not one more at each.
+export function mayLook(info, query, key) {
+  if (info.sees) return key < info.sees[query];
+  return !info.causal || key <= query + info.keys.length - info.queries.length;
+}
 
 // The products q·k one by one, in the order of head_dim.
 export const products = ({ q, k, width }, query, key) =>

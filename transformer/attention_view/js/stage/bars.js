@@ -68,7 +68,7 @@ function othersOf(stage, rest, shown) {
   const words = part("bdi", { textContent: "all others" });
   const bar = part("i");
   bar.style.setProperty("--part", rest >= SEEN ? rest.toFixed(4) : 0);
-  const cells = [part("b"), words, bar, part("span", { textContent: percent(rest) })];
+  const cells = [part("b"), words, bar, part("span", { textContent: inPercent(rest) })];
   if (shown >= bars.rows.length && !stage.all) return part("div", { className: "others" }, ...cells);
   const title = stage.all ? "show the likeliest alone" : `show the ${bars.rows.length} likeliest`;
   const onclick = (event) => {
@@ -79,4 +79,4 @@ function othersOf(stage, rest, shown) {
   return part("button", { className: "others", title, onclick }, ...cells);
 }
 
-const percent = (value) => (value < 0.0001 ? "< 0.01%" : `${Number((100 * value).toPrecision(3))}%`);
+const inPercent = (value) => (value < 0.0001 ? "< 0.01%" : `${Number((100 * value).toPrecision(3))}%`);

@@ -14,6 +14,7 @@ import { boxed, change, infoOf, inLines, lit, sizesOf, stageNow } from "#view/vi
 import { gridOf, matrixOf } from "#view/view/painting.js";
 import { inSight, layout, onPhone, roomOfGrid, setZoom, sized, tallest } from "#view/view/sizes.js";
 import { toolbar } from "#view/view/toolbar.js";
+import { mergedSaid } from "#view/view/merged.js";
 import { atRest, caption, headName, heading, shows, source } from "#view/view/words.js";
 
 export function draw(view) {
@@ -49,7 +50,7 @@ function describe(view) {
   parts.title.textContent = heading(view);
   parts.source.textContent = message.standalone ? caption(view)[1] : source(view);
   parts.title.title = source(view);
-  parts.checked.textContent = boxed(view) ? "" : checked(message, look);
+  parts.checked.textContent = boxed(view) ? "" : mergedSaid(view) || checked(message, look);
   parts.canvas.setAttribute("aria-label", matrix);
   parts.grid.setAttribute("aria-label", `${grid}. Arrow keys move between heads, Enter chooses, Escape leaves.`);
 }
@@ -99,7 +100,7 @@ function drawLines(view) {
   const layer = layerOf(message, look);
   root.classList.toggle("waiting", layer === null);
   if (!layer) return;
-  const gutter = linesGutter(infoOf(view), lit(view));
+  const gutter = linesGutter(infoOf(view), look, lit(view));
   const width = parts.scroller.clientWidth;
   const height = linesHeight(layer);
   const tall = Math.min(height, tallest(view));
@@ -112,6 +113,7 @@ function drawLines(view) {
   parts.why.textContent = layer.first.some(Boolean) ? `${cut} The matrix shows all.` : "";
   const painting = {
     info: infoOf(view),
+    look,
     layer,
     lit: lit(view),
     hover,

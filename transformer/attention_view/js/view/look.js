@@ -9,6 +9,9 @@ export const sizesOf = (view) => [infoOf(view).queries.length, infoOf(view).keys
 // Whether the view fills a box that it is given, instead of being as tall as its picture.
 export const boxed = ({ below }) => Boolean(below);
 
+// Whether words, or fewer tokens than there are, are looked at.
+export const merges = ({ tokens, special }) => tokens === "words" || special === "hidden";
+
 export const inLines = ({ look }) => look.view === "lines";
 
 export const stageNow = ({ message, look }) => stageOf(message, look);
@@ -19,7 +22,9 @@ export const lit = (view) => view.look.lit ?? Array.from({ length: infoOf(view).
 export function change(view, fields) {
   const { look } = view;
   Object.assign(look, fields);
-  if (look.of !== "head") look.stage = "weights"; // a mean has neither scores nor values
+  if (look.of !== "head" || merges(look)) look.stage = "weights"; // a mean, a sum has neither scores nor values
+  if ("tokens" in fields || "special" in fields) look.pair = null; // it was of others
+  if (look.of === "rollout" && merges(look)) look.of = "head";
   if ("kind" in fields) {
     const info = infoOf(view);
     Object.assign(look, { layer: Math.min(look.layer, info.layers - 1), pair: null });

@@ -7,13 +7,14 @@ import { paintLegend, paintMatrix } from "#view/matrix.js";
 import { fileName } from "#view/names.js";
 import { Pdf } from "#view/pdf.js";
 import { Vector } from "#view/svg.js";
+import { rowNames } from "#view/rows.js";
 import { infoOf, inLines, lit, stageNow } from "#view/view/look.js";
 import { gridOf, matrixOf } from "#view/view/painting.js";
 import { layout, sized } from "#view/view/sizes.js";
 import { caption, headName, layerName } from "#view/view/words.js";
 
 const WIDTH = 720;
-const ABOVE = 60;
+const LINE = 20;
 const BELOW = 110; // px
 
 // Each gives its file to `keep`.
@@ -44,6 +45,7 @@ export function save(view, kind) {
   const name = (words) => words.replace(" ", "");
   const of = look.of === "head" ? name(headName(view)) : look.of;
   const words = [message.about.checkpoint ?? "attention", look.kind, name(layerName(view)), of, look.stage];
+  if (infoOf(view).merged?.words) words.push("words");
   FILES[kind](view, (blob) => keepFile(blob, `${fileName(...words)}.${kind}`));
 }
 
@@ -53,34 +55,40 @@ function compose(view, make) {
   const [layers, heads] = message.shapes[`grid/${look.kind}`];
   const gridWidth = Math.max(220, Math.min(620, heads * 70));
   const made = inLines(view) ? { width: WIDTH, height: linesHeight(view.layer) } : layout(view, WIDTH, 1);
-  const height = Math.max(made.height, Math.min(560, 40 + layers * 84)) + BELOW;
+  const lines = caption(view);
+  const above = 20 + lines.length * LINE;
+  const height = Math.max(made.height, Math.min(560, 40 + layers * 84)) + BELOW + (lines.length - 2) * LINE;
   const context = make(made.width + gridWidth + 60, height);
-  caption(view).forEach((line, i) => {
+  lines.forEach((line, i) => {
     const options = i ? { colour: theme.muted, size: 12 } : { colour: theme.ink, weight: 700, size: 15 };
-    text(context, line, 12, 18 + i * 20, options);
+    text(context, line, 12, 18 + i * LINE, options);
   });
-  const box = { x: 12, y: ABOVE, width: made.width, height: made.height };
+  const box = { x: 12, y: above, width: made.width, height: made.height };
   if (inLines(view)) {
     const { layer, gutter } = view;
-    paintLines(context, box, { info: infoOf(view), layer, lit: lit(view), hover: null, scroll: 0, theme, gutter });
+    const info = infoOf(view);
+    paintLines(context, box, { info, look, layer, lit: lit(view), hover: null, scroll: 0, theme, gutter });
   } else {
     paintMatrix(context, box, { ...matrixOf(view, made), scroll: [0, 0], cursor: null });
     paintLegend(context, 16, height - 40, { stage: stageNow(view), scale: look.scale, theme });
   }
-  paintGrid(context, { x: made.width + 40, y: ABOVE, width: gridWidth, height: height - BELOW }, gridOf(view));
+  paintGrid(context, { x: made.width + 40, y: above, width: gridWidth, height: height - BELOW }, gridOf(view));
   return context;
 }
 
 function table(view) {
   const { values, weights } = stageNow(view);
-  const { queries, keys } = infoOf(view);
+  const info = infoOf(view);
+  const { keys } = info;
   const K = keys.length;
   const numbers = values ?? weights;
   const cell = (value) => `"${String(value).replace(/"/g, '""')}"`;
   const lines = [
     ...caption(view).map((line) => `# ${line.replace(/\s+/g, " ")}`),
     ["query \\ key", ...keys].map(cell).join(","),
-    ...queries.map((query, q) => [cell(query), ...Array.from(numbers.subarray(q * K, (q + 1) * K), String)].join(",")),
+    ...rowNames(info, view.look).map((query, q) =>
+      [cell(query), ...Array.from(numbers.subarray(q * K, (q + 1) * K), String)].join(","),
+    ),
   ];
   return `${lines.join("\n")}\n`;
 }

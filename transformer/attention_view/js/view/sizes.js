@@ -30,6 +30,7 @@ export function tallest(view) {
 
 export function layout(view, width, zoom) {
   return matrixLayout(infoOf(view), width, {
+    look: view.look,
     zoom,
     least: view.large && !boxed(view) ? 11 : 1,
     tall: view.large || boxed(view) ? tallest(view) : null,

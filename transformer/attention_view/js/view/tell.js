@@ -2,6 +2,7 @@
 import { say } from "#view/elements.js";
 import { plain } from "#view/numbers.js";
 import { same } from "#view/pointer.js";
+import { rowSaid } from "#view/rows.js";
 import { mayLook, score } from "#view/scores.js";
 import { placed } from "#view/tokens.js";
 import { drawGrid, drawMain } from "#view/view/draw.js";
@@ -32,7 +33,7 @@ function tellCell(view) {
   const [query, key] = cursor;
   const weight = weights[query * sizesOf(view)[1] + key];
   const said = mayLook(info, query, key) ? `weight ${plain(weight)}` : "masked, weight 0";
-  const words = [`${placed(info.queries, query)} looks at ${placed(info.keys, key)}: ${said}`];
+  const words = [`${rowSaid(info, look, query)} looks at ${placed(info.keys, key)}: ${said}`];
   if (rows) words.push(`score ${plain(score(rows, query, key))}`);
   if (rows?.moved) {
     const length = plain(Number((weight * rows.moved[key]).toPrecision(4)));
@@ -55,10 +56,10 @@ export function putHover(view, to) {
 }
 
 function hoverWords(view, [side, token]) {
-  const { queries, keys } = infoOf(view);
-  const { first } = view.layer;
+  const info = infoOf(view);
+  const at = view.layer.first[side] + token;
   const which = lit(view).length > 1 ? ", each the largest of the heads that are on, and whose it is" : "";
-  const where = `${side ? "who looks at" : "where looks"} ${placed(side ? keys : queries, first[side] + token)}`;
+  const where = side ? `who looks at ${placed(info.keys, at)}` : `where looks ${rowSaid(info, view.look, at)}`;
   return `${where}; the numbers are weights${which}`;
 }
 

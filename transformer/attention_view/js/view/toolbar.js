@@ -2,7 +2,7 @@
 import { chooser, counted, part, rebuilt, segments } from "#view/elements.js";
 import { kindName, rollsOut } from "#view/names.js";
 import { STAGES } from "#view/stages.js";
-import { boxed, change, infoOf, inLines } from "#view/view/look.js";
+import { boxed, change, infoOf, inLines, merges } from "#view/view/look.js";
 import { FILES, save } from "#view/view/save.js";
 
 export function toolbar(view) {
@@ -12,6 +12,9 @@ export function toolbar(view) {
   const more = [all && matrix && means(view), all && matrix && stages(view)];
   const tools = [
     all && matrix && !["scores", "masked"].includes(view.look.stage) && colours(view),
+    all && !view.message.standalone && tokenChoice(view),
+    all && !view.message.standalone && specialChoice(view),
+    all && infoOf(view).makes && rowChoice(view),
     all && matrix && zooming(view),
     all && files(view),
   ];
@@ -69,8 +72,11 @@ function means(view) {
 
 function stages(view) {
   const names = Object.entries(STAGES).map(([name, words]) => {
-    const here = name === "weights" || view.look.of === "head";
-    return here ? [name, words] : [name, `${words}: of a single head only`, true];
+    if (name !== "weights" && view.look.of !== "head") return [name, `${words}: of a single head only`, true];
+    if (name !== "weights" && (merges(view.look) || infoOf(view).merged)) {
+      return [name, `${words}: of all pieces only`, true];
+    }
+    return [name, words];
   });
   return chooser("Stage", names, view.look.stage, (stage) => change(view, { stage }));
 }
@@ -81,6 +87,30 @@ function colours(view) {
     ["linear", "linear"],
   ];
   return chooser("Colours", names, view.look.scale, (scale) => change(view, { scale }));
+}
+
+function tokenChoice(view) {
+  const names = [
+    ["pieces", "pieces"],
+    ["words", "words"],
+  ];
+  return chooser("Tokens", names, view.look.tokens, (tokens) => change(view, { tokens }));
+}
+
+function specialChoice(view) {
+  const names = [
+    ["shown", "shown"],
+    ["hidden", "left out"],
+  ];
+  return chooser("Special tokens and sinks", names, view.look.special, (special) => change(view, { special }));
+}
+
+function rowChoice(view) {
+  const names = [
+    ["made", "by what is predicted"],
+    ["read", "by the token read"],
+  ];
+  return chooser("Rows", names, view.look.rows, (rows) => change(view, { rows }));
 }
 
 function zooming(view) {

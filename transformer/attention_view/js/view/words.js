@@ -4,6 +4,7 @@ import { kindName, numbered, OF } from "#view/names.js";
 import { STAGES } from "#view/stages.js";
 import { thousands } from "#view/numbers.js";
 import { boxed, inLines, infoOf } from "#view/view/look.js";
+import { mergedSaid } from "#view/view/merged.js";
 
 const LINES_BRIEFLY = "Hover over a token to see only its lines, with their weights.";
 const LINES = "Hover over a token to see only its lines, with their weights. Double click a head to see only that one.";
@@ -34,16 +35,18 @@ export function source({ message }) {
   return `${checkpoint} · training step ${step === undefined || step === null ? "not recorded" : thousands(step)}`;
 }
 
-// Two lines over every picture that is taken away.
+// Two lines over every picture that is taken away, and a third where pieces are merged or left out.
 export function caption(view) {
   const { text, output } = view.message.about;
   const brief = (words) => words.slice(0, 200);
   const about = `${source(view)}${text ? ` · text: ${brief(text)}` : ""}${output ? ` → ${brief(output)}` : ""}`;
-  return [inLines(view) ? shows(view) : withStage(view), about];
+  return [inLines(view) ? shows(view) : withStage(view), about, mergedSaid(view)].filter(Boolean);
 }
 
 // What the readout says while the pointer is on nothing.
 export function atRest(view) {
-  if (boxed(view) && !view.large) return inLines(view) ? LINES_BRIEFLY : checked(view.message, view.look);
+  if (boxed(view) && !view.large) {
+    return mergedSaid(view) || (inLines(view) ? LINES_BRIEFLY : checked(view.message, view.look));
+  }
   return inLines(view) && !view.large ? LINES : "";
 }

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+// A ruler for which every character is seven pixels wide.
+globalThis.document = {
+  createElement: () => ({ getContext: () => ({ measureText: (words) => ({ width: 7 * words.length }) }) }),
+};
+const { rowLabels, rowNames, rowSaid } = await import("#view/rows.js");
+const { mayLook } = await import("#view/scores.js");
+const { mergedSaid } = await import("#view/view/merged.js");
+const { change } = await import("#view/view/look.js");
+
+const info = { queries: ["<s>", "▁le"], keys: ["▁wine", "▁red"], makes: ["▁le", "▁vin"], causal: false };
+const plain = (label) => label.replace(/[\u2066-\u2069]/g, "");
+
+test("a row is named by the token read and the one predicted from it, or by the first alone", () => {
+  assert.deepEqual(rowLabels(info, { rows: "made" }).map(plain), ["<s> → ␣le", "␣le → ␣vin"]);
+  assert.deepEqual(rowLabels(info, { rows: "read" }).map(plain), ["<s>", "␣le"]);
+  assert.deepEqual(rowNames(info, { rows: "made" }), ["<s> → ▁le", "▁le → ▁vin"]);
+  assert.equal(plain(rowSaid(info, { rows: "made" }, 1)), "␣le (1), read to predict ␣vin,");
+  assert.equal(plain(rowSaid({ ...info, merged: { words: true } }, {}, 1)), "␣le (1), followed by ␣vin,");
+  assert.equal(plain(rowSaid(info, { rows: "read" }, 1)), "␣le (1)");
+  const encoder = { ...info, makes: undefined };
+  assert.deepEqual(rowLabels(encoder, { rows: "made" }).map(plain), ["<s>", "␣le"]);
+});
+
+test("a long label is shortened on both sides until it has room", () => {
+  const long = { ...info, queries: ["a".repeat(30), "b"], makes: ["c".repeat(30), "d"] };
+  const [label] = rowLabels(long, {});
+  assert.match(plain(label), /^a+… → c+…$/);
+  assert.ok(7 * label.length <= 150);
+});
+
+test("what a query may look at is counted where keys are left out", () => {
+  const sees = { queries: ["<s>", "a", "b"], keys: ["a", "b"], causal: true, sees: [0, 1, 2] };
+  assert.deepEqual(
+    [0, 1, 2].map((query) => [0, 1].map((key) => mayLook(sees, query, key))),
+    [
+      [false, false],
+      [true, false],
+      [true, true],
+    ],
+  );
+});
+
+const look = { kind: "cross", layer: 0, head: 0, of: "head", stage: "weights", view: "matrix", special: "hidden" };
+const viewOf = (merged, weights) => {
+  const kinds = { cross: { ...info, layers: 1, heads: 1, merged } };
+  return {
+    look,
+    message: { look, kinds, arrays: { weights: Float32Array.from(weights) }, shapes: {}, made: new Map() },
+  };
+};
+
+test("how much is hidden is said in one line", () => {
+  const merged = { words: true, special: ["</s>"], sinks: ["▁we"] };
+  assert.equal(
+    plain(mergedSaid(viewOf(merged, [0.5, 0.5, 0.25, 0.25]))),
+    "Weights of a word’s pieces are added over keys and averaged over queries. Left out: </s>, ␣we (a sink), " +
+      "with 25% of this head’s weight (0% to 50% of a row). What is left is not scaled up.",
+  );
+  const none = { words: false, special: [], sinks: [] };
+  assert.equal(mergedSaid(viewOf(none, [1, 0, 0, 1])), "There is no special token and no sink to leave out.");
+  assert.equal(mergedSaid(viewOf(undefined, [1, 0, 0, 1])), "");
+});
+
+test("words have no stages but weights, and no pair that was of pieces", () => {
+  const view = { ...viewOf(null, [1, 0, 0, 1]), sent: 0, send: () => {}, redraw: () => {} };
+  view.look = { ...look, special: "shown", tokens: "pieces", stage: "scores", of: "head", pair: [1, 1] };
+  change(view, { tokens: "words" });
+  assert.equal(view.look.stage, "weights");
+  assert.equal(view.look.pair, null);
+});

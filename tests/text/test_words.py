@@ -1,0 +1,89 @@
+"""Pieces make words as a reader would cut them, whatever tokenizer they come from; no sign is torn apart."""
+
+import random
+
+import pytest
+
+from transformer.text.huggingface import HuggingFaceTokenizer
+from transformer.text.tokenizer import IdsTokenizer, train
+from transformer.text.words import BEGINS, ENDS, GOES_ON, NONE, spelled, words_of
+
+LINES = ["We have to go home before it gets dark.", "Il faut qu'il aille chez nous, n'est-ce pas?", "3.14 (or so)"]
+
+
+def cut(pieces, mark, special=()):
+    return [spelled([pieces[at] for at in word], NONE if word[0] in special else mark)
+            for word in words_of(pieces, mark, special)]
+
+
+@pytest.mark.parametrize(("pieces", "mark", "words"), [
+    (["▁rou", "ge", ".", "</s>"], BEGINS, ["rouge", ".", "</s>"]),
+    (["▁qu", "'", "il", "▁", "à"], BEGINS, ["qu", "'", "il", "à"]),
+    (["J'", "ai", "▁1", "2", "▁", "!"], BEGINS, ["J'", "ai", "12", "!"]),
+    (["I", "▁", "a", "m", ",", "▁", "▁", "s", "o", "\n", "S", "o", "▁"], BEGINS,
+     ["I", "am", ",", "▁", "so", "\n", "So", "▁"]),
+    (["[CLS]", "un", "##believ", "##able", ",", "[MASK]", "[SEP]"], GOES_ON,
+     ["[CLS]", "unbelievable", ",", "[MASK]", "[SEP]"]),
+    (["un", "believ", "able</w>", "news</w>", "!</w>"], ENDS, ["unbelievable", "news", "!"]),
+    (["17", "4", "1"], NONE, ["17", "4", "1"]),
+    (["▁ar", "e\u0301", "t", "\u0301e", "\u0301"], BEGINS, ["are\u0301t\u0301e\u0301"]),
+    (["👩", "\u200d", "👧", "👍", "\U0001f3fd", "▁❤", "\ufe0f", "a"], BEGINS,
+     ["👩\u200d👧", "👍\U0001f3fd", "❤\ufe0f", "a"]),
+    (["🇫", "🇷"], BEGINS, ["🇫🇷"]),
+    (["▁سل", "ام", "!", "▁שלו", "ם"], BEGINS, ["سلام", "!", "שלום"]),
+    (["▁مي", "\u200c", "خوا", "هم"], BEGINS, ["مي\u200cخواهم"]),
+    (["▁我", "喜欢", "红酒", "。"], BEGINS, ["我", "喜欢", "红酒", "。"]),
+    (["a", "<20><F0><9F>", "<98>", "<80>", "b"], BEGINS, ["a", "😀", "b"]),
+    (["▁caf", "<0xC3>", "<0xA9>", "s"], BEGINS, ["cafés"]),
+    (["▁x", "<C3>", "▁y"], BEGINS, ["x", "\ufffd", "y"]),
+    (["\u0301"], BEGINS, ["\u0301"]), ([""], BEGINS, [""]), ([], BEGINS, [])])
+def test_pieces_make_words(pieces, mark, words):
+    special = [at for at, piece in enumerate(pieces) if piece in ("</s>", "[CLS]", "[MASK]", "[SEP]")]
+    assert cut(pieces, mark, special) == words
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "char", "word"])
+def test_every_kind_of_sentencepiece_gives_the_words_of_a_text(kind):
+    tokenizer = train(LINES * 4, kind=kind, vocab_size=60, verbatim=kind == "char")
+    ids = tokenizer.encode("Il faut home.")
+    words = cut([tokenizer.piece(id) for id in ids], tokenizer.word_mark)
+    assert words[:2] == ["Il", "faut"]
+    assert "".join(words[2:]) == "home." or kind == "word"  # a word that no text had is one unknown piece
+    assert tokenizer.special == {0, 2, 3}
+
+
+def test_tokenizers_of_hugging_face_say_themselves_how_their_pieces_make_words():
+    tokenizers = pytest.importorskip("tokenizers")
+    special = {"special_tokens": ["[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"]}
+    made = {"##": tokenizers.BertWordPieceTokenizer(), "▁": tokenizers.ByteLevelBPETokenizer(),
+            "</w>": tokenizers.CharBPETokenizer(unk_token="[UNK]")}
+    ids = {"pad_id": 3, "unk_id": 0, "bos_id": None, "eos_id": 2}
+    for mark, one in made.items():
+        one.train_from_iterator([*LINES, "déjà vu 👩‍👧"], vocab_size=400, min_frequency=1, **special)
+        read = HuggingFaceTokenizer(one.to_str().encode(), framed=False, **ids)
+        words = cut([read.piece(id) for id in read.encode("it gets dark 👧, déjà.")], read.word_mark)
+        assert read.word_mark == mark
+        assert [*words[:3], words[-3], words[-1]] == ["it", "gets", "dark", ",", "."]
+        assert mark != "▁" or words == ["it", "gets", "dark", "👧", ",", "déjà", "."]
+        assert read.special == {1, 2, 3}  # neither the unknown piece nor the mask, which stands for a word
+
+
+def test_ids_without_a_tokenizer_make_no_words():
+    tokenizer = IdsTokenizer(20, pad_id=0, unk_id=None, bos_id=None, eos_id=3)
+    assert cut(["1", "2"], tokenizer.word_mark) == ["1", "2"]
+    assert tokenizer.special == {0, 3}
+
+
+def test_words_hold_every_piece_once_and_in_order():
+    """Over thousands of made-up texts of everything that is awkward."""
+    random.seed(4)
+    parts = ["▁", "a", "B7", "'", "\n", "é", "\u0301", "👩", "\u200d", "\U0001f3fd", "🇫", "ש", "我", "<C3>", "<A9>", 
+             "##x", "x</w>", "", "\ud800", "▁▁", "<20>", "\u202e", " "]
+    for _ in range(4000):
+        pieces = random.choices(parts, k=random.randint(0, 9))
+        special = {at for at in range(len(pieces)) if random.random() < 0.1}
+        for mark in (BEGINS, GOES_ON, ENDS, NONE):
+            words = words_of(pieces, mark, special)
+            assert [at for word in words for at in word] == [*range(len(pieces))]
+            assert all(len(word) == 1 for word in words if special.intersection(word))
+            assert all(cut(pieces, mark, special)[at] or pieces[word[0]] == "" for at, word in enumerate(words))

@@ -1,0 +1,110 @@
+"""Which pieces make a word.
+
+Two neighbouring pieces are of one word where no space is between them and the characters on both sides of the cut are
+letters, digits or marks on them: so a punctuation mark is a word of its own, and the space before a word belongs to it.
+Scripts that set no spaces (Chinese, Japanese, Thai and others) keep their pieces. What is one sign on the screen, bytes
+of a character, an accent, an emoji of several parts, is never taken apart.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Collection, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+BEGINS, GOES_ON, ENDS, NONE = "▁", "##", "</w>", ""  # how the pieces of a tokenizer say what a word is
+SPACES = "▁ "
+BYTES = re.compile(r"(?:<(?:0x)?[0-9A-F]{2}>)+")  # as tokenizers spell bytes that are no whole character
+UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+                      "\U00020000-\U0003ffff]")
+JOINER, NON_JOINER = "\u200d", "\u200c"
+
+
+class _Part(NamedTuple):
+    """What a piece is without the mark of a word."""
+
+    begins: bool
+    ends: bool
+    core: bytes
+
+
+def words_of(pieces: Sequence[str], mark: str, special: Collection[int] = ()) -> list[range]:
+    """The places of the pieces of each word, in order. mark: how the tokenizer says what a word is, its `word_mark`.
+    special: the places of special tokens, which are words of their own."""
+    parts = [_part("" if at in special else piece, mark) for at, piece in enumerate(pieces)]
+    text = b"".join(part.core for part in parts).decode("utf-8", "surrogateescape")
+    starts = _starts(text)
+    begun, offset = [], 0
+    for at, part in enumerate(parts):
+        apart = mark == NONE or at == 0 or at in special or at - 1 in special
+        if apart or not _joined(parts[at - 1], part, mark, text, starts, offset):
+            begun.append(at)
+        offset += len(part.core)
+    return [range(*ends) for ends in pairwise([*begun, len(parts)])]
+
+
+def spelled(pieces: Sequence[str], mark: str) -> str:
+    """A word as text, without the marks of a word; a space alone stays to be seen."""
+    if mark == NONE:
+        return "".join(pieces)
+    return b"".join(_part(piece, mark).core for piece in pieces).decode("utf-8", "replace") or "".join(pieces)
+
+
+def _part(piece: str, mark: str) -> _Part:
+    if BYTES.fullmatch(piece):
+        data = bytes.fromhex(re.sub("<(?:0x)?|>", "", piece))
+        return _Part(data[:1] == b" ", data[-1:] == b" ", data.strip(b" "))
+    core = piece
+    if mark == GOES_ON:
+        core = piece.removeprefix(mark)
+        return _Part(core == piece, False, core.encode("utf-8", "surrogatepass"))
+    if mark == ENDS:
+        core = piece.removesuffix(mark)
+        return _Part(False, core != piece, core.encode("utf-8", "surrogatepass"))
+    core = piece.strip(SPACES)
+    return _Part(piece[:1] in tuple(SPACES), bool(core) and piece[-1] in SPACES,
+                 core.replace("▁", " ").encode("utf-8", "surrogatepass"))
+
+
+def _starts(text: str) -> list[int]:
+    """The byte at which each character starts, and the end."""
+    starts = [0]
+    for char in text:
+        starts.append(starts[-1] + len(char.encode("utf-8", "surrogateescape")))
+    return starts
+
+
+def _joined(before: _Part, after: _Part, mark: str, text: str, starts: list[int], offset: int) -> bool:
+    if mark == GOES_ON:
+        return not after.begins
+    if after.begins or before.ends:
+        return False
+    at = bisect_left(starts, offset)
+    if starts[at] != offset:
+        return True  # inside a character
+    if not before.core:  # a space belongs to what follows it
+        return at < len(text) and not text[at].isspace()
+    return 0 < at < len(text) and bool(after.core) and _one_word(text, at)
+
+
+def _one_word(text: str, at: int) -> bool:
+    before, after = text[at - 1], text[at]
+    if _extends(after) or before == JOINER or (_flag(before) and _flag(after)):
+        return True
+    base = next((char for char in reversed(text[max(0, at - 8):at]) if not _extends(char)), before)
+    return _of_a_word(base) and _of_a_word(after) and not (UNSPACED.match(base) or UNSPACED.match(after))
+
+
+def _extends(char: str) -> bool:
+    """What belongs to the character before it: accents, vowel signs, parts of emoji."""
+    return (unicodedata.category(char)[0] == "M" or char in (JOINER, NON_JOINER)
+            or "\U0001f3fb" <= char <= "\U0001f3ff" or "\U000e0020" <= char <= "\U000e007f")
+
+
+def _flag(char: str) -> bool:
+    return "\U0001f1e6" <= char <= "\U0001f1ff"
+
+
+def _of_a_word(char: str) -> bool:
+    return char == "_" or unicodedata.category(char)[0] in "LNM"
