@@ -77,8 +77,8 @@ def live(shown: Shown, look: Look, pooled: Pooled, *, head: Head | None = None, 
          **header: object) -> bytes:
     """The message for one picture: all heads of a kind pooled, the chosen one in full, and what its lines need.
 
-    coming: tokens that a decoder will read, and what it predicts from each, for which room is left. The header's own fields (`answered`, `dark`,
-    `newest`) go to the script as they are.
+    coming: tokens that a decoder will read, and what it predicts from each, for which room is left. The header's own
+    fields (`answered`, `dark`, `newest`) go to the script as they are.
     """
     head = head or head_of(shown, look)
     arrays = {f"grid/{look.kind}": pooled.cells}

@@ -79,8 +79,8 @@ def show_stage(page: str, shown: Shown, look: Look, head: Head, *, dark: bool, r
                brief: bool = False, branches: Sequence[str] = (), on_choose: Callable[[int], None] | None = None,
                on_branch: Callable[[int], None] | None = None) -> None:
     """Draw it. steps: where the walk is, for the controls; text: what is written so far; coming: tokens that will be
-    read, and what follows each; said: one sentence for a screen reader; branches: how each version ends, the one shown first; on_choose and
-    on_branch: told which bar was clicked, where there are no steps, and which other branch."""
+    read, and what is predicted from each; said: one sentence for a screen reader; branches: how each version ends, the
+    one shown first; on_choose and on_branch: told which class was clicked, and which other branch."""
     stage = {"rows": [_row(row) for row in rows], "bars": asdict(bars) if bars else None, "text": text, "steps": steps,
              "said": said, "brief": brief, "branches": branches, "hide": bool(st.session_state.get(f"{page}_hide"))}
     _stage(key=f"{page}_stage", on_move_change=lambda: None, on_look_change=partial(looked, page, f"{page}_stage"),

@@ -86,7 +86,8 @@ def show_walk(page: str, walk: Walk, look: Look, head: Head, *, rows: Sequence[R
     branches = [end_of(branch.tip.output) for branch in (walk.branch, *walk.others)] if walk.others else []
     show_stage(page, walk.step, look, head, dark=dark, rows=rows, bars=bars_of(walk, sampling_of(page)), text=text,
                said=said_of(walk, look, head), steps=steps_of(page, index=walk.index, last=walk.last), brief=brief,
-               coming=list(zip(walk.coming, walk.after, strict=True)), branches=branches, on_branch=partial(_switch, page))
+               branches=branches,
+               coming=list(zip(walk.coming, walk.after, strict=True)), on_branch=partial(_switch, page))
 
 
 def _switch(page: str, at: int) -> None:

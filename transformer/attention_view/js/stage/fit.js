@@ -1,8 +1,8 @@
 // How tall the stage is: all of it that a click changes is on one screen, whatever the window.
 import { onPhone } from "#view/view/sizes.js";
 
-const LEAST = 430; // px, of a window too low for it
-const LEAST_ON_PHONE = 540;
+const LOWEST = 430; // px, of a window too low for it
+const LOWEST_ON_PHONE = 540;
 const BESIDE = 10; // px, below it
 
 // Where the stage begins on the page.
@@ -15,5 +15,5 @@ export function fit(stage) {
   const { root, parts } = stage;
   root.classList.toggle("phone", onPhone());
   const room = window.innerHeight - topOfStage(stage) - BESIDE;
-  parts.screen.style.height = `${Math.max(onPhone() ? LEAST_ON_PHONE : LEAST, Math.floor(room))}px`;
+  parts.screen.style.height = `${Math.max(onPhone() ? LOWEST_ON_PHONE : LOWEST, Math.floor(room))}px`;
 }
