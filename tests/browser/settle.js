@@ -55,8 +55,7 @@
   const busy = () => {
     const app = document.querySelector('[data-testid="stApp"]');
     const drawn = ({ shadowRoot }) =>
-      shadowRoot?.querySelector("div > div > *") &&
-      !shadowRoot.querySelector(".attention-view:empty, .stage:empty");
+      shadowRoot?.querySelector("div > div > *") && !shadowRoot.querySelector(".attention-view:empty, .stage:empty");
     const components = [...document.querySelectorAll('[data-testid="stBidiComponentIsolated"]')];
     const running = ["running", "initial", "rerunRequested"].includes(app?.getAttribute("data-test-script-state"));
     return (

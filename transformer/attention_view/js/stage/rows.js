@@ -14,14 +14,21 @@ export function drawRows({ parts, data }) {
 }
 
 const scrolls = (rows) =>
-  Object.fromEntries([...rows.querySelectorAll(".tokens")].map((row) => [row.getAttribute("aria-label"), row.scrollLeft]));
+  Object.fromEntries(
+    [...rows.querySelectorAll(".tokens")].map((row) => [row.getAttribute("aria-label"), row.scrollLeft]),
+  );
 
 function rowOf(row, hide) {
   const tokens = hide && row.predicted !== undefined ? row.tokens.slice(0, row.predicted) : row.tokens;
   const most = row.added && Math.max(...row.added.map(Math.abs));
   const chips = tokens.map((token, at) => chip({ ...row, most }, token, at));
   const list = part("div", { className: "tokens", role: "group", ariaLabel: row.name }, ...chips);
-  const element = part("div", { className: row.wraps ? "row wraps" : "row" }, part("h3", { textContent: row.label }), list);
+  const element = part(
+    "div",
+    { className: row.wraps ? "row wraps" : "row" },
+    part("h3", { textContent: row.label }),
+    list,
+  );
   element.dataset.part = row.part;
   return element;
 }
@@ -43,7 +50,9 @@ function chip(row, token, at) {
   if (added) hints.push(`adds ${added[at].toFixed(4)} to the score of ${row.adds_to}`);
   const text = part("bdi", { textContent: visible(token, Infinity).slice(1, -1) });
   const element = part("span", { title: hints.join(", ") }, text);
-  element.className = Object.keys(kinds).filter((name) => kinds[name]).join(" ");
+  element.className = Object.keys(kinds)
+    .filter((name) => kinds[name])
+    .join(" ");
   element.dataset.position = at;
   // the square root, as in the pictures, so that small weights can be seen
   if (weight !== undefined) element.style.setProperty("--weight", Math.sqrt(weight).toFixed(3));
