@@ -16,7 +16,7 @@ from transformer.text.tokenizer import Piece
 from ui import figures
 from ui.components.attention_view import DRAWN, look_at, offer_files, show_details
 from ui.components.diagram import show_model
-from ui.components.stage import Bar, Bars, Row, show_stage
+from ui.components.stage import Bar, Bars, Row, Stage, show_stage
 from ui.heavy import heavy
 from ui.say import say_error
 
@@ -42,9 +42,9 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str, *, question: str, dar
         _in_range(prefix, ckpt, reading)
     look, head = look_at(prefix, reading)
     rows = [_tokens_row(prefix, ckpt, pieces, pooling, look, head)]
-    show_stage(prefix, reading, look, head, dark=dark, newest=False, rows=rows,
-               text={"note": note} if note else None, said=_said(prefix, ckpt, reading),
-               bars=_bars(prefix, ckpt, reading, question=question) if pooling is not None else None,
+    bars = _bars(prefix, ckpt, reading, question=question) if pooling is not None else None
+    stage = Stage(rows=rows, said=_said(prefix, ckpt, reading), bars=bars, text={"note": note} if note else None)
+    show_stage(prefix, reading, look, head, stage, dark=dark, newest=False,
                on_choose=partial(_class_clicked, prefix, ckpt.classes, _order(reading)))
     if len(pieces) > DRAWN:
         st.caption(f"The first {DRAWN} of {len(pieces):,} tokens are drawn. All of them are read and counted.")

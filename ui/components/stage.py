@@ -5,7 +5,7 @@ the candidates chosen on the way), `look` (what of the attention is looked at) a
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 import streamlit as st
@@ -73,19 +73,33 @@ class Bars:
     note: str = ""
 
 
-def show_stage(page: str, shown: Shown, look: Look, head: Head, *, dark: bool, rows: Sequence[Row],
-               bars: Bars | None, said: str, text: Mapping[str, object] | None = None,
-               steps: Mapping[str, object] | None = None, coming: Sequence[tuple[str, str]] = (), newest: bool = True,
-               brief: bool = False, branches: Sequence[str] = (), on_choose: Callable[[int], None] | None = None,
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """All that stands round the attention. said: a sentence for a screen reader; text: what is written so far, or known
+    of what is read; steps: where a walk is, for the controls; branches: how each version of the text ends, the one
+    looked at first; brief: with little besides, for a first look; plays: steps that it takes by itself then."""
+
+    rows: Sequence[Row]
+    said: str
+    bars: Bars | None = None
+    text: Mapping[str, object] | None = None
+    steps: Mapping[str, object] | None = None
+    branches: Sequence[str] = ()
+    brief: bool = False
+    plays: int = 0
+
+
+def show_stage(page: str, shown: Shown, look: Look, head: Head, stage: Stage, *, dark: bool,
+               coming: Sequence[tuple[str, str]] = (), newest: bool = True,
+               on_choose: Callable[[int], None] | None = None,
                on_branch: Callable[[int], None] | None = None) -> None:
-    """Draw it. steps: where the walk is, for the controls; text: what is written so far; coming: tokens that will be
-    read, and what is predicted from each; said: one sentence for a screen reader; branches: how each version ends, the
-    one shown first; on_choose and on_branch: told which class was clicked, and which other branch."""
-    stage = {"rows": [_row(row) for row in rows], "bars": asdict(bars) if bars else None, "text": text, "steps": steps,
-             "said": said, "brief": brief, "branches": branches, "hide": bool(st.session_state.get(f"{page}_hide"))}
+    """Draw it. coming: tokens that will be read, and what is predicted from each; newest: outline the last query;
+    on_choose and on_branch: told which class was clicked, and which other branch."""
+    sent = {**asdict(stage), "rows": [_row(row) for row in stage.rows],
+            "hide": bool(st.session_state.get(f"{page}_hide"))}
     _stage(key=_key(page), on_move_change=lambda: None, on_look_change=partial(looked, page, _key(page)),
            on_choose_change=partial(_chose, page, {"nth": on_choose, "branch": on_branch}),
-           data=message_of(page, shown, look, head, dark=dark, newest=newest, coming=coming, stage=stage))
+           data=message_of(page, shown, look, head, dark=dark, newest=newest, coming=coming, stage=sent))
 
 
 def _key(page: str) -> str:
@@ -94,9 +108,9 @@ def _key(page: str) -> str:
 
 
 def _row(row: Row) -> dict[str, object]:
-    weights = None if row.weights is None else [round(float(weight), 4) for weight in row.weights]
-    return {name: value for name, value in asdict(row).items() if value is not None} | (
-        {} if weights is None else {"weights": weights})
+    if row.weights is not None:
+        row = replace(row, weights=[round(float(weight), 4) for weight in row.weights])
+    return {name: value for name, value in asdict(row).items() if value is not None}
 
 
 def steps_of(page: str, *, index: int, last: int | None) -> dict[str, object]:

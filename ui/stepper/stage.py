@@ -8,7 +8,7 @@ import streamlit as st
 from transformer.attention_view.heads import Head
 from transformer.attention_view.message import Look
 from transformer.inference.decoding import Sampling
-from ui.components.stage import Bar, Bars, Row, show_stage, steps_of
+from ui.components.stage import Bar, Bars, Row, Stage, show_stage, steps_of
 from ui.figures import head_label, percent, plain_label
 from ui.say import end_of
 from ui.stepper.moves import sampling_of, switch_to
@@ -43,14 +43,14 @@ def _unknown(walk: Walk) -> list[int]:
     return [at for at, piece in enumerate(walk.step.source) if piece.unknown]
 
 
-def bars_of(walk: Walk, sampling: Sampling) -> Bars:
+def bars_of(walk: Walk, sampling: Sampling, *, brief: bool = False) -> Bars:
     """The likeliest next tokens."""
     step = walk.step
     candidates, excluded = walk.candidates(sampling)
     given = f"at temperature {sampling.temperature:g}" if sampling.temperature else ""
     rows = [Bar(label=one.piece, probability=one.probability, percent=percent(one.probability),
                 chosen=one.id == step.id, excluded=one.id in excluded) for one in candidates]
-    note = ""
+    note = "Click the word you doubt." if brief else ""
     if step.full and step.id != step.ckpt.config.eos_id:
         note = f"Context full: this model reads at most {step.ckpt.config.max_len:,} tokens."
     return Bars(title="What comes next?", label=f"next tokens {given}".strip(), rows=rows,
@@ -81,13 +81,13 @@ def said_of(walk: Walk, look: Look, head: Head) -> str:
 
 
 def show_walk(page: str, walk: Walk, look: Look, head: Head, *, rows: Sequence[Row], text: Mapping[str, object] | None,
-              dark: bool, brief: bool = False) -> None:
-    """The stage of a page that steps through a text."""
+              dark: bool, brief: bool = False, plays: int = 0) -> None:
+    """The stage of a page that steps through a text. plays: steps that it takes by itself when it is first seen."""
     branches = [end_of(branch.tip.output) for branch in (walk.branch, *walk.others)] if walk.others else []
-    show_stage(page, walk.step, look, head, dark=dark, rows=rows, bars=bars_of(walk, sampling_of(page)), text=text,
-               said=said_of(walk, look, head), steps=steps_of(page, index=walk.index, last=walk.last), brief=brief,
-               branches=branches,
-               coming=list(zip(walk.coming, walk.after, strict=True)), on_branch=partial(_switch, page))
+    stage = Stage(rows=rows, said=said_of(walk, look, head), bars=bars_of(walk, sampling_of(page), brief=brief), text=text,
+                  steps=steps_of(page, index=walk.index, last=walk.last), branches=branches, brief=brief, plays=plays)
+    show_stage(page, walk.step, look, head, stage, dark=dark, on_branch=partial(_switch, page),
+               coming=list(zip(walk.coming, walk.after, strict=True)))
 
 
 def _switch(page: str, at: int) -> None:

@@ -13,7 +13,11 @@ const LOOKS = "query: looks";
 const LOOKED_AT = "key: looked at";
 
 // How tall the picture of a layer is.
-export const linesHeight = ({ q, k }) => TOP + 4 + Math.max(q, k) * ROW;
+export const linesHeight = ({ q, k }, row = ROW) => TOP + 4 + Math.max(q, k) * row;
+
+// The height of a row with which so many tokens fill a box, those that are yet to come with them.
+export const fittingRow = ({ q, k }, { ahead }, tall) =>
+  Math.max(8, Math.min(34, (tall - TOP - 4) / Math.max(q + (ahead?.queries.length ?? 0), k)));
 
 const wordsOf = (weight, head, lit) => (lit.length > 1 ? `${short(weight)}, head ${head}` : short(weight));
 
@@ -26,14 +30,15 @@ export function linesGutter(info, look, lit) {
   return { number, left, right: beside(textWidth(info.keys), 130) };
 }
 
-// painting: {info, look, layer, lit, hover, scroll, theme, gutter}; hover: [side, token] or null; lit: the heads drawn.
+// painting: {info, look, layer, lit, hover, scroll, theme, gutter, row}; hover: [side, token] or null; lit: the heads drawn.
 export function paintLines(context, box, painting) {
-  const { info, look, layer, lit, scroll, theme, gutter } = painting;
+  const { info, look, layer, lit, scroll, theme, gutter, row = ROW } = painting;
   const top = box.y + TOP - scroll;
   const places = {
     left: box.x + gutter.left,
     right: box.x + box.width - gutter.right,
-    y: (at) => top + at * ROW + ROW / 2,
+    y: (at) => top + at * row + row / 2,
+    size: Math.min(13, row * 0.85),
     bottom: box.y + box.height,
     box,
   };
@@ -85,7 +90,7 @@ function paintHead(context, { left, right, y, bottom, box }, { info, layer, lit,
 // The tokens of one side, and on the side that is not hovered over the weights of the one that is.
 function paintSide(
   context,
-  { y, bottom, box },
+  { y, bottom, box, size },
   { info, layer, lit, hover, theme, gutter },
   { side, labels, count, x },
 ) {
@@ -94,7 +99,7 @@ function paintSide(
   for (let at = 0; at < count; at++) {
     if (y(at) < box.y || y(at) > bottom) continue;
     const weight = hover && hover[0] === side && hover[1] === at ? 700 : 400;
-    text(context, labels[first[side] + at], x, y(at), { colour: theme.ink, align, size: 13, weight });
+    text(context, labels[first[side] + at], x, y(at), { colour: theme.ink, align, size, weight });
     if (!hover || hover[0] === side) continue;
     const [query, key] = side ? [hover[1], at] : [at, hover[1]];
     const weights = lit.map((head) => values[(head * Q + query) * K + key]);
@@ -102,7 +107,7 @@ function paintSide(
     if (most < 0.005) continue;
     const edge = side ? box.x + box.width - 4 : box.x + gutter.number - 8;
     const head = lit[weights.indexOf(most)];
-    const options = { colour: headColour(head, info.heads, theme.dark), align: "right", weight: 700 };
+    const options = { colour: headColour(head, info.heads, theme.dark), align: "right", size, weight: 700 };
     text(context, wordsOf(most, head, lit), edge, y(at), options);
   }
 }

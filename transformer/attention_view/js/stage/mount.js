@@ -2,14 +2,16 @@
 // object that it is elsewhere, and gives both what was sent last.
 import { listenToSteps } from "#view/controls/keys.js";
 import { buildControls } from "#view/controls/build.js";
-import { receiveSteps, showSteps } from "#view/controls/steps.js";
-import { redrawWhenMoved, say } from "#view/elements.js";
+import { act, receiveSteps, showSteps } from "#view/controls/steps.js";
+import { redrawWhenMoved, say, stillMotion } from "#view/elements.js";
 import { unpack } from "#view/message.js";
 import { mountView } from "#view/view/mount.js";
 import { drawBars } from "#view/stage/bars.js";
 import { buildStage } from "#view/stage/build.js";
 import { fit, topOfStage } from "#view/stage/fit.js";
 import { drawRows } from "#view/stage/rows.js";
+
+const FIRST_MS = 1300; // between steps that it takes by itself
 
 export function mountStage(root, data, send) {
   const message = unpack(data);
@@ -47,6 +49,29 @@ function drawSteps(stage) {
   receiveSteps(controls, { ...steps, large: stage.large });
   if (window.headsUpKeys?.view !== controls) listenToSteps(controls);
   showSteps(controls);
+  if (data.plays && !stage.played) playFirst(stage, data.plays);
+}
+
+// A few steps by themselves, until somebody takes over; at once where nothing is to move.
+function playFirst(stage, count) {
+  stage.played = true;
+  const { controls, root } = stage;
+  if (stillMotion()) {
+    for (let at = 0; at < count; at++) act(controls, "step");
+    return;
+  }
+  const listening = new AbortController();
+  const stop = () => listening.abort();
+  for (const kind of ["pointerdown", "keydown"]) {
+    window.addEventListener(kind, stop, { signal: listening.signal, capture: true });
+  }
+  const next = (left) => {
+    if (listening.signal.aborted || !root.isConnected) return;
+    act(controls, "step");
+    if (left > 1) setTimeout(next, FIRST_MS, left - 1);
+    else stop();
+  };
+  setTimeout(next, FIRST_MS, count);
 }
 
 function newControls(root, steps) {

@@ -3,7 +3,7 @@ import { checked } from "#view/checks.js";
 import { headColour } from "#view/colours.js";
 import { part, say } from "#view/elements.js";
 import { paintGrid } from "#view/grid.js";
-import { linesGutter, linesHeight, paintLines } from "#view/lines.js";
+import { fittingRow, linesGutter, linesHeight, paintLines, ROW } from "#view/lines.js";
 import { paintLegend, paintMatrix } from "#view/matrix.js";
 import { plain } from "#view/numbers.js";
 import { paintProducts } from "#view/products.js";
@@ -102,9 +102,10 @@ function drawLines(view) {
   if (!layer) return;
   const gutter = linesGutter(infoOf(view), look, lit(view));
   const width = parts.scroller.clientWidth;
-  const height = linesHeight(layer);
-  const tall = Math.min(height, tallest(view));
-  Object.assign(view, { gutter, layer });
+  const row = boxed(view) ? fittingRow(layer, infoOf(view), tallest(view)) : ROW;
+  const height = linesHeight(layer, row);
+  const tall = boxed(view) ? tallest(view) : Math.min(height, tallest(view));
+  Object.assign(view, { gutter, layer, row });
   parts.scroller.hidden = false;
   parts.legend.hidden = true; // its scale is the matrix's
   parts.spacer.style.cssText = `width: ${width}px; height: ${height}px`;
@@ -116,10 +117,11 @@ function drawLines(view) {
     look,
     layer,
     lit: lit(view),
-    hover,
+    hover: hover ?? (message.stage?.brief ? [0, layer.q - 1] : null), // at first the lines of one token are enough
     scroll: parts.scroller.scrollTop,
     theme,
     gutter,
+    row,
   };
   paintLines(sized(view, parts.canvas, width, tall), { x: 0, y: 0, width, height: tall }, painting);
 }

@@ -1,6 +1,6 @@
 // The pointer on the two pictures of a view.
 import { headUnder } from "#view/grid.js";
-import { ROW, TOP } from "#view/lines.js";
+import { TOP } from "#view/lines.js";
 import { cellUnder } from "#view/matrix.js";
 import { spot } from "#view/pointer.js";
 import { drawMain } from "#view/view/draw.js";
@@ -41,7 +41,7 @@ function tokenUnder(view, event) {
   const { canvas, scroller } = view.parts;
   const { gutter, layer } = view;
   const [x, y] = spot(event, canvas);
-  const at = Math.floor((y - TOP + scroller.scrollTop) / ROW);
+  const at = Math.floor((y - TOP + scroller.scrollTop) / view.row);
   const right = x > canvas.offsetWidth - gutter.right;
   const beside = (x > gutter.left && !right) || at < 0 || at >= (right ? layer.k : layer.q);
   return beside ? null : [right ? 1 : 0, at];

@@ -25,6 +25,7 @@ export function shows(view) {
 const withStage = (view) => `${shows(view)}: ${STAGES[view.look.stage]}`;
 
 export function heading(view) {
+  if (view.message.stage?.brief) return "Where one head looks";
   const plain = inLines(view) || view.large || (boxed(view) && view.look.stage === "weights");
   return plain ? shows(view) : withStage(view);
 }
