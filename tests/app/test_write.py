@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from transformer.checkpoint import Checkpoint
+from transformer.inference.decoding import Sampling
 from ui.figures import plain_label
 
 PAGE, TEXT = "write", "ROMEO:\nO, she doth teach"
@@ -86,6 +87,24 @@ def test_the_link_brings_back_exactly_this_text(open_write, visit, move, chips):
     again = visit(PAGE, **at.query_params)
     assert chips(again, "tokens") == chips(at, "tokens")
     assert again.query_params == at.query_params
+
+
+def test_temperature_and_top_k_redraw_the_bars_without_running_the_model(open_write, ckpt, staged, monkeypatch):
+    at = open_write(text=TEXT, temperature="0", step="2")
+    *_, step = transformer.steps(ckpt, TEXT, max_steps=3)
+
+    def forbidden(*_, **__):
+        raise AssertionError("the model was run")
+
+    monkeypatch.setattr("ui.stepper.walk.next_step", forbidden)
+    monkeypatch.setattr("ui.stepper.walk.start", forbidden)
+    at.slider(key="write_temperature").set_value(1.5).run()
+    at.slider(key="write_top_k").set_value(3).run()
+    assert not at.exception
+    expected = step.top(10, Sampling(temperature=1.5, top_k=3))
+    bars = staged(at)["bars"]["rows"]
+    assert np.allclose([bar["probability"] for bar in bars[:3]], [c.probability for c in expected[:3]], atol=1e-6)
+    assert [bar["excluded"] for bar in bars] == [False] * 3 + [True] * 7
 
 
 def test_a_text_is_written_from_nothing(open_write, ckpt, move, visit, chips):

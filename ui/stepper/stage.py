@@ -84,8 +84,9 @@ def show_walk(page: str, walk: Walk, look: Look, head: Head, *, rows: Sequence[R
               dark: bool, brief: bool = False, plays: int = 0) -> None:
     """The stage of a page that steps through a text. plays: steps that it takes by itself when it is first seen."""
     branches = [end_of(branch.tip.output) for branch in (walk.branch, *walk.others)] if walk.others else []
-    stage = Stage(rows=rows, said=said_of(walk, look, head), bars=bars_of(walk, sampling_of(page), brief=brief), text=text,
-                  steps=steps_of(page, index=walk.index, last=walk.last), branches=branches, brief=brief, plays=plays)
+    stage = Stage(rows=rows, said=said_of(walk, look, head), bars=bars_of(walk, sampling_of(page), brief=brief),
+                  text=text, steps=steps_of(page, index=walk.index, last=walk.last), branches=branches, brief=brief,
+                  plays=plays)
     show_stage(page, walk.step, look, head, stage, dark=dark, on_branch=partial(_switch, page),
                coming=list(zip(walk.coming, walk.after, strict=True)))
 

@@ -95,6 +95,11 @@ class Walk:
     def settled(self, sampling: Sampling) -> Self:
         return replace(self, branch=self.branch.settled(sampling))
 
+    def anew(self, sampling: Sampling) -> Self:
+        """The same place, with what comes after it still to be decided, by this sampling."""
+        choices = {index: id for index, id in self.branch.choices.items() if index <= self.index}
+        return replace(self, branch=Branch(self.step, choices).settled(sampling))
+
     def to(self, index: int, sampling: Sampling = GREEDY) -> Self:
         """Look at step `index`, decoding up to it where nobody was yet; stops at the first and at the text's last."""
         branch = self.branch.settled(sampling)
