@@ -7,6 +7,7 @@ import pytest
 
 SIZES = [(1440, 900), (1280, 720), (390, 844)]
 LEAST = 120  # px, of the head in focus
+PRODUCT = 160  # px, of what is between two tokens
 ROWS = 4  # candidates
 PARTS = {"translate": ["controls", "source", "target", "head", "candidates"],
          "write": ["controls", "target", "head", "candidates"], "classify": ["source", "head", "candidates"]}
@@ -115,7 +116,9 @@ def test_the_product_of_a_clicked_cell_is_on_the_screen(opened, seen, part, sett
     page.keyboard.press("Enter")
     page.locator("[data-part=product]").wait_for()
     settle(page)
-    assert in_window(part("product"), size)
+    box = part("product")
+    assert in_window(box, size)
+    assert box[3] - box[1] >= PRODUCT
     assert moved(first, seen(name, size)) == {}
     page.get_by_role("button", name="Close").click()
     page.locator("[data-part=product]").wait_for(state="hidden")
