@@ -30,7 +30,8 @@ export function linesGutter(info, look, lit) {
   return { number, left, right: beside(textWidth(info.keys), 130) };
 }
 
-// painting: {info, look, layer, lit, hover, scroll, theme, gutter, row}; hover: [side, token] or null; lit: the heads drawn.
+// painting: {info, look, layer, lit, hover, scroll, theme, gutter, row}; hover: [side, token] or null; lit: the heads
+// that are drawn.
 export function paintLines(context, box, painting) {
   const { info, look, layer, lit, scroll, theme, gutter, row = ROW } = painting;
   const top = box.y + TOP - scroll;

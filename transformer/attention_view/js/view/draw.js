@@ -28,6 +28,7 @@ export function draw(view) {
   drawBetween(view);
   drawGrid(view);
   drawMain(view);
+  view.drawn?.();
   if (root.classList.contains("waiting")) return;
   root.dataset.drawn = [look.kind, look.layer, look.head, infoOf(view).queries.length];
 }
