@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 from streamlit.file_util import get_static_dir
 
+from ui.pages import HOME, PAGES
 from ui.server import packing
 
+ROOT = Path(__file__).resolve().parents[2]
+NOT_STREAMLITS_EITHER = {"star_filled"}
 STATIC = Path(get_static_dir()) / "static"
 
 
@@ -133,6 +136,26 @@ def test_nothing_else_is_found_there(server, path):
 
 def test_nothing_is_changed_by_a_post(server):
     assert server.ask("POST", SCRIPT, body=b"x").status == 405
+
+
+def test_every_icon_that_is_named_is_in_the_lighter_font():
+    """Otherwise its name stands there in letters: run docs/icons.py."""
+    own = [ROOT / "app.py", *(ROOT / "pages").rglob("*.py"), *(ROOT / "ui").rglob("*.py")]
+    named = {name for file in own for name in re.findall(r":material/(\w+)", file.read_text("utf-8"))}
+    named |= {page.icon for page in (HOME, *PAGES.values())}
+    streamlits = {name for file in STATIC.rglob("*.js")
+                  for name in re.findall(r":material/(\w+)", file.read_text("utf-8"))}
+    assert len(named) > 10 and len(streamlits) > 50
+    assert (named | streamlits) - NOT_STREAMLITS_EITHER <= set((packing.LIGHTER / "icons.txt").read_text().split())
+
+
+def test_the_lighter_font_takes_the_place_of_streamlits(server):
+    lighter, = (packing.LIGHTER / "static" / "media").iterdir()
+    whole = STATIC / "media" / lighter.name
+    assert lighter.stat().st_size < whole.stat().st_size / 5  # and there is one of that name: run docs/icons.py
+    answer = server.ask("GET", f"/static/media/{lighter.name}", Accept_Encoding="gzip")
+    assert answer.body == lighter.read_bytes()
+    assert answer.headers["Content-Type"] == "font/woff2"
 
 
 def test_small_and_incompressible_contents_stay_as_they_are():

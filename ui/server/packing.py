@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit.file_util import get_static_dir
 
 FOREVER = "public, max-age=31536000, immutable"  # under addresses that name their content
+LIGHTER = Path(__file__).parent / "lighter"  # what goes out in place of Streamlit's files of the same names
 LEAST = 500  # bytes; fewer are not worth it
 TEXTUAL = re.compile(r"text/|application/(javascript|json|manifest\+json|xml)|image/svg\+xml")
 FILE = re.compile(r"/static/(\w+/)?\w[\w.-]*", re.ASCII)
@@ -65,6 +66,7 @@ class PackedFiles(StaticFiles):
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory=directory, follow_symlink=True)
+        self.all_directories = [LIGHTER, directory]
         self._packed: dict[tuple[str, str], bytes | None] = {}  # (path, tag) -> what goes out
         self._packing = threading.Lock()  # a hundred browsers that come at once wait for one packing
 
