@@ -62,8 +62,8 @@ def test_a_group_that_needs_a_choice_keeps_one(key, page, address, visit, forge)
     ("train_preset", "train", {"int_value": 10 ** 6}),
     ("translate_checkpoint", "translate", {"int_value": 10 ** 6}),
     ("shell_script", "home", {"json_value": "{"}),
-    ("translate_controls", "translate", {"json_value": "{"}),
-    ("translate_controls", "translate", {"json_value": "[1]"}),
+    ("translate_stage", "translate", {"json_value": "{"}),
+    ("translate_stage", "translate", {"json_value": "[1]"}),
 ])
 def test_a_value_that_a_widget_cannot_read_changes_nothing(key, page, sent, visit, forge):
     forge(visit(page), key, **sent)
@@ -71,7 +71,7 @@ def test_a_value_that_a_widget_cannot_read_changes_nothing(key, page, sent, visi
 
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize(("key", "page", "address"), [
-    ("translate_controls", "translate", {}), ("translate_attention", "translate", {}),
+    ("translate_stage", "translate", {}), ("translate_attention", "translate", {}),
     ("translate_diagram", "translate", {"model": "open"}), ("heads_effects", "heads", {"view": "direct"}),
     ("train_forming", "train", {"view": "watch", "run": "checkpoints/translate"}),
 ])
