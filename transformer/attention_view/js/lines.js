@@ -2,7 +2,7 @@
 import { text, textWidth, widest } from "#view/canvas.js";
 import { headColour } from "#view/colours.js";
 import { short } from "#view/numbers.js";
-import { rowLabels } from "#view/rows.js";
+import { ROOM, rowLabels } from "#view/rows.js";
 import { visible } from "#view/tokens.js";
 
 export const ROW = 22;
@@ -22,7 +22,7 @@ const wordsOf = (weight, head, lit) => (lit.length > 1 ? `${short(weight)}, head
 export function linesGutter(info, look, lit) {
   const number = textWidth([wordsOf(0.01, info.heads - 1, lit)], 700) + 10;
   const beside = (width, most) => number + Math.min(most, width) + 8;
-  const left = beside(widest(rowLabels(info, look)), 150);
+  const left = beside(widest(rowLabels(info, look)), ROOM);
   return { number, left, right: beside(textWidth(info.keys), 130) };
 }
 

@@ -2,7 +2,7 @@
 import { bitmap, text, textWidth, widest } from "#view/canvas.js";
 import { channels, css, inkOn, palette, pixelOf, pixelPalette, shade } from "#view/colours.js";
 import { plain, short } from "#view/numbers.js";
-import { namedByBoth, rowLabels } from "#view/rows.js";
+import { namedByBoth, ROOM, rowLabels } from "#view/rows.js";
 import { mayLook } from "#view/scores.js";
 import { visible } from "#view/tokens.js";
 
@@ -13,7 +13,8 @@ const UPRIGHT = -Math.PI / 2;
 export function matrixLayout(info, width, { look, zoom = 1, least = 1, tall = null } = {}) {
   const { queries, keys } = info;
   const longest = textWidth(keys, 700);
-  const gutter = { left: Math.min(150, widest(rowLabels(info, look), 700)) + 28 };
+  const room = Math.min(ROOM, width * 0.3);
+  const gutter = { room, left: Math.min(ROOM, widest(rowLabels(info, look, room), 700)) + 28 };
   const cw = Math.max(least, Math.min(84, (width - gutter.left - 2) / keys.length) * zoom);
   gutter.upright = cw >= 11 && longest > cw - (tall ? 0 : 4);
   gutter.top = gutter.upright ? Math.min(130, longest) + 26 : 36;
@@ -170,7 +171,7 @@ function paintLabels(context, places, { info, look, gutter, cursor, newest, them
   const { Q, cw, ch, left, top, q0, q1, k0, k1, x, y } = places;
   const bold = (axis, at) => (cursor?.[axis] === at || (axis === 0 && newest && at === Q - 1) ? 700 : 400);
   const size = (room) => Math.min(13, Math.max(theme.least, room * 0.8));
-  for (const [q, label] of labels(rowLabels(info, look), ch, q0, q1)) {
+  for (const [q, label] of labels(rowLabels(info, look, gutter.room), ch, q0, q1)) {
     const options = { colour: theme.ink, align: "right", weight: bold(0, q), size: size(ch) };
     if (y(q) + ch / 2 >= top) text(context, label, left - 6, y(q) + ch / 2, options);
   }
