@@ -87,8 +87,8 @@ function drawLines(view) {
   const layer = layerOf(message, look);
   root.classList.toggle("waiting", layer === null);
   if (!layer) return;
-  const gutter = linesGutter(infoOf(view), look, lit(view));
   const width = parts.scroller.clientWidth;
+  const gutter = linesGutter(infoOf(view), look, lit(view), width);
   const height = linesHeight(layer);
   const tall = Math.min(height, tallest(view));
   Object.assign(view, { gutter, layer });
