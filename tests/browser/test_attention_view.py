@@ -236,7 +236,7 @@ def test_words_in_place_of_pieces_are_seen_said_kept_in_the_link_and_saved(look,
     assert caught.value.suggested_filename.endswith("weights-words.csv")
     caught.value.save_as(tmp_path / "csv")
     lines = (tmp_path / "csv").read_text("utf-8").splitlines()
-    assert any(line.startswith("# Weights of a word’s pieces are added") and "Left out" in line for line in lines)
+    assert lines[2].startswith("# Weights of a word’s pieces are added") and lines[3].startswith("# Left out: ")
     rows = list(csv.reader(line for line in lines if not line.startswith("#")))
     assert [row[0] for row in rows[1:]] == queries and rows[0][1:] == keys
     with page.expect_download() as caught:

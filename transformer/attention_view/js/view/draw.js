@@ -101,8 +101,8 @@ function drawLines(view) {
   const layer = layerOf(message, look);
   root.classList.toggle("waiting", layer === null);
   if (!layer) return;
-  const gutter = linesGutter(infoOf(view), look, lit(view));
   const width = parts.scroller.clientWidth;
+  const gutter = linesGutter(infoOf(view), look, lit(view), width);
   const row = boxed(view) ? fittingRow(layer, infoOf(view), tallest(view)) : ROW;
   const height = linesHeight(layer, row);
   const tall = boxed(view) ? tallest(view) : Math.min(height, tallest(view));
