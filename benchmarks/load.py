@@ -124,7 +124,7 @@ class Stepper:
         at = self.pressed % 10
         move = {"move": {"index": min(at, 10 - at), "number": self.pressed, "choices": []}}
         began = time.perf_counter()
-        self.visitor.send(translate_stage=("json_value", orjson.dumps(move).decode()))
+        self.visitor.send(translate_screen=("json_value", orjson.dumps(move).decode()))
         return 1_000 * (time.perf_counter() - began)
 
 

@@ -22,7 +22,7 @@ from tests.raw.client import ENDS, WIDGET, Server, strings
 
 ANSWER_S = 120  # after which an answer is given up
 ARRIVING = 10   # at a time
-CONTROLS = "translate_stage"
+CONTROLS = "translate_screen"
 SENTENCE = "The man in room {number} likes red wine."
 NAMED = re.compile(rb"The(?: |\+|%20)man(?: |\+|%20)in(?: |\+|%20)room(?: |\+|%20)(\d+)")
 

@@ -241,6 +241,49 @@ def test_a_picked_token_stays_whatever_the_temperature(ckpt):
         assert ended.settled(Sampling(temperature=2.0, seed=seed)).step.id == eos
 
 
+def test_what_comes_after_the_step_looked_at_is_decided_anew(ckpt):
+    walk = begin(ckpt, TEXT, index=8).to(3)
+    anew = walk.anew(BOLD)
+    assert (anew.index, anew.branch.tip.index, anew.step.tokens) == (3, 3, walk.step.tokens)
+    assert anew.step.id == BOLD.choose(walk.step.logits, 3)
+    forced = dict(enumerate(walk.step.tokens[len(start(ckpt, TEXT).tokens):]))
+    *_, alone = steps(ckpt, TEXT, max_steps=7, temperature=BOLD.temperature, top_k=BOLD.top_k, seed=BOLD.seed,
+                      forced=forced)
+    assert written(anew.to(6, BOLD)) == (*alone.tokens, alone.id)
+
+
+def test_a_token_picked_stays_anew_and_one_picked_further_on_goes(ckpt):
+    walk = begin(ckpt, TEXT, index=2)
+    walk = walk.pick(other(walk))  # at step 2
+    walk = walk.to(5).pick(other(walk.to(5)))  # at step 5
+    anew = walk.to(2).anew(BOLD)
+    assert anew.step.id == walk.steps[2].id
+    assert anew.picks == {2}
+    assert set(anew.branch.choices) == {2}
+
+
+# ahead
+
+
+@pytest.mark.parametrize("sampling", DRAWN)
+def test_a_text_foreseen_is_known_to_its_end_from_where_one_stands(ckpt, sampling):
+    end = begin(ckpt, TEXT, index=100, sampling=sampling)
+    walk = begin(ckpt, TEXT, index=2, sampling=sampling).foreseen(sampling, seconds=60)
+    assert (walk.index, walk.last) == (2, end.last)
+    assert written(walk.to(100, sampling)) == written(end)
+    labels = [end.step.label(id) for id in written(end)]
+    read = len(walk.step.tokens)
+    assert walk.coming == labels[read:-1]
+    assert walk.after == labels[read + 1:]
+    assert end.coming == end.after == []
+
+
+def test_no_further_is_foreseen_than_is_asked_for(ckpt):
+    assert begin(ckpt, TEXT).foreseen(most=3).branch.tip.index == 3
+    assert begin(ckpt, TEXT).foreseen(seconds=0).branch.tip.index == 0
+    assert begin(ckpt, TEXT, index=5).foreseen(most=3).branch.tip.index == 5
+
+
 # links
 
 

@@ -21,6 +21,6 @@ def without_images(text: str) -> str:
 
 
 def end_of(text: str, longest: int = 60) -> str:
-    """The end of a text on one line, as a label."""
+    """The end of a text on one line, as a label where nothing is read as markdown."""
     text = text if len(text) <= longest else "…" + text[-longest:]
-    return markdown_text(text.replace("\n", "↵")) or "(nothing yet)"
+    return text.replace("\n", "↵") or "(nothing yet)"

@@ -119,7 +119,8 @@ def move() -> Callable:
     """What the step controls send: `move(at, "write", 3, number=1)`."""
 
     def move(at: AppTest, page: str, index: int, *, number: int) -> AppTest:
-        at.session_state[f"{page}_stage"] = {"move": {"index": index, "number": number}}
+        walk = at.session_state[f"{page}_walks"]
+        at.session_state[f"{page}_screen"] = {"move": {"index": index, "number": number, "walk": walk, "from": 0}}
         return run(at)
 
     return move
@@ -205,6 +206,12 @@ def pictured() -> Callable[..., tuple[dict, dict[str, np.ndarray]]]:
         return header, arrays
 
     return pictured
+
+
+@pytest.fixture
+def has_stage() -> Callable[[AppTest], bool]:
+    """Whether the page shows a text on a stage."""
+    return lambda at: any(view.proto.component_name == "stage" for view in at.get("bidi_component"))
 
 
 @pytest.fixture

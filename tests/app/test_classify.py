@@ -20,6 +20,7 @@ from ui import resources
 from ui.access import quotas
 from ui.classify import toy
 from ui.components.attention_view import DRAWN
+from ui.figures import plain_label
 
 PAGE, TEXT = "classify", "Is she a Capulet?\nO dear account! my life is my foe's debt."
 RUN = "toy-20260101-120000-00ff"
@@ -44,6 +45,18 @@ def shown(at: AppTest, label: str) -> list[str]:
     return re.findall(r"<small>(.*?)</small>", html)
 
 
+def added_of(staged, at: AppTest) -> list[float]:
+    """What each token adds to the class looked at, as the tokens of the stage are coloured."""
+    (row,) = staged(at)["rows"]
+    return row["added"]
+
+
+def looked_at(staged, at: AppTest) -> str:
+    """The class whose bar is marked."""
+    (chosen,) = [bar["label"] for bar in staged(at)["bars"]["rows"] if bar["chosen"]]
+    return chosen
+
+
 def settled(at: AppTest) -> AppTest:
     at.run()
     assert not at.exception, at.exception[0].message
@@ -53,17 +66,18 @@ def settled(at: AppTest) -> AppTest:
 # Who is speaking?
 
 
-def test_it_opens_with_a_held_out_passage_and_says_whose_it_is(visit, ckpt):
+def test_it_opens_with_a_held_out_passage_and_says_whose_it_is(visit, ckpt, staged):
     at = visit(PAGE)
     assert at.text_area(key="classify_text").value == TEXT
-    assert any(text.value == "**Spoken by ROMEO** · from the test split, not seen in training" for text in at.markdown)
+    assert staged(at)["text"] == {"note": "Spoken by ROMEO · from the test split, not seen in training"}
+    assert staged(at)["steps"] is None
     assert at.query_params["checkpoint"] == ckpt.id
     said = transformer.attend(ckpt, TEXT).logits
     assert at.query_params["class"] == ckpt.classes[int(said.argmax())]
 
 
 @pytest.mark.parametrize("of", ["head", "rollout"])
-def test_of_a_long_passage_the_first_tokens_are_drawn_and_all_are_read(visit, ckpt, pictured, of):
+def test_of_a_long_passage_the_first_tokens_are_drawn_and_all_are_read(visit, ckpt, pictured, chips, of):
     text = "my love is as a fever, longing still " * 100
     at = visit(PAGE, text=text, layer="1", head="2", of=of, pair="500:2")
     reading = transformer.attend(ckpt, text)
@@ -72,6 +86,7 @@ def test_of_a_long_passage_the_first_tokens_are_drawn_and_all_are_read(visit, ck
     assert sum(f"The first {DRAWN} of {tokens:,} tokens are drawn." in caption.value for caption in at.caption) == 2
     for label in ("features won", "contributions"):
         assert len(shown(at, label)) == DRAWN
+    assert len(chips(at, "tokens read")) == DRAWN
     header, arrays = pictured(at)
     assert [len(side) for side in (header["kinds"]["encoder"]["queries"], header["kinds"]["encoder"]["keys"])] == [
         DRAWN, DRAWN]
@@ -81,36 +96,40 @@ def test_of_a_long_passage_the_first_tokens_are_drawn_and_all_are_read(visit, ck
 
 
 @pytest.mark.parametrize("which", ["", "JULIET"])
-def test_the_numbers_shown_are_the_librarys(visit, ckpt, drawn, pictured, which):
+def test_the_numbers_shown_are_the_librarys(visit, ckpt, staged, pictured, chips, which):
     at = visit(PAGE, text=TEXT, **{"class": which}, layer="1", head="2")
     reading = transformer.attend(ckpt, TEXT)
-    bars = drawn(at, "classify_bars")["data"]
-    assert np.allclose(sorted(bars[0]["x"]), sorted(reading.logits.exp().tolist()), atol=1e-6)
-    order = [ckpt.classes[i] for i in bars[1]["customdata"]]
+    bars = staged(at)["bars"]["rows"]
+    assert np.allclose([bar["probability"] for bar in bars], reading.logits.exp().sort(descending=True).values,
+                       atol=1e-6)
+    order = [bar["label"] for bar in bars]
     assert order == [ckpt.classes[i] for i in reading.logits.argsort(descending=True)]
+    assert looked_at(staged, at) == (which or order[0])
+    assert chips(at, "tokens read") == [plain_label(token, longest=None) for token in reading.tokens["src"]]
     heat = pictured(at)[1]["weights"]
     assert np.allclose(heat, reading.attentions["encoder"][1, 2].numpy(), atol=1e-6)
     found = pool(ckpt, reading)
     assert [int(n) for n in shown(at, "features won")] == [
         found.winners.tolist().count(token) for token in range(len(heat))]
-    looked_at = ckpt.classes.index(which or order[0])
+    which = ckpt.classes.index(which or order[0])
     added = [float(n.replace("−", "-")) for n in shown(at, "contributions")]
-    assert np.allclose(added, found.contributions[:, looked_at], atol=0.0051)
+    assert np.allclose(added, found.contributions[:, which], atol=0.0051)
+    assert np.allclose(added_of(staged, at), found.contributions[:, which], atol=1e-6)
     table = at.dataframe[0].value
     assert table["position"].tolist() == found.winners.tolist()
-    assert table["adds"].sum() + found.bias[looked_at] == pytest.approx(
-        float(reading.logits[looked_at] - reading.logits.mean()), abs=1e-4)
+    assert table["adds"].sum() + found.bias[which] == pytest.approx(
+        float(reading.logits[which] - reading.logits.mean()), abs=1e-4)
 
 
-def test_another_text_looks_at_its_own_likeliest_class(visit, ckpt):
+def test_another_text_looks_at_its_own_likeliest_class(visit, ckpt, staged):
     at = visit(PAGE, text=TEXT, **{"class": "JULIET"})
-    assert at.selectbox(key="classify_class").value == "JULIET"
+    assert looked_at(staged, at) == "JULIET"
     other = "What, with my tongue in your tail? nay, come again,\nGood Kate; I am a gentleman."
     at.text_area(key="classify_text").set_value(other)
     settled(at)
     likeliest = ckpt.classes[int(transformer.attend(ckpt, other).logits.argmax())]
-    assert at.selectbox(key="classify_class").value == likeliest == at.query_params["class"]
-    assert any("Not a passage by one of the ten" in caption.value for caption in at.caption)
+    assert looked_at(staged, at) == likeliest == at.query_params["class"]
+    assert "Not a passage by one of the ten" in staged(at)["text"]["note"]
 
 
 def test_the_link_brings_back_the_picture(visit):
@@ -120,9 +139,8 @@ def test_the_link_brings_back_the_picture(visit):
     assert shown(again, "contributions") == shown(at, "contributions")
 
 
-def test_a_passage_that_was_trained_on_says_so(visit):
-    at = visit(PAGE, text="Ay me!")
-    assert any("from the train split, seen in training" in text.value for text in at.markdown)
+def test_a_passage_that_was_trained_on_says_so(visit, staged):
+    assert "from the train split, seen in training" in staged(visit(PAGE, text="Ay me!"))["text"]["note"]
 
 
 def test_mean_pooling_says_that_nothing_is_won(visit, home, make_checkpoint, tmp_path):
@@ -176,7 +194,7 @@ def press(at: AppTest, button: str) -> AppTest:
     return settled(at)
 
 
-def test_two_sentences_train_in_a_process_of_their_own_and_can_be_tried(visit, home):
+def test_two_sentences_train_in_a_process_of_their_own_and_can_be_tried(visit, home, staged):
     at = press(visit(PAGE, show="toy"), "train")
     name = at.query_params["toy_run"]
     folder = home / "runs" / name
@@ -193,7 +211,7 @@ def test_two_sentences_train_in_a_process_of_their_own_and_can_be_tried(visit, h
         said = transformer.attend(ckpt, text).logits
         assert ckpt.classes[int(said.argmax())] == label
         assert said.max().exp() > 0.9
-        assert at.selectbox(key="classify_toy_class").value == label
+        assert looked_at(staged, at) == at.query_params["toy_class"] == label
         assert len(shown(at, "features won")) == 3
     at.text_input(key="classify_toy_positive").set_value("what a day")
     settled(at)

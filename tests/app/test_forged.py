@@ -8,11 +8,12 @@ from ui.figures.frame import picked_number
 
 from .conftest import run
 
-ODD = [{"move": 1, "look": 1, "pick": 1}, {"move": {}, "look": {}, "pick": {}},
-       {"move": {"index": "x", "number": [], "choices": 5}, "look": {"number": None}, "pick": {"kind": 3}},
+ODD = [{"move": 1, "look": 1, "pick": 1, "choose": 1}, {"move": {}, "look": {}, "pick": {}, "choose": {}},
+       {"move": {"index": "x", "number": [], "choices": 5}, "look": {"number": None}, "pick": {"kind": 3},
+        "choose": {"nth": "x", "branch": -1}},
        {"move": {"index": 10 ** 30, "number": 7, "walk": 99, "from": 1e308, "choices": [1, {"at": None}]},
         "look": {"kind": "cross", "layer": -5, "head": 1e99, "number": 1, "pair": [[]], "lit": {"a": 1}, "step": "x"},
-        "pick": {"kind": "zzz", "layer": -1}}]
+        "pick": {"kind": "zzz", "layer": -1}, "choose": {"nth": 10 ** 8, "branch": 10 ** 8}}]
 
 
 @pytest.fixture
@@ -62,8 +63,9 @@ def test_a_group_that_needs_a_choice_keeps_one(key, page, address, visit, forge)
     ("train_preset", "train", {"int_value": 10 ** 6}),
     ("translate_checkpoint", "translate", {"int_value": 10 ** 6}),
     ("shell_script", "home", {"json_value": "{"}),
-    ("translate_stage", "translate", {"json_value": "{"}),
-    ("translate_stage", "translate", {"json_value": "[1]"}),
+    ("translate_screen", "translate", {"json_value": "{"}),
+    ("translate_screen", "translate", {"json_value": "[1]"}),
+    ("classify_screen", "classify", {"json_value": "{"}),
 ])
 def test_a_value_that_a_widget_cannot_read_changes_nothing(key, page, sent, visit, forge):
     forge(visit(page), key, **sent)
@@ -71,7 +73,7 @@ def test_a_value_that_a_widget_cannot_read_changes_nothing(key, page, sent, visi
 
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize(("key", "page", "address"), [
-    ("translate_stage", "translate", {}), ("translate_attention", "translate", {}),
+    ("translate_screen", "translate", {}), ("write_screen", "write", {}), ("classify_screen", "classify", {}),
     ("translate_diagram", "translate", {"model": "open"}), ("heads_effects", "heads", {"view": "direct"}),
     ("train_forming", "train", {"view": "watch", "run": "checkpoints/translate"}),
 ])

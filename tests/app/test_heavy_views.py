@@ -58,6 +58,6 @@ def test_heavy_views_wait_for_their_turn_and_leave_the_line(text, line, visit, h
 
 
 def test_a_step_waits_for_nobody(line, visit, move):
-    at = visit("translate", text="Go.")
+    at = visit("translate", text="Go.", step="0")
     move(at, "translate", 1, number=1)
     assert line.texts == []

@@ -12,9 +12,11 @@ import transformer
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Sampling
 from ui.figures import plain_label
+from ui.stepper.walk import FORESEEN
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE, TEXT = "translate", "She is not as tall as her brother."
+FIRST = "I like red wine."
 HOSTILE = [
     "😀 👩‍👩‍👧 🇫🇷", "Я не знаю.", "שלום עולם", "我很冷。", "<b>bold</b> &lt;", "$x$ and $$y$$", "the the", "a`b`c <s>",
     "<img src=x onerror=alert(1)>", ":red[hot] :smile: **no**", "\u202eevil", "tab\there a\u0000b"]
@@ -27,7 +29,8 @@ def ckpt(shipped) -> Checkpoint:
 
 @pytest.fixture
 def open_translate(visit) -> Callable[..., AppTest]:
-    return lambda **params: visit(PAGE, **params)
+    """Opens the page at the first step, or at the one given."""
+    return lambda **params: visit(PAGE, **{"step": "0"} | params)
 
 
 def write(at: AppTest, text: str) -> AppTest:
@@ -50,14 +53,33 @@ def written(step: transformer.inference.decoding.Step) -> list[str]:
 # the main interaction
 
 
-def test_it_opens_with_an_example_at_the_first_step(open_translate, ckpt, chips):
-    at = open_translate()
-    first = transformer.start(ckpt, "I am cold.")
-    assert at.text_input(key="translate_text").value == "I am cold."
-    assert at.query_params == {"checkpoint": ckpt.id, "text": "I am cold.", "temperature": "0", "step": "0",
-                               "kind": "cross", "layer": "0", "head": "0"}
-    assert len(chips(at, "source tokens")) == len(first.source) + 1
-    assert len(chips(at, "target tokens")) == 2
+def test_it_opens_with_an_example_at_its_last_step(visit, ckpt, chips, staged):
+    at = visit(PAGE)
+    *_, last = transformer.steps(ckpt, FIRST)
+    assert at.text_input(key="translate_text").value == FIRST
+    assert at.query_params == {"checkpoint": ckpt.id, "text": FIRST, "temperature": "0", "step": str(last.index),
+                               "kind": "cross", "layer": "1", "head": "3"}
+    assert len(chips(at, "source tokens")) == len(last.source) + 1
+    assert chips(at, "target tokens") == written(last)
+    assert (staged(at)["steps"]["index"], staged(at)["steps"]["last"]) == (last.index, last.index)
+
+
+def test_a_text_that_never_ends_opens_as_far_as_one_waits_for(visit, staged):
+    at = visit(PAGE, text=":red[hot] **no**")
+    steps = staged(at)["steps"]
+    assert 0 < steps["index"] <= FORESEEN
+    assert at.query_params["step"] == str(steps["index"])
+
+
+@pytest.mark.parametrize("step", [0, 3])
+def test_all_that_is_to_come_is_known_before_it_is_stepped_to(open_translate, ckpt, chips, staged, pictured, step):
+    at, path = open_translate(text=TEXT, step=str(step)), list(transformer.steps(ckpt, TEXT))
+    assert chips(at, "target tokens") == written(path[-1])
+    assert staged(at)["steps"]["last"] == len(path) - 1
+    text = staged(at)["text"]
+    assert (text["written"], text["written"] + text["coming"]) == (path[step].output, path[-1].output)
+    assert pictured(at)[0]["kinds"]["cross"]["ahead"]["queries"] == [
+        path[-1].label(id) for id in path[-1].tokens[len(path[step].tokens):]]
 
 
 @pytest.mark.parametrize(("kind", "layer", "head", "index"), [
@@ -79,13 +101,16 @@ def test_the_weights_shown_are_the_librarys(open_translate, ckpt, numbers, pictu
 
 def test_every_figure_says_which_checkpoint_it_is_of(open_translate, ckpt, pictured):
     at = open_translate()
-    for chart in at.get("plotly_chart"):
-        assert ckpt.id in chart.proto.spec
-        assert "training step" in chart.proto.spec
-        assert chart.proto.alt
-    assert len(at.get("plotly_chart")) == 2
-    assert pictured(at)[0]["about"] == {"checkpoint": ckpt.id, "step": ckpt.meta["step"], "text": "I am cold.",
-                                        "output": "J"}
+    assert not at.get("plotly_chart")
+    about = pictured(at)[0]["about"]
+    assert about == {"checkpoint": ckpt.id, "step": ckpt.meta["step"], "text": FIRST,
+                     "output": transformer.start(ckpt, FIRST).output}
+    at.session_state["translate_details"] = "Mask"
+    at.run()
+    (chart,) = at.get("plotly_chart")
+    assert ckpt.id in chart.proto.spec
+    assert "training step" in chart.proto.spec
+    assert chart.proto.alt
 
 
 @pytest.mark.parametrize("params", [
@@ -110,20 +135,29 @@ def test_what_a_link_cannot_mean_is_brought_into_range(open_translate, pictured,
     look = pictured(at)[0]["look"]
     assert (look["view"], look["of"], look["stage"], look["scale"]) == ("matrix", "head", "weights", "sqrt")
     assert look["pair"] is None or max(look["pair"]) <= 8
-    assert look["layer"] == 0
-    assert look["head"] in (0, 3)
+    assert (look["layer"], look["head"]) == ((0, 3) if "layer" in wrong else (1, 3))  # else where the page opens
 
 
 def test_another_text_starts_another_walk(open_translate, ckpt, move, chips):
     at = move(open_translate(text=TEXT), PAGE, 3, number=1)
     write(at, "Go on.")
+    *_, last = transformer.steps(ckpt, "Go on.")
     assert at.query_params["text"] == "Go on."
-    assert at.query_params["step"] == "0"
+    assert at.query_params["step"] == str(last.index)
     assert "choices" not in at.query_params
-    assert chips(at, "target tokens") == written(transformer.start(ckpt, "Go on."))
+    assert chips(at, "target tokens") == written(last)
 
 
-def test_moves_show_the_steps_that_the_library_makes(open_translate, ckpt, move, chips):
+@pytest.mark.parametrize(("index", "back"), [(1, 2), (0, 3), (5, 0)])
+def test_presses_made_while_another_text_is_on_its_way_count_from_where_it_opens(open_translate, ckpt, index, back):
+    at, last = open_translate(text=TEXT, step="3"), len(list(transformer.steps(ckpt, "Go on."))) - 1
+    walk = at.session_state["translate_walks"]
+    at.session_state["translate_screen"] = {"move": {"index": index, "number": 1, "walk": walk, "from": 3}}
+    write(at, "Go on.")
+    assert at.query_params["step"] == str(max(0, last - back))
+
+
+def test_moves_show_the_steps_that_the_library_makes(open_translate, ckpt, move, chips, staged):
     at, path = open_translate(text=TEXT), list(transformer.steps(ckpt, TEXT))
     for number, index in enumerate([1, 4, 2, 10**6, 0], start=1):
         move(at, PAGE, index, number=number)
@@ -131,15 +165,16 @@ def test_moves_show_the_steps_that_the_library_makes(open_translate, ckpt, move,
         assert at.query_params["step"] == str(step.index)
         shown = chips(at, "target tokens")
         assert shown[: len(step.tokens) + 1] == written(step)
-        assert at.text[0].value == step.output.strip()
-    assert len(shown) == len(path) + 1  # what comes after is known from having been there
+        assert staged(at)["text"]["written"] == step.output
+        assert len(shown) == len(path) + 1  # what comes after is known
 
 
-def test_a_move_is_answered_once(open_translate, move):
+def test_a_move_is_answered_once(open_translate, move, ckpt):
     at = move(open_translate(text=TEXT), PAGE, 3, number=1)
     write(at, "Do you know where he lives?")
     at.run()
-    assert at.query_params["step"] == "0"
+    *_, last = transformer.steps(ckpt, "Do you know where he lives?")
+    assert at.query_params["step"] == str(last.index)
     assert move(at, PAGE, 2, number=2).query_params["step"] == "2"
 
 
@@ -154,40 +189,70 @@ def test_head_layer_and_kind_are_chosen(open_translate, ckpt, numbers):
     assert {"kind": "encoder", "layer": "1", "head": "2", "step": "2"}.items() <= at.query_params.items()
 
 
-def test_temperature_and_top_k_redraw_the_bars_without_running_the_model(open_translate, ckpt, drawn, monkeypatch):
+def test_temperature_and_top_k_redraw_the_bars(open_translate, ckpt, staged):
     at = open_translate(text=TEXT, step="2")
     step = at_step(ckpt, TEXT, 2)
-
-    def forbidden(*_, **__):
-        raise AssertionError("the model was run")
-
-    monkeypatch.setattr("ui.stepper.walk.next_step", forbidden)
-    monkeypatch.setattr("ui.stepper.walk.start", forbidden)
     at.slider(key="translate_temperature").set_value(1.5).run()
     at.slider(key="translate_top_k").set_value(3).run()
     assert not at.exception
-    bars, *_, targets = drawn(at, "translate_candidates")["data"]
+    bars = staged(at)["bars"]
     expected = step.top(10, Sampling(temperature=1.5, top_k=3))
-    assert np.allclose(bars["x"][:3], [c.probability for c in expected[:3]], atol=1e-6)
-    assert list(targets["customdata"][:3]) == [c.id for c in expected[:3]]
-    assert ["left out" in text for text in bars["text"]] == [False] * 3 + [True] * 7
+    assert np.allclose([bar["probability"] for bar in bars["rows"][:3]], [c.probability for c in expected[:3]],
+                       atol=1e-6)
+    assert [bar["label"] for bar in bars["rows"][:3]] == [c.piece for c in expected[:3]]
+    assert [bar["excluded"] for bar in bars["rows"]] == [False] * 3 + [True] * 7
+    assert bars["rest"] == pytest.approx(0, abs=1e-6)  # what is left out is not among "all others"
+
+
+def test_the_bars_are_the_librarys_and_the_token_said_is_marked(open_translate, ckpt, staged):
+    bars, step = staged(open_translate(text=TEXT, step="2"))["bars"], at_step(ckpt, TEXT, 2)
+    expected = step.top(10)
+    assert [bar["label"] for bar in bars["rows"]] == [c.piece for c in expected]
+    assert np.allclose([bar["probability"] for bar in bars["rows"]], [c.probability for c in expected], atol=1e-6)
+    assert [bar["chosen"] for bar in bars["rows"]] == [c.id == step.id for c in expected]
+    assert bars["rest"] == pytest.approx(1 - sum(c.probability for c in expected), abs=1e-6)
+
+
+def test_a_candidate_chosen_is_marked_and_the_other_version_stays_a_branch(open_translate, ckpt, staged, chips):
+    at = open_translate(text=TEXT)
+    walk, said = at.session_state["translate_walks"], transformer.start(ckpt, TEXT).top(10)[3]
+    at.session_state["translate_screen"] = {"move": {"index": 1, "number": 1, "walk": walk, "from": 0, "choices": [
+        {"number": 1, "at": 0, "nth": 3}]}}
+    at.run()
+    *_, other = transformer.steps(ckpt, TEXT, forced={0: said.id})
+    assert chips(at, "target tokens") == written(other)
+    (row,) = [row for row in staged(at)["rows"] if row["part"] == "target"]
+    assert row["picked"] == [1]  # after the start token
+    assert at.query_params["choices"] == f"0:{said.id}"
+    assert staged(at)["branches"] == [other.output, at_step(ckpt, TEXT, 100).output]
 
 
 def test_a_change_of_temperature_keeps_the_tokens_already_chosen(open_translate, visit, ckpt, move, chips):
     at = open_translate(text=TEXT, step="4")
-    before = chips(at, "target tokens")[:-1]
+    before = written(at_step(ckpt, TEXT, 4))[:-1]  # what has been read
     at.slider(key="translate_temperature").set_value(2.0).run()
-    assert chips(at, "target tokens")[:-1] == before
+    assert at.query_params["step"] == "4"
+    assert chips(at, "target tokens")[: len(before)] == before
     move(at, PAGE, 6, number=1)
     assert chips(at, "target tokens")[: len(before)] == before
     again = visit(PAGE, **at.query_params)
     assert chips(again, "target tokens") == chips(at, "target tokens")
 
 
+def test_what_comes_after_the_step_shown_is_decoded_with_the_new_temperature(open_translate, ckpt, chips):
+    at = open_translate(text=TEXT)
+    at.slider(key="translate_temperature").set_value(1.0).run()
+    *_, last = transformer.steps(ckpt, TEXT, temperature=1.0)
+    assert last.output != at_step(ckpt, TEXT, 100).output
+    assert chips(at, "target tokens") == written(last)
+    at.slider(key="translate_temperature").set_value(0.0).run()
+    assert chips(at, "target tokens") == written(at_step(ckpt, TEXT, 100))
+
+
 def test_a_seed_draws_the_same_tokens_again(open_translate, ckpt, chips):
     at = open_translate(text=TEXT, temperature="2", top_k="5", seed="7", step="5")
     step = at_step(ckpt, TEXT, 5, temperature=2.0, top_k=5, seed=7)
-    assert chips(at, "target tokens") == written(step)
+    assert chips(at, "target tokens")[: len(step.tokens) + 1] == written(step)
     assert at.number_input(key="translate_seed").value == 7
 
 
@@ -205,41 +270,48 @@ def test_the_positions_of_this_sentence_are_drawn(open_translate):
 # reference translations
 
 
-def test_the_references_of_a_known_sentence_stand_beside_it(open_translate):
+def test_the_references_of_a_known_sentence_stand_beside_it(open_translate, staged):
     at = open_translate(text="I am cold.")
-    assert at.text[1].value == "\n".join(f"J'ai froid {i}." for i in range(8))
-    assert any("from the test split, not seen in training" in text.value for text in at.markdown)
-    assert any(caption.value == "and 2 more" for caption in at.caption)
+    assert staged(at)["text"]["reference"] == {
+        "label": "French reference translations", "note": "Of the test split, not seen in training.",
+        "texts": [f"J'ai froid {i}." for i in range(8)], "more": 9}
     write(at, "Go on.")
-    assert at.text[1].value == "Continue.\nPoursuis !"
-    assert any("train split, seen in training" in text.value for text in at.markdown)
+    assert staged(at)["text"]["reference"] == {
+        "label": "French reference translations", "note": "The model saw it in training.",
+        "texts": ["Continue.", "Poursuis !"], "more": 1}
 
 
-def test_a_sentence_that_is_not_in_the_corpus_has_none(open_translate):
-    at = open_translate(text="Go on!")
-    assert len(at.text) == 1
+def test_a_sentence_that_is_not_in_the_corpus_has_none(open_translate, staged):
+    assert not {"reference", "note"} & set(staged(open_translate(text="Go on!"))["text"])
+
+
+def test_without_the_corpus_it_is_said_where_references_would_be(open_translate, staged, monkeypatch):
+    monkeypatch.setattr("ui.translate.written.sentences", lambda name: None)
+    text = staged(open_translate(text="I am cold."))["text"]
+    assert text["note"].startswith("Reference translations are shown where")
+    assert "reference" not in text
 
 
 # what people type
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t"])
-def test_an_empty_text_asks_for_one(open_translate, text):
+def test_an_empty_text_asks_for_one(open_translate, has_stage, text):
     at = write(open_translate(), text)
     (info,) = at.info
     assert info.value == "Type a sentence in English above and press Enter, or choose an example."
-    assert not at.get("plotly_chart")
+    assert not has_stage(at)
     assert write(at, "Go on.").query_params["text"] == "Go on."
 
 
-def test_ten_thousand_characters_say_the_number_and_the_limit(open_translate):
+def test_ten_thousand_characters_say_the_number_and_the_limit(open_translate, has_stage):
     at = write(open_translate(), "dog " * 2_500)
     (error,) = at.error
     assert error.value.endswith("tokens long and this model reads at most 256; shorten it")
-    assert not at.get("plotly_chart")
+    assert not has_stage(at)
     write(at, "Go on.")
     assert not at.error
-    assert at.get("plotly_chart")
+    assert has_stage(at)
 
 
 def test_any_text_typed_is_read(open_translate, ckpt, chips):
@@ -255,23 +327,22 @@ def test_any_text_typed_is_read(open_translate, ckpt, chips):
 def test_any_text_in_a_link_is_read(open_translate, ckpt, numbers, text):
     at = open_translate(text=text)
     assert at.text_input(key="translate_text").value == at.query_params["text"] == text
-    expected = transformer.start(ckpt, text).attentions["cross"][0, 0]
+    expected = transformer.start(ckpt, text).attentions["cross"][1, 3]
     assert np.allclose(numbers(at, PAGE)[1], expected, atol=1e-6, rtol=0)
 
 
-def test_what_was_typed_is_never_markup(open_translate):
+def test_what_was_typed_is_never_markup(open_translate, chips):
     at = write(open_translate(), "<img src=x onerror=alert(1)> $x$")
-    html = "".join(element.value for element in at.get("html"))
-    assert "&lt;" in html
-    assert "<img" not in html
+    assert "<img" in "".join(chips(at, "source tokens"))
+    assert "<img" not in "".join(element.value for element in at.get("html"))
     assert not [text for text in at.markdown if "$" in text.value or "onerror" in text.value]
 
 
-def test_unknown_characters_are_marked(open_translate, ckpt):
+def test_unknown_characters_are_marked(open_translate, ckpt, staged):
     at = write(open_translate(), "I am \u4dbe.")
-    assert any(piece.unknown for piece in transformer.start(ckpt, "I am \u4dbe.").source)
-    assert 'class="unknown"' in "".join(element.value for element in at.get("html"))
-    assert any("unknown token" in caption.value for caption in at.caption)
+    unknown = [place for place, piece in enumerate(transformer.start(ckpt, "I am \u4dbe.").source) if piece.unknown]
+    assert unknown
+    assert [row["unknown"] for row in staged(at)["rows"]] == [unknown, []]
 
 
 def test_an_example_is_taken_by_a_click(open_translate):
@@ -302,12 +373,12 @@ def test_values_that_are_too_large_keep_the_widgets_and_the_picture_together(ope
     assert chips(visit(PAGE, **at.query_params), "target tokens") == chips(at, "target tokens")
 
 
-def test_a_link_to_an_unknown_checkpoint_says_so_and_replaces_nothing(open_translate, ckpt):
+def test_a_link_to_an_unknown_checkpoint_says_so_and_replaces_nothing(open_translate, ckpt, has_stage):
     at = open_translate(text=TEXT, checkpoint="nobodys@`<b>`", step="2")
     (error,) = at.error
     assert "nobodys@ʼ<b>ʼ" in error.value
     assert "Ask the sender of the link" in error.value
-    assert not at.get("plotly_chart")
+    assert not has_stage(at)
     assert at.query_params["checkpoint"] == "nobodys@`<b>`"
     (instead,) = [button for button in at.button if button.label.endswith("instead")]
     instead.click().run()
@@ -317,10 +388,10 @@ def test_a_link_to_an_unknown_checkpoint_says_so_and_replaces_nothing(open_trans
     assert at.query_params["text"] == TEXT
 
 
-def test_a_link_to_other_weights_of_that_name_says_so(open_translate, ckpt):
+def test_a_link_to_other_weights_of_that_name_says_so(open_translate, ckpt, has_stage):
     at = open_translate(checkpoint=f"{ckpt.id.partition('@')[0]}@00000000")
     assert "one of that name is, with other weights" in at.error[0].value
-    assert not at.get("plotly_chart")
+    assert not has_stage(at)
 
 
 def test_a_text_too_long_for_a_link_is_left_out_and_that_is_said(open_translate, move):
@@ -377,25 +448,26 @@ def test_a_damaged_checkpoint_is_named_and_the_others_work(open_translate, home,
     (lambda folder: (folder / "tokenizer.model").unlink(), "broken has no tokenizer.model"),
     (lambda folder: (folder / "tokenizer.model").write_bytes(b""), "broken/tokenizer.model is damaged")])
 def test_a_checkpoint_found_damaged_when_opened_is_said_and_another_can_be_chosen(open_translate, home, ckpt, breaking,
-                                                                                   said, plain):
+                                                                                   said, plain, has_stage):
     broken_copy(home, "broken", breaking)
     at = open_translate()
     (bad,) = (id for id in at.selectbox(key="translate_checkpoint").options if id.startswith("broken@"))
     at.selectbox(key="translate_checkpoint").set_value(bad).run()
     assert not at.exception
     assert said in plain(at.error[0].value)
-    assert not at.get("plotly_chart")
+    assert not has_stage(at)
     at.selectbox(key="translate_checkpoint").set_value(ckpt.id).run()
     assert not at.error
-    assert at.get("plotly_chart")
+    assert has_stage(at)
 
 
-def test_a_damaged_copy_does_not_take_the_place_of_the_one_that_came_with_the_app(open_translate, home, ckpt):
+def test_a_damaged_copy_does_not_take_the_place_of_the_one_that_came_with_the_app(open_translate, home, ckpt,
+                                                                                  has_stage):
     broken_copy(home, PAGE, flip)
     at = open_translate()
     assert at.selectbox(key="translate_checkpoint").options == [ckpt.id]
     assert not at.error
-    assert at.get("plotly_chart")
+    assert has_stage(at)
 
 
 def test_an_upload_does_not_become_what_the_page_opens_with(open_translate, home, ckpt):
@@ -415,7 +487,7 @@ def test_without_any_checkpoint_the_page_says_what_to_do(open_translate, tmp_pat
 
 
 def test_visitors_do_not_see_each_others_text(visit, move, sent):
-    first, second = visit(PAGE, text="My secret garden."), visit(PAGE)
+    first, second = visit(PAGE, text="My secret garden."), visit(PAGE, step="0")
     move(first, PAGE, 2, number=1)
     second.run()
     third = visit("write")

@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from transformer.checkpoint import Checkpoint
+from transformer.inference.decoding import Sampling
 from ui.figures import plain_label
 
 PAGE, TEXT = "write", "ROMEO:\nO, she doth teach"
@@ -20,7 +21,8 @@ def ckpt(shipped) -> Checkpoint:
 
 @pytest.fixture
 def open_write(visit) -> Callable[..., AppTest]:
-    return lambda **params: visit(PAGE, **params)
+    """Opens the page at the first step, or at the one given."""
+    return lambda **params: visit(PAGE, **{"step": "0"} | params)
 
 
 def write(at: AppTest, text: str) -> AppTest:
@@ -35,11 +37,23 @@ def drawn_after(step: transformer.Step, text: str) -> list[str]:
     return [plain_label(step.label(id), longest=None) for id in (*step.tokens[prompt:], step.id)]
 
 
-def test_it_opens_with_an_example_and_draws_its_letters(open_write, ckpt):
-    at = open_write()
+def test_it_opens_with_an_example_and_forty_letters_written(visit, ckpt, chips, staged):
+    at = visit(PAGE)
+    *_, step = transformer.steps(ckpt, TEXT, temperature=0.8, max_steps=41)
     assert at.text_area(key="write_text").value == TEXT
-    assert at.query_params == {"checkpoint": ckpt.id, "text": TEXT, "temperature": "0.8", "step": "0",
-                               "kind": "decoder", "layer": "0", "head": "0"}
+    assert at.query_params == {"checkpoint": ckpt.id, "text": TEXT, "temperature": "0.8", "step": "40",
+                               "kind": "decoder", "layer": "2", "head": "1"}
+    assert chips(at, "tokens")[len(TEXT):] == drawn_after(step, TEXT)
+    assert staged(at)["text"]["written"] == TEXT + step.output
+    assert staged(at)["steps"]["last"] is None  # it can go on
+
+
+def test_a_text_typed_opens_with_forty_letters_written_and_goes_on_from_there(open_write, ckpt, move, chips):
+    at = write(open_write(temperature="0"), "KING ")
+    path = list(transformer.steps(ckpt, "KING ", max_steps=43))
+    assert at.query_params["step"] == "40"
+    assert chips(at, "tokens")[5:] == drawn_after(path[40], "KING ")
+    assert chips(move(at, PAGE, 42, number=1), "tokens")[5:] == drawn_after(path[42], "KING ")
 
 
 @pytest.mark.parametrize(("layer", "head", "index"), [(0, 0, 0), (3, 5, 6)])
@@ -54,14 +68,14 @@ def test_the_weights_shown_are_the_librarys(open_write, ckpt, numbers, layer, he
     assert not table[~step.masks["decoder"].numpy()].any()
 
 
-def test_moves_draw_what_the_library_draws_with_that_seed(open_write, ckpt, move, chips):
+def test_moves_draw_what_the_library_draws_with_that_seed(open_write, ckpt, move, chips, staged):
     at = open_write(text=TEXT, temperature="1.3", top_k="20", seed="11")
     path = list(transformer.steps(ckpt, TEXT, temperature=1.3, top_k=20, seed=11, max_steps=13))
     for number, index in enumerate([12, 5], start=1):
         move(at, PAGE, index, number=number)
         step = path[min(index, len(path) - 1)]
         assert chips(at, "tokens")[len(TEXT):][: step.index + 1] == drawn_after(step, TEXT)
-        assert at.code[0].value.strip() == (TEXT + step.output).strip()
+        assert staged(at)["text"]["written"] == TEXT + step.output
         assert at.query_params["step"] == str(step.index)
 
 
@@ -75,6 +89,24 @@ def test_the_link_brings_back_exactly_this_text(open_write, visit, move, chips):
     assert again.query_params == at.query_params
 
 
+def test_temperature_and_top_k_redraw_the_bars_without_running_the_model(open_write, ckpt, staged, monkeypatch):
+    at = open_write(text=TEXT, temperature="0", step="2")
+    *_, step = transformer.steps(ckpt, TEXT, max_steps=3)
+
+    def forbidden(*_, **__):
+        raise AssertionError("the model was run")
+
+    monkeypatch.setattr("ui.stepper.walk.next_step", forbidden)
+    monkeypatch.setattr("ui.stepper.walk.start", forbidden)
+    at.slider(key="write_temperature").set_value(1.5).run()
+    at.slider(key="write_top_k").set_value(3).run()
+    assert not at.exception
+    expected = step.top(10, Sampling(temperature=1.5, top_k=3))
+    bars = staged(at)["bars"]["rows"]
+    assert np.allclose([bar["probability"] for bar in bars[:3]], [c.probability for c in expected[:3]], atol=1e-6)
+    assert [bar["excluded"] for bar in bars] == [False] * 3 + [True] * 7
+
+
 def test_a_text_is_written_from_nothing(open_write, ckpt, move, visit, chips):
     at = move(write(open_write(), ""), PAGE, 4, number=1)
     *_, step = transformer.steps(ckpt, "", temperature=0.8, max_steps=5)
@@ -85,7 +117,7 @@ def test_a_text_is_written_from_nothing(open_write, ckpt, move, visit, chips):
 
 def test_spaces_alone_are_a_text_here(open_write, ckpt, chips):
     at = write(open_write(), "  \n")
-    assert chips(at, "tokens")[:-1] == ["␣", "␣", "↵"]
+    assert chips(at, "tokens")[:3] == ["␣", "␣", "↵"]
 
 
 def test_ten_thousand_characters_say_the_number_and_the_limit(open_write):
@@ -105,21 +137,22 @@ def test_a_full_context_ends_the_text(open_write, ckpt, move, chips):
 
 @pytest.mark.parametrize("text", ["😀 é", "Я не знаю.", "שלום", "我很冷。", "$x$ the the", "a`b` \u202eevil",
                                   "<b>x</b> <img src=x onerror=alert(1)>"])
-def test_any_text_in_a_link_is_read(open_write, ckpt, numbers, chips, text):
-    at = open_write(text=text, temperature="0")
+def test_any_text_in_a_link_is_read(open_write, ckpt, numbers, chips, staged, text):
+    at = open_write(text=text, temperature="0", layer="0", head="0")
     assert not at.error
     step = transformer.start(ckpt, text)
     assert len(chips(at, "tokens")) == len(step.tokens) + 1
-    assert at.code[0].value.strip() == (text + step.output).strip()
+    assert staged(at)["text"]["written"] == step.whole
     assert at.query_params["text"] == text
     assert "<img" not in "".join(element.value for element in at.get("html"))
     assert np.allclose(numbers(at, PAGE)[1], step.attentions["decoder"][0, 0], atol=1e-6, rtol=0)
 
 
-def test_characters_it_never_saw_are_marked(open_write):
+def test_characters_it_never_saw_are_marked(open_write, staged, chips):
     at = write(open_write(), "KING 王")
-    assert 'class="unknown"' in "".join(element.value for element in at.get("html"))
-    assert any("unknown token" in caption.value for caption in at.caption)
+    (row,) = staged(at)["rows"]
+    assert row["unknown"] == [5]
+    assert chips(at, "tokens")[5] == "王"
 
 
 def test_hostile_values_in_a_link_are_brought_into_range(open_write, ckpt):
@@ -148,12 +181,8 @@ def test_translate_and_write_keep_their_own_text(visit):
 
 
 @pytest.mark.parametrize(("temperature", "said"), [("0.8", "at temperature 0.8"), ("0", None)])
-def test_probabilities_after_temperature_say_so_wherever_they_stand(open_write, temperature, said):
-    at = open_write(text=TEXT, temperature=temperature)
-    (alt,) = [chart.proto.alt for chart in at.get("plotly_chart") if chart.key.startswith("write_candidates")]
-    assert (f"Likeliest next tokens {said}:" if said else "Likeliest next tokens:") in alt
-    at = open_write(text=TEXT, temperature=temperature, present="1")
-    (rows,) = [element.value for element in at.get("html") if 'class="next-tokens"' in element.value]
-    assert f'aria-label="next tokens{f" {said}" if said else ""}"' in rows
-    assert [caption.value for caption in at.caption if "emperature" in caption.value] == (
-        [f"Probabilities {said}."] if said else [])
+def test_probabilities_after_temperature_say_so_wherever_they_stand(open_write, staged, temperature, said):
+    for present in ({}, {"present": "1"}):
+        bars = staged(open_write(text=TEXT, temperature=temperature, **present))["bars"]
+        assert bars["label"] == (f"next tokens {said}" if said else "next tokens")
+        assert bars["note"] == (said.capitalize() if said else "")

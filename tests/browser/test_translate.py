@@ -11,6 +11,7 @@ import transformer
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Sampling, Step
 from ui.figures import head_label, plain_label
+from ui.say import end_of
 
 PAGE, TEXT = "translate", "She is not as tall as her brother."
 HOSTILE = ["<img src=x onerror=alert(1)>", "$x$ :red[hi] ![](http://x)", "👩‍👩‍👧 🇫🇷", "שלום עולם"]
@@ -30,7 +31,8 @@ def path(ckpt) -> list[Step]:
 
 @pytest.fixture
 def open_translate(visit):
-    return lambda **params: visit(f"/{PAGE}?{urlencode({'text': TEXT} | params)}")
+    """Opens the page at the first step, or at the one given."""
+    return lambda **params: visit(f"/{PAGE}?{urlencode({'text': TEXT, 'step': 0} | params)}")
 
 
 @pytest.fixture
@@ -42,7 +44,7 @@ def shows(chips, reached):
         expect(page.locator(".controls > output")).to_have_text(re.compile(rf"^step {step.index}( of \d+)?$"))
         tokens = [plain_label(step.label(id), longest=None) for id in (*step.tokens, step.id)]
         assert chips(page, "target tokens")[: len(tokens)] == tokens
-        assert page.get_by_test_id("stText").first.text_content().strip() == step.output.strip()
+        assert page.locator(".stage .output .written").text_content() == step.output
 
     return shows
 
@@ -74,6 +76,8 @@ def control(page, action):
 def test_a_sentence_typed_is_stepped_with_the_arrow_keys_as_the_library_does(visit, ckpt, path, shows, chips):
     page = visit(f"/{PAGE}")
     write(page, TEXT)
+    shows(page, path[-1])  # a text opens finished
+    page.keyboard.press("Home")
     shows(page, path[0])
     source = [plain_label(piece.text, longest=None) for piece in path[0].source]
     assert chips(page, "source tokens") == [*source, ckpt.tokenizer.piece(ckpt.config.eos_id)]
@@ -81,15 +85,43 @@ def test_a_sentence_typed_is_stepped_with_the_arrow_keys_as_the_library_does(vis
         page.keyboard.press("ArrowRight")
         shows(page, step)
     expect(page.locator(".controls > output")).to_have_text(f"step {len(path) - 1} of {len(path) - 1}")
-    expect(control(page, "step")).to_be_disabled()
+    page.keyboard.press("ArrowRight")  # there is no further
+    shows(page, path[-1])
 
 
 def test_arrow_keys_right_after_enter_step_the_new_sentence(open_translate, ckpt, shows):
     page, other = open_translate(step=5), list(transformer.steps(ckpt, "Do you know where he lives?"))
     write(page, other[0].text)
     for _ in range(3):
-        page.keyboard.press("ArrowRight")
-    shows(page, other[3])
+        page.keyboard.press("ArrowLeft")
+    shows(page, other[-4])
+
+
+@pytest.mark.parametrize("press", ["button", "p"])
+def test_at_the_end_it_plays_from_the_start(open_translate, path, shows, press):
+    page = open_translate(step=len(path) - 1)
+    page.get_by_label("Steps a second").fill("8")
+    again = page.get_by_role("button", name="Play from the start")
+    expect(again).to_have_attribute("data-does", "again")
+    expect(again).to_have_attribute("data-action", "step")
+    seen = page.locator(".controls > output").evaluate("""shown => {
+      window.steps = [];
+      const look = () => window.steps.push(shown.textContent);
+      new MutationObserver(look).observe(shown, { childList: true, characterData: true, subtree: true });
+    }""")
+    assert seen is None
+    if press == "p":
+        page.locator(".controls > output").click()
+        page.keyboard.press("p")
+    else:
+        again.click()
+    expect(control(page, "step")).to_have_attribute("data-does", "step")
+    expect(control(page, "play")).to_have_attribute("aria-pressed", "true")
+    expect(control(page, "play")).to_have_attribute("aria-pressed", "false")
+    shows(page, path[-1])
+    expect(control(page, "step")).to_have_attribute("data-does", "again")
+    steps = [int(text.split()[1]) for text in page.evaluate("window.steps")]
+    assert list(dict.fromkeys(steps)) == list(range(len(path)))
 
 
 def test_keys_back_and_forth_leave_the_page_and_its_link_together(open_translate, path, shows, complaints):
@@ -106,6 +138,7 @@ def test_the_steps_are_counted_on_one_line_to_the_last(open_translate, path):
     page = open_translate()
     shown = page.locator(".controls > output")
     before = page.locator(".controls").bounding_box()["height"]
+    expect(shown).to_have_text(f"step 0 of {len(path) - 1}")
     page.keyboard.press("End")
     expect(shown).to_have_text(f"step {len(path) - 1} of {len(path) - 1}")
     assert page.locator(".controls").bounding_box()["height"] == before
@@ -136,7 +169,7 @@ def test_play_pauses_and_goes_on(open_translate, settle, shows, path, pause):
     press = control(page, "play").click if pause == "button" else lambda: page.keyboard.press("p")
     page.locator(".controls > output").click()
     press()
-    expect(page.locator(".controls > output")).not_to_have_text("step 0")
+    expect(page.locator(".controls > output")).not_to_have_text(re.compile("^step 0"))
     press()
     expect(control(page, "play")).to_have_attribute("aria-pressed", "false")
     at = int(page.locator(".controls > output").text_content().split()[1])
@@ -160,24 +193,25 @@ def test_keys_in_the_text_box_move_the_caret_and_type(open_translate, path, show
     shows(page, path[3])
 
 
-def test_arrow_keys_step_after_a_click_on_an_example_a_head_and_a_tab(open_translate, reached):
-    page = open_translate()
+def test_arrow_keys_step_after_a_click_on_an_example_a_head_and_a_pill(open_translate, reached, ckpt):
+    page, last = open_translate(), len(list(transformer.steps(ckpt, "I am cold."))) - 1
     page.get_by_role("radio", name="I am cold.").click()
-    reached(page, text="I am cold.")
-    page.keyboard.press("ArrowRight")
-    reached(page, step=1)
+    reached(page, text="I am cold.", step=last)
+    page.keyboard.press("ArrowLeft")
+    reached(page, step=last - 1)
     click_head(page, 1, 2)
     reached(page, layer=1, head=2)
-    page.keyboard.press("ArrowRight")
-    reached(page, step=2)
+    page.keyboard.press("ArrowLeft")
+    reached(page, step=last - 2)
     page.get_by_role("radio", name="Encoder").click()
     reached(page, kind="encoder")
-    page.keyboard.press("ArrowRight")
-    reached(page, step=3)
-    page.get_by_role("tab", name="Numbers").click()
     page.keyboard.press("ArrowLeft")
-    reached(page, step=2, head=2, layer=1)
-    expect(page.get_by_role("tab", name="Numbers")).to_have_attribute("aria-selected", "true")
+    reached(page, step=last - 3)
+    page.get_by_test_id("stMain").get_by_text("All numbers").click()
+    page.locator("td[data-kind]").first.wait_for()
+    page.keyboard.press("ArrowRight")
+    reached(page, step=last - 2, head=2, layer=1)
+    expect(page.locator("td[data-kind]").first).to_be_attached()  # an arrow has chosen no other
 
 
 # candidates and branches
@@ -215,18 +249,22 @@ def test_a_bar_clicked_makes_a_branch_and_the_other_way_stays(open_translate, ck
         step = transformer.next_step(ckpt, step)
         page.keyboard.press("ArrowRight")
         shows(page, step)
+    ways = [list(transformer.steps(ckpt, TEXT, forced=forced))[-1] for forced in ({0: said.id}, {})]
     expect(page.get_by_text("Branches · 2")).to_be_visible()
-    expect(page.get_by_role("button", name="● ")).to_have_text(f"● {step.output}")
+    expect(page.get_by_role("button", name="● ")).to_have_text(f"● {end_of(ways[0].output)}")
     page.get_by_role("button", name="○ ").click()
     shows(page, path[3])
-    expect(page.get_by_role("button", name="○ ")).to_have_text(f"○ {step.output}")
+    expect(page.get_by_role("button", name="○ ")).to_have_text(f"○ {end_of(ways[0].output)}")
+    expect(page.get_by_role("button", name="● ")).to_have_text(f"● {end_of(ways[1].output)}")
     page.get_by_role("button", name="○ ").click()
     shows(page, step)
 
 
 def test_temperature_and_top_k_redraw_the_bars(open_translate, path, bars, reached):
     page = open_translate(step=2)
+    page.get_by_role("button", name="all others").click()  # all ten of them, however unlikely
     before = bars(page)
+    page.get_by_role("button", name="Model").click()
     page.get_by_role("slider", name="Temperature").press("End")
     reached(page, temperature=2, step=2)
     hot = bars(page)
@@ -236,7 +274,9 @@ def test_temperature_and_top_k_redraw_the_bars(open_translate, path, bars, reach
     for _ in range(3):
         page.get_by_role("slider", name="Top-k").press("ArrowRight")
     reached(page, top_k=3, step=2)
-    assert ["left out" in note for _, note in bars(page)] == [False] * 3 + [True] * 7
+    rows = page.locator(".stage .next-tokens > button:not(.others)")
+    left_out = rows.evaluate_all("rows => rows.map((row) => row.classList.contains('excluded'))")
+    assert left_out == [False] * 3 + [True] * 7
 
 
 # attention
@@ -260,7 +300,7 @@ def test_a_small_head_clicked_becomes_the_large_one(open_translate, path, number
     for layer, head in ((1, 2), (2, 0), (0, 3)):
         click_head(page, layer, head)
         reached(page, layer=layer, head=head, step=4)
-        expect(page.locator(".attention-view .main h4").first).to_contain_text(
+        expect(page.locator(".attention-view .main h2").first).to_contain_text(
             f"Cross attention, {head_label(layer, head)}")
         which, table = numbers(page)
         assert which == ("cross", layer, head)
@@ -327,22 +367,22 @@ def test_a_link_that_cannot_be_copied_is_shown_to_be_copied_by_hand(context, ope
 
 
 def test_the_browsers_back_button_goes_back(visit, app_url, reached, path, shows):
-    page = visit("/")
+    page = visit("/masks")
     page.get_by_test_id("stTopNavLink").filter(has_text="Translate").click()
-    reached(page, step=0)
+    page.wait_for_url("**/translate?*step=*")
     write(page, TEXT)
-    shows(page, path[0])
-    for step in path[1:3]:
-        page.keyboard.press("ArrowRight")
+    shows(page, path[-1])
+    for step in path[-2:-4:-1]:
+        page.keyboard.press("ArrowLeft")
         shows(page, step)
     page.go_back()
-    shows(page, path[1])
+    shows(page, path[-2])
     page.go_back()
-    shows(page, path[0])
+    shows(page, path[-1])
     page.go_forward()
-    shows(page, path[1])
-    page.keyboard.press("ArrowRight")
-    shows(page, path[2])
+    shows(page, path[-2])
+    page.keyboard.press("ArrowLeft")
+    shows(page, path[-3])
 
 
 # what people type
@@ -352,7 +392,9 @@ def test_hostile_text_is_shown_as_it_is(visit, complaints, ckpt, chips, reached)
     page = visit(f"/{PAGE}")
     for text in HOSTILE:
         write(page, text)
-        reached(page, text=text, step=0)
+        reached(page, text=text)
+        page.keyboard.press("Home")
+        reached(page, step=0)
         shown = chips(page, "source tokens")[:-1]
         assert shown == [plain_label(piece.text, longest=None) for piece in transformer.start(ckpt, text).source]
         assert re.sub("[\u2068\u2069]", "", "".join(shown)).replace("␣", " ").strip() == text
@@ -367,16 +409,16 @@ def test_a_text_too_long_is_one_sentence_and_an_empty_one_a_question(open_transl
     write(page, "dog " * 2_500)
     alert = page.get_by_test_id("stAlert")
     expect(alert).to_have_text("the text is 2,501 tokens long and this model reads at most 256; shorten it")
-    expect(page.get_by_test_id("stPlotlyChart")).to_have_count(0)
+    expect(page.locator(".stage")).to_have_count(0)
     write(page, "")
     expect(alert).to_have_text("Type a sentence in English above and press Enter, or choose an example.")
-    expect(page.get_by_test_id("stPlotlyChart")).to_have_count(0)
+    expect(page.locator(".stage")).to_have_count(0)
     write(page, TEXT)
-    shows(page, path[0])
+    shows(page, path[-1])
     expect(alert).to_have_count(0)
     expect(page.get_by_test_id("stException")).to_have_count(0)
-    page.keyboard.press("ArrowRight")
-    shows(page, path[1])
+    page.keyboard.press("ArrowLeft")
+    shows(page, path[-2])
     assert complaints == []
 
 
@@ -387,5 +429,5 @@ def test_an_example_clicked_is_translated(open_translate, ckpt, shows):
     assert len(texts) > 2
     for at in (len(texts) - 1, 0):
         pills.nth(at).click()
-        shows(page, transformer.start(ckpt, texts[at]))
+        shows(page, list(transformer.steps(ckpt, texts[at]))[-1])
         expect(box(page)).to_have_value(texts[at])

@@ -1,6 +1,6 @@
 """The stage: the step controls, the tokens, one head large, all heads, and what may come next, on one screen.
 
-What it asks for comes back as the state of the component `<page>_stage`: `move` (the place that presses add up to, and
+What it asks for comes back as the state of the component `<page>_screen`: `move` (the place that presses add up to, and
 the candidates chosen on the way), `look` (what of the attention is looked at) and `choose` (a class, or a branch).
 """
 
@@ -31,9 +31,14 @@ def show_stage(page: str, shown: Shown, look: Look, head: Head, stage: Stage, *,
     """Draw it. coming: tokens that will be read, and what is predicted from each; newest: outline the last query;
     on_choose and on_branch: told which class was clicked, and which other branch."""
     sent = stage.sent() | {"hide": bool(st.session_state.get(f"{page}_hide"))}
-    _stage(key=f"{page}_stage", on_move_change=lambda: None, on_look_change=partial(looked, page, f"{page}_stage"),
+    _stage(key=_key(page), on_move_change=lambda: None, on_look_change=partial(looked, page, _key(page)),
            on_choose_change=partial(_chose, page, {"nth": on_choose, "branch": on_branch}),
            data=message_of(page, shown, look, head, dark=dark, newest=newest, coming=coming, stage=sent))
+
+
+def _key(page: str) -> str:
+    """The component's; `<page>_stage` is which stage of the softmax is looked at."""
+    return f"{page}_screen"
 
 
 def steps_of(page: str, *, index: int, last: int | None) -> dict[str, object]:
@@ -45,8 +50,8 @@ def steps_of(page: str, *, index: int, last: int | None) -> dict[str, object]:
 
 def move_of(page: str) -> dict | None:
     """What the controls have sent: {index, number, walk, from, choices}; None where it is not what they send."""
-    sent = st.session_state.get(f"{page}_stage")
-    move = sent.get("move") if sent else None
+    sent = st.session_state.get(_key(page))
+    move = sent.get("move") if isinstance(sent, Mapping) else None
     if not isinstance(move, Mapping) or not _whole(move, "index", "number"):
         return None
     choices = move.get("choices", ())
@@ -57,7 +62,7 @@ def move_of(page: str) -> dict | None:
 
 
 def _chose(page: str, told: Mapping[str, Callable[[int], None] | None]) -> None:
-    sent = st.session_state[f"{page}_stage"].get("choose")
+    sent = st.session_state[_key(page)].get("choose")
     for name, tell in told.items():
         if tell and _whole(sent, name):
             tell(sent[name])

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint
+from ui.figures import markdown_text
 from ui.languages import reads_examples
 from ui.present import presenting
 from ui.say import end_of
@@ -33,5 +34,5 @@ def example_pills(page: str, examples: list[str]) -> None:
             st.session_state[f"{page}_text"] = examples[st.session_state[key]]
             st.session_state[key] = None
 
-    st.pills("Examples", list(range(len(examples))), format_func=lambda at: end_of(examples[at]), key=key,
-             on_change=use, label_visibility="collapsed", wrap=True)
+    st.pills("Examples", list(range(len(examples))), key=key, on_change=use, label_visibility="collapsed", wrap=True,
+             format_func=lambda at: markdown_text(end_of(examples[at])))

@@ -57,6 +57,8 @@ def follow(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | 
             say_error(error)
             st.stop()
         state[f"{page}_walks"] = state.get(f"{page}_walks", 0) + 1
+    elif sampling != state[f"{page}_sampled"]:
+        walk = walk.anew(sampling)
     if move and not arrival and move["number"] != state.get(f"{page}_answered", 0):
         walk = _moved(page, walk, move, sampling)
     elif not new:
@@ -64,6 +66,7 @@ def follow(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | 
     if opening is None:
         walk = walk.foreseen(sampling)
     keep_walk(page, walk)
+    state[f"{page}_sampled"] = sampling
     if move:  # after the walk: a run cut short between the two goes to the same place again
         state[f"{page}_answered"] = move["number"]
     return walk

@@ -26,7 +26,7 @@ def show_settings(page: str, type_text: Callable[[Checkpoint], str]) -> tuple[Ch
 def _show_sampling(page: str) -> None:
     st.slider("Temperature", 0.0, HOTTEST, step=0.1, key=f"{page}_temperature", persist_state="session",
               help="0 always chooses the likeliest token. Above 0, tokens are sampled; higher is more random. "
-                   "Tokens already chosen stay.")
+                   "Tokens up to the step shown stay.")
     st.slider("Top-k", 0, WIDEST, key=f"{page}_top_k", persist_state="session",
               help="Sample among the k likeliest tokens only; 0 means all.")
     if st.session_state.get(f"{page}_temperature"):

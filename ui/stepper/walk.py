@@ -13,7 +13,7 @@ from transformer.inference.decoding import GREEDY, Candidate, Sampling, Step, ne
 
 MOST_OTHERS = 12  # branches kept besides the one looked at: each holds the key and value rows of its path
 CANDIDATES = 10
-FORESEEN, PATIENCE = 200, 1.0  # steps, and seconds, that a page decodes ahead of where one stands
+FORESEEN, PATIENCE = 200, 3.0  # steps, and seconds, that a page decodes ahead of where one stands
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,11 @@ class Walk:
 
     def settled(self, sampling: Sampling) -> Self:
         return replace(self, branch=self.branch.settled(sampling))
+
+    def anew(self, sampling: Sampling) -> Self:
+        """The same place, with what comes after it still to be decided, by this sampling."""
+        choices = {index: id for index, id in self.branch.choices.items() if index <= self.index}
+        return replace(self, branch=Branch(self.step, choices).settled(sampling))
 
     def to(self, index: int, sampling: Sampling = GREEDY) -> Self:
         """Look at step `index`, decoding up to it where nobody was yet; stops at the first and at the text's last."""

@@ -27,4 +27,4 @@ def _by_people(walk: Walk, sides: Sides) -> dict[str, object]:
         return {}
     split, answers = found
     seen = "The model saw it in training." if split == "train" else f"Of the {split} split, not seen in training."
-    return {"reference": {"label": sides.references, "note": seen, "texts": answers[:MOST]}}
+    return {"reference": {"label": sides.references, "note": seen, "texts": answers[:MOST], "more": len(answers) - 1}}

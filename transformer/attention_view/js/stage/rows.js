@@ -90,11 +90,10 @@ function textOf({ text, hide }) {
   const line = part("div", { className: text.lines ? "text lines" : "text" }, said);
   if (text.lines) requestAnimationFrame(() => said.scrollTo(0, said.scrollHeight));
   if (text.reference && !hide) {
-    const { label, note, texts } = text.reference;
+    const { label, note, texts, more } = text.reference;
     const bdi = part("bdi", { textContent: texts[0] });
-    const more = texts.length > 1 ? ` (and ${texts.length - 1} more)` : "";
     const title = [note, ...texts].join("\n");
-    line.append(part("p", { className: "reference", title }, `${label}: `, bdi, more));
+    line.append(part("p", { className: "reference", title }, `${label}: `, bdi, more ? ` (and ${more} more)` : ""));
   } else if (text.note) line.append(part("p", { className: "reference", textContent: text.note }));
   return line;
 }
