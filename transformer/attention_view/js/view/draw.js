@@ -81,7 +81,7 @@ function drawChips(view) {
 export function drawGrid(view) {
   const { parts, look } = view;
   const grid = gridOf(view);
-  if (!grid.cells) return;
+  if (!grid.cells || parts.grid.hidden) return;
   const [layers, heads] = grid.shape;
   const width = parts.side.clientWidth;
   const natural = Math.min(560, 40 + layers * (14 + Math.min(110, width / heads)));
@@ -177,6 +177,8 @@ function drawBetween(view) {
   const pair = !inLines(view) && look.pair;
   const rows = pair ? rowsOf(message, look) : null;
   parts.between.hidden = !rows;
+  // where they stand side by side, a product takes the place of all heads until it is closed
+  parts.grid.hidden = parts.sideTitle.hidden = Boolean(rows) && boxed(view) && !onPhone();
   if (!rows) return;
   const weight = stageNow(view).weights[pair[0] * sizesOf(view)[1] + pair[1]];
   parts.sum.textContent = sumOf(view, rows, pair, weight);
