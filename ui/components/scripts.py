@@ -25,10 +25,7 @@ scripts: dict[str, str] = {}  # name with a hash -> what is served under it
 
 def component(name: str, entry: Path, html: str) -> Callable:
     """A Streamlit component whose script is a module and all that it imports."""
-    if os.environ.get(SERVED):
-        text = LEADS.format(name=_keep(name, script(entry, _address)))
-    else:
-        text = script(entry)
+    text = LEADS.format(name=_keep(name, script(entry, _address))) if os.environ.get(SERVED) else script(entry)
     return st.components.v2.component(name, html=html, js=text)
 
 

@@ -4,7 +4,7 @@ import { keepFilm } from "#view/film/keep.js";
 import { gridOf, matrixOf, overTimeline, timelinePlot, underTimeline } from "#view/forming/paint.js";
 import { infoOf, lossWords, stepWords, tokensOf } from "#view/forming/snapshots.js";
 import { paintGrid } from "#view/grid.js";
-import { matrixLayout, paintMatrix } from "#view/matrix.js";
+import { matrixLayout, paintLegend, paintMatrix } from "#view/matrix.js";
 import { kindName } from "#view/names.js";
 
 const SIZE = { width: 1280, height: 720 };
@@ -12,6 +12,8 @@ const EDGE = 32; // px
 const UNDER_WORDS = 104;
 const TALL = 420;
 const ACROSS = 590;
+const FEW = 12; // tokens
+const LEGEND = 34;
 const FPS = 5;
 
 export function keepFormingFilm(view, kind, name) {
@@ -36,11 +38,23 @@ function paintSnapshot(view, context) {
   text(context, head, right + 8, UNDER_WORDS + 6, { colour: theme.ink, weight: 700, size: 16 });
   text(context, `All ${look.kind} heads`, EDGE, UNDER_WORDS + 6, { colour: theme.ink, weight: 700, size: 16 });
   paintGrid(context, { x: EDGE, y: UNDER_WORDS + 20, width: ACROSS, height: TALL }, gridOf(view));
-  const made = matrixLayout(infoOf(view), ACROSS, { tall: TALL });
-  const box = { x: right, y: UNDER_WORDS + 20, width: made.width, height: made.height };
-  paintMatrix(context, box, { ...matrixOf(view, made), cursor: null });
+  paintHead(view, context, { x: right, y: UNDER_WORDS + 20, width: ACROSS, height: TALL });
   const top = UNDER_WORDS + TALL + 34;
   const plot = timelinePlot(view, { x: EDGE - 16, y: top, width: SIZE.width - EDGE, height: SIZE.height - top - 8 });
   underTimeline(view, context, plot);
   overTimeline(view, context, plot);
+}
+
+// The head looked at, larger where it has few tokens, and its scale.
+function paintHead(view, context, { x, y, width, height }) {
+  const info = infoOf(view);
+  const zoom = Math.max(info.queries.length, info.keys.length) <= FEW ? 1.4 : 1;
+  const made = matrixLayout(info, width / zoom, { tall: height / zoom - LEGEND });
+  context.save();
+  context.translate(x, y);
+  context.scale(zoom, zoom);
+  const box = { x: 0, y: 0, width: made.width, height: made.height };
+  paintMatrix(context, box, { ...matrixOf(view, made), cursor: null });
+  paintLegend(context, made.gutter.left, made.height + 6, { stage: { high: 1 }, scale: "sqrt", theme: view.theme });
+  context.restore();
 }
