@@ -49,8 +49,11 @@ def _collect(path: Path, above: tuple[Path, ...], parts: dict[Path, str], addres
             parts[other] = f"const {line['style']} = {json.dumps(other.read_text('utf-8'))};\n"
         elif other not in parts:
             _collect(other, (*above, path), parts, address)
-    parts[path] = LATER.sub(lambda later: f'import("{address(_beside(path, later["source"]))}")' if address else NOWHERE,
-                            IMPORT.sub("", text))
+
+    def later(found: re.Match[str]) -> str:
+        return f'import("{address(_beside(path, found["source"]))}")' if address else NOWHERE
+
+    parts[path] = LATER.sub(later, IMPORT.sub("", text))
 
 
 def _beside(path: Path, source: str) -> Path:
