@@ -1,4 +1,4 @@
-"""Saved views: what is written is read again, and of what anybody else may have written nothing gets past a sentence."""
+"""Saved views: what is written is read again, and what anybody else may have written is refused in a sentence."""
 
 import json
 

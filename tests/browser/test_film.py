@@ -1,5 +1,6 @@
 """Films of heads forming, made in a browser: they play, and their frames are the snapshots."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ PLAYED = """async (bytes) => {
   video.src = URL.createObjectURL(new Blob([new Uint8Array(bytes)]));
   const after = (name) => new Promise((done, fail) => { video[`on${name}`] = done; video.onerror = fail; });
   await after("loadeddata");
-  const canvas = Object.assign(document.createElement("canvas"), { width: video.videoWidth, height: video.videoHeight });
+  const size = { width: video.videoWidth, height: video.videoHeight };
+  const canvas = Object.assign(document.createElement("canvas"), size);
   const at = async (seconds) => {
     video.currentTime = seconds;
     await after("seeked");
@@ -57,7 +59,7 @@ def test_a_gif_has_every_snapshot_as_a_frame(page, forming, complaints):
             frames.append(film.convert("RGB"))
             lengths.append(film.info["duration"])
     assert lengths == [200] * (SNAPSHOTS - 1) + [1200]  # the last one stays
-    assert all(ImageChops.difference(a, b).getbbox() for a, b in zip(frames, frames[1:], strict=False))
+    assert all(ImageChops.difference(a, b).getbbox() for a, b in pairwise(frames))
     assert frames[0].getpixel((2, 2)) == frames[-1].getpixel((2, 2)) == (255, 255, 255)
     assert kept(page, saves, "gif").read_bytes() == path.read_bytes()
     assert not complaints
@@ -77,12 +79,16 @@ def test_a_video_plays_and_ends_elsewhere_than_it_began(page, forming, kind):
 
 def test_a_film_says_how_far_it_is_and_can_be_stopped(page, forming):
     view, saves = forming
-    downloads = []
-    page.on("download", downloads.append)
-    saves.select_option("gif")
+    held, downloads = [], []
+    page.on("download", lambda download: downloads.append(download))
+    page.route("**/scripts/gifenc-*.js", lambda route: held.append(route))
+    with page.expect_request("**/scripts/gifenc-*.js"):
+        saves.select_option("gif")
     bar = view.get_by_role("progressbar", name="Making the GIF")
     expect(bar).to_be_visible()
     view.get_by_role("button", name="Cancel").click()
+    held.pop().continue_()
+    page.unroute("**/scripts/gifenc-*.js")
     expect(bar).to_have_count(0)
     assert kept(page, saves, "gif").stat().st_size
     assert len(downloads) == 1

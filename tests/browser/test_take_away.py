@@ -20,8 +20,9 @@ def kept(page, choose):
     return download.value.suggested_filename, download.value.path().read_bytes()
 
 
-@pytest.mark.parametrize(("address", "view"), [(TRANSLATE, ".attention-view"), (FORMING, ".forming[data-drawn]")])
-def test_pictures_are_twice_the_size_in_any_theme(visit, address, view):
+@pytest.mark.parametrize(("address", "view", "width"), [
+    (TRANSLATE, ".attention-view", None), (FORMING, ".forming[data-drawn]", 1240)])
+def test_pictures_are_twice_the_size_in_any_theme(visit, address, view, width):
     page = visit(address)
     saves = page.locator(view).get_by_label("Save", exact=True)
     sizes, inks = set(), {}
@@ -35,7 +36,9 @@ def test_pictures_are_twice_the_size_in_any_theme(visit, address, view):
         title = picture.crop((20, 16, 400, 56))
         inks[kind] = sorted((count, colour) for count, colour in title.getcolors(1 << 20) if colour != ground)[-1][1]
     assert len(sizes) == 1
-    assert sizes.pop()[0] >= 2 * 900
+    if width is None:
+        width = float(ElementTree.fromstring(kept(page, lambda: saves.select_option("svg"))[1]).get("width"))
+    assert sizes.pop()[0] == pytest.approx(2 * width, abs=1)
     assert inks["png-clear-light"] == inks["png-light"] == (38, 39, 48, 255)
     assert inks["png-clear-dark"] == inks["png-dark"] == (240, 242, 246, 255)
 

@@ -37,7 +37,8 @@ def test_no_other_script_is_served(server):
 
 
 def test_what_makes_films_is_served_beside_the_scripts_that_import_it(visitor, server):
-    leads = re.findall(r"\./scripts/[\w-]+\.js", visitor().open("train", view="watch", run="checkpoints/translate").text)
+    page = visitor().open("train", view="watch", run="checkpoints/translate")
+    leads = re.findall(r"\./scripts/[\w-]+\.js", page.text)
 
     def script(name):
         with urllib.request.urlopen(f"{server.url}/scripts/{name}") as answer:
