@@ -1,6 +1,6 @@
 // The colours of a GIF: one palette for all of its frames, so that nothing flickers.
 export const MOST_COLOURS = 255; // one more stands for "as before"
-const EXACT = 160; // of more colours than that, so many are kept as they are
+const EXACT = 216; // of more colours than that, so many are kept as they are: a colour stands for a number
 
 // pixels: as a canvas has them, four bytes each in one number. Adds to how often each colour is there.
 export function countColours(pixels, counts) {
