@@ -3,7 +3,7 @@ import { chooser, counted, part, rebuilt, segments } from "#view/elements.js";
 import { kindName, rollsOut } from "#view/names.js";
 import { STAGES } from "#view/stages.js";
 import { boxed, change, infoOf, inLines, merges } from "#view/view/look.js";
-import { FILES, save } from "#view/view/save.js";
+import { fileEntries, save } from "#view/view/save.js";
 
 export function toolbar(view) {
   const matrix = !inLines(view);
@@ -139,5 +139,5 @@ function files(view) {
     if (kind) save(view, kind);
     toolbar(view);
   };
-  return chooser("Save", [["", "as …"], ...Object.keys(FILES).map((kind) => [kind, kind.toUpperCase()])], "", pick);
+  return chooser("Save", [["", "as …"], ...fileEntries(view)], "", pick);
 }
