@@ -68,21 +68,28 @@ class Forwarder:
 
 @contextmanager
 def forwarding(url: str) -> Iterator[tuple[Forwarder, str]]:
-    """A forwarder to a server, and the address at which it stands."""
+    """A forwarder to a server, in a thread of its own, and the address at which it stands."""
     where, loop = urlsplit(url), asyncio.new_event_loop()
-    forwarder, started = Forwarder(where.hostname, where.port), loop.create_future()
-    serving_it = loop.create_task(forwarder.serve(started))
+    forwarder, started = Forwarder(where.hostname or "", where.port or 80), loop.create_future()
+    forwarding_it = loop.create_task(forwarder.serve(started))
     port = loop.run_until_complete(started)
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
+
+    async def end() -> None:
+        forwarding_it.cancel()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
     try:
         yield forwarder, f"http://127.0.0.1:{port}"
     finally:
-        loop.call_soon_threadsafe(serving_it.cancel)
+        asyncio.run_coroutine_threadsafe(end(), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
-        for task in asyncio.all_tasks(loop):
-            task.cancel()
+        loop.close()
 
 
 class Count:
