@@ -42,7 +42,7 @@ def step_through(ckpt: Checkpoint, *, dark: bool) -> None:
     walk = follow(PAGE, ckpt, state[f"{PAGE}_text"], None if f"{PAGE}_walk" in state else first, opening=None)
     look, head = look_at(PAGE, walk.step)
     sides = sides_of(ckpt.description)
-    rows = [source_row(walk, look, head, label=sides.source), target_row(walk, look, head, label=sides.target)]
+    rows = [source_row(walk, label=sides.source), target_row(walk, label=sides.target)]
     show_walk(PAGE, walk, look, head, rows=rows, text=None, dark=dark, brief=True,
               plays=PLAYS if walk.step.text == RED else 0)
     query, _ = address_of_step(ckpt.id, walk.step.text, step=walk.index, look={**LOOK, "view": None, "lit": None},

@@ -39,7 +39,7 @@ def step_through(ckpt: Checkpoint, text: str, *, dark: bool) -> None:
     walk = follow(PAGE, ckpt, text, None, opening=None)
     step, sides = walk.step, sides_of(ckpt.description)
     look, head = look_at(PAGE, step)
-    rows = [source_row(walk, look, head, label=sides.source), target_row(walk, look, head, label=sides.target)]
+    rows = [source_row(walk, label=sides.source), target_row(walk, label=sides.target)]
     show_walk(PAGE, walk, look, head, rows=rows, text=written_text(walk, sides), dark=dark)
     offer_files(PAGE, step, look)
     show_model(PAGE, step, look)

@@ -36,7 +36,7 @@ def step_through(ckpt: Checkpoint, text: str, *, dark: bool) -> None:
     step = walk.step
     look, head = look_at(PAGE, step)
     text_so_far = {"label": "The text so far", "written": step.whole, "coming": "", "lines": True}
-    show_walk(PAGE, walk, look, head, rows=[target_row(walk, look, head, label="Tokens", name="tokens")],
+    show_walk(PAGE, walk, look, head, rows=[target_row(walk, label="Tokens", name="tokens")],
               text=text_so_far, dark=dark)
     offer_files(PAGE, step, look)
     show_model(PAGE, step, look)

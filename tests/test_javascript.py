@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from transformer.attention_view.heads import Pooled, combined, one_head, quantise, weights
 from transformer.attention_view.html import written
 from transformer.attention_view.message import FINEST, pack
-from transformer.attention_view.modules import JS, script
+from transformer.attention_view.modules import JS, VENDOR, script
 from transformer.inference.reading import attend
 from ui.components.scripts import HERE
 from ui.figures.labels import plain_label
@@ -86,7 +87,10 @@ def test_the_scripts_compute_what_python_does(cases):
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-@pytest.mark.parametrize("entry", [*JS.glob("*.js"), *HERE.glob("*.js")], ids=lambda path: path.stem)
+LATER = [JS / "film" / "make.js", JS / "figures" / "page.js", *VENDOR.glob("*/*.js")]
+
+
+@pytest.mark.parametrize("entry", [*JS.glob("*.js"), *HERE.glob("*.js"), *LATER], ids=lambda path: path.stem)
 def test_every_module_is_one_script_with_what_it_imports(entry, tmp_path):
     text = script(entry)
     assert "\nimport " not in text
@@ -114,3 +118,30 @@ def test_a_style_comes_as_text_and_only_the_module_asked_for_exports(tmp_path):
     (tmp_path / "two.js").write_text("export const b = 1;\n")
     assert script(tmp_path / "one.js") == (
         'const STYLE = "a { content: \\"\\u00e9\\"; }\\n";\nconst b = 1;\nexport const a = [\nSTYLE,\nb,\n];\n')
+
+
+def test_what_is_imported_later_comes_from_its_address_or_not_at_all(tmp_path):
+    (tmp_path / "one.js").write_text('export const load = () => import("./two.js");\n')
+    (tmp_path / "two.js").write_text("export const b = 1;\n")
+    assert script(tmp_path / "one.js", lambda path: f"./{path.stem}-1234.js") == (
+        'export const load = () => import("./two-1234.js");\n')
+    assert "import(" not in script(tmp_path / "one.js")
+    assert "Promise.reject" in script(tmp_path / "one.js")
+
+
+@pytest.mark.parametrize("entry", [*JS.glob("*.js"), *HERE.glob("*.js")], ids=lambda path: path.stem)
+def test_no_script_that_every_visitor_gets_holds_what_makes_films_and_zips(entry):
+    text = script(entry, lambda path: path.name)
+    for name in ("gifenc", "mediabunny", "fflate"):
+        assert f"/*! {name}" in (VENDOR / name / f"{name}.js").read_text("utf-8")
+        assert f"/*! {name}" not in text
+    assert "function writeGif" not in text
+
+
+@pytest.mark.parametrize("folder", sorted(VENDOR.iterdir()), ids=lambda path: path.name)
+def test_other_peoples_modules_say_where_they_are_from(folder):
+    readme = (folder / "README.md").read_text("utf-8")
+    first = (folder / f"{folder.name}.js").read_text("utf-8").splitlines()[0]
+    name, version, licence, address = re.fullmatch(r"/\*! (\S+) ([\d.]+), (\S+), (\S+) \*/", first).groups()
+    assert readme.startswith(f"# {name} {version}\n") and licence in readme and address in readme
+    assert (folder / "LICENSE").stat().st_size > 1000

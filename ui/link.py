@@ -18,6 +18,8 @@ from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from ui.saved_view import offer_view_file, view_being_opened
+
 LONGEST = 1_500  # characters of the parameters
 KEPT = 200  # addresses remembered of a visit
 OPEN = {"open": True}
@@ -138,7 +140,8 @@ def arrive_at(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:
 
 def leave_at(page: str, fields: Mapping[str, Field], *, checkpoint: str | None = None, hidden: str = "\0",
              **values: Any) -> None:
-    """Write the page's values into the address bar; texts that make it too long stay out of it, with a word on it.
+    """Write the page's values into the address bar; texts that make it too long stay out of it, with a word on it and
+    a file that holds them.
 
     values: of fields without a widget, and what stands in the address in place of a widget's value. hidden: how the
     names begin of texts that are not on the screen, which are the first to stay out, without a word.
@@ -149,11 +152,11 @@ def leave_at(page: str, fields: Mapping[str, Field], *, checkpoint: str | None =
         # of a widget that is not drawn Streamlit keeps only what the page last put there, unless it does so again
         with suppress(StreamlitAPIException):  # of one that is, nothing may be put
             state[f"{page}_{name}"] = value
-    params = write(fields, checkpoint, **kept | values)
+    params = whole = write(fields, checkpoint, **kept | values)
     if not fits(params):
         params = without_texts(fields, params, hidden)
     if not fits(params):
-        st.caption("This text is too long for a link: the address leaves it out, and what was chosen in it.")
+        offer_view_file(page, whole)
         params = without_texts(fields, params)
     _put_address(page, params)
 
@@ -195,6 +198,9 @@ def _arrived(page: str, *, known: bool) -> dict[str, str] | None:
     entered = enter(page)
     state, params = st.session_state, st.query_params.to_dict()
     seen: deque = state.setdefault(f"{page}_addresses", deque(maxlen=KEPT))
+    if (opened := view_being_opened(page)) is not None:
+        seen.append(params)
+        return opened
     back = get_script_run_ctx().is_history_navigation
     if params not in seen and any(params == other for writer, other in _written() if writer != page):
         return None if known else {}

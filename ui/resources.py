@@ -5,6 +5,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -148,12 +149,17 @@ def labelled(name: str) -> LabelledCorpus | None:
     return text if isinstance(text, LabelledCorpus) else None
 
 
+_read_before: set[str] = set()  # corpora that this process has read: a spinner would be two messages for nothing
+
+
 def _read(name: str) -> Corpus | None:
     try:
-        with st.spinner("Reading the corpus…"):
-            return corpus(name)
+        with nullcontext() if name in _read_before else st.spinner("Reading the corpus…"):
+            text = corpus(name)
     except (OSError, ValueError):
         return None
+    _read_before.add(name)
+    return text
 
 
 @st.cache_resource(show_spinner="Training two tiny decoders on random digits…")

@@ -84,9 +84,10 @@ def serve(host: str, port: int | None, *, public: set[str]) -> None:
     os.environ[SERVED] = "1"
     preload()
     from ui.link import forget_pages_folder
-    from ui.server import door, index, scripts, sign_in, uploads
+    from ui.server import at_once, door, index, packing, scripts, sign_in, uploads
 
     forget_pages_folder()
+    at_once.send_at_once()
     name = socket.gethostname().lower()
     link = sign_in.TeachersLink()
 
@@ -113,8 +114,10 @@ def serve(host: str, port: int | None, *, public: set[str]) -> None:
     logging.getLogger("uvicorn.error").addFilter(lambda record: record.levelno >= logging.WARNING)
     sys.argv = [str(APP)]  # where Streamlit looks for .streamlit/config.toml
     names = {"localhost", host.lower(), name, f"{name}.local"}
-    st.App(APP, lifespan=announce, routes=[*index.routes(), *sign_in.routes(link), *scripts.routes()], middleware=[
-        Middleware(door.Door, names=names, public=public), Middleware(uploads.Uploads)]).run(config=options)
+    routes = [*index.routes(), *sign_in.routes(link), *scripts.routes()]
+    st.App(APP, lifespan=announce, routes=routes, middleware=[
+        Middleware(door.Door, names=names, public=public), Middleware(packing.Packing),
+        Middleware(uploads.Uploads)]).run(config=options)
 
 
 def announce_address(host: str, port: int | None, link: "TeachersLink") -> None:

@@ -204,10 +204,10 @@ def test_what_is_saved_says_what_it_is_and_holds_the_numbers(look, options, ckpt
     page, step = look(kind="cross", layer=1, head=3), step_of(ckpt, 5)
     chooser = options(page).get_by_label("Save", exact=True)
     files = {}
-    for kind in ("csv", "svg", "png", "pdf"):
+    for kind in ("csv", "svg", "png-light", "pdf"):
         with page.expect_download() as caught:
             chooser.select_option(kind)
-        assert caught.value.suggested_filename == f"{ckpt.id}-cross-layer1-head3-weights.{kind}"
+        assert caught.value.suggested_filename == f"{ckpt.id}-cross-layer1-head3-weights.{kind.partition('-')[0]}"
         files[kind] = tmp_path / kind
         caught.value.save_as(files[kind])
     lines = files["csv"].read_text("utf-8").splitlines()
@@ -219,7 +219,7 @@ def test_what_is_saved_says_what_it_is_and_holds_the_numbers(look, options, ckpt
     found = np.array([row[1:] for row in rows[1:]], float)
     np.testing.assert_allclose(found, step.attentions["cross"][1, 3], atol=1e-6)
     assert rows[0][1:] == step.axes("cross")[1]
-    assert files["png"].read_bytes().startswith(b"\x89PNG")
+    assert files["png-light"].read_bytes().startswith(b"\x89PNG")
     words = pdf_words(files["pdf"].read_bytes())
     assert f"{ckpt.id} · training step 4,000 · text: {TEXT}" in " ".join(words)
     assert "Cross attention, layer 1 · head 3: weights (softmax)" in words
@@ -261,7 +261,7 @@ def test_words_in_place_of_pieces_are_seen_said_kept_in_the_link_and_saved(look,
     assert caught.value.suggested_filename.endswith("weights-words.csv")
     caught.value.save_as(tmp_path / "csv")
     lines = (tmp_path / "csv").read_text("utf-8").splitlines()
-    assert any(line.startswith("# Weights of a word’s pieces are added") and "Left out" in line for line in lines)
+    assert lines[2].startswith("# Weights of a word’s pieces are added") and lines[3].startswith("# Left out: ")
     rows = list(csv.reader(line for line in lines if not line.startswith("#")))
     assert [row[0] for row in rows[1:]] == queries and rows[0][1:] == keys
     with page.expect_download() as caught:

@@ -204,7 +204,7 @@ def test_files_say_what_they_are_of(opened):
     assert {name: float(row[name]) for name in expected(np.eye(2))} == pytest.approx(
         expected(recorded(685, "cross", 1, 2)), abs=1e-5)
     with page.expect_download() as download:
-        page.get_by_label("Save", exact=True).select_option("png")
+        page.get_by_label("Save", exact=True).select_option("png-light")
     picture = Path(download.value.path()).read_bytes()
     assert picture[:8] == b"\x89PNG\r\n\x1a\n" and int.from_bytes(picture[16:20], "big") == 2480
 

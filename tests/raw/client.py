@@ -23,6 +23,7 @@ from websockets.sync.client import connect
 ROOT = Path(__file__).resolve().parents[2]
 START_S, ANSWER_S = 120, 60  # at most; importing torch and streamlit on two busy cores takes many seconds
 WIDGET = re.compile(r"\$\$ID-[0-9a-f]+-(.+)", re.DOTALL)
+ENDS = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Client:
             origin=server.url, additional_headers={"Cookie": self._cookies} if cookies else {}))
         self._hash = self.session = ""
         self._query: dict[str, str] = {}
+        self._fragments: dict[str, str] = {}  # a widget's id -> that of the fragment in which it was drawn, "" for none
 
     def close(self) -> None:
         self._open.close()
@@ -96,6 +98,8 @@ class Client:
                 getattr(state, field).data.extend(value)
             else:
                 setattr(state, field, value)
+        drawn_in = {self._fragments.get(state.id, "") for state in rerun.widget_states.widgets}
+        rerun.fragment_id = drawn_in.pop() if len(drawn_in) == 1 else ""  # as a browser does: the rest stays as it is
         self._socket.send(message.SerializeToString())
         self._read()
         return self
@@ -116,8 +120,10 @@ class Client:
             elif kind == "page_info_changed":
                 self._query = dict(parse_qsl(message.page_info_changed.query_string))
             elif kind == "delta":
-                texts += strings(message.delta)
-            elif kind == "script_finished" and message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
+                found = list(strings(message.delta))
+                texts += found
+                self._fragments.update(dict.fromkeys(filter(WIDGET.fullmatch, found), message.delta.fragment_id))
+            elif kind == "script_finished" and message.script_finished in ENDS:
                 break
             self.sizes[(kind == "delta" and message.delta.new_element.WhichOneof("type")) or kind] += len(answer)
         self.ids.update({found[1]: text for text in texts if (found := WIDGET.fullmatch(text))})

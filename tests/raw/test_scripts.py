@@ -34,3 +34,18 @@ def test_a_script_is_kept_under_an_address_of_its_content(visitor, server):
 def test_no_other_script_is_served(server):
     with pytest.raises(urllib.error.HTTPError, match="404"):
         urllib.request.urlopen(f"{server.url}/scripts/attention_view-0000.js")
+
+
+def test_what_makes_films_is_served_beside_the_scripts_that_import_it(visitor, server):
+    page = visitor().open("train", view="watch", run="checkpoints/translate")
+    leads = re.findall(r"\./scripts/[\w-]+\.js", page.text)
+
+    def script(name):
+        with urllib.request.urlopen(f"{server.url}/scripts/{name}") as answer:
+            return answer.read().decode()
+
+    (entry,) = {name.rpartition("/")[2] for name in leads if "attention_forming" in name}
+    (make,) = set(re.findall(r'import\("\./(make-\w+\.js)"\)', script(entry)))
+    later = set(re.findall(r'import\("\./([\w-]+\.js)"\)', script(make)))
+    assert {name.partition("-")[0] for name in later} == {"gifenc", "mediabunny"}
+    assert all(script(name).startswith("/*! ") for name in later)

@@ -27,7 +27,11 @@ ANSWER_S = 60
 class Answer:
     status: int
     headers: http.client.HTTPMessage
-    text: str
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode("utf-8", "replace")
 
 
 class Session:
@@ -75,7 +79,7 @@ class Server:
                 connection.putheader(name, value)
         connection.endheaders(body or None)
         answer = connection.getresponse()
-        found = Answer(answer.status, answer.headers, answer.read().decode("utf-8", "replace"))
+        found = Answer(answer.status, answer.headers, answer.read())
         connection.close()
         return found
 

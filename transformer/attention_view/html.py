@@ -13,6 +13,8 @@ from transformer.attention_view.given import given
 from transformer.attention_view.heads import Shown, shape
 from transformer.attention_view.message import Look, about, whole
 from transformer.attention_view.modules import JS, script
+from transformer.attention_view.stage import path_of
+from transformer.inference.decoding import Step
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -21,7 +23,7 @@ PAGE = """<!doctype html>
 <style>
 :root {{ color-scheme: light dark; font-family: system-ui, sans-serif; }}
 body {{ margin: 1rem; background: Canvas; color: CanvasText; }}
-</style></head><body><div class="attention-view"></div>
+</style></head><body><div class="{kind}"></div>
 <script type="application/octet-stream" id="message">{message}</script>
 <script type="module">
 {script}
@@ -30,17 +32,21 @@ body {{ margin: 1rem; background: Canvas; color: CanvasText; }}
 
 
 def page(shown: Shown, look: Look | None = None, *, exact: bool = True) -> str:
-    """One self-contained HTML page with every head of every kind, hover and all; it works offline.
+    """One self-contained HTML page with every head of every kind, hover and all; it works offline. Of a `Step` it holds
+    the whole way to it, and steps.
 
     exact=False keeps in full only the head looked at, and shows the others pooled: much less for a long text.
     """
     look = look or Look(shown.kinds[-1])
     # runs (what is masked) and frequent bytes are all there is to gain: weights do not repeat themselves
     squeezed = zlib.compressobj(6, wbits=31, strategy=zlib.Z_RLE)
-    message = written(squeezed.compress(whole(shown, look, exact=exact)) + squeezed.flush())
+    steps = exact and isinstance(shown, Step)
+    header = {"path": path_of(shown), "newest": True} if steps else {}
+    message = written(squeezed.compress(whole(shown, look, exact=exact, **header)) + squeezed.flush())
     told = about(shown)
     title = html.escape(f"{told['checkpoint'] or 'attention'} · {shown.text[:60]}")
-    return PAGE.format(title=title, script=script(JS / "page.js"), message=message)
+    return PAGE.format(title=title, kind="stage" if steps else "attention-view", script=script(JS / "page.js"),
+                       message=message)
 
 
 def written(data: bytes) -> str:

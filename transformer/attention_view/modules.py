@@ -7,18 +7,29 @@ imports, and all share one scope, so no two may declare the same name. Comments 
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 JS = Path(__file__).parent / "js"
+VENDOR = JS / "vendor"  # other people's modules, each whole and as it came
 DECLARED = re.compile(r"^(?:export )?(?:const|let|(?:async )?function|class) (\w+)", re.MULTILINE)
 IMPORT = re.compile(r'^import (?:\{[\w\s,]*\}|(?P<style>\w+)) from "(?P<source>[^"]+)";\n', re.MULTILINE)
+LATER = re.compile(r'\bimport\("(?P<source>(?:#view|\.)/[^"]+)"\)')
+NOWHERE = 'Promise.reject(new Error("This needs the server of the app, which `headsup app` starts."))'
+
+Address = Callable[[Path], str]  # where a browser fetches a module that is imported only once it is needed
 
 
-def script(entry: Path) -> str:
+def script(entry: Path, address: Address | None = None) -> str:
     """The module and all that it imports as one, with its own exports alone. Raises ValueError for modules that import
-    each other, or of which two declare the same name."""
+    each other, or of which two declare the same name.
+
+    `import("#view/film/make.js")` stays an import, of the module's address; without `address` it fails.
+    """
+    if VENDOR in entry.parents:
+        return entry.read_text("utf-8")
     parts: dict[Path, str] = {}
-    _collect(entry.resolve(), (), parts)
+    _collect(entry.resolve(), (), parts, address)
     names = [name for text in parts.values() for name in DECLARED.findall(text)]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"{entry.name} is made of modules of which two declare {', '.join(twice)}")
@@ -27,16 +38,24 @@ def script(entry: Path) -> str:
     return re.sub(r"^ +|^//.*\n", "", whole, flags=re.MULTILINE)
 
 
-def _collect(path: Path, above: tuple[Path, ...], parts: dict[Path, str]) -> None:
+def _collect(path: Path, above: tuple[Path, ...], parts: dict[Path, str], address: Address | None) -> None:
     """Put a module's text without its imports into `parts`, after theirs."""
     if path in above:
         raise ValueError(f"{path.name} and {above[-1].name} import each other")
     text = path.read_text("utf-8")
     for line in IMPORT.finditer(text):
-        source = line["source"]
-        other = (JS / source.removeprefix("#view/") if source.startswith("#view/") else path.parent / source).resolve()
+        other = _beside(path, line["source"])
         if line["style"]:
             parts[other] = f"const {line['style']} = {json.dumps(other.read_text('utf-8'))};\n"
         elif other not in parts:
-            _collect(other, (*above, path), parts)
-    parts[path] = IMPORT.sub("", text)
+            _collect(other, (*above, path), parts, address)
+
+    def later(found: re.Match[str]) -> str:
+        return f'import("{address(_beside(path, found["source"]))}")' if address else NOWHERE
+
+    parts[path] = LATER.sub(later, IMPORT.sub("", text))
+
+
+def _beside(path: Path, source: str) -> Path:
+    """What a module means by the name of another."""
+    return (JS / source.removeprefix("#view/") if source.startswith("#view/") else path.parent / source).resolve()

@@ -8,15 +8,14 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis.pooling import Pooling, pool
-from transformer.attention_view.heads import Head
-from transformer.attention_view.message import Look
+from transformer.attention_view.stage import Bar, Bars, Row, Stage
 from transformer.checkpoint import Checkpoint
 from transformer.inference.reading import Reading, attend
 from transformer.text.tokenizer import Piece
 from ui import figures
 from ui.components.attention_view import DRAWN, look_at, offer_files, show_details
 from ui.components.diagram import show_model
-from ui.components.stage import Bar, Bars, Row, Stage, show_stage
+from ui.components.stage import show_stage
 from ui.heavy import heavy
 from ui.say import say_error
 
@@ -41,7 +40,7 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str, *, question: str, dar
     if pooling is not None:
         _in_range(prefix, ckpt, reading)
     look, head = look_at(prefix, reading)
-    rows = [_tokens_row(prefix, ckpt, pieces, pooling, look, head)]
+    rows = [_tokens_row(prefix, ckpt, pieces, pooling)]
     bars = _bars(prefix, ckpt, reading, question=question) if pooling is not None else None
     stage = Stage(rows=rows, said=_said(prefix, ckpt, reading), bars=bars, text={"note": note} if note else None)
     show_stage(prefix, reading, look, head, stage, dark=dark, newest=False,
@@ -58,10 +57,8 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str, *, question: str, dar
     show_details(prefix, reading, look, head, dark=dark)
 
 
-def _tokens_row(prefix: str, ckpt: Checkpoint, pieces: list[Piece], pooling: Pooling | None, look: Look,
-                head: Head) -> Row:
-    """What is read, coloured by what each token adds to the class looked at; by what it is given, where there is none:
-    the mean over all queries."""
+def _tokens_row(prefix: str, ckpt: Checkpoint, pieces: list[Piece], pooling: Pooling | None) -> Row:
+    """What is read, coloured by what each token adds to the class looked at."""
     unknown = [at for at, piece in enumerate(pieces[:DRAWN]) if piece.unknown]
     row = Row(label="Text", name="tokens read", part="source", tokens=[piece.text for piece in pieces[:DRAWN]],
               unknown=unknown, wraps=True)
@@ -80,7 +77,7 @@ def _order(reading: Reading) -> list[int]:
 def _bars(prefix: str, ckpt: Checkpoint, reading: Reading, *, question: str) -> Bars:
     """Every class; a click chooses whose score the tokens are coloured by."""
     probabilities, chosen = reading.logits.exp().tolist(), st.session_state[f"{prefix}_class"]
-    rows = [Bar(label=ckpt.classes[at], probability=probabilities[at], percent=figures.percent(probabilities[at]),
+    rows = [Bar(label=ckpt.classes[at], probability=probabilities[at],
                 chosen=ckpt.classes[at] == chosen) for at in _order(reading)]
     return Bars(title=question, label="classes", rows=rows, keys=False, tokens=False, least=CLASSES, most=CLASSES,
                 rest=0.0 if len(rows) > CLASSES else None, hint="Show which tokens speak for this class",

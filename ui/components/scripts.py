@@ -1,12 +1,14 @@
 """How the components' scripts get to a browser: once, from an address that names their content.
 
 `ui/serve.py` serves them, and then a component's own script, which goes with every message, only leads there. Where
-nobody does (`streamlit run app.py`, tests of single pages) the whole script goes with every message.
+nobody does (`streamlit run app.py`, tests of single pages) the whole script goes with every message. What is not for
+every visitor (films, zips) is a script of its own, which a browser fetches from beside the others when it is asked for.
 """
 
 import hashlib
 import os
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import streamlit as st
@@ -23,8 +25,18 @@ scripts: dict[str, str] = {}  # name with a hash -> what is served under it
 
 def component(name: str, entry: Path, html: str) -> Callable:
     """A Streamlit component whose script is a module and all that it imports."""
-    text = script(entry)
-    if os.environ.get(SERVED):
-        file = f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.js"
-        scripts[file], text = text, LEADS.format(name=file)
+    text = LEADS.format(name=_keep(name, script(entry, _address))) if os.environ.get(SERVED) else script(entry)
     return st.components.v2.component(name, html=html, js=text)
+
+
+@cache
+def _address(module: Path) -> str:
+    """Where a script finds another beside it."""
+    return f"./{_keep(module.stem, script(module, _address))}"
+
+
+def _keep(name: str, text: str) -> str:
+    """Have a text served; returns the name of its file."""
+    file = f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.js"
+    scripts[file] = text
+    return file

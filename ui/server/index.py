@@ -6,11 +6,12 @@ import re
 from pathlib import Path
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import Response
 from starlette.routing import Route
 from streamlit.file_util import get_static_dir
 
 from transformer.places import ROOT
+from ui.server.packing import Kept
 
 _TELLS = "<script>window.__streamlit = { BACKEND_BASE_URL: location.origin }</script>"
 _PAGE = (Path(get_static_dir()) / "index.html").read_text("utf-8").replace("<head>", f"<head>{_TELLS}", 1)
@@ -25,8 +26,11 @@ def hashes(page: str) -> str:
 SCRIPT_HASHES = hashes(_PAGE)
 
 
-async def _index(request: Request) -> HTMLResponse:
-    return HTMLResponse(_PAGE, headers={"Cache-Control": "no-cache"})
+_kept = Kept(_PAGE, "text/html", "no-cache")  # without a tag: whoever has no cookie is given one with a whole page
+
+
+async def _index(request: Request) -> Response:
+    return _kept.answer(request)
 
 
 def routes() -> list[Route]:

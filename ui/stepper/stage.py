@@ -7,8 +7,9 @@ import streamlit as st
 
 from transformer.attention_view.heads import Head
 from transformer.attention_view.message import Look
+from transformer.attention_view.stage import Bar, Bars, Row, Stage, candidate_bars
 from transformer.inference.decoding import Sampling
-from ui.components.stage import Bar, Bars, Row, Stage, show_stage, steps_of
+from ui.components.stage import show_stage, steps_of
 from ui.figures import head_label, percent, plain_label
 from ui.say import end_of
 from ui.stepper.moves import sampling_of, switch_to
@@ -18,16 +19,16 @@ HELP = ("Orange: the model's choice. Click another token, or press its number, t
         "Your earlier version is kept as a branch.")
 
 
-def source_row(walk: Walk, look: Look, head: Head, *, label: str) -> Row:
-    """What the encoder reads; shaded where the chosen head of cross-attention looks from the newest token."""
+def source_row(walk: Walk, *, label: str) -> Row:
+    """What the encoder reads."""
     step = walk.step
     read = step.axes("cross")[1]
     return Row(label=label, name="source tokens", part="source",
                tokens=[*(piece.text for piece in step.source), read[-1]],  # it reads an end token after them
-               unknown=_unknown(walk), weights=head.weights[-1] if look.kind == "cross" else None)
+               unknown=_unknown(walk))
 
 
-def target_row(walk: Walk, look: Look, head: Head, *, label: str, name: str = "target tokens") -> Row:
+def target_row(walk: Walk, *, label: str, name: str = "target tokens") -> Row:
     """What the decoder has read, the token predicted, and those known to come."""
     step = walk.step
     read = step.axes("decoder")[0]
@@ -35,8 +36,7 @@ def target_row(walk: Walk, look: Look, head: Head, *, label: str, name: str = "t
     shown = read if step.src is not None else [
         step.source[at].text if at in _unknown(walk) else piece for at, piece in enumerate(read)]
     return Row(label=label, name=name, part="target", tokens=[*shown, step.piece, *walk.after], predicted=len(read),
-               unknown=() if step.src is not None else _unknown(walk), picked=[prompt + at for at in walk.picks],
-               weights=head.weights[-1] if look.kind == "decoder" else None)
+               unknown=() if step.src is not None else _unknown(walk), picked=[prompt + at for at in walk.picks])
 
 
 def _unknown(walk: Walk) -> list[int]:
@@ -48,15 +48,13 @@ def bars_of(walk: Walk, sampling: Sampling, *, brief: bool = False) -> Bars:
     step = walk.step
     candidates, excluded = walk.candidates(sampling)
     given = f"at temperature {sampling.temperature:g}" if sampling.temperature else ""
-    rows = [Bar(label=one.piece, probability=one.probability, percent=percent(one.probability),
-                chosen=one.id == step.id, excluded=one.id in excluded) for one in candidates]
+    rows = [Bar(label=one.piece, probability=one.probability, chosen=one.id == step.id, excluded=one.id in excluded)
+            for one in candidates]
     note = "Click the word you doubt." if brief else ""
     if step.full and step.id != step.ckpt.config.eos_id:
         note = f"Context full: this model reads at most {step.ckpt.config.max_len:,} tokens."
-    return Bars(title="What comes next?", label=f"next tokens {given}".strip(), rows=rows,
-                note=note or given.capitalize(), help=HELP,
-                rest=max(0.0, 1 - sum(one.probability for one in rows if not one.excluded)),
-                hint=f"Choose this token and go on from it. {_why(walk, sampling)}")
+    return candidate_bars(step, rows, label=f"next tokens {given}".strip(), note=note or given.capitalize(), help=HELP,
+                          hint=f"Choose this token and go on from it. {_why(walk, sampling)}")
 
 
 def _why(walk: Walk, sampling: Sampling) -> str:
@@ -84,9 +82,9 @@ def show_walk(page: str, walk: Walk, look: Look, head: Head, *, rows: Sequence[R
               dark: bool, brief: bool = False, plays: int = 0) -> None:
     """The stage of a page that steps through a text. plays: steps that it takes by itself when it is first seen."""
     branches = [end_of(branch.tip.output) for branch in (walk.branch, *walk.others)] if walk.others else []
-    stage = Stage(rows=rows, said=said_of(walk, look, head), bars=bars_of(walk, sampling_of(page), brief=brief),
-                  text=text, steps=steps_of(page, index=walk.index, last=walk.last), branches=branches, brief=brief,
-                  plays=plays)
+    bars = bars_of(walk, sampling_of(page), brief=brief)
+    stage = Stage(rows=rows, said=said_of(walk, look, head), bars=bars, text=text, branches=branches, brief=brief,
+                  plays=plays, steps=steps_of(page, index=walk.index, last=walk.last))
     show_stage(page, walk.step, look, head, stage, dark=dark, on_branch=partial(_switch, page),
                coming=list(zip(walk.coming, walk.after, strict=True)))
 

@@ -13,7 +13,7 @@ from transformer.inference.decoding import GREEDY, Candidate, Sampling, Step, ne
 
 MOST_OTHERS = 12  # branches kept besides the one looked at: each holds the key and value rows of its path
 CANDIDATES = 10
-FORESEEN, PATIENCE = 200, 5.0  # steps, and seconds, that a page decodes ahead of where one stands
+FORESEEN, PATIENCE = 200, 3.0  # steps, and seconds, that a page decodes ahead of where one stands
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,13 @@
 import STYLE from "#view/view/view.css";
 import FORMING from "#view/forming/forming.css";
 import { dress } from "#view/elements.js";
+import { expose } from "#view/figures/expose.js";
 import { mountForming } from "#view/forming/mount.js";
+import { formingFiles } from "#view/forming/save.js";
 
 export default function component({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".attention-view");
   dress(root, STYLE, FORMING);
   mountForming(root, data, (look) => setTriggerValue("look", look));
+  expose(root, "forming", () => formingFiles(root.view));
 }

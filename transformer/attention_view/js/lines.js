@@ -2,13 +2,14 @@
 import { text, textWidth, widest } from "#view/canvas.js";
 import { headColour } from "#view/colours.js";
 import { short } from "#view/numbers.js";
-import { rowLabels } from "#view/rows.js";
+import { ROOM, rowLabels } from "#view/rows.js";
 import { visible } from "#view/tokens.js";
 
 export const ROW = 22;
 export const TOP = 30;
 const FAINTEST = 3 / 255;
 const LEVELS = 8;
+const LEAST_LINES = 60; // px of their width
 const LOOKS = "query: looks";
 const LOOKED_AT = "key: looked at";
 
@@ -22,15 +23,18 @@ export const fittingRow = ({ q, k }, { ahead }, tall) =>
 const wordsOf = (weight, head, lit) => (lit.length > 1 ? `${short(weight)}, head ${head}` : short(weight));
 
 // The room beside the lines: for the tokens, and for the number that hovering puts there, with its head where there
-// are several.
-export function linesGutter(info, look, lit) {
+// are several; the lines themselves keep some of the width.
+export function linesGutter(info, look, lit, width) {
   const number = textWidth([wordsOf(0.01, info.heads - 1, lit)], 700) + 10;
-  const beside = (width, most) => number + Math.min(most, width) + 8;
-  const left = beside(widest(rowLabels(info, look)), 150);
-  return { number, left, right: beside(textWidth(info.keys), 130) };
+  const rest = width - 2 * (number + 8) - LEAST_LINES;
+  const room = Math.max(60, Math.min(ROOM, 0.6 * rest));
+  const left = number + 8 + Math.min(room, widest(rowLabels(info, look, room)));
+  const right = number + 8 + Math.max(30, Math.min(130, 0.4 * rest, textWidth(info.keys)));
+  return { number, room, left, right };
 }
 
-// painting: {info, look, layer, lit, hover, scroll, theme, gutter, row}; hover: [side, token] or null; lit: the heads drawn.
+// painting: {info, look, layer, lit, hover, scroll, theme, gutter, row}; hover: [side, token] or null; lit: the heads
+// that are drawn.
 export function paintLines(context, box, painting) {
   const { info, look, layer, lit, scroll, theme, gutter, row = ROW } = painting;
   const top = box.y + TOP - scroll;
@@ -48,7 +52,8 @@ export function paintLines(context, box, painting) {
   context.clip();
   for (const [nth, head] of lit.entries()) paintHead(context, places, painting, nth, head);
   const keys = info.keys.map((token) => visible(token));
-  paintSide(context, places, painting, { side: 0, labels: rowLabels(info, look), count: layer.q, x: places.left });
+  const queries = rowLabels(info, look, gutter.room);
+  paintSide(context, places, painting, { side: 0, labels: queries, count: layer.q, x: places.left });
   paintSide(context, places, painting, { side: 1, labels: keys, count: layer.k, x: places.right });
   context.restore();
   const options = { colour: theme.muted };

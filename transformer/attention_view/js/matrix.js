@@ -2,12 +2,14 @@
 import { bitmap, text, textWidth, widest } from "#view/canvas.js";
 import { channels, css, inkOn, palette, pixelOf, pixelPalette, shade } from "#view/colours.js";
 import { plain, short } from "#view/numbers.js";
-import { namedByBoth, rowLabels } from "#view/rows.js";
+import { namedByBoth, ROOM, rowLabels } from "#view/rows.js";
 import { mayLook } from "#view/scores.js";
 import { visible } from "#view/tokens.js";
 
 const MOST_VECTOR = 4096; // cells that a file of lines and areas has as such
 const UPRIGHT = -Math.PI / 2;
+const LABELLED = 11; // px of a row or column that has its token beside it
+const LEAST_ABOVE = 36; // px
 const NONE_AHEAD = { queries: [], keys: [], makes: [] };
 
 // The cells and the room for labels of one matrix. least: the smallest cell; tall: the height it should fill, if any.
@@ -17,11 +19,14 @@ export function matrixLayout(info, width, { look, zoom = 1, least = 1, tall = nu
   const queries = [...info.queries, ...ahead.queries];
   const keys = [...info.keys, ...ahead.keys];
   const longest = textWidth(keys, 700);
-  const rows = rowLabels({ queries, makes: info.makes && [...info.makes, ...ahead.makes] }, look);
-  const gutter = { left: Math.min(150, widest(rows, 700)) + 28 };
+  const room = Math.min(ROOM, width * 0.3);
+  const makes = info.makes && [...info.makes, ...ahead.makes];
+  const bare = tall && (tall - LEAST_ABOVE) / queries.length < LABELLED; // then rows are numbered
+  const rows = bare ? [String(queries.length)] : rowLabels({ queries, makes }, look, room);
+  const gutter = { room, left: Math.min(ROOM, widest(rows, 700)) + 28 };
   const cw = Math.max(least, Math.min(tall ? 110 : 84, (width - gutter.left - 2) / keys.length) * zoom);
-  gutter.upright = cw >= 11 && longest > cw - (tall ? 0 : 4);
-  gutter.top = gutter.upright ? Math.min(130, longest) + 26 : 36;
+  gutter.upright = cw >= LABELLED && longest > cw - (tall ? 0 : 4);
+  gutter.top = gutter.upright ? Math.min(130, longest) + 26 : LEAST_ABOVE;
   const row = tall
     ? Math.min(52, (tall - gutter.top - 2) / queries.length)
     : Math.min(Math.max(cw, 12), 38, 460 / queries.length);
@@ -176,7 +181,7 @@ function paintMarks(context, { Q, K, cw, ch, left, top, width, height, x, y }, {
 // Which of many labels are drawn at `size` pixels each: all of them, or a position number now and then.
 function labels(names, size, first, last) {
   const all = Array.from({ length: last - first }, (_, i) => first + i);
-  if (size >= 11) return all.map((at) => [at, names[at]]);
+  if (size >= LABELLED) return all.map((at) => [at, names[at]]);
   const every = [5, 10, 20, 25, 50, 100, 200, 250, 500, 1000].find((n) => n * size >= 26) ?? 5000;
   return all.filter((at) => at % every === 0).map((at) => [at, String(at)]);
 }
@@ -185,7 +190,7 @@ function paintLabels(context, places, { info, look, gutter, cursor, newest, them
   const { Q, cw, ch, left, top, q0, q1, k0, k1, x, y } = places;
   const bold = (axis, at) => (cursor?.[axis] === at || (axis === 0 && newest && at === Q - 1) ? 700 : 400);
   const size = (room) => Math.min(13, Math.max(theme.least, room * 0.8));
-  for (const [q, label] of labels(rowLabels(info, look), ch, q0, q1)) {
+  for (const [q, label] of labels(rowLabels(info, look, gutter.room), ch, q0, q1)) {
     const options = { colour: theme.ink, align: "right", weight: bold(0, q), size: size(ch) };
     if (y(q) + ch / 2 >= top) text(context, label, left - 6, y(q) + ch / 2, options);
   }

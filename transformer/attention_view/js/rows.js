@@ -2,23 +2,23 @@
 import { widest } from "#view/canvas.js";
 import { placed, visible } from "#view/tokens.js";
 
-const WIDEST = 150; // px
+export const ROOM = 150; // px
 const LEAST = 4; // characters of a token
 
 export const namedByBoth = (info, look) => Boolean(info.makes) && look.rows !== "read";
 
 const inRoom = new WeakMap(); // asked for at every draw
 // The labels of all queries, as they are drawn: both tokens shortened until the widest label has room.
-export function rowLabels(info, look) {
+export function rowLabels(info, look, room = ROOM) {
   if (!namedByBoth(info, look)) return info.queries.map((token) => visible(token));
-  if (!inRoom.has(info)) inRoom.set(info, shortened(info.queries, info.makes));
-  return inRoom.get(info);
+  if (inRoom.get(info)?.room !== room) inRoom.set(info, { room, labels: shortened(info, room) });
+  return inRoom.get(info).labels;
 }
 
-function shortened(queries, makes) {
+function shortened({ queries, makes }, room) {
   for (let longest = 16; ; longest--) {
     const labels = queries.map((token, at) => `${visible(token, longest)} → ${visible(makes[at], longest)}`);
-    if (longest <= LEAST || widest(labels, 700) <= WIDEST) return labels;
+    if (longest <= LEAST || widest(labels, 700) <= room) return labels;
   }
 }
 

@@ -1,5 +1,6 @@
 // Draws the cards that ui/figures/head_maps.py makes; a head clicked, or chosen with Enter, goes to Python.
 import STYLE from "./head_maps.css";
+import { expose } from "#view/figures/expose.js";
 import { dress, keepFile, part, scrollToTarget } from "#view/elements.js";
 import { cardOf } from "./head_maps/card.js";
 import { picture } from "./head_maps/picture.js";
@@ -26,6 +27,7 @@ export default function component({ data, parentElement, setTriggerValue }) {
   };
   describe(root, data, most, width);
   const view = { data, width, height, numbered: most <= NUMBERED, pick };
+  expose(root, "heads", async () => [["heads.svg", fileOf(view)]]);
   root.replaceChildren(...data.cards.map((card) => cardOf(view, card)), foot(view));
   if (!focused) return;
   const cell = [...root.querySelectorAll("[data-at]")].find((one) => one.dataset.at === focused);
@@ -44,7 +46,9 @@ function describe(root, data, most, width) {
 
 function foot(view) {
   const words = part("span", { textContent: `Layers down, heads across. ${view.data.source}` });
-  const onclick = () => keepFile(new Blob([picture(view)], { type: "image/svg+xml" }), "heads.svg");
+  const onclick = () => keepFile(fileOf(view), "heads.svg");
   const save = part("button", { type: "button", className: "save", textContent: "Save as SVG", onclick });
   return part("div", { className: "foot" }, words, save);
 }
+
+const fileOf = (view) => new Blob([picture(view)], { type: "image/svg+xml" });

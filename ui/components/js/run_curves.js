@@ -3,8 +3,10 @@
 import STYLE from "./run_curves.css";
 import { themeOf } from "#view/colours.js";
 import { dress, redrawWhenMoved } from "#view/elements.js";
+import { expose } from "#view/figures/expose.js";
+import { blobOf } from "#view/figures/png.js";
 import { unpack } from "#view/message.js";
-import { build, legend } from "./run_curves/build.js";
+import { build, curvesName, legend } from "./run_curves/build.js";
 import { mayAsk, takeIn } from "./run_curves/columns.js";
 import { draw } from "./run_curves/draw.js";
 
@@ -23,6 +25,7 @@ export default function component({ data, parentElement, setTriggerValue }) {
   redrawWhenMoved(root);
   legend(view);
   draw(view);
+  expose(root, "curves", async () => [[curvesName(view), await blobOf(view.parts.canvas)]]);
 }
 
 function newView(root) {

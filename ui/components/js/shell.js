@@ -1,17 +1,31 @@
 // Mounted once for all pages. Runs again with every page; the listeners of the run before are let go first.
+import { keepAllFigures } from "#view/figures/expose.js";
 import { keepInSight } from "./follow.js";
+import { addToMenu } from "./shell/menu.js";
+import { chooseView, openDropped } from "./shell/saved_views.js";
 
 const NARROW = "(max-width: 768px)"; // where Streamlit turns the menu on top into a drawer
 const MENU = "[data-testid=stTopNavLink], [data-testid=stSidebarNavLink]";
 
-export default function component() {
+export default function component({ data, setTriggerValue }) {
   window.headsUpShell?.abort();
   window.headsUpShell = new AbortController();
   const { signal } = window.headsUpShell;
   document.addEventListener("click", closeDrawer, { signal });
   for (const kind of ["pointerdown", "keydown"]) window.addEventListener(kind, touched, { signal, capture: true });
   keepInSight(signal);
+  const to = { signal, send: (view) => setTriggerValue("view", view), largest: data.largest };
+  openDropped(to);
+  addToMenu(signal, () => [
+    ...(hasFigures() ? [["Save all figures of this page", keepAllFigures]] : []),
+    ["Open a saved view …", () => chooseView(to)],
+  ]);
   if (!window.headsUpHistory) tidyHistory();
+}
+
+function hasFigures() {
+  const ours = [...(window.headsUpFigures ?? [])].some(({ root }) => root.isConnected);
+  return ours || document.querySelector(".js-plotly-plot, .vega-embed") !== null;
 }
 
 // A page chosen from the drawer closes it.

@@ -8,6 +8,7 @@ export function build(root) {
   const field = (className) => part("canvas", { className, role: "application", tabIndex: 0 });
   const parts = {
     bar: block("bar"),
+    making: block("making"),
     now: part("h4", { className: "now" }),
     source: part("p", { className: "source" }),
     timeline: picture("timeline"),
@@ -26,7 +27,7 @@ export function build(root) {
   const side = block("side", gridTitle, grid);
   const main = block("main", headTitle, matrix, legend);
   const figures = parts.measures.map((one) => part("figure", {}, one.words, one.canvas));
-  root.replaceChildren(bar, now, source, timeline, range, note, readout);
+  root.replaceChildren(bar, parts.making, now, source, timeline, range, note, readout);
   root.append(block("panes", side, main), block("measures", ...figures), block("scroll", parts.table));
   return parts;
 }

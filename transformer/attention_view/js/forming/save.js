@@ -1,6 +1,11 @@
 // Files to keep of attention as it forms: the whole picture, and every measure of every head at every step.
-import { resized, text } from "#view/canvas.js";
-import { keepFile, part } from "#view/elements.js";
+import { text } from "#view/canvas.js";
+import { keepFile, part, say } from "#view/elements.js";
+import { keepAllFigures } from "#view/figures/expose.js";
+import { blobOf, inTheme, paper, PNGS } from "#view/figures/png.js";
+import { FILM_KINDS } from "#view/film/kinds.js";
+import { filmEntries } from "#view/film/keep.js";
+import { keepFormingFilm } from "#view/forming/film.js";
 import { ROWS, SHOWN, valued } from "#view/forming/measures.js";
 import {
   gridHeight,
@@ -31,13 +36,31 @@ const WIDTH = 1240; // px
 const HALF = 580;
 const TOP = 250;
 
+// For a chooser: what it is called, in words. `look` is called where that has changed.
+export const formingEntries = (view, look) => [
+  ...Object.entries(PNGS).map(([kind, { words }]) => [kind, words]),
+  ["csv", "CSV"],
+  ...filmEntries(view, look),
+  ["zip", "all figures of this page, zip"],
+];
+
 export function save(view, kind) {
   if (missing(view)) return;
-  const { message, look } = view;
-  const words = [message.name, "forming", look.kind, `sentence${look.sentence}`, `step${stepOf(view)}`];
-  const keep = (blob) => keepFile(blob, `${fileName(...words)}.${kind}`);
+  if (kind === "zip") return keepAllFigures().catch((error) => say(view.parts.readout, error.message));
+  if (kind in FILM_KINDS) return keepFormingFilm(view, kind, nameOf(view, "film"));
+  const keep = (blob) => keepFile(blob, `${nameOf(view, `step${stepOf(view)}`)}.${kind.split("-")[0]}`);
   if (kind === "csv") keep(new Blob([table(view)], { type: "text/csv" }));
-  else picture(view).toBlob(keep);
+  else picture(inTheme(view, kind)).toBlob(keep);
+}
+
+const nameOf = ({ message, look }, last) =>
+  fileName(message.name, "forming", look.kind, `sentence${look.sentence}`, last);
+
+// What a zip of the page holds of it: [name, Blob] pairs.
+export async function formingFiles(view) {
+  if (missing(view)) return [];
+  const png = await blobOf(picture(inTheme(view, view.theme.dark ? "png-dark" : "png-light")));
+  return [[`${nameOf(view, `step${stepOf(view)}`)}.png`, png]];
 }
 
 function caption(view) {
@@ -57,9 +80,7 @@ function picture(view) {
   const made = matrixLayout(infoOf(view), HALF);
   const middle = Math.max(made.height + 40, gridHeight(view, HALF) + 10);
   const height = TOP + middle + 260;
-  const context = resized(canvas, WIDTH, height, 2 / (window.devicePixelRatio || 1));
-  context.fillStyle = theme.page;
-  context.fillRect(0, 0, WIDTH, height);
+  const context = paper(canvas, WIDTH, height, theme);
   caption(view).forEach((line, i) => {
     const options = i ? { colour: theme.muted, size: 13 } : { colour: theme.ink, weight: 700, size: 17 };
     text(context, line, 16, 20 + i * 22, options);

@@ -2,7 +2,7 @@
 import { chooser, counted, part, rebuilt, segments } from "#view/elements.js";
 import { kindName } from "#view/names.js";
 import { change, go, play, release } from "#view/forming/move.js";
-import { save } from "#view/forming/save.js";
+import { formingEntries, save } from "#view/forming/save.js";
 import { sizesOf } from "#view/forming/snapshots.js";
 
 export function toolbar(view) {
@@ -48,14 +48,9 @@ function following(view) {
 }
 
 function files(view) {
-  const names = [
-    ["", "as …"],
-    ["png", "PNG"],
-    ["csv", "CSV"],
-  ];
   const pick = (kind) => {
     if (kind) save(view, kind);
     toolbar(view);
   };
-  return chooser("Save", names, "", pick);
+  return chooser("Save", [["", "as …"], ...formingEntries(view, () => toolbar(view))], "", pick);
 }

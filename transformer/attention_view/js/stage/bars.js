@@ -49,7 +49,7 @@ function barOf(stage, row, nth) {
   const bar = part("i");
   bar.style.setProperty("--part", row.probability >= SEEN ? row.probability.toFixed(4) : 0);
   const name = part("bdi", { textContent: label, title: label });
-  const number = part("span", { textContent: row.percent });
+  const number = part("span", { textContent: inPercent(row.probability) });
   const key = bars.keys ? part("kbd", { textContent: DIGITS[nth] ?? "" }) : part("b");
   const element = part("button", { title: bars.hint }, key, name, bar, number);
   element.className = [row.chosen && "chosen", row.excluded && "excluded"].filter(Boolean).join(" ");
@@ -79,4 +79,9 @@ function othersOf(stage, rest, shown) {
   return part("button", { className: "others", title, onclick }, ...cells);
 }
 
-const inPercent = (value) => (value < 0.0001 ? "< 0.01%" : `${Number((100 * value).toPrecision(3))}%`);
+// A probability to three figures, four near certainty, and never a false 0 or 100; as percent in ui/figures.
+export function inPercent(value) {
+  if (value > 0 && value < 0.0001) return "< 0.01%";
+  if (value > 0.9999 && value < 1) return "> 99.99%";
+  return `${Number((100 * value).toPrecision(value > 0.99 ? 4 : 3))}%`;
+}

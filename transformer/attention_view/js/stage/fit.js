@@ -3,7 +3,9 @@ import { onPhone } from "#view/view/sizes.js";
 
 const LOWEST = 430; // px, of a window too low for it
 const LOWEST_ON_PHONE = 540;
-const BESIDE = 10; // px, below it
+const BELOW_IT = 10; // px
+const CAPTION = 28; // px, where a file says below it what it is of
+const HIGHEST_FIRST_LOOK = 470; // px
 
 // Where the stage begins on the page.
 export function topOfStage({ root }) {
@@ -14,6 +16,8 @@ export function topOfStage({ root }) {
 export function fit(stage) {
   const { root, parts } = stage;
   root.classList.toggle("phone", onPhone());
-  const room = window.innerHeight - topOfStage(stage) - BESIDE;
-  parts.screen.style.height = `${Math.max(onPhone() ? LOWEST_ON_PHONE : LOWEST, Math.floor(room))}px`;
+  const beside = BELOW_IT + (stage.message.standalone ? CAPTION : 0);
+  const room = window.innerHeight - topOfStage(stage) - beside;
+  const most = stage.data.brief ? HIGHEST_FIRST_LOOK : Infinity;
+  parts.screen.style.height = `${Math.max(onPhone() ? LOWEST_ON_PHONE : LOWEST, Math.min(most, Math.floor(room)))}px`;
 }

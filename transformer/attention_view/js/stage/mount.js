@@ -9,12 +9,14 @@ import { mountView } from "#view/view/mount.js";
 import { drawBars } from "#view/stage/bars.js";
 import { buildStage } from "#view/stage/build.js";
 import { fit, topOfStage } from "#view/stage/fit.js";
-import { drawRows } from "#view/stage/rows.js";
+import { drawRows, shadeRows } from "#view/stage/rows.js";
 
 const FIRST_MS = 1300; // between steps that it takes by itself
 
-export function mountStage(root, data, send) {
-  const message = unpack(data);
+export const mountStage = (root, data, send) => mountMessage(root, unpack(data), send);
+
+// message: unpacked already; send: {move, look, choose}, who are told.
+export function mountMessage(root, message, send) {
   const stage = (root.stage ??= newStage(root));
   Object.assign(stage, { message, send, data: message.stage, large: Boolean(message.large) });
   root.classList.toggle("large", stage.large);
@@ -35,7 +37,7 @@ function drawStage(stage) {
   drawSteps(stage);
   drawRows(stage);
   drawBars(stage);
-  mountView(parts.picture, message, send.look, parts.below);
+  mountView(parts.picture, message, send.look, parts.below, () => shadeRows(stage));
   if (parts.live.textContent !== data.said) say(parts.live, data.said);
 }
 

@@ -1,6 +1,8 @@
 // The tokens that are read and written, a row for each side, and the text they make.
 import { part } from "#view/elements.js";
 import { visible } from "#view/tokens.js";
+import { weightsOf } from "#view/weights.js";
+import { infoOf } from "#view/view/look.js";
 
 export function drawRows({ parts, data }) {
   const rows = data.rows.map((row) => rowOf(row, data.hide));
@@ -34,8 +36,7 @@ function rowOf(row, hide) {
 }
 
 function chip(row, token, at) {
-  const { weights, added, unknown, predicted, picked } = row;
-  const weight = weights?.[at];
+  const { added, unknown, predicted, picked } = row;
   const kinds = {
     unknown: unknown?.includes(at),
     predicted: at === predicted,
@@ -46,7 +47,6 @@ function chip(row, token, at) {
   if (kinds.predicted) hints.push("the next token");
   if (kinds.unknown) hints.push("not in the vocabulary: the model sees only that something is here");
   if (kinds.picked) hints.push("you chose it");
-  if (weight !== undefined) hints.push(`this head gives it ${weight.toFixed(3)}`);
   if (added) hints.push(`adds ${added[at].toFixed(4)} to the score of ${row.adds_to}`);
   const text = part("bdi", { textContent: visible(token, Infinity).slice(1, -1) });
   const element = part("span", { title: hints.join(", ") }, text);
@@ -54,13 +54,31 @@ function chip(row, token, at) {
     .filter((name) => kinds[name])
     .join(" ");
   element.dataset.position = at;
-  // the square root, as in the pictures, so that small weights can be seen
-  if (weight !== undefined) element.style.setProperty("--weight", Math.sqrt(weight).toFixed(3));
   if (added) {
     element.style.setProperty("--weight", (Math.abs(added[at]) / (row.most || 1)).toFixed(3));
     element.classList.toggle("against", added[at] < 0);
   }
   return element;
+}
+
+// Shades the tokens by what the newest query gives them in the head looked at, where they are its keys.
+export function shadeRows({ parts, data, message }) {
+  const { view } = parts.picture;
+  const part = { cross: "source", decoder: "target" }[view.look.kind];
+  const { keys, queries } = infoOf(view);
+  const weights = weightsOf(message, view.look);
+  const newest = weights?.subarray((queries.length - 1) * keys.length);
+  for (const row of data.rows) {
+    const chips = parts.rows.querySelectorAll(`[data-part=${row.part}] .tokens > span`);
+    if (row.added || !message.newest) continue;
+    const count = row.predicted ?? row.tokens.length;
+    const shaded = newest && row.part === part && keys.length === count;
+    chips.forEach((chip, at) => {
+      // the square root, as in the pictures, so that small weights can be seen
+      chip.style.setProperty("--weight", shaded && at < count ? Math.sqrt(newest[at]).toFixed(3) : 0);
+      chip.dataset.weight = shaded && at < count ? newest[at].toFixed(3) : "";
+    });
+  }
 }
 
 function textOf({ text, hide }) {

@@ -28,6 +28,7 @@ export function draw(view) {
   drawBetween(view);
   drawGrid(view);
   drawMain(view);
+  view.drawn?.();
   if (root.classList.contains("waiting")) return;
   root.dataset.drawn = [look.kind, look.layer, look.head, infoOf(view).queries.length];
 }
@@ -80,7 +81,7 @@ function drawChips(view) {
 export function drawGrid(view) {
   const { parts, look } = view;
   const grid = gridOf(view);
-  if (!grid.cells) return;
+  if (!grid.cells || parts.grid.hidden) return;
   const [layers, heads] = grid.shape;
   const width = parts.side.clientWidth;
   const natural = Math.min(560, 40 + layers * (14 + Math.min(110, width / heads)));
@@ -100,8 +101,8 @@ function drawLines(view) {
   const layer = layerOf(message, look);
   root.classList.toggle("waiting", layer === null);
   if (!layer) return;
-  const gutter = linesGutter(infoOf(view), look, lit(view));
   const width = parts.scroller.clientWidth;
+  const gutter = linesGutter(infoOf(view), look, lit(view), width);
   const row = boxed(view) ? fittingRow(layer, infoOf(view), tallest(view)) : ROW;
   const height = linesHeight(layer, row);
   const tall = boxed(view) ? tallest(view) : Math.min(height, tallest(view));
@@ -176,6 +177,8 @@ function drawBetween(view) {
   const pair = !inLines(view) && look.pair;
   const rows = pair ? rowsOf(message, look) : null;
   parts.between.hidden = !rows;
+  // where they stand side by side, a product takes the place of all heads until it is closed
+  parts.grid.hidden = parts.sideTitle.hidden = Boolean(rows) && boxed(view) && !onPhone();
   if (!rows) return;
   const weight = stageNow(view).weights[pair[0] * sizesOf(view)[1] + pair[1]];
   parts.sum.textContent = sumOf(view, rows, pair, weight);

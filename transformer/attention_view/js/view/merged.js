@@ -6,23 +6,25 @@ import { layerOf, weightsOf } from "#view/weights.js";
 import { infoOf, inLines, lit } from "#view/view/look.js";
 
 const HOW_WORDS = "Weights of a word’s pieces are added over keys and averaged over queries.";
-const MOST_NAMED = 6; // tokens that are named
+const MOST_NAMED = 4; // tokens that are named
 
-export function mergedSaid(view) {
+export const mergedSaid = (view) => mergedLines(view).join(" ");
+
+export function mergedLines(view) {
   const { merged } = infoOf(view);
-  if (!merged) return "";
+  if (!merged) return [];
   const left = [...merged.special.map((one) => [one, ""]), ...merged.sinks.map((one) => [one, " (a sink)"])];
   const hides = view.message.look.special === "hidden";
   const without = left.length
     ? `Left out: ${names(left)}${hiddenShare(view)}. What is left is not scaled up.`
     : hides && "There is no special token and no sink to leave out.";
-  return [merged.words && HOW_WORDS, without].filter(Boolean).join(" ");
+  return [merged.words && HOW_WORDS, without].filter(Boolean);
 }
 
 function names(left) {
-  const first = left.slice(0, MOST_NAMED).map(([token, what]) => `${visible(token)}${what}`);
-  if (left.length > MOST_NAMED) first.push(`${left.length - MOST_NAMED} more`);
-  return first.join(", ");
+  const all = [...new Set(left.map(([token, what]) => `${visible(token)}${what}`))];
+  const more = all.length > MOST_NAMED ? [`${all.length - MOST_NAMED} more`] : [];
+  return [...all.slice(0, MOST_NAMED), ...more].join(", ");
 }
 
 // How much of the weight is on what is left out.

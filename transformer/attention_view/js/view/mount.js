@@ -18,11 +18,12 @@ export function mount(root, data, send) {
   redrawWhenMoved(root, () => (view.large ? topOf(view) : 0));
 }
 
-// below: where the picture of all heads goes on a narrow window, of a view that fills a given box.
-export function mountView(root, message, send, below = null) {
+// below: where the picture of all heads goes on a narrow window, of a view that fills a given box; drawn: told whenever
+// anything has been drawn.
+export function mountView(root, message, send, below = null, drawn = null) {
   pooled(message);
   const view = (root.view ??= newView(root, message));
-  Object.assign(view, { send, below });
+  Object.assign(view, { send, below, drawn });
   receive(view, message);
   draw(view);
 }

@@ -1,6 +1,8 @@
 // Files to keep: the picture, as pixels or as lines and areas, and the numbers.
 import { text } from "#view/canvas.js";
-import { keepFile, part } from "#view/elements.js";
+import { keepFile, part, say } from "#view/elements.js";
+import { keepAllFigures } from "#view/figures/expose.js";
+import { blobOf, inTheme, paper, PNGS } from "#view/figures/png.js";
 import { paintGrid } from "#view/grid.js";
 import { linesHeight, paintLines } from "#view/lines.js";
 import { paintLegend, paintMatrix } from "#view/matrix.js";
@@ -10,7 +12,7 @@ import { Vector } from "#view/svg.js";
 import { rowNames } from "#view/rows.js";
 import { infoOf, inLines, lit, stageNow } from "#view/view/look.js";
 import { gridOf, matrixOf } from "#view/view/painting.js";
-import { layout, sized } from "#view/view/sizes.js";
+import { layout } from "#view/view/sizes.js";
 import { caption, headName, layerName } from "#view/view/words.js";
 
 const WIDTH = 720;
@@ -19,16 +21,7 @@ const BELOW = 110; // px
 
 // Each gives its file to `keep`.
 export const FILES = {
-  png: (view, keep) => {
-    const canvas = part("canvas");
-    compose(view, (width, height) => {
-      const context = sized(view, canvas, width, height);
-      context.fillStyle = view.theme.page;
-      context.fillRect(0, 0, width, height);
-      return context;
-    });
-    canvas.toBlob(keep);
-  },
+  ...Object.fromEntries(Object.keys(PNGS).map((kind) => [kind, (view, keep) => pixelPicture(view, kind).toBlob(keep)])),
   svg: (view, keep) => {
     const picture = compose(view, (width, height) => new Vector(width, height, view.theme.page));
     keep(new Blob([String(picture)], { type: "image/svg+xml" }));
@@ -40,13 +33,42 @@ export const FILES = {
   csv: (view, keep) => keep(new Blob([table(view)], { type: "text/csv" })),
 };
 
+// For a chooser: what it is called, in words.
+export const fileEntries = (view) => [
+  ...Object.entries(PNGS).map(([kind, { words }]) => [kind, words]),
+  ...["svg", "pdf", "csv"].map((kind) => [kind, kind.toUpperCase()]),
+  ...(view.message.standalone ? [] : [["zip", "all figures of this page, zip"]]),
+];
+
 export function save(view, kind) {
+  if (kind === "zip") return keepAllFigures().catch((error) => say(view.parts.readout, error.message));
+  FILES[kind](view, (blob) => keepFile(blob, `${nameOf(view)}.${kind.split("-")[0]}`));
+}
+
+function nameOf(view) {
   const { message, look } = view;
   const name = (words) => words.replace(" ", "");
   const of = look.of === "head" ? name(headName(view)) : look.of;
   const words = [message.about.checkpoint ?? "attention", look.kind, name(layerName(view)), of, look.stage];
   if (infoOf(view).merged?.words) words.push("words");
-  FILES[kind](view, (blob) => keepFile(blob, `${fileName(...words)}.${kind}`));
+  return fileName(...words);
+}
+
+// What a zip of the page holds of it: [name, Blob] pairs.
+export async function figureFiles(view) {
+  const png = await blobOf(pixelPicture(view, view.theme.dark ? "png-dark" : "png-light"));
+  const svg = await new Promise((keep) => FILES.svg(view, keep));
+  return [
+    [`${nameOf(view)}.png`, png],
+    [`${nameOf(view)}.svg`, svg],
+  ];
+}
+
+function pixelPicture(view, kind) {
+  const canvas = part("canvas");
+  const inked = inTheme(view, kind);
+  compose(inked, (width, height) => paper(canvas, width, height, inked.theme));
+  return canvas;
 }
 
 // The whole picture, whatever is in sight of it: the title, what is looked at, and all heads.

@@ -3,12 +3,19 @@ import { resized } from "#view/canvas.js";
 import { matrixLayout } from "#view/matrix.js";
 import { boxed, infoOf, sizesOf } from "#view/view/look.js";
 
+const TYPE = 13; // px, the type of a picture
 const WIDE = 700; // px of the window; below that everything is in one column
 const LEGEND = 52; // px; below the matrix stands its scale
 
 const zoomOf = ({ root }) => root.currentCSSZoom ?? 1;
 
-export function setZoom({ root, large }) {
+export function setZoom(view) {
+  const { root, large } = view;
+  if (boxed(view)) {
+    // 4% of the window's height, the least that can be read from the last row
+    root.style.zoom = large ? Math.max(1, (0.04 * Math.min(window.innerHeight, window.innerWidth)) / TYPE) : "";
+    return;
+  }
   const fits = Math.min(window.innerWidth / 800, window.innerHeight / 500);
   root.style.zoom = large && window.innerWidth > WIDE ? Math.min(2.4, Math.max(1.2, fits)) : "";
 }
@@ -40,8 +47,7 @@ export function layout(view, width, zoom) {
 // What the picture of all heads may fill of a box.
 export function roomOfGrid({ parts }) {
   if (onPhone()) return 560;
-  const { side, sideTitle, between } = parts;
-  return Math.max(60, side.clientHeight - sideTitle.offsetHeight - (between.hidden ? 0 : between.offsetHeight) - 8);
+  return Math.max(60, parts.side.clientHeight - parts.sideTitle.offsetHeight - 8);
 }
 
 // What of a long text is not on a projector's screen is said.

@@ -3,7 +3,7 @@ import { chooser, counted, part, rebuilt, segments } from "#view/elements.js";
 import { kindName, rollsOut } from "#view/names.js";
 import { STAGES } from "#view/stages.js";
 import { boxed, change, infoOf, inLines, merges } from "#view/view/look.js";
-import { FILES, save } from "#view/view/save.js";
+import { fileEntries, save } from "#view/view/save.js";
 
 export function toolbar(view) {
   const matrix = !inLines(view);
@@ -19,7 +19,7 @@ export function toolbar(view) {
     all && files(view),
   ];
   const main = [kinds(view), all && views(view), layers(view), matrix && heads(view)];
-  rebuilt(view.parts.bar, [...main, ...(few ? [all && opener(view)] : more)]);
+  rebuilt(view.parts.bar, [...main, ...(few ? [all ? opener(view) : gridOpener(view)] : more)]);
   rebuilt(view.parts.options, few ? [...more, ...tools] : []);
   rebuilt(view.parts.tools, [view.parts.legend, ...(few ? [view.parts.readout] : tools)]);
 }
@@ -33,6 +33,16 @@ function opener(view) {
     button.ariaExpanded = !options.hidden;
   };
   return button;
+}
+
+// On a projector there is room for one picture: the head, or all heads.
+function gridOpener(view) {
+  const on = view.root.classList.contains("all-heads");
+  const onclick = () => {
+    view.root.classList.toggle("all-heads");
+    view.redraw();
+  };
+  return part("button", { textContent: "All heads", ariaPressed: on, onclick });
 }
 
 function kinds(view) {
@@ -129,5 +139,5 @@ function files(view) {
     if (kind) save(view, kind);
     toolbar(view);
   };
-  return chooser("Save", [["", "as …"], ...Object.keys(FILES).map((kind) => [kind, kind.toUpperCase()])], "", pick);
+  return chooser("Save", [["", "as …"], ...fileEntries(view)], "", pick);
 }

@@ -4,7 +4,7 @@ import { kindName, numbered, OF } from "#view/names.js";
 import { STAGES } from "#view/stages.js";
 import { thousands } from "#view/numbers.js";
 import { boxed, inLines, infoOf } from "#view/view/look.js";
-import { mergedSaid } from "#view/view/merged.js";
+import { mergedLines, mergedSaid } from "#view/view/merged.js";
 
 const LINES_BRIEFLY = "Hover over a token to see only its lines, with their weights.";
 const LINES = "Hover over a token to see only its lines, with their weights. Double click a head to see only that one.";
@@ -36,12 +36,12 @@ export function source({ message }) {
   return `${checkpoint} · training step ${step === undefined || step === null ? "not recorded" : thousands(step)}`;
 }
 
-// Two lines over every picture that is taken away, and a third where pieces are merged or left out.
+// Two lines over every picture that is taken away, and more where pieces are merged or left out.
 export function caption(view) {
   const { text, output } = view.message.about;
   const brief = (words) => words.slice(0, 200);
   const about = `${source(view)}${text ? ` · text: ${brief(text)}` : ""}${output ? ` → ${brief(output)}` : ""}`;
-  return [inLines(view) ? shows(view) : withStage(view), about, mergedSaid(view)].filter(Boolean);
+  return [inLines(view) ? shows(view) : withStage(view), about, ...mergedLines(view)];
 }
 
 // What the readout says while the pointer is on nothing.

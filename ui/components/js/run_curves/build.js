@@ -54,11 +54,13 @@ function backButton(view) {
 }
 
 function saveButton(view) {
-  const onclick = () => {
-    const names = view.header.runs.map((run) => run.name).join("-");
-    view.parts.canvas.toBlob((blob) => keepFile(blob, `${names.slice(0, 80)}-curves.png`));
-  };
+  const onclick = () => view.parts.canvas.toBlob((blob) => keepFile(blob, curvesName(view)));
   return part("button", { textContent: "Save as PNG", onclick });
+}
+
+export function curvesName({ header }) {
+  const names = header.runs.map((run) => run.name).join("-");
+  return `${names.slice(0, 80)}-curves.png`;
 }
 
 function setZoom(view, zoom) {

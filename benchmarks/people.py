@@ -1,0 +1,160 @@
+"""Many people on Translate: each opens a sentence of their own over a websocket, as a browser does, and presses an
+arrow every few seconds. All of them are one process that unpacks no more than it must, so as to leave the processor to
+the server; what it takes itself is printed."""
+
+import asyncio
+import os
+import random
+import re
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from statistics import median, quantiles
+from urllib.parse import urlencode, urlsplit
+
+import orjson
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.asyncio.client import ClientConnection, connect
+
+from tests.raw.client import ENDS, WIDGET, Server, strings
+
+ANSWER_S = 120  # after which an answer is given up
+ARRIVING = 10   # at a time
+CONTROLS = "translate_screen"
+SENTENCE = "The man in room {number} likes red wine."
+NAMED = re.compile(rb"The(?: |\+|%20)man(?: |\+|%20)in(?: |\+|%20)room(?: |\+|%20)(\d+)")
+
+
+@dataclass
+class Found:
+    """What all of them noticed."""
+    first: list[float] = field(default_factory=list)  # milliseconds until each had their first picture
+    steps: list[float] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)    # bytes that came for each step, unpacked
+    messages: list[int] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    mixed: int = 0
+
+
+class Person:
+    """One browser tab, of which nothing is known but what a step needs."""
+
+    def __init__(self, number: int, found: Found):
+        self.number, self.found, self.pressed = number, found, 0
+        self._page = self._query = self._controls = self._fragment = ""
+
+    async def open(self, server: Server, stack: AsyncExitStack) -> None:
+        """Come to the page and wait for the picture."""
+        self._socket: ClientConnection = await stack.enter_async_context(connect(
+            f"ws://{urlsplit(server.url).netloc}/_stcore/stream", subprotocols=["streamlit"], max_size=None,
+            origin=server.url, compression=None, ping_interval=None, open_timeout=ANSWER_S))
+        self._query = urlencode({"text": SENTENCE.format(number=self.number)})
+        message = BackMsg()
+        message.rerun_script.page_name, message.rerun_script.query_string = "translate", self._query
+        began = time.perf_counter()
+        async for answer in self._answers(message):
+            kind = answer.WhichOneof("type")
+            if kind == "navigation":
+                self._page = answer.navigation.page_script_hash
+            elif kind == "delta" and not self._controls:
+                for text in strings(answer.delta):
+                    if (widget := WIDGET.fullmatch(text)) and widget[1] == CONTROLS:
+                        self._controls, self._fragment = text, answer.delta.fragment_id
+        self.found.first.append(1_000 * (time.perf_counter() - began))
+        assert self._controls, f"the page of {self.number} has no {CONTROLS}"
+
+    async def step(self) -> None:
+        """Press an arrow: forward to the fifth step, and back."""
+        self.pressed += 1
+        at, message = self.pressed % 10, BackMsg()
+        rerun = message.rerun_script
+        rerun.query_string, rerun.page_script_hash, rerun.fragment_id = self._query, self._page, self._fragment
+        move = {"move": {"index": min(at, 10 - at), "number": self.pressed, "choices": []}}
+        rerun.widget_states.widgets.add(id=self._controls, json_value=orjson.dumps(move).decode())
+        began, self._size, self._count = time.perf_counter(), 0, 0
+        async for _ in self._answers(message):
+            pass
+        self.found.steps.append(1_000 * (time.perf_counter() - began))
+        self.found.sizes.append(self._size)
+        self.found.messages.append(self._count)
+
+    async def _answers(self, message: BackMsg) -> AsyncIterator[ForwardMsg]:
+        """What comes until the script has ended; whose it is, is looked up in all of it."""
+        await self._socket.send(message.SerializeToString())
+        self._size = self._count = 0
+        named: set[bytes] = set()
+        async with asyncio.timeout(ANSWER_S):
+            while True:
+                sent = await self._socket.recv()
+                self._size, self._count = self._size + len(sent), self._count + 1
+                named.update(NAMED.findall(sent))
+                answer = ForwardMsg.FromString(sent)
+                kind = answer.WhichOneof("type")
+                if kind == "page_info_changed":
+                    self._query = answer.page_info_changed.query_string
+                elif kind == "delta" and answer.delta.new_element.WhichOneof("type") == "exception":
+                    self.found.errors.append(answer.delta.new_element.exception.message)
+                elif kind == "script_finished" and answer.script_finished in ENDS:
+                    break
+                yield answer
+        self.found.mixed += named != {b"%d" % self.number}
+
+    async def keep_stepping(self, every: float, until: float, chance: random.Random) -> None:
+        """One press every so many seconds on average, however long the answer before it took."""
+        planned = time.perf_counter() + chance.uniform(0, every)
+        while planned < until:
+            await asyncio.sleep(max(0, planned - time.perf_counter()))
+            await self.step()
+            planned += chance.uniform(0, 2 * every)
+
+
+async def crowd(server: Server, count: int, seconds: float, every: float) -> tuple[Found, float]:
+    """That many people, and the processor time that the server took for their steps."""
+    found, chance, arriving = Found(), random.Random(count), asyncio.Semaphore(ARRIVING)
+    async with AsyncExitStack() as stack:
+        people = [Person(number, found) for number in range(100, 100 + count)]
+
+        async def arrive(person: Person) -> None:
+            async with arriving:
+                await person.open(server, stack)
+
+        await asyncio.gather(*(arrive(person) for person in people))
+        before, until = processor(server.pid), time.perf_counter() + seconds
+        ended = await asyncio.gather(*(person.keep_stepping(every, until, random.Random(chance.random()))
+                                       for person in people), return_exceptions=True)
+        found.errors += [repr(error) for error in ended if error is not None]
+        return found, processor(server.pid) - before
+
+
+def measure(server: Server, count: int, seconds: float, every: float) -> dict[str, object]:
+    """All figures of one crowd."""
+    load, own = os.getloadavg()[0], time.process_time()
+    found, busy = asyncio.run(crowd(server, count, seconds, every))
+    steps = len(found.steps)
+    return {"people": count, "seconds": seconds, "every": every, "first_ms": spread(found.first),
+            "step_ms": spread(found.steps), "steps": steps, "bytes_a_step": sum(found.sizes) / max(1, steps),
+            "messages_a_step": sum(found.messages) / max(1, steps), "errors": len(found.errors),
+            "first_error": next(iter(found.errors), None), "mixed_up": found.mixed, "memory_mb": memory(server.pid),
+            "server_cpu_s": busy, "cpu_ms_a_step": 1_000 * busy / max(1, steps),
+            "own_cpu_s": time.process_time() - own, "load_before": load}
+
+
+def memory(pid: int) -> float:
+    """MB in use by a process."""
+    with open(f"/proc/{pid}/status") as status:
+        return int(next(line for line in status if line.startswith("VmRSS")).split()[1]) / 1_000
+
+
+def processor(pid: int) -> float:
+    """Seconds of processor time that a process has taken."""
+    with open(f"/proc/{pid}/stat") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def spread(taken: list[float]) -> dict[str, float]:
+    """Median and 95th percentile, of what there is."""
+    return {"median_ms": median(taken) if taken else 0.0,
+            "p95_ms": quantiles(taken, n=20)[-1] if len(taken) > 1 else sum(taken)}

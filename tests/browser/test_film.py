@@ -1,0 +1,102 @@
+"""Films of heads forming, made in a browser: they play, and their frames are the snapshots."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageChops
+from playwright.sync_api import expect
+
+FORMING = "/train?view=watch&run=checkpoints/translate"
+SNAPSHOTS = 44
+PLAYED = """async (bytes) => {
+  const video = document.createElement("video");
+  video.muted = true;
+  video.src = URL.createObjectURL(new Blob([new Uint8Array(bytes)]));
+  const after = (name) => new Promise((done, fail) => { video[`on${name}`] = done; video.onerror = fail; });
+  await after("loadeddata");
+  const size = { width: video.videoWidth, height: video.videoHeight };
+  const canvas = Object.assign(document.createElement("canvas"), size);
+  const at = async (seconds) => {
+    video.currentTime = seconds;
+    await after("seeked");
+    const context = canvas.getContext("2d");
+    context.drawImage(video, 0, 0);
+    return context.getImageData(0, 0, canvas.width, canvas.height).data;
+  };
+  const [first, last] = [await at(0.01), await at(video.duration - 0.05)];
+  const off = first.reduce((sum, value, i) => sum + Math.abs(value - last[i]), 0) / first.length;
+  return { size: [canvas.width, canvas.height], duration: video.duration, off, corner: [...first.slice(0, 3)] };
+}"""
+
+
+@pytest.fixture
+def forming(visit):
+    """The view of heads forming, with its Save menu filled: the view and the menu."""
+    page = visit(FORMING)
+    view = page.locator(".forming[data-drawn]")
+    saves = view.get_by_label("Save", exact=True)
+    expect(saves.locator("option", has_text="film, GIF")).to_be_attached()
+    return view, saves
+
+
+def kept(page, saves, kind):
+    with page.expect_download() as download:
+        saves.select_option(kind)
+    assert download.value.suggested_filename.endswith(f"-forming-cross-sentence1-film.{kind}")
+    return Path(download.value.path())
+
+
+def test_a_gif_has_every_snapshot_as_a_frame(page, forming, complaints):
+    view, saves = forming
+    path = kept(page, saves, "gif")
+    expect(view.locator(".film")).to_have_count(0)
+    with Image.open(path) as film:
+        assert (film.n_frames, film.size, film.info["loop"]) == (SNAPSHOTS, (1280, 720), 0)
+        frames, lengths = [], []
+        for at in range(SNAPSHOTS):
+            film.seek(at)
+            frames.append(film.convert("RGB"))
+            lengths.append(film.info["duration"])
+    assert lengths == [200] * (SNAPSHOTS - 1) + [1200]  # the last one stays
+    assert all(ImageChops.difference(a, b).getbbox() for a, b in pairwise(frames))
+    assert frames[0].getpixel((2, 2)) == frames[-1].getpixel((2, 2)) == (255, 255, 255)
+    assert kept(page, saves, "gif").read_bytes() == path.read_bytes()
+    assert not complaints
+
+
+@pytest.mark.parametrize("kind", ["webm", "mp4"])
+def test_a_video_plays_and_ends_elsewhere_than_it_began(page, forming, kind):
+    _, saves = forming
+    if not saves.locator(f"option[value={kind}]").count():
+        pytest.skip(f"this Chromium has no encoder for {kind}")
+    film = page.evaluate(PLAYED, list(kept(page, saves, kind).read_bytes()))
+    assert film["size"] == [1280, 720]
+    assert film["duration"] == pytest.approx((SNAPSHOTS + 5) / 5, abs=0.25)
+    assert film["off"] > 3
+    assert min(film["corner"]) > 245
+
+
+def test_a_film_says_how_far_it_is_and_can_be_stopped(page, forming):
+    view, saves = forming
+    held, downloads = [], []
+    page.on("download", lambda download: downloads.append(download))
+    page.route("**/scripts/gifenc-*.js", lambda route: held.append(route))
+    with page.expect_request("**/scripts/gifenc-*.js"):
+        saves.select_option("gif")
+    bar = view.get_by_role("progressbar", name="Making the GIF")
+    expect(bar).to_be_visible()
+    view.get_by_role("button", name="Cancel").click()
+    held.pop().continue_()
+    page.unroute("**/scripts/gifenc-*.js")
+    expect(bar).to_have_count(0)
+    assert kept(page, saves, "gif").stat().st_size
+    assert len(downloads) == 1
+
+
+def test_a_film_that_fails_says_so_in_a_sentence(page, forming):
+    view, saves = forming
+    page.route("**/scripts/make-*.js", lambda route: route.abort())
+    saves.select_option("gif")
+    expect(view.get_by_role("alert")).to_contain_text("No GIF was made")
+    page.unroute("**/scripts/make-*.js")

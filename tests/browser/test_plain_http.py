@@ -1,0 +1,61 @@
+"""A class opens the pages by the name of the teacher's computer, over plain http, where browsers allow less."""
+
+import shutil
+import socket
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from .conftest import FLAGS, NAMES, SETTLED, WAIT_MS
+
+NAME = f"{socket.gethostname().lower()}.local"  # one that the server answers to
+
+
+@pytest.fixture(scope="module")
+def classroom(chromium):
+    """A browser for which that name is this computer."""
+    executable = next(filter(None, map(shutil.which, NAMES)))
+    rules = f"--host-resolver-rules=MAP {NAME} 127.0.0.1"
+    browser = chromium.browser_type.launch(executable_path=executable, args=[*FLAGS, rules])
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def visit_by_name(classroom, app_url, settle):
+    context = classroom.new_context(viewport={"width": 1440, "height": 900})
+    context.add_init_script(SETTLED)
+    context.set_default_timeout(WAIT_MS)
+
+    def visit_by_name(address):
+        page = context.new_page()
+        page.goto(f"http://{NAME}:{urlsplit(app_url).port}{address}", wait_until="domcontentloaded")
+        assert not page.evaluate("isSecureContext")
+        return settle(page)
+
+    yield visit_by_name
+    context.close()
+
+
+def test_a_link_is_copied(visit_by_name, settle):
+    page = visit_by_name("/translate?text=Go+on.&step=2")
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    page.evaluate("document.body.append(document.createElement('textarea'))")
+    field = page.locator("body > textarea")
+    field.focus()
+    page.keyboard.press("Control+V")
+    assert field.input_value() == page.url
+    assert "step=2" in page.url and NAME in page.url
+
+
+def test_a_film_is_a_gif_and_the_menu_says_why(visit_by_name):
+    page = visit_by_name("/train?view=watch&run=checkpoints/translate")
+    saves = page.locator(".forming[data-drawn]").get_by_label("Save", exact=True)
+    why = saves.locator("option[disabled]")
+    expect(why).to_have_text("WebM and MP4 need https: over plain http a browser makes no video.")
+    assert [option for option in saves.locator("option").all_inner_texts() if "film" in option] == ["film, GIF"]
+    with page.expect_download() as download:
+        saves.select_option("gif")
+    assert download.value.path().read_bytes().startswith(b"GIF89a")

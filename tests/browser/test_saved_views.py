@@ -1,0 +1,65 @@
+"""Views saved as files and opened again, in a browser without anything but the app."""
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+DROP = """([name, text]) => {
+  const files = new DataTransfer();
+  files.items.add(new File([text], name));
+  const dropped = new DragEvent("drop", { dataTransfer: files, bubbles: true, cancelable: true });
+  document.querySelector("[data-testid=stMain]").dispatchEvent(dropped);
+  return dropped.defaultPrevented;
+}"""
+LONG = "ROMEO:\n" + "é" * 247  # each takes six characters of an address
+
+
+def saved(page="write", **params):
+    return json.dumps({"headsup_view": 1, "page": page, "params": params})
+
+
+def drop(page, text, name="a.view.json"):
+    assert page.evaluate(DROP, [name, text])  # or the browser would leave for the file
+
+
+def test_a_text_too_long_for_a_link_is_saved_and_opened_by_dropping_it(visit, visit_anew, settle, address):
+    page = visit("/positions")
+    drop(page, saved(text=LONG, step="2", layer="1", temperature="0.3"))
+    page.wait_for_url("**/write?**")
+    settle(page)
+    assert "text" not in address(page)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save this view as a file").click()
+    assert download.value.suggested_filename.endswith(".view.json")
+    text = Path(download.value.path()).read_text("utf-8")
+    assert json.loads(text)["params"] | {"text": LONG, "step": "2", "layer": "1", "temperature": "0.3"} == json.loads(
+        text)["params"]
+    other = visit_anew("/")
+    drop(other, text)
+    other.wait_for_url("**/write?**")
+    settle(other)
+    expect(other.locator("textarea").first).to_have_value(LONG)
+    assert address(other)["layer"] == "1" and address(other)["temperature"] == "0.3"
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("{}", "not a saved view"), ("\x89PNG", "not a saved view"), (saved("../app"), "which is not here"),
+    (saved(text=3), "damaged"), (" " * 1_000_001, "at most 1,000,000 bytes")])
+def test_a_file_that_is_no_view_is_refused_with_a_sentence(visit, text, said):
+    page = visit("/positions")
+    drop(page, text)
+    expect(page.get_by_test_id("stAlert")).to_contain_text(said)
+    assert "/positions" in page.url
+
+
+def test_a_view_is_chosen_from_the_menu(visit, settle, tmp_path, reached):
+    (tmp_path / "a.view.json").write_text(saved("masks", source1="Go on. I stay."))
+    page = visit("/positions")
+    page.get_by_test_id("stMainMenu").click()
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("menuitem", name="Open a saved view").click()
+    chooser.value.set_files(tmp_path / "a.view.json")
+    page.wait_for_url("**/masks?**")
+    reached(page, source1="Go on. I stay.")

@@ -1,0 +1,44 @@
+// A film made and kept as a file, with a bar that says how far it is, a way to stop, and a sentence where it fails.
+import BAR_STYLE from "#view/film/film.css";
+import { dress, keepFile, part } from "#view/elements.js";
+import { film } from "#view/film/film.js";
+import { FILM_KINDS, filmKinds } from "#view/film/kinds.js";
+
+// Entries for a chooser: the films that can be made here, and why others cannot. `look` is called once they are known;
+// until then there are none.
+export function filmEntries(view, look) {
+  view.films ??= filmKinds().then((found) => {
+    view.filmsFound = found;
+    look();
+  });
+  const { kinds = [], why = "" } = view.filmsFound ?? {};
+  const made = kinds.map((kind) => [kind, `film, ${FILM_KINDS[kind].name}`]);
+  return why ? [...made, ["", why, true]] : made;
+}
+
+// place: what the bar stands in, for which there is one film at a time; name: of the file, without its ending; the rest
+// is what `film` takes. Gives the Blob; null where it was stopped or failed, which is said.
+export async function keepFilm(place, { name, ...options }) {
+  dress(place, BAR_STYLE);
+  place.making?.abort();
+  const making = (place.making = new AbortController());
+  const { name: kindName } = FILM_KINDS[options.kind];
+  const bar = part("progress", { max: 1, value: 0, ariaLabel: `Making the ${kindName}` });
+  const cancel = part("button", { type: "button", textContent: "Cancel", onclick: () => making.abort() });
+  const words = part("span", { textContent: `Making the ${kindName} …` });
+  const row = part("div", { className: "film" }, words, bar, cancel);
+  place.replaceChildren(row);
+  const onProgress = (done) => {
+    bar.value = done;
+  };
+  try {
+    const blob = await film({ ...options, onProgress, signal: making.signal });
+    keepFile(blob, `${name}.${options.kind}`);
+    if (row.isConnected) row.remove();
+    return blob;
+  } catch (error) {
+    if (making.signal.aborted) row.remove();
+    else row.replaceChildren(part("span", { role: "alert", textContent: `No ${kindName} was made: ${error.message}` }));
+    return null;
+  }
+}
