@@ -2,7 +2,8 @@
 
 A module imports from "#view/lines.js", which is js/lines.js here (package.json says the same to node), or from
 "./ticks.js", which stands beside it; a style imported by name is its text. Every module comes once, after those that it
-imports, and all share one scope, so no two may declare the same name. Comments and indents stay behind.
+imports, and all share one scope, so no two may declare the same name. Comments and indents stay behind. What others
+have written, in a folder named `vendor`, stays as it is, in a scope of its own.
 """
 
 import json
@@ -12,6 +13,8 @@ from pathlib import Path
 JS = Path(__file__).parent / "js"
 DECLARED = re.compile(r"^(?:export )?(?:const|let|(?:async )?function|class) (\w+)", re.MULTILINE)
 IMPORT = re.compile(r'^import (?:\{[\w\s,]*\}|(?P<style>\w+)) from "(?P<source>[^"]+)";\n', re.MULTILINE)
+
+EXPORTS = re.compile(r"export\s*\{([^}]*)\};?\s*$")
 
 
 def script(entry: Path) -> str:
@@ -32,6 +35,9 @@ def _collect(path: Path, above: tuple[Path, ...], parts: dict[Path, str]) -> Non
     if path in above:
         raise ValueError(f"{path.name} and {above[-1].name} import each other")
     text = path.read_text("utf-8")
+    if "vendor" in path.parts:
+        parts[path] = _apart(text)
+        return
     for line in IMPORT.finditer(text):
         source = line["source"]
         other = (JS / source.removeprefix("#view/") if source.startswith("#view/") else path.parent / source).resolve()
@@ -40,3 +46,11 @@ def _collect(path: Path, above: tuple[Path, ...], parts: dict[Path, str]) -> Non
         elif other not in parts:
             _collect(other, (*above, path), parts)
     parts[path] = IMPORT.sub("", text)
+
+
+def _apart(text: str) -> str:
+    """A whole module of somebody else's as one that declares its exports alone."""
+    names = [name.split(" as ") for name in EXPORTS.search(text)[1].split(",")]
+    given = ", ".join(f"{name[-1].strip()}: {name[0].strip()}" for name in names)
+    own = ", ".join(name[-1].strip() for name in names)
+    return f"const {{ {own} }} = (() => {{\n{EXPORTS.sub('', text)}\nreturn {{ {given} }};\n}})();\n"
