@@ -19,8 +19,9 @@ RIGHT = {True: "right", False: "wrong", None: ""}
 
 def show_list(page: str) -> None:
     """A card for each lesson."""
-    for name, lesson in found().items():
-        with st.container(border=True, key=f"{page}_{name.replace('/', '_')}"):
+    columns = st.columns(2, gap="medium")
+    for at, (name, lesson) in enumerate(found().items()):
+        with columns[at % 2], st.container(border=True, gap="small", key=f"{page}_{name.replace('/', '_')}"):
             if isinstance(lesson, LessonError):
                 say_error(lesson)
             else:
@@ -29,7 +30,7 @@ def show_list(page: str) -> None:
 
 def _show_card(page: str, lesson: Lesson) -> None:
     questions = sum(stop.question is not None for stop in lesson.stops)
-    st.markdown(f"**{figures.markdown_text(lesson.title)}**")
+    st.subheader(figures.markdown_text(lesson.title), anchor=False)
     st.markdown(figures.markdown_text(lesson.sentence))
     asked = f" · {questions} questions" if questions else ""
     st.caption(f"{lesson.minutes} minutes · {len(lesson.stops)} stops{asked}")

@@ -1,6 +1,7 @@
 """What the bar says of an answer, with the model's own numbers; all of it plain text."""
 
 from transformer.lessons.answers import Answer, Cell, FreeText, NextToken, Number
+from ui.figures import percent
 from ui.figures.labels import plain_label
 
 
@@ -18,7 +19,7 @@ def right_text(answer: Answer | None) -> str:
     """What the model says."""
     match answer:
         case NextToken(choices, right):
-            return f"{plain_label(choices[right].piece)}, {choices[right].probability:.1%}"
+            return f"{plain_label(choices[right].piece)}, {percent(choices[right].probability)}"
         case Cell():
             return f"{plain_label(answer.keys[answer.right])}, {answer.weights[answer.right]:.2f}"
         case Number(right):
@@ -36,7 +37,7 @@ def verdict(answer: Answer, given: object) -> str:
             chosen = choices[given]
             return f"Right: the model predicts {right_text(answer)}." if right else (
                 f"The model predicts {right_text(answer)}. Your {plain_label(chosen.piece)} has "
-                f"{chosen.probability:.1%}.")
+                f"{percent(chosen.probability)}.")
         case Cell():
             token, weight = plain_label(answer.keys[given]), f"{answer.weights[given]:.2f}"
             return f"Right: {weight} of this row is on {token}." if right else (

@@ -8,15 +8,19 @@ import { remember } from "./stored.js";
 import { ways } from "./strip.js";
 
 const LOOK_MS = 250; // between two looks whether the part has moved and the stop is done
+const PATIENCE = 12; // looks for a part that is not there, before the sign goes to the middle
+// what the sign, which stands outside every component, takes from the theme
+const THEME = ["font", "text-color", "background-color", "primary-color", "border-color", "button-radius"];
+const TAKEN = [...THEME, "green-text-color"].map((name) => `--st-${name}`);
 
 export function showGuide(view) {
   dress(document.documentElement, SIGN);
   const { data } = view;
   const moved = view.signAt !== data.at;
-  if (moved) Object.assign(view, { signAt: data.at, finished: false, pointed: undefined, fresh: true });
+  if (moved) Object.assign(view, { signAt: data.at, finished: false, pointed: undefined, fresh: true, waited: 0 });
   view.before ??= document.activeElement;
   view.driver ??= driver({
-    animate: !stillMotion(),
+    animate: false, // the sign comes with a style of its own
     smoothScroll: !stillMotion(),
     allowClose: false,
     allowKeyboardControl: false,
@@ -41,6 +45,7 @@ export function endGuide(view) {
 function lookAgain(view) {
   if (!view.root.isConnected) return endGuide(view);
   const element = view.data.here ? partOf(view.data.point) : null;
+  if (view.fresh && !element && view.data.point && view.waited++ < PATIENCE) return; // the page is being drawn
   if (view.pointed !== element) {
     view.pointed = element;
     point(view, element);
@@ -57,10 +62,22 @@ function lookAgain(view) {
   }
 }
 
+// Whoever works on the page keeps the focus there when the part is drawn anew; at a new stop the sign gets it.
 function point(view, element) {
+  const held = view.fresh ? null : focusedNow();
+  const { fresh } = view;
+  view.fresh = false;
   const popover = { title: " ", description: " ", side: "bottom", align: "start" };
   popover.onPopoverRender = (sign) => fill(view, sign);
   view.driver.highlight({ element: element ?? undefined, popover });
+  const focus = () => (fresh || held?.closest(".driver-popover") ? view.sign : held)?.focus({ preventScroll: true });
+  setTimeout(focus, 0);
+}
+
+function focusedNow() {
+  let element = document.activeElement;
+  while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
+  return element;
 }
 
 function fill(view, { wrapper, title, description }) {
@@ -72,12 +89,13 @@ function fill(view, { wrapper, title, description }) {
   view.status.classList.toggle("finished", view.finished);
   const bottom = part("div", { className: "sign-foot" }, part("span", { textContent: place }), ways(view));
   description.replaceChildren(part("p", { textContent: text }), view.status, bottom);
+  const theme = getComputedStyle(view.root);
+  for (const name of TAKEN) wrapper.style.setProperty(name, theme.getPropertyValue(name));
   wrapper.tabIndex = -1;
-  if (view.fresh) setTimeout(() => wrapper.focus({ preventScroll: true }), 0);
-  view.fresh = false;
+  view.sign = wrapper;
 }
 
-const toDo = ({ done }) => (done === "step" ? "→ to take a step" : "→ to go on");
+const toDo = ({ done }) => (done === "step" ? "→ to take a step" : done ? "Try it, or → to go on" : "→ to go on");
 
 // Whether what the stop asks for has been done: the address of the page says other values than the stop's link.
 function isDone({ watch, at }) {

@@ -9,13 +9,13 @@ const OTHERWISE = {
   product: ".between",
   controls: ".controls",
   candidates: "[class*=st-key-][class*=_candidates]",
-  weights: '[data-kind="weights"], .number-matrix.weights',
+  weights: 'figure.matrix[data-name="weights"]',
 };
 
 export function partOf(name) {
   if (!name) return null;
   const page = window.location.pathname.split("/").pop() || "home";
-  const selectors = [`[data-part="${name}"]`, `.st-key-${page}_${name}`, OTHERWISE[name]].filter(Boolean);
+  const selectors = [`[data-part="${name}"]`, OTHERWISE[name] ?? `.st-key-${page}_${name}`];
   const hosts = [...document.querySelectorAll("[data-testid=stMain] [data-testid=stBidiComponentIsolated]")];
   const trees = [document.querySelector("[data-testid=stMain]"), ...hosts.map((host) => host.shadowRoot)];
   for (const selector of selectors) {
