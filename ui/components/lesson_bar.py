@@ -21,7 +21,7 @@ def mount_lesson(message: dict[str, object]) -> None:
 def sent_by_lesson() -> dict | None:
     """What the bar has sent: {number, lesson, to, leave, answers}; None where it is not what it sends."""
     sent = st.session_state.get(KEY)
-    act = sent.get("act") if sent else None
+    act = sent.get("act") if isinstance(sent, Mapping) else None
     if not isinstance(act, Mapping) or not _whole(act.get("number")) or not _whole(act.get("to")):
         return None
     answers = act.get("answers")

@@ -11,6 +11,7 @@ from ui.components.lesson_bar import mount_lesson, sent_by_lesson
 from ui.figures.labels import plain_label
 from ui.lessons.said import verdict
 from ui.lessons.walking import Walking, arrive, finding, go, leave, open_page, take_answers, take_cell, walking
+from ui.present import presenting
 
 SERVED = "lesson_served"  # the number of the last request that has been served
 
@@ -49,6 +50,7 @@ def _message(walk: Walking, page: str) -> dict[str, object]:
         "lesson": lesson.name, "name": lesson.title, "at": walk.at, "count": len(lesson.stops), "title": stop.title,
         "text": stop.text, "question": _question(walk), "served": st.session_state.get(SERVED, 0),
         "note": stop.note if owners.allowed("oversee") else "", "here": page == stop.page,
+        "large": presenting(page),
         "guided": lesson.guided, "point": stop.point, "done": stop.done,
         "watch": {name: stop.params.get(name) for name in DEEDS[stop.done]} if stop.done else None}
 

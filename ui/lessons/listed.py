@@ -88,12 +88,13 @@ def show_results() -> None:
         judged = {at: finding(walk, at).answer.judge(walk.answers[at]) for at in asked
                   if at in walk.answers and finding(walk, at).answer is not None}
         counted = [right for right in judged.values() if right is not None]
-        st.markdown(f"**{figures.markdown_text(walk.lesson.title)}**: {sum(counted)} of {len(counted)} right, "
-                    f"{len(asked) - len(judged)} of {len(asked)} questions not answered.")
-        rows = [(walk.lesson.stops[at].title, walk.lesson.stops[at].question.ask,
+        right = f"{sum(counted)} of {len(counted)} right, " if counted else ""
+        st.markdown(f"**{figures.markdown_text(walk.lesson.title)}**: {right}{len(judged)} of {len(asked)} questions "
+                    "answered.")
+        rows = [(walk.lesson.stops[at].question.ask,
                  given_text(finding(walk, at).answer, walk.answers[at]) if at in judged else "",
                  right_text(finding(walk, at).answer), RIGHT[judged.get(at)]) for at in asked]
-        st.html(figures.plain_table(["stop", "question", "your answer", "the model", ""], rows, label="results",
+        st.html(figures.plain_table(["question", "your answer", "the model", ""], rows, label="results",
                                     wrap=True))
 
 

@@ -16,6 +16,7 @@ export default function component({ data, parentElement, setStateValue }) {
   view.data = data;
   if (window.headsUpLesson?.view !== view) listenForLesson(view);
   root.classList.toggle("guided", data.guided);
+  root.classList.toggle("large", data.large);
   if (data.guided) {
     root.replaceChildren();
     showGuide(view);

@@ -24,7 +24,7 @@ export function showGuide(view) {
     smoothScroll: !stillMotion(),
     allowClose: false,
     allowKeyboardControl: false,
-    overlayOpacity: 0.3,
+    overlayOpacity: 0.4,
     stagePadding: 6,
     stageRadius: 6,
   });
