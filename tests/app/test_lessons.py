@@ -85,7 +85,8 @@ def test_the_parameters_that_a_link_is_checked_against_are_those_that_the_page_r
     ("/by_hand?part=everything", "By hand cannot read 'everything' as part; copy the link from the page"),
     ("/translate?checkpoint=other@12345678", "the checkpoint 'other@12345678' is not on this server"),
     ("/translate?text=Go on.&step=99", "there is no step 99"), ("/translate?checkpoint=write", "is not on this server"),
-    ("/?text=x", "Home has no 'text' in its links; it has none"), ("/by_hand?text=", "there is no word in the sentence"),
+    ("/?text=x", "Home has no 'text' in its links; it has none"),
+    ("/by_hand?text=", "there is no word in the sentence"),
 ])
 def test_a_stop_that_does_not_open_is_found(link, said, visit, plain):
     at = own(visit(PAGE), f"{HEAD}## A\n- link: {link}\n\n## B\n- link: /masks\n")
@@ -138,7 +139,8 @@ def test_the_newest_files_of_a_visitor_are_kept(visit):
     def script() -> None:
         import streamlit as st
 
-        
+        from ui.lessons.found import take_in
+
         for at in range(20):
             take_in(f"lesson {at}.md", st.session_state["content"])
 

@@ -101,8 +101,8 @@ def test_a_remote_walks_a_lesson_over_two_pages(own_lesson, reached, address):
     for step in range(1, 10):
         page.keyboard.press("PageDown")
         page.wait_for_function(
-            "step => location.pathname === '/masks' || new URLSearchParams(location.search).get('step') === String(step)",
-            arg=step)
+            """step => location.pathname === '/masks'
+              || new URLSearchParams(location.search).get('step') === String(step)""", arg=step)
         if "/masks" in page.url:
             break
     at_stop(page, reached, 2, "Masks")
