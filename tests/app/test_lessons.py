@@ -250,6 +250,20 @@ def test_leaving_takes_the_lesson_out_of_the_address(visit):
     assert at.session_state["translate_hide"] is False
 
 
+def test_the_walk_is_offered_where_no_lesson_is_under_way(visit):
+    def script() -> None:
+        from ui.lessons.offer import offer_walk
+
+        offer_walk()
+
+    at = AppTest.from_function(script)
+    at.run()
+    (offer,) = at.get("bidi_component")
+    assert json.loads(offer.proto.json) == {"count": 8, "minutes": 3}
+    at.session_state["lesson"] = Walking(read_file(ROOT / "lessons" / "walk.md"))
+    assert not at.run().get("bidi_component")
+
+
 def test_the_results_stand_on_the_page_of_lessons(visit):
     at = visit(PAGE)
     lesson = parse((HEAD + GUESS).encode(), "own/mine")

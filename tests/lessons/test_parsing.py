@@ -27,7 +27,7 @@ def test_all_that_a_file_can_say():
     first, second = found.stops
     assert (first.title, first.page, dict(first.params)) == (
         "Where it looks", "translate", {"text": "I like red wine.", "step": "5"})
-    assert (first.text, first.note, first.point, first.done) == (
+    assert (first.text, first.note, first.point, first.deed) == (
         "One sentence. Another one.", "Vote first.", "head", "cell")
     assert (first.question.kind, first.question.ask, first.question.query) == ("cell", "Where?", "vin")
     assert (second.page, dict(second.params), second.question, second.line) == ("masks", {}, None, 19)

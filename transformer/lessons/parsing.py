@@ -137,7 +137,7 @@ class _Reader:
                 raise self.wrong(done[0], f"“done: {done[1]}” needs {name} in the link, to see when it changes")
         note = self._short(said["note"][0], "the note", said["note"][1], NOTE) if "note" in said else ""
         return Stop(title=title, page=page, params=params, line=line, text=text, note=note, point=point[1],
-                    done=done[1], question=self._question(said))
+                    deed=done[1], question=self._question(said))
 
     def _items(self, lines: list[tuple[int, str]]) -> tuple[dict[str, tuple[int, str]], list[str]]:
         """What the lines “- name: value” say, with their numbers, and the words of all others."""

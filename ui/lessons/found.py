@@ -63,14 +63,8 @@ def take_in(file_name: str, content: bytes) -> str:
 
 def _read(path: Path, name: str) -> Lesson | LessonError:
     try:
-        return _parsed(path, name, (status := path.stat()).st_mtime_ns, status.st_size)
-    except OSError as error:
-        return LessonError(f"{path.name} cannot be read: {error.strerror}")
-
-
-@st.cache_data(max_entries=200, show_spinner=False)
-def _parsed(path: Path, name: str, changed: int, size: int) -> Lesson | LessonError:
-    try:
         return read_file(path, name)
     except LessonError as error:
         return error
+    except OSError as error:
+        return LessonError(f"{path.name} cannot be read: {error.strerror}")
