@@ -12,13 +12,18 @@ from ui.figures.palette import ACCENT, ZERO, diverging, ink_on, ramp
 
 SHADES = 24   # of each sign, and of weights
 NARROW = 12   # columns; wider matrices are set smaller
+LETTER = 8.5  # px, about the width of a character
+CELL, SMALL = 46, 37  # px, the width of a number's cell, and of one set smaller
 
 LAYOUT = f"""
+.matrices {{ display: flex; flex-wrap: wrap; gap: .9rem 2rem; container-type: inline-size; }}
 .matrix {{ margin: 0; min-width: 0; max-width: 100%; }}
 .matrix figcaption {{ font-size: 15px; padding-bottom: .3em; }}
 .matrix figcaption b {{ font-weight: 650; }}
 .matrix .shape {{ font-family: var(--st-code-font, monospace); }}
 .matrix .note {{ opacity: .85; font-size: 14px; }}
+.matrix .sign {{ display: inline-block; vertical-align: bottom; overflow: hidden; white-space: nowrap; font-size: 14px;
+  max-width: clamp(0px, (var(--needs) * 1px - 100cqw) * 999, 11em); }}
 .matrix .box {{ overflow-x: auto; max-width: 100%; padding-bottom: 2px; }}
 .matrix table {{ border-collapse: separate; border-spacing: 1px; font-size: 15px; line-height: 1.3; margin: 0;
   font-variant-numeric: tabular-nums; }}
@@ -96,18 +101,29 @@ def number_matrix(values: np.ndarray, *, name: str, rows: Sequence[str], columns
     over = "".join(f'<th scope="colgroup" colspan="{width}" class="group">{escape(label)}</th>'
                    for label, width in groups)
     over = f"<tr><td></td>{over}</tr>" if groups else ""
+    narrow = values.shape[1] <= NARROW
+    named = 0 if columns is None else max(map(len, map(plain_label, columns)), default=0)
+    needs = LETTER * max(map(len, map(plain_label, rows)), default=0) + 16 + (
+        values.shape[1] + (sums == "rows")) * max(CELL if narrow else SMALL, LETTER * named + 11)
     shape = values.shape if shape is None else shape
     size = f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
     said = f' <span class="note">{escape(note)}</span>' if note else ""
-    return (f'<figure class="matrix{" wide" if values.shape[1] > NARROW else ""}" data-name="{escape(name)}">'
-            f'<figcaption><b>{escape(name)}</b> <span class="shape">{size}</span>{said}</figcaption>'
+    return (f'<figure class="matrix{"" if narrow else " wide"}" data-name="{escape(name)}">'
+            f'<figcaption><b>{escape(name)}</b> <span class="shape">{size}</span>{said} '
+            f'<span class="sign" style="--needs:{needs:.0f}" aria-hidden="true">scroll sideways ↔</span></figcaption>'
             f'<div class="box" role="region" aria-label="{escape(name)} {size}" tabindex="0"><table>'
             f"<thead>{over}<tr><td></td>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div></figure>")
 
 
+def side_by_side(matrices: Sequence[str]) -> str:
+    """Matrices as `number_matrix` makes them, as many beside each other as there is room for; where one is wider than
+    that, it says that it scrolls."""
+    return f'<div class="matrices">{"".join(matrices)}</div>'
+
+
 def _number(value: float, decimals: int) -> str:
     if not np.isfinite(value):
-        return "−∞" if value < 0 else str(value)
+        return "−∞" if value < 0 else "NaN" if np.isnan(value) else "∞"
     text = f"{value:.{decimals}f}"
     return text.removeprefix("-") if float(text) == 0 else text
 
