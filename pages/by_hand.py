@@ -11,7 +11,7 @@ from ui.by_hand.lessons import show_folding, show_scale
 from ui.by_hand.matrices import DIVIDED_BY, NAMES
 from ui.by_hand.mistakes import show_mistakes
 from ui.by_hand.settings import choose_settings, show_lines, type_sentence
-from ui.by_hand.steps import choose_step, show_steps
+from ui.by_hand.steps import choose_step, choose_word, show_steps
 from ui.by_hand.trained import show_trained
 from ui.by_hand.worksheet import worksheet
 from ui.link import arrive_at
@@ -19,17 +19,21 @@ from ui.say import say_error
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
-st.html(f"<style>{STYLE}</style>{figures.matrix_style(dark=dark)}")
 
-st.title("By hand", anchor=False)
-about = st.empty()
+with st.container(key=f"{PAGE}_head", horizontal=True, gap="small", vertical_alignment="center"):
+    st.title("By hand", anchor=False, width="content")
+    about = st.empty()
 with st.container(key=f"{PAGE}_settings", horizontal=True, gap="small", vertical_alignment="center"):
     text = type_sentence()
     sets = st.container(horizontal=True, gap="small", width="content")
-part = st.segmented_control("Part", PARTS, key=f"{PAGE}_part", required=True, format_func=PARTS.get,
-                            persist_state="session", label_visibility="collapsed")
-about.markdown("Every number of a head that was trained, on your sentence." if part == "trained" else
-               "Attention on one sentence, every number in sight. The weights are random, drawn from the seed.")
+with st.container(key=f"{PAGE}_parts", horizontal=True, gap="small", vertical_alignment="center"):
+    part = st.segmented_control("Part", PARTS, key=f"{PAGE}_part", required=True, format_func=PARTS.get,
+                                persist_state="session", label_visibility="collapsed")
+    walk = st.container(key=f"{PAGE}_walk", horizontal=True, gap="xsmall", vertical_alignment="center",
+                        width="content")
+about.html(f"<style>{STYLE}</style>{figures.matrix_style(dark=dark)}<p class='about'>" + (
+    "Every number of a head that was trained, on your sentence." if part == "trained" else
+    "Attention on one sentence, every number in sight. Blue is positive, red negative.") + "</p>")
 if not text.strip():
     st.info("Type a sentence above and press Enter.")
     st.stop()
@@ -50,23 +54,22 @@ query, key = place("query", len(words)), place("key", len(words))
 names = [figures.markdown_text(figures.plain_label(word)) for word in words]
 tasks = exercises(hand, DIVIDED_BY[hand.settings.scale]) if part == "exercise" else {}
 if part in ("steps", "exercise", "slips"):
-    with st.container(key=f"{PAGE}_bar", horizontal=True, gap="small", vertical_alignment="bottom"):
-        st.segmented_control("Query: the word that looks", range(len(words)), key=f"{PAGE}_query", required=True,
-                             format_func=names.__getitem__, persist_state="session")
+    with st.container(key=f"{PAGE}_bar", horizontal=True, gap="small", vertical_alignment="center"):
+        choose_word("query", "Query", "the word that looks", names)
         if part == "steps":
-            st.segmented_control("Key: the word looked at", range(len(words)), key=f"{PAGE}_key", required=True,
-                                 format_func=names.__getitem__, persist_state="session")
-            step = choose_step(list(NAMES), all_of_them=True)
+            choose_word("key", "Key", "the word looked at", names)
+            step = choose_step(walk, list(NAMES), all_of_them=True)
         elif part == "exercise":
             st.segmented_control("Fill in", list(FILLS), key=f"{PAGE}_fill", required=True, format_func=FILLS.get,
-                                 persist_state="session")
-            step = choose_step(list(tasks), all_of_them=False)
+                                 persist_state="session", label_visibility="collapsed")
+            step = choose_step(walk, list(tasks), all_of_them=False)
 
 if part == "steps":
     show_steps(hand, query=query, key=key, step=step)
 elif part == "exercise":
     whole = st.session_state[f"{PAGE}_fill"] == "matrix"
-    show_exercise(hand, tasks[step], query=query, whole=whole)
+    with st.container(key=f"{PAGE}_work"):
+        show_exercise(hand, tasks[step], query=query, whole=whole)
     with st.container(key=f"{PAGE}_sheet_settings"), st.popover("A worksheet to print", icon=":material/print:"):
         state = st.session_state
         state[f"{PAGE}_sheet"] = [one for one in state[f"{PAGE}_sheet"] if one in tasks]

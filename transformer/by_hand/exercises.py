@@ -62,19 +62,19 @@ def exercises(hand: ByHand, divided_by: str) -> dict[int, Exercise]:
 
     tasks: list[tuple[int, list[Matrix], Matrix, Callable[..., Tensor], str]] = [
         (3, [x, Matrix("W_q", weights.q, places)], q, torch.matmul,
-         f"Row times column: {_terms(s.d)} for each cell."),
+         f"Each cell: a row of x times a column of W_q, {_terms(s.d)}."),
         (4, [q, k], products, lambda q, k: q @ k.T,
-         f"The query's row times the key's row: {_terms(s.d_k)} for each cell."),
+         f"Each cell: the query's row times the key's row, {_terms(s.d_k)}."),
         (5, [products], scaled, lambda products: products / s.divisor,
-         f"Divide each product by {divided_by} = {s.divisor:.2f}."),
+         f"Each cell: the product divided by {divided_by} = {s.divisor:.2f}."),
         (7, [scores], shares, lambda scores: scores.softmax(dim=-1),
-         "e to the power of each score, divided by the sum of its row."),
+         "Each cell: e to the power of the score, divided by the sum of these powers along the row."),
         (8, [shares, v], Matrix("context = weights v", head.context, words), torch.matmul,
-         f"Each weight times its value, added up: {_terms(len(words))} for each cell."),
+         f"Each cell: weights times a column of values, {_terms(len(words))}."),
     ]
     if s.causal:
         tasks.insert(3, (6, [scaled], scores, lambda scaled: scaled + additive(s.mask),
-                         "A word may look at itself and at earlier words; elsewhere −∞ (type -inf)."))
+                         "Each cell: the score where a word may look, itself and earlier words; elsewhere −∞ (type -inf)."))
     return {step: Exercise(step, given, answer, compute(*(_written(one.values) for one in given)), how)
             for step, given, answer, compute, how in tasks}
 

@@ -11,7 +11,7 @@ from ui.link import Field, choice, leave_at, optional, quiet, text, whole, whole
 
 PAGE = "by_hand"
 STYLE = (Path(__file__).parent / "page.css").read_text("utf-8")
-PARTS = {"steps": "Step by step", "exercise": "Exercise", "scale": "Why √d_k", "batch": "Heads in the batch",
+PARTS = {"steps": "Steps", "exercise": "Exercise", "scale": "Why √d_k", "batch": "Heads in the batch",
          "slips": "Four common mistakes", "trained": "A trained head"}
 MASKS = ("none", "causal")
 ALL = "all"  # the steps

@@ -8,19 +8,20 @@ import streamlit as st
 from transformer.by_hand.exercises import DECIMALS, Exercise, Matrix
 from transformer.by_hand.stages import ByHand
 from ui import figures
-from ui.by_hand.matrices import NAMES, draw
+from ui.by_hand.matrices import draw
 from ui.components.scripts import component
 
 _exercise = component("by_hand_exercise", Path(__file__).parent / "exercise.js", '<div class="exercise"></div>')
 SQUARE = 8  # columns; wider matrices that are given stand over the one to fill in
+FEW = 5     # columns to fill in; the matrices given have the larger share of the width then
 
 
 def show_exercise(hand: ByHand, task: Exercise, *, query: int, whole: bool) -> None:
     """One step to work out; whole: every row, and not the query's alone."""
-    st.subheader(f"{task.step} · {NAMES[task.step]}", anchor=False)
-    st.markdown(f"{task.how} Two decimals are enough: ±0.01 counts as right, also from the rounded numbers.")
+    st.markdown(f"{task.how} Two decimals are enough; ±0.01 counts as right.")
     beside = max(one.values.shape[1] for one in task.given) <= SQUARE
-    left, right = st.columns([1, 1], gap="large") if beside else [st.container()] * 2
+    shares = [3, 2] if task.answer.values.shape[1] <= FEW else [2, 3]
+    left, right = st.columns(shares, gap="medium") if beside else [st.container()] * 2
     with left:
         draw(*(given_matrix(one, query) for one in task.given))
     with right:

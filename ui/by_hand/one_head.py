@@ -48,8 +48,7 @@ def show_qkv(hand: ByHand, query: int, key: int) -> None:
 def show_products(hand: ByHand, query: int, key: int) -> None:
     heading(4, "Every query meets every key: their numbers are multiplied one by one and added up. The more alike "
             "their directions, the larger the product. Rows are queries, columns keys.", "section 3.2.1, equation 1")
-    _square(hand, query, key, "q kᵀ", hand.heads[0].products)
-    _spell(hand, query, key, "Product")
+    draw(_square(hand, query, key, "q kᵀ", hand.heads[0].products), _spell(hand, query, key, "Product"))
 
 
 def show_scaled(hand: ByHand, query: int, key: int) -> None:
@@ -58,8 +57,7 @@ def show_scaled(hand: ByHand, query: int, key: int) -> None:
     heading(5, f"Each product is divided by {by} = {s.divisor:.2f}{paper}. Wide vectors give large products; dividing "
             "by √d_k undoes that, so that the softmax does not put everything on one word.",
             "section 3.2.1, footnote 4")
-    _square(hand, query, key, f"q kᵀ / {by}", hand.heads[0].scaled)
-    _spell(hand, query, key, "Scale")
+    draw(_square(hand, query, key, f"q kᵀ / {by}", hand.heads[0].scaled), _spell(hand, query, key, "Scale"))
 
 
 def show_mask(hand: ByHand, query: int, key: int) -> None:
@@ -68,37 +66,36 @@ def show_mask(hand: ByHand, query: int, key: int) -> None:
         "The causal mask hides later words, as in a decoder, which has not written them yet." if s.causal else
         "No mask is chosen, so nothing is hidden, as in an encoder."), "section 3.2.3")
     mask = torch.ones(len(words), len(words), dtype=torch.bool) if s.mask is None else s.mask
-    _square(hand, query, key, "mask", additive(mask), decimals=0)
-    if s.causal:
-        _square(hand, query, key, "scores + mask", hand.heads[0].scores)
+    draw(_square(hand, query, key, "mask", additive(mask), decimals=0),
+         *([_square(hand, query, key, "scores + mask", hand.heads[0].scores)] if s.causal else []))
 
 
 def show_softmax(hand: ByHand, query: int, key: int) -> None:
     heading(7, "Each score becomes e to its power, divided by the sum of its row. So every weight is between 0 and 1 "
             "and every row adds up to 1. These are the attention weights.", "section 3.2.1, equation 1")
-    _square(hand, query, key, "weights", hand.heads[0].weights, kind="weights", sums="rows")
-    _spell(hand, query, key, "Mask", "Softmax")
+    draw(_square(hand, query, key, "weights", hand.heads[0].weights, kind="weights", sums="rows"),
+         _spell(hand, query, key, "Mask", "Softmax"))
 
 
 def show_context(hand: ByHand, query: int, key: int) -> None:
     s, head = hand.settings, hand.heads[0]
     heading(8, "Each word takes a share of every value, as large as its weight, and adds the shares up. A row is what "
             "the head has found for one word.", "section 3.2.1, equation 1")
-    draw(figures.number_matrix(head.context.numpy(), name="context = weights v", rows=s.words, row=query))
-    st.html(figures.spelled_sum(s.words[query], s.words, weights=head.weights[query].numpy(), v=head.v[:, 0].numpy(),
-                                total=float(head.context[query, 0])))
+    draw(figures.number_matrix(head.context.numpy(), name="context = weights v", rows=s.words, row=query),
+         figures.spelled_sum(s.words[query], s.words, weights=head.weights[query].numpy(), v=head.v[:, 0].numpy(),
+                             total=float(head.context[query, 0])))
 
 
-def _square(hand: ByHand, query: int, key: int, name: str, values: torch.Tensor, **options) -> None:
+def _square(hand: ByHand, query: int, key: int, name: str, values: torch.Tensor, **options) -> str:
     """Words by words, the query's row and the chosen cell marked."""
     words, mask = hand.settings.words, hand.settings.mask
     hidden = name in ("mask", "scores + mask", "weights") and mask is not None
-    draw(figures.number_matrix(values.numpy(), name=name, rows=words, columns=words, row=query, cell=(query, key),
-                               allowed=mask.numpy() if hidden else None, **options))
+    return figures.number_matrix(values.numpy(), name=name, rows=words, columns=words, row=query, cell=(query, key),
+                                 allowed=mask.numpy() if hidden else None, **options)
 
 
-def _spell(hand: ByHand, query: int, key: int, *lines: str) -> None:
+def _spell(hand: ByHand, query: int, key: int, *lines: str) -> str:
     """How the chosen query and key come to their number in this step."""
     s = hand.settings
-    st.html(spelled(hand.heads[0], s.words, s.words, query, key, divisor=s.divisor, divided_by=DIVIDED_BY[s.scale],
-                    allowed=None if s.mask is None else s.mask.numpy(), lines=lines))
+    return spelled(hand.heads[0], s.words, s.words, query, key, divisor=s.divisor, divided_by=DIVIDED_BY[s.scale],
+                   allowed=None if s.mask is None else s.mask.numpy(), lines=lines)

@@ -3,6 +3,7 @@
 from functools import partial
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer.by_hand.stages import ByHand
 from ui.by_hand import one_head, whole_block
@@ -17,20 +18,30 @@ ROWS = ((1, 2), (3,), (4, 5), (6, 7), (8,), (9,), (10, 11), (12,), (13,), (14,))
 WIDE = 12  # columns; with wider matrices every step has the whole width
 
 
-def choose_step(steps: list[int], *, all_of_them: bool) -> int | str:
-    """The chooser of a step with the ways back and on, in the container that is open; one of `steps` or ALL."""
+def choose_word(name: str, short: str, meaning: str, words: list[str]) -> None:
+    """The chooser of the query's or the key's word, in one line; words: as markdown."""
+    with st.container(key=f"{PAGE}_{name}_line", horizontal=True, gap="xsmall", vertical_alignment="center",
+                      width="content", wrap=False):
+        st.markdown(short, width="content", help=f"{meaning.capitalize()}. Its row is marked in orange.")
+        st.segmented_control(f"{short}: {meaning}", range(len(words)), key=f"{PAGE}_{name}", required=True,
+                             format_func=words.__getitem__, persist_state="session", label_visibility="collapsed")
+
+
+def choose_step(place: DeltaGenerator, steps: list[int], *, all_of_them: bool) -> int | str:
+    """The chooser of a step with the ways back and on; one of `steps` or ALL."""
     key, options = f"{PAGE}_step", [*([ALL] if all_of_them else []), *steps]
     wanted = st.session_state[key]
     if wanted not in options:
         st.session_state[key] = steps[0] if wanted == ALL else min(steps, key=lambda step: abs(step - wanted))
     at = options.index(st.session_state[key])
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom", width="content"):
-        st.selectbox("Step", options, key=key, persist_state="session", width=260, filter_mode=None,
-                     format_func=lambda step: "All steps" if step == ALL else f"{step} · {NAMES[step]}")
-        st.button("Back", icon=":material/arrow_back:", key=f"{PAGE}_back", disabled=at <= options.index(steps[0]),
-                  on_click=partial(_go, options, at - 1))
-        st.button("Next step", icon=":material/arrow_forward:", key=f"{PAGE}_next", disabled=at == len(options) - 1,
-                  type="primary", on_click=partial(_go, options, at + 1))
+    with place:
+        st.selectbox("Step", options, key=key, persist_state="session", width=235, filter_mode=None,
+                     format_func=lambda step: "All steps" if step == ALL else f"{step} · {NAMES[step]}",
+                     label_visibility="collapsed")
+        st.button("Back", key=f"{PAGE}_back", disabled=at <= options.index(steps[0]), on_click=partial(
+            _go, options, at - 1))
+        st.button("Next", key=f"{PAGE}_next", disabled=at == len(options) - 1, type="primary", on_click=partial(
+            _go, options, at + 1), help="The next step by itself")
     return st.session_state[key]
 
 
