@@ -20,7 +20,7 @@ from ui.say import say_error
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
 
-with st.container(key=f"{PAGE}_head", horizontal=True, gap="small", vertical_alignment="center"):
+with st.container(key=f"{PAGE}_title", horizontal=True, gap="small", vertical_alignment="center"):
     st.title("By hand", anchor=False, width="content")
     about = st.empty()
 with st.container(key=f"{PAGE}_settings", horizontal=True, gap="small", vertical_alignment="center"):

@@ -74,7 +74,7 @@ def exercises(hand: ByHand, divided_by: str) -> dict[int, Exercise]:
     ]
     if s.causal:
         tasks.insert(3, (6, [scaled], scores, lambda scaled: scaled + additive(s.mask),
-                         "Each cell: the score where a word may look, itself and earlier words; elsewhere −∞ (type -inf)."))
+                         "Each cell: the score where the word may look, else −∞ (type -inf)."))
     return {step: Exercise(step, given, answer, compute(*(_written(one.values) for one in given)), how)
             for step, given, answer, compute, how in tasks}
 
