@@ -27,7 +27,7 @@ NUMBERS = {"ours": "This app", "torch": "torch.manual_seed, twice", "torch-once"
 
 def type_sentence() -> str:
     """The box for a sentence, and what is in it."""
-    return taken(st.text_input("A sentence", key=f"{PAGE}_text", persist_state="session", width=420,
+    return taken(st.text_input("A sentence", key=f"{PAGE}_text", persist_state="session", width=320,
                                label_visibility="collapsed",
                                placeholder=f"Type up to {WORDS} words and press Enter"), LETTERS)
 
