@@ -18,7 +18,7 @@ FEW = 5     # columns to fill in; the matrices given have the larger share of th
 
 def show_exercise(hand: ByHand, task: Exercise, *, query: int, whole: bool) -> None:
     """One step to work out; whole: every row, and not the query's alone."""
-    st.markdown(f"{task.how} Two decimals are enough; ±0.01 counts as right.")
+    st.markdown(f"{figures.markdown_text(task.how)} Two decimals are enough; ±0.01 counts as right.")
     beside = max(one.values.shape[1] for one in task.given) <= SQUARE
     shares = [3, 2] if task.answer.values.shape[1] <= FEW else [2, 3]
     left, right = st.columns(shares, gap="medium") if beside else [st.container()] * 2
