@@ -56,6 +56,7 @@ def show_trained(text: str) -> None:
                 figures.markdown_text(label), range(len(tokens)), key=f"{PAGE}_{name}", persist_state="session",
                 format_func=lambda spot, tokens=tokens: f"{spot} · {figures.plain_label(tokens[spot])}"))
     query, key = chosen
+    first = st.container()  # the weights: they are what it is all for
     st.caption(f"{MEANING[kind]} {figures.markdown_text(source_line(step))} · d_model {ckpt.config.d_model:d} · "
                f"{figures.head_label(layer, at)} · d_k = d_v = {d_k}")
     if kind != "encoder" and "encoder" in ckpt.config.kinds:
@@ -78,9 +79,10 @@ def show_trained(text: str) -> None:
     else:
         pictures += [figures.number_matrix(additive(mask).numpy(), name="mask", allowed=allowed, decimals=0, **square),
                      figures.number_matrix(head.scores.numpy(), name="scores + mask", allowed=allowed, **square)]
-    pictures.append(figures.number_matrix(head.weights.numpy(), name="weights", kind="weights", allowed=allowed,
-                                          sums="rows", **square))
-    draw(*reversed(pictures))  # the weights first: they are what it is all for
+    with first:
+        draw(figures.number_matrix(head.weights.numpy(), name="weights", kind="weights", allowed=allowed, sums="rows",
+                                   **square))
+    draw(*reversed(pictures))
     st.markdown("**One weight, spelled out**")
     st.html(spelled(head, queries, keys, query, key, divisor=sqrt(d_k), divided_by=by, allowed=allowed))
     draw(*(figures.number_matrix(values.numpy(), name=name, rows=rows, row=row) for name, values, rows, row in (
