@@ -22,7 +22,7 @@ from ui.figures.lengths import describe_lengths, length_histogram
 from ui.figures.lines import describe_lines, lines
 from ui.figures.loss import describe_loss, loss_curve, with_losses
 from ui.figures.mask_grid import describe_mask_grid, mask_grid
-from ui.figures.matrix import matrix_style, number_matrix
+from ui.figures.matrix import matrix_style, number_matrix, side_by_side
 from ui.figures.named_matrix import named_matrix
 from ui.figures.number_heatmap import describe_numbers, number_heatmap, strongest
 from ui.figures.number_table import batch_table, number_table
@@ -49,5 +49,6 @@ __all__ = ["DOTTED", "FLAT", "HOW_TO_ZOOM", "PLOTLY_CONFIG", "TEXT", "amount_bar
            "mask_matrix", "matrix_style", "measures_table", "model_diagram", "named_matrix", "number_heatmap",
            "number_matrix", "number_table", "paired", "percent", "picked_class", "picked_node",
            "plain_label", "plain_table", "position_curves", "probability_change", "role_card", "sample_card",
-           "share_bar", "signed_number", "spectrum", "spelled_cell", "spelled_sum", "strongest", "tensor_histogram",
-           "token_chips", "token_matrix", "width_curves", "with_losses", "with_positions", "won_chips", "words_label"]
+           "share_bar", "side_by_side", "signed_number", "spectrum", "spelled_cell", "spelled_sum", "strongest",
+           "tensor_histogram", "token_chips", "token_matrix", "width_curves", "with_losses", "with_positions",
+           "won_chips", "words_label"]
