@@ -21,7 +21,7 @@ from ui.figures.head_maps import amount_card, change_card, describe_head_maps, h
 from ui.figures.labels import axis_label, head_label, markdown_text, plain_label, words_label
 from ui.figures.lengths import describe_lengths, length_histogram
 from ui.figures.lines import describe_lines, lines
-from ui.figures.loss import describe_loss, loss_curve, with_losses
+from ui.figures.loss import describe_loss, guessing_label, loss_curve, with_losses
 from ui.figures.mask_grid import describe_mask_grid, mask_grid
 from ui.figures.matrix import matrix_style, number_matrix
 from ui.figures.named_matrix import named_matrix
@@ -47,9 +47,9 @@ __all__ = ["DOTTED", "FLAT", "HOW_TO_ZOOM", "MOST_IN_GRID", "PLOTLY_CONFIG", "TE
            "describe_classes", "describe_depths", "describe_diagram", "describe_difference", "describe_head_maps",
            "describe_histogram", "describe_lengths", "describe_lines", "describe_loss", "describe_mask",
            "describe_mask_grid", "describe_numbers", "describe_positions", "describe_probability_change",
-           "describe_token_matrix", "describe_widths", "difference_heatmap", "difference_tiles", "head_blocks",
-           "head_label", "head_maps", "heads_table", "hypotheses_table", "length_histogram", "lines", "loss_curve",
-           "markdown_text", "mask_grid", "mask_matrix", "matrix_style", "measures_table", "model_diagram",
+           "describe_token_matrix", "describe_widths", "difference_heatmap", "difference_tiles", "guessing_label",
+           "head_blocks", "head_label", "head_maps", "heads_table", "hypotheses_table", "length_histogram", "lines",
+           "loss_curve", "markdown_text", "mask_grid", "mask_matrix", "matrix_style", "measures_table", "model_diagram",
            "named_matrix", "number_heatmap", "number_matrix", "number_table", "paired", "percent", "picked_candidate",
            "picked_class", "picked_node", "plain_label", "plain_table", "position_curves", "probability_change",
            "role_card", "sample_card", "share_bar", "signed_number", "spectrum", "spelled_cell", "spelled_sum",

@@ -24,7 +24,12 @@ function itemOf({ data, pick }, card) {
   const { name, kind, title, most } = card;
   const chosen = name === data.chosenCard;
   const words = part("span", { textContent: title });
-  const item = part("button", { type: "button", role: "radio", title: card.unit, tabIndex: -1 }, thumb(data, card), words);
+  const item = part(
+    "button",
+    { type: "button", role: "radio", title: card.unit, tabIndex: -1 },
+    thumb(data, card),
+    words,
+  );
   item.ariaChecked = String(chosen);
   item.classList.toggle("chosen", chosen);
   Object.assign(item.dataset, { card: name, at: `list/${name}` });
