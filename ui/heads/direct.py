@@ -67,7 +67,7 @@ def show_direct(page: str, asked: Asked, *, dark: bool) -> None:
         _show_parts(asked, found, dark=dark)
     with st.expander("All heads as a table", key=f"{page}_effect_numbers"):
         _show_strongest(asked, found, query)
-        st.html(figures.heads_table({"adds": effects}, caption=f"{unit}. {origin(asked.ckpt)}",
+        st.html(figures.heads_table({"adds": effects}, caption=f"{unit}. {plain_name(asked.ckpt)}",
                                     label="direct effects"))
 
 
@@ -99,7 +99,7 @@ def _choose_other(page: str, asked: Asked, query: Query) -> int | None:
 
     many = "classes" if asked.classifies else "tokens"
     other = "nothing" if state[key] == ALONE else asked.name(state[key])
-    with st.popover(f"rather than {figures.markdown_text(other)}",
+    with st.popover(f"vs {figures.markdown_text(other)}", help="What it is compared with.",
                     key=f"{page}_direct_settings"):
         chosen = st.selectbox(f"Rather than which of the other {many}?", options, format_func=name, key=key,
                               help=f"In a difference of two logits, whatever raises all {many} equally cancels out.")

@@ -111,7 +111,7 @@ def _show_candidates(found: Lens, asked: Asked, column: int, *, dark: bool) -> N
         said=asked.token, ranks=ranks, probabilities=probabilities, entropies=found.entropy[:, column].tolist(),
         divergences=found.divergence[:, column].tolist(), source=plain_name(asked.ckpt), origin=origin(asked.ckpt),
         dark=dark, classes=asked.classifies,
-        title=f"“{asked.name(asked.token)}” at each depth, and the {min(TOP, found.ids.shape[-1])} likeliest there"))
+        title=f"“{asked.name(asked.token)}” at each depth"))
 
 
 def _show_curves(page: str, found: Lens, asked: Asked, column: int, *, dark: bool) -> None:

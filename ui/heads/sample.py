@@ -108,20 +108,24 @@ def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
     key, offered = f"{page}_role_on", [*names, OWN]
     if state.get(key) not in offered:
         state[key] = offered[0]
-    called = {name: "Your own texts" if name == OWN else markdown_text(f"{corpus_name(name)}, {split_of(name)} split")
-              for name in offered}
     on, translates, texts = state[key], ckpt.config.task == "translation", ""
-    some = "Your own texts" if on == OWN else f"{texts_of(ckpt).capitalize()}: {state[f'{page}_role_sample']:,}"
-    with st.popover(some, key=f"{page}_role_settings"):
+    size = f"{page}_role_sample"
+    sizes = {} if on == OWN else sizes_of(ckpt, on, SIZES)
+    if sizes and state[size] not in sizes:
+        state[size] = max(sizes)
+    many = "Your own texts" if on == OWN else f"{texts_of(ckpt).capitalize()}: {sizes[state[size]]}"
+    with st.popover(markdown_text(many), key=f"{page}_role_settings"):
         if not names:
             say_missing(ckpt)
-        st.segmented_control("Measured on", offered, key=key, required=True, format_func=called.get)
+        st.segmented_control("Measured on", offered, key=key, required=True,
+                             format_func=lambda name: "Your own texts" if name == OWN else
+                             markdown_text(f"{corpus_name(name)}, {split_of(name)} split"))
         if on != OWN:
-            choose_size(texts_of(ckpt).capitalize(), f"{page}_role_sample", sizes_of(ckpt, on, SIZES))
+            choose_size(texts_of(ckpt).capitalize(), size, sizes)
         else:
             texts = _type_texts(page, ckpt, translates=translates)
     if on != OWN:
-        return Sample(ckpt, on, state[f"{page}_role_sample"], "")
+        return Sample(ckpt, on, state[size], "")
     if not texts.strip():
         st.info("Type some texts under *Your own texts*, and press *Measure*."
                 + (f" This model reads {markdown_text(sides_of(ckpt.description).source)}."

@@ -70,19 +70,19 @@ def show_chances(page: str, both: Both, *, dark: bool) -> None:
 
 def _show_paths(page: str, ckpt: Checkpoint, change: PathChange, *, name: str) -> None:
     """Both paths, the first token that differs and the candidates there."""
-    before, after, differs = change.before, change.after, change.differs
+    before, after, differs, named = change.before, change.after, change.differs, figures.markdown_text(name)
     for title, path, label in ((BEFORE, before, "tokens before"), (name, after, "tokens after")):
         with st.container(key=f"{page}_path_{label.split()[-1]}", gap="xsmall"):
-            st.markdown(f"**{title.capitalize()}**")
+            st.markdown(f"**{figures.markdown_text(title.capitalize())}**")
             st.text(path[-1].output or "(nothing)")
             st.html(figures.token_chips([step.piece for step in path], label=label, predicted=differs))
             if ckpt.config.encoder_layers and path[-1].id != ckpt.config.eos_id:
                 st.caption(f"Cut off after {len(path)} tokens: the model had not ended.")
     if differs is None:
-        st.success(f"Every token is the same {name}: {len(before)} of {len(before)}.")
+        st.success(f"Every token is the same {named}: {len(before)} of {len(before)}.")
     else:
         st.markdown(f"**First difference: step {differs}.** Unchanged, the model predicts "
-                    f"“{_shown(before[differs])}”, {name} “{_shown(after[differs])}”.",
+                    f"“{_shown(before[differs])}”, {named} “{_shown(after[differs])}”.",
                     help="Outlined: the first difference. After it, the two have read different tokens (faint), so "
                          "they are no longer compared.")
         with st.container(key=f"{page}_candidates"):
@@ -114,9 +114,9 @@ def _show_encoder(page: str, ckpt: Checkpoint, pair: tuple[Reading, Reading], *,
         return
     order, values = _classes(pair)
     first, second = (ckpt.classes[int(column.argmax())] for column in values.T)
-    said = f"Unchanged, the likeliest class is **{figures.markdown_text(first)}** ({values[:, 0].max():.0%}); {name} "
-    st.markdown(said + (f"it is the same ({values[:, 1].max():.0%})." if first == second else
-                        f"it is **{figures.markdown_text(second)}** ({values[:, 1].max():.0%})."))
+    other = "the same" if first == second else f"**{figures.markdown_text(second)}**"
+    st.markdown(f"Unchanged, the likeliest class is **{figures.markdown_text(first)}** ({values[:, 0].max():.0%}); "
+                f"{figures.markdown_text(name)} it is {other} ({values[:, 1].max():.0%}).")
     few = [at for at in order[:FEW_CLASSES] if values[at].max() >= LEAST]
     st.html(figures.bar_table(
         [figures.words_label(ckpt.classes[at]) for at in few],
@@ -133,7 +133,8 @@ def _show_masked(page: str, ckpt: Checkpoint, pair: tuple[Reading, Reading], *, 
                  figures.plain_label(ckpt.tokenizer.piece(int(ids[place])), longest=None), f"{values[place]:.3f}"))]
             for place, read in enumerate(pair[0].tokens["src"])]
     same = sum(int(one) == int(other) for one, other in zip(tops[0][1], tops[1][1], strict=True))
-    st.markdown(f"**Predictions at each position**: the same at {same} of {len(rows)} positions {name}.")
+    st.markdown(f"**Predictions at each position**: the same at {same} of {len(rows)} positions "
+                f"{figures.markdown_text(name)}.")
     st.html(figures.plain_table(["place", "read", BEFORE, "probability", name, "probability"], rows,
                                 label="predictions before and after", numbers=(3, 5)))
     _open(page, ckpt, address_of_step(ckpt.id, pair[0].text)[0], "before", "Open this text")
