@@ -51,6 +51,12 @@ def cookies(monkeypatch) -> dict[str, str]:
 
 
 @pytest.fixture(autouse=True)
+def patience(monkeypatch) -> None:
+    """However slow the machine, as much of a text is decoded ahead as elsewhere."""
+    monkeypatch.setattr("ui.stepper.walk.monotonic", lambda: 0.0)
+
+
+@pytest.fixture(autouse=True)
 def served(monkeypatch) -> None:
     """As after the first visit: a folder named `pages` has stopped meaning anything to Streamlit."""
     start = PagesManager.__init__

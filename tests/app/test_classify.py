@@ -105,7 +105,8 @@ def test_the_numbers_shown_are_the_librarys(visit, ckpt, staged, pictured, chips
     order = [bar["label"] for bar in bars]
     assert order == [ckpt.classes[i] for i in reading.logits.argsort(descending=True)]
     assert looked_at(staged, at) == (which or order[0])
-    assert chips(at, "tokens read") == [plain_label(token, longest=None) for token in reading.tokens["src"]]
+    assert chips(at, "tokens read") == [
+        plain_label(piece.text, longest=None) for piece in ckpt.source_tokenizer.pieces(TEXT)]
     heat = pictured(at)[1]["weights"]
     assert np.allclose(heat, reading.attentions["encoder"][1, 2].numpy(), atol=1e-6)
     found = pool(ckpt, reading)

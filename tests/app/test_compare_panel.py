@@ -84,7 +84,7 @@ def test_a_sentence_that_ends_before_shows_its_last_step_and_the_difference_of_w
     assert any(caption.value == f"The other ends at step {last}: that step is shown." for caption in at.caption)
     assert any(f"Only the first {last + 1} queries" in caption.value for caption in at.caption)
     difference = drawn(at, "translate_compare_difference")["data"][0]["z"]
-    weights = [at_step(ckpt, text, index).attentions["decoder"][0, 0].numpy()[: last + 1, : last + 1]
+    weights = [at_step(ckpt, text, index).attentions["decoder"][1, 3].numpy()[: last + 1, : last + 1]
                for text, index in ((LONG, last + 3), ("Go on.", last))]
     assert np.allclose(np.nan_to_num(difference), weights[0] - weights[1], atol=1e-6, rtol=0)
 
@@ -93,7 +93,7 @@ def test_two_branches_are_compared_at_the_same_step(visit, ckpt, drawn, move):
     other = transformer.start(ckpt, TEXT).top(3)[2].id
     at = visit(PAGE, text=TEXT, step="2", compare="branch", compare_choices=f"0:{other}")
     steps = [at_step(ckpt, TEXT, 2), at_step(ckpt, TEXT, 2, forced={0: other})]
-    expected = np.subtract(*[step.attentions["cross"][0, 0].numpy() for step in steps])
+    expected = np.subtract(*[step.attentions["cross"][1, 3].numpy() for step in steps])
     assert np.allclose(drawn(at, "translate_compare_difference")["data"][0]["z"], expected, atol=1e-6, rtol=0)
     assert at.query_params["compare"] == "branch"
     assert at.query_params["compare_choices"] == f"0:{other}"

@@ -33,6 +33,24 @@ def look(visit):
     return look
 
 
+@pytest.fixture
+def options():
+    """Opens what of the picture waits behind a button: `options(page).get_by_label("Of", exact=True)`."""
+    def options(page):
+        view = page.locator(".attention-view")
+        if view.locator(".options").is_hidden():
+            view.get_by_role("button", name="Options").click()
+        return view.locator(".options")
+
+    return options
+
+
+def at_rest(page):
+    """What is said of the picture while the pointer is on nothing."""
+    page.mouse.move(1, 1)
+    return page.locator(".attention-view .readout")
+
+
 def step_of(ckpt, index, text=TEXT):
     return list(transformer.steps(ckpt, text, max_steps=index + 1))[-1]
 
@@ -85,19 +103,22 @@ def test_hovering_says_the_weight_that_the_library_computed(look, ckpt, kind, la
 def test_two_tokens_are_compared_product_by_product(look, ckpt, reached):
     page, step = look(kind="cross", layer=1, head=3), step_of(ckpt, 5)
     page.mouse.click(*cell(page, 4, 3))
-    expect(page.locator(".checked")).to_contain_text("recomputed here, softmax(q·k / √d + mask) agrees to")
-    between = page.locator(".between")
+    expect(at_rest(page)).to_contain_text("recomputed here, softmax(q·k / √d + mask) agrees to")
+    between = page.locator("[data-part=product]")
     expect(between).to_contain_text("Between")
     for name, expected in (("score", step.scores), ("weight", step.attentions)):
         found = float(between.get_attribute(f"data-{name}"))
         assert found == pytest.approx(expected["cross"][1, 3, 4, 3].item(), abs=1e-5)
     assert int(between.get_attribute("data-products")) == ckpt.config.width
     reached(page, pair="4:3")
+    between.get_by_role("button", name="Close").click()
+    reached(page, pair=None)
+    expect(between).to_be_hidden()
 
 
 def test_a_small_head_is_chosen_by_a_click_and_by_the_keyboard(look, reached):
     page = look(kind="cross", layer=0, head=0)
-    title = page.locator(".attention-view .main h4")
+    title = page.locator(".attention-view .main h2")
     grid = page.locator("canvas.grid")
     grid.scroll_into_view_if_needed()
     box = grid.bounding_box()
@@ -127,13 +148,14 @@ def test_the_keyboard_walks_the_cells_and_chooses_a_pair(look, ckpt, reached):
     reached(page, pair="4:1")
 
 
-def test_choosers_change_the_picture_and_the_link(look, reached, ckpt):
+def test_choosers_change_the_picture_and_the_link(look, options, reached, ckpt):
     page = look()
     view = page.locator(".attention-view")
     view.get_by_role("radio", name="Encoder").click()
     view.get_by_label("Layer", exact=True).select_option("2")
-    view.get_by_label("Of", exact=True).select_option("rollout")
-    expect(view.locator(".main h4")).to_contain_text("Encoder attention, attention rollout, layers 0 to 2")
+    expect(view.get_by_label("Of", exact=True)).to_be_hidden()
+    options(page).get_by_label("Of", exact=True).select_option("rollout")
+    expect(view.locator(".main h2")).to_contain_text("Encoder attention, attention rollout, layers 0 to 2")
     reached(page, kind="encoder", layer=2, of="rollout")
     found = hovered(page, 1, 2)
     expected = rollout(step_of(ckpt, 5).attentions["encoder"])[2, 1, 2].item()
@@ -143,10 +165,13 @@ def test_choosers_change_the_picture_and_the_link(look, reached, ckpt):
         ["scores", True], ["masked", True], ["weights", False], ["moved", True]]
     assert "of a single head only" in stages.first.text_content()
     view.get_by_label("Of", exact=True).select_option("head")
+    reached(page, of=None)
     view.get_by_label("Stage", exact=True).select_option("moved")
+    reached(page, stage="moved")
+    expect(view.locator(".main h2")).to_have_text("Encoder attention, layer 2 · head 3: length of what it moves")
     expect(view.locator(".why")).to_be_empty()
     view.get_by_role("radio", name="Lines").click()
-    expect(view.locator(".main h4")).to_have_text("Encoder attention, layer 2")
+    expect(view.locator(".main h2")).to_have_text("Encoder attention, layer 2")
     reached(page, view="lines", stage="moved")
 
 
@@ -172,12 +197,12 @@ def test_the_lines_are_those_of_the_head_chosen_among_the_small_ones(look, reach
     expect(page.locator('.attention-view .heads [aria-pressed="true"]')).to_have_text(["head 0"])
     page.keyboard.press("Escape")
     expect(page.locator(".attention-view .legend")).to_be_hidden()
-    expect(page.locator(".attention-view .readout")).to_contain_text("Double click a head to see only that one")
+    expect(at_rest(page)).to_contain_text("Hover over a token to see only its lines")
 
 
-def test_what_is_saved_says_what_it_is_and_holds_the_numbers(look, ckpt, tmp_path):
+def test_what_is_saved_says_what_it_is_and_holds_the_numbers(look, options, ckpt, tmp_path):
     page, step = look(kind="cross", layer=1, head=3), step_of(ckpt, 5)
-    chooser = page.locator(".attention-view").get_by_label("Save", exact=True)
+    chooser = options(page).get_by_label("Save", exact=True)
     files = {}
     for kind in ("csv", "svg", "png-light", "pdf"):
         with page.expect_download() as caught:
@@ -208,20 +233,20 @@ def test_what_is_saved_says_what_it_is_and_holds_the_numbers(look, ckpt, tmp_pat
         np.testing.assert_allclose(saved["cross_scores"], step.scores["cross"], atol=1e-4)
 
 
-def test_words_in_place_of_pieces_are_seen_said_kept_in_the_link_and_saved(look, ckpt, reached, tmp_path):
+def test_words_in_place_of_pieces_are_seen_said_kept_in_the_link_and_saved(look, options, ckpt, reached, tmp_path):
     text = "We have to go home before it gets dark."
     page, step = look(text=text, step=14, kind="cross", layer=1, head=3, stage="scores"), step_of(ckpt, 14, text)
-    view = page.locator(".attention-view")
+    view = options(page)
     view.get_by_label("Tokens", exact=True).select_option("words")
     reached(page, tokens="words", stage=None)
-    expect(view.locator(".checked")).to_have_text(
-        "Weights of a word’s pieces are added over keys and averaged over queries.")
+    expect(at_rest(page)).to_have_text("Weights of a word’s pieces are added over keys and averaged over queries.")
     view.get_by_label("Special tokens and sinks", exact=True).select_option("hidden")
     reached(page, special="hidden")
     page.reload()
+    view = options(reached(page, special="hidden"))
     words = step.words(leave_out=("special", "sinks"))
     hidden = words.hidden("cross")[1, 3].mean().item()
-    expect(view.locator(".checked")).to_contain_text(f"</s>⁩, with {100 * hidden:.1f}% of this head’s weight")
+    expect(at_rest(page)).to_contain_text(f"</s>⁩, with {100 * hidden:.1f}% of this head’s weight")
     readout = hovered(page, 4, 7)
     queries, keys = words.axes("cross")
     assert float(readout.get_attribute("data-weight")) == pytest.approx(
@@ -251,17 +276,18 @@ def test_words_in_place_of_pieces_are_seen_said_kept_in_the_link_and_saved(look,
         assert list(saved["cross_predicted"]) == words.predicted("cross")
 
 
-def test_a_row_is_named_by_what_is_predicted_from_it(look, ckpt, tmp_path):
+def test_a_row_is_named_by_what_is_predicted_from_it(look, options, ckpt, tmp_path):
     page, step = look(kind="decoder", layer=0, head=0), step_of(ckpt, 5)
     names = [f"{read} → {made}" for read, made in zip(step.axes("decoder")[0], step.predicted("decoder"), strict=True)]
     with page.expect_download() as caught:
-        page.locator(".attention-view").get_by_label("Save", exact=True).select_option("csv")
+        options(page).get_by_label("Save", exact=True).select_option("csv")
     caught.value.save_as(tmp_path / "csv")
     lines = (tmp_path / "csv").read_text("utf-8").splitlines()
     assert [row[0] for row in csv.reader(line for line in lines if not line.startswith("#"))][1:] == names
     assert "read to predict" in hovered(page, 2, 1).inner_text()
     page.locator(".attention-view").get_by_role("radio", name="Encoder").click()
-    expect(page.locator(".attention-view").get_by_label("Rows", exact=True)).to_have_count(0)
+    expect(options(page).get_by_label("Save", exact=True)).to_be_visible()
+    expect(options(page).get_by_label("Rows", exact=True)).to_have_count(0)
 
 
 def test_the_saved_page_works_without_a_network(look, chromium, ckpt, tmp_path):
@@ -275,7 +301,7 @@ def test_the_saved_page_works_without_a_network(look, chromium, ckpt, tmp_path):
     alone.on("request", lambda request: wrong.append(request.url) if not request.url.startswith("file:") else None)
     alone.on("dialog", lambda dialog: wrong.append("dialog"))
     alone.goto((tmp_path / "page.html").as_uri())
-    expect(alone.locator(".attention-view .main h4")).to_contain_text("Encoder attention, layer 1 · head 0")
+    expect(alone.locator(".attention-view .main h2")).to_contain_text("Encoder attention, layer 1 · head 0")
     expect(alone.locator(".attention-view .source").first).to_contain_text(ckpt.id)
     expect(alone.locator(".attention-view .checked")).to_contain_text("weights are rounded in this file")
     step = step_of(ckpt, 3, HOSTILE)
@@ -288,7 +314,7 @@ def test_the_saved_page_works_without_a_network(look, chromium, ckpt, tmp_path):
     assert float(readout.get_attribute("data-weight")) == pytest.approx(
         step.attentions["cross"][1, 2, 3, 1].item(), abs=2e-5)
     alone.locator(".attention-view").get_by_role("radio", name="Lines").click()
-    expect(alone.locator(".attention-view .main h4")).to_have_text("Cross attention, layer 1")
+    expect(alone.locator(".attention-view .main h2")).to_have_text("Cross attention, layer 1")
     assert wrong == []
     context.close()
 
@@ -297,7 +323,7 @@ def test_three_hundred_tokens_are_drawn_and_hovered(visit, ckpt):
     text = "a man and his dog " * 48
     writer = transformer.load(ROOT / "checkpoints" / "write")
     text = text[: writer.config.max_len - 3]
-    page = visit(f"/write?text={quote(text)}&layer=1&head=2&temperature=0")
+    page = visit(f"/write?text={quote(text)}&step=0&layer=1&head=2&temperature=0")
     step = transformer.start(writer, text)
     expected = step.attentions["decoder"][1, 2].numpy()
     last = len(expected) - 1

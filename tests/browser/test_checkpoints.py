@@ -41,7 +41,7 @@ def test_a_zip_is_kept_opened_and_deleted(visit, settle, zipped, tmp_path, compl
     main.get_by_role("link", name="Write").click()
     page.wait_for_url("**/write?*sent*")
     settle(page)
-    expect(page.locator(".attention-view .main h4").first).to_contain_text("Decoder attention")
+    expect(page.locator(".attention-view .main h2").first).to_contain_text("Decoder attention")
     page = visit(ADD)
     page.get_by_role("button", name="Delete", exact=True).press("Enter")
     expect(page.get_by_role("button", name="Delete it")).to_be_visible()

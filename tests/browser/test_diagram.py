@@ -18,7 +18,7 @@ def block(page, name):
 @pytest.mark.parametrize("press", ["click", "Enter"])
 def test_a_block_chosen_is_the_attention_shown(visit, reached, press):
     page = visit(f"/translate?text={TEXT}&step=3&kind=cross&layer=0&head=2&model=open")
-    picture, chosen = page.locator(".attention-view h4").first, block(page, "encoder attention of layer 2")
+    picture, chosen = page.locator(".attention-view h2").first, block(page, "encoder attention of layer 2")
     expect(picture).to_contain_text("Cross attention, layer 0 · head 2")
     expect(block(page, "cross attention of layer 0")).to_have_attribute("aria-pressed", "true")
     chosen.click() if press == "click" else chosen.press("Enter")
@@ -53,7 +53,7 @@ def test_presenting_hides_the_rest_and_the_keys_still_step(visit, reached, settl
         reached(page, step=index, present=1)
     main = page.get_by_test_id("stMain")
     assert main.evaluate("main => main.scrollHeight - main.clientHeight") <= 0
-    sizes = page.locator(".chips span, [data-testid=stText], .st-key-translate_text input").evaluate_all(
+    sizes = page.locator(".tokens span, [data-testid=stText], .st-key-translate_text input").evaluate_all(
         "all => all.map((part) => parseFloat(getComputedStyle(part).fontSize))")
     assert min(sizes) >= 24
     page.get_by_role("toolbar", name="Steps").get_by_label("Steps a second").fill("8")
@@ -104,11 +104,11 @@ def test_a_projectors_whole_picture_is_in_its_window(visit_anew, width, height):
     page = visit_anew("/translate?text=We+have+to+go+home+before+it+gets+dark.&step=15&kind=cross&present=1",
                       width=width, height=height)
     for part in (".attention-view canvas.matrix", ".attention-view .legend", ".next-tokens .others span",
-                 ".chips .predicted"):
+                 ".tokens .predicted"):
         box = page.locator(part).last.bounding_box()
         assert box["y"] + box["height"] <= height, part
         assert box["x"] + box["width"] <= width, part
-    expect(page.locator(".attention-view .main h4")).not_to_contain_text("in sight")  # because all of it is
+    expect(page.locator(".attention-view .main h2")).not_to_contain_text("in sight")  # because all of it is
     scroller = page.locator(".attention-view .scroller")
     assert scroller.evaluate("box => box.scrollHeight - box.clientHeight") <= 1
     assert scroller.evaluate("box => box.scrollWidth - box.clientWidth") <= 1
@@ -116,7 +116,7 @@ def test_a_projectors_whole_picture_is_in_its_window(visit_anew, width, height):
 
 def test_presenting_begins_at_the_top_and_a_candidate_clicked_is_said(visit, reached):
     page = visit(f"/translate?text={TEXT}&step=2")
-    page.get_by_role("tab", name="Mask").scroll_into_view_if_needed()
+    page.locator(".st-key-translate_details").scroll_into_view_if_needed()
     page.keyboard.press("f")
     reached(page, present=1)
     assert page.get_by_test_id("stMain").evaluate("main => main.scrollTop") == 0
@@ -124,12 +124,12 @@ def test_presenting_begins_at_the_top_and_a_candidate_clicked_is_said(visit, rea
     token = said.text_content()
     said.click()
     reached(page, step=3)
-    expect(page.locator(".chips .picked bdi")).to_have_text(token)
+    expect(page.locator(".tokens .picked bdi")).to_have_text(token)
 
 
 def test_a_long_text_on_a_projector_says_how_much_of_it_is_in_sight(visit):
     page = visit("/write?text=ROMEO%3A&step=60&present=1")
-    title = page.locator(".attention-view .main h4")
+    title = page.locator(".attention-view .main h2")
     expect(title).to_have_text(re.compile(r"^[^·]*· head \d+ · \d+ of 66 queries and \d+ of 66 keys in sight$"))
     page.locator(".attention-view .scroller").evaluate("box => box.scrollTo(0, 0)")  # draws it anew
     expect(title).to_have_text(re.compile(r"^[^·]*· head \d+ · \d+ of 66 queries and \d+ of 66 keys in sight$"))

@@ -7,7 +7,9 @@ import pytest
 
 SIZES = [(1440, 900), (1280, 720), (390, 844)]
 LEAST = 120  # px, of the head in focus
+PRODUCT = 160  # px, of what is between two tokens
 ROWS = 4  # candidates
+SOME = 4  # steps
 PARTS = {"translate": ["controls", "source", "target", "head", "candidates"],
          "write": ["controls", "target", "head", "candidates"], "classify": ["source", "head", "candidates"]}
 SENTENCE = ("She told me that she was going to the old house near the river, but I did not know when her brother would "
@@ -28,16 +30,10 @@ def opened(page, visit):
     return opened
 
 
-@pytest.fixture
-def part(page):
-    """Where a part of the stage is: `part("head")`, as (left, top, right, bottom)."""
-
-    def part(name, nth=0):
-        box = page.locator(name if " " in name else f"[data-part={name}]").nth(nth).bounding_box()
-        assert box, f"{name} is not to be seen"
-        return box["x"], box["y"], box["x"] + box["width"], box["y"] + box["height"]
-
-    return part
+BOXES = """all => all.map((one) => {
+  const { left, top, right, bottom } = one.getBoundingClientRect();
+  return [one.dataset.part, [left, top, right, bottom]];
+})"""
 
 
 def in_window(box, size):
@@ -56,17 +52,21 @@ def moved(before, after):
 
 
 @pytest.fixture
-def seen(page, part):
+def seen(page):
     """The boxes of all parts, which lie in the window without scrolling and beside each other."""
 
     def seen(name, size):
-        boxes = {one: part(one) for one in PARTS[name]}
+        found = dict(page.locator("[data-part]").evaluate_all(BOXES))  # all at once: a step may be drawn meanwhile
+        boxes = {one: found[one] for one in PARTS[name]}
         assert page.get_by_test_id("stMain").evaluate("main => main.scrollTop") == 0
         assert {one: box for one, box in boxes.items() if not in_window(box, size)} == {}
         assert [pair for pair in combinations(boxes, 2) if overlap(*map(boxes.get, pair))] == []
         assert boxes["head"][3] - boxes["head"][1] >= LEAST
-        rows = [part(".next-tokens > button:not(.others)", nth) for nth in range(ROWS)]
-        assert [row for row in rows if not in_window(row, size)] == []
+        rows = [box for _, box in page.locator(".next-tokens > button:not(.others)").evaluate_all(BOXES)]
+        assert len(rows) >= ROWS
+        assert [row for row in rows[:ROWS] if not in_window(row, size)] == []
+        buttons = [box for _, box in page.locator(".controls > button").evaluate_all(BOXES)]
+        assert [box for box in buttons if not in_window(box, size)] == []
         assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
         assert page.get_by_test_id("stMain").evaluate("main => main.scrollWidth") <= size[0]
         return boxes
@@ -79,14 +79,14 @@ def seen(page, part):
 def test_every_step_is_on_one_screen_and_stepping_moves_nothing(opened, seen, reached, address, name, length, size):
     page = opened(name, length, size)
     first = seen(name, size)
-    for index in range(1, 6):
+    for index in range(1, SOME + 1):
         page.keyboard.press("ArrowRight")
         assert moved(first, seen(name, size)) == {}  # at once, too
         reached(page, step=index)
         assert moved(first, seen(name, size)) == {}
     page.keyboard.press("End")
-    page.wait_for_function("() => Number(new URLSearchParams(location.search).get('step')) > 5")
-    assert int(address(reached(page))["step"]) > 5
+    page.wait_for_function("some => Number(new URLSearchParams(location.search).get('step')) > some", arg=SOME)
+    assert int(address(reached(page))["step"]) > SOME
     assert moved(first, seen(name, size)) == {}
     page.keyboard.press("Home")
     reached(page, step=0)
@@ -107,7 +107,7 @@ def test_a_text_and_its_classes_are_on_one_screen_and_a_click_moves_nothing(open
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize(("name", "length"), CASES)
-def test_the_product_of_a_clicked_cell_is_on_the_screen(opened, seen, part, settle, name, length, size):
+def test_the_product_of_a_clicked_cell_is_on_the_screen(opened, seen, settle, name, length, size):
     page = opened(name, length, size)
     first = seen(name, size)
     page.locator("canvas.matrix").focus()
@@ -115,7 +115,9 @@ def test_the_product_of_a_clicked_cell_is_on_the_screen(opened, seen, part, sett
     page.keyboard.press("Enter")
     page.locator("[data-part=product]").wait_for()
     settle(page)
-    assert in_window(part("product"), size)
+    ((_, box),) = page.locator("[data-part=product]").evaluate_all(BOXES)
+    assert in_window(box, size)
+    assert box[3] - box[1] >= PRODUCT
     assert moved(first, seen(name, size)) == {}
     page.get_by_role("button", name="Close").click()
     page.locator("[data-part=product]").wait_for(state="hidden")

@@ -1,4 +1,4 @@
-// The tokens, the text so far and the beam search keep in sight what is predicted now, however long they are.
+// The tokens and the beam search keep in sight what is predicted now, however long they are.
 const ROOM = 90; // px beside the beam's place
 
 export function keepInSight(signal) {
@@ -16,7 +16,6 @@ export function keepInSight(signal) {
 
 function follow() {
   for (const token of document.querySelectorAll(".chips .predicted")) toToken(token);
-  for (const text of document.querySelectorAll("[class*=st-key-][class*=_so_far] pre")) toEnd(text);
   for (const mark of document.querySelectorAll(".beam-here")) toPlace(mark);
 }
 
@@ -26,13 +25,6 @@ function toToken(token) {
   const at = `${token.dataset.position} ${row.scrollHeight}`;
   if (row.followed !== at) row.scrollTop = token.offsetTop - row.offsetTop - row.clientHeight / 2;
   row.followed = at;
-}
-
-function toEnd(text) {
-  const around = [text, text.parentElement, text.parentElement?.parentElement];
-  const box = around.find((one) => one && one.scrollHeight > one.clientHeight + 1);
-  if (box && text.followed !== text.textContent) box.scrollTop = box.scrollHeight;
-  text.followed = text.textContent;
 }
 
 function toPlace(mark) {
