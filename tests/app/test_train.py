@@ -203,9 +203,10 @@ def test_how_a_run_ended_and_what_can_be_done_is_said(watch, make, state, said):
 
 def test_a_run_that_died_is_told_of_by_the_last_line_of_its_log(watch, make):
     folder = make("mine", state="running")
-    (folder / "log.txt").write_text("reading\nerror: the corpus <b> could not be read.\n")
-    (error,) = texts(watch("mine"), "error")
-    assert "The run stopped; the last line of its log: error: the corpus \\<b\\> could not be read." in error
+    (folder / "log.txt").write_text("reading\nKilled <b> by the system.\n")
+    (first, *_) = texts(watch("mine"), "error")
+    assert "The run stopped; the last line of its log: Killed <b> by the system." in first.replace(
+        "\\", "")
 
 
 def test_the_numbers_of_now_are_those_of_the_file(watch, make):
