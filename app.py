@@ -4,6 +4,7 @@ import streamlit as st
 
 from ui.components.shell import show_shell
 from ui.forged import drop_forged_values
+from ui.lessons.bar import show_lesson
 from ui.pages import HOME, PAGES
 
 # Drawn inline: Streamlit fetches icons named ":material/...:" from the network when they stand in the browser's tab.
@@ -19,4 +20,5 @@ page = st.navigation([st.Page(one.script, title=one.title, icon=one.symbol, help
                               default=one is HOME) for one in (HOME, *PAGES.values())], position="top")
 st.set_page_config(page_title=f"{page.title} · Heads Up")
 show_shell()
+show_lesson(page.url_path or HOME.name)
 page.run()

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from ui.checkpoint_choice import choose_checkpoint
+from ui.heads.one_screen import style
 from ui.heads.predictions import prediction_fields, show_prediction
 from ui.heads.roles import roles_fields, show_roles
 from ui.heads.switch import show_switch, switch_fields
@@ -19,16 +20,18 @@ FIELDS = {
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
 state = st.session_state
-title, picker = st.columns([3, 1], vertical_alignment="bottom")
-title.title("Heads", anchor=False)
-with picker:
-    ckpt = choose_checkpoint(PAGE)
+style(PAGE)
+with st.container(horizontal=True, vertical_alignment="center", key=f"{PAGE}_line"):
+    st.title("Heads", anchor=False, width="content")
+    views = st.container(width="content", key=f"{PAGE}_views")
+    with st.container(key=f"{PAGE}_picker_settings", width=320):
+        ckpt = choose_checkpoint(PAGE)
 decides = ckpt.config.task != "reads"
 offered = list(VIEWS) if decides else ["roles", "switch"]
 if state[f"{PAGE}_view"] not in offered:
     state[f"{PAGE}_view"] = "roles"
-view = st.segmented_control("What to ask of the heads", offered, format_func=VIEWS.get, key=f"{PAGE}_view",
-                            required=True, label_visibility="collapsed")
+view = views.segmented_control("What to ask of the heads", offered, format_func=VIEWS.get, key=f"{PAGE}_view",
+                               required=True, label_visibility="collapsed")
 if not decides:
     st.caption(f"{', '.join(name for key, name in VIEWS.items() if key not in offered)}: these explain a prediction, "
                f"and this encoder makes none. They need a classifier or a decoder.")

@@ -8,6 +8,7 @@ from ui.components.attention_view import look_at
 from ui.figures import markdown_text
 from ui.home.growing import sentence_shown, show_growing
 from ui.languages import sides_of
+from ui.lessons.offer import offer_walk
 from ui.link import enter
 from ui.pages import GROUPS, HOME, PAGES
 from ui.resources import opened
@@ -77,6 +78,7 @@ try:
         st.markdown("A transformer writes one token at a time, and before each one every **attention head** decides "
                     "which tokens to look at: the stronger a line, the more it looks. Every line here was computed "
                     "just now, by a model trained from scratch.")
+        offer_walk()
         step_through(ckpt, dark=dark)
     with right:
         with st.container(border=True, key=f"{PAGE}_rewrite"):

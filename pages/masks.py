@@ -5,33 +5,35 @@ import streamlit as st
 from ui.checkpoint_choice import choose_checkpoint
 from ui.languages import fit_pairs
 from ui.link import arrive_at, leave_at
-from ui.masks.address import EXAMPLES, FIELDS, PAGE
-from ui.masks.batch import choose_pair, show_batch, typed_batch
-from ui.masks.five_masks import show_masks
+from ui.masks.address import EXAMPLES, FIELDS, PAGE, STYLE
+from ui.masks.batch import choose_pair, show_batch, type_pairs, typed_batch
+from ui.masks.five_masks import MEANINGS, choose_mask, show_mask
 from ui.masks.numbers import show_numbers
 from ui.masks.switch_off import show_switched_off
 from ui.masks.training import show_training
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
-st.title("Masks", anchor=False)
-about, picker = st.columns([3, 1], vertical_alignment="bottom")
-about.markdown("A mask determines which keys a query may attend to. One hides the **padding** that makes all sentences "
-               "of a batch equally long; the other, the **causal** mask, keeps a decoder from reading the word it is "
-               "about to predict (Vaswani et al. 2017, section 3.2.3).")
-with picker:
+with st.container(key=f"{PAGE}_title", horizontal=True, gap="small", vertical_alignment="center"):
+    st.title("Masks", anchor=False, width="content")
+    st.html(f"<style>{STYLE}</style><p>A mask says where a token may look: never at padding, and in a decoder never "
+            "ahead.</p>")
+with st.container(key=f"{PAGE}_settings"), st.popover("Your sentences, and the model", icon=":material/edit:"):
     ckpt = choose_checkpoint(PAGE)
-fit_pairs(PAGE, ckpt, {f"{PAGE}_{name}": example for name, example in EXAMPLES.items()})
-
-st.subheader("A batch of your sentences", anchor=False)
-batch = typed_batch(ckpt)
+    fit_pairs(PAGE, ckpt, {f"{PAGE}_{name}": example for name, example in EXAMPLES.items()})
+    sentences = type_pairs(ckpt)
+batch = typed_batch(ckpt, sentences)
 if batch is None:
     st.stop()
-show_batch(batch)
-
-st.subheader("The five masks", anchor=False)
-pair = choose_pair(batch)
-show_masks(ckpt, batch, pair, dark=dark)
+with st.container(key=f"{PAGE}_choice", horizontal=True, gap="small"):
+    mask = choose_mask()
+    pair = choose_pair(batch)
+large, beside = st.columns([3, 2], gap="medium")
+with large:
+    show_mask(ckpt, batch, pair, mask, dark=dark)
+with beside:
+    st.markdown(f"{MEANINGS[mask]} :gray[Vaswani et al. 2017, section 3.2.3.]")
+    show_batch(batch)
 
 st.subheader("Switch a mask off", anchor=False)
 head, reading = show_switched_off(ckpt, batch, pair, dark=dark)

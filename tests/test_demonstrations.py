@@ -23,5 +23,13 @@ def test_every_sentence_shown_is_another_without_its_head(translate):
         assert change.before[-1].output != change.after[-1].output, one.label
 
 
+def test_each_says_what_the_page_says_it_does(translate):
+    changes = [compare_paths(translate, one.text, switch(translate.config, one.head), max_steps=60)
+               for one in DEMONSTRATIONS]
+    said = [(change.before[-1].output, change.after[-1].output) for change in changes]
+    assert said[0] == ("J'ai froid.", "Je suis froid.")
+    assert "aussi grand que" in said[1][0] and "aussi grande que" in said[1][1]
+
+
 def test_weights_that_a_head_makes_no_difference_to_show_none(translator):
     assert seen_in(translator) == []

@@ -184,3 +184,11 @@ def test_a_run_without_weights_cannot_be_promoted(run, tmp_path):
     with pytest.raises(ValueError, match="has saved no weights yet"):
         promote(run, tmp_path / "out", processor="a CPU")
     assert runs.describe(run).now.state == "finished"
+
+
+def test_guessing_at_random_is_known_of_a_run_and_of_no_damaged_one(run):
+    assert runs.guessing_loss(run) == math.log(2)  # it learns two classes
+    (run / "config.json").write_text('{"model": {"d_model": "wide"}}')
+    assert runs.guessing_loss(run) is None
+    (run / "config.json").unlink()
+    assert runs.guessing_loss(run) is None

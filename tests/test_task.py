@@ -1,5 +1,6 @@
 """What a model is for follows from its shape, and one entry says all that follows from that."""
 
+from math import log
 from typing import get_args
 
 import pytest
@@ -22,6 +23,15 @@ def test_the_task_follows_from_the_stacks_and_the_head(task):
     assert config.task == task
     assert set(config.stacks) == set(TASKS[task].stacks)
     assert config.kinds == tuple(kind for kind in ("encoder", "decoder", "cross") if config.layers(kind))
+
+
+@pytest.mark.parametrize(("task", "answers"), [("translation", 8_000), ("text", 8_000), ("classes", 3), ("reads", 0)])
+def test_guessing_at_random_costs_the_logarithm_of_the_answers(task, answers):
+    assert ModelConfig(**SHAPES[task]).guessing_loss == (log(answers) if answers else None)
+
+
+def test_an_encoder_that_fills_in_pieces_guesses_among_its_vocabulary():
+    assert ModelConfig(decoder_layers=0, head="masked", vocab_size=30).guessing_loss == log(30)
 
 
 def test_a_kind_that_a_model_has_not_has_no_layers():

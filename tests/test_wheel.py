@@ -53,7 +53,7 @@ def test_what_is_in_the_wheel(installed):
     names = zipfile.ZipFile(installed.wheel).namelist()
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"transformer", "headsup"}
     for folder, there in (("transformer", "transformer"), ("ui", "headsup/ui"), ("pages", "headsup/pages"),
-                          ("checkpoints", "headsup/checkpoints")):
+                          ("checkpoints", "headsup/checkpoints"), ("lessons", "headsup/lessons")):
         files = {path.relative_to(ROOT / folder).as_posix() for path in (ROOT / folder).rglob("*")
                  if path.is_file() and "__pycache__" not in path.parts}
         assert files == {name.removeprefix(f"{there}/") for name in names if name.startswith(f"{there}/")}

@@ -1,5 +1,6 @@
 """What a model is and how it is trained, as checked values that go to JSON and back."""
 
+from math import log
 from typing import Annotated, Literal, Self, get_args
 
 import orjson
@@ -88,6 +89,14 @@ class ModelConfig(Config):
         if self.decoder_layers:
             return "translation" if self.encoder_layers else "text"
         return "reads" if self.head else "classes"
+
+    @property
+    def guessing_loss(self) -> float | None:
+        """The loss in nats of guessing at random among all answers, tokens or classes, ln of how many there are; None
+        for an encoder that predicts nothing."""
+        if self.head == "none":
+            return None
+        return log(self.n_classes if self.task == "classes" else self.vocab_size)
 
     def layers(self, kind: Kind) -> int:
         """How many layers have an attention kind; 0 for one that this model has not."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from transformer.config import ModelConfig
 from transformer.jobs import run_files
 from transformer.jobs.launch import Progress, alive, progress
 from transformer.jobs.queue import locked, record
@@ -40,6 +41,15 @@ class Run:
     @property
     def name(self) -> str:
         return self.folder.name
+
+
+def guessing_loss(folder: Path) -> float | None:
+    """The loss of guessing at random, by the configuration of a run or a checkpoint; None where it has none that can be
+    read."""
+    try:
+        return ModelConfig.model_validate(run_files.read_json(folder / "config.json").get("model")).guessing_loss
+    except ValueError:
+        return None
 
 
 def check_name(name: str) -> str:

@@ -161,6 +161,18 @@ def leave_at(page: str, fields: Mapping[str, Field], *, checkpoint: str | None =
     _put_address(page, params)
 
 
+def say_everywhere(params: Mapping[str, str]) -> None:
+    """Have the address of every page say this too, from now on."""
+    st.session_state["said_everywhere"] = dict(params)
+
+
+def expect(page: str, params: Mapping[str, str]) -> None:
+    """Have a page follow this address when it comes, though the page may have had it before."""
+    seen: deque = st.session_state.get(f"{page}_addresses", deque())
+    while params in seen:
+        seen.remove(params)
+
+
 def read(fields: Mapping[str, Field], params: Mapping[str, str]) -> dict[str, Any]:
     """The values of all fields; what is missing or cannot be read is as it is to begin with."""
     values = {name: field.default for name, field in fields.items()}
@@ -213,6 +225,7 @@ def _arrived(page: str, *, known: bool) -> dict[str, str] | None:
 def _put_address(page: str, params: dict[str, str]) -> None:
     """Write the address bar, after `_arrived`."""
     seen: deque = st.session_state[f"{page}_addresses"]
+    params = params | st.session_state.get("said_everywhere", {})
     _written().append((page, params))
     # The last seen is what the browser had when it asked for this run; a later address may be on its way to it. After
     # Back and Forward one of the page that was left may have come after it.

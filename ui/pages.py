@@ -80,6 +80,9 @@ PAGES = {page.name: page for page in (
         name="positions", title="Positions", icon="waves", group=LOOK, shows=_every, view={"view": "Trained"},
         sentence="Sinusoidal, learned, rotary and ALiBi positions, and what a head does without them."),
     Page(
+        name="lessons", title="Lessons", icon="school", group=LOOK,
+        sentence="Lessons over these pages, stop by stop, with questions that the model answers; or write your own."),
+    Page(
         name="train", title="Train", icon="model_training", group=KEEP,
         sentence="Train a model, watch its loss fall and its heads form."),
     Page(

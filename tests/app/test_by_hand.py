@@ -1,5 +1,6 @@
 """By hand, without a browser: the numbers shown are those that numpy computes from the matrices shown before them."""
 
+import json
 import re
 from collections.abc import Callable
 from html import unescape
@@ -10,13 +11,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
-from transformer.by_hand.lessons import folding, mask_after_softmax, scales, softmax_over_queries
+from transformer.by_hand.exercises import exercises
+from transformer.by_hand.lessons import folding, mask_after_softmax, padding_masked, scales, softmax_over_queries
+from transformer.by_hand.notebook import lines
 from transformer.by_hand.stages import SENTENCE, ByHand, Settings
 from transformer.inference.decoding import start
 
 PAGE = "by_hand"
 CLOSE = {"atol": 1e-4, "rtol": 1e-4}
-FIRST = {"text": SENTENCE, "seed": "123", "d": "8", "d_k": "24", "d_v": "30", "heads": "2", "scale": "sqrt(d_k)",
+FIRST = {"text": SENTENCE, "seed": "123", "d": "4", "d_k": "3", "d_v": "3", "heads": "1", "scale": "sqrt(d_k)",
          "mask": "none", "query": "6", "key": "0", "part": "steps"}
 
 
@@ -105,11 +108,11 @@ def test_it_opens_with_the_sentence_and_every_shape(open_page):
     page = Matrices(at)
     assert page.values["ids"].tolist() == [[0, 4, 6, 5, 3, 1, 2]]
     assert page.shapes["ids"] == "(7,)"
-    for name, shape in {"embedding table": (7, 8), "x = embeddings": (7, 8), "W_q": (8, 24), "q = x W_q": (7, 24),
-                        "k = x W_k": (7, 24), "v = x W_v": (7, 30), "q kᵀ": (7, 7), "q kᵀ / √d_k": (7, 7),
-                        "mask": (7, 7), "weights": (7, 7), "context = weights v": (7, 30), "weights of head 1": (7, 7),
-                        "concatenation": (7, 60), "W_o": (60, 8), "attended = concatenation W_o": (7, 8),
-                        "y W_1": (7, 32), "output": (7, 8)}.items():
+    for name, shape in {"embedding table": (7, 4), "x = embeddings": (7, 4), "W_q": (4, 3), "q = x W_q": (7, 3),
+                        "k = x W_k": (7, 3), "v = x W_v": (7, 3), "q kᵀ": (7, 7), "q kᵀ / √d_k": (7, 7),
+                        "mask": (7, 7), "weights": (7, 7), "context = weights v": (7, 3), "weights of head 0": (7, 7),
+                        "concatenation": (7, 3), "W_o": (3, 4), "attended = concatenation W_o": (7, 4),
+                        "y W_1": (7, 16), "output": (7, 4)}.items():
         assert page.shapes[name] == str(shape)
         assert page.values[name].shape == shape
     np.testing.assert_allclose(page.values["output"], ByHand(Settings()).block.output, **CLOSE)
@@ -125,8 +128,8 @@ def test_the_steps_stand_in_their_order(open_page):
 
 
 @pytest.mark.parametrize(("scale", "by", "divisor", "mask"), [
-    ("sqrt(d_k)", "√d_k", 24**0.5, "none"), ("1", "1", 1, "causal"), ("sqrt(d_model)", "√d_model", 8**0.5, "none"),
-    ("d_k", "d_k", 24, "causal")])
+    ("sqrt(d_k)", "√d_k", 3**0.5, "none"), ("1", "1", 1, "causal"), ("sqrt(d_model)", "√d_model", 4**0.5, "none"),
+    ("d_k", "d_k", 3, "causal")])
 def test_every_matrix_is_made_of_those_before_it(open_page, scale, by, divisor, mask):
     at = open_page(scale=scale, mask=mask, seed="9", heads="3")
     follows(Matrices(at).values, by, divisor, causal=mask == "causal")
@@ -152,12 +155,12 @@ def test_positions_are_added_when_asked(open_page):
     at = open_page()
     at.segmented_control(key="by_hand_positions").set_value(True).run()
     values = Matrices(at).values
-    np.testing.assert_allclose(values["positions"][:2], [[0, 1] * 4, np.stack([
-        np.sin(1 / 10_000 ** (np.arange(0, 8, 2) / 8)), np.cos(1 / 10_000 ** (np.arange(0, 8, 2) / 8))], 1).ravel()],
+    np.testing.assert_allclose(values["positions"][:2], [[0, 1] * 2, np.stack([
+        np.sin(1 / 10_000 ** (np.arange(0, 4, 2) / 4)), np.cos(1 / 10_000 ** (np.arange(0, 4, 2) / 4))], 1).ravel()],
         atol=1e-6)
     x = values["embeddings"] + values["positions"]
     np.testing.assert_allclose(values["x = embeddings + positions"], x, **CLOSE)
-    follows(values, "√d_k", 24**0.5, causal=False)
+    follows(values, "√d_k", 3**0.5, causal=False)
     assert at.query_params["positions"] == "yes"
 
 
@@ -194,8 +197,9 @@ def test_the_spelled_out_weight_has_the_numbers_of_the_matrices(open_page):
              zip(values["q = x W_q"][6], values["k = x W_k"][0], strict=True) for a in pair]
     product, scaled, weight = values["q kᵀ"][6, 0], values["q kᵀ / √d_k"][6, 0], values["weights"][6, 0]
     assert f"q[coffee] · k[Life] = {terms[0]}·{terms[1]} + " in text
-    assert text.count("·", text.index("k[Life] ="), text.index("/ √d_k =")) == 24
-    assert f"{product:.2f} / √d_k = {product:.2f} / 4.90 = {scaled:.2f}" in text
+    spelled = text[text.index("k[Life] ="):]
+    assert spelled[:spelled.index("\n")].count("·") == 3
+    assert f"{product:.2f} / √d_k = {product:.2f} / 1.73 = {scaled:.2f}" in text
     assert f"= {np.exp(scaled):.2f} / {np.exp(values['q kᵀ / √d_k'][6]).sum():.2f} = {weight:.2f}" in text
 
 
@@ -221,7 +225,7 @@ def test_too_many_words_say_the_number_and_the_limit(open_page):
     assert "5,000 characters, at most 200" in open_page(text="a" * 5_000).error[0].value
 
 
-@pytest.mark.parametrize("part", ["steps", "scale", "batch", "slips", "trained"])
+@pytest.mark.parametrize("part", ["steps", "exercise", "scale", "batch", "slips", "trained"])
 def test_every_part_opens_on_any_words(open_page, shipped, part):
     at = open_page(part=part, text="<s>x</s> <img src=x> $a$ :red[b] `c` *d* 😀 the the", mask="causal", heads="3",
                    checkpoint=shipped("write").id)
@@ -232,7 +236,7 @@ def test_every_part_opens_on_any_words(open_page, shipped, part):
     assert "<s>" not in html
 
 
-@pytest.mark.parametrize("part", ["steps", "scale", "batch", "slips", "trained"])
+@pytest.mark.parametrize("part", ["steps", "exercise", "scale", "batch", "slips", "trained"])
 def test_every_part_opens_at_the_bounds(open_page, part):
     assert not open_page(part=part, text="one", d="2", d_k="1", d_v="1", heads="1", mask="causal").error
     assert not open_page(part=part, text="a b c d e f g h i j k l", d="32", d_k="64", d_v="64", heads="4").error
@@ -286,7 +290,7 @@ def test_the_shapes_of_the_fold_and_its_check_are_shown(open_page):
     found = folding(ByHand(Settings(heads=3)))
     for what, how, shape in found.shapes:
         assert f'<td class="text">{what}</td><td class="code">{shape}</td><td class="code">{how}</td>' in text
-    assert ">(6, 7, 24)<" in text
+    assert ">(6, 7, 3)<" in text
     difference = float(re.search(r"largest difference \*\*(\S+)\*\*", text)[1])
     assert difference == pytest.approx(float((found.folded - found.looped).abs().max()), rel=0.06)
     assert difference < 1e-5
@@ -311,6 +315,23 @@ def test_each_slip_stands_beside_what_is_right_with_what_gives_it_away(open_page
     for row in measured:
         numbers = f"{row.divisor:.2f}", f"{row.deviation:.2f}", f"{row.entropy:.3f}"
         assert "".join(f'<td class="number">{number}</td>' for number in numbers) in text
+
+
+def test_the_fourth_mistake_shows_what_each_padding_mask_does(open_page):
+    at = open_page(part="slips")
+    values, text = Matrices(at).values, said(at)
+    keys, queries, both = (values[f"{name} masked"] for name in ("keys' padding", "queries' padding", "both"))
+    np.testing.assert_allclose(keys.sum(axis=1), 1, atol=1e-5)
+    assert not keys[:, 7:].any()
+    assert np.isnan(queries[7:]).all()
+    assert np.isnan(both[7:]).all()
+    wasted = queries[:7, 7:].sum(axis=1).mean()
+    assert wasted > 0.1
+    assert f"**{wasted:.1%}** of the words' attention goes to padding" in text
+    assert "2 rows of NaN become **9 of 9** one layer later" in text
+    for row in padding_masked(ByHand(Settings())):
+        cells = f"{row.wasted:.1%}", *(f"{rows} of 9" for rows in row.broken)
+        assert "".join(f'<td class="number">{cell}</td>' for cell in cells) in text
 
 
 def test_where_both_widths_are_the_same_the_wrong_one_cannot_be_told(open_page):
@@ -363,3 +384,95 @@ def test_an_unknown_checkpoint_is_said(open_page):
 def test_a_sentence_too_long_for_a_translator_says_the_number_and_the_limit(open_page, shipped):
     at = open_page(part="trained", checkpoint=shipped("translate").id, text="qxzvkj " * 12)
     assert re.search(r"is \d+ tokens long for this model and at most 32", at.error[0].value)
+
+
+def test_one_step_stands_alone_and_the_next_is_a_click_away(open_page):
+    at = open_page(step="7")
+    assert list(Matrices(at).values) == ["weights"]
+    assert [heading.value for heading in at.subheader] == ["7 · Softmax"]
+    at.button(key="by_hand_next").click().run()
+    assert at.query_params["step"] == "8"
+    assert [heading.value for heading in at.subheader] == ["8 · Context vectors"]
+    at.button(key="by_hand_back").click().run()
+    at.button(key="by_hand_back").click().run()
+    assert at.query_params["step"] == "6"
+    at.selectbox(key="by_hand_step").set_value("all").run()
+    assert "step" not in at.query_params
+    assert len(at.subheader) == 14
+
+
+def test_steps_begin_at_the_first_and_end_at_the_last(open_page):
+    at = open_page()
+    assert at.button(key="by_hand_back").disabled
+    at.button(key="by_hand_next").click().run()
+    assert at.query_params["step"] == "1"
+    assert at.button(key="by_hand_back").disabled
+    assert open_page(step="14").button(key="by_hand_next").disabled
+    assert "step" not in open_page(step="15").query_params
+
+
+def exercise(at: AppTest) -> dict:
+    """What the matrix to fill in is sent."""
+    (view,) = [view.proto for view in at.get("bidi_component") if view.proto.component_name.endswith("exercise")]
+    return json.loads(view.json)
+
+
+@pytest.mark.parametrize("step", [3, 4, 5, 6, 7, 8])
+def test_an_exercise_asks_for_the_matrix_of_its_step(open_page, step):
+    at = open_page(part="exercise", step=str(step), mask="causal", query="2")
+    task = exercises(ByHand(Settings(causal=True)), "√d_k")[step]
+    data, given = exercise(at), Matrices(at).values
+    assert data["title"] == task.answer.name
+    assert data["open"] == [2]
+    assert at.query_params["step"] == str(step)
+    for one in task.given:
+        np.testing.assert_allclose(given[one.name], one.values, **CLOSE)
+    assert task.answer.name not in given
+    numbers = [[float(cell.replace("−", "-").replace("∞", "inf")) for cell in row] for row in data["answers"]]
+    np.testing.assert_allclose(numbers, task.answer.values, atol=0.0051)
+
+
+def test_the_whole_matrix_is_open_when_asked(open_page):
+    at = open_page(part="exercise", step="4")
+    at.segmented_control(key="by_hand_fill").set_value("matrix").run()
+    assert exercise(at)["open"] == list(range(7))
+    assert at.query_params["fill"] == "matrix"
+
+
+def test_an_exercise_goes_on_to_the_next_there_is(open_page):
+    at = open_page(part="exercise", step="5")
+    at.button(key="by_hand_next").click().run()
+    assert at.query_params["step"] == "7"  # without a mask there is nothing to mask
+    assert open_page(part="exercise", step="13").query_params["step"] == "8"
+    assert open_page(part="exercise").query_params["step"] == "3"
+
+
+def test_the_worksheet_is_offered_with_the_steps_of_the_link(open_page):
+    at = open_page(part="exercise", sheet="3,7")
+    assert at.multiselect(key="by_hand_sheet").value == [3, 7]
+    assert at.query_params["sheet"] == "3,7"
+    assert len(at.get("download_button")) == 1
+
+
+@pytest.mark.parametrize("numbers", ["torch", "torch-once"])
+def test_torch_s_own_numbers_are_shown_with_the_lines_that_draw_them(open_page, numbers):
+    at = open_page(numbers=numbers, seed="42")
+    assert at.query_params["numbers"] == numbers
+    wanted = Settings(numbers=numbers, seed=42)
+    assert [code.value for code in at.get("code")] == [lines(wanted).strip()]
+    np.testing.assert_allclose(Matrices(at).values["weights"], ByHand(wanted).heads[0].weights, **CLOSE)
+    at.segmented_control(key="by_hand_numbers").set_value("ours").run()
+    assert not at.get("code")
+
+
+def test_a_word_moves_among_the_words_that_torch_s_lines_read(open_page):
+    at = open_page(numbers="torch", text="Life is short, eat dessert first", query="2")
+    at.button(key="by_hand_right").click().run()
+    assert at.query_params["text"] == "Life is eat short dessert first"
+    assert at.query_params["query"] == "3"
+
+
+def test_the_settings_say_themselves_in_a_line(open_page):
+    at = open_page(seed="7", mask="causal", heads="2")
+    (label,) = [block.proto.popover.label for block in at.get("popover") if "Settings" in block.proto.popover.label]
+    assert re.sub(r"\\([\W_])", r"\1", label) == "Settings: seed 7, d = 4, d_k = 3, d_v = 3, 2 heads, causal mask"

@@ -1,6 +1,7 @@
 """Attention as it forms, without a browser: what is sent, what the address chooses, and what cannot be shown."""
 
 import json
+import math
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -44,6 +45,11 @@ def received(at: AppTest) -> tuple[dict, dict[str, np.ndarray]]:
         data = np.frombuffer(view.bytes, array.dtype, array[chosen].size, start + place["at"])
         array[chosen] = data.reshape(array[chosen].shape)
     return header, arrays
+
+
+def test_it_is_sent_the_loss_of_guessing_at_random(opened):
+    header, _ = received(opened(CHECKPOINTS / "translate"))
+    assert header["guessing"] == [pytest.approx(math.log(4_000)), "guessing at random: 8.3"]
 
 
 def address(at: AppTest) -> dict[str, str]:

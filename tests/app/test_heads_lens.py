@@ -15,7 +15,7 @@ TEXT = "I like red wine."
 
 @pytest.fixture
 def open_lens(visit) -> Callable[..., AppTest]:
-    return lambda **params: visit("heads", view="lens", **params)
+    return lambda **params: visit("heads", view="lens", depths="open", **params)
 
 
 def test_it_opens_with_every_depth_of_every_token_said(open_lens, shipped, figure, cells):
@@ -29,9 +29,9 @@ def test_it_opens_with_every_depth_of_every_token_said(open_lens, shipped, figur
         assert float(cell["value"]) == pytest.approx(likeliest.probability, rel=1e-4)
         assert cell["text"] == likeliest.piece.replace("▁", "␣")
     assert not at.error
-    assert {"view": "lens", "text": TEXT, "position": "0", "colour": "likeliest"}.items() <= at.query_params.items()
+    assert {"view": "lens", "text": TEXT, "position": "5", "colour": "likeliest"}.items() <= at.query_params.items()
     assert all(chart.proto.alt for chart in at.get("vega_lite_chart"))
-    assert any("written in the output's terms" in text.value for text in at.markdown)
+    assert any("written in the output's terms" in text.proto.help for text in at.markdown)
 
 
 @pytest.mark.parametrize(("settings", "text"), [
@@ -60,7 +60,7 @@ def test_a_depth_is_read_off_the_row_that_leaves_its_layer(open_lens, place, set
 
 def test_choosing_another_token_reads_nothing_again(open_lens, monkeypatch, figure, cells):
     at = open_lens()
-    assert at.query_params["position"] == "0"
+    assert at.query_params["position"] == "5"  # ␣rouge, its longest piece
     read = []
     monkeypatch.setattr("ui.heads.lens.read_layers", lambda *given, **options: read.append(given))
     at.button_group(key="heads_position").set_value(4).run()
@@ -74,8 +74,8 @@ def test_choosing_another_token_reads_nothing_again(open_lens, monkeypatch, figu
     assert not read
 
 
-def test_another_text_is_asked_about_from_its_first_token(open_lens):
-    at = open_lens(position="5")
+def test_another_text_is_asked_about_where_it_begins_to_be_worth_it(open_lens):
+    at = open_lens(position="7")
     at.text_input(key="heads_text").set_value("Go on.").run()
     assert at.query_params["text"] == "Go on."
     assert at.query_params["position"] == "0"
@@ -86,7 +86,7 @@ def test_another_checkpoint_is_asked_about_what_it_says_itself(open_lens, shippe
     at.selectbox(key="heads_checkpoint").set_value(shipped("write").id).run()
     assert not at.exception
     assert at.query_params["text"].startswith("ROMEO:")  # the example of the other gave way
-    assert at.query_params["position"] == "23"
+    assert at.query_params["position"] == "24"  # its 23rd is a space
     at.button_group(key="heads_position").set_value(3).run()
     assert at.query_params["position"] == "3"
     at.number_input(key="heads_more").set_value(2).run()
@@ -122,7 +122,7 @@ def test_a_long_text_shows_a_window_and_is_asked_by_number(open_lens, shipped, f
     at = open_lens(checkpoint=ckpt.id, text="O, she doth teach " * 8, position="70")
     assert at.number_input(key="heads_position").value == 70
     positions = {int(cell["position"]) for cell in cells(figure(at, "depths")) if "position" in cell}
-    assert positions == set(range(65, 85))
+    assert positions == set(range(63, 75))
 
 
 def test_a_classifier_is_read_whole(open_lens, shipped, figure, cells):
@@ -168,7 +168,7 @@ def test_an_address_of_nonsense_opens_the_defaults(visit, view):
     at = visit("heads", view=view, position="nan", more="inf", colour="<b>", against="1e99", effect="a-b-c-d",
                steps="nan", baseline="$x$", **{"class": "\n"})
     assert not at.error
-    assert at.query_params["position"] == "0"
+    assert at.query_params["position"] == "5"
     assert at.query_params["steps"] == "64"
     at = visit("heads", view=view, position="-7", more="-2", against="-77", effect=f"cross--1-{10**30}", steps="-8")
     assert not at.error

@@ -40,6 +40,17 @@ def texts(at):
                     getattr(at, kind))
 
 
+def grid(at):
+    """The weights of the head's picture, (Tq, Tk); 0 where they are masked."""
+    (html,) = [element.value for element in at.get("html") if 'class="weight-grid' in element.value]
+    cells = [(int(query), int(key), float(weight or 0)) for query, key, weight in re.findall(
+        r'data-query="(\d+)" data-key="(\d+)"(?: data-weight="([^"]+)")?', html)]
+    found = np.zeros((1 + max(cell[0] for cell in cells), 1 + max(cell[1] for cell in cells)))
+    for query, key, weight in cells:
+        found[query, key] = weight
+    return found
+
+
 def numbers(at):
     """The table of numbers, opened: (kind, layer, head, column) -> value."""
     at.session_state[f"{PAGE}_role_numbers"] = True
@@ -58,8 +69,9 @@ def test_a_checkpoint_opens_with_its_maps_and_says_what_they_are_of(kind, home, 
     assert not at.error
     sent = maps(at)
     expected = held_out(ckpt, limit=200)
-    assert ckpt.id in sent["source"] and "training step 7" in sent["source"]
-    assert f"{len(expected):,} " in sent["source"] and "seed 0" in sent["source"]
+    assert sent["source"].startswith(f"{kind}, {len(expected):,} ") and "@" not in sent["source"]
+    assert ckpt.id in sent["origin"] and "training step 7" in sent["origin"]
+    assert f"{len(expected):,} " in sent["origin"] and "seed 0" in sent["origin"]
     layers, heads = {"translator": (2, 2), "writer": (2, 2), "classifier": (2, 2)}[kind]
     for card in sent["cards"]:
         assert [one["caption"] for one in card["maps"]] == ["trained", "random weights"]
@@ -82,7 +94,8 @@ def test_the_previous_token_share_is_the_one_that_attend_gives(home, visit_roles
             total += float(weights.diagonal(-1).sum())
             queries += len(weights) - 1
     assert found["encoder", 1, 0, "previous"] == pytest.approx(total / queries, rel=1e-5)
-    assert any(f"**Previous token: {total / queries:.2f}**" in text.value for text in at.markdown)
+    assert any(f"**{total / queries:.2f}** · random weights" in text.value for text in at.markdown)
+    assert maps(at)["chosenCard"] == "previous"
 
 
 def test_every_number_is_the_library_s_and_random_weights_stand_beside(home, visit_roles, tmp_path):
@@ -97,13 +110,14 @@ def test_every_number_is_the_library_s_and_random_weights_stand_beside(home, vis
                 expected.untrained["cross"][name][place], rel=1e-5)
 
 
-def test_a_head_opens_on_its_best_sentence_and_the_link_leads_to_the_same_picture(home, visit, visit_roles, drawn):
+def test_a_head_opens_on_its_best_sentence_and_the_link_leads_to_the_same_picture(home, visit, visit_roles):
     ckpt = make(home, "translator")
     at = visit_roles(ckpt, role="diagonal", role_kind="cross", role_layer="1", role_head="1")
     expected = measure_roles(ckpt, held_out(ckpt, limit=200)).sentence("cross", "diagonal", 1, 1)
     weights = transformer.attend(ckpt, expected.text, expected.target).attentions["cross"][1, 1].numpy()
     assert expected.text in texts(at)
-    assert np.abs(drawn(at, f"{PAGE}_role_heatmap")["data"][0]["z"] - weights).max() < 1e-5
+    assert grid(at).shape == weights.shape and np.abs(grid(at) - weights).max() < 1e-5
+    assert not at.get("plotly_chart")
     (link,) = [link.proto for link in at.get("page_link") if link.proto.query_string]
     assert link.page == "translate"
     there = visit("translate", **dict(parse_qsl(link.query_string)))
@@ -118,7 +132,7 @@ def test_the_choosers_and_the_address_move_together(home, visit_roles):
     ckpt = make(home, "translator")
     at = visit_roles(ckpt, role="punctuation", role_kind="encoder", role_layer="0", role_head="1", role_sample="50")
     assert maps(at)["chosen"] == ["encoder", 0, 1] and maps(at)["chosenCard"] == "punctuation"
-    at.selectbox(key=f"{PAGE}_role").set_value("first")
+    at.session_state[f"{PAGE}_role"] = "first"
     run(at)
     assert at.query_params["role"] == "first" and maps(at)["chosenCard"] == "first"
     assert at.query_params["role_sample"] == "50" and at.query_params["role_head"] == "1"
@@ -146,14 +160,14 @@ def test_own_texts_are_measured_with_the_model_s_translation_where_none_is_given
     total = sum(w[0, 0][range(w.shape[2]), [int((i + .5) * w.shape[3] / w.shape[2]) for i in range(w.shape[2])]].sum()
                 for w in rows)
     assert found["cross", 0, 0, "diagonal"] == pytest.approx(float(total) / sum(w.shape[2] for w in rows), rel=1e-5)
-    assert "typed here" in maps(at)["source"]
+    assert "typed here" in maps(at)["origin"]
     assert "alignment" not in {card["name"] for card in maps(at)["cards"]}
     assert "no word alignment was given" in texts(at)
 
 
 @pytest.mark.parametrize(("typed", "said"), [
-    ("", "Type some texts above"),
-    (" \n ", "Type some texts above"),
+    ("", "Type some texts under"),
+    (" \n ", "Type some texts under"),
     ("a dog\n" + "it " * 60, "line 2: the text is"),
     ("a dog\n" * 300, "300 lines, at most 200"),
 ], ids=["nothing", "blank", "too long", "too many"])
@@ -199,17 +213,17 @@ def test_a_corpus_that_is_not_here_is_said_and_own_texts_are_offered(home, visit
 
 def test_a_corpus_with_nothing_held_out_is_not_said_to_be_unseen(home, visit_roles):
     ckpt = make(home, "translator")
-    assert "mine.tsv, test split, not seen in training" in maps(visit_roles(ckpt, role_sample="50"))["source"]
+    assert "mine.tsv, test split, not seen in training" in maps(visit_roles(ckpt, role_sample="50"))["origin"]
     path = home / "data" / "mine.tsv"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:5]))
     at = visit_roles(ckpt, role_sample="50")
-    assert "mine.tsv, train split, which it was trained on: nothing is held out" in maps(at)["source"]
+    assert "mine.tsv, train split, which it was trained on: nothing is held out" in maps(at)["origin"]
 
 
 def test_one_that_names_no_corpus_is_offered_one_of_its_kind(home, visit_roles, monkeypatch):
     monkeypatch.setattr("ui.held_out_corpus.SOURCES", SOURCES)
     at = visit_roles(make(home, "writer", corpus=False), role_sample="50")
-    assert "tiny-shakespeare, validation split, which it may have seen in training" in maps(at)["source"]
+    assert "tiny-shakespeare, validation split, which it may have seen in training" in maps(at)["origin"]
 
 
 def test_a_large_model_is_measured_when_it_is_asked_to(home, visit_roles, monkeypatch):
@@ -221,14 +235,21 @@ def test_a_large_model_is_measured_when_it_is_asked_to(home, visit_roles, monkey
     assert maps(at)["cards"]
 
 
-def test_a_long_text_is_cut_to_what_can_be_drawn(home, visit_roles, drawn, monkeypatch):
+def test_a_long_text_is_cut_to_what_can_be_drawn(home, visit_roles, monkeypatch):
     monkeypatch.setattr("ui.heads.windowed.LARGEST", 8)
     ckpt = make(home, "writer", corpus=False)
     at = visit_roles(ckpt, role_texts="a dog is cold.", role="previous", role_layer="1", role_head="0")
     weights = transformer.attend(ckpt, "a dog is cold").attentions["decoder"][1, 0].numpy()
-    shown = drawn(at, f"{PAGE}_role_heatmap")["data"][0]["z"]
-    assert shown.shape == (8, 8) and np.nanmax(np.abs(shown - weights[:8, :8])) < 1e-6
+    assert grid(at).shape == (8, 8) and np.abs(grid(at) - weights[:8, :8]).max() < 1e-5
     assert "the first 8 of each are drawn" in texts(at)
+
+
+def test_a_text_of_many_tokens_is_drawn_in_a_box_that_scrolls(home, visit_roles, drawn):
+    ckpt = make(home, "writer", corpus=False)
+    text = "a dog is cold. the cat is tall, too. we can go home!"
+    at = visit_roles(ckpt, role_texts=text, role="previous", role_layer="1", role_head="0")
+    weights = transformer.attend(ckpt, text[:-1]).attentions["decoder"][1, 0].numpy()
+    assert np.nanmax(np.abs(drawn(at, f"{PAGE}_role_heatmap")["data"][0]["z"] - weights)) < 1e-6
 
 
 def test_what_was_measured_is_measured_once_for_all(home, visit_roles, monkeypatch):
@@ -248,15 +269,15 @@ def test_a_shipped_checkpoint_opens_on_its_maps_with_nothing_read_and_nothing_me
     kept = read_roles(ckpt, corpus=ckpt.description.train.corpus, limit=200, seed=0)
     sent, kind = maps(at), ckpt.config.kinds[-1]
     assert {card["name"] for card in sent["cards"]} == {one for one, count in kept.queries[kind].items() if count}
-    assert f"{kept.tokens:,} tokens · seed 0" in sent["source"] and ckpt.id in sent["source"]
+    assert f"{kept.tokens:,} tokens · seed 0" in sent["origin"] and ckpt.id in sent["origin"]
     assert at.button_group(key=f"{PAGE}_role_sample").value == 200
 
 
-def test_induction_is_shown_on_random_tokens_that_stand_twice(home, visit_roles, drawn):
+def test_induction_is_shown_on_random_tokens_that_stand_twice(home, visit_roles):
     ckpt = make(home, "writer")
     at = visit_roles(ckpt, role="induction", role_sample="50")
     assert "Here are 8 of them, repeated once" in texts(at)
-    heatmap = drawn(at, f"{PAGE}_role_heatmap")
-    labels = heatmap["layout"]["xaxis"]["ticktext"]
+    (html,) = [element.value for element in at.get("html") if 'class="weight-grid' in element.value]
+    labels = re.findall(r'<th scope="col"[^>]*><bdi>([^<]*)', html)
     assert len(labels) == 16 and labels[:8] == labels[8:]
     assert not [link for link in at.get("page_link") if link.proto.query_string]

@@ -33,7 +33,9 @@ pytestmark = pytest.mark.usefixtures("few_corpora")
 
 @pytest.fixture
 def visit_switch(visit):
-    return lambda ckpt, **params: visit(PAGE, view="switch", checkpoint=ckpt.id, **params)
+    """Opens the view with all its boxes open."""
+    return lambda ckpt, **params: visit(PAGE, view="switch", checkpoint=ckpt.id, each="open", chances="open",
+                                        seen="open", **params)
 
 
 def off(layers, heads, layer, head):
@@ -70,7 +72,7 @@ def table(at):
 def test_it_opens_and_asks_for_heads(kind, home, visit_switch):
     ckpt = make(home, kind)
     at = visit_switch(ckpt)
-    assert not at.error and "Select heads above" in texts(at)
+    assert not at.error and "Click heads to switch them off" in texts(at)
     keys = {pills.key for pills in at.button_group if (pills.key or "").startswith(f"{PAGE}_switch_")}
     assert keys == {f"{PAGE}_switch_{head.kind}_{head.layer}" for head in all_heads(ckpt.config)}
 
@@ -125,10 +127,10 @@ def test_a_head_pressed_goes_into_the_address_and_all_on_again_empties_it(home, 
     run(at)
     assert at.query_params["heads"] == "decoder:1:0,decoder:1:1"
     assert "**Decoder** · 2 off" in texts(at)
-    assert "A highlighted head is off, all others are unchanged." in texts(at)
+    assert "Highlighted heads are off." in texts(at)
     button(at, "all_on").click()
     run(at)
-    assert "heads" not in at.query_params and "Select heads above" in texts(at)
+    assert "heads" not in at.query_params and "Click heads to switch them off" in texts(at)
 
 
 def test_a_head_that_cannot_read_a_switched_one_is_said_to_look_the_same(home, visit_switch):
@@ -201,7 +203,7 @@ def test_what_was_measured_is_drawn_for_everybody(done, visit_switch):
     (html,) = [element.value for element in at.get("html") if "effects of the heads" in element.value]
     value = found.values["cross"]["change"][1, 0]
     assert f'data-kind="cross" data-layer="1" data-head="0" data-measure="change">{value:.6g}<' in html
-    assert f"loss {found.baseline['loss']:.4g}" in sent["source"] and f"{found.n} sentences" in sent["source"]
+    assert f"loss {found.baseline['loss']:.4g}" in sent["origin"] and f"{found.n} sentences" in sent["origin"]
     assert button(at, "effects_start") is None  # nothing is left to do
     rows = list(csv.DictReader(io.StringIO(as_csv(folder))))
     assert len(rows) == len(all_heads(ckpt.config))
@@ -311,7 +313,7 @@ def test_a_change_of_accuracy_has_its_error_and_an_old_one_without_it_says_so(ho
     assert not np.any([card["maps"][0]["faint"] for card in sent["cards"] if card["name"] == "accuracy_change"])
     assert "This accuracy has no standard error" in texts(at)
     assert "in nats per text" in texts(at) and "in nats per token" not in texts(at)
-    assert "classes to predict" not in sent["source"]
+    assert "classes to predict" not in sent["origin"]
 
 
 def test_the_measurement_of_the_other_switch_is_named(done, visit_switch):
@@ -334,7 +336,7 @@ def test_it_opens_on_a_sentence_that_the_head_matters_to(visit, shipped):
     assert at.text_input(key=f"{PAGE}_text").value == second.text and "First difference" in texts(at)
     button(at, "all_on").click()
     run(at)
-    assert not at.session_state[f"{PAGE}_heads"] and "Select heads above" in texts(at)
+    assert not at.session_state[f"{PAGE}_heads"] and "Click heads to switch them off" in texts(at)
 
 
 def test_an_address_is_shown_as_it_is_and_other_weights_claim_nothing(home, visit, visit_switch):

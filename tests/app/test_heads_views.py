@@ -1,9 +1,12 @@
 """What was chosen in one view of the Heads page is there again after another."""
 
+import json
+import re
 
 import pytest
 
 from tests.app.heads_checkpoints import make
+from ui.head_choice import plain_name
 
 from .conftest import run
 
@@ -42,7 +45,7 @@ def widget(at, key):
     ("roles", "role_sample", 50), ("switch", "limit", 50), ("switch", "what", "uniform"), ("lens", "colour", "rank"),
     ("lens", "more", 5), ("direct", "against", -1), ("attribution", "steps", 8), ("attribution", "baseline", "zero")])
 def test_what_a_view_was_set_to_is_there_after_another(view, key, value, home, visit):
-    at = visit(PAGE, checkpoint=make(home, "writer").id, view=view, text="a dog")
+    at = visit(PAGE, checkpoint=make(home, "writer").id, view=view, text="a dog", each="open")
     widget(at, key).set_value(value)
     run(at)
     look(at, "switch" if view == "roles" else "roles")
@@ -78,3 +81,26 @@ def test_a_translation_made_for_the_roles_is_said_to_be_cut(line, cut, home, vis
     at = visit(PAGE, checkpoint=ckpt.id, view="roles", role_on="own", role_texts=line)
     assert not at.error
     assert ("cut off after about 8 tokens" in said(at)) == cut
+
+
+@pytest.mark.parametrize("view", ["roles", "switch", "lens", "direct", "attribution"])
+def test_the_first_screen_fetches_no_plotly_and_shows_no_hash(view, visit):
+    at = visit(PAGE, view=view)
+    assert not at.error and not at.get("plotly_chart")
+    shown = [element.value for kind in ("markdown", "caption", "text", "title") for element in getattr(at, kind)]
+    shown += [re.sub(r'title="[^"]*"', "", element.value) for element in at.get("html")]
+    assert not [text for text in shown if re.search(r"translate@[0-9a-f]{8}", text)]
+    maps = [json.loads(one.proto.json)["source"] for one in at.get("bidi_component")
+            if one.proto.component_name == "head_maps"]
+    assert any("our English–French model" in text for text in [*shown, *maps]) or view == "switch"
+
+
+@pytest.mark.parametrize(("name", "called"), [
+    ("translate", "our English–French model"), ("write", "our Shakespeare model"),
+    ("classify", "our model of who speaks")])
+def test_what_comes_with_the_app_has_a_plain_name(name, called, shipped):
+    assert plain_name(shipped(name)) == called
+
+
+def test_another_checkpoint_is_called_by_its_folder(home):
+    assert plain_name(make(home, "writer")) == "writer"

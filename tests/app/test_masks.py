@@ -27,7 +27,10 @@ def ckpt(shipped) -> Checkpoint:
 
 @pytest.fixture
 def open_masks(visit) -> Callable[..., AppTest]:
-    return lambda **params: visit(PAGE, **params)
+    """Opens the page on three pairs of different lengths, the first of them chosen."""
+    typed = {f"{side}{row}": text for row, pair in enumerate(PAIRS, start=1)
+             for side, text in zip(("source", "target"), pair, strict=True)}
+    return lambda **params: visit(PAGE, **typed | {"pair": "1"} | params)
 
 
 class _Cells(HTMLParser):
@@ -64,22 +67,39 @@ def alone(ckpt: Checkpoint, english: str, french: str) -> list[float]:
     return F.cross_entropy(logits, torch.tensor([*tgt, config.eos_id]), reduction="none").tolist()
 
 
-def test_it_opens_with_a_batch_of_different_lengths(open_masks, ckpt):
-    at = open_masks()
+def test_it_opens_with_two_short_sentences_and_one_mask(visit, ckpt):
+    at = visit(PAGE)
     assert at.title[0].value == "Masks"
     assert not at.error
-    (batch,) = [element.value for element in at.get("html") if 'aria-label="the source batch"' in element.value]
-    lengths = [len(ckpt.source_tokenizer.encode(english)) + 1 for english, _ in PAIRS]
-    assert batch.count('class="token"') == sum(lengths)
-    assert batch.count('class="pad"') == 3 * max(lengths) - sum(lengths)
-    assert at.query_params["checkpoint"] == ckpt.id
-    assert at.query_params["source1"] == "I am cold."
-    assert at.query_params["causal"] == "off"
+    pairs = [("I am cold.", "J'ai froid."), ("Look.", "Regarde.")]
+    for label, side, tokenizer in (("the source batch", 0, ckpt.source_tokenizer), ("the target batch", 1,
+                                                                                    ckpt.tokenizer)):
+        (batch,) = [element.value for element in at.get("html") if f'aria-label="{label}"' in element.value]
+        lengths = [len(tokenizer.encode(pair[side])) + 1 for pair in pairs]
+        assert batch.count('class="token"') == sum(lengths)
+        assert batch.count('class="pad"') == 2 * max(lengths) - sum(lengths) > 0
+    assert [chart.key for chart in at.get("plotly_chart") if chart.key.endswith("_mask")] == ["masks_decoder_mask"]
+    wanted = {"checkpoint": ckpt.id, "source1": "I am cold.", "causal": "off", "mask": "decoder", "pair": "2"}
+    assert wanted.items() <= at.query_params.items()
+
+
+def test_every_box_for_a_sentence_has_its_label(visit):
+    labels = [box.label for box in visit(PAGE).text_input if box.key.startswith(("masks_source", "masks_target"))]
+    assert labels == [f"{language} {row}" for row in range(1, 5) for language in ("English", "French")]
+
+
+def test_every_mask_is_one_choice_away(open_masks):
+    at = open_masks()
+    for name in ("target", "causal", "decoder", "source", "cross"):
+        at.segmented_control(key="masks_mask").set_value(name).run()
+        assert [chart.key for chart in at.get("plotly_chart") if chart.key.endswith("_mask")] == [f"masks_{name}_mask"]
+        assert at.query_params["mask"] == name
+    at.segmented_control(key="masks_mask").set_value("all").run()
+    assert next(chart.key for chart in at.get("plotly_chart")) == "masks_batch"
 
 
 @pytest.mark.parametrize("pair", [1, 2, 3])
 def test_the_masks_drawn_follow_from_the_lengths(open_masks, ckpt, drawn, pair):
-    at = open_masks(pair=str(pair))
     sizes = [[len(ckpt.source_tokenizer.encode(english)) + 1, len(ckpt.tokenizer.encode(french)) + 1]
              for english, french in PAIRS]
     (read, written), (most_read, most_written) = sizes[pair - 1], np.max(sizes, axis=0)
@@ -88,9 +108,10 @@ def test_the_masks_drawn_follow_from_the_lengths(open_masks, ckpt, drawn, pair):
     expected = {"source": np.tile(sees_source, (most_read, 1)), "target": np.tile(sees_target, (most_written, 1)),
                 "causal": before, "decoder": before & sees_target, "cross": np.tile(sees_source, (most_written, 1))}
     for name, mask in expected.items():
+        at = open_masks(pair=str(pair), mask=name)
         figure = drawn(at, f"masks_{name}_mask")
         assert np.array_equal(figure["data"][0]["z"] == 1, mask), name
-    labels = drawn(at, "masks_cross_mask")["layout"]
+    labels = drawn(at, "masks_cross_mask")["layout"]  # the last of them
     assert labels["xaxis"]["ticktext"][-1].endswith("pad&#62;") == (pair != 3)
     assert len(labels["yaxis"]["ticktext"]) == most_written
 
@@ -192,7 +213,8 @@ def test_without_sentences_the_page_says_what_to_do(open_masks):
 
 
 def test_half_a_pair_is_left_out_and_one_pair_is_a_batch(open_masks, drawn):
-    at = open_masks(**NONE | {"source1": "Go on.", "source2": "I am cold.", "target2": "J'ai froid."}, pair="4")
+    at = open_masks(**NONE | {"source1": "Go on.", "source2": "I am cold.", "target2": "J'ai froid."}, pair="4",
+                    mask="source")
     assert not at.error
     assert any("an empty side are left out" in caption.value for caption in at.caption)
     assert (drawn(at, "masks_source_mask")["data"][0]["z"] == 1).all()
@@ -246,7 +268,6 @@ def test_sentences_too_long_for_a_link_are_left_out_and_that_is_said(open_masks)
     assert at.text_input(key="masks_source1").value == long["source1"]
 
 
-
 def test_coming_back_from_another_page_finds_the_work_as_it_was(open_masks):
     at = open_masks(source1="Who is it?", target1="Qui est-ce ?", pair="2", scale="100", layer="1", all="on")
     address = dict(at.query_params)
@@ -258,9 +279,9 @@ def test_coming_back_from_another_page_finds_the_work_as_it_was(open_masks):
 
 
 def test_every_figure_has_its_source_and_its_words(open_masks, ckpt):
-    at = open_masks()
+    at = open_masks(mask="all")
     charts = at.get("plotly_chart")
-    assert len(charts) == 8
+    assert len(charts) == 3
     for chart in charts:
         assert ckpt.id in chart.proto.spec
         assert chart.proto.alt

@@ -193,12 +193,20 @@ def test_a_run_that_is_not_there_is_said(watch, make, name):
 
 @pytest.mark.parametrize(("state", "said"), [
     ("failed", "Failed: the loss is nan."), ("stopped", "Nothing was saved yet"),
-    ("running", "The process ended without a message")])
+    ("running", "The run stopped without a message")])
 def test_how_a_run_ended_and_what_can_be_done_is_said(watch, make, state, said):
     make("mine", state=state, why="the loss is nan" if state == "failed" else None)
     at = watch("mine")
     assert said in " ".join(texts(at, "error") + texts(at, "info")).replace("\\", "")
     assert not at.button(key=f"{PAGE}_resume").disabled  # nobody's, and this computer's
+
+
+def test_a_run_that_died_is_told_of_by_the_last_line_of_its_log(watch, make):
+    folder = make("mine", state="running")
+    (folder / "log.txt").write_text("reading\nKilled <b> by the system.\n")
+    (first, *_) = texts(watch("mine"), "error")
+    assert "The run stopped; the last line of its log: Killed <b> by the system." in first.replace(
+        "\\", "")
 
 
 def test_the_numbers_of_now_are_those_of_the_file(watch, make):

@@ -1,25 +1,47 @@
-"""By hand in Chromium: what a mouse, an address bar and a narrow screen add."""
+"""By hand in Chromium: what a mouse, a keyboard, an address bar and a narrow screen add."""
 
 import pytest
 
 NUMBERS = """name => [...document.querySelectorAll(`[data-name="${name}"] td[title]:not(.sum)`)]
   .map(cell => Number(cell.title))"""
+SIZES = [(1440, 900), (1280, 720), (390, 844)]
+PARTS = ["steps", "exercise", "scale", "batch", "slips", "trained"]
 
 
-def test_moving_a_word_redraws_its_row_and_writes_the_link(visit, reached):
-    page = visit("/by_hand?query=1")
+@pytest.fixture
+def settings(settle):
+    """Opens the settings: `settings(page)`."""
+    def settings(page):
+        page.get_by_role("button", name="Settings:").click()
+        return settle(page)
+
+    return settings
+
+
+def on_screen(page, *locators) -> None:
+    """All of each lies inside the window."""
+    size = page.viewport_size
+    for locator in locators:
+        box = locator.bounding_box()
+        assert box["y"] >= 0, locator
+        assert box["y"] + box["height"] <= size["height"], (locator, box)
+        assert 0 <= box["x"] < size["width"], (locator, box)
+
+
+def test_moving_a_word_redraws_its_row_and_writes_the_link(visit, reached, settings):
+    page = settings(visit("/by_hand?query=1"))
     before = page.evaluate(NUMBERS, "x = embeddings")
     page.get_by_role("button", name="Move it right").click()
     reached(page, text="Life too is short for bad coffee", query=2)
     after = page.evaluate(NUMBERS, "x = embeddings")
-    assert after[8:16] == before[16:24]
-    assert after[16:24] == before[8:16]
-    assert after[24:] == before[24:]
+    assert after[4:8] == before[8:12]
+    assert after[8:12] == before[4:8]
+    assert after[12:] == before[12:]
     assert page.evaluate(NUMBERS, "ids") == [0, 6, 4, 5, 3, 1, 2]
 
 
-def test_the_causal_mask_hides_the_future(visit, reached):
-    page = visit("/by_hand")
+def test_the_causal_mask_hides_the_future(visit, reached, settings):
+    page = settings(visit("/by_hand"))
     page.get_by_role("radio", name="Causal").click()
     reached(page, mask="causal")
     weights = page.evaluate(NUMBERS, "weights")
@@ -29,14 +51,49 @@ def test_the_causal_mask_hides_the_future(visit, reached):
     assert "repeating-linear-gradient" in hidden.first.evaluate("cell => getComputedStyle(cell).backgroundImage")
 
 
-def test_positions_by_mouse_add_a_matrix(visit, reached):
-    page = visit("/by_hand")
+def test_positions_by_mouse_add_a_matrix_and_the_settings_stay_open(visit, reached, settings):
+    page = settings(visit("/by_hand"))
     page.get_by_role("radio", name="Added").click()
     reached(page, positions="yes")
     assert page.evaluate(NUMBERS, "positions")[:4] == [0, 1, 0, 1]
+    assert page.get_by_role("radio", name="Added").is_visible()
 
 
-@pytest.mark.parametrize("part", ["steps", "scale", "batch", "slips", "trained"])
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_the_first_number_is_on_the_first_screen(visit, page, width, height):
+    page.set_viewport_size({"width": width, "height": height})
+    visit("/by_hand")
+    on_screen(page, page.locator('[data-name="ids"] td.chosen'), page.get_by_role("radio", name="coffee").first,
+              page.get_by_role("button", name="Settings:"), page.get_by_role("button", name="Next"))
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_what_a_step_shows_is_on_the_screen_with_what_changes_it(visit, page, reached, width, height):
+    page.set_viewport_size({"width": width, "height": height})
+    visit("/by_hand?step=4")
+    onward = page.get_by_role("button", name="Next")
+    for step, name in ((4, "q kᵀ"), (5, "q kᵀ / √d_k"), (6, "mask"), (7, "weights"), (8, "context = weights v")):
+        reached(page, step=step)
+        on_screen(page, onward, page.locator(f'[data-name="{name}"] table'))
+        where = onward.bounding_box()
+        page.get_by_role("radio", name="short").first.click()
+        reached(page, query=3)
+        assert page.locator(f'[data-name="{name}"] tr.chosen th').text_content() == "short"
+        page.get_by_role("radio", name="coffee").first.click()
+        reached(page, query=6)
+        assert onward.bounding_box() == where
+        onward.click()
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_while_all_steps_scroll_the_words_to_choose_stay(visit, page, width, height):
+    page.set_viewport_size({"width": width, "height": height})
+    visit("/by_hand")
+    page.locator('[data-name="context = weights v"]').evaluate("one => one.scrollIntoView({ block: 'center' })")
+    on_screen(page, page.get_by_role("radio", name="coffee").first, page.locator('[data-name="context = weights v"]'))
+
+
+@pytest.mark.parametrize("part", PARTS)
 def test_nothing_scrolls_sideways_on_a_telephone(visit, page, part):
     page.set_viewport_size({"width": 390, "height": 844})
     visit(f"/by_hand?part={part}&heads=4&d_k=64&mask=causal&text=a+b+c+d+e+f+g+h+i+j+k+incomprehensible")
@@ -44,3 +101,14 @@ def test_nothing_scrolls_sideways_on_a_telephone(visit, page, part):
       ...[...document.querySelectorAll('[data-testid="stMain"], [data-testid="stAppViewContainer"]')]
         .map(box => box.scrollWidth))""")
     assert widest <= 390
+
+
+def test_a_matrix_that_scrolls_says_so_and_one_that_fits_does_not(visit, page):
+    page.set_viewport_size({"width": 390, "height": 844})
+    visit("/by_hand?d_k=24")
+    said = page.locator(".matrix").evaluate_all("""all => all.filter(one => one.offsetParent).map(one => [
+      one.dataset.name, one.querySelector('.sign').offsetWidth > 0,
+      one.querySelector('.box').scrollWidth > one.querySelector('.box').clientWidth])""")
+    assert {name for name, _, scrolls in said if scrolls} >= {"q = x W_q", "k = x W_k"}
+    assert [name for name, sign, scrolls in said if scrolls and not sign] == []
+    assert {name for name, sign, _ in said if not sign} >= {"ids", "x = embeddings", "context = weights v"}

@@ -29,15 +29,17 @@ def cell(page, card, kind, layer, head, *, number=0):
 def test_a_click_on_a_head_opens_it_on_its_best_sentence(visit, kept, reached, complaints, settle):
     ckpt, _ = kept
     page = visit(f"/heads?view=roles&checkpoint={ckpt.id}&role_kind=cross&role=diagonal&role_layer=0&role_head=0")
+    page.locator(".head-maps .list [data-card=end]").click()
+    reached(page, role="end")
     cell(page, "end", "cross", 1, 1).click()
     reached(page, role="end", role_layer=1, role_head=1)
     assert cell(page, "end", "cross", 1, 1).get_attribute("aria-pressed") == "true"
     assert page.get_by_role("heading", name="Cross, layer 1 · head 1").is_visible()
-    page.get_by_text("Weights as a table").click()
+    page.get_by_text("These weights as a table").click()
     cells = settle(page).locator("td[data-kind=cross][data-layer='1'][data-head='1'][data-query]")
     cells.first.wait_for()
     text = page.locator(".st-key-heads_role_best [data-testid=stText]").first.text_content()
-    source, target = re.fullmatch(r"(?s)(.*)\n→ (.*)", text).groups()
+    source, target = re.fullmatch(r"(?s)(.*) → (.*)", text).groups()
     weights = transformer.attend(ckpt, source, target).attentions["cross"][1, 1].numpy()
     found = np.array([float(value) for value in cells.all_text_contents()]).reshape(weights.shape)
     assert np.abs(found - weights).max() < 1e-5
@@ -57,7 +59,7 @@ def test_the_keyboard_reaches_every_head(visit, kept, reached):
 def test_a_click_on_an_effect_switches_that_head_in_the_text_above(visit, kept, reached, chips):
     ckpt, analysis = kept
     ablation_job.run(ckpt, analysis, limit=50)
-    page = visit(f"/heads?view=switch&checkpoint={ckpt.id}&limit=50&text=a dog is cold.")
+    page = visit(f"/heads?view=switch&checkpoint={ckpt.id}&limit=50&each=open&text=a dog is cold.")
     cell(page, "change", "cross", 1, 0).click()
     reached(page, heads="cross:1:0")
     heads = {"cross": torch.tensor([[1, 1], [0, 1]])}
@@ -65,12 +67,12 @@ def test_a_click_on_an_effect_switches_that_head_in_the_text_above(visit, kept, 
     assert len(chips(page, "tokens after")) == len(after)
     assert "crossed" in cell(page, "change", "cross", 1, 0).get_attribute("class")
     cell(page, "change", "cross", 1, 0).click()
-    page.get_by_text("Select heads above").wait_for()
+    page.get_by_text("Click heads to switch them off").wait_for()
 
 
 def test_nothing_scrolls_sideways_on_a_telephone(visit_anew, kept):
     ckpt, _ = kept
-    for view in ("roles", "switch&heads=cross:1:0&limit=50"):
+    for view in ("roles", "switch&heads=cross:1:0&limit=50&each=open"):
         page = visit_anew(f"/heads?view={view}&checkpoint={ckpt.id}", width=390, height=844)
         page.locator(".head-maps button").first.wait_for()
         assert page.evaluate("document.documentElement.scrollWidth") <= 390

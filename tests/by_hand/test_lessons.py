@@ -10,6 +10,7 @@ from transformer.by_hand.lessons import (
     entropy,
     folding,
     mask_after_softmax,
+    padding_masked,
     scales,
     softmax_over_queries,
     spreads,
@@ -44,7 +45,7 @@ def test_the_same_seed_measures_the_same():
 
 
 @pytest.mark.parametrize("settings", [Settings(), Settings(heads=3, d_k=5, d_v=2, causal=True, scale="1"),
-                                      Settings("one", heads=4), Settings(heads=1)])
+                                      Settings("one", heads=4), Settings(heads=2)])
 def test_heads_in_the_batch_and_heads_in_a_loop_agree(settings):
     hand = ByHand(settings)
     found = folding(hand)
@@ -54,14 +55,14 @@ def test_heads_in_the_batch_and_heads_in_a_loop_agree(settings):
 
 
 def test_a_view_without_the_transpose_gives_other_numbers():
-    found = folding(ByHand(Settings()))
+    found = folding(ByHand(Settings(heads=2)))
     assert (found.unturned - found.looped).abs().max() > 0.1
     one = folding(ByHand(Settings(heads=1)))
     torch.testing.assert_close(one.unturned, one.looped, atol=1e-5, rtol=1e-5)
 
 
 def test_the_shapes_of_the_folding_in_order():
-    b, t, h, d, d_k, d_v = 2, 7, 3, 8, 24, 30
+    b, t, h, d, d_k, d_v = 2, 7, 3, 4, 3, 3
     assert [shape for _, _, shape in folding(ByHand(Settings(heads=h))).shapes] == [
         (b, t, d), (b, t, h * d_k), (b, t, h, d_k), (b, h, t, d_k), (b * h, t, d_k), (b * h, t, t), (b * h, t, t),
         (b * h, t, d_v), (b, h, t, d_v), (b, t, h, d_v), (b, t, h * d_v), (b, t, d)]
@@ -99,7 +100,7 @@ def test_one_word_has_no_future_to_leak():
 
 
 def test_each_scale_is_measured_on_the_same_products():
-    hand = ByHand(Settings(scale="1"))
+    hand = ByHand(Settings(scale="1", d=8, d_k=24))
     products = hand.heads[0].products.double().numpy()
     found = {row.scale: row for row in scales(hand)}
     for scale, by in {"sqrt(d_k)": sqrt(24), "1": 1.0, "sqrt(d_model)": sqrt(8), "d_k": 24.0}.items():
@@ -112,3 +113,24 @@ def test_each_scale_is_measured_on_the_same_products():
         assert row.largest == pytest.approx(weights.max(axis=1).mean(), rel=1e-4)
         np.testing.assert_allclose(row.weights, weights, atol=1e-5)
     assert found["1"].entropy < found["sqrt(d_model)"].entropy < found["sqrt(d_k)"].entropy < found["d_k"].entropy
+
+
+def test_only_the_keys_mask_keeps_words_off_padding_without_a_nan():
+    hand = ByHand(Settings(causal=True))
+    found = {row.blocked: row for row in padding_masked(hand)}
+    x = np.concatenate([hand.embedded.double().numpy(), np.zeros((2, 4))])
+    q, k = (x @ weights.double().numpy() for weights in hand.projections[0][:2])
+    powers = np.exp(q @ k.T / sqrt(3))
+    np.testing.assert_allclose(found["nothing"].weights, powers / powers.sum(axis=1, keepdims=True), atol=1e-5)
+    powers[:, 7:] = 0
+    np.testing.assert_allclose(found["keys"].weights, powers / powers.sum(axis=1, keepdims=True), atol=1e-5)
+    assert found["keys"].wasted == found["both"].wasted == 0
+    assert found["queries"].wasted == pytest.approx(found["nothing"].wasted)
+    assert found["queries"].wasted > 0.1
+    assert found["keys"].broken == found["nothing"].broken == (0, 0)
+
+
+def test_a_row_of_nan_reaches_every_word_one_layer_later():
+    for settings in (Settings(), Settings("one"), Settings(heads=2, positions=True), Settings(numbers="torch")):
+        found = {row.blocked: row.broken for row in padding_masked(ByHand(settings))}
+        assert found["both"] == found["queries"] == (2, len(settings.words) + 2)

@@ -36,12 +36,12 @@ def test_the_sentence_it_opens_with():
     hand = ByHand(Settings())
     assert hand.settings.vocabulary == ["Life", "bad", "coffee", "for", "is", "short", "too"]
     assert hand.ids == [0, 4, 6, 5, 3, 1, 2]
-    assert hand.table.shape == hand.embedded.shape == (7, 8)
+    assert hand.table.shape == hand.embedded.shape == (7, 4)
     head = hand.heads[0]
-    assert (head.q.shape, head.k.shape, head.v.shape) == ((7, 24), (7, 24), (7, 30))
+    assert (head.q.shape, head.k.shape, head.v.shape) == ((7, 3), (7, 3), (7, 3))
     assert head.products.shape == head.weights.shape == (7, 7)
-    assert hand.block.concatenated.shape == (7, 60)
-    assert hand.block.output.shape == (7, 8)
+    assert hand.block.concatenated.shape == (7, 3)
+    assert hand.block.output.shape == (7, 4)
 
 
 def test_every_matrix_of_every_head_is_what_numpy_computes(hand):

@@ -67,11 +67,12 @@ def test_each_token_says_what_it_adds_and_for_and_against_differ():
 
 def test_the_loss_is_drawn_on_the_whole_runs_axis():
     chart = with_losses(loss_curve(last=200, chance=0.693, source="run x").to_dict(), [10, 20], [1.5, 0.4])
-    curve, rule = chart["layer"]
+    curve, rule, words = chart["layer"]
     assert chart["datasets"][curve["data"]["name"]].to_dict("records") == [
         {"step": 10, "loss": 1.5}, {"step": 20, "loss": 0.4}]
     assert (curve["encoding"]["x"]["scale"]["domainMin"], curve["encoding"]["x"]["scale"]["domainMax"]) == (0, 200)
     assert chart["datasets"][rule["data"]["name"]][0]["value"] == pytest.approx(0.693)
+    assert chart["datasets"][words["data"]["name"]][0]["name"] == "guessing at random: 0.69"
     assert describe_loss([10, 20], [1.5, 0.4]) == "Training loss: 1.5000 at step 10, 0.4000 at step 20."
     assert "no step" in describe_loss([], [])
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { roomForGuessing } from "#view/guessing.js";
 import { Column, mayAsk, nearest, smooth, takeIn } from "../../ui/components/js/run_curves/columns.js";
 import { amount, clock, extent, plotOf, stride } from "../../ui/components/js/run_curves/scale.js";
 import { cases, near } from "./cases.js";
@@ -88,4 +89,11 @@ test("what is missing is asked for again where no answer comes", () => {
   const view = {};
   const asked = [100_000, 100_500, 102_900, 103_000, 104_000, 106_001].filter((now) => mayAsk(view, now));
   assert.deepEqual(asked, [100_000, 103_000, 106_001]);
+});
+
+test("an axis holds the line of guessing unless that would press the curves together", () => {
+  assert.equal(roomForGuessing(8.1, [8.29]), 8.29);
+  assert.equal(roomForGuessing(9, [8.29]), 9);
+  assert.equal(roomForGuessing(2.5, [8.29]), 2.5);
+  assert.equal(roomForGuessing(2.5, []), 2.5);
 });

@@ -74,11 +74,11 @@ def _kind(shown: Shown, kind: str) -> dict[str, object]:
 
 
 def live(shown: Shown, look: Look, pooled: Pooled, *, head: Head | None = None, coming: Sequence[tuple[str, str]] = (),
-         **header: object) -> bytes:
+         more: Mapping[str, np.ndarray] | None = None, **header: object) -> bytes:
     """The message for one picture: all heads of a kind pooled, the chosen one in full, and what its lines need.
 
-    coming: tokens that a decoder will read, and what it predicts from each, for which room is left. The header's own
-    fields (`answered`, `dark`, `newest`) go to the script as they are.
+    coming: tokens that a decoder will read, and what it predicts from each, for which room is left; more: arrays
+    that go along. The header's own fields (`answered`, `dark`, `newest`) go to the script as they are.
     """
     head = head or head_of(shown, look)
     arrays = {f"grid/{look.kind}": pooled.cells}
@@ -99,6 +99,7 @@ def live(shown: Shown, look: Look, pooled: Pooled, *, head: Head | None = None, 
             kinds[kind]["ahead"] = {"queries": read, "keys": read if kind == "decoder" else [], "makes": makes}
     triangle = kinds[look.kind]["causal"] and "sees" not in kinds[look.kind]
     lower = {f"grid/{look.kind}", "weights"} if triangle else set()
+    arrays |= more or {}
     return pack({"about": about(shown), "look": asdict(look), "kinds": kinds, "window": window,
                  "block": {look.kind: pooled.block}, **header}, arrays, lower=lower)
 

@@ -2,7 +2,8 @@
 
 A module imports from "#view/lines.js", which is js/lines.js here (package.json says the same to node), or from
 "./ticks.js", which stands beside it; a style imported by name is its text. Every module comes once, after those that it
-imports, and all share one scope, so no two may declare the same name. Comments and indents stay behind.
+imports, and all share one scope, so no two may declare the same name. Comments and indents stay behind. What others
+have written, in a folder named `vendor`, stays as it is, in a scope of its own.
 """
 
 import json
@@ -17,8 +18,9 @@ IMPORT = re.compile(r'^import (?:\{[\w\s,]*\}|(?P<style>\w+)) from "(?P<source>[
 LATER = re.compile(r'\bimport\("(?P<source>(?:#view|\.)/[^"]+)"\)')
 NOWHERE = 'Promise.reject(new Error("This needs the server of the app, which `headsup app` starts."))'
 
-Address = Callable[[Path], str]  # where a browser fetches a module that is imported only once it is needed
+EXPORTS = re.compile(r"export\s*\{([^}]*)\};?\s*$")
 
+Address = Callable[[Path], str]  # where a browser fetches a module that is imported only once it is needed
 
 def script(entry: Path, address: Address | None = None) -> str:
     """The module and all that it imports as one, with its own exports alone. Raises ValueError for modules that import
@@ -43,6 +45,9 @@ def _collect(path: Path, above: tuple[Path, ...], parts: dict[Path, str], addres
     if path in above:
         raise ValueError(f"{path.name} and {above[-1].name} import each other")
     text = path.read_text("utf-8")
+    if "vendor" in path.parts:
+        parts[path] = _apart(text)
+        return
     for line in IMPORT.finditer(text):
         other = _beside(path, line["source"])
         if line["style"]:
@@ -59,3 +64,11 @@ def _collect(path: Path, above: tuple[Path, ...], parts: dict[Path, str], addres
 def _beside(path: Path, source: str) -> Path:
     """What a module means by the name of another."""
     return (JS / source.removeprefix("#view/") if source.startswith("#view/") else path.parent / source).resolve()
+
+
+def _apart(text: str) -> str:
+    """A whole module of somebody else's as one that declares its exports alone."""
+    names = [name.split(" as ") for name in EXPORTS.search(text)[1].split(",")]
+    given = ", ".join(f"{name[-1].strip()}: {name[0].strip()}" for name in names)
+    own = ", ".join(name[-1].strip() for name in names)
+    return f"const {{ {own} }} = (() => {{\n{EXPORTS.sub('', text)}\nreturn {{ {given} }};\n}})();\n"

@@ -1,4 +1,4 @@
-"""What is measured beside a sentence written out by hand: the scale, heads folded into the batch, and three slips.
+"""What is measured beside a sentence written out by hand: the scale, heads folded into the batch, and four mistakes.
 
 B sentences, T words, h heads, d_k and d_v widths of a head.
 """
@@ -14,9 +14,12 @@ from transformer.brief import brief
 from transformer.by_hand.stages import SCALES, ByHand, divisor, look
 from transformer.measures.catalogue import entropy
 from transformer.model.attention import dot_product_attention
-from transformer.model.masks import causal_mask
+from transformer.model.masks import additive, causal_mask
+from transformer.model.positions import sinusoids
 
 SAMPLES = 256
+PADS = 2
+BLOCKED = {"nothing": (False, False), "keys": (True, False), "queries": (False, True), "both": (True, True)}
 
 
 class Spread(NamedTuple):
@@ -126,6 +129,47 @@ def mask_after_softmax(hand: ByHand) -> tuple[Slip, float]:
     right = look(head.q, head.k, head.v, mask, divisor=s.divisor).weights
     leaks = (late(head.k) - late(turned))[:-1].abs()
     return Slip(right, late(head.k)), float(leaks.max()) if leaks.numel() else 0.0
+
+
+class Padded(NamedTuple):
+    """A sentence of T words with P words of padding behind it, under one way to mask the padding."""
+
+    blocked: str  # whose padding the mask hides, of BLOCKED
+    mask: Tensor  # (T + P, T + P), True where a query may look
+    weights: Tensor  # (T + P, T + P), nan in the rows that may look nowhere
+    wasted: float  # of the words' attention, the share that goes to padding
+    broken: tuple[int, int]  # rows of nan after one layer of attention, and after two
+
+    __repr__ = brief
+
+
+def padding_masked(hand: ByHand) -> list[Padded]:
+    """Every way of BLOCKED to mask padding, whatever mask the settings say. Padding is embedded as zeros, as by
+    torch.nn.Embedding(padding_idx=...), and a mask is added to the scores as 0 and -inf."""
+    s = hand.settings
+    words, length = len(s.words), len(s.words) + PADS
+    x = torch.cat([hand.embedded, hand.embedded.new_zeros(PADS, s.d)])  # (T + P, d)
+    x = x + sinusoids(length, s.d) if s.positions else x
+    real, found = torch.arange(length) < words, []
+    for blocked, (keys, queries) in BLOCKED.items():
+        mask = (real | (not keys)) & (real | (not queries))[:, None]
+        weights = _weights(hand, x, mask)[0]
+        once = _attended(hand, x, mask)
+        rows = tuple(int(after.isnan().any(dim=-1).sum()) for after in (once, _attended(hand, once, mask)))
+        found.append(Padded(blocked, mask, weights, float(weights[:words, words:].sum(dim=-1).mean()), rows))
+    return found
+
+
+def _weights(hand: ByHand, x: Tensor, mask: Tensor) -> list[Tensor]:
+    """The weights of every head by the plain formula: our own attention refuses a query that may look nowhere."""
+    s = hand.settings
+    return [((x @ head.q) @ (x @ head.k).T / s.divisor + additive(mask)).softmax(dim=-1) for head in hand.projections]
+
+
+def _attended(hand: ByHand, x: Tensor, mask: Tensor) -> Tensor:
+    """What a layer of attention makes of x (T, d), which it is added to."""
+    found = [weights @ x @ head.v for weights, head in zip(_weights(hand, x, mask), hand.projections, strict=True)]
+    return x + torch.cat(found, dim=-1) @ hand.w_out
 
 
 class Scaled(NamedTuple):

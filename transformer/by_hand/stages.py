@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from transformer.brief import brief
+from transformer.by_hand.drawn import SOURCES, Drawn, Projections, draw
 from transformer.config import ModelConfig
 from transformer.model.attention import dot_product_attention, score
 from transformer.model.layers import Layer
@@ -32,13 +33,14 @@ class Settings:
 
     sentence: str = SENTENCE
     seed: int = 123
-    d: int = 8
-    d_k: int = 24  # of queries and keys, whose products need the same width
-    d_v: int = 30
-    heads: int = 2
+    d: int = 4
+    d_k: int = 3  # of queries and keys, whose products need the same width
+    d_v: int = 3
+    heads: int = 1
     scale: str = "sqrt(d_k)"  # what the products are divided by
     causal: bool = False
     positions: bool = False
+    numbers: str = SOURCES[0]  # how they are drawn from the seed
 
     def __post_init__(self) -> None:
         for name, (least, most) in BOUNDS.items():
@@ -46,6 +48,8 @@ class Settings:
                 raise ValueError(f"{name} is {getattr(self, name):,}; choose one from {least} to {most:,}")
         if self.scale not in SCALES:
             raise ValueError(f"scale is {self.scale!r}; choose one of {', '.join(SCALES)}")
+        if self.numbers not in SOURCES:
+            raise ValueError(f"numbers is {self.numbers!r}; choose one of {', '.join(SOURCES)}")
         if not self.words:
             raise ValueError("there is no word in the sentence; type at least one")
         if len(self.sentence) > LETTERS:
@@ -57,8 +61,8 @@ class Settings:
 
     @property
     def words(self) -> list[str]:
-        """What stands between spaces, as typed."""
-        return self.sentence.split()
+        """What stands between spaces, as typed; without commas where a notebook takes them out."""
+        return (self.sentence if self.numbers == "ours" else self.sentence.replace(",", "")).split()
 
     @property
     def vocabulary(self) -> list[str]:
@@ -90,16 +94,6 @@ class Head(NamedTuple):
     weights: Tensor  # (T, T), rows sum to 1
     context: Tensor  # (T, d_v)
     bias: Tensor | None = None  # (T, T), of positions that add one
-
-    __repr__ = brief
-
-
-class Projections(NamedTuple):
-    """The weights of one head."""
-
-    q: Tensor  # (d, d_k)
-    k: Tensor  # (d, d_k)
-    v: Tensor  # (d, d_v)
 
     __repr__ = brief
 
@@ -139,23 +133,20 @@ class ByHand:
 
     settings: Settings
 
-    def draw(self, stream: int, rows: int, columns: int) -> Tensor:
-        """A matrix of independent normal numbers. Each has its own stream: another width elsewhere leaves it as is."""
-        generator = torch.Generator().manual_seed(self.settings.seed * 1_000 + stream)
-        return torch.randn(rows, columns, generator=generator)
-
-    def weight(self, stream: int, rows: int, columns: int) -> Tensor:
-        """Spread 1 / sqrt(rows): what goes in with spread 1 comes out with about spread 1."""
-        return self.draw(stream, rows, columns) / sqrt(rows)
+    @cached_property
+    def drawn(self) -> Drawn:
+        """Every number that the seed decides."""
+        s = self.settings
+        return draw(s.numbers, s.seed, vocabulary=len(s.vocabulary), d=s.d, d_k=s.d_k, d_v=s.d_v, heads=s.heads)
 
     @cached_property
     def ids(self) -> list[int]:
         return [self.settings.vocabulary.index(word) for word in self.settings.words]
 
-    @cached_property
+    @property
     def table(self) -> Tensor:
         """One row a word of the vocabulary (V, d)."""
-        return self.draw(0, len(self.settings.vocabulary), self.settings.d)
+        return self.drawn.table
 
     @cached_property
     def embedded(self) -> Tensor:
@@ -171,29 +162,26 @@ class ByHand:
         """What attention reads (T, d)."""
         return self.embedded + self.positions if self.settings.positions else self.embedded
 
-    @cached_property
+    @property
     def projections(self) -> list[Projections]:
-        s = self.settings
-        widths = (s.d_k, s.d_k, s.d_v)
-        return [Projections(*(self.weight(10 + 3 * head + i, s.d, width) for i, width in enumerate(widths)))
-                for head in range(s.heads)]
+        return self.drawn.projections
 
     @cached_property
     def heads(self) -> list[Head]:
         s = self.settings
         return [look(*(self.x @ w for w in head), s.mask, divisor=s.divisor) for head in self.projections]
 
-    @cached_property
+    @property
     def w_out(self) -> Tensor:
-        return self.weight(1, self.settings.heads * self.settings.d_v, self.settings.d)  # (h d_v, d)
+        return self.drawn.out  # (h d_v, d)
 
-    @cached_property
+    @property
     def w_up(self) -> Tensor:
-        return self.weight(2, self.settings.d, 4 * self.settings.d)  # (d, 4 d)
+        return self.drawn.up  # (d, 4 d)
 
-    @cached_property
+    @property
     def w_down(self) -> Tensor:
-        return self.weight(3, 4 * self.settings.d, self.settings.d)  # (4 d, d)
+        return self.drawn.down  # (4 d, d)
 
     @cached_property
     def block(self) -> Block:

@@ -1,26 +1,17 @@
-"""What stands beside the steps: why the scores are divided, how heads fold into the batch, three well-known slips."""
+"""What stands beside the steps: why the scores are divided, and how heads fold into the batch."""
 
+from dataclasses import replace
 from math import exp, log, sqrt
 
 import streamlit as st
 
-from transformer.by_hand.lessons import (
-    SAMPLES,
-    Slip,
-    folding,
-    mask_after_softmax,
-    scales,
-    softmax_over_queries,
-    spreads,
-)
+from transformer.by_hand.lessons import SAMPLES, folding, spreads
 from transformer.by_hand.stages import ByHand
-from transformer.model.masks import causal_mask
 from ui import figures
-from ui.by_hand.steps import difference
+from ui.by_hand.matrices import difference
 from ui.resources import chart
 
 WIDTHS = [2**power for power in range(11)]
-NAMES = {"sqrt(d_k)": "√d_k", "1": "1 (not at all)", "sqrt(d_model)": "√d_model", "d_k": "d_k"}
 
 
 def show_scale(hand: ByHand, *, dark: bool) -> None:
@@ -69,6 +60,9 @@ def show_scale(hand: ByHand, *, dark: bool) -> None:
 
 def show_folding(hand: ByHand) -> None:
     """The shape after each step, which block lies where, and the check against a loop."""
+    if hand.settings.heads == 1:
+        hand = ByHand(replace(hand.settings, heads=2))
+        st.caption("One head has nothing to fold, so here there are two. Choose more in the settings.")
     s, found = hand.settings, folding(hand)
     st.subheader("Folding the heads into the batch", anchor=False)
     st.markdown(
@@ -101,69 +95,6 @@ def show_folding(hand: ByHand) -> None:
                                     title="✓ with the transpose: a head with all its words"))
         st.html(figures.head_blocks([(f"batch {at}", flat[at * length:(at + 1) * length]) for at in range(s.heads)],
                                     title="✗ view alone: words and heads mixed"))
-    if s.heads == 1:
-        st.info("With one head there is nothing to mix up. Choose two or more.")
-    else:
-        off = float((found.unturned - found.looped).abs().max())
-        st.markdown(f"**Measured just now:** with the view alone, numbers of the concatenation are off by up to "
-                    f"**{off:.2f}**.")
-
-
-def show_slips(hand: ByHand, *, query: int) -> None:
-    """Each mistake beside what is right, and the number that gives it away."""
-    s, words = hand.settings, hand.settings.words
-    allowed = None if s.mask is None else s.mask.numpy()
-    st.markdown("Three mistakes that raise no error, because every shape fits. Each is made here on your sentence, in "
-                "head 0, beside what is right.")
-
-    slip = softmax_over_queries(hand)
-    st.subheader("1 · Softmax over the wrong axis", anchor=False)
-    st.markdown("`softmax(dim=-2)` shares each key out among the queries, where `softmax(dim=-1)` shares each query's "
-                "attention out among the keys. :gray[Vaswani et al. 2017, section 3.2.1.]")
-    _beside(slip, words, query, allowed, "softmax(dim=-1)", "softmax(dim=-2)")
-    sums = slip.wrong.sum(dim=-1)
-    st.markdown(f"**What gives it away:** a row should add up to 1. In the wrong one, rows add up to anything from "
-                f"**{float(sums.min()):.2f}** to **{float(sums.max()):.2f}**; it is the columns that add up to 1.")
-
-    slip, leak = mask_after_softmax(hand)
-    st.subheader("2 · The mask after the softmax", anchor=False)
-    st.markdown("Setting weights to 0 after the softmax is too late: the words to come have already taken their share "
-                "of the sum. Put −∞ in their scores before it. The causal mask is on here, whatever is chosen above. "
-                ":gray[Vaswani et al. 2017, section 3.2.3.]")
-    causal = causal_mask(len(words), len(words))[0, 0].numpy()
-    _beside(slip, words, query, causal, "mask, then softmax", "softmax, then mask")
-    st.markdown(f"**What gives it away:** the first row adds up to **{float(slip.wrong[0].sum()):.2f}**, not 1. And "
-                "the future leaks: flip the last word's key, and the weights of earlier words change by up to "
-                f"**{leak:.3f}**, though none of them may look there. Done right, it is 0.")
-
-    measured = scales(hand)
-    st.subheader("3 · Dividing by the wrong d", anchor=False)
-    st.markdown(f"The d under the root is the width of a head's queries and keys, d_k = {s.d_k}, because that is how "
-                f"many terms a product adds up; not d_model = {s.d}, the width of a word. And it goes under a square "
-                f"root. "
-                ":gray[Vaswani et al. 2017, section 3.2.1.]")
-    right, wrong = (next(row for row in measured if row.scale == scale) for scale in ("sqrt(d_k)", "sqrt(d_model)"))
-    _beside(Slip(right.weights, wrong.weights), words, query, allowed, "divided by √d_k", "divided by √d_model")
-    st.html(figures.plain_table(
-        ["divided by", "which is", "spread of the scores", "entropy, nats", "effective number of words",
-         "largest weight"],
-        [(NAMES[row.scale], f"{row.divisor:.2f}", f"{row.deviation:.2f}", f"{row.entropy:.3f}",
-          f"{exp(row.entropy):.1f}", f"{row.largest:.2f}") for row in measured],
-        numbers=range(1, 6), label="ways to scale"))
-    if s.d == s.d_k:
-        st.markdown("**Nothing gives it away here:** d and d_k are the same. Change one of them.")
-    else:
-        st.markdown(
-            "**What gives it away:** rows add up to 1 all the same, so only the entropy tells: "
-            f"**{right.entropy:.3f}** nats with √d_k, **{wrong.entropy:.3f}** with √d_model. In a model of "
-            "several heads d_model is usually the larger, and then the weights blur instead of sharpening.")
-    st.caption("Entropy and largest weight are means over the words. Try the choices in *Divide q · k by* above.")
-
-
-def _beside(slip: Slip, words: list[str], query: int, allowed, right: str, wrong: str) -> None:
-    sides = (slip.right, right, "✓ right"), (slip.wrong, wrong, "✗ wrong")
-    for box, (weights, name, note) in zip(st.columns(2, gap="large"), sides, strict=True):
-        with box:
-            st.html(figures.number_matrix(weights.numpy(), name=name, note=note, rows=words, columns=words, row=query,
-                                          kind="weights", allowed=allowed, sums="rows"))
-
+    off = float((found.unturned - found.looped).abs().max())
+    st.markdown(f"**Measured just now:** with the view alone, numbers of the concatenation are off by up to "
+                f"**{off:.2f}**.")

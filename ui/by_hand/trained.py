@@ -11,22 +11,19 @@ from transformer.inference.decoding import Step, start, steps
 from transformer.model.masks import additive
 from ui import figures
 from ui.by_hand.address import PAGE, place
-from ui.by_hand.steps import difference, in_pairs, spelled
+from ui.by_hand.matrices import difference, draw, spelled
 from ui.checkpoint_choice import choose_checkpoint
 from ui.components.attention_view import MEANING, source_line
 from ui.head_choice import head_controls, head_in_range
 from ui.say import say_error
 
 SHOWN = 32  # tokens a side that are written out
-LONG = 10  # tokens; from here on matrices get the whole width
 
 
 def show_trained(text: str) -> None:
     """One head of a checkpoint on the sentence, from q, k and v to the context."""
-    st.markdown("The steps are the same in a trained model, only the numbers have been learned. Queries, keys and "
-                "values are those that the model computed on your sentence, after its embeddings, its positions and "
-                "all layers before this one. Its matrices are wide: scroll inside them.")
-    ckpt = choose_checkpoint(PAGE)
+    with st.container(key=f"{PAGE}_checkpoint_settings"):
+        ckpt = choose_checkpoint(PAGE)
     try:
         step = read(ckpt, text)
     except ValueError as error:
@@ -59,6 +56,7 @@ def show_trained(text: str) -> None:
                 figures.markdown_text(label), range(len(tokens)), key=f"{PAGE}_{name}", persist_state="session",
                 format_func=lambda spot, tokens=tokens: f"{spot} · {figures.plain_label(tokens[spot])}"))
     query, key = chosen
+    first = st.container()  # the weights: they are what it is all for
     st.caption(f"{MEANING[kind]} {figures.markdown_text(source_line(step))} · d_model {ckpt.config.d_model:d} · "
                f"{figures.head_label(layer, at)} · d_k = d_v = {d_k}")
     if kind != "encoder" and "encoder" in ckpt.config.kinds:
@@ -69,8 +67,6 @@ def show_trained(text: str) -> None:
     if positions.attended and kind != "cross":
         st.caption(f"The numbers are those with the model's {figures.markdown_text(positions.name)} positions. "
                    f"{figures.markdown_text(positions.describe(ckpt.config))}")
-    for name, values, rows, row in (("q", head.q, queries, query), ("k", head.k, keys, key), ("v", head.v, keys, key)):
-        st.html(figures.number_matrix(values.numpy(), name=name, rows=rows, row=row))
     allowed = None if mask.all() else mask.numpy()
     by = f"√{d_k}"
     square = {"rows": queries, "columns": keys, "row": query, "cell": (query, key)}
@@ -83,12 +79,15 @@ def show_trained(text: str) -> None:
     else:
         pictures += [figures.number_matrix(additive(mask).numpy(), name="mask", allowed=allowed, decimals=0, **square),
                      figures.number_matrix(head.scores.numpy(), name="scores + mask", allowed=allowed, **square)]
-    pictures.append(figures.number_matrix(head.weights.numpy(), name="weights", kind="weights", allowed=allowed,
-                                          sums="rows", **square))
-    in_pairs(pictures, wide=len(keys) >= LONG)
+    with first:
+        draw(figures.number_matrix(head.weights.numpy(), name="weights", kind="weights", allowed=allowed, sums="rows",
+                                   **square))
+    draw(*reversed(pictures))
     st.markdown("**One weight, spelled out**")
     st.html(spelled(head, queries, keys, query, key, divisor=sqrt(d_k), divided_by=by, allowed=allowed))
-    st.html(figures.number_matrix(head.context.numpy(), name="context = weights v", rows=queries, row=query))
+    draw(*(figures.number_matrix(values.numpy(), name=name, rows=rows, row=row) for name, values, rows, row in (
+        ("q", head.q, queries, query), ("k", head.k, keys, key), ("v", head.v, keys, key),
+        ("context = weights v", head.context, queries, query))))
     theirs = step.attentions[kind][layer, at, : len(queries), : len(keys)]
     st.caption("Checked just now against this head's weights in the model's own forward pass: the largest "
                f"difference is {difference(theirs, head.weights)}.")

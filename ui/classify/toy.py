@@ -6,7 +6,6 @@ import secrets
 import shutil
 import time
 from functools import partial
-from math import log
 from pathlib import Path
 
 import streamlit as st
@@ -14,6 +13,7 @@ import streamlit as st
 from transformer.checkpoint import CheckpointError, describe
 from transformer.jobs import run_files
 from transformer.jobs.launch import Progress, alive, launch, log_tail, progress, stop
+from transformer.runs import guessing_loss
 from transformer.text.corpora import corpus
 from ui import figures
 from ui.access import keys, owners, quotas
@@ -134,7 +134,7 @@ def _watch(prefix: str, folder: Path, was_under_way: bool, dark: bool) -> None:
         st.text("\n".join(f"{label}: {sentence}" for label, sentence in other))
     if rows:
         steps, losses = [row["step"] for row in rows], [row["loss"] for row in rows]
-        curve = chart(figures.loss_curve, last=now.steps, chance=log(2), title="Training loss",
+        curve = chart(figures.loss_curve, last=now.steps, chance=guessing_loss(folder), title="Training loss",
                       source=f"run {folder.name}", dark=dark)
         st.vega_lite_chart(figures.with_losses(curve, steps, losses),
                            key=f"{prefix}_loss", alt=figures.describe_loss(steps, losses), width="stretch")

@@ -11,8 +11,10 @@ from transformer.attention_view.message import pack
 from transformer.attention_view.modules import JS
 from transformer.brief import shortened
 from transformer.measures.matrices import even_attention, measure_heads
+from transformer.runs import guessing_loss
 from transformer.training.forming import Forming, Pinned
 from ui.components.scripts import component
+from ui.figures.loss import guessing_label
 
 SPECIAL = ("<s>", "</s>", "<pad>")
 LONGEST_LABEL = 60
@@ -35,7 +37,7 @@ def draw_forming(prefix: str, folder: Path, forming: Forming, *, dark: bool) -> 
     """Draw what the run or checkpoint in `folder` recorded."""
     look = look_in_range(prefix, forming)
     _view(key=f"{prefix}_forming", on_look_change=partial(_looked, prefix),
-          data=_message(prefix, _version(forming, folder), forming, look, dark=dark))
+          data=_message(prefix, _version(forming, folder), forming, look, guessing=guessing_loss(folder), dark=dark))
     st.session_state[f"{prefix}_forming_reported"] = look
 
 
@@ -69,7 +71,8 @@ def _version(forming: Forming, folder: Path) -> str:
     return f"{forming.name} {(folder / 'config.json').stat().st_mtime_ns}"
 
 
-def _message(prefix: str, version: str, forming: Forming, look: FormingLook, *, dark: bool) -> bytes:
+def _message(prefix: str, version: str, forming: Forming, look: FormingLook, *, guessing: float | None,
+             dark: bool) -> bytes:
     """All that the browser needs and has not been sent; it asks again for what it finds missing."""
     state, key = st.session_state, (look.sentence - 1, look.kind)
     name = f"{look.sentence}/{look.kind}"
@@ -87,7 +90,8 @@ def _message(prefix: str, version: str, forming: Forming, look: FormingLook, *, 
     return pack({
         "of": version, "name": forming.name, "live": forming.live, "dark": dark, "steps": forming.steps,
         "training": forming.training, "validation": forming.validation, "losses": forming.losses,
-        "heads": forming.heads, "sentences": sentences, "even": {name: [float(value) for value in even.values()]},
+        "heads": forming.heads, "sentences": sentences, "guessing": guessing and [guessing, guessing_label(guessing)],
+        "even": {name: [float(value) for value in even.values()]},
         "sent": {name: [forming.steps[at] for at in new]}, "notes": forming.notes, "look": asdict(look),
         "given": state.get(f"{prefix}_forming_given", 0), "answered": state.get(f"{prefix}_forming_answered", 0),
     }, arrays, lower={f"cells/{name}"} if look.kind == "decoder" and new else ())

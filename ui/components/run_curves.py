@@ -8,8 +8,10 @@ import streamlit as st
 
 from transformer.attention_view.message import pack
 from transformer.jobs import run_files
+from transformer.runs import guessing_loss
 from ui import resources
 from ui.components.scripts import HERE, component
+from ui.figures.loss import guessing_label
 from ui.figures.palette import CATEGORICAL
 
 MOST_RUNS = 12
@@ -19,7 +21,8 @@ _view = component("run_curves", HERE / "run_curves.js", '<div class="run-curves"
 
 def show_curves(prefix: str, folders: list[Path], *, dark: bool, unit: str = "nats per token",
                 reference: tuple[float, str] | None = None) -> None:
-    """Draw the curves of up to MOST_RUNS runs, and with the next call for the same ones what is new of them.
+    """Draw the curves of up to MOST_RUNS runs, with the loss of guessing at random, and with the next call for the same
+    ones what is new of them.
 
     What a browser was sent is kept in session state under <prefix>_curves_sent; it asks for all where it has less.
     """
@@ -44,9 +47,16 @@ def show_curves(prefix: str, folders: list[Path], *, dark: bool, unit: str = "na
                      "dashed": number >= len(CATEGORICAL), "groups": groups, "skipped": curves.skipped})
     settings = [_settings(folder) for folder in folders[:MOST_RUNS]]
     _view(key=f"{prefix}_curves", on_missing_change=partial(_send_all, prefix),
-          data=pack({"runs": runs, "dark": dark, "unit": unit, "reference": reference}, arrays))
+          data=pack({"runs": runs, "dark": dark, "unit": unit, "reference": reference,
+                    "guessing": _guessing(folders[:MOST_RUNS])}, arrays))
     state[f"{prefix}_curves_sent"] = sent  # not before: a run that is cut short there has sent nothing
     st.caption(_explained(unit, on={name for found in settings for name in found}))
+
+
+def _guessing(folders: list[Path]) -> list[tuple[float, str]]:
+    """The loss of guessing at random, and what its line is called, of each size of the vocabulary."""
+    losses = {guessing_loss(folder) for folder in folders} - {None}
+    return [(loss, guessing_label(loss)) for loss in sorted(losses)]
 
 
 def _settings(folder: Path) -> list[str]:

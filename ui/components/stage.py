@@ -7,12 +7,14 @@ the candidates chosen on the way), `look` (what of the attention is looked at) a
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+import numpy as np
 import streamlit as st
 
 from transformer.attention_view.heads import Head, Shown
-from transformer.attention_view.message import Look
+from transformer.attention_view.message import Look, whole
 from transformer.attention_view.modules import JS
-from transformer.attention_view.stage import Stage
+from transformer.attention_view.stage import Stage, path_of
+from transformer.inference.decoding import Step
 from ui.components.attention_view import looked, message_of
 from ui.components.scripts import component
 
@@ -26,14 +28,18 @@ _stage = component("stage", JS / "stage.js", BONES)
 
 def show_stage(page: str, shown: Shown, look: Look, head: Head, stage: Stage, *, dark: bool,
                coming: Sequence[tuple[str, str]] = (), newest: bool = True,
-               on_choose: Callable[[int], None] | None = None,
-               on_branch: Callable[[int], None] | None = None) -> None:
+               on_choose: Callable[[int], None] | None = None, on_branch: Callable[[int], None] | None = None,
+               tip: Step | None = None) -> None:
     """Draw it. coming: tokens that will be read, and what is predicted from each; newest: outline the last query;
-    on_choose and on_branch: told which class was clicked, and which other branch."""
+    on_choose and on_branch: told which class was clicked, and which other branch; tip: the last step known, to which a
+    film goes."""
+    film = st.session_state.pop(f"{page}_film", False) and tip is not None
+    more = {"film": np.frombuffer(whole(tip, look, path=path_of(tip)), np.uint8)} if film else None
     sent = stage.sent() | {"hide": bool(st.session_state.get(f"{page}_hide"))}
     _stage(key=_key(page), on_move_change=lambda: None, on_look_change=partial(looked, page, _key(page)),
+           on_film_change=partial(st.session_state.update, {f"{page}_film": True}),
            on_choose_change=partial(_chose, page, {"nth": on_choose, "branch": on_branch}),
-           data=message_of(page, shown, look, head, dark=dark, newest=newest, coming=coming, stage=sent))
+           data=message_of(page, shown, look, head, dark=dark, newest=newest, coming=coming, more=more, stage=sent))
 
 
 def _key(page: str) -> str:

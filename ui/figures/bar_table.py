@@ -51,14 +51,16 @@ def signed_number(value: float) -> str:
 
 
 def bar_table(labels: Sequence[str], columns: Mapping[str, Sequence[float]], *, title: str, source: str = "",
-              signed: Collection[str] = (), written: Callable[[float], str] = "{:.3f}".format, corner: str = "token",
-              tokens: bool = True, ranks: Mapping[str, Sequence[int]] | None = None, marked: Collection[int] = (),
-              unknown: Collection[int] = (), total: Sequence[str] | None = None, dark: bool | None = None) -> str:
+              origin: str = "", signed: Collection[str] = (), written: Callable[[float], str] = "{:.3f}".format,
+              corner: str = "token", tokens: bool = True, ranks: Mapping[str, Sequence[int]] | None = None,
+              marked: Collection[int] = (), unknown: Collection[int] = (), total: Sequence[str] | None = None,
+              dark: bool | None = None) -> str:
     """A row for each label with a bar in each column, all columns on the same rows and each on a scale of its own.
 
     signed: columns whose bars go both ways from the middle, blue to the right above zero, red to the left below.
     written: how the numbers of the others are. tokens: the labels are tokens, and numbered; else they are words.
-    ranks: a place to write after a number, by column. total: a last row's heading and texts, without bars.
+    ranks: a place to write after a number, by column. total: a last row's heading and texts, without bars. origin: the
+    source in full, where the pointer rests on it.
     """
     most = {name: float(np.abs(values).max(initial=0.0)) or 1.0 for name, values in columns.items()}
     rows = []
@@ -81,7 +83,8 @@ def bar_table(labels: Sequence[str], columns: Mapping[str, Sequence[float]], *, 
             f'<td><div><span class="track"></span><span class="number">{escape(text)}</span></div></td>'
             for text in total[1:]) + "</tr>")
     head = "".join(f'<th scope="col" style="width:{99 / len(columns):.1f}%">{escape(name)}</th>' for name in columns)
-    return (f'{_style(dark)}<figure class="bar-table"><figcaption>{escape(title)}<small>{escape(source)}</small>'
+    return (f'{_style(dark)}<figure class="bar-table"><figcaption>{escape(title)}<small title="{escape(origin)}">'
+            f'{escape(source)}</small>'
             f'</figcaption><div class="box{" tall" * tokens}" role="region" aria-label="{escape(title)}" tabindex="0">'
             f'<table class="{"several" * (len(columns) > 1)}"><thead><tr><th scope="col">{escape(corner)}</th>{head}'
             f"</tr></thead><tbody>{''.join(rows)}</tbody></table></div></figure>")

@@ -39,11 +39,12 @@ def _style(dark: bool | None) -> str:
 def depth_table(tokens: Sequence[Sequence[str]], values: np.ndarray, shades: np.ndarray, *, depths: Sequence[str],
                 positions: Sequence[int], read: Sequence[str], said: Sequence[str], shown: Sequence[Sequence[str]],
                 hits: np.ndarray, chosen: int | None, title: str, source: str, low: str, high: str,
-                after: str = "comes next", classes: bool = False, dark: bool | None = None) -> str:
+                origin: str = "", after: str = "comes next", classes: bool = False, dark: bool | None = None) -> str:
     """tokens, values, shades (from 0 to 1), shown (how a value is written) and hits (the cell's token is the one said
     in the end), each (depths, positions); above each column the token read there, below it the one said after it.
 
-    low, high: what the two ends of the shades stand for. after: what the last row is. classes: these are their names
+    low, high: what the two ends of the shades stand for. origin: the source in full, where the pointer rests on it.
+    after: what the last row is. classes: these are their names
     and no tokens.
     """
     assert values.shape == shades.shape == (len(depths), len(positions)), f"{values.shape}, {shades.shape}"
@@ -76,8 +77,9 @@ def depth_table(tokens: Sequence[Sequence[str]], values: np.ndarray, shades: np.
                    f"<bdi>{cut(token)}</bdi></td>"
                    for column, (position, token) in enumerate(zip(positions, said, strict=True)))
     steps = ",".join(f"rgb({red},{green},{blue})" for red, green, blue in colours[::51])
-    return (f'{_style(dark)}<figure class="depths"><figcaption>{escape(title)}<small>{escape(source)}</small>'
-            f'</figcaption><div class="box" role="region" aria-label="{escape(title)}" tabindex="0"><table>'
+    return (f'{_style(dark)}<figure class="depths"><figcaption>{escape(title)}<small title="{escape(origin)}">'
+            f'{escape(source)}</small></figcaption><div class="box" role="region" aria-label="{escape(title)}" '
+            'tabindex="0"><table>'
             f'<thead><tr><th scope="col">{"" if classes else "<small>position</small>"}read</th>{head}</tr></thead>'
             f'<tbody>{"".join(body)}</tbody><tfoot><tr><th scope="row">{after}</th>{foot}</tr></tfoot></table></div>'
             f'<div class="scale"><span>{escape(low)}</span><i style="background:linear-gradient(90deg,{steps})"></i>'
@@ -86,7 +88,7 @@ def depth_table(tokens: Sequence[Sequence[str]], values: np.ndarray, shades: np.
 
 def depth_candidates(tops: Sequence[Sequence], *, depths: Sequence[str], said: int, ranks: Sequence[int],
                      probabilities: Sequence[float], entropies: Sequence[float], divergences: Sequence[float],
-                     title: str, source: str, classes: bool = False, dark: bool | None = None) -> str:
+                     title: str, source: str, origin: str = "", classes: bool = False, dark: bool | None = None) -> str:
     """Of one position, for each depth its likeliest candidates `(id, piece, probability)`, and of the token `said` its
     rank and probability there."""
     named = words_label if classes else plain_label
@@ -100,20 +102,21 @@ def depth_candidates(tops: Sequence[Sequence], *, depths: Sequence[str], said: i
 
     rows = []
     for row, (depth, top) in enumerate(zip(depths, tops, strict=True)):
-        numbers = "".join(f'<td data-depth="{row}" data-{name}="{value:.7g}">{text}</td>' for name, value, text in (
-            ("of-said-rank", ranks[row], f"{ranks[row]:,}"),
-            ("of-said-probability", probabilities[row], percent(probabilities[row])),
-            ("entropy", entropies[row], f"{entropies[row]:.2f}"),
-            ("divergence", divergences[row], f"{max(0.0, divergences[row]):.2f}")))
-        rows.append(f'<tr><th scope="row">{_depth(row, depth)}</th>{numbers}'
-                    + "".join(cell(row, rank, one) for rank, one in enumerate(top, 1)) + "</tr>")
-    names = ["its rank", "its probability", "entropy, nats", "KL from the output, nats",
-             *(f"{rank}." for rank in range(1, 1 + len(tops[0])))]
+        first, last = ("".join(f'<td data-depth="{row}" data-{name}="{value:.7g}">{text}</td>' for name, value, text in
+                               part) for part in (
+            (("of-said-rank", ranks[row], f"{ranks[row]:,}"),
+             ("of-said-probability", probabilities[row], percent(probabilities[row]))),
+            (("entropy", entropies[row], f"{entropies[row]:.2f}"),
+             ("divergence", divergences[row], f"{max(0.0, divergences[row]):.2f}"))))
+        rows.append(f'<tr><th scope="row">{_depth(row, depth)}</th>{first}'
+                    + "".join(cell(row, rank, one) for rank, one in enumerate(top, 1)) + f"{last}</tr>")
+    names = ["its rank", "its probability", *(f"{rank}." for rank in range(1, 1 + len(tops[0]))), "entropy, nats",
+             "KL from the output, nats"]
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
-    return (f'{_style(dark)}<figure class="depths candidates"><figcaption>{escape(title)}<small>{escape(source)}'
-            f'</small></figcaption><div class="box" role="region" aria-label="{escape(title)}" tabindex="0"><table>'
-            f'<thead><tr><th scope="col">depth</th>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
-            "</figure>")
+    return (f'{_style(dark)}<figure class="depths candidates"><figcaption>{escape(title)}'
+            f'<small title="{escape(origin)}">{escape(source)}</small></figcaption><div class="box" role="region" '
+            f'aria-label="{escape(title)}" tabindex="0"><table><thead><tr><th scope="col">depth</th>{head}</tr></thead>'
+            f"<tbody>{''.join(rows)}</tbody></table></div></figure>")
 
 
 def describe_depths(ranks: Sequence[int], probabilities: Sequence[float]) -> str:

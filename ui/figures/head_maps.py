@@ -35,7 +35,7 @@ def role_card(name: str, kind: str, trained: np.ndarray, untrained: np.ndarray, 
                                            for at in range(len(value))])
             for caption, value in (("trained", trained), ("random weights", untrained))]
     marks = [{"at": even / high, "text": f"uniform {_plain(even)}"}] if np.isfinite(even) else []
-    return {"name": name, "kind": kind, "title": title, "unit": unit, "maps": maps,
+    return {"name": name, "kind": kind, "title": title, "unit": unit, "maps": maps, "most": _most(trained),
             "scale": {"low": "0", "high": _plain(high), "marks": marks, "diverging": False}}
 
 
@@ -74,15 +74,18 @@ def amount_card(name: str, kind: str, amounts: np.ndarray, *, title: str, unit: 
             "scale": {"low": "0", "high": _plain(high), "marks": [], "diverging": False}}
 
 
-def head_maps(cards: Sequence[dict], *, alt: str, source: str, chosen: tuple[str, int, int] | None = None,
-              chosen_card: str | None = None, crossed: Collection[tuple[str, int, int]] = (), columns: int = 12,
+def head_maps(cards: Sequence[dict], *, alt: str, source: str, origin: str = "",
+              chosen: tuple[str, int, int] | None = None, chosen_card: str | None = None,
+              crossed: Collection[tuple[str, int, int]] = (), columns: int = 12, listed: bool = False,
               dark: bool | None = None) -> dict:
     """All that `ui/components/js/head_maps.js` draws: the cards, the chosen head and card, the heads that are switched.
-    columns: the most cards beside each other."""
+    origin: the source in full, for files and where the pointer rests on it. columns: the most cards beside each other.
+    listed: the chosen card alone is large, beside a list of all."""
     scales = {"ramp": ramp(SHADES, dark=dark), "diverging": diverging(SHADES, dark=dark)}
-    return {"cards": list(cards), "alt": alt, "source": source, "accent": ACCENT, "ink": INK[bool(dark)],
-            "paper": "#0e1117" if dark else "#ffffff", "chosen": chosen and list(chosen), "chosenCard": chosen_card,
-            "columns": columns, "crossed": [":".join(map(str, head)) for head in crossed],
+    return {"cards": list(cards), "alt": alt, "source": source, "origin": origin or source, "accent": ACCENT,
+            "ink": INK[bool(dark)], "paper": "#0e1117" if dark else "#ffffff", "chosen": chosen and list(chosen),
+            "chosenCard": chosen_card, "columns": columns, "listed": listed,
+            "crossed": [":".join(map(str, head)) for head in crossed],
             **{name: ["#" + bytes(shade.tolist()).hex() for shade in shades] for name, shades in scales.items()},
             "inks": {name: ink_on(shades) for name, shades in scales.items()}}
 
@@ -123,6 +126,13 @@ def _map(caption: str, values: np.ndarray, low: float, high: float, hints: list[
     return {"caption": caption, "shades": shades.tolist(), "hints": hints,
             "texts": [["" if np.isnan(value) else _signed(value, signed) if signed else _plain(value) for value in row]
                       for row in values.tolist()]}
+
+
+def _most(values: np.ndarray) -> list[int]:
+    """The layer and head of the largest of values (layers, H)."""
+    if np.isnan(values).all():
+        return [0, 0]
+    return [int(at) for at in np.unravel_index(np.nanargmax(values), values.shape)]
 
 
 def _hint(kind: str, layer: int, head: int, values: np.ndarray, caption: str) -> str:

@@ -5,16 +5,22 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
-from ui.figures.chart import Chart, rule, themed
+from ui.figures.chart import Chart, ink_of, rule, themed
+from ui.figures.frame import TEXT
 from ui.figures.palette import BAR
 
 MOST = 2_000  # points sent
 LOSSES = "losses"  # the name of the data in the chart
 
 
+def guessing_label(loss: float) -> str:
+    """What the line of guessing at random is called."""
+    return f"guessing at random: {loss:.2g}"
+
+
 def loss_curve(*, last: int | None = None, chance: float | None = None, title: str = "Training loss", source: str = "",
                dark: bool | None = None) -> Chart:
-    """Losses over their steps, on an axis as long as the run's `last` step; `chance` is dashed: knowing nothing. The
+    """Losses over their steps, on an axis as long as the run's `last` step; `chance` is dashed: guessing at random. The
     losses themselves are `with_losses`."""
     curve = alt.Chart(alt.NamedData(LOSSES)).mark_line(
         color=BAR, strokeWidth=2.5, point={"size": 40, "color": BAR}).encode(
@@ -22,7 +28,11 @@ def loss_curve(*, last: int | None = None, chance: float | None = None, title: s
               axis=alt.Axis(grid=False, tickCount=10)),
         alt.Y("loss:Q", title="loss, nats per text", scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=5)),
         tooltip=["step:Q", alt.Tooltip("loss:Q", format=".5f")])
-    rules = [] if chance is None else [rule(alt.Y("value:Q"), {"chance": chance})]
+    rules = []
+    if chance is not None:
+        dashed = rule(alt.Y("value:Q"), {guessing_label(chance): chance})
+        rules = [dashed, dashed.mark_text(align="right", baseline="bottom", dx=-6, dy=-6, fontSize=TEXT,
+                                          **ink_of(dark)).encode(x=alt.value("width"), text="name:N")]
     return themed(alt.layer(curve, *rules).interactive(), title=title, source=source, dark=dark, height=380)
 
 

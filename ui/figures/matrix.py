@@ -12,13 +12,19 @@ from ui.figures.palette import ACCENT, ZERO, diverging, ink_on, ramp
 
 SHADES = 24   # of each sign, and of weights
 NARROW = 12   # columns; wider matrices are set smaller
+LETTER = 6.5  # px, about the width of a character
+CELL, SMALL = 46, 37  # px, the width of a number's cell, and of one set smaller
 
 LAYOUT = f"""
+.matrices {{ display: flex; flex-wrap: wrap; gap: .9rem 2rem; container-type: inline-size; --scale: 1; }}
+.matrices > .spelled {{ flex: 1 1 18rem; align-self: center; }}
 .matrix {{ margin: 0; min-width: 0; max-width: 100%; }}
 .matrix figcaption {{ font-size: 15px; padding-bottom: .3em; }}
 .matrix figcaption b {{ font-weight: 650; }}
 .matrix .shape {{ font-family: var(--st-code-font, monospace); }}
 .matrix .note {{ opacity: .85; font-size: 14px; }}
+.matrix .sign {{ display: inline-block; vertical-align: bottom; overflow: hidden; white-space: nowrap; font-size: 14px;
+  max-width: clamp(0px, (var(--needs) * var(--scale) * 1px - 100cqw) * 999, 11em); }}
 .matrix .box {{ overflow-x: auto; max-width: 100%; padding-bottom: 2px; }}
 .matrix table {{ border-collapse: separate; border-spacing: 1px; font-size: 15px; line-height: 1.3; margin: 0;
   font-variant-numeric: tabular-nums; }}
@@ -37,14 +43,16 @@ LAYOUT = f"""
 .matrix tr.chosen td {{ box-shadow: inset 0 2px {ACCENT}, inset 0 -2px {ACCENT}; }}
 .matrix td.chosen, .matrix tr.chosen td.chosen {{ box-shadow: none; outline: 3px solid {ACCENT}; outline-offset: -2px;
   font-weight: 750; }}
+@media (max-width: 640px) {{ .matrices {{ column-gap: 1rem; --scale: .87; }}
+  .matrix table {{ font-size: 13px; }} }}
 .matrix .masked {{ background: repeating-linear-gradient(135deg, rgba(140, 146, 155, .38) 0 2px,
   rgba(140, 146, 155, .08) 2px 7px); }}
 """
 
 
 def matrix_style(*, dark: bool | None = None) -> str:
-    """The style that every `number_matrix` of a page is drawn with."""
-    rules = [LAYOUT, f".matrix tbody th {{ background: {ZERO[bool(dark)]}; }}",
+    """The style that every `number_matrix` of a page is drawn with; --page is what the page is drawn on."""
+    rules = [LAYOUT, f".stMain {{ --page: {ZERO[bool(dark)]}; }} .matrix tbody th {{ background: var(--page); }}",
              ".matrix td.off { color: #ff8a80; }" if dark else ""]
     for prefix, shades in (("s", diverging(2 * SHADES + 1, dark=dark)), ("w", ramp(SHADES + 1, dark=dark))):
         rules += [f".{prefix}{at}{{background:rgb({r},{g},{b});color:{ink}}}"
@@ -96,18 +104,30 @@ def number_matrix(values: np.ndarray, *, name: str, rows: Sequence[str], columns
     over = "".join(f'<th scope="colgroup" colspan="{width}" class="group">{escape(label)}</th>'
                    for label, width in groups)
     over = f"<tr><td></td>{over}</tr>" if groups else ""
+    narrow = values.shape[1] <= NARROW
+    least = CELL if narrow else SMALL
+    named = [""] * values.shape[1] if columns is None else list(map(plain_label, columns))
+    needs = LETTER * max(map(len, map(plain_label, rows)), default=0) + 16 + least * (sums == "rows") + sum(
+        max(least, LETTER * len(name) + 10) for name in named)
     shape = values.shape if shape is None else shape
     size = f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
     said = f' <span class="note">{escape(note)}</span>' if note else ""
-    return (f'<figure class="matrix{" wide" if values.shape[1] > NARROW else ""}" data-name="{escape(name)}">'
-            f'<figcaption><b>{escape(name)}</b> <span class="shape">{size}</span>{said}</figcaption>'
+    return (f'<figure class="matrix{"" if narrow else " wide"}" data-name="{escape(name)}">'
+            f'<figcaption><b>{escape(name)}</b> <span class="shape">{size}</span>{said} '
+            f'<span class="sign" style="--needs:{needs:.0f}" aria-hidden="true">scroll sideways ↔</span></figcaption>'
             f'<div class="box" role="region" aria-label="{escape(name)} {size}" tabindex="0"><table>'
             f"<thead>{over}<tr><td></td>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div></figure>")
 
 
+def side_by_side(matrices: Sequence[str]) -> str:
+    """Matrices as `number_matrix` makes them, as many beside each other as there is room for; where one is wider than
+    that, it says that it scrolls."""
+    return f'<div class="matrices">{"".join(matrices)}</div>'
+
+
 def _number(value: float, decimals: int) -> str:
     if not np.isfinite(value):
-        return "−∞" if value < 0 else str(value)
+        return "−∞" if value < 0 else "NaN" if np.isnan(value) else "∞"
     text = f"{value:.{decimals}f}"
     return text.removeprefix("-") if float(text) == 0 else text
 

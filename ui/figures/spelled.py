@@ -1,5 +1,5 @@
 """One attention weight spelled out: the products, their sum, the scale and the softmax, with the numbers."""
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from html import escape
 
 import numpy as np
@@ -19,29 +19,30 @@ STYLE = """<style>
 
 def spelled_cell(query: str, key: str, *, q: np.ndarray, k: np.ndarray, product: float, divisor: float,
                  divided_by: str, scaled: Sequence[float], at: int, weight: float,
-                 bias: Sequence[float] | None = None, allowed: np.ndarray | None = None) -> str:
+                 bias: Sequence[float] | None = None, allowed: np.ndarray | None = None,
+                 lines: Collection[str] | None = None) -> str:
     """HTML of how `query` comes to give `key` its weight: q and k (d_k,), `scaled` (Tk,) of the whole row, `at` the
-    key's place in it, `bias` (Tk,) what positions add, `allowed` (Tk,)."""
+    key's place in it, `bias` (Tk,) what positions add, `allowed` (Tk,); `lines`: which of them, all without it."""
     asks, is_asked = (f"<bdi>{escape(plain_label(token))}</bdi>" for token in (query, key))
     terms = " + ".join(f"{_signed(a)}·{_signed(b)}" for a, b in zip(q, k, strict=True))
     scaled = np.asarray(scaled, dtype=np.float64)
     allowed = np.ones(len(scaled), bool) if allowed is None else np.asarray(allowed, bool)
-    lines = [("Product", f"q[{asks}] · k[{is_asked}] = {terms} = <b>{product:.2f}</b>"),
-             ("Scale", f"{product:.2f} / {escape(divided_by)} = {product:.2f} / {divisor:.2f} = "
-                       f"<b>{scaled[at]:.2f}</b>")]
+    said = [("Product", f"q[{asks}] · k[{is_asked}] = {terms} = <b>{product:.2f}</b>"),
+            ("Scale", f"{product:.2f} / {escape(divided_by)} = {product:.2f} / {divisor:.2f} = "
+                      f"<b>{scaled[at]:.2f}</b>")]
     if bias is not None:
         before, scaled = scaled, scaled + np.asarray(bias, dtype=np.float64)
-        lines.append(("Positions", f"{before[at]:.2f} + {_signed(bias[at])} = <b>{scaled[at]:.2f}</b>"))
+        said.append(("Positions", f"{before[at]:.2f} + {_signed(bias[at])} = <b>{scaled[at]:.2f}</b>"))
     if not allowed[at]:
-        lines += [("Mask", f"{is_asked} comes after {asks}: −∞ takes the place of {scaled[at]:.2f}"),
-                  ("Softmax", f"e<sup>−∞</sup> = 0, so the weight is <b>{weight:.2f}</b>")]
+        said += [("Mask", f"{is_asked} comes after {asks}: −∞ takes the place of {scaled[at]:.2f}"),
+                 ("Softmax", f"e<sup>−∞</sup> = 0, so the weight is <b>{weight:.2f}</b>")]
     else:
         powers = np.exp(scaled)
         total = " + ".join(f"e<sup>{score:.2f}</sup>" for score in scaled[allowed])
-        lines.append(("Softmax", f"e<sup>{scaled[at]:.2f}</sup> / ({total}) = {_power(powers[at])} / "
-                                 f"{_power(powers[allowed].sum())} = <b>{weight:.2f}</b>"))
-    rows = "".join(f"<dt>{what}</dt><dd>{how}</dd>" for what, how in lines)
-    return f'{STYLE}<dl class="spelled" aria-label="one weight spelled out">{rows}</dl>'
+        said.append(("Softmax", f"e<sup>{scaled[at]:.2f}</sup> / ({total}) = {_power(powers[at])} / "
+                                f"{_power(powers[allowed].sum())} = <b>{weight:.2f}</b>"))
+    rows = "".join(f"<dt>{what}</dt><dd>{how}</dd>" for what, how in said if lines is None or what in lines)
+    return f'{STYLE}<dl class="spelled" aria-label="one weight spelled out">{rows}</dl>' if rows else ""
 
 
 def spelled_sum(query: str, keys: Sequence[str], *, weights: np.ndarray, v: np.ndarray, total: float) -> str:

@@ -8,7 +8,7 @@ import streamlit as st
 from transformer.analysis.attribution import BASELINES, EXPLAINED, Attribution, attribute
 from transformer.analysis.passes import upto
 from ui import figures
-from ui.head_choice import origin
+from ui.head_choice import origin, plain_name
 from ui.heads.asked import Answer, Asked, is_kept, kept
 from ui.heavy import Work
 from ui.link import choice, opened
@@ -26,8 +26,10 @@ FIELDS = {"steps": choice(64, STEPS), "baseline": choice(BASELINES[0], list(BASE
 
 def show_attribution(page: str, asked: Asked, *, dark: bool) -> None:
     """The three measures on the same tokens, where they disagree, and on request all tokens written at once."""
-    st.markdown(EXPLAINED["integrated"])
-    baseline, steps = _controls(page, asked)
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_attribution_line"):
+        st.markdown("Where does it come from?", width="content", help=EXPLAINED["integrated"])
+        with st.popover("Method", key=f"{page}_attribution_settings"):
+            baseline, steps = _controls(page, asked)
     key = (*asked.key, baseline, steps)
     work = _work(asked, steps)
     if work > QUICK and not is_kept(page, "attribution", key) and not st.button(
@@ -41,7 +43,7 @@ def show_attribution(page: str, asked: Asked, *, dark: bool) -> None:
     except ValueError as error:
         say_error(error)
         return
-    _show(asked, found, dark=dark)
+    _show(page, asked, found, dark=dark)
     if not asked.classifies and len(asked.answer.said) > 1:
         _overview(page, asked, baseline, steps, dark=dark)
 
@@ -72,7 +74,7 @@ def _work(asked: Asked, steps: int) -> float:
     return 3.0 * steps * (layer * (source * config.encoder_layers + target * config.decoder_layers) + row)
 
 
-def _show(asked: Asked, found: Attribution, *, dark: bool) -> None:
+def _show(page: str, asked: Asked, found: Attribution, *, dark: bool) -> None:
     name = asked.name(found.token)
     bold = f"**{figures.markdown_text(name)}**"
     where = "cross-attention" if asked.read.src is not None and not asked.classifies else "attention"
@@ -81,28 +83,31 @@ def _show(asked: Asked, found: Attribution, *, dark: bool) -> None:
     change, reached, total, gap = (text.replace("-", "−") for text in (
         f"{found.change:+.4f}", f"{found.log_probability:.4f}", f"{float(found.integrated.sum()):+.4f}",
         f"{found.gap:+.4f}"))
-    st.markdown(f"From the empty text to this one, the log-probability of {bold} changes by **{change}** nats, to "
-                f"{reached}. The attributions add up to {total}: a gap of {gap} at {found.steps:d} steps."
-                + (" That is a large gap: use more steps." if abs(found.gap) > 0.02 + 0.05 * abs(found.change) else ""))
     titles = {"integrated": "integrated gradients, nats", "attention": f"{where}, share", "rollout": "rollout, share"}
-    st.html(figures.bar_table(
-        found.tokens, {titles[measure]: getattr(found, measure).tolist() for measure in MEASURES},
-        signed={titles["integrated"]}, ranks={titles[measure]: ranks[measure].tolist() for measure in MEASURES},
-        marked=marked, unknown=asked.answer.unknown, dark=dark,
-        title=f"Where “{name}” comes from, by three measures",
-        source=f"{origin(asked.ckpt)} · baseline {found.baseline}, {found.steps} steps"))
-    st.caption("Blue: makes the prediction likelier; red: less likely. The small number is the rank by magnitude in "
-               "its column."
-               + (f" Marked: of the first {FIRST} in any column, the ranks that differ most." if marked else ""))
-    if marked:
-        st.markdown("They disagree most about " + "; ".join(
-            f"**{figures.markdown_text(figures.plain_label(found.tokens[at]))}** (position {at}: rank "
-            + ", ".join(f"{ranks[measure][at]} by {MEASURES[measure]}" for measure in MEASURES) + ")"
-            for at in marked) + ".")
-    st.html(figures.plain_table(
-        ["rank correlation of", "and", "Spearman's ρ"],
-        [[MEASURES[one], MEASURES[other], _rho(value)] for (one, other), value in found.correlations.items()],
-        numbers=(2,), label="rank correlations"))
+    left, right = st.columns([3, 2], gap="medium")
+    with left, st.container(key=f"{page}_attribution_table"):
+        st.html(figures.bar_table(
+            found.tokens, {titles[measure]: getattr(found, measure).tolist() for measure in MEASURES},
+            signed={titles["integrated"]}, ranks={titles[measure]: ranks[measure].tolist() for measure in MEASURES},
+            marked=marked, unknown=asked.answer.unknown, dark=dark, title=f"Where “{name}” comes from",
+            source=plain_name(asked.ckpt),
+            origin=f"{origin(asked.ckpt)} · baseline {found.baseline}, {found.steps} steps"))
+    with right:
+        st.markdown(f"Blue makes {bold} likelier, red less likely. The small numbers are ranks in their column.")
+        if marked:
+            st.markdown("They disagree most about " + "; ".join(
+                f"**{figures.markdown_text(figures.plain_label(found.tokens[at]))}** (position {at}: rank "
+                + ", ".join(f"{ranks[measure][at]} by {MEASURES[measure]}" for measure in MEASURES) + ")"
+                for at in marked) + ".",
+                help=f"Marked: of the first {FIRST} in any column, the ranks that differ most.")
+        st.markdown(f"From the empty text to this one, the log-probability of {bold} changes by **{change}** nats, to "
+                    f"{reached}. The attributions add up to {total}: a gap of {gap} at {found.steps:d} steps."
+                    + (" That is a large gap: use more steps." if abs(found.gap) > 0.02 + 0.05 * abs(found.change) else
+                       ""))
+        st.html(figures.plain_table(
+            ["rank correlation of", "and", "Spearman's ρ"],
+            [[MEASURES[one], MEASURES[other], _rho(value)] for (one, other), value in found.correlations.items()],
+            numbers=(2,), label="rank correlations"))
     with st.expander("What attention, rollout and the correlation show, and what they do not"):
         for what in ("attention", "rollout", "correlation"):
             st.markdown(f"**{what.capitalize()}.** {EXPLAINED[what]}")

@@ -10,7 +10,7 @@ from transformer.analysis.direct import EXPLAINED, EXPLAINED_OF_CLASSES, DirectE
 from transformer.analysis.query import Query, last_query
 from ui import figures
 from ui.components.head_maps import show_head_maps
-from ui.head_choice import origin
+from ui.head_choice import origin, plain_name
 from ui.heads.asked import Asked, kept
 from ui.link import Field, optional
 from ui.say import say_error
@@ -35,36 +35,39 @@ FIELDS = {
 
 
 def show_direct(page: str, asked: Asked, *, dark: bool) -> None:
-    """The effects of all heads as maps, of all parts as bars, and where the head chosen looks."""
+    """The effects of all heads as maps, beside them where the head chosen looks; behind both all parts as bars."""
     try:
         query = kept(page, "query", asked.key, "Reading", lambda work: last_query(asked.read))
-        st.markdown(EXPLAINED_OF_CLASSES if asked.classifies else EXPLAINED)
-        against = _choose_other(page, asked, query)
+        with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_direct_line"):
+            st.markdown("What does each head add?", width="content",
+                        help=EXPLAINED_OF_CLASSES if asked.classifies else EXPLAINED)
+            against = _choose_other(page, asked, query)
         found = kept(page, "direct", (*asked.key, against), "Decomposing the logit", lambda work: direct_effect(
             asked.read, asked.token, against=against))
     except ValueError as error:
         say_error(error)
         return
-    _say_sum(asked, found, query)
     chosen = _head_in_range(page, found)
     limit = max(float(values.abs().max()) for values in found.heads.values())
     unit = "added to the logit" if against is None else "added to the difference"
     effects = {kind: values.numpy() for kind, values in _in_order(found)}
     cards = [figures.change_card("effect", kind, values, None, unit=unit, limit=limit, ends=("against", "for"),
-                                 title=f"{kind.capitalize()} attention: what each head adds")
+                                 title=kind.capitalize())
              for kind, values in effects.items()]
-    show_head_maps(f"{page}_effects", figures.head_maps(
-        cards, alt=figures.describe_head_maps(cards, list(effects.values())), source=origin(asked.ckpt), chosen=chosen,
-        columns=2, dark=dark), partial(_clicked, page))
-    st.caption(f"Blue raises {_names(asked, against)}, red lowers it. Click a head, or choose it below, to see where "
-               "it looks.")
-    left, right = st.columns(2, gap="large")
+    left, right = st.columns(2, gap="medium")
     with left:
+        st.markdown(f"Blue raises {_names(asked, None)}, red lowers it. Click a head.")
+        show_head_maps(f"{page}_effects", figures.head_maps(
+            cards, alt=figures.describe_head_maps(cards, list(effects.values())), source=plain_name(asked.ckpt),
+            origin=origin(asked.ckpt), chosen=chosen, columns=2, dark=dark), partial(_clicked, page))
+    with right, st.container(key=f"{page}_effect_head"):
         _show_head(page, asked, found, query, dark=dark)
-    with right:
+    with st.expander("All parts of the model, and their sum", key=f"{page}_effect_parts"):
+        _say_sum(asked, found, query)
         _show_parts(asked, found, dark=dark)
     with st.expander("All heads as a table", key=f"{page}_effect_numbers"):
-        st.html(figures.heads_table({"adds": effects}, caption=f"{unit}. {origin(asked.ckpt)}",
+        _show_strongest(asked, found, query)
+        st.html(figures.heads_table({"adds": effects}, caption=f"{unit}. {plain_name(asked.ckpt)}",
                                     label="direct effects"))
 
 
@@ -94,9 +97,12 @@ def _choose_other(page: str, asked: Asked, query: Query) -> int | None:
             return "nothing (the logit itself)"
         return f"{asked.name(id)} · {figures.percent(float(probabilities[id]))} · id {id}"
 
-    chosen = st.selectbox(f"Rather than which {'class' if asked.classifies else 'token'}?", options, format_func=name,
-                          key=key, help=f"In a difference of two logits, whatever raises all "
-                                        f"{'classes' if asked.classifies else 'tokens'} equally cancels out.")
+    many = "classes" if asked.classifies else "tokens"
+    other = "nothing" if state[key] == ALONE else asked.name(state[key])
+    with st.popover(f"vs {figures.markdown_text(other)}", help="What it is compared with.",
+                    key=f"{page}_direct_settings"):
+        chosen = st.selectbox(f"Rather than which of the other {many}?", options, format_func=name, key=key,
+                              help=f"In a difference of two logits, whatever raises all {many} equally cancels out.")
     return None if chosen == ALONE else chosen
 
 
@@ -126,33 +132,43 @@ def _clicked(page: str, pick: dict) -> None:
 
 def _show_head(page: str, asked: Asked, found: DirectEffect, query: Query, *, dark: bool) -> None:
     """The head chosen: how much it adds, where the prediction's query looks in it, and the way to all of it."""
-    ordered = strongest(found, sum(values.numel() for values in found.heads.values()))
-    effects = {(kind, layer, head): value for kind, layer, head, value in ordered}
-    keys = {kind: asked.read.labels("tgt" if kind == "decoder" else "src") for kind in found.heads}
-    kind, layer, head = st.selectbox(
-        "Head, strongest first", list(effects), key=f"{page}_effect",
-        format_func=lambda part: f"{part[0]}, {figures.head_label(*part[1:])}: {figures.signed_number(effects[part])}")
+    effects = {(kind, layer, head): value for kind, layer, head, value in _ordered(found)}
+    with st.container(key=f"{page}_effect_chosen_settings"):
+        kind, layer, head = st.selectbox(
+            "Head, strongest first", list(effects), key=f"{page}_effect", format_func=lambda part:
+            f"{part[0]}, {figures.head_label(*part[1:])}: {figures.signed_number(effects[part])}")
     weights = query.weights[kind][layer, head].tolist()
     st.html(figures.bar_table(
-        keys[kind], {"weight": weights}, dark=dark,
-        title=f"Where {kind} {figures.head_label(layer, head)} looks", source=origin(asked.ckpt), corner="key"))
-    st.caption("The mean of its queries, weighted by their share of the pooled features." if asked.classifies else
-               f"The weights of the query at position {asked.position}, which makes this prediction.")
+        _keys(asked, kind), {"weight": weights}, dark=dark, corner="key",
+        title=f"Where {kind} {figures.head_label(layer, head)} looks",
+        source="the mean of its queries, weighted by their share of the pooled features" if asked.classifies else
+        f"to predict “{asked.name(asked.token)}”", origin=origin(asked.ckpt)))
     link = asked.link(kind, layer, head)
     if link is not None:
         other, params = link
         st.page_link(other.script, label=f"Open this head in {other.title}",
                      icon=":material/arrow_forward:", query_params=params)
-    rows = [[kind, str(layer), str(head), figures.signed_number(value), _looks_at(query, keys, kind, layer, head)]
-            for kind, layer, head, value in ordered[:STRONGEST]]
+
+
+def _ordered(found: DirectEffect) -> list[tuple[str, int, int, float]]:
+    return strongest(found, sum(values.numel() for values in found.heads.values()))
+
+
+def _keys(asked: Asked, kind: str) -> list[str]:
+    return asked.read.labels("tgt" if kind == "decoder" else "src")
+
+
+def _show_strongest(asked: Asked, found: DirectEffect, query: Query) -> None:
+    rows = [[kind, str(layer), str(head), figures.signed_number(value), _looks_at(asked, query, kind, layer, head)]
+            for kind, layer, head, value in _ordered(found)[:STRONGEST]]
     st.html(figures.plain_table(["kind", "layer", "head", "adds", "looks most at"], rows, numbers=(1, 2, 3),
                                 label="strongest heads"))
 
 
-def _looks_at(query: Query, keys: dict[str, list[str]], kind: str, layer: int, head: int) -> str:
+def _looks_at(asked: Asked, query: Query, kind: str, layer: int, head: int) -> str:
     row = query.weights[kind][layer, head]
     at = int(row.argmax())
-    return f"{figures.plain_label(keys[kind][at])} ({float(row[at]):.2f})"
+    return f"{figures.plain_label(_keys(asked, kind)[at])} ({float(row[at]):.2f})"
 
 
 def _show_parts(asked: Asked, found: DirectEffect, *, dark: bool) -> None:
@@ -164,7 +180,7 @@ def _show_parts(asked: Asked, found: DirectEffect, *, dark: bool) -> None:
     parts["biases"] = found.biases
     st.html(figures.bar_table(
         list(parts), {"adds": list(parts.values())}, signed={"adds"}, corner="part", tokens=False, dark=dark,
-        title="All parts, from the first to the last", source=origin(asked.ckpt),
-        total=["sum", figures.signed_number(found.total)]))
+        title="All parts, from the first to the last", source=plain_name(asked.ckpt),
+        origin=origin(asked.ckpt), total=["sum", figures.signed_number(found.total)]))
     st.caption("Biases are listed last; they are the same for every text except for the scales of the norms. A norm "
                "divides by the magnitude of its input; its scale is that magnitude.")

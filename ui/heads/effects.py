@@ -68,8 +68,8 @@ def _say_other(folder: Path, what: str) -> None:
     done = f"{found.done} of {found.of} heads" if found else "no heads yet"
     stands = (f"running, {done}" if now.under_way else "measured" if now.state == "finished" and found else
               f"begun, {done}" if found else "not measured yet")
-    st.caption(f"With each head {CALLED[what]} instead: {figures.markdown_text(stands)}. “Selected heads are” at the "
-               "top changes between both.")
+    st.caption(f"With each head {CALLED[what]} instead: {figures.markdown_text(stands)}. “Off” and “Uniform "
+               "attention” above the switches change between both.")
 
 
 def _live(page: str, ckpt: Checkpoint, folder: Path, corpus: str | None, was: str, crossed: list[Head],

@@ -7,18 +7,19 @@ import streamlit as st
 
 from transformer.analysis.lens import EXPLAINED, EXPLAINED_OF_CLASSES, Lens, read_layers
 from ui import figures
-from ui.head_choice import origin
+from ui.head_choice import origin, plain_name
 from ui.heads.asked import Asked, kept
-from ui.link import choice
+from ui.heads.one_screen import behind
+from ui.link import choice, opened
 from ui.resources import chart
 from ui.say import say_error
 
-COLUMNS, STRIDE = 20, 10  # positions shown at once, and how far the window jumps
+COLUMNS, STRIDE = 12, 6  # positions shown at once, and how far the window jumps
 TOP = 5
 READING = "Reading every layer"
 COLOURS = {"likeliest": "its own probability", "said": "probability of the next token",
            "rank": "rank of the next token", "entropy": "entropy", "divergence": "distance from the output (KL)"}
-FIELDS = {"colour": choice("likeliest", list(COLOURS))}
+FIELDS = {"colour": choice("likeliest", list(COLOURS)), "depths": opened()}
 
 
 def show_lens(page: str, asked: Asked, *, dark: bool) -> None:
@@ -28,12 +29,21 @@ def show_lens(page: str, asked: Asked, *, dark: bool) -> None:
     except ValueError as error:
         say_error(error)
         return
-    st.markdown(EXPLAINED_OF_CLASSES if asked.classifies else EXPLAINED)
-    colour = st.segmented_control("Shade by", list(COLOURS), key=f"{page}_colour", required=True,
-                                  format_func=lambda name: COLOURS[name].replace(
-                                      "next token", "class" if asked.classifies else "next token"))
-    st.html(_table(found, asked, column, colour=colour, dark=dark))
-    _show_one(page, found, asked, column, dark=dark)
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_lens_line"):
+        st.markdown("Its prediction after each layer", width="content",
+                    help=EXPLAINED_OF_CLASSES if asked.classifies else EXPLAINED)
+        with st.popover("Shading", key=f"{page}_lens_settings"):
+            colour = st.segmented_control("Shade by", list(COLOURS), key=f"{page}_colour", required=True,
+                                          format_func=lambda name: COLOURS[name].replace(
+                                              "next token", "class" if asked.classifies else "next token"))
+    left, right = st.columns([3, 2], gap="medium")
+    with left, st.container(key=f"{page}_lens_table"):
+        st.html(_table(found, asked, column, colour=colour, dark=dark))
+    with right, st.container(key=f"{page}_lens_one"):
+        _show_candidates(found, asked, column, dark=dark)
+    with behind(page, "depths", "Its probability and rank, drawn") as is_open:
+        if is_open:
+            _show_curves(page, found, asked, column, dark=dark)
 
 
 def _window(page: str, asked: Asked) -> tuple[Lens, int]:
@@ -68,7 +78,8 @@ def _table(found: Lens, asked: Asked, column: int, *, colour: str, dark: bool) -
         said=[found.labels[id] for id in found.final.tolist()], shown=texts,
         hits=(ids == found.final).numpy(), chosen=column, low=low, high=high, dark=dark,
         after="is asked about" if asked.classifies else "comes next", classes=asked.classifies,
-        source=origin(asked.ckpt), title=f"The likeliest {'class' if asked.classifies else 'next token'} at each depth")
+        source=plain_name(asked.ckpt), origin=origin(asked.ckpt),
+        title=f"The likeliest {'class' if asked.classifies else 'next token'} at each depth")
 
 
 def _shaded(found: Lens, colour: str, size: int) -> tuple[np.ndarray, np.ndarray, list[list[str]], str, str]:
@@ -92,23 +103,26 @@ def _texts(values: np.ndarray, written) -> list[list[str]]:
     return [[written(value) for value in row] for row in values.tolist()]
 
 
-def _show_one(page: str, found: Lens, asked: Asked, column: int, *, dark: bool) -> None:
+def _show_candidates(found: Lens, asked: Asked, column: int, *, dark: bool) -> None:
+    """Of the one asked about, the likeliest tokens at each depth, and its own rank and probability there."""
+    ranks, probabilities = found.rank[:, column].tolist(), found.probability[:, column].tolist()
+    st.html(figures.depth_candidates(
+        [found.top(depth, column) for depth in range(len(ranks))], depths=names_of_depths(len(ranks)),
+        said=asked.token, ranks=ranks, probabilities=probabilities, entropies=found.entropy[:, column].tolist(),
+        divergences=found.divergence[:, column].tolist(), source=plain_name(asked.ckpt), origin=origin(asked.ckpt),
+        dark=dark, classes=asked.classifies,
+        title=f"“{asked.name(asked.token)}” at each depth"))
+
+
+def _show_curves(page: str, found: Lens, asked: Asked, column: int, *, dark: bool) -> None:
     ranks, probabilities = found.rank[:, column].tolist(), found.probability[:, column].tolist()
     name, source = asked.name(asked.token), origin(asked.ckpt)
     after = "" if asked.classifies else f" after position {asked.position}"
-    left, right = st.columns(2)
     alt = f"'{name}'{after}. {figures.describe_depths(ranks, probabilities)}"
-    for place, which, curve, log_scale in ((left, "probability", probabilities, False), (right, "rank", ranks, True)):
+    for place, which, curve, log_scale in zip(st.columns(2), ("probability", "rank"), (probabilities, ranks),
+                                              (False, True), strict=True):
         place.vega_lite_chart(chart(
             figures.lines, {name: curve}, across="depth: layers applied",
             up=f"{which}, log scale" if log_scale else which, log=log_scale, down=log_scale, zero=not log_scale,
             title=f"{which.capitalize()} of “{name}”{after}" + ", 1 is the likeliest" * log_scale, source=source,
             height=300, dark=dark), key=f"{page}_lens_{which}", alt=alt)
-    st.caption("KL in the table: divergence of the distribution at this depth from the final one, in nats; 0 is "
-               "identical.")
-    st.html(figures.depth_candidates(
-        [found.top(depth, column) for depth in range(len(ranks))], depths=names_of_depths(len(ranks)),
-        said=asked.token, ranks=ranks, probabilities=probabilities, entropies=found.entropy[:, column].tolist(),
-        divergences=found.divergence[:, column].tolist(), source=source, dark=dark,
-        classes=asked.classifies, title=f"The {min(TOP, found.ids.shape[-1])} likeliest at each depth{after}, "
-                                        f"and the rank and probability of “{name}”"))

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import numpy as np
 import streamlit as st
 import torch
 
@@ -14,81 +15,107 @@ from transformer.measures.totals import ENOUGH
 from transformer.model.masks import causal_mask
 from ui import figures
 from ui.head_choice import origin
+from ui.heads.one_screen import behind
 from ui.heads.windowed import say_tokens, windowed
 from ui.pages import stepper_of
 from ui.stepper.address import address_of_step
 
 TWICE = 8  # random tokens in a row that stands twice
+MOST_CELLS = 2_500  # in the table
 
 
 def show_best(page: str, ckpt: Checkpoint, roles: HeadRoles, measure: str, kind: Kind, layer: int, head: int, *,
               dark: bool) -> None:
     """The head's weights on the sentence where the measure is largest, its targets given to the decoder."""
     value, random = (of[kind][measure][layer, head] for of in (roles.values, roles.untrained))
-    title = figures.markdown_text(BY_NAME[measure].title)
-    st.subheader(f"{kind.capitalize()}, {figures.head_label(layer, head)}", anchor=False)
-    st.markdown(f"**{title}: {value:.2f}** over all of the sample · random weights {random:.2f} · uniform "
-                f"{roles.even[kind][measure]:.2f}")
-    st.caption(BY_NAME[measure].explained)
-    on_text = not BY_NAME[measure].repeated
-    sentence = (_example(page, roles, measure, kind, layer, head) if on_text else
-                next(iter(repeated(ckpt.config, roles.sentences, seed=roles.seed, count=TWICE, rows=1)), None))
+    about = BY_NAME[measure]
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_role_head_line"):
+        st.markdown(f"#### {kind.capitalize()}, {figures.head_label(layer, head)}", width="content")
+        st.markdown(f"**{value:.2f}** · random weights {random:.2f}, uniform {roles.even[kind][measure]:.2f}",
+                    help=about.explained, width="content")
+    best, short = (roles.sentence(kind, measure, layer, head, short=short) for short in (False, True))
+    longest = best is not short and bool(st.session_state[f"{page}_role_longest"])
+    if about.repeated:
+        sentence = next(iter(repeated(ckpt.config, roles.sentences, seed=roles.seed, count=TWICE, rows=1)), None)
+    else:
+        sentence = best if longest else short
     if sentence is None:
         st.info("No single sentence can show this measure.")
         return
-    if not on_text:
+    if about.repeated:
         read = Counter(sentence.src if kind == "encoder" else sentence.tgt)
         twice = sum(times == 2 for times in read.values())
-        st.caption(f"{title} is measured on random tokens. Here are {twice} of them, repeated once. An induction head "
-                   f"looks from the second half at what followed the same token in the first.")
+        st.caption(f"Measured on random tokens. Here are {twice} of them, repeated once: an induction head looks from "
+                   "the second half at what followed the same token in the first.")
     else:
-        what = "sentence" if sentence.target is not None else "text"
-        few = is_short(sentence) and sentence is not roles.sentence(kind, measure, layer, head)
-        st.caption(f"The {what} of the sample where this head scores highest"
-                   + (f", of those with at most {SHORT} tokens" if few else "")
-                   + f"; shorter than {ENOUGH} measurable tokens only if no longer one exists"
-                   + (". The decoder is given its translation." if sentence.target is not None else "."))
-        st.text(sentence.text + (f"\n→ {sentence.target}" if sentence.target is not None else ""))
-    weights, queries, keys, mask = weights_on(ckpt, sentence, kind)
-    (matrix,), queries, keys, mask = windowed([weights[layer, head]], queries, keys, mask)
-    say_tokens(queries, keys)
-    st.plotly_chart(
-        figures.attention_heatmap(matrix, queries, keys, mask=mask, newest=False, dark=dark, source=origin(ckpt),
-                                  title=f"{kind.capitalize()}, {figures.head_label(layer, head)}"),
-        key=f"{page}_role_heatmap", config=figures.PLOTLY_CONFIG,
-        alt=figures.describe_attention(matrix, queries, keys, newest=False))
-    if on_text:
-        other = stepper_of(ckpt.config)
+        st.text(sentence.text + (f" → {sentence.target}" if sentence.target is not None else ""))
+    weights = _draw(page, ckpt, sentence, kind, layer, head, dark=dark)
+    if about.repeated:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_role_best_settings"):
+        what, other = "sentence" if sentence.target is not None else "text", stepper_of(ckpt.config)
         st.page_link(other.script, label=f"Open this {what} in {other.title}", icon=":material/open_in_new:",
-                     query_params=address_of(ckpt, sentence, kind, layer, head))
-    if matrix.size <= 2_500:
-        with st.expander("Weights as a table", key=f"{page}_role_weights"):
-            st.html(figures.attention_table(matrix, queries, keys, kind=kind, layer=layer, head=head, mask=mask,
-                                            source=origin(ckpt)))
+                     query_params=address_of(ckpt, sentence, kind, layer, head), width="content",
+                     help=_chosen_so(what, sentence, longest=longest))
+        if best is not short:
+            st.toggle("Allow longer texts", key=f"{page}_role_longest")
+    if weights.size <= MOST_CELLS:
+        with behind(page, "role_weights", "These weights as a table") as is_open:
+            if is_open:
+                queries, keys, mask = axes_on(ckpt, sentence, kind)
+                st.html(figures.attention_table(weights, queries, keys, kind=kind, layer=layer, head=head, mask=mask,
+                                                source=origin(ckpt)))
 
 
-def _example(page: str, roles: HeadRoles, measure: str, kind: Kind, layer: int, head: int) -> Sentence | None:
-    """A sentence that is read at a glance; the one that shows the measure best of all only where it is asked for."""
-    best, short = (roles.sentence(kind, measure, layer, head, short=short) for short in (False, True))
-    if best is short:
-        return best
-    return best if st.toggle("Allow longer texts", key=f"{page}_role_longest") else short
+def _chosen_so(what: str, sentence: Sentence, *, longest: bool) -> str:
+    """Why this text is the one that is shown."""
+    few = is_short(sentence) and not longest
+    return (f"The {what} of the sample where this head scores highest"
+            + (f", of those with at most {SHORT} tokens" if few else "")
+            + f"; shorter than {ENOUGH} measurable tokens only if no longer one exists"
+            + (". The decoder is given its translation." if sentence.target is not None else "."))
+
+
+def _draw(page: str, ckpt: Checkpoint, sentence: Sentence, kind: Kind, layer: int, head: int, *,
+          dark: bool) -> np.ndarray:
+    """The picture of a head's weights, which are returned; only of a long text is it one that plotly draws."""
+    whole = weights_on(ckpt, sentence, kind)[layer, head]
+    queries, keys, mask = axes_on(ckpt, sentence, kind)
+    (weights,), queries, keys, mask = windowed([whole], queries, keys, mask)
+    if max(weights.shape) <= figures.MOST_IN_GRID:
+        after = [ckpt.tokenizer.piece(id) for id in sentence.labels or ()] if kind != "encoder" and (
+            ckpt.config.task != "classes") else []
+        st.html(figures.weight_grid(weights, queries, keys, kind=kind, layer=layer, head=head, after=after, mask=mask,
+                                    dark=dark))
+        return whole
+    with st.container(key=f"{page}_role_long", height=420, border=False):
+        say_tokens(queries, keys)
+        st.plotly_chart(
+            figures.attention_heatmap(weights, queries, keys, mask=mask, newest=False, dark=dark, source=origin(ckpt),
+                                      title=f"{kind.capitalize()}, {figures.head_label(layer, head)}"),
+            key=f"{page}_role_heatmap", config=figures.PLOTLY_CONFIG,
+            alt=figures.describe_attention(weights, queries, keys, newest=False))
+    return whole
 
 
 def is_short(sentence: Sentence) -> bool:
     return max(len(sentence.src or ()), len(sentence.tgt or ())) <= SHORT
 
 
-def weights_on(ckpt: Checkpoint, sentence: Sentence, kind: str) -> tuple:
-    """The weights (layers, H, Tq, Tk) of a kind on a sentence as it was measured; its queries, its keys, the mask."""
+def weights_on(ckpt: Checkpoint, sentence: Sentence, kind: str) -> np.ndarray:
+    """The weights (layers, H, Tq, Tk) of a kind on a sentence as it was measured."""
     batch = padded(ckpt.config, [sentence], device=ckpt.device)
     layers = dict(read_weights(ckpt.model, batch.src, batch.tgt))[kind]
-    weights = torch.cat(layers).cpu().numpy()
+    return torch.cat(layers).cpu().numpy()
+
+
+def axes_on(ckpt: Checkpoint, sentence: Sentence, kind: str) -> tuple[list[str], list[str], np.ndarray | None]:
+    """The queries and keys of a kind on a sentence, and the mask where there is one."""
     tokens = {"src": [ckpt.source_tokenizer.piece(id) for id in sentence.src or ()],
               "tgt": [ckpt.tokenizer.piece(id) for id in sentence.tgt or ()]}
     queries, keys = tokens["src" if kind == "encoder" else "tgt"], tokens["tgt" if kind == "decoder" else "src"]
     mask = causal_mask(len(queries), len(keys))[0, 0].numpy() if kind == "decoder" else None
-    return weights, queries, keys, mask
+    return queries, keys, mask
 
 
 def address_of(ckpt: Checkpoint, sentence: Sentence, kind: Kind, layer: int, head: int) -> dict[str, str]:

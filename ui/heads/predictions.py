@@ -1,7 +1,5 @@
 """The views that take one prediction apart, by name."""
 
-import streamlit as st
-
 from transformer.checkpoint import Checkpoint
 from ui.heads import attribution, direct, lens, said
 from ui.heads.attribution import show_attribution
@@ -22,5 +20,4 @@ def show_prediction(page: str, ckpt: Checkpoint, view: str, *, dark: bool) -> No
     """Choose a prediction and show one of the views of it."""
     asked = ask(page, ckpt)
     if asked is not None:
-        st.divider()
         VIEWS[view](page, asked, dark=dark)

@@ -13,9 +13,10 @@ from transformer.measures.catalogue import BY_NAME
 from transformer.text.tokenizer import Tokenizer
 from ui import figures
 from ui.components.head_maps import show_head_maps
-from ui.head_choice import head_controls, head_in_range, origin
+from ui.head_choice import head_in_range, origin, plain_name
 from ui.heads.named import MARGIN, named_heads
 from ui.heads.one_head import show_best
+from ui.heads.one_screen import behind
 from ui.heads.sample import SIZES, choose_sample, measured, say_cut
 from ui.link import Field, choice, opened, optional, quiet, whole
 
@@ -33,30 +34,41 @@ def roles_fields() -> dict[str, Field]:
 
 
 def show_roles(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
-    """The whole view."""
-    st.caption("What does each head attend to, averaged over many sentences? Beside each map, the same model before "
-               "training: whatever is just as large there was not learned.")
-    sample = choose_sample(page, ckpt)
+    """The whole view: one measure of every head large, beside it the head that was clicked."""
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_role_line"):
+        kinds = st.container(width="content")
+        sample = choose_sample(page, ckpt)
+        st.markdown("What does each head look at?", width="content",
+                    help="Averaged over many texts. Beside each map, the same model before training: anything equally "
+                         "strong there was not learned.")
     roles = sample and measured(page, sample)
     if not roles:
         return
     say_cut(sample, roles)
     measure, kind, layer, head = _chosen(page, roles, ckpt)
-    source = f"{origin(ckpt)} · {sample.about(roles)}"
-    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        head_controls(f"{page}_role", ckpt.config)
-        st.selectbox("Measure", _there(roles, kind), key=f"{page}_role", width=330,
-                     format_func=lambda name: BY_NAME[name].title)
-    _show_named(roles, kind, ckpt.tokenizer if kind == "decoder" else ckpt.source_tokenizer)
-    _show_maps(page, roles, kind, measure, layer, head, source=source, dark=dark)
-    with st.container(key=f"{page}_role_best"):
+    if len(ckpt.config.kinds) > 1:
+        kinds.segmented_control("Attention", ckpt.config.kinds, key=f"{page}_role_kind", required=True,
+                                persist_state="session", format_func=str.capitalize, label_visibility="collapsed")
+    with st.container(key=f"{page}_role_first"):
+        left, right = st.columns([1, 1], gap="medium")
+    with left:
+        _show_maps(page, roles, kind, measure, layer, head, about=sample.about(roles), ckpt=ckpt, dark=dark)
+    with right, st.container(key=f"{page}_role_best"):
         show_best(page, ckpt, roles, measure, kind, layer, head, dark=dark)
-    _show_numbers(page, roles, kind, layer, head, source)
+    with behind(page, "role_named", "Heads that stand out") as is_open:
+        if is_open:
+            _show_named(roles, kind, ckpt.tokenizer if kind == "decoder" else ckpt.source_tokenizer)
+    with behind(page, "role_numbers", "Numbers") as is_open:
+        if is_open:
+            _show_numbers(page, roles, kind, layer, head, f"{origin(ckpt)} · {sample.about(roles)}")
     with st.expander("What the measures show, and what they do not", key=f"{page}_role_words"):
         st.markdown("\n".join(f"- **{figures.markdown_text(BY_NAME[name].title)}.** {BY_NAME[name].explained}"
                               for name in roles.values[kind]))
         st.markdown(f"**Random weights.** {BASELINES['untrained']}\n\n**Uniform.** {BASELINES['even']}")
         st.markdown("Where weight lies is not why a model decides. Switch a head off to see what depends on it.")
+        if missing := [f"{BY_NAME[name].title.lower()} ({roles.notes.get(name) or BY_NAME[name].why_not})"
+                       for name in roles.values[kind] if name not in _there(roles, kind)]:
+            st.markdown(f"Not measured here: {figures.markdown_text('; '.join(missing))}.")
 
 
 def _there(roles: HeadRoles, kind: str) -> list[str]:
@@ -102,18 +114,15 @@ def _show_named(roles: HeadRoles, kind: Kind, tokenizer: Tokenizer | None) -> No
             continue
         rows.append([BY_NAME[name].title, _listed(roles, kind, name, tokenizer, heads), f"{np.nanmax(random):.2f}",
                      f"{even:.2f}"])
-    st.markdown(f"**Heads of the {kind} that stand out**" if kind != "cross" else
-                "**Heads of cross-attention that stand out**")
     if rows:
         st.html(figures.plain_table(
             ["puts weight on", "layer.head (share of its weight)", "random weights, at most", "uniform"], rows,
             label="heads that stand out", numbers=(2, 3), wrap=True))
-    st.caption(("" if rows else "None by these measures. ")
-               + f"A head is listed if its share covers at least {MARGIN:.0%} of the gap between the larger baseline "
-                 "and 1, largest first."
+    st.caption(("Listed: heads" if rows else "None. Listed would be heads")
+               + f" well above both baselines (by at least {MARGIN:.0%} of what is left to 1), strongest first."
                + (f" No head stands out in: {', '.join(quiet)}." if quiet else "")
-               + " Uniform: the value for a head that weights every visible token equally. A role names where weight "
-                 "lies, not what a head is for.")
+               + " Uniform: the value of a head that looks at everything equally. A role names where weight lies, not "
+                 "what a head is for.")
 
 
 def _listed(roles: HeadRoles, kind: Kind, name: str, tokenizer: Tokenizer | None,
@@ -130,8 +139,8 @@ def _listed(roles: HeadRoles, kind: Kind, name: str, tokenizer: Tokenizer | None
             + f"; strongest {strongest}")
 
 
-def _show_maps(page: str, roles: HeadRoles, kind: str, measure: str, layer: int, head: int, *, source: str,
-               dark: bool) -> None:
+def _show_maps(page: str, roles: HeadRoles, kind: str, measure: str, layer: int, head: int, *, about: str,
+               ckpt: Checkpoint, dark: bool) -> None:
     names = _there(roles, kind)
     cards = [figures.role_card(name, kind, roles.values[kind][name], roles.untrained[kind][name],
                                roles.even[kind][name], title=BY_NAME[name].title,
@@ -139,33 +148,24 @@ def _show_maps(page: str, roles: HeadRoles, kind: str, measure: str, layer: int,
              for name in names]
     alt = figures.describe_head_maps(cards, [roles.values[kind][name] for name in names])
     show_head_maps(f"{page}_role_maps", figures.head_maps(
-        cards, alt=alt, source=source, chosen=(kind, layer, head), chosen_card=measure, dark=dark),
-        partial(_pick, page), target=f"{page}_role_best")
-    missing = [f"{BY_NAME[name].title.lower()} ({roles.notes.get(name) or BY_NAME[name].why_not})"
-               for name in roles.values[kind] if name not in names]
-    st.caption("Click a head to see it on the sentence that shows the measure best; arrow keys move, Enter chooses. "
-               "Each pair of maps shares a colour scale; its mark is uniform attention."
-               + (f" Not measured here: {figures.markdown_text('; '.join(missing))}." if missing else ""))
+        cards, alt=alt, source=f"{plain_name(ckpt)}, {len(roles.sentences):,} texts", listed=True, dark=dark,
+        origin=f"{origin(ckpt)} · {about}", chosen=(kind, layer, head), chosen_card=measure), partial(_pick, page))
 
 
 def _show_numbers(page: str, roles: HeadRoles, kind: Kind, layer: int, head: int, source: str) -> None:
     """Everything as tables, and as a file."""
-    with st.expander("Numbers", key=f"{page}_role_numbers", on_change="rerun") as box:
-        if not box.open:
-            return
-        names = _there(roles, kind)
-        st.html(figures.heads_table(
-            {f"{name}{after}": {kind: values[kind][name]} for name in names
-             for after, values in (("", roles.values), (", random weights", roles.untrained))},
-            caption=f"Means over queries, {kind}. {source}", label="roles of the heads"))
-        st.html(figures.plain_table(
-            ["measure", f"{kind} {figures.head_label(layer, head)}", "random weights", "uniform", "queries"],
-            [[BY_NAME[name].title, f"{roles.values[kind][name][layer, head]:.4f}",
-              f"{roles.untrained[kind][name][layer, head]:.4f}", f"{roles.even[kind][name]:.4f}",
-              f"{roles.queries[kind][name]:,}"] for name in names], label="the chosen head", numbers=(1, 2, 3, 4)))
-        st.download_button("Download JSON", partial(_as_json, roles), f"roles-{roles.checkpoint}.json",
-                           "application/json", key=f"{page}_role_json", icon=":material/download:",
-                           on_click="ignore")
+    names = _there(roles, kind)
+    st.html(figures.heads_table(
+        {f"{name}{after}": {kind: values[kind][name]} for name in names
+         for after, values in (("", roles.values), (", random weights", roles.untrained))},
+        caption=f"Means over queries, {kind}. {source}", label="roles of the heads"))
+    st.html(figures.plain_table(
+        ["measure", f"{kind} {figures.head_label(layer, head)}", "random weights", "uniform", "queries"],
+        [[BY_NAME[name].title, f"{roles.values[kind][name][layer, head]:.4f}",
+          f"{roles.untrained[kind][name][layer, head]:.4f}", f"{roles.even[kind][name]:.4f}",
+          f"{roles.queries[kind][name]:,}"] for name in names], label="the chosen head", numbers=(1, 2, 3, 4)))
+    st.download_button("Download JSON", partial(_as_json, roles), f"roles-{roles.checkpoint}.json",
+                       "application/json", key=f"{page}_role_json", icon=":material/download:", on_click="ignore")
 
 
 def _as_json(roles: HeadRoles) -> bytes:

@@ -26,18 +26,17 @@ def ask(page: str, ckpt: Checkpoint) -> Asked | None:
     nothing to ask."""
     config = ckpt.config
     target, more = "", 0
-    if not config.decoder_layers:
-        text = type_text(page, ckpt)
-    else:
-        left, right = st.columns([3, 2] if config.encoder_layers else [4, 1])
-        with left:
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_ask_line"):
+        with st.container():
             text = type_text(page, ckpt)
-        if config.encoder_layers:
-            target = taken(right.text_input(
-                "Its translation", key=f"{page}_target",
-                placeholder="the model's own; type another to examine it"), ANSWER).strip()
-        else:
-            more = right.number_input("Tokens to continue by", 1, GO_ON, step=1, key=f"{page}_more")
+        if config.decoder_layers:
+            with st.popover("More", key=f"{page}_ask_settings"):
+                if config.encoder_layers:
+                    target = taken(st.text_input(
+                        "Its translation", key=f"{page}_target",
+                        placeholder="the model's own; type another to examine it"), ANSWER).strip()
+                else:
+                    more = st.number_input("Tokens to continue by", 1, GO_ON, step=1, key=f"{page}_more")
     of = (ckpt.id, text, target, more)
     _forget_another(page, ckpt, text, target)
     if not text.strip():
@@ -74,44 +73,48 @@ def _choose_class(page: str, found: Answer, of: tuple) -> Asked:
     if state.get(key) not in classes:
         state[key] = classes[found.said[0]]
     tokens = found.whole.labels("src")
-    st.html(figures.token_chips(tokens, label="tokens read", small=len(tokens) > FEW, unknown=found.unknown))
-    chosen = st.selectbox("Class", classes, key=key, on_change=partial(forget, page, "against"),
-                          help="The likeliest at first.")
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_asked"):
+        with st.container(width=320):
+            chosen = st.selectbox("Class", classes, key=key, on_change=partial(forget, page, "against"),
+                                  help="The likeliest at first.")
+        st.html(figures.token_chips(tokens, label="tokens read", small=len(tokens) > FEW, unknown=found.unknown))
     _say_unknown(found)
     return Asked(found, of, 0, classes.index(chosen))
+
+
+def worth_seeing(found: Answer) -> int:
+    """Where to begin: at the longest piece that the model itself says, a word that means something rather than an
+    article; of several the first."""
+    def length(at: int) -> int:
+        id = found.said[at]
+        return -1 if id == found.ckpt.config.eos_id else len(found.ckpt.tokenizer.piece(id).strip("▁ "))
+
+    return max(range(min(found.typed, len(found.said) - 1), len(found.said)), key=length)
 
 
 def _choose_token(page: str, found: Answer, of: tuple) -> Asked:
     """Every token that the decoder predicted, as chips; where there are too many of them, by number."""
     state, key, count = st.session_state, f"{page}_position", len(found.said)
     if state.get(key) is None:
-        state[key] = min(found.typed, count - 1)
+        state[key] = worth_seeing(found)
     state[key] = min(state[key], count - 1)
-    tokens = [found.ckpt.tokenizer.piece(id) for id in found.said]
-    if found.whole.src is not None:
-        st.html(figures.token_chips(found.whole.labels("src"), label="source tokens", unknown=found.unknown))
-    elif count <= FEW:
-        first = figures.markdown_text(figures.plain_label(found.whole.labels("tgt")[0]))
-        st.caption(f"The text begins with **{first}**, which no step predicts.")
-    anew = partial(forget, page, "against")
-    if count <= FEW:
-        position = st.pills("Token", range(count), key=key, required=True, on_change=anew, wrap=True,
-                            format_func=lambda at: _pill(at, tokens[at], own=at >= found.typed))
-    else:
-        left, right = st.columns([1, 4], vertical_alignment="bottom")
-        position = left.number_input("Token after position", 0, count - 1, step=1, key=key,
-                                     on_change=anew)
-        begin = max(0, position - FEW // 2)
-        right.html(figures.token_chips(
-            [*found.whole.labels("tgt")[begin:position + 1], *tokens[position:position + FEW // 2]], small=True,
-            label=f"tokens from position {begin} on", predicted=position + 1 - begin))
+    tokens, anew = [found.ckpt.tokenizer.piece(id) for id in found.said], partial(forget, page, "against")
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_asked"):
+        if found.whole.src is not None:
+            st.html(figures.token_chips(found.whole.labels("src"), label="source tokens", unknown=found.unknown),
+                    width="content")
+        if count <= FEW:
+            position = st.pills("Token", range(count), key=key, required=True, on_change=anew, wrap=True,
+                                label_visibility="collapsed",
+                                format_func=lambda at: _pill(at, tokens[at], own=at >= found.typed))
+        else:
+            position = st.number_input("Token after position", 0, count - 1, step=1, key=key, on_change=anew, width=200)
+            begin = max(0, position - FEW // 2)
+            st.html(figures.token_chips(
+                [*found.whole.labels("tgt")[begin:position + 1], *tokens[position:position + FEW // 2]], small=True,
+                label=f"tokens from position {begin} on", predicted=position + 1 - begin))
     if found.cut:
         st.warning(f"Cut off after {count} tokens: the model had not ended the translation.")
-    if found.whole.src is not None:
-        st.caption("The number is the step in Translate that predicts this token.")
-    elif count <= FEW:
-        st.caption("The number is the position of the preceding token, which predicts it. Bold: the model's greedy "
-                   "continuation.")
     _say_unknown(found)
     return Asked(found, of, position, found.said[position])
 

@@ -108,37 +108,46 @@ def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
     key, offered = f"{page}_role_on", [*names, OWN]
     if state.get(key) not in offered:
         state[key] = offered[0]
-    if not names:
-        say_missing(ckpt)
-    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+    on, translates, texts = state[key], ckpt.config.task == "translation", ""
+    size = f"{page}_role_sample"
+    sizes = {} if on == OWN else sizes_of(ckpt, on, SIZES)
+    if sizes and state[size] not in sizes:
+        state[size] = max(sizes)
+    many = "Your own texts" if on == OWN else f"{texts_of(ckpt).capitalize()}: {sizes[state[size]]}"
+    with st.popover(markdown_text(many), key=f"{page}_role_settings"):
+        if not names:
+            say_missing(ckpt)
         st.segmented_control("Measured on", offered, key=key, required=True,
                              format_func=lambda name: "Your own texts" if name == OWN else
                              markdown_text(f"{corpus_name(name)}, {split_of(name)} split"))
-        if state[key] != OWN:
-            choose_size(texts_of(ckpt).capitalize(), f"{page}_role_sample", sizes_of(ckpt, state[key], SIZES))
-    on = state[key]
+        if on != OWN:
+            choose_size(texts_of(ckpt).capitalize(), size, sizes)
+        else:
+            texts = _type_texts(page, ckpt, translates=translates)
     if on != OWN:
-        return Sample(ckpt, on, state[f"{page}_role_sample"], "")
-    translates = ckpt.config.task == "translation"
+        return Sample(ckpt, on, state[size], "")
+    if not texts.strip():
+        st.info("Type some texts under *Your own texts*, and press *Measure*."
+                + (f" This model reads {markdown_text(sides_of(ckpt.description).source)}."
+                   if translates and not reads_examples(ckpt) else ""))
+        return None
+    return Sample(ckpt, OWN, 0, texts)
+
+
+def _type_texts(page: str, ckpt: Checkpoint, *, translates: bool) -> str:
+    """The box for texts of one's own -> what stands in it, examples until somebody typed."""
     said = "One text per line; \\n stands for a line break."
     if translates:
         said = ("One sentence per line, then a tab or | and its translation. Without one, the decoder is given the "
                 "model's own translation.")
     example = EXAMPLES.get(ckpt.config.task, ANY_TEXTS) if reads_examples(ckpt) else ""
     fill(f"{page}_role_texts", example if ckpt.reads_text else example_of(ckpt))
-    texts = taken(st.text_area("Your texts", key=f"{page}_role_texts", height=130, help=f"At most {MOST_LINES} lines."),
+    typed = taken(st.text_area("Your texts", key=f"{page}_role_texts", height=130, help=f"At most {MOST_LINES} lines."),
                   PASSAGE)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        # leaving the box for the button sends what was typed, as Ctrl+Enter does, and draws the page again
-        st.button("Measure", key=f"{page}_role_own", icon=":material/play_arrow:")
-        st.caption(said + " This checkpoint has no tokenizer: type ids separated by spaces." * (not ckpt.reads_text)
-                   + " Ctrl+Enter also measures.")
-    if not texts.strip():
-        st.info("Type some texts above and press *Measure*."
-                + (f" This model reads {markdown_text(sides_of(ckpt.description).source)}."
-                   if translates and not reads_examples(ckpt) else ""))
-        return None
-    return Sample(ckpt, OWN, 0, texts)
+    # leaving the box for the button sends what was typed, as Ctrl+Enter does, and draws the page again
+    st.button("Measure", key=f"{page}_role_own", icon=":material/play_arrow:")
+    st.caption(said + " This checkpoint has no tokenizer: type ids separated by spaces." * (not ckpt.reads_text))
+    return typed
 
 
 def read_own(ckpt: Checkpoint, typed: str, *, watch: Callable[..., None] = lambda *done: None) -> list[Sentence]:

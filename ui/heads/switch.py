@@ -2,7 +2,6 @@
 
 from functools import partial
 
-import numpy as np
 import streamlit as st
 
 from transformer.analysis.ablation import EXPLAINED, Head, all_heads, compare_paths, switch
@@ -14,15 +13,15 @@ from transformer.inference.reading import attend
 from transformer.model.switches import Switches
 from ui import figures
 from ui.example_text import type_text
-from ui.head_choice import head_controls, head_in_range, origin
 from ui.heads.demonstrations import Demonstration, seen_in
 from ui.heads.effects import CALLED, LIMITS, show_effects
-from ui.heads.switched_text import show_encoder, show_paths
-from ui.heads.windowed import say_tokens, windowed
+from ui.heads.one_screen import behind
+from ui.heads.switched_attention import show_seen
+from ui.heads.switched_text import Both, show_both, show_chances
 from ui.heavy import heavy
 from ui.held_out_corpus import readable
 from ui.languages import reads_examples
-from ui.link import Field, choice, optional, quiet, whole
+from ui.link import Field, choice, opened, optional, quiet, whole
 from ui.resources import shelf
 from ui.say import say_error
 from ui.texts import untouched
@@ -30,6 +29,8 @@ from ui.texts import untouched
 MOST = 2_000  # heads in an address
 STEPS = {"translation": 60, "text": 40}
 WHAT = {"off": "Off", "uniform": "Uniform attention"}
+SAID = {"off": "Click a head to switch it off. Highlighted heads are off.",
+        "uniform": "Click a head to make it look at everything equally. Highlighted heads do."}
 
 
 def switch_fields() -> dict[str, Field]:
@@ -38,7 +39,7 @@ def switch_fields() -> dict[str, Field]:
             "what": quiet(choice("off", list(WHAT))),
             "seen_kind": optional(choice(None, KINDS)),
             "seen_layer": optional(whole(0, 0, 1_000)), "seen_head": optional(whole(0, 0, 1_000)),
-            "limit": quiet(choice(200, LIMITS))}
+            "limit": quiet(choice(200, LIMITS)), "each": opened(), "chances": opened(), "seen": opened()}
 
 
 def read_heads(text: str) -> list[Head]:
@@ -57,27 +58,39 @@ def write_heads(heads: list[Head]) -> str:
 
 
 def show_switch(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
-    """The whole view."""
+    """The whole view: the switches, and beside them what the model makes of a text with and without these heads."""
     state, config = st.session_state, ckpt.config
     state.pop(f"{page}_switch_again", None)  # the whole page is being drawn again
     there = set(all_heads(config))
     state[f"{page}_heads"] = [head for head in state[f"{page}_heads"] if head in there]
-    st.caption("What does the model lose without a head? Select heads to see what it predicts without them.")
     text = _choose_text(page, ckpt)
-    with st.container(key=f"{page}_switches"):
+    left, right = st.columns([11, 9], gap="medium")
+    with left, st.container(key=f"{page}_switches"):
         _choose_heads(page, config)
-    heads = state[f"{page}_heads"]
-    if not text.strip():
-        st.info("Type a text above to see what switching heads changes in it.")
-    elif not heads:
-        st.info("Select heads above. The text then runs through the model twice: unchanged, and with them switched.")
-    else:
-        try:
-            _show_text(page, ckpt, text, switch(config, *heads, what=state[f"{page}_what"]), dark=dark)
-        except ValueError as error:
-            say_error(error)
-    st.caption(EXPLAINED["switch"])
-    show_effects(page, ckpt, names=readable(ckpt), crossed=heads, on_pick=partial(_toggle, page), dark=dark)
+    heads, both = state[f"{page}_heads"], None
+    with right, st.container(key=f"{page}_switched"):
+        if not text.strip():
+            st.info("Type a text above to see what switching heads changes in it.")
+        elif not heads:
+            st.info("Click heads to switch them off. The text then runs through the model twice: with them and "
+                    "without.")
+        else:
+            try:
+                both = _read_both(page, ckpt, text, switch(config, *heads, what=state[f"{page}_what"]))
+                show_both(page, both, dark=dark)
+            except ValueError as error:
+                say_error(error)
+    with behind(page, "each", "Each head in turn: how much worse is the model without it?") as is_open:
+        if is_open:
+            show_effects(page, ckpt, names=readable(ckpt), crossed=heads, on_pick=partial(_toggle, page), dark=dark)
+    if both is None:
+        return
+    with behind(page, "chances", "How likely each answer is, with and without") as is_open:
+        if is_open:
+            show_chances(page, both, dark=dark)
+    with behind(page, "seen", "Where another head looks, with and without") as is_open:
+        if is_open:
+            show_seen(page, both, tuple(heads), dark=dark)
 
 
 def _choose_text(page: str, ckpt: Checkpoint) -> str:
@@ -87,11 +100,13 @@ def _choose_text(page: str, ckpt: Checkpoint) -> str:
     example = offered[0].text if offered else None
     if arriving and untouched(f"{page}_text") and offered and not state[f"{page}_heads"]:
         state[f"{page}_heads"] = [offered[0].head]
-    text = type_text(page, ckpt, example=example)
-    if offered:
-        st.pills("Examples", range(len(offered)), key=f"{page}_demonstration", wrap=True,
-                 format_func=lambda at: figures.markdown_text(offered[at].label), label_visibility="collapsed",
-                 on_change=_demonstrate, args=[page, offered])
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_switch_line"):
+        with st.container(width=480):
+            text = type_text(page, ckpt, example=example)
+        if offered:
+            st.pills("Examples", range(len(offered)), key=f"{page}_demonstration", wrap=True,
+                     format_func=lambda at: figures.markdown_text(offered[at].label), label_visibility="collapsed",
+                     on_change=_demonstrate, args=[page, offered])
     return text
 
 
@@ -120,25 +135,30 @@ def _toggle(page: str, pick: dict) -> None:
 def _choose_heads(page: str, config: ModelConfig) -> None:
     """A row of heads to press for each layer of each kind."""
     state = st.session_state
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.segmented_control("Selected heads are", list(WHAT), format_func=WHAT.get, key=f"{page}_what", required=True)
+    chosen, what = state[f"{page}_heads"], state[f"{page}_what"]
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_what_settings"):
+        st.segmented_control("Clicked heads are", list(WHAT), format_func=WHAT.get, key=f"{page}_what", required=True,
+                             label_visibility="collapsed")
         st.button("Reset", key=f"{page}_all_on", icon=":material/restart_alt:", on_click=_all_on, args=[page],
-                  disabled=not state[f"{page}_heads"])
-    chosen = state[f"{page}_heads"]
-    st.caption(f"Select heads. A highlighted head is {CALLED[state[f'{page}_what']]}, all others are unchanged.")
-    for place, kind in zip(st.columns(len(config.kinds), gap="large"), config.kinds, strict=True):
-        with place:
-            count = sum(head.kind == kind for head in chosen)
-            named = figures.markdown_text(kind.capitalize())
-            st.markdown(f"**{named}**" + (f" · {count} {CALLED[state[f'{page}_what']]}" if count else ""))
-            for layer in range(config.layers(kind)):
-                key = f"{page}_switch_{kind}_{layer}"
-                state[key] = [head.head for head in chosen if head[:2] == (kind, layer)]
-                with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                    st.markdown(f"Layer {layer}", width="content")
-                    st.pills(f"{named}, layer {layer}: heads switched", range(config.n_heads), key=key,
-                             selection_mode="multi", label_visibility="collapsed", wrap=True, on_change=_pressed,
-                             args=[page, kind, layer])
+                  disabled=not chosen)
+    st.markdown(SAID[what], help=EXPLAINED["switch"])
+    with st.container(horizontal=True, key=f"{page}_boards"):
+        for kind in config.kinds:
+            with st.container(width="content", key=f"{page}_board_{kind}"):
+                count = sum(head.kind == kind for head in chosen)
+                named = figures.markdown_text(kind.capitalize())
+                st.markdown(f"**{named}**" + (f" · {count} {CALLED[what]}" if count else ""))
+                for layer in range(config.layers(kind)):
+                    _choose_of_layer(page, config, kind, layer, named)
+
+
+def _choose_of_layer(page: str, config: ModelConfig, kind: str, layer: int, named: str) -> None:
+    state, key = st.session_state, f"{page}_switch_{kind}_{layer}"
+    state[key] = [head.head for head in state[f"{page}_heads"] if head[:2] == (kind, layer)]
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
+        st.markdown(f"*Layer* {layer}", width="content")
+        st.pills(f"{named}, layer {layer}: heads switched", range(config.n_heads), key=key, selection_mode="multi",
+                 label_visibility="collapsed", wrap=True, on_change=_pressed, args=[page, kind, layer])
 
 
 def _pressed(page: str, kind: str, layer: int) -> None:
@@ -151,78 +171,29 @@ def _all_on(page: str) -> None:
     st.session_state[f"{page}_heads"] = []
 
 
-def _show_text(page: str, ckpt: Checkpoint, text: str, heads: Switches, *, dark: bool) -> None:
-    """One text with the heads as they are and switched, and one head's attention in both."""
+def _read_both(page: str, ckpt: Checkpoint, text: str, heads: Switches) -> Both:
+    """One text with the heads as they are and switched; raises ValueError for one that cannot be read."""
     state = st.session_state
     chosen, what = tuple(state[f"{page}_heads"]), state[f"{page}_what"]
-    name = f"with {how_many(len(chosen), 'head')} {CALLED[what]}"
-    key = (ckpt.id, text, chosen, what)
-    if ckpt.config.decoder_layers:
-        known = state.get(f"{page}_paths")
-        if known is None or known[0] != key:
-            with heavy("Decoding both ways") as work:
-                change = compare_paths(ckpt, text, heads, max_steps=STEPS[ckpt.config.task], watch=work.watch)
-                said = {step.index: step.id for step in change.before}
-                for after in steps(ckpt, text, max_steps=len(said), forced=said, heads=heads):
-                    pair = change.before[-1], after
-                    work.watch()
-            known = state[f"{page}_paths"] = key, change, pair
-        _, change, pair = known
-        show_paths(page, ckpt, change, name=name, dark=dark)
-        about = "on the tokens the unchanged model writes, read both ways"
-    else:
+    name, key = name_of(chosen, what), (ckpt.id, text, chosen, what)
+    if not ckpt.config.decoder_layers:
         with heavy("Reading the text both ways"):
-            pair = attend(ckpt, text), attend(ckpt, text, heads=heads)
-        show_encoder(page, ckpt, pair, name=name, dark=dark)
-        about = "on this text, read both ways"
-    _show_attention(page, ckpt, pair, chosen, name=name, about=about, dark=dark)
+            return Both(ckpt, name, (attend(ckpt, text), attend(ckpt, text, heads=heads)))
+    known = state.get(f"{page}_paths")
+    if known is None or known[0] != key:
+        with heavy("Decoding both ways") as work:
+            change = compare_paths(ckpt, text, heads, max_steps=STEPS[ckpt.config.task], watch=work.watch)
+            said = {step.index: step.id for step in change.before}
+            for after in steps(ckpt, text, max_steps=len(said), forced=said, heads=heads):
+                pair = change.before[-1], after
+                work.watch()
+        known = state[f"{page}_paths"] = key, change, pair
+    _, change, pair = known
+    return Both(ckpt, name, pair, change)
 
 
-def _show_attention(page: str, ckpt: Checkpoint, pair: tuple, chosen: tuple[Head, ...], *, name: str, about: str,
-                    dark: bool) -> None:
-    """A head's weights before and after, and their difference."""
-    state = st.session_state
-    if state.get(f"{page}_seen_layer") is None and state.get(f"{page}_seen_kind") is None:
-        state[f"{page}_seen_kind"], state[f"{page}_seen_layer"], state[f"{page}_seen_head"] = _later(
-            ckpt.config, chosen[0])
-    kind, layer, head = head_in_range(f"{page}_seen", ckpt.config)
-    st.markdown(f"**Attention of a head**, {about}")
-    head_controls(f"{page}_seen", ckpt.config)
-    (before, after), queries, keys, mask = windowed(
-        [one.attentions[kind][layer, head].cpu().numpy() for one in pair], *pair[0].axes(kind),
-        pair[0].mask(kind).numpy())
-    say_tokens(queries, keys)
-    which, newest = f"{kind.capitalize()}, {figures.head_label(layer, head)}", False
-    for place, of, matrix, title in zip(st.columns(2, gap="large"), ("before", "after"), (before, after),
-                                        ("unchanged", name), strict=True):
-        with place:
-            st.plotly_chart(
-                figures.attention_heatmap(matrix, queries, keys, title=f"{which} · {title}", source=origin(ckpt),
-                                          mask=mask, newest=newest, dark=dark),
-                key=f"{page}_seen_{of}", config=figures.PLOTLY_CONFIG,
-                alt=figures.describe_attention(matrix, queries, keys, newest=newest))
-    if Head(kind, layer, head) in chosen:
-        st.caption("This head is itself switched" + (
-            ": it still computes its weights, but its output is discarded."
-            if st.session_state[f"{page}_what"] == "off" else ": its weights are uniform."))
-    if np.abs(after - before).max() < 1e-6:
-        st.info("This head attends exactly as before. Only heads in later layers, or in the decoder after a change in "
-                "the encoder, can be affected.")
-        return
-    left, right = st.columns(2, gap="large")
-    left.plotly_chart(
-        figures.difference_heatmap(after, before, queries, keys, names=("after", "before"), mask=mask, dark=dark,
-                                   title=f"{which} · after minus before", source=origin(ckpt)),
-        key=f"{page}_seen_difference", config=figures.PLOTLY_CONFIG,
-        alt=figures.describe_difference(after, before, queries, keys))
-    with right, st.expander("The difference as a table", key=f"{page}_seen_table"):
-        if before.size <= 2_500:
-            st.html(figures.attention_table(after - before, queries, keys, kind=kind, layer=layer, head=head,
-                                            source=f"After minus before. {origin(ckpt)}"))
-        else:
-            st.caption(f"{before.size:,} numbers are too many for a table; try a shorter text.")
-
-
-def _later(config: ModelConfig, head: Head) -> Head:
-    """A head that reads what this one writes, to begin with: the one above it, else itself."""
-    return head._replace(layer=head.layer + 1) if head.layer + 1 < config.layers(head.kind) else head
+def name_of(chosen: tuple[Head, ...], what: str) -> str:
+    """What is different with some heads switched, after a comma."""
+    one = chosen[0]
+    heads = f"{one.kind} {one.layer}.{one.head}" if len(chosen) == 1 else how_many(len(chosen), "head")
+    return f"without {heads}" if what == "off" else f"with {heads} uniform"

@@ -24,5 +24,5 @@ def say_tokens(queries: list[str], keys: list[str]) -> None:
     sides = {"tokens": queries} if queries == keys else {"queries, down": queries, "keys, across": keys}
     for name, tokens in sides.items():
         if len(tokens) > LABELLED:
-            st.caption(f"The axes count {name}:")
+            st.caption(f"The axes count {figures.markdown_text(name)}:")
             st.html(figures.token_chips(tokens, label=f"{name} by position", small=True, numbered=True))

@@ -9,7 +9,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import check_length
 from transformer.text.batches import PairBatches
 from ui import figures
-from ui.languages import Sides, sides_of
+from ui.languages import sides_of
 from ui.masks.address import PAGE, ROWS
 from ui.say import say_error
 from ui.texts import SENTENCE, taken
@@ -40,10 +40,9 @@ class Batch:
         return queries, keys
 
 
-def typed_batch(ckpt: Checkpoint) -> Batch | None:
-    """The boxes for sentences, and the batch of what is in them; None, with a sentence, where there is none."""
+def typed_batch(ckpt: Checkpoint, sentences: list[tuple[str, str]]) -> Batch | None:
+    """The batch of what was typed; None, with a sentence, where there is none."""
     config, sides = ckpt.config, sides_of(ckpt.description)
-    sentences = _sentences(sides)
     try:
         ids = [(ckpt.source_tokenizer.encode(source), ckpt.tokenizer.encode(target)) for source, target in sentences]
         pairs = [pair for pair in ids if all(pair)]
@@ -53,8 +52,8 @@ def typed_batch(ckpt: Checkpoint) -> Batch | None:
         say_error(error)
         return None
     if not pairs:
-        st.info(f"Type {figures.markdown_text(sides.typed)} and its translation above; two or more pairs of different "
-                "lengths show what padding is for.")
+        st.info(f"Open *Your sentences* above. Type {figures.markdown_text(sides.typed)} and its translation there; "
+                "two or more pairs of different lengths show what padding is for.")
         return None
     if any(any(pair) and not all(pair) for pair in ids):
         st.caption("Pairs with an empty side are left out.")
@@ -66,19 +65,17 @@ def typed_batch(ckpt: Checkpoint) -> Batch | None:
     return Batch(names, pairs, batch.src, batch.tgt, batch.labels, words)
 
 
-def _sentences(sides: Sides) -> list[tuple[str, str]]:
-    """Boxes for pairs of sentences, and what is in them."""
-    sentences = []
+def type_pairs(ckpt: Checkpoint) -> list[tuple[str, str]]:
+    """Boxes for pairs of sentences, each with its label, and what is in them."""
+    sides, sentences = sides_of(ckpt.description), []
     for row in range(1, ROWS + 1):
         left, right = st.columns(2)
-        labels = [figures.markdown_text(side) + f" {row}" * (row > 1) for side in (sides.source, sides.target)]
-        options = {"label_visibility": "visible" if row == 1 else "collapsed"}
+        labels = [f"{figures.markdown_text(side)} {row}" for side in (sides.source, sides.target)]
         with left:
-            source = taken(st.text_input(labels[0], key=f"{PAGE}_source{row}", placeholder=sides.sentence, **options),
-                           SENTENCE)
+            source = taken(st.text_input(labels[0], key=f"{PAGE}_source{row}", placeholder=sides.sentence), SENTENCE)
         with right:
-            target = taken(st.text_input(labels[1], key=f"{PAGE}_target{row}", placeholder=sides.translation,
-                                         **options), SENTENCE)
+            target = taken(st.text_input(labels[1], key=f"{PAGE}_target{row}", placeholder=sides.translation),
+                           SENTENCE)
         sentences.append((source, target))
     return sentences
 
@@ -87,17 +84,20 @@ def show_batch(batch: Batch) -> None:
     """What the encoder and the decoder read, with the padding."""
     count = len(batch.pairs)
     numbers, lengths = [str(pair + 1) for pair in range(count)], [batch.lengths(pair) for pair in range(count)]
-    for place, side, of_side, label, caption in zip(
-            st.columns(2), ("src", "tgt"), zip(*lengths, strict=True), ("the source batch", "the target batch"),
-            ("What the encoder reads: {} × {} tokens. Striped: padding",
-             "What the decoder reads: {} × {} tokens, from the start token on"), strict=True):
+    for side, of_side, label, caption in zip(
+            ("src", "tgt"), zip(*lengths, strict=True), ("the source batch", "the target batch"),
+            ("The encoder reads {} × {} tokens. Striped: padding",
+             "The decoder reads {} × {} tokens, from the start token on"), strict=True):
         words = batch.words[side]
-        place.html(figures.batch_table(numbers, words, list(of_side), label=label,
-                                       caption=caption.format(count, len(words[0]))))
+        st.html(figures.batch_table(numbers, words, list(of_side), label=label,
+                                    caption=caption.format(count, len(words[0]))))
 
 
 def choose_pair(batch: Batch) -> int:
     """The chooser of a pair, and which one is chosen."""
     state, count = st.session_state, len(batch.pairs)
     state[f"{PAGE}_pair"] = min(state[f"{PAGE}_pair"], count)
-    return st.segmented_control("Pair", range(1, count + 1), key=f"{PAGE}_pair", required=True) - 1
+    names = [figures.markdown_text(figures.words_label(name, longest=24)) for name in batch.names]
+    return st.segmented_control("Pair", range(1, count + 1), key=f"{PAGE}_pair", required=True,
+                                format_func=lambda pair: f"{pair} · {names[pair - 1]}",
+                                label_visibility="collapsed") - 1

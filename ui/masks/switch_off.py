@@ -25,12 +25,12 @@ def show_switched_off(ckpt: Checkpoint, batch: Batch, pair: int, *, dark: bool) 
     readings = {name: read_forced(ckpt.model, batch.src, batch.tgt, batch.labels, causal=masks[0], padding=masks[1])
                 for name, masks in VARIANTS.items()}
     variant = next(name for name, masks in VARIANTS.items() if masks == (causal, padding))
-    left, right = st.columns(2)
-    with left:
-        _show_reading(head, BOTH, readings[BOTH], "trained", dark=dark)
-    with right:
-        _show_reading(head, variant, readings[variant], "changed", dark=dark)
     _say_what_leaks(head, readings[variant], causal=causal)
+    left, right = st.columns(2)
+    with left:  # what a switch changes stands next to it, on a telephone too
+        _show_reading(head, variant, readings[variant], "changed", dark=dark)
+    with right:
+        _show_reading(head, BOTH, readings[BOTH], "trained", dark=dark)
     _show_costs(batch, readings, variant, source=origin(ckpt))
     _show_token_costs(ckpt, batch, pair, readings)
     _say_what_costs_mean(readings)
@@ -79,9 +79,8 @@ def _show_token_costs(ckpt: Checkpoint, batch: Batch, pair: int, readings: dict[
 
 
 def _say_what_costs_mean(readings: dict[str, Forced]) -> None:
-    st.caption("These are this model's own numbers: it was **trained with both masks**. Without the causal mask it can "
-               "read the answer, " + ("and its loss is lower." if readings[ACAUSAL].loss < readings[BOTH].loss else
-               "yet its loss is higher: it never learned to use it, and its layers see inputs they do not expect.")
-               + " The effect of training without the mask is shown below. Without the padding mask the encoder and "
-                 "the cross-attention of shorter sentences look at padding; on the target side it changes nothing as "
-                 "long as the causal mask is on.")
+    st.caption("This model was **trained with both masks**. Without the causal mask it can read the answer, " + (
+        "and its loss is lower." if readings[ACAUSAL].loss < readings[BOTH].loss else
+        "yet its loss is higher: it never learned to use it.")
+        + " Without the padding mask shorter sentences look at padding; on the target side that changes nothing as "
+          "long as the causal mask is on.")

@@ -21,7 +21,7 @@ def show_training(*, dark: bool) -> None:
             figures.lines, curves, across="training step", up="nats per digit", first=1,
             title="Loss on unseen digits",
             source="one layer, one head, d_model 32, 12 random digits a row", zero=True, dark=dark,
-            rules={f"log 10 = {log(DIGITS):.3f}: guessing": log(DIGITS),
+            rules={figures.guessing_label(log(DIGITS)): log(DIGITS),
                    f"log 10 / 12 = {log(DIGITS) / LENGTH:.3f}: all but the last copied": log(DIGITS) / LENGTH}),
             key=f"{PAGE}_learned", alt=figures.describe_lines(curves, across="training step", up="nats per digit"))
     with right:

@@ -85,7 +85,7 @@ def show_walk(page: str, walk: Walk, look: Look, head: Head, *, rows: Sequence[R
     bars = bars_of(walk, sampling_of(page), brief=brief)
     stage = Stage(rows=rows, said=said_of(walk, look, head), bars=bars, text=text, branches=branches, brief=brief,
                   plays=plays, steps=steps_of(page, index=walk.index, last=walk.last))
-    show_stage(page, walk.step, look, head, stage, dark=dark, on_branch=partial(_switch, page),
+    show_stage(page, walk.step, look, head, stage, dark=dark, tip=walk.branch.tip, on_branch=partial(_switch, page),
                coming=list(zip(walk.coming, walk.after, strict=True)))
 
 

@@ -136,10 +136,17 @@ def _explained(run: Run) -> list[str]:
         case "finished":
             return [f"Finished early, at step {now.step:,} of {now.steps or 0:,}: {why}."] if why else []
         case "died":
-            return [f"{why or 'The process ended without a message: it was killed, or the machine went down'}. {back}"]
+            return [f"{why or _last_words(run.folder)}. {back}"]
     if address := record(run.folder).get("cluster"):
         return [f"Training on the cluster at {address}."]
     return ["Training on another machine that shares this disk."] if now.elsewhere else []
+
+
+def _last_words(folder: Path) -> str:
+    """Of a run that ended without saying why, all that is known."""
+    line = log_tail(folder, lines=1).strip().rstrip(".")
+    return f"The run stopped; the last line of its log: {line}" if line else (
+        "The run stopped without a message: it was killed, or the machine went down")
 
 
 def _samples(page: str, folder: Path) -> None:

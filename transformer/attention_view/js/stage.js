@@ -3,14 +3,18 @@ import VIEW from "#view/view/view.css";
 import CONTROLS from "#view/controls/controls.css";
 import STYLE from "#view/stage/stage.css";
 import { dress } from "#view/elements.js";
+import { expose } from "#view/figures/expose.js";
+import { figureFiles } from "#view/view/save.js";
 import { mountStage } from "#view/stage/mount.js";
 
 export default function component({ data, parentElement, setStateValue, setTriggerValue }) {
   const root = parentElement.querySelector(".stage");
   dress(root, VIEW, CONTROLS, STYLE);
+  expose(root, "attention", () => figureFiles(root.stage.parts.picture.view));
   mountStage(root, data, {
     move: (move) => setStateValue("move", move),
     look: (look) => setTriggerValue("look", look),
     choose: (bar) => setTriggerValue("choose", bar),
+    film: (asked) => setTriggerValue("film", asked),
   });
 }

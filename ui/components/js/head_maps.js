@@ -3,6 +3,7 @@ import STYLE from "./head_maps.css";
 import { expose } from "#view/figures/expose.js";
 import { dress, keepFile, part, scrollToTarget } from "#view/elements.js";
 import { cardOf } from "./head_maps/card.js";
+import { listOf } from "./head_maps/list.js";
 import { picture } from "./head_maps/picture.js";
 
 // up to so many heads beside each other: width, height
@@ -13,6 +14,9 @@ const CELL = [
   [16, 18, 18],
   [Infinity, 15, 17],
 ];
+const NARROW = 480; // px: a telephone
+const LEAST = 26; // px, of a head there
+const FRAME = 26; // px beside a map's heads: the layers' numbers, the edges
 const NUMBERED = 8; // heads beside each other; of more the pointer says the numbers
 
 export default function component({ data, parentElement, setTriggerValue }) {
@@ -20,7 +24,8 @@ export default function component({ data, parentElement, setTriggerValue }) {
   const focused = root.getRootNode().activeElement?.dataset?.at;
   dress(root, STYLE);
   const most = Math.max(...data.cards.map(({ maps }) => maps[0].shades[0].length));
-  const [, width, height] = CELL.find(([upTo]) => most <= upTo);
+  const [, wide, height] = CELL.find(([upTo]) => most <= upTo);
+  const width = narrowed(root, data, most, wide);
   const pick = (head) => {
     setTriggerValue("pick", head);
     if (data.target) scrollToTarget(`st-key-${data.target}`);
@@ -28,7 +33,10 @@ export default function component({ data, parentElement, setTriggerValue }) {
   describe(root, data, most, width);
   const view = { data, width, height, numbered: most <= NUMBERED, pick };
   expose(root, "heads", async () => [["heads.svg", fileOf(view)]]);
-  root.replaceChildren(...data.cards.map((card) => cardOf(view, card)), foot(view));
+  root.classList.toggle("listed", data.listed);
+  const large = data.listed ? data.cards.filter(({ name }) => name === data.chosenCard) : data.cards;
+  const list = data.listed ? [listOf(view)] : [];
+  root.replaceChildren(...list, ...large.map((card) => cardOf(view, card)), foot(view));
   if (!focused) return;
   const cell = [...root.querySelectorAll("[data-at]")].find((one) => one.dataset.at === focused);
   cell?.focus({ preventScroll: true });
@@ -36,7 +44,8 @@ export default function component({ data, parentElement, setTriggerValue }) {
 
 function describe(root, data, most, width) {
   const wide = data.cards.some(({ maps }) => maps.length > 1) ? 2 : 1;
-  const card = Math.min(wide * (most * (width + 2) + 24) + (wide - 1) * 20 + 28, 620);
+  const edges = root.clientWidth > NARROW ? 28 : 10;
+  const card = Math.min(wide * (most * (width + 2) + 24) + (wide - 1) * 20 + edges, 620);
   root.style.setProperty("--accent", data.accent);
   root.style.setProperty("--columns", data.columns);
   root.style.setProperty("--card", `${card}px`);
@@ -44,8 +53,17 @@ function describe(root, data, most, width) {
   root.setAttribute("aria-label", data.alt);
 }
 
+// On a telephone two maps stand beside each other where they can.
+function narrowed(root, { cards, listed, columns }, most, wide) {
+  const beside = listed ? cards[0].maps.length : Math.min(columns, cards.length);
+  const room = root.clientWidth;
+  if (!room || room > NARROW || beside !== 2) return wide;
+  return Math.max(LEAST, Math.min(wide, Math.floor(((room - 30) / 2 - FRAME) / most) - 2));
+}
+
 function foot(view) {
-  const words = part("span", { textContent: `Layers down, heads across. ${view.data.source}` });
+  const { source, origin } = view.data;
+  const words = part("span", { textContent: `Layers down, heads across. ${source}`, title: origin });
   const onclick = () => keepFile(fileOf(view), "heads.svg");
   const save = part("button", { type: "button", className: "save", textContent: "Save as SVG", onclick });
   return part("div", { className: "foot" }, words, save);

@@ -1,6 +1,7 @@
 // Curves over training steps: the loss as a timeline, and a measure of every head. The step's axis is the log of
 // step + 1.
 import { stroke, text } from "#view/canvas.js";
+import { paintGuessing, roomForGuessing } from "#view/guessing.js";
 import { thousands, ticks } from "#view/numbers.js";
 
 const MARGIN = { left: 44, right: 14, top: 12, bottom: 24 };
@@ -65,22 +66,24 @@ export function paintCurve(context, plot, points, { colour, width = 2, alpha = 1
   context.restore();
 }
 
-export function lossRange(training, validation) {
+export function lossRange(training, validation, guessing) {
   const all = [...training, ...validation].map(([, loss]) => loss);
   if (!all.length) return [0, 1];
   const low = Math.min(...all);
   const high = Math.max(...all);
   const room = (high - low || 1) * 0.06;
-  return [low > high / 2 ? low - room : 0, high + room];
+  const most = roomForGuessing(high, guessing ? [guessing[0]] : []);
+  return [low > high / 2 ? low - room : 0, most + room];
 }
 
 // What does not change as one scrubs: the axes, the losses and a mark where each snapshot is.
-export function paintLosses(context, plot, { training, validation, steps, theme }) {
+export function paintLosses(context, plot, { training, validation, steps, guessing, theme }) {
   const ink = INK[theme.dark];
   const recorded = training.length + validation.length;
   paintAxes(context, recorded ? plot : { ...plot, low: 0, high: -1 }, { theme });
   context.strokeStyle = theme.ink;
   for (const step of steps) stroke(context, [plot.x(step), plot.bottom], [plot.x(step), plot.bottom - 7]);
+  if (recorded && guessing) paintGuessing(context, { ...plot, right: plot.left + plot.width }, ...guessing, theme);
   paintCurve(context, plot, training, { colour: ink.training });
   paintCurve(context, plot, validation, { colour: ink.validation, width: 2.5, dash: [6, 4] });
   if (validation.length === 1) {

@@ -17,12 +17,12 @@ import {
 import { tileHeight, tileWidth } from "#view/grid.js";
 
 export function timelinePlot({ message, last }, box) {
-  return plotOf(box, last, lossRange(message.training, message.validation));
+  return plotOf(box, last, lossRange(message.training, message.validation, message.guessing));
 }
 
 export function underTimeline({ message, theme }, context, plot) {
-  const { training, validation, steps } = message;
-  paintLosses(context, plot, { training, validation, steps, theme });
+  const { training, validation, steps, guessing } = message;
+  paintLosses(context, plot, { training, validation, steps, guessing, theme });
 }
 
 export function overTimeline(view, context, plot) {

@@ -13,12 +13,13 @@ export function buildStage(root) {
     picture: block("attention-view"),
     bars: block("bars", "candidates"),
     below: block("below"),
+    making: block("making"),
     live: part("output", { className: "unseen", ariaLive: "polite" }),
   };
   parts.controls.setAttribute("role", "toolbar");
   parts.controls.setAttribute("aria-label", "Steps");
-  const { controls, rows, picture, bars, below, live } = parts;
+  const { controls, rows, picture, bars, below, making, live } = parts;
   parts.screen = block("screen", null, controls, rows, picture, bars);
-  root.replaceChildren(parts.screen, below, live);
+  root.replaceChildren(parts.screen, making, below, live);
   return parts;
 }

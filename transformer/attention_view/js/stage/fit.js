@@ -13,10 +13,14 @@ export function topOfStage({ root }) {
   return root.getBoundingClientRect().top + scrolled;
 }
 
+// The bar of a lesson under way lies over the foot of the window.
+const lessonHeight = () =>
+  parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--lesson-height")) || 0;
+
 export function fit(stage) {
   const { root, parts } = stage;
   root.classList.toggle("phone", onPhone());
-  const beside = BELOW_IT + (stage.message.standalone ? CAPTION : 0);
+  const beside = BELOW_IT + (stage.message.standalone ? CAPTION : 0) + lessonHeight();
   const room = window.innerHeight - topOfStage(stage) - beside;
   const most = stage.data.brief ? HIGHEST_FIRST_LOOK : Infinity;
   parts.screen.style.height = `${Math.max(onPhone() ? LOWEST_ON_PHONE : LOWEST, Math.min(most, Math.floor(room)))}px`;

@@ -8,6 +8,7 @@ import { unpack } from "#view/message.js";
 import { mountView } from "#view/view/mount.js";
 import { drawBars } from "#view/stage/bars.js";
 import { buildStage } from "#view/stage/build.js";
+import { keepDecodeFilm } from "#view/stage/film.js";
 import { fit, topOfStage } from "#view/stage/fit.js";
 import { drawRows, shadeRows } from "#view/stage/rows.js";
 
@@ -15,7 +16,7 @@ const FIRST_MS = 1300; // between steps that it takes by itself
 
 export const mountStage = (root, data, send) => mountMessage(root, unpack(data), send);
 
-// message: unpacked already; send: {move, look, choose}, who are told.
+// message: unpacked already; send: {move, look, choose, film}, who are told.
 export function mountMessage(root, message, send) {
   const stage = (root.stage ??= newStage(root));
   Object.assign(stage, { message, send, data: message.stage, large: Boolean(message.large) });
@@ -37,8 +38,28 @@ function drawStage(stage) {
   drawSteps(stage);
   drawRows(stage);
   drawBars(stage);
+  if (parts.picture.view) parts.picture.view.film = filmOf(stage);
   mountView(parts.picture, message, send.look, parts.below, () => shadeRows(stage));
+  makeFilm(stage);
   if (parts.live.textContent !== data.said) say(parts.live, data.said);
+}
+
+// What asks for a film of the way to this step: its bytes are sent for once.
+function filmOf(stage) {
+  if (!stage.data.steps || stage.message.standalone) return null;
+  return (kind) => {
+    stage.filming = { kind, number: (stage.filming?.number ?? 0) + 1 };
+    stage.send.film({ number: stage.filming.number });
+  };
+}
+
+function makeFilm(stage) {
+  const { message, filming } = stage;
+  const bytes = message.arrays.film;
+  if (!bytes || !filming?.kind) return;
+  const { kind } = filming;
+  filming.kind = null;
+  keepDecodeFilm(stage, bytes, kind);
 }
 
 function drawSteps(stage) {

@@ -5,14 +5,13 @@ import { keepAllFigures } from "#view/figures/expose.js";
 import { blobOf, inTheme, paper, PNGS } from "#view/figures/png.js";
 import { paintGrid } from "#view/grid.js";
 import { linesHeight, paintLines } from "#view/lines.js";
-import { paintLegend, paintMatrix } from "#view/matrix.js";
+import { matrixLayout, paintLegend, paintMatrix } from "#view/matrix.js";
 import { fileName } from "#view/names.js";
 import { Pdf } from "#view/pdf.js";
 import { Vector } from "#view/svg.js";
 import { rowNames } from "#view/rows.js";
 import { infoOf, inLines, lit, stageNow } from "#view/view/look.js";
 import { gridOf, matrixOf } from "#view/view/painting.js";
-import { layout } from "#view/view/sizes.js";
 import { caption, headName, layerName } from "#view/view/words.js";
 
 const WIDTH = 720;
@@ -76,7 +75,8 @@ function compose(view, make) {
   const { theme, message, look } = view;
   const [layers, heads] = message.shapes[`grid/${look.kind}`];
   const gridWidth = Math.max(220, Math.min(620, heads * 70));
-  const made = inLines(view) ? { width: WIDTH, height: linesHeight(view.layer) } : layout(view, WIDTH, 1);
+  const info = { ...infoOf(view), ahead: undefined }; // a file has no room for what is yet to come
+  const made = inLines(view) ? { width: WIDTH, height: linesHeight(view.layer) } : matrixLayout(info, WIDTH, { look });
   const lines = caption(view);
   const above = 20 + lines.length * LINE;
   const height = Math.max(made.height, Math.min(560, 40 + layers * 84)) + BELOW + (lines.length - 2) * LINE;
@@ -88,13 +88,16 @@ function compose(view, make) {
   const box = { x: 12, y: above, width: made.width, height: made.height };
   if (inLines(view)) {
     const { layer, gutter } = view;
-    const info = infoOf(view);
     paintLines(context, box, { info, look, layer, lit: lit(view), hover: null, scroll: 0, theme, gutter });
   } else {
-    paintMatrix(context, box, { ...matrixOf(view, made), scroll: [0, 0], cursor: null });
+    paintMatrix(context, box, { ...matrixOf(view, made), info, scroll: [0, 0], cursor: null });
     paintLegend(context, 16, height - 40, { stage: stageNow(view), scale: look.scale, theme });
   }
-  paintGrid(context, { x: made.width + 40, y: above, width: gridWidth, height: height - BELOW }, gridOf(view));
+  paintGrid(
+    context,
+    { x: made.width + 40, y: above, width: gridWidth, height: height - BELOW },
+    { ...gridOf(view), info },
+  );
   return context;
 }
 

@@ -1,5 +1,7 @@
 // The choosers over the picture, and what is about the picture alone under it.
 import { chooser, counted, part, rebuilt, segments } from "#view/elements.js";
+import { filmEntries } from "#view/film/keep.js";
+import { FILM_KINDS } from "#view/film/kinds.js";
 import { kindName, rollsOut } from "#view/names.js";
 import { STAGES } from "#view/stages.js";
 import { boxed, change, infoOf, inLines, merges } from "#view/view/look.js";
@@ -136,8 +138,10 @@ function zooming(view) {
 
 function files(view) {
   const pick = (kind) => {
-    if (kind) save(view, kind);
+    if (kind in FILM_KINDS) view.film(kind);
+    else if (kind) save(view, kind);
     toolbar(view);
   };
-  return chooser("Save", [["", "as …"], ...fileEntries(view)], "", pick);
+  const films = view.film ? filmEntries(view, () => toolbar(view)) : []; // of what steps
+  return chooser("Save", [["", "as …"], ...fileEntries(view), ...films], "", pick);
 }

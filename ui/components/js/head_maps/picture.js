@@ -25,7 +25,7 @@ export function picture(view) {
     right = Math.max(right, x);
     y += 54 + card.maps[0].shades.length * (view.height + GAP);
   }
-  words(10, y + 16, data.source);
+  words(10, y + 16, data.origin);
   const bottom = y + 30;
   svg.prepend(svgPart("rect", { width: right, height: bottom, fill: data.paper }));
   const size = { viewBox: `0 0 ${right} ${bottom}`, width: right, height: bottom };

@@ -54,8 +54,9 @@ function paintingOf(view, runs) {
   const ends = runs.flatMap((run) => [run.train, run.held_out].map((group) => axisOf(group).at(-1)));
   const range = view.zoom ?? [0, Math.max(1, ...ends.filter(Number.isFinite))];
   const { theme, log, axis, cursor } = view;
-  const { unit, reference } = view.header;
-  return { runs, range, axisOf, lossOf: (run) => lossOf(view, run), theme, log, axis, cursor, unit, reference };
+  const { unit, reference, guessing } = view.header;
+  const more = { zoomed: Boolean(view.zoom), unit, reference, guessing };
+  return { runs, range, axisOf, lossOf: (run) => lossOf(view, run), theme, log, axis, cursor, ...more };
 }
 
 function lossOf(view, run) {

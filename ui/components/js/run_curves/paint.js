@@ -1,5 +1,6 @@
 // One panel: its axes, a line for each run, a published figure, and where the pointer is.
 import { stroke, text } from "#view/canvas.js";
+import { paintGuessing, roomForGuessing } from "#view/guessing.js";
 import { ticks } from "#view/numbers.js";
 import { amount, clock, extent, plotOf, stride } from "./scale.js";
 
@@ -7,7 +8,8 @@ const BOX = { left: 58, right: 12, top: 26, bottom: 38 };
 const LEGEND = 20;
 const WIDE = 500; // px
 
-// painting: {runs, range, axisOf, lossOf, theme, log, axis, cursor, unit, reference}. Returns where values lie.
+// painting: {runs, range, zoomed, axisOf, lossOf, theme, log, axis, cursor, unit, reference, guessing}. Returns where
+// values lie.
 export function paintPanel(context, panel, box, painting) {
   const frame = {
     left: box.x + BOX.left,
@@ -27,13 +29,16 @@ export function paintPanel(context, panel, box, painting) {
   context.lineJoin = "round";
   for (const run of painting.runs) paintRun(context, panel, plot, run, painting);
   Object.assign(context, { globalAlpha: 1 }).setLineDash([]);
+  if (panel.main && painting.runs.length) {
+    for (const [loss, words] of painting.guessing) paintGuessing(context, plot, loss, words, painting.theme);
+  }
   if (panel.main && painting.reference) paintReference(context, plot, painting, box.width > WIDE);
   paintCursor(context, plot, painting);
   context.restore();
   return plot;
 }
 
-function limits(panel, frame, { runs, axisOf, lossOf, log: wanted, reference }, log) {
+function limits(panel, frame, { runs, zoomed, axisOf, lossOf, log: wanted, reference, guessing }, log) {
   const lines = runs
     .filter((run) => run.train.step?.length && (panel.main || run.train[panel.name]))
     .map((run) => [axisOf(run.train), panel.main ? lossOf(run) : run.train[panel.name], panel.scale]);
@@ -43,6 +48,11 @@ function limits(panel, frame, { runs, axisOf, lossOf, log: wanted, reference }, 
   let [least, most] = extent([...lines, ...held], frame, { log: wanted });
   if (panel.main && reference && least < Infinity) least = Math.min(least, reference[0]);
   if (!(least < Infinity)) [least, most] = [0, 1];
+  else if (panel.main && !zoomed)
+    most = roomForGuessing(
+      most,
+      guessing.map(([loss]) => loss),
+    );
   if (log) return [least * 0.97, most * 1.03];
   if (!panel.main) least = Math.min(0, least);
   const room = (most - least || Math.abs(most) || 1) * 0.06;

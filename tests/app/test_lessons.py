@@ -1,0 +1,274 @@
+"""Lessons: the page that lists them, and the bar that goes with every page."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import ui.link
+from transformer.lessons.lesson import LARGEST
+from transformer.lessons.parsing import parse, read_file
+from transformer.places import ROOT
+from ui.access import keys
+from ui.lessons.links import fields_of
+from ui.lessons.walking import Walking, check_lesson
+from ui.pages import HOME, PAGES
+
+from .conftest import run
+
+PAGE = "lessons"
+HEAD = "---\ntitle: Mine\nminutes: 5\ndescription: My own.\n---\n"
+GUESS = "## Guess\n- link: /translate?text=I like red wine.&step=4&kind=cross&layer=1&head=3\n- question: next token\n"
+SHIPPED = sorted(path.stem for path in (ROOT / "lessons").glob("*.md"))
+
+
+def own(at: AppTest, text: str | bytes, file: str = "mine.md") -> AppTest:
+    """As after an upload, which no test without a browser can make."""
+    name = f"own/{file.removesuffix('.md')}"
+    content = text if isinstance(text, bytes) else text.encode()
+    at.session_state["lessons_own"] = {name: parse(content, name, file=file)}
+    return run(at)
+
+
+def bar(at: AppTest) -> dict | None:
+    """What the bar is sent; None where there is none."""
+    found = [one.proto for one in at.get("bidi_component") if one.proto.component_name == "lesson_bar"]
+    return json.loads(found[0].json) if found else None
+
+
+def act(at: AppTest, number: int, to: int, *, leave: bool = False, **answers: object) -> AppTest:
+    """What the bar sends; answers: stop0="...", from 0."""
+    sent = {"number": number, "lesson": bar(at)["lesson"], "to": to, "leave": leave,
+            "answers": {name.removeprefix("stop"): value for name, value in answers.items()}}
+    at.session_state["lesson_bar"] = {"act": sent}
+    return run(at)
+
+
+def button(at: AppTest, label: str, name: str):
+    return at.button(key=f"{PAGE}_{label}_{name}")
+
+
+def test_it_lists_what_comes_with_the_app(visit):
+    at = visit(PAGE)
+    assert at.title[0].value == "Lessons" and not at.error
+    assert {one.value for one in at.subheader} > {read_file(ROOT / "lessons" / f"{name}.md").title for name in SHIPPED}
+    assert SHIPPED == ["heads-form", "masks-and-positions", "query-and-key", "walk"]
+    assert bar(at) is None
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_stop_of_the_lessons_that_come_with_the_app_can_be_given(name, visit):
+    visit("home")
+    lesson = read_file(ROOT / "lessons" / f"{name}.md")
+    assert [(one.stop.title, one.problem) for one in check_lesson(lesson) if one.problem] == []
+    if name == "walk":
+        assert len(lesson.stops) == 8 and all(stop.point for stop in lesson.stops)
+    else:
+        assert any(stop.question for stop in lesson.stops)
+
+
+@pytest.mark.parametrize("page", [HOME.name, *PAGES])
+def test_the_parameters_that_a_link_is_checked_against_are_those_that_the_page_reads(page, visit, monkeypatch):
+    read = {}
+    arrive_at = ui.link.arrive_at
+    monkeypatch.setattr("ui.link.arrive_at", lambda name, fields: (read.setdefault(name, fields) and None)
+                        or arrive_at(name, fields))
+    monkeypatch.setattr("ui.stepper.address.arrive_at", ui.link.arrive_at)
+    visit(page)
+    assert {*fields_of(page)} == {*read.get(page, {})}
+
+
+@pytest.mark.parametrize(("link", "said"), [
+    ("/nowhere", "there is no page 'nowhere'; choose one of translate"),
+    ("/translate?colour=red", "Translate has no 'colour' in its links; it has"),
+    ("/by_hand?part=everything", "By hand cannot read 'everything' as part; copy the link from the page"),
+    ("/translate?checkpoint=other@12345678", "the checkpoint 'other@12345678' is not on this server"),
+    ("/translate?text=Go on.&step=99", "there is no step 99"), ("/translate?checkpoint=write", "is not on this server"),
+    ("/?text=x", "Home has no 'text' in its links; it has none"),
+    ("/by_hand?text=", "there is no word in the sentence"),
+])
+def test_a_stop_that_does_not_open_is_found(link, said, visit, plain):
+    at = own(visit(PAGE), f"{HEAD}## A\n- link: {link}\n\n## B\n- link: /masks\n")
+    assert "1 of 2 stops cannot be given" in at.warning[0].value
+    (report,) = [one.value for one in at.get("html") if "check of Mine" in one.value]
+    assert said in report.replace("&#x27;", "'")
+    assert button(at, "start", "own/mine").disabled
+
+
+def test_an_own_lesson_is_checked_started_and_removed(visit):
+    at = own(visit(PAGE), HEAD + GUESS)
+    assert at.success and "own/mine" in at.session_state["lessons_checked"]
+    button(at, "start", "own/mine").click()
+    run(at)
+    assert bar(at)["name"] == "Mine"
+    at = own(visit(PAGE), HEAD + GUESS)
+    button(at, "remove", "own/mine").click()
+    assert "Mine" not in {one.value for one in run(at).subheader}
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 100, b"<script>alert(1)</script>", b"a" * (LARGEST + 1),
+                                     HEAD.encode() + b"## A\n- link: https://example.org/\n"])
+def test_a_file_that_is_no_lesson_is_said_and_nothing_is_kept(visit, content, plain, monkeypatch):
+    at = visit(PAGE)
+    sent = SimpleNamespace(name="<b>bad</b>.md", getvalue=lambda: content)
+
+    def script() -> None:
+        import streamlit as st
+
+        from ui.lessons.listed import _open, show_own
+
+        st.session_state["lessons_sent"] = st.session_state["upload"]
+        _open("lessons", "lessons_sent")
+        show_own("lessons")
+
+    at = AppTest.from_function(script)
+    at.session_state["upload"] = sent
+    at.run()
+    assert plain(at.error[0].value).startswith("<b>bad</b>.md") and not at.session_state["lessons_own"]
+
+
+def test_markdown_in_a_file_stays_text(visit, plain, sent):
+    words = "![a](http://a.example/x.png) **b** :red[c] <script>d</script>"
+    at = own(visit(PAGE), HEAD.replace("Mine", words).replace("My own.", words) + "## A\n- link: /masks\n")
+    assert words in {plain(one.value) for one in at.subheader} & {plain(one.value) for one in at.markdown}
+    assert words not in {one.value for one in at.markdown}
+
+
+def test_the_newest_files_of_a_visitor_are_kept(visit):
+    def script() -> None:
+        import streamlit as st
+
+        from ui.lessons.found import take_in
+
+        for at in range(20):
+            take_in(f"lesson {at}.md", st.session_state["content"])
+
+    at = AppTest.from_function(script)
+    at.session_state["content"] = (HEAD + GUESS).encode()
+    at.run()
+    assert list(at.session_state["lessons_own"]) == [f"own/lesson-{number}" for number in range(12, 20)]
+
+
+@pytest.mark.parametrize(("shared", "teacher", "listed"), [(False, False, True), (True, False, False),
+                                                           (True, True, True)])
+def test_the_folder_is_for_whoever_runs_the_server(visit, home, monkeypatch, cookies, shared, teacher, listed):
+    (home / "lessons").mkdir(parents=True)
+    (home / "lessons" / "ours.md").write_text(HEAD + GUESS, "utf-8")
+    (home / "lessons" / "broken.md").write_text("nothing", "utf-8")
+    if shared:
+        monkeypatch.setenv("HEADSUP_SHARED", "1")
+    if teacher:
+        cookies[keys.TEACHER] = keys.teacher_cookie()
+    at = visit(PAGE)
+    assert ("Mine" in {one.value for one in at.subheader}) == listed
+    assert bool(at.error) == listed
+    at = visit("translate", lesson="folder/ours", stop="1")
+    assert (bar(at) is not None) == listed
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "folder/../x", "own/other", "nothing", "walk\0", "a" * 500, ""])
+def test_a_name_in_a_link_that_is_no_lesson_opens_none(visit, name):
+    at = visit("translate", lesson=name, stop="2")
+    assert bar(at) is None and not at.error
+
+
+@pytest.mark.parametrize("stop", ["-1", "0", "999999", "x", "², 1", "9" * 40])
+def test_a_stop_that_is_not_there_becomes_one_that_is(visit, stop):
+    assert 0 <= bar(visit("translate", lesson="query-and-key", stop=stop, text="Go on."))["at"] <= 13
+
+
+def test_a_link_reopens_a_lesson_with_the_picture_that_it_shows(visit):
+    at = visit("translate", lesson="query-and-key", stop="3", text="Go on.", step="1")
+    assert (bar(at)["at"], at.session_state["translate_text"]) == (2, "Go on.")
+    assert at.query_params["lesson"] == "query-and-key" and at.query_params["stop"] == "3"
+
+
+def answering(visit, text: str) -> AppTest:
+    at = own(visit("translate"), text)
+    at.query_params.update({"lesson": "own/mine", "stop": "1", "text": "I like red wine.", "step": "4",
+                            "kind": "cross", "layer": "1", "head": "3"})
+    return run(at)
+
+
+def test_a_guess_is_hidden_until_it_is_answered_with_the_models_number(visit):
+    at = answering(visit, HEAD + GUESS)
+    assert at.session_state["translate_hide"] is True
+    tokens = bar(at)["question"]["choices"]
+    assert "␣vin" in tokens and "said" not in bar(at)["question"]
+    act(at, 1, 0, stop0=tokens.index("␣vin"))
+    question = bar(at)["question"]
+    assert question["right"] and question["said"] == "Right: the model predicts ␣vin, 98.1%."
+    assert at.session_state["translate_hide"] is False
+    act(at, 2, 0, stop0=(tokens.index("␣vin") + 1) % 4)
+    assert bar(at)["question"]["right"]  # the first answer counts
+
+
+def test_a_cell_clicked_in_the_row_asked_about_is_the_answer(visit):
+    at = answering(visit, HEAD + GUESS.replace("next token", "cell"))
+    assert bar(at)["question"]["row"] == "␣le"
+    for pair, said in (((1, 3), None), ((4, 2), "␣red has 0.04 of this row. Most is on ␣wine, 0.94.")):
+        at.session_state["translate_pair"] = pair
+        run(at)
+        assert bar(at)["question"].get("said") == said
+
+
+def test_free_text_is_kept_and_compared(visit):
+    at = answering(visit, HEAD + GUESS.replace("next token", "free text\n- compare: output"))
+    act(at, 1, 0, stop0="<b>J'aime</b>")
+    assert bar(at)["question"]["given"] == "<b>J'aime</b>"
+    assert bar(at)["question"]["said"] == "The model writes: J'aime le vin rouge."
+
+
+def test_a_question_without_an_answer_says_so(visit):
+    at = answering(visit, HEAD + GUESS.replace("step=4", "step=0").replace("I like red wine.", "I am cold.")
+                   + "- ask: What?\n")
+    assert "problem" not in bar(at)["question"]
+    at = answering(visit, HEAD + GUESS.replace("head=3", "head=99"))
+    assert bar(at)["question"]["problem"].startswith("This question has no answer here: head is '99'")
+
+
+@pytest.mark.parametrize("sent", [
+    None, 1, "x", {}, {"act": None}, {"act": {"number": "1", "to": 1}}, {"act": {"number": 1, "to": -5}},
+    {"act": {"number": 1, "to": float("nan")}}, {"act": {"number": True, "to": 1}},
+    {"act": {"number": 1, "to": 0, "lesson": "other", "answers": {"0": 1}}},
+    {"act": {"number": 1, "to": 0, "lesson": "own/mine", "answers": {"0": 99, "-1": 1, "x": 1, "7": 1}}},
+    {"act": {"number": 1, "to": 0, "lesson": "own/mine", "answers": {"0": {"a": 1}}}},
+    {"act": {"number": 1, "to": 0, "lesson": "own/mine", "answers": [1, 2]}},
+    {"act": {"number": 1, "to": 0, "lesson": "own/mine", "answers": {"0": True}}}])
+def test_what_no_bar_sends_changes_nothing(visit, sent):
+    at = answering(visit, HEAD + GUESS)
+    at.session_state["lesson_bar"] = sent
+    run(at)
+    assert bar(at)["at"] == 0 and "given" not in bar(at)["question"]
+
+
+def test_leaving_takes_the_lesson_out_of_the_address(visit):
+    at = answering(visit, HEAD + GUESS)
+    act(at, 1, 0, leave=True)
+    assert bar(at) is None and "lesson" not in at.query_params
+    assert at.session_state["translate_hide"] is False
+
+
+def test_the_walk_is_offered_where_no_lesson_is_under_way(visit):
+    def script() -> None:
+        from ui.lessons.offer import offer_walk
+
+        offer_walk()
+
+    at = AppTest.from_function(script)
+    at.run()
+    (offer,) = at.get("bidi_component")
+    assert json.loads(offer.proto.json) == {"count": 8, "minutes": 3}
+    at.session_state["lesson"] = Walking(read_file(ROOT / "lessons" / "walk.md"))
+    assert not at.run().get("bidi_component")
+
+
+def test_the_results_stand_on_the_page_of_lessons(visit):
+    at = visit(PAGE)
+    lesson = parse((HEAD + GUESS).encode(), "own/mine")
+    right = check_lesson(lesson)[0].answer.right
+    at.session_state["lesson_results"] = Walking(lesson, answers={0: right})
+    run(at)
+    assert any("1 of 1 right, 1 of 1 questions answered" in one.value for one in at.markdown)
+    assert any("␣vin, 98.1%" in one.value for one in at.get("html"))

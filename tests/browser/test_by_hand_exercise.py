@@ -1,0 +1,125 @@
+"""Exercises in Chromium: cells filled in by keyboard, checked, shown and kept; and the worksheet, downloaded."""
+
+from pathlib import Path
+
+import pytest
+
+from transformer.by_hand.stages import ByHand, Settings
+
+SIZES = [(1440, 900), (1280, 720), (390, 844)]
+WEIGHTS = [f"{weight:.2f}" for weight in ByHand(Settings()).heads[0].weights[6].tolist()]
+
+
+@pytest.fixture
+def exercise(visit):
+    """Opens the softmax of the last word: its page, and the cells to fill in."""
+    page = visit("/by_hand?part=exercise&step=7")
+    cells = page.locator(".exercise input")
+    cells.first.wait_for()
+    return page, cells
+
+
+def marks(page) -> list[str]:
+    return page.locator(".exercise .mark").all_text_contents()
+
+
+def test_a_row_is_filled_in_with_enter_and_every_cell_is_checked(exercise):
+    page, cells = exercise
+    assert cells.count() == 7
+    assert marks(page) == [""] * 7
+    cells.first.focus()
+    for weight in WEIGHTS:
+        page.keyboard.type(weight)
+        page.keyboard.press("Enter")
+    assert marks(page) == ["✓"] * 7
+    assert page.locator(".exercise [role=status]").text_content().endswith("Done: 7 of 7 right")
+
+
+def test_a_wrong_number_is_marked_by_more_than_a_colour_and_keeps_the_focus(exercise):
+    page, cells = exercise
+    cells.first.focus()
+    page.keyboard.type("0.9")
+    page.keyboard.press("Enter")
+    assert marks(page)[0] == "✗"
+    assert cells.first.get_attribute("aria-invalid") == "true"
+    assert "Life: not right" in cells.first.get_attribute("aria-label")
+    assert cells.first.evaluate("cell => cell.getRootNode().activeElement === cell")
+    page.keyboard.type(WEIGHTS[0].replace(".", ","))
+    page.keyboard.press("Tab")
+    assert marks(page)[:2] == ["✓", ""]
+    assert cells.nth(1).evaluate("cell => cell.getRootNode().activeElement === cell")
+
+
+def test_arrows_move_and_letters_stay_in_the_cell(exercise, address):
+    page, cells = exercise
+    before = address(page)
+    cells.first.focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft"):
+        page.keyboard.press(key)
+    assert cells.nth(1).evaluate("cell => cell.getRootNode().activeElement === cell")
+    page.keyboard.type("rc")
+    assert cells.nth(1).input_value() == "rc"
+    assert address(page) == before
+
+
+def test_cells_are_shown_and_it_can_be_begun_again(exercise):
+    page, cells = exercise
+    cells.nth(2).focus()
+    page.get_by_role("button", name="Show this cell").click()
+    assert marks(page) == ["", "", "○", "", "", "", ""]
+    assert cells.nth(2).input_value() == WEIGHTS[2]
+    page.get_by_role("button", name="Show all").click()
+    assert [cells.nth(at).input_value() for at in range(7)] == WEIGHTS
+    assert "0 of 7 right, 7 shown" in page.locator(".exercise [role=status]").text_content()
+    page.get_by_role("button", name="Start again").click()
+    assert marks(page) == [""] * 7
+    assert [cells.nth(at).input_value() for at in range(7)] == [""] * 7
+
+
+def test_what_was_filled_in_is_there_after_another_step_and_a_reload(exercise, reached, settle):
+    page, cells = exercise
+    cells.first.focus()
+    page.keyboard.type(WEIGHTS[0])
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Next").click()
+    reached(page, step=8)
+    page.get_by_role("button", name="Back").click()
+    reached(page, step=7)
+    page.locator(".exercise [data-state=right]").wait_for()
+    settle(page.reload() and page)
+    page.locator(".exercise [data-state=right]").wait_for()
+    assert cells.first.input_value() == WEIGHTS[0]
+
+
+@pytest.mark.parametrize("step", [4, 5, 7])
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_the_row_to_fill_in_is_on_the_screen_with_the_numbers_given(visit, page, width, height, step):
+    page.set_viewport_size({"width": width, "height": height})
+    visit(f"/by_hand?part=exercise&step={step}")
+    page.locator(".exercise input").first.wait_for()
+    boxes = [page.locator(".exercise input").first.bounding_box(), page.locator(".matrix table").first.bounding_box(),
+             page.get_by_role("button", name="Next").bounding_box()]
+    for box in boxes:
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= height
+
+
+def test_the_worksheet_opens_by_itself_with_its_answers_on_a_sheet_of_their_own(visit, page, context, tmp_path):
+    visit("/by_hand?part=exercise&step=4&fill=matrix&sheet=4,7")
+    page.get_by_role("button", name="A worksheet to print").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download the worksheet").click()
+    file = Path(tmp_path / "sheet.html")
+    download.value.save_as(file)
+    sheet = context.new_page()
+    asked = []
+    sheet.on("request", lambda request: asked.append(request.url))
+    sheet.goto(file.as_uri())
+    assert asked == [file.as_uri()]
+    empty = sheet.locator("body > section td.open").all_text_contents()
+    answers = sheet.locator(".answers td.open").all_text_contents()
+    assert empty == [""] * 98
+    assert len(answers) == 98
+    assert all(answers)
+    assert answers[-7:] == WEIGHTS
+    sheet.close()

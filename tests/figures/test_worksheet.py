@@ -1,0 +1,55 @@
+"""The worksheet: one file without anything from elsewhere, with empty cells first and the answers on the last sheet."""
+
+import re
+
+import pytest
+
+from transformer.by_hand.exercises import exercises
+from transformer.by_hand.stages import ByHand, Settings
+from ui.by_hand.exercise import written
+from ui.by_hand.worksheet import worksheet
+
+HAND = ByHand(Settings("Go on <b>now</b>", causal=True))
+TASKS = exercises(HAND, "√d_k")
+
+
+def sheets(steps, **options) -> tuple[str, str]:
+    page = worksheet(HAND, [TASKS[step] for step in steps], **{"query": None} | options)
+    before, after = page.split('<div class="answers">')
+    return before, after
+
+
+def cells(html: str) -> list[str]:
+    return re.findall(r"<td class=open>(.*?)</td>", html)
+
+
+@pytest.mark.parametrize("step", [3, 4, 5, 6, 7, 8])
+def test_cells_are_empty_on_the_sheet_and_filled_among_the_answers(step):
+    sheet, answers = sheets([step])
+    values = TASKS[step].answer.values
+    assert cells(sheet) == [""] * values.numel()
+    assert cells(answers) == [written(value) for value in values.flatten().tolist()]
+    for one in TASKS[step].given:
+        assert f"<b>{one.name}</b>" in sheet
+
+
+def test_what_is_worked_out_above_is_not_given_away_below():
+    sheet, _ = sheets([4, 5])
+    assert sheet.count("<b>q kᵀ</b>") == 1
+    assert "Use your own q kᵀ from above" in sheet
+
+
+def test_one_row_alone_can_be_asked_for():
+    sheet, answers = sheets([7], query=1)
+    assert cells(sheet) == [""] * 3
+    assert cells(answers) == [written(value) for value in TASKS[7].answer.values[1].tolist()]
+    assert sheet.count("<td>") > 3
+
+
+def test_the_file_stands_by_itself_and_text_is_text():
+    page = "".join(sheets([3, 4, 5, 6, 7, 8]))
+    assert "<b>now" not in page
+    assert "&lt;b&gt;now&lt;/b&gt;" in page
+    assert not re.search(r"https?:|<script|<link|<img|@import|url\(", page)
+    assert "break-before: page" in page
+    assert "Seed 123" in page

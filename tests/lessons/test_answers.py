@@ -1,0 +1,138 @@
+"""Questions answered by the model, and those that it has no answer to."""
+
+from math import sqrt
+
+import pytest
+import torch
+
+from transformer.by_hand.stages import ByHand, Settings
+from transformer.inference.decoding import start, steps
+from transformer.inference.reading import attend
+from transformer.lessons.answers import Opened, answer, look
+from transformer.lessons.checking import check
+from transformer.lessons.lesson import Question
+from transformer.lessons.parsing import parse
+
+TEXT = "We can go home."
+HAND = {"text": "I like red wine", "seed": 3, "d": 4, "d_k": 4, "d_v": 4, "heads": 1, "scale": "sqrt(d_k)",
+        "mask": "none", "positions": False, "query": 3, "key": 1}
+
+
+def shows(ckpt, what="step", /, **values) -> Opened:
+    return Opened(what, {"text": TEXT, **values}, ckpt)
+
+
+def ask(kind: str, **options) -> Question:
+    return Question(kind=kind, ask="?", **options)
+
+
+def leads(values) -> float:
+    first, second = torch.as_tensor(values).topk(2).values.tolist()
+    return first - second
+
+
+def test_the_next_token_is_the_likeliest_among_the_models_own(translator):
+    clear = [step for step in steps(translator, TEXT, max_steps=20) if leads(step.logits.softmax(-1)) >= 0.05]
+    assert clear
+    for step in clear:
+        found = answer(ask("next token"), shows(translator, step=step.index))
+        assert found.choices[found.right].id == step.likeliest
+        assert sorted(found.choices, key=lambda one: -one.probability) == step.top(4)
+        assert found.judge(found.right) and not found.judge((found.right + 1) % 4)
+
+
+def test_tokens_are_offered_in_an_order_that_says_nothing_and_stays(translator):
+    places = []
+    for step in steps(translator, TEXT, max_steps=20):
+        if leads(step.logits.softmax(-1)) >= 0.05:
+            found = answer(ask("next token"), shows(translator, step=step.index))
+            assert found == answer(ask("next token"), shows(translator, step=step.index))
+            places.append(found.right)
+    assert len(set(places)) > 1
+
+
+def test_a_question_that_the_model_hesitates_at_is_refused(translator):
+    with torch.no_grad():
+        unsure = next((step for step in steps(translator, TEXT, max_steps=40)
+                       if leads(step.logits.softmax(-1)) < 0.05), None)
+    if unsure is None:
+        pytest.skip("this model is sure everywhere")
+    with pytest.raises(ValueError, match=r"the model hesitates: .* choose another step or text"):
+        answer(ask("next token"), shows(translator, step=unsure.index))
+
+
+def test_choices_of_the_link_are_followed(translator):
+    other = start(translator, TEXT).top(5)[4].id
+    forced = [*steps(translator, TEXT, forced={0: other}, max_steps=3)][-1]
+    assert look(shows(translator, step=2, choices={0: other})).tokens == forced.tokens
+
+
+@pytest.mark.parametrize("layer", [0, 1])
+def test_the_cell_is_where_the_row_is_largest(translator, layer):
+    *_, step = steps(translator, TEXT, max_steps=6)
+    for query in range(len(step.tokens)):
+        row = step.attentions["cross"][layer, 1, query]
+        question = ask("cell", query=str(query))
+        opened = shows(translator, step=step.index, kind="cross", layer=str(layer), head="1")
+        if leads(row) < 0.05:
+            with pytest.raises(ValueError, match="the head hesitates"):
+                answer(question, opened)
+        else:
+            found = answer(question, opened)
+            assert (found.query, found.right) == (query, int(row.argmax()))
+            assert found.weights == pytest.approx(row.tolist())
+
+
+def test_a_row_is_named_by_its_token_its_place_or_as_the_newest(translator):
+    reading = attend(translator, TEXT)
+    pieces = [piece.strip("▁ ") for piece in reading.axes("encoder")[0]]
+    clear = {int(at) for at in torch.arange(len(pieces)) if leads(reading.attentions["encoder"][0, 0, at]) >= 0.05}
+    at = next(at for at in sorted(clear) if pieces.index(pieces[at]) == at and pieces[at])
+    for query in (str(at), pieces[at], f"▁{pieces[at]}"):
+        assert answer(ask("cell", query=query), shows(translator, "reading", kind="encoder")).query == at
+    for query, said in (("99", "choose one from 0 to"), ("Ψ", "no row is called 'Ψ'")):
+        with pytest.raises(ValueError, match=said):
+            answer(ask("cell", query=query), shows(translator, "reading", kind="encoder"))
+
+
+@pytest.mark.parametrize(("value", "right"), [
+    ("divisor", lambda head: sqrt(4)), ("product", lambda head: head.products[3, 1]),
+    ("scaled", lambda head: head.scaled[3, 1]), ("weight", lambda head: head.weights[3, 1])])
+def test_a_number_is_the_one_on_by_hand(value, right):
+    head = ByHand(Settings("I like red wine", seed=3, d=4, d_k=4, d_v=4, heads=1)).heads[0]
+    found = answer(ask("number", value=value, tolerance=0.01), Opened("hand", HAND))
+    assert found.right == pytest.approx(float(right(head)))
+    assert found.judge(found.right + 0.01) and found.judge(found.right - 0.009) and not found.judge(found.right + 0.02)
+    assert not found.judge(float("nan")) and not found.judge("0")
+
+
+def test_nothing_typed_freely_is_wrong(translator):
+    assert answer(ask("free text"), Opened("other", {})).judge("anything") is None
+    *_, last = steps(translator, TEXT)
+    assert answer(ask("free text", compare=True), shows(translator)).output == last.output
+
+
+@pytest.mark.parametrize(("kind", "opened", "said"), [
+    ("next token", "hand", "link to Translate or Write"), ("cell", "other", "link to Translate, Write or Classify"),
+    ("number", "step", "link to By hand")])
+def test_a_question_in_the_wrong_place_is_refused(translator, kind, opened, said):
+    with pytest.raises(ValueError, match=said):
+        answer(ask(kind), Opened(opened, {**HAND, "text": TEXT}, translator))
+
+
+@pytest.mark.parametrize(("values", "said"), [
+    ({"step": 1_000_000}, "there is no step 1,000,000; choose an earlier one"),
+    ({"layer": "7"}, "layer is '7'; choose one from 0 to 1"), ({"head": "-1"}, "choose one from 0 to 1"),
+    ({"kind": "sideways"}, "has no 'sideways' attention"), ({"text": "a" * 400}, "reads at most")])
+def test_a_link_to_what_is_not_there_is_found(translator, values, said):
+    with pytest.raises(ValueError, match=said):
+        look(shows(translator, **values))
+
+
+def test_every_stop_gets_its_finding(translator):
+    stops = "".join(f"## {at}\n- link: /translate?layer={at}\n" for at in (0, 9))
+    lesson = parse(f"---\ntitle: a\nminutes: 1\ndescription: b\n---\n{stops}".encode(), "mine")
+    seen = []
+    found = check(lesson, lambda stop: shows(translator, **stop.params), watch=lambda *done: seen.append(done))
+    assert [one.problem for one in found] == [None, "layer is '9'; choose one from 0 to 1"]
+    assert seen == [(0, 2), (1, 2)]

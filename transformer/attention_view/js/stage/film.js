@@ -1,0 +1,85 @@
+// A film of a decoding: each step is a frame, with the text so far, the head looked at, all heads, and what comes next.
+import { text, widest } from "#view/canvas.js";
+import { inPercent } from "#view/stage/bars.js";
+import { stepOf } from "#view/stage/upto.js";
+import { keepFilm } from "#view/film/keep.js";
+import { paintGrid } from "#view/grid.js";
+import { matrixLayout, paintMatrix } from "#view/matrix.js";
+import { unpack } from "#view/message.js";
+import { fileName, kindName } from "#view/names.js";
+import { stageOf } from "#view/stages.js";
+import { visible } from "#view/tokens.js";
+import { pooled } from "#view/weights.js";
+
+const SIZE = { width: 1280, height: 720 };
+const EDGE = 32; // px
+const ABOVE = 150;
+const TALL = 520;
+const ZOOM = 1.4; // of the head looked at
+const COLUMNS = { head: 600, heads: 320, bars: 230 };
+const FPS = 2;
+const BAR_COLOUR = "#2a8fb5";
+
+// bytes: of a whole decoding, as for an offline page.
+export function keepDecodeFilm({ parts, root }, bytes, kind) {
+  const { theme, look } = parts.picture.view;
+  const message = unpack(bytes);
+  const frames = message.path.bars.length;
+  const name = fileName(message.about.checkpoint, look.kind, `layer${look.layer}`, `head${look.head}`, "film");
+  const paint = (context, at) => paintStep({ message, theme, look: bare(look) }, context, at);
+  root.dataset.film = "made";
+  return keepFilm(parts.making, { name, kind, frames, paint, ...SIZE, fps: FPS });
+}
+
+// Only weights of single heads are in every file.
+const bare = (look) => ({ ...look, of: "head", stage: "weights", pair: null, tokens: "pieces", special: "shown" });
+
+function paintStep({ message, theme, look }, context, at) {
+  const step = stepOf(message, at);
+  pooled(step);
+  context.fillStyle = theme.page;
+  context.fillRect(0, 0, SIZE.width, SIZE.height);
+  paintWords(context, message, theme, look, at);
+  const info = step.kinds[look.kind];
+  const made = matrixLayout(info, COLUMNS.head / ZOOM, { look, tall: TALL / ZOOM });
+  const newest = look.kind !== "encoder";
+  const painting = { info, stage: stageOf(step, look), look, ...made, scroll: [0, 0], cursor: null, newest, theme };
+  context.save();
+  context.translate(EDGE, ABOVE);
+  context.scale(ZOOM, ZOOM);
+  paintMatrix(context, { x: 0, y: 0, width: COLUMNS.head / ZOOM, height: TALL / ZOOM }, painting);
+  context.restore();
+  const name = `grid/${look.kind}`;
+  const grid = { info, cells: step.arrays[name], shape: step.shapes[name], look, theme, scale: look.scale, lit: null };
+  const left = EDGE + COLUMNS.head + 24;
+  paintGrid(context, { x: left, y: ABOVE, width: COLUMNS.heads, height: TALL }, grid);
+  paintCandidates(context, { x: left + COLUMNS.heads + 24, y: ABOVE + 10 }, message.path.bars[at], theme);
+}
+
+function paintWords(context, message, theme, look, at) {
+  const { outputs } = message.path;
+  const { text: typed, checkpoint } = message.about;
+  const large = { colour: theme.ink, weight: 700, size: 32 };
+  text(context, endOf(typed.replaceAll("\n", " ↵ ")), EDGE, 36, { ...large, weight: 400, size: 22 });
+  text(context, endOf(`→ ${outputs[at].replaceAll("\n", " ↵ ")}`), EDGE, 80, large);
+  const head = `${kindName(look.kind)} attention, layer ${look.layer} · head ${look.head}`;
+  text(context, `${head} · ${checkpoint} · step ${at}`, EDGE, 122, { colour: theme.muted, size: 16 });
+}
+
+// What fits on a line: its end, where most happens.
+const endOf = (words) => (words.length > 70 ? `…${words.slice(-69)}` : words);
+
+function paintCandidates(context, { x, y }, bars, theme) {
+  text(context, "What comes next?", x, y, { colour: theme.ink, weight: 700, size: 18 });
+  const rows = bars.slice(0, 5);
+  const room = Math.min(110, (widest(rows.map((bar) => visible(bar.label))) * 17) / 13 + 8);
+  const most = COLUMNS.bars - room - 68;
+  rows.forEach((bar, nth) => {
+    const line = y + 40 + nth * 34;
+    const options = { colour: theme.ink, size: 17, weight: bar.chosen ? 700 : 400 };
+    text(context, visible(bar.label), x + room - 8, line, { ...options, align: "right" });
+    context.fillStyle = bar.chosen ? theme.accent : BAR_COLOUR;
+    context.fillRect(x + room, line - 9, Math.max(1, bar.probability * most), 18);
+    text(context, inPercent(bar.probability), x + COLUMNS.bars, line, { ...options, align: "right" });
+  });
+}

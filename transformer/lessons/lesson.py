@@ -1,0 +1,66 @@
+"""What a lesson is: stops in an order, each a link of the app with a few words and perhaps a question."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+LARGEST, STOPS = 64_000, 60  # bytes of a file, stops in it
+TITLE, SENTENCES, NOTE, LINK = 80, 420, 800, 2_000  # characters
+KINDS = ("next token", "cell", "number", "free text")
+NUMBERS = ("divisor", "product", "scaled", "weight")  # of By hand
+DEEDS = {  # what does a stop -> which values of its link that changes
+    "step": ("step",), "pick": ("choices",), "head": ("layer", "head"), "cell": ("pair",), "kind": ("kind",),
+    "switch": ("heads",)}
+ASK = {
+    "next token": "Which token comes next?",
+    "cell": "Click the token where this head looks most.",
+    "number": "Which number is it?",
+    "free text": "What do you think?"}
+
+
+class LessonError(ValueError):
+    """A file that is no lesson; the message names the file and the line, and says what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What is asked at a stop. query: the row asked about, "newest", a token or its place; value: one of `NUMBERS`;
+    tolerance: how far off a number may be; compare: whether the model's own text is shown beside a free one."""
+
+    kind: str
+    ask: str
+    query: str = "newest"
+    value: str = "weight"
+    tolerance: float = 0.01
+    compare: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stop:
+    """One place of a lesson. page and params: where its link leads; line: of its heading; note: for the teacher;
+    point: the part of the page to point at; deed: what does the stop, a word of `DEEDS`."""
+
+    title: str
+    page: str
+    params: Mapping[str, str]
+    line: int
+    text: str = ""
+    note: str = ""
+    question: Question | None = None
+    point: str | None = None
+    deed: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lesson:
+    """A whole file. name: by which it is opened; minutes: how long it takes."""
+
+    name: str
+    title: str
+    minutes: int
+    sentence: str
+    stops: tuple[Stop, ...] = field(repr=False)
+
+    @property
+    def guided(self) -> bool:
+        """Whether it points at parts of the pages."""
+        return any(stop.point for stop in self.stops)

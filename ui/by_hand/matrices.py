@@ -1,0 +1,45 @@
+"""What every part of By hand is written with: a step's heading, matrices side by side, one weight spelled out."""
+
+from collections.abc import Collection
+
+import streamlit as st
+import torch
+
+from transformer.by_hand.stages import Head
+from ui import figures
+
+CONTENTS = {
+    "ids": "Ids", "embeddings": "Embeddings", "qkv": "Queries, keys, values", "products": "Unnormalised scores",
+    "scaled": "Scaled scores", "mask": "Mask", "softmax": "Softmax", "context": "Context vectors",
+    "heads": "Several heads", "concatenation": "Concatenation", "projection": "Output projection",
+    "add-and-norm": "Add and normalise", "feed-forward": "Feed-forward", "block": "The block's output"}
+NAMES = dict(enumerate(CONTENTS.values(), start=1))  # of the steps, by number
+DIVIDED_BY = {"sqrt(d_k)": "√d_k", "1": "1", "sqrt(d_model)": "√d_model", "d_k": "d_k"}
+
+
+def heading(number: int, text: str, section: str) -> None:
+    """A step's heading, its sentences and where the paper has it."""
+    anchor = list(CONTENTS)[number - 1]
+    st.subheader(f"{number} · {NAMES[number]}", anchor=anchor)
+    st.markdown(f"{text} :gray[Vaswani et al. 2017, {section}.]")
+
+
+def draw(*matrices: str) -> None:
+    """Matrices side by side, as many as there is room for."""
+    st.html(figures.side_by_side(matrices))
+
+
+def difference(one: torch.Tensor, other: torch.Tensor) -> str:
+    """The largest difference between two tensors, as text."""
+    largest = float((one - other).abs().max())
+    return f"{largest:.1e}" if largest else "0"
+
+
+def spelled(head: Head, queries: list[str], keys: list[str], query: int, key: int, *, divisor: float, divided_by: str,
+            allowed, lines: Collection[str] | None = None) -> str:
+    """One weight of a head spelled out, as HTML; lines: of which steps, all without it."""
+    return figures.spelled_cell(
+        queries[query], keys[key], q=head.q[query].numpy(), k=head.k[key].numpy(),
+        product=float(head.products[query, key]), divisor=divisor, divided_by=divided_by,
+        scaled=head.scaled[query].numpy(), bias=None if head.bias is None else head.bias[query].tolist(), at=key,
+        weight=float(head.weights[query, key]), allowed=None if allowed is None else allowed[query], lines=lines)

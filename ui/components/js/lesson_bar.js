@@ -1,0 +1,38 @@
+// A lesson under way: a strip at the foot of every page, or, for a walk, a sign beside what it points at. `view` holds
+// what was sent last, where the presses add up to, and the answers given so far.
+import STYLE from "./lesson_bar.css";
+import { dress } from "#view/elements.js";
+import { endGuide, showGuide } from "./lesson_bar/guide.js";
+import { listenForLesson } from "./lesson_bar/keys.js";
+import { showStrip } from "./lesson_bar/strip.js";
+
+export default function component({ data, parentElement, setStateValue }) {
+  const root = parentElement.querySelector(".lesson-bar");
+  dress(root, STYLE);
+  const view = (root.view ??= { root, number: data.served, sent: data.served, answers: {}, lesson: data.lesson });
+  view.setState = setStateValue;
+  if (view.lesson !== data.lesson) Object.assign(view, { lesson: data.lesson, answers: {}, sent: data.served });
+  if (data.served >= view.sent) view.target = data.at; // nothing is under way
+  view.data = data;
+  if (window.headsUpLesson?.view !== view) listenForLesson(view);
+  root.classList.toggle("guided", data.guided);
+  root.classList.toggle("large", data.large);
+  if (data.guided) {
+    root.replaceChildren();
+    showGuide(view);
+  } else {
+    endGuide(view);
+    showStrip(view);
+  }
+  makeRoom(view);
+}
+
+// The page gets as much room at its foot as the strip takes.
+function makeRoom(view) {
+  view.room ??= new ResizeObserver(() => {
+    const height = view.root.isConnected ? view.root.offsetHeight : 0;
+    document.documentElement.style.setProperty("--lesson-height", `${height}px`);
+    document.documentElement.classList.toggle("lesson-on", height > 0);
+  });
+  view.room.observe(view.root);
+}

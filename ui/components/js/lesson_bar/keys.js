@@ -1,0 +1,50 @@
+// The keys of a lesson. A presenter's remote steps where the page has steps, and at their end goes on to the next stop;
+// in a walk the right arrow goes on, unless the stop is about taking a step.
+import { take, withModifier } from "#view/pointer.js";
+import { goTo, leaveLesson } from "./acts.js";
+
+const PAGES = { PageDown: ["step", 1], PageUp: ["back", -1] };
+const TYPED_IN = "input:not([type=radio]), textarea, select, [contenteditable], [role=combobox], [role=listbox]";
+const MOVED_IN = `${TYPED_IN}, canvas, [role=slider], [role=tab], [role=radio], [role=option], [role=dialog] dialog`;
+
+export function listenForLesson(view) {
+  window.headsUpLesson?.abort();
+  const keys = (window.headsUpLesson = new AbortController());
+  keys.view = view;
+  const { signal } = keys;
+  // after the listeners of the page, which prevent what a key does by itself where they take it
+  window.addEventListener("keydown", (event) => onPageKey(view, event), { signal });
+  window.addEventListener("keydown", (event) => onWalkKey(view, event), { signal, capture: true });
+}
+
+function onPageKey(view, event) {
+  const [at] = event.composedPath();
+  if (!view.root.isConnected || event.defaultPrevented || withModifier(event)) return;
+  if (!(event.key in PAGES) || at.closest?.(TYPED_IN)) return;
+  event.preventDefault();
+  const [action, by] = PAGES[event.key];
+  const button = stepButton(action);
+  if (button) button.click();
+  else goTo(view, view.target + by);
+}
+
+// Of the controls on the page, where there is a step to take.
+function stepButton(action) {
+  const hosts = [...document.querySelectorAll("[data-testid=stBidiComponentIsolated]")];
+  const buttons = hosts.map(({ shadowRoot }) => shadowRoot?.querySelector(`[data-action="${action}"]`));
+  return buttons.find((button) => button && !button.disabled && button.offsetParent);
+}
+
+function onWalkKey(view, event) {
+  const [at] = event.composedPath();
+  if (!view.root.isConnected || !view.data.guided || withModifier(event)) return;
+  if (event.key === "Tab") return event.stopImmediatePropagation(); // the sign keeps nobody from the page
+  if (at.closest?.(MOVED_IN)) return;
+  if (event.key === "Escape") {
+    take(event);
+    leaveLesson(view);
+  } else if (event.key === "ArrowRight" && (view.data.done !== "step" || view.finished)) {
+    take(event);
+    goTo(view, view.target + 1);
+  }
+}

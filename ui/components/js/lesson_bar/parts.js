@@ -1,0 +1,33 @@
+// The parts of a page that a walk points at, by the names that a lesson gives them.
+
+// Where a part carries no name of its own, what stands for it.
+const OTHERWISE = {
+  source: '.chips[aria-label="source tokens"], .chips[aria-label="tokens"]',
+  target: '.chips[aria-label="target tokens"], .chips[aria-label="tokens"]',
+  head: "canvas.matrix",
+  heads: "canvas.grid",
+  product: ".between",
+  controls: ".controls",
+  candidates: "[class*=st-key-][class*=_candidates]",
+  weights: 'figure.matrix[data-name="weights"]',
+};
+
+export function partOf(name) {
+  if (!name) return null;
+  const page = window.location.pathname.split("/").pop() || "home";
+  const selectors = [`[data-part="${name}"]`, OTHERWISE[name] ?? `.st-key-${page}_${name}`];
+  const hosts = [...document.querySelectorAll("[data-testid=stMain] [data-testid=stBidiComponentIsolated]")];
+  const trees = [document.querySelector("[data-testid=stMain]"), ...hosts.map((host) => host.shadowRoot)];
+  for (const selector of selectors) {
+    for (const tree of trees) {
+      const element = [...(tree?.querySelectorAll(selector) ?? [])].find(seen);
+      if (element) return element;
+    }
+  }
+  return null;
+}
+
+function seen(element) {
+  const { width, height } = element.getBoundingClientRect();
+  return width > 0 && height > 0;
+}

@@ -1,0 +1,53 @@
+// The strip: where we are, the two sentences, the question, and the way on.
+import { part } from "#view/elements.js";
+import { goTo, leaveLesson } from "./acts.js";
+import { questionOf } from "./question.js";
+
+export function showStrip(view) {
+  const { data, root } = view;
+  const now = JSON.stringify({ ...data, served: 0 });
+  if (view.drawn === now) return; // the page has changed and the stop has not
+  const moved = view.shownAt !== data.at;
+  const focused = root.getRootNode().activeElement?.dataset?.act;
+  Object.assign(view, { drawn: now, shownAt: data.at });
+  root.setAttribute("role", "region");
+  root.setAttribute("aria-label", `Lesson: ${data.name}`);
+  root.replaceChildren(progress(data), words(data), ...questionOf(view), ways(view));
+  if (focused && !moved) root.querySelector(`[data-act="${focused}"]`)?.focus({ preventScroll: true });
+}
+
+function progress({ at, count }) {
+  const bar = part("div", { className: "progress", ariaHidden: "true" });
+  bar.style.setProperty("--part", `${(100 * (at + 1)) / count}%`);
+  return bar;
+}
+
+function words({ at, count, title, text, name, note }) {
+  const place = part("span", { className: "place", textContent: `${at + 1} of ${count}`, title: name });
+  const head = part("h2", {}, place, " ", title);
+  const block = part("div", { className: "words" }, head, part("p", { textContent: text }));
+  if (note) {
+    const summary = part("summary", { textContent: "Teacher's note" });
+    block.append(part("details", {}, summary, part("p", { textContent: note })));
+  }
+  // said when a stop is reached
+  head.setAttribute("aria-live", "polite");
+  return block;
+}
+
+export function ways(view) {
+  const { at, count } = view.data;
+  const last = at + 1 === count;
+  const button = (act, textContent, onclick, more = {}) => {
+    const one = part("button", { type: "button", textContent, onclick, className: act, ...more });
+    one.dataset.act = act;
+    return one;
+  };
+  return part(
+    "div",
+    { className: "ways" },
+    button("back", "Back", () => goTo(view, view.target - 1), { disabled: at === 0, title: "Back (Page Up)" }),
+    button("next", last ? "Finish" : "Next", () => goTo(view, view.target + 1), { title: "Next (Page Down)" }),
+    button("leave", "Leave", () => leaveLesson(view), { title: "Leave the lesson" }),
+  );
+}

@@ -1,0 +1,1 @@
+"""Lessons in the app: where they are found, how they are walked, and the bar that goes with every page."""

@@ -1,0 +1,73 @@
+"""The bar at the foot of every page while a lesson is under way; for a walk, the sign that points at things."""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from transformer.lessons.answers import Cell, NextToken
+from transformer.lessons.lesson import DEEDS
+from ui.access import owners
+from ui.components.lesson_bar import mount_lesson, sent_by_lesson
+from ui.figures.labels import plain_label
+from ui.lessons.said import verdict
+from ui.lessons.walking import Walking, arrive, finding, go, leave, open_page, take_answers, take_cell, walking
+from ui.present import presenting
+
+SERVED = "lesson_served"  # the number of the last request that has been served
+
+
+def show_lesson(page: str) -> None:
+    """Before a page: take up the lesson of an address, do what the bar has asked, open the stop's page, and draw the
+    bar. Nothing, where no lesson is under way."""
+    place = st.container(key="lesson")
+    arrive()
+    if walking() is not None:
+        _obey()
+    if (walk := walking()) is None:
+        return
+    open_page(page)
+    take_cell(page)
+    with place:
+        mount_lesson(_message(walk, page))
+
+
+def _obey() -> None:
+    sent, state = sent_by_lesson(), st.session_state
+    if sent is None or sent["number"] == state.get(SERVED, 0) or sent["lesson"] != walking().lesson.name:
+        return
+    state[SERVED] = sent["number"]
+    take_answers(sent["answers"])
+    if sent["leave"]:
+        leave()
+    elif sent["to"] != walking().at:
+        go(sent["to"])
+
+
+def _message(walk: Walking, page: str) -> dict[str, object]:
+    """All that the bar draws."""
+    stop, lesson = walk.stop, walk.lesson
+    return {
+        "lesson": lesson.name, "name": lesson.title, "at": walk.at, "count": len(lesson.stops), "title": stop.title,
+        "text": stop.text, "question": _question(walk), "served": st.session_state.get(SERVED, 0),
+        "note": stop.note if owners.allowed("oversee") else "", "here": page == stop.page,
+        "large": presenting(page),
+        "guided": lesson.guided, "point": stop.point, "done": stop.deed,
+        "watch": {name: stop.params.get(name) for name in DEEDS[stop.deed]} if stop.deed else None}
+
+
+def _question(walk: Walking) -> Mapping[str, object] | None:
+    question = walk.stop.question
+    if question is None:
+        return None
+    found = finding(walk)
+    asked = {"kind": question.kind, "ask": question.ask}
+    if found.answer is None:
+        return asked | {"problem": f"This question has no answer here: {found.problem}."}
+    if isinstance(found.answer, NextToken):
+        asked["choices"] = [plain_label(one.piece) for one in found.answer.choices]
+    if isinstance(found.answer, Cell):
+        asked["row"] = plain_label(found.answer.queries[found.answer.query])
+    if walk.at in walk.answers:
+        given = walk.answers[walk.at]
+        asked |= {"given": given, "right": found.answer.judge(given), "said": verdict(found.answer, given)}
+    return asked

@@ -1,0 +1,53 @@
+"""What the bar says of an answer, with the model's own numbers; all of it plain text."""
+
+from transformer.lessons.answers import Answer, Cell, FreeText, NextToken, Number
+from ui.figures import percent
+from ui.figures.labels import plain_label
+
+
+def given_text(answer: Answer | None, given: object) -> str:
+    """An answer as it was given."""
+    match answer:
+        case NextToken(choices):
+            return plain_label(choices[given].piece)
+        case Cell():
+            return plain_label(answer.keys[given])
+    return number(given) if isinstance(given, float) else str(given)
+
+
+def right_text(answer: Answer | None) -> str:
+    """What the model says."""
+    match answer:
+        case NextToken(choices, right):
+            return f"{plain_label(choices[right].piece)}, {percent(choices[right].probability)}"
+        case Cell():
+            return f"{plain_label(answer.keys[answer.right])}, {answer.weights[answer.right]:.2f}"
+        case Number(right):
+            return number(right)
+        case FreeText(output):
+            return output or ""
+    return ""
+
+
+def verdict(answer: Answer, given: object) -> str:
+    """Whether an answer is right, in a sentence."""
+    right = answer.judge(given)
+    match answer:
+        case NextToken(choices):
+            chosen = choices[given]
+            return f"Right: the model predicts {right_text(answer)}." if right else (
+                f"The model predicts {right_text(answer)}. Your {plain_label(chosen.piece)} has "
+                f"{percent(chosen.probability)}.")
+        case Cell():
+            token, weight = plain_label(answer.keys[given]), f"{answer.weights[given]:.2f}"
+            return f"Right: {weight} of this row is on {token}." if right else (
+                f"{token} has {weight} of this row. Most is on {right_text(answer)}.")
+        case Number():
+            return f"Right: it is {number(answer.right)}." if right else f"It is {number(answer.right)}."
+        case FreeText(output):
+            return f"The model writes: {output}" if output else "Kept until the end of the lesson."
+    raise AssertionError(f"nothing is said of {answer!r}")
+
+
+def number(value: object) -> str:
+    return f"{value:.4g}"

@@ -1,0 +1,187 @@
+"""Where a visitor is in a lesson, and what they have answered: kept for the visit, and in every page's address."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from transformer.lessons.answers import Cell, NextToken, Number
+from transformer.lessons.checking import Finding, check, check_stop
+from transformer.lessons.lesson import Lesson, Stop
+from ui.heavy import heavy
+from ui.lessons.found import find
+from ui.lessons.links import PAGES_OF, fields_of, open_stop
+from ui.link import expect, say_everywhere
+from ui.present import presenting
+
+STATE, RESULTS, MET = "lesson", "lesson_results", "lesson_met"
+LONGEST_ANSWER = 400  # characters
+
+
+@dataclass
+class Walking:
+    """A lesson under way. at: the stop; answers: stop -> what was answered there; found: stop -> what the model says;
+    hidden: the page whose candidates are covered for a question; moved: the stop has just changed, and its page has to
+    be opened."""
+
+    lesson: Lesson
+    at: int = 0
+    answers: dict[int, object] = field(default_factory=dict)
+    found: dict[int, Finding] = field(default_factory=dict)
+    hidden: str | None = None
+    moved: bool = True
+
+    @property
+    def stop(self) -> Stop:
+        return self.lesson.stops[self.at]
+
+    @property
+    def address(self) -> dict[str, str]:
+        return {"lesson": self.lesson.name, "stop": str(self.at + 1)}
+
+
+def walking() -> Walking | None:
+    return st.session_state.get(STATE)
+
+
+def start(lesson: Lesson, at: int = 0) -> None:
+    """Begin a lesson at a stop; one that is under way is ended."""
+    leave()
+    st.session_state[STATE] = Walking(lesson)
+    go(at)
+
+
+def go(at: int) -> None:
+    """Go to a stop; after the last one the lesson is over, and its results are shown."""
+    walk = walking()
+    if walk is None:
+        return
+    if at >= len(walk.lesson.stops):
+        st.session_state[RESULTS] = walk
+        leave()
+        st.switch_page(PAGES_OF["lessons"].script)
+    walk.at, walk.moved = max(0, at), True
+    cover()
+    _meet(walk)
+
+
+def leave() -> None:
+    """End the lesson where it is."""
+    uncover()
+    st.session_state.pop(STATE, None)
+    say_everywhere({})
+
+
+def arrive() -> None:
+    """Take up the lesson that an address names, by which somebody has just come."""
+    name, stop = st.query_params.get("lesson"), st.query_params.get("stop", "1")
+    walk, met = walking(), st.session_state.setdefault(MET, set())
+    if not name or len(name) > 100 or ((name, stop) in met and not get_script_run_ctx().is_history_navigation):
+        return
+    met.add((name, stop))
+    at = int(stop) - 1 if stop.isascii() and stop.isdigit() and len(stop) < 6 else 0
+    if walk is None or walk.lesson.name != name:
+        lesson = find(name)
+        if lesson is None:
+            return
+        start(lesson)
+        walk = walking()
+    walk.at = max(0, min(at, len(walk.lesson.stops) - 1))
+    walk.moved = not (st.query_params.keys() - {"lesson", "stop"})
+    _meet(walk)
+    cover()
+
+
+def open_page(page: str) -> None:
+    """Open the page of the stop that has just been gone to; ends this run where it does."""
+    walk = walking()
+    if not walk.moved:
+        return
+    walk.moved = False
+    stop = walk.stop
+    params = dict(stop.params)
+    if presenting(page) and "present" in fields_of(stop.page):
+        params["present"] = "1"
+    params |= walk.address
+    st.session_state[f"{stop.page}_pair"] = None  # a cell clicked before is no answer
+    expect(stop.page, params)
+    st.switch_page(PAGES_OF[stop.page].script, query_params=params)
+
+
+def _meet(walk: Walking) -> None:
+    """An address that says so again is no news."""
+    st.session_state.setdefault(MET, set()).add((walk.lesson.name, str(walk.at + 1)))
+    say_everywhere(walk.address)
+
+
+def finding(walk: Walking, at: int | None = None) -> Finding:
+    """What the model says to the question of a stop, or what is wrong with it, which is looked at again."""
+    at = walk.at if at is None else at
+    if at not in walk.found or walk.found[at].problem:
+        walk.found[at] = check_stop(walk.lesson.stops[at], open_stop)
+    return walk.found[at]
+
+
+def check_lesson(lesson: Lesson) -> list[Finding]:
+    """Every stop looked at, as heavy work."""
+    with heavy("Checking the lesson") as work:
+        return check(lesson, open_stop, watch=work.watch)
+
+
+def take_answers(sent: Mapping[str, object]) -> None:
+    """What the bar has sent: the first answer to each stop counts."""
+    walk = walking()
+    for key, given in list(sent.items())[:len(walk.lesson.stops)]:
+        at = int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) < 4 else -1
+        if 0 <= at < len(walk.lesson.stops) and at not in walk.answers and _fits(walk, at, given):
+            walk.answers[at] = given
+    cover()
+
+
+def _fits(walk: Walking, at: int, given: object) -> bool:
+    question = walk.lesson.stops[at].question
+    if question is None or isinstance(given, bool):
+        return False
+    if question.kind == "free text":
+        return isinstance(given, str) and 0 < len(given.strip()) <= LONGEST_ANSWER
+    answer = finding(walk, at).answer
+    match answer:
+        case NextToken():
+            return isinstance(given, int) and 0 <= given < len(answer.choices)
+        case Number():
+            return isinstance(given, int | float) and abs(given) < 1e12
+    return False
+
+
+def take_cell(page: str) -> None:
+    """A cell clicked on the page is an answer where one is asked for, of the row that is asked about."""
+    walk = walking()
+    stop, state = walk.stop, st.session_state
+    if not (stop.question and stop.question.kind == "cell") or page != stop.page or walk.at in walk.answers:
+        return
+    answer, pair = finding(walk).answer, state.get(f"{page}_pair")
+    if not isinstance(answer, Cell) or not isinstance(pair, list | tuple) or len(pair) != 2 or walk.moved:
+        return
+    seen = tuple(state.get(f"{page}_{name}") for name in ("kind", "layer", "head"))
+    if seen == (answer.kind, answer.layer, answer.head) and pair[0] == answer.query and pair[1] < len(answer.keys):
+        walk.answers[walk.at] = int(pair[1])
+
+
+def cover() -> None:
+    """Hide what a question asks for, on the page of the stop, until it is answered."""
+    walk = walking()
+    question = walk.stop.question
+    asked = bool(question) and question.kind == "next token" and walk.at not in walk.answers
+    if walk.hidden and not (asked and walk.hidden == walk.stop.page):
+        uncover()
+    if asked and walk.hidden is None and finding(walk).answer is not None:
+        walk.hidden = walk.stop.page
+        st.session_state[f"{walk.hidden}_hide"] = True
+
+
+def uncover() -> None:
+    walk = walking()
+    if walk is not None and walk.hidden:
+        st.session_state[f"{walk.hidden}_hide"] = False
+        walk.hidden = None
