@@ -11,6 +11,7 @@ from ui.by_hand.lessons import show_folding, show_scale, show_slips
 from ui.by_hand.steps import show_steps
 from ui.by_hand.trained import show_trained
 from ui.link import arrive_at
+from ui.present import show_title
 from ui.say import say_error
 from ui.texts import taken
 
@@ -29,7 +30,7 @@ SCALE = {"sqrt(d_k)": "√d_k", "1": "nothing", "sqrt(d_model)": "√d_model", "
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
 
-st.title("By hand", anchor=False)
+show_title(PAGE, "By hand")
 about = st.empty()
 part = st.segmented_control("Part", PARTS, key=f"{PAGE}_part", required=True, format_func=PARTS.get,
                             persist_state="session", label_visibility="collapsed")

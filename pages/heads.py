@@ -7,6 +7,7 @@ from ui.heads.predictions import prediction_fields, show_prediction
 from ui.heads.roles import roles_fields, show_roles
 from ui.heads.switch import show_switch, switch_fields
 from ui.link import Field, arrive_at, choice, leave_at
+from ui.present import show_title
 
 PAGE = "heads"
 VIEWS = {"roles": "Roles", "switch": "Switch off", "lens": "Logit lens", "direct": "Direct effect",
@@ -20,7 +21,8 @@ dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
 state = st.session_state
 title, picker = st.columns([3, 1], vertical_alignment="bottom")
-title.title("Heads", anchor=False)
+with title:
+    show_title(PAGE, "Heads")
 with picker:
     ckpt = choose_checkpoint(PAGE)
 decides = ckpt.config.task != "reads"

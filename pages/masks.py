@@ -11,10 +11,11 @@ from ui.masks.five_masks import show_masks
 from ui.masks.numbers import show_numbers
 from ui.masks.switch_off import show_switched_off
 from ui.masks.training import show_training
+from ui.present import show_title
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
-st.title("Masks", anchor=False)
+show_title(PAGE, "Masks")
 about, picker = st.columns([3, 1], vertical_alignment="bottom")
 about.markdown("A mask determines which keys a query may attend to. One hides the **padding** that makes all sentences "
                "of a batch equally long; the other, the **causal** mask, keeps a decoder from reading the word it is "

@@ -18,8 +18,11 @@ from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from ui.present import present, presenting
+
 LONGEST = 1_500  # characters of the parameters
 KEPT = 200  # addresses remembered of a visit
+PRESENT = {"present": "1"}  # in the address of any page: it is shown to a room
 OPEN = {"open": True}
 
 
@@ -133,6 +136,7 @@ def arrive_at(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:
     for name in widgets:
         state[f"{page}_{name}"] = values[name]
     state[f"{page}_checkpoint"] = params.get("checkpoint")
+    present(page, PRESENT.items() <= params.items())
     return values
 
 
@@ -149,7 +153,7 @@ def leave_at(page: str, fields: Mapping[str, Field], *, checkpoint: str | None =
         # of a widget that is not drawn Streamlit keeps only what the page last put there, unless it does so again
         with suppress(StreamlitAPIException):  # of one that is, nothing may be put
             state[f"{page}_{name}"] = value
-    params = write(fields, checkpoint, **kept | values)
+    params = write(fields, checkpoint, **kept | values) | (PRESENT if presenting(page) else {})
     if not fits(params):
         params = without_texts(fields, params, hidden)
     if not fits(params):

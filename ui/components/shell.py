@@ -1,10 +1,14 @@
-"""What every page has round it: how the browser's menu, history and focus behave."""
+"""What every page has round it: how the browser's menu, history and focus behave, and a presenter's keys."""
+
+import re
 
 import streamlit as st
 
 from ui.components.scripts import HERE, component
+from ui.present import WINDOW
 
 STYLE = (HERE / "shell.css").read_text("utf-8")
+SCRIPT = "shell_script"
 
 _shell = component("shell", HERE / "shell.js", "<span hidden></span>")
 
@@ -13,4 +17,18 @@ def show_shell() -> None:
     """Before any page: nothing to see, and listeners that stay as pages change."""
     st.html(f"<style>{STYLE}</style>")
     with st.container(key="shell"):
-        _shell(key="shell_script")
+        _shell(key=SCRIPT, on_hide_change=_hide, on_window_change=_measure)
+
+
+def _hide() -> None:
+    """H, while presenting: what comes is hidden, or seen again."""
+    state, page = st.session_state, st.session_state[SCRIPT].hide
+    if isinstance(page, str) and re.fullmatch(r"[a-z_]{1,20}", page):
+        state[f"{page}_hide"] = not state.get(f"{page}_hide")
+
+
+def _measure() -> None:
+    """How large the window of a projector is."""
+    size = st.session_state[SCRIPT].window
+    if isinstance(size, list) and len(size) == 2 and all(isinstance(one, int) and 0 < one < 20_000 for one in size):
+        st.session_state[WINDOW] = tuple(size)

@@ -10,6 +10,7 @@ from ui import figures
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.positions.address import MOST, PAGE
 from ui.positions.table import Table, show_curves, show_matrix, show_similarities
+from ui.present import columns, enlarged, room, settings
 from ui.say import say_error
 from ui.texts import SENTENCE, taken
 
@@ -26,7 +27,8 @@ def show_checkpoint(ckpt: Checkpoint, *, dark: bool) -> None:
     if most < 2:
         st.info(f"{figures.markdown_text(ckpt.id)} reads one position, so there is nothing to compare.")
         return
-    left, right = st.columns(2)
+    with settings(PAGE, "trained"):
+        left, right = st.columns(2)
     count = left.number_input("Positions", 2, most, step=1, key=f"{PAGE}_count")
     if state[f"{PAGE}_side"] not in sides:
         state[f"{PAGE}_side"] = sides[0]
@@ -41,7 +43,7 @@ def show_checkpoint(ckpt: Checkpoint, *, dark: bool) -> None:
                                                 "model learns."))
     (first, *others), source = pictures, origin(ckpt)
     table = Table(first.values.float().cpu(), first.title, first.value, source, first.column)
-    one, other = st.columns(2, gap="large")
+    one, other = columns(PAGE, 2, gap="large")
     with one:
         show_matrix(table.values, "table", across=first.column, down=first.row, value=first.value, title=first.title,
                source=source, dark=dark)
@@ -61,8 +63,9 @@ def show_left_out(ckpt: Checkpoint, *, dark: bool) -> None:
     """The same model and text with positions and without."""
     config = ckpt.config
     translates, writes = config.task == "translation", config.task == "text"
-    typed = taken(st.text_area("Text", key=f"{PAGE}_text", height=80, placeholder="Type a text and press Ctrl+Enter"),
-                  SENTENCE)
+    with settings(PAGE, "text"):
+        typed = taken(st.text_area("Text", key=f"{PAGE}_text", height=80,
+                                   placeholder="Type a text and press Ctrl+Enter"), SENTENCE)
     if not typed.strip():
         st.info("Type a text above and press Ctrl+Enter.")
         return
@@ -77,13 +80,14 @@ def show_left_out(ckpt: Checkpoint, *, dark: bool) -> None:
         say_error(error)
         return
     kind, layer, head = head_in_range(PAGE, config)
-    head_controls(PAGE, config)
+    with settings(PAGE, "head"):
+        head_controls(PAGE, config)
     st.caption("The same weights, and the same text" + (", and the translation with positions given to both decoders"
                                                         if translates else "")
                + f". Without positions, {ckpt.model.positions.undone}.")
     _show_both(ckpt, typed, target, (with_them, without), (kind, layer, head), dark=dark)
     if translates:
-        one, other = st.columns(2)
+        one, other = columns(PAGE, 2)
         for place, name, said in ((one, "with", target), (other, "without", other_target)):
             place.markdown(f"**Translation {name} positions**")
             place.text(said or "(nothing)")
@@ -107,13 +111,15 @@ def _show_both(ckpt: Checkpoint, typed: str, target: str | None, readings: tuple
     axes = {"encoder": (source, source), "decoder": (read, read), "cross": (read, source)}[kind]
     mask = with_them.masks[kind].numpy()
     names, keys = ("with", "without"), ("trained", "bare")
-    for place, reading, name, key in zip(st.columns(2), readings, names, keys, strict=True):
+    for place, reading, name, key in zip(columns(PAGE, 2), readings, names, keys, strict=True):
         weights = reading.attentions[kind][layer, head].numpy()
         with place:
-            st.plotly_chart(figures.attention_heatmap(
+            figure = figures.attention_heatmap(
                 weights, *axes, title=f"{kind.capitalize()}, {figures.head_label(layer, head)}, {name} positions",
-                source=origin(ckpt), mask=mask, newest=False, dark=dark), key=f"{PAGE}_attention_{key}",
-                config=figures.PLOTLY_CONFIG, alt=figures.describe_attention(weights, *axes, newest=False))
+                source=origin(ckpt), mask=mask, newest=False, dark=dark)
+            st.plotly_chart(
+                enlarged(PAGE, figure), key=f"{PAGE}_attention_{key}", config=figures.PLOTLY_CONFIG, **room(PAGE),
+                alt=figures.describe_attention(weights, *axes, newest=False))
     shares = moved(with_them.attentions[kind], without.attentions[kind])
     st.markdown(f"**{float(shares[layer, head]):.1%}** of this head's attention moves without positions.")
     st.html(figures.number_table(

@@ -84,6 +84,19 @@ def show_form(page: str, *, dark: bool) -> None:
     _start_button(page, name, settings, device, processes, faults)
 
 
+def show_plan(page: str) -> None:
+    """What is chosen in the form, for a room."""
+    state = st.session_state
+    task = state.get(f"{page}_task")
+    if state.get(f"{page}_preset") not in [name for name, config in PRESETS.items() if config.train.task == task]:
+        state[f"{page}_preset"] = LEARNED[task].preset
+    name = state[f"{page}_preset"]
+    st.header("A new run", anchor=False)
+    st.markdown(f"{markdown_text(LEARNED[task].title)} with the preset **{markdown_text(name)}**. "
+                f"{markdown_text(ABOUT[name])}")
+    st.markdown(_summary(PRESETS[name]))
+
+
 def _summary(config: RunConfig) -> str:
     """What is about to be trained, in one line."""
     model, train = config.model, config.train

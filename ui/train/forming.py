@@ -12,6 +12,7 @@ from ui import resources
 from ui.components.forming import draw_forming
 from ui.figures import markdown_text
 from ui.link import Field, choice, whole
+from ui.present import settings
 from ui.say import say_error
 
 
@@ -49,7 +50,8 @@ def show_forming(prefix: str, folder: Path, *, dark: bool, every: float | None =
     draw_forming(prefix, folder, forming, dark=dark)
     st.caption("Each square is a head; each of its rows shows where one token looks. Drag the slider, or focus it and "
                "press ← → Home End; P plays. Click a head or a curve to enlarge that head.")
-    with st.expander("What the measures show, and what they do not", key=f"{prefix}_forming_words"):
+    with (settings(prefix, "words"),
+          st.expander("What the measures show, and what they do not", key=f"{prefix}_forming_words")):
         st.markdown(WORDS.format(measures="\n".join(
             f"- **{markdown_text(BY_NAME[name].title)}** ({markdown_text(BY_NAME[name].unit)}). "
             f"{BY_NAME[name].explained}"

@@ -1,16 +1,20 @@
 // Mounted once for all pages. Runs again with every page; the listeners of the run before are let go first.
 import { keepInSight } from "./follow.js";
+import { keepEnlarged } from "./shell/enlarge.js";
+import { present } from "./shell/presenter.js";
 
 const NARROW = "(max-width: 768px)"; // where Streamlit turns the menu on top into a drawer
 const MENU = "[data-testid=stTopNavLink], [data-testid=stSidebarNavLink]";
 
-export default function component() {
+export default function component({ setStateValue, setTriggerValue }) {
   window.headsUpShell?.abort();
   window.headsUpShell = new AbortController();
   const { signal } = window.headsUpShell;
   document.addEventListener("click", closeDrawer, { signal });
   for (const kind of ["pointerdown", "keydown"]) window.addEventListener(kind, touched, { signal, capture: true });
   keepInSight(signal);
+  keepEnlarged(signal);
+  present(signal, (what, value) => (what === "hide" ? setTriggerValue : setStateValue)(what, value));
   if (!window.headsUpHistory) tidyHistory();
 }
 

@@ -16,7 +16,8 @@ export function receive(view, data) {
   if (view.playing && atEnd(view)) play(view, false);
 }
 
-const atEnd = ({ last, target }) => last !== null && target >= last;
+export const atStart = ({ target }) => target <= 0;
+export const atEnd = ({ last, target }) => last !== null && target >= last;
 
 export function show(view) {
   const { parts, data, last, target, playing } = view;
@@ -24,7 +25,7 @@ export function show(view) {
   parts.place.textContent = last === null ? `step ${at}` : `step ${at} of ${last}`;
   const far = `: to the end of the text, at most ${data.farthest} steps further`;
   parts.last.title = `Last step (End)${last === null ? far : ""}`;
-  parts.first.disabled = parts.back.disabled = target <= 0;
+  parts.first.disabled = parts.back.disabled = atStart(view);
   parts.step.disabled = parts.last.disabled = atEnd(view);
   parts.play.title = playing ? "Pause (P)" : "Play (P)";
   parts.play.setAttribute("aria-label", parts.play.title);
