@@ -12,6 +12,7 @@ from ui.link import arrive_at, leave_at, text
 from ui.present import columns, presenting, settings, show_title
 from ui.say import say_error
 from ui.stepper.examples import fit_example
+from ui.terms import with_terms
 from ui.texts import within
 
 PAGE, EXAMPLE, LONGEST = "library", "I like red wine.", 120  # characters, so that a picture of all heads stays small
@@ -67,8 +68,9 @@ arrive_at(PAGE, FIELDS)
 show_title(PAGE, "Library")
 with settings(PAGE):
     about, picker = st.columns([3, 1], vertical_alignment="bottom")
-    about.markdown("The library behind these pages, `transformer`, also runs in a notebook or on a machine without a "
-                   "browser. Here are five lines, each with its result for your checkpoint and text.")
+    about.markdown(with_terms("The library behind these pages, `transformer`, also runs in a notebook or on a machine "
+                              "without a browser. Here are five lines, each with its result for your checkpoint and "
+                              "text.", "checkpoint"), unsafe_allow_html=True)
 with picker:
     entry = choose_entry(PAGE, lambda about: of_name(about.folder.name) == about.folder)
 ckpt = open_entry(entry)  # the first line, run once for all visitors

@@ -8,14 +8,16 @@ from ui.positions.address import FIELDS, PAGE, VIEWS
 from ui.positions.formulas import show_rotary, show_sinusoids
 from ui.positions.trained import show_checkpoint, show_left_out
 from ui.present import settings, show_title
+from ui.terms import with_terms
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
 show_title(PAGE, "Positions")
 ckpt = None
 with settings(PAGE):
-    st.markdown("Attention by itself ignores the order of tokens: shuffle the keys, and every query gets the same "
-                "output. So models are given positions.")
+    st.markdown(with_terms("Attention by itself ignores the order of tokens: shuffle the keys, and every query gets "
+                           "the same output. So models are given positions.", "token", "key", "query"),
+                unsafe_allow_html=True)
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     view = left.segmented_control("Show", VIEWS, key=f"{PAGE}_view", required=True, label_visibility="collapsed")
     if view in VIEWS[2:]:

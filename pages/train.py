@@ -9,6 +9,7 @@ from ui.access import keys, owners
 from ui.link import Field, arrive_at, choice, leave_at
 from ui.present import presenting, settings, show_title
 from ui.say import say_error
+from ui.terms import with_terms
 from ui.train.form import show_form, show_plan
 from ui.train.forming import forming_fields, show_forming
 from ui.train.holdings import show_holdings
@@ -75,7 +76,8 @@ else:
         st.selectbox("Run", names, key=f"{PAGE}_run", help="Runs, newest first, and the included checkpoints.")
     chosen = state[f"{PAGE}_run"]
     if chosen.startswith(SHIPPED):
-        st.caption("An included checkpoint, with the attention recorded during its training.")
+        st.caption(with_terms("An included checkpoint, with the attention recorded during its training.", "checkpoint"),
+                   unsafe_allow_html=True)
         show_forming(PAGE, ROOT / chosen, dark=dark)
     elif (folder := find_run(chosen)) is not None:
         show_run(PAGE, folder, dark=dark)

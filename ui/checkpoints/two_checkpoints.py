@@ -24,6 +24,7 @@ from ui.link import Field, choice, quiet, text
 from ui.present import columns, enlarged, room, settings
 from ui.resources import Entry, along_the_way, entries, is_best, steps_of, weight_changes
 from ui.say import say_error
+from ui.terms import with_terms
 from ui.texts import ANSWER, LONGEST_TRANSLATION, PASSAGE, taken
 
 AGAINST = {"untrained": "Itself untrained", "step": "An earlier step", "other": "Another"}
@@ -44,8 +45,8 @@ def compare_fields() -> dict[str, Field]:
 def show_compare(page: str, entry: Entry, *, dark: bool) -> None:
     """The other one chosen, and what differs."""
     one = open_entry(entry)
-    st.caption("Two checkpoints side by side: how far apart their weights are, which does better on the same "
-               "sentences, and where each head looks.")
+    st.caption(with_terms("Two checkpoints side by side: how far apart their weights are, which does better on the "
+                          "same sentences, and where each head looks.", "checkpoint", "head"), unsafe_allow_html=True)
     with st.container(horizontal=True, vertical_alignment="bottom", key=f"{page}_against_settings"):
         steps = [step for step in steps_of(entry) if (step.about.step or 0) < (entry.about.step or float("inf"))]
         offered = [name for name in AGAINST if steps or name != "step"]

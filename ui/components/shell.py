@@ -5,7 +5,9 @@ import re
 import streamlit as st
 
 from ui.components.scripts import HERE, component
+from ui.pages import GROUPS, PAGES
 from ui.present import WINDOW
+from ui.terms import TERMS
 
 STYLE = (HERE / "shell.css").read_text("utf-8")
 SCRIPT = "shell_script"
@@ -15,9 +17,21 @@ _shell = component("shell", HERE / "shell.js", "<span hidden></span>")
 
 def show_shell() -> None:
     """Before any page: nothing to see, and listeners that stay as pages change."""
-    st.html(f"<style>{STYLE}</style>")
+    st.html(f"<style>{STYLE}{_groups()}</style>")
     with st.container(key="shell"):
-        _shell(key=SCRIPT, on_hide_change=_hide, on_window_change=_measure)
+        _shell(key=SCRIPT, data={"terms": TERMS}, on_hide_change=_hide, on_window_change=_measure)
+
+
+def _groups() -> str:
+    """The names of the groups of pages, each over its first one in the menu. Sections of st.navigation would be three
+    closed boxes on top: every page behind a click, and the one that is open not in sight."""
+    rules = []
+    for group in GROUPS:
+        first = next(name for name, page in PAGES.items() if page.group == group)
+        rules.append(f':is([data-testid="stTopNavLink"], [data-testid="stSidebarNavLink"])[href$="/{first}"]::before '
+                     f'{{ content: "{group}" / ""; }}')
+        rules.append(f'li:has([data-testid="stSidebarNavLink"][href$="/{first}"]) {{ margin-top: 1.6rem; }}')
+    return "\n".join(rules)
 
 
 def _hide() -> None:

@@ -14,6 +14,7 @@ from ui.figures import markdown_text
 from ui.link import Field, choice, whole
 from ui.present import settings
 from ui.say import say_error
+from ui.terms import with_terms
 
 
 def forming_fields() -> dict[str, Field]:
@@ -48,8 +49,9 @@ def show_forming(prefix: str, folder: Path, *, dark: bool, every: float | None =
                 "then at growing intervals.")
         return
     draw_forming(prefix, folder, forming, dark=dark)
-    st.caption("Each square is a head; each of its rows shows where one token looks. Drag the slider, or focus it and "
-               "press ← → Home End; P plays. Click a head or a curve to enlarge that head.")
+    st.caption(with_terms("Each square is a head; each of its rows shows where one token looks. Drag the slider, or "
+                          "focus it and press ← → Home End; P plays. Click a head or a curve to enlarge that head.",
+                          "head", "token"), unsafe_allow_html=True)
     with (settings(prefix, "words"),
           st.expander("What the measures show, and what they do not", key=f"{prefix}_forming_words")):
         st.markdown(WORDS.format(measures="\n".join(

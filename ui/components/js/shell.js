@@ -2,11 +2,12 @@
 import { keepInSight } from "./follow.js";
 import { keepEnlarged } from "./shell/enlarge.js";
 import { present } from "./shell/presenter.js";
+import { explainTerms } from "./shell/terms.js";
 
 const NARROW = "(max-width: 768px)"; // where Streamlit turns the menu on top into a drawer
 const MENU = "[data-testid=stTopNavLink], [data-testid=stSidebarNavLink]";
 
-export default function component({ setStateValue, setTriggerValue }) {
+export default function component({ data, setStateValue, setTriggerValue }) {
   window.headsUpShell?.abort();
   window.headsUpShell = new AbortController();
   const { signal } = window.headsUpShell;
@@ -14,6 +15,7 @@ export default function component({ setStateValue, setTriggerValue }) {
   for (const kind of ["pointerdown", "keydown"]) window.addEventListener(kind, touched, { signal, capture: true });
   keepInSight(signal);
   keepEnlarged(signal);
+  explainTerms(signal, data.terms);
   present(signal, (what, value) => (what === "hide" ? setTriggerValue : setStateValue)(what, value));
   if (!window.headsUpHistory) tidyHistory();
 }
