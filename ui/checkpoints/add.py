@@ -45,7 +45,7 @@ def show_add(page: str) -> None:
 
 
 def _upload(page: str) -> None:
-    st.subheader("Upload", anchor=False)
+    st.header("Upload", anchor=False)
     st.markdown("A checkpoint of Heads Up or a Hugging Face model: its folder as **one zip**, or **its files**, "
                 "including `config.json` and `model.safetensors`.")
     with settings(page, "upload"):
@@ -92,7 +92,7 @@ def _send(page: str) -> None:
 
 def _import(page: str) -> None:
     alone = allowed("name a file")
-    st.subheader("Import", anchor=False)
+    st.header("Import", anchor=False)
     st.markdown("GPT-2, BERT, RoBERTa, DistilBERT or Marian (opus-mt) from Hugging Face, " + (
         "from a folder on this computer or, with a network, by name." if alone else "by name, with a network."))
     with settings(page, "import"):
@@ -226,7 +226,7 @@ def _brought(page: str) -> None:
     """What was brought in, each with a way to take it away."""
     places = {home() / "uploads": "uploaded", home() / "imports": "imported"}
     found = [entry for entry in entries() if entry.folder.parent in places]
-    st.subheader("Added checkpoints", anchor=False)
+    st.header("Added checkpoints", anchor=False)
     if not found:
         st.caption("Nothing yet. Checkpoints you add stay here until you delete them.")
     for entry in found:

@@ -91,7 +91,7 @@ def show_card(page: str, entry: Entry, *, dark: bool) -> None:
     """All that a checkpoint's folder says of itself."""
     about = entry.about
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_open_settings"):
-        st.markdown("### Open it in", width="content")
+        st.markdown("## Open it in", width="content")
         for other in PAGES.values():
             if other.name != page and other.shows(about.config):
                 st.page_link(other.script, label=other.title, query_params=other.address(about.id),
@@ -105,7 +105,7 @@ def show_card(page: str, entry: Entry, *, dark: bool) -> None:
                            f"{figures.markdown_text(about.folder.name)}.")
     if steps := steps_of(entry):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{page}_steps_settings"):
-            st.markdown("### Earlier steps", width="content")
+            st.markdown("## Earlier steps", width="content")
             for one in steps:
                 st.page_link(PAGES[page].script, label=f"{one.about.step or 0:,}",
                              query_params={"checkpoint": one.about.id})
@@ -175,7 +175,7 @@ def _show_parameters(page: str, about: Description, *, dark: bool) -> None:
 
 
 def _show_curve(page: str, about: Description, *, dark: bool) -> None:
-    st.subheader("Training curve", anchor=False)
+    st.header("Training curve", anchor=False)
     if not (about.folder / "metrics.jsonl").is_file() or not (about.folder / "metrics.jsonl").stat().st_size:
         st.info("No training curve came with this checkpoint.")
         return

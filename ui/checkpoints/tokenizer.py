@@ -85,7 +85,7 @@ def _find(page: str, tokenizer, wanted: str) -> int | None:
     with settings(page, "piece"):
         st.selectbox("Piece", ids, key=f"{page}_piece",
                      format_func=lambda id: f"{figures.plain_label(tokenizer.piece(id), longest=40)} · {id}")
-    st.subheader("Your text is encoded as", anchor=False)
+    st.header("Your text is encoded as", anchor=False)
     _show_pieces(tokenizer, wanted)
     return state[f"{page}_piece"]
 

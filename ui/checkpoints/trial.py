@@ -136,13 +136,13 @@ def _said(ckpt: Checkpoint, name: str, tried: list[Tried]) -> str:
 
 def _show_one(ckpt: Checkpoint, one: Tried) -> None:
     with st.container(border=True):
-        st.subheader("Source" if one.output and ckpt.config.decoder_layers else "Text", anchor=False)
+        st.header("Source" if one.output and ckpt.config.decoder_layers else "Text", anchor=False)
         st.text(one.text)
         if ckpt.config.task == "translation":
             left, right = st.columns(2)
-            left.subheader(f"Translation · chrF {one.chrf:.1f}", anchor=False)
+            left.header(f"Translation · chrF {one.chrf:.1f}", anchor=False)
             left.text(one.output)
-            right.subheader(f"References · {len(one.references)}", anchor=False)
+            right.header(f"References · {len(one.references)}", anchor=False)
             right.text("\n".join(one.references))
         elif ckpt.config.encoder_layers:
             st.markdown(figures.markdown_text(f"Predicted: {one.output}. Correct: {' '.join(one.references)}."))

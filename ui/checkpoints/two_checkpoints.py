@@ -103,7 +103,7 @@ def _untrained(page: str, one: Checkpoint) -> Checkpoint:
 
 
 def _show_weights(page: str, one: Checkpoint, other: Checkpoint, *, dark: bool) -> None:
-    st.subheader("Weights", anchor=False)
+    st.header("Weights", anchor=False)
     changes, unlike = weight_changes(one, other)
     if not changes:
         st.info("The two have no tensor of the same name and shape, so their weights cannot be compared.")
@@ -144,7 +144,7 @@ def _by_part(found: dict[str, float]) -> tuple[np.ndarray, list[str], list[str]]
 
 
 def _show_quality(page: str, one: Checkpoint, other: Checkpoint) -> None:
-    st.subheader("Quality", anchor=False)
+    st.header("Quality", anchor=False)
     names = readable(one)
     if one.config.task == "reads":
         st.info("An encoder without a head predicts nothing that could be measured.")
@@ -205,7 +205,7 @@ def _show_measured(found: QualityChange) -> None:
 
 
 def _show_attention(page: str, one: Checkpoint, other: Checkpoint, *, dark: bool) -> None:
-    st.subheader("Every head on the same sentence", anchor=False)
+    st.header("Every head on the same sentence", anchor=False)
     read = _read(page, one, other)
     if read is None:
         return

@@ -30,7 +30,7 @@ def show_weights(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     with settings(page, "table"):
         chosen = _table(page, kept, found)
     _show_tensor(page, ckpt, chosen, dark=dark)
-    st.subheader("Matrices of a head", anchor=False)
+    st.header("Matrices of a head", anchor=False)
     _show_circuits(page, ckpt, dark=dark)
 
 

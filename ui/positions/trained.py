@@ -89,7 +89,7 @@ def show_left_out(ckpt: Checkpoint, *, dark: bool) -> None:
     if translates:
         one, other = columns(PAGE, 2)
         for place, name, said in ((one, "with", target), (other, "without", other_target)):
-            place.markdown(f"**Translation {name} positions**")
+            place.header(f"Translation {name} positions", anchor=False)
             place.text(said or "(nothing)")
         st.caption("Without positions the encoder reads a bag of words. The decoder's causal mask still reveals some "
                    "order: each token sees one more than the token before.")

@@ -79,7 +79,7 @@ def show_form(page: str, *, dark: bool) -> None:
     if not corpus_settings and "corpus" not in settings:
         st.info("Choose a corpus above.")
         faults.append("no corpus is chosen; choose one above")
-    st.subheader("Before it starts", anchor=False)
+    st.header("Before it starts", anchor=False)
     show_check(page, name, settings, "cpu" if device == CLUSTER else device, faults=faults, dark=dark)
     _start_button(page, name, settings, device, processes, faults)
 

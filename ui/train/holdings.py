@@ -37,7 +37,7 @@ def show_holdings(page: str) -> None:
                                ("Corpora", list(_corpora()), quotas.CORPORA_BYTES),
                                ("Checkpoints", list(_checkpoints()), quotas.KEPT_BYTES),
                                ("Measurements of heads", list(_measurements()), None)):
-        st.subheader(title, anchor=False)
+        st.header(title, anchor=False)
         _show(f"{page}_{title.split()[0].lower()}", page, found, most)
 
 

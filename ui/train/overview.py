@@ -77,7 +77,7 @@ def _curves(page: str, chosen: list[Path], dark: bool) -> None:
         by_unit.setdefault(f"nats per {unit_of(run.task)}", []).append(run)
     for unit, alike in by_unit.items():  # two units never share an axis
         if len(by_unit) > 1:
-            st.subheader(f"Losses in {unit}", anchor=False)
+            st.header(f"Losses in {unit}", anchor=False)
         references = {published(run.corpus) for run in alike}
         show_curves(f"{page}_all_{unit.rpartition(' ')[2]}", [run.folder for run in alike], dark=dark, unit=unit,
                     reference=references.pop() if len(references) == 1 else None)

@@ -47,7 +47,7 @@ def show_run(page: str, folder: Path, *, dark: bool) -> None:
     every = pace()
     _controls(page, run)
     st.fragment(_live, run_every=every if under_way else None)(page, folder, run.now.state, every, dark)
-    st.subheader("Attention as it forms", anchor=False)
+    st.header("Attention as it forms", anchor=False)
     show_forming(page, folder, dark=dark)
     with settings(page, "log"), st.expander("The log", key=f"{page}_log"):
         printed = owners.without_home(log_tail(folder, lines=40))
@@ -149,7 +149,7 @@ def _samples(page: str, folder: Path) -> None:
             if isinstance(row.get("step"), int) and isinstance(row.get("samples"), list)}
     if not rows:
         return
-    st.subheader("Samples on held-out texts", anchor=False)
+    st.header("Samples on held-out texts", anchor=False)
     steps, held = sorted(rows), f"{page}_{folder.name}_samples_at"  # where somebody has moved it; else the newest
     chosen = st.session_state.get(held)
     chosen = chosen if chosen in rows else steps[-1]
@@ -180,7 +180,7 @@ def _controls(page: str, run: Run) -> None:
                for action in ("stop", "resume", "keep", "rename", "delete")}
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_run_settings"):
         badge = f":{COLOURS.get(now.state, 'gray')}-badge[{STATES[now.state]}]"
-        st.subheader(f"{figures.markdown_text(run.name)} {badge}", anchor=False, width="content")
+        st.header(f"{figures.markdown_text(run.name)} {badge}", anchor=False, width="content")
         if now.under_way:
             st.button("Stop", icon=":material/stop:", key=f"{page}_stop", on_click=_do,
                       disabled=bool(refused["stop"]), args=[page, partial(_stop, run.folder)],

@@ -1,6 +1,7 @@
 // Mounted once for all pages. Runs again with every page; the listeners of the run before are let go first.
 import { keepInSight } from "./follow.js";
 import { keepEnlarged } from "./shell/enlarge.js";
+import { announce } from "./shell/live.js";
 import { present } from "./shell/presenter.js";
 import { explainTerms } from "./shell/terms.js";
 
@@ -16,6 +17,7 @@ export default function component({ data, setStateValue, setTriggerValue }) {
   keepInSight(signal);
   keepEnlarged(signal);
   explainTerms(signal, data.terms);
+  announce(signal);
   present(signal, (what, value) => (what === "hide" ? setTriggerValue : setStateValue)(what, value));
   if (!window.headsUpHistory) tidyHistory();
 }

@@ -10,14 +10,13 @@ const TYPED = "input:not([type=range], [type=checkbox], [type=radio]), textarea,
 const PRESSED = "button, a, summary, input, [role=button], [role=radio], [role=tab]"; // by Space
 const STOPS = "h2, h3, h4, [data-testid=stPlotlyChart], [data-testid=stVegaLiteChart], table, .stBidiComponentIsolated";
 const MARGIN = 12; // px above what a page has been moved to
-const BEYOND = "heads-up-beyond"; // said on the window when a page has no more: detail.by is 1 or -1
 const SETTLED_MS = 300; // after a window has been given another size
 const LEAVE = "[class*=st-key-][class*=_leave] button";
 
 // tell: how Python is told, ("hide", page) or ("window", [width, height]).
 export function present(signal, tell) {
   window.addEventListener("keydown", lighten, { signal, capture: true });
-  window.addEventListener("keydown", (event) => onPresenterKey(event, tell), { signal });
+  document.addEventListener("keydown", (event) => onPresenterKey(event, tell), { signal });
   window.addEventListener("click", ({ detail }) => detail && setTimeout(letGo, 0), { signal });
   watchPresenting(signal, () => tell("window", [window.innerWidth, window.innerHeight]));
 }
@@ -74,8 +73,7 @@ function onPresenterKey(event, tell) {
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   if (key === " " && at.closest?.(PRESSED)) return;
   if (key in MOVES) {
-    event.preventDefault();
-    move(page, MOVES[key]);
+    if (move(page, MOVES[key])) event.preventDefault(); // else it is for what comes after the page: a lesson
   } else if (key === "." || key === "b") {
     event.preventDefault();
     darken();
@@ -87,12 +85,13 @@ function onPresenterKey(event, tell) {
   }
 }
 
-// The page's own buttons where it has some; else what of it comes next, or came before; else it is said that it ends.
+// The page's own buttons where it has some, else what of it comes next, or came before -> whether there was any. Step
+// controls take their keys themselves.
 function move(page, by) {
+  if (window.headsUpKeys?.view?.root.isConnected) return false;
   const button = document.querySelector(`.st-key-${page}_${by === FORWARD ? "next" : "back"} button`);
-  if (button && !button.disabled) return button.click();
-  if (!button && scrolled(by)) return;
-  window.dispatchEvent(new CustomEvent(BEYOND, { detail: { page, by } }));
+  if (button && !button.disabled) button.click();
+  return button ? !button.disabled : scrolled(by);
 }
 
 // Whether there was more of the page that way.
