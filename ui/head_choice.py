@@ -4,6 +4,10 @@ import streamlit as st
 
 from transformer.checkpoint import Checkpoint, Description
 from transformer.config import Kind, ModelConfig
+from transformer.places import ROOT
+
+# What those that come with the app are called on a page, by their folder; of a translator its languages say it.
+PLAIN = {"write": "our Shakespeare model", "classify": "our model of who speaks"}
 
 
 def head_in_range(page: str, config: ModelConfig) -> tuple[Kind, int, int]:
@@ -38,3 +42,13 @@ def origin_of(about: Description) -> str:
     """The same, where the weights have not been read."""
     trained = about.step
     return f"{about.id} · training step {'not recorded' if trained is None else f'{trained:,}'}"
+
+
+def plain_name(ckpt: Checkpoint) -> str:
+    """What a checkpoint is called on a page; `origin`, which tells it from all others, stands in files, in links and
+    where the pointer rests on this."""
+    about = ckpt.description
+    name = about.id.partition("@")[0]
+    if about.folder is None or about.folder.resolve().parent != (ROOT / "checkpoints").resolve():
+        return name
+    return f"our {'–'.join(about.languages)} model" if about.languages else PLAIN.get(name, name)

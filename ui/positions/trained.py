@@ -7,7 +7,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.inference.reading import Reading, attend
 from transformer.inference.search import translate
 from ui import figures
-from ui.head_choice import head_controls, head_in_range, origin
+from ui.head_choice import head_controls, head_in_range, origin, plain_name
 from ui.positions.address import MOST, PAGE
 from ui.positions.table import Table, show_curves, show_matrix, show_similarities
 from ui.present import columns, enlarged, room, settings
@@ -25,7 +25,7 @@ def show_checkpoint(ckpt: Checkpoint, *, dark: bool) -> None:
         st.info(figures.markdown_text(positions.describe(config)))
         return
     if most < 2:
-        st.info(f"{figures.markdown_text(ckpt.id)} reads one position, so there is nothing to compare.")
+        st.info(f"{figures.markdown_text(_sentence(ckpt))} reads one position, so there is nothing to compare.")
         return
     with settings(PAGE, "trained"):
         left, right = st.columns(2)
@@ -37,11 +37,12 @@ def show_checkpoint(ckpt: Checkpoint, *, dark: bool) -> None:
         side = right.segmented_control("Added to", sides, key=f"{PAGE}_side", required=True,
                                        format_func={"src": "source embeddings", "tgt": "target embeddings"}.get)
     pictures = ckpt.model.position_pictures(count, side=side)
-    st.markdown(f"This checkpoint's positions are **{figures.markdown_text(positions.name)}**. "
+    st.markdown(f"The positions of {figures.markdown_text(plain_name(ckpt))} are "
+                f"**{figures.markdown_text(positions.name)}**. "
                 f"{figures.markdown_text(positions.describe(config))}"
                 + ("" if positions.learned else " Choose a checkpoint trained with `positions=learned` to see what a "
                                                 "model learns."))
-    (first, *others), source = pictures, origin(ckpt)
+    (first, *others), source = pictures, _source(ckpt)
     table = Table(first.values.float().cpu(), first.title, first.value, source, first.column)
     one, other = columns(PAGE, 2, gap="large")
     with one:
@@ -59,6 +60,17 @@ def show_checkpoint(ckpt: Checkpoint, *, dark: bool) -> None:
         show_similarities(table, dark=dark)
 
 
+def _sentence(ckpt: Checkpoint) -> str:
+    """Its name, to begin a sentence with."""
+    name = plain_name(ckpt)
+    return name[:1].upper() + name[1:] if name.startswith("our ") else name
+
+
+def _source(ckpt: Checkpoint) -> str:
+    """What a figure on the page says of where it comes from; the table below it has the whole name."""
+    return f"{plain_name(ckpt)} ·{origin(ckpt).partition(' ·')[2]}"
+
+
 def show_left_out(ckpt: Checkpoint, *, dark: bool) -> None:
     """The same model and text with positions and without."""
     config = ckpt.config
@@ -70,7 +82,7 @@ def show_left_out(ckpt: Checkpoint, *, dark: bool) -> None:
         st.info("Type a text above and press Ctrl+Enter.")
         return
     if not ckpt.model.positions.undone:
-        st.info(f"{figures.markdown_text(ckpt.id)} has no positions to leave out.")
+        st.info(f"{figures.markdown_text(_sentence(ckpt))} has no positions to leave out.")
         return
     bare = without_positions(ckpt)
     try:
@@ -116,7 +128,7 @@ def _show_both(ckpt: Checkpoint, typed: str, target: str | None, readings: tuple
         with place:
             figure = figures.attention_heatmap(
                 weights, *axes, title=f"{kind.capitalize()}, {figures.head_label(layer, head)}, {name} positions",
-                source=origin(ckpt), mask=mask, newest=False, dark=dark)
+                source=_source(ckpt), mask=mask, newest=False, dark=dark)
             st.plotly_chart(
                 enlarged(PAGE, figure), key=f"{PAGE}_attention_{key}", config=figures.PLOTLY_CONFIG, **room(PAGE),
                 alt=figures.describe_attention(weights, *axes, newest=False))
