@@ -65,7 +65,8 @@ def settings(page: str, name: str = "") -> DeltaGenerator:
 def room(page: str) -> dict[str, int]:
     """What a chart is given besides, so that all of it is on one screen while presenting: `st.plotly_chart(...,
     **room(page))`."""
-    return {"height": int(TALLEST * _window()[1])} if presenting(page) else {}
+    width, height = _window()
+    return {"height": int(TALLEST * height)} if presenting(page) and width > PHONE else {}
 
 
 def enlarged(page: str, figure: object) -> object:

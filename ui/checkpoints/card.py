@@ -23,7 +23,7 @@ from ui.components.run_curves import show_curves
 from ui.head_choice import origin_of
 from ui.held_out_corpus import corpus_name
 from ui.pages import PAGES
-from ui.present import columns, settings
+from ui.present import columns, enlarged, room, settings
 from ui.resources import Entry, chart, entries, steps_of
 from ui.say import without_images
 
@@ -163,9 +163,10 @@ def _show_parameters(page: str, about: Description, *, dark: bool) -> None:
         name = f"{stack} layer {layer}" if layer is not None else f"{stack} norm" if "norm" in what else stack
         parts[name] = parts.get(name, 0) + count
     shown = {name: f"{count:,} ({count / total:.1%})" for name, count in parts.items()}
-    st.vega_lite_chart(chart(figures.amount_bars, parts, shown=shown, title=f"{total:,} parameters",
-                             source=origin_of(about), dark=dark),
-                       key=f"{page}_parameters", alt=figures.describe_amounts(parts, shown=shown, what="Parameters"))
+    bars = chart(figures.amount_bars, parts, shown=shown, title=f"{total:,} parameters", source=origin_of(about),
+                 dark=dark)
+    st.vega_lite_chart(enlarged(page, bars), key=f"{page}_parameters", **room(page),
+                       alt=figures.describe_amounts(parts, shown=shown, what="Parameters"))
     with settings(page, "blocks"), st.expander("By block", key=f"{page}_blocks"):
         rows = [[stack, "" if layer is None else str(layer), what, f"{count:,}", f"{count / total:.2%}"]
                 for (stack, layer, what), count in counts.items()]

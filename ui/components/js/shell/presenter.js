@@ -105,8 +105,8 @@ function scrolled(by) {
     .map((stop) => stop.getBoundingClientRect())
     .filter((box) => box.height > 0)
     .map((box) => box.top - top - MARGIN);
-  const ahead = stops.filter((place) => place * by > 8).sort((a, b) => (a - b) * by);
   const page = main.clientHeight * 0.9;
+  const ahead = stops.filter((place) => place * by > page / 4).sort((a, b) => (a - b) * by);
   const far = Math.min(Math.abs(ahead[0] ?? page), page);
   main.scrollBy({ top: by * far, behavior: "auto" });
   return true;
