@@ -107,7 +107,8 @@ function scrolled(by) {
     .map((box) => box.top - top - MARGIN);
   const page = main.clientHeight * 0.9;
   const ahead = stops.filter((place) => place * by > page / 4).sort((a, b) => (a - b) * by);
-  const far = Math.min(Math.abs(ahead[0] ?? page), page);
+  const next = Math.min(Math.abs(ahead[0] ?? page), page);
+  const far = room - next < page / 4 ? room : next; // what little is left comes too
   main.scrollBy({ top: by * far, behavior: "auto" });
   return true;
 }
