@@ -28,7 +28,7 @@ def test_an_address_round_trips_whatever_the_text():
 
 def test_without_an_address_everything_is_as_it_is_to_begin_with():
     assert read(FIELDS, {}) == DEFAULTS
-    assert write(FIELDS, None, **DEFAULTS) == {"text": TEXT, "temperature": "0.8", "step": "0", "compare_text": ""}
+    assert write(FIELDS, None, **DEFAULTS) == {"text": TEXT, "temperature": "0.8", "compare_text": ""}
 
 
 def test_what_is_as_it_is_to_begin_with_is_not_in_the_link_to_a_step():

@@ -284,7 +284,7 @@ def numbers(settle) -> Callable:
 
     def numbers(page):
         if not page.locator("td[data-kind]").count():
-            page.get_by_role("button", name="All numbers").click()
+            page.get_by_role("radio", name="All numbers").click()
         page.locator("td[data-kind]").first.wait_for()
         cells = settle(page).locator("td[data-kind]").evaluate_all(
             "cells => cells.map(({ dataset: d, textContent: t }) => [d.kind, +d.layer, +d.head, +d.query, +d.key, +t])")

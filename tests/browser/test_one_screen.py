@@ -30,10 +30,12 @@ def opened(page, visit):
     return opened
 
 
-BOXES = """all => all.map((one) => {
-  const { left, top, right, bottom } = one.getBoundingClientRect();
-  return [one.dataset.part, [left, top, right, bottom]];
-})"""
+def boxes_of(page, selector):
+    """(part, box) of each, as (left, top, right, bottom), in one go: a step may be drawn meanwhile."""
+    return page.locator(".stage").evaluate("""(stage, selector) => [...stage.querySelectorAll(selector)].map((one) => {
+      const { left, top, right, bottom } = one.getBoundingClientRect();
+      return [one.dataset.part, [left, top, right, bottom]];
+    })""", selector)
 
 
 def in_window(box, size):
@@ -56,16 +58,16 @@ def seen(page):
     """The boxes of all parts, which lie in the window without scrolling and beside each other."""
 
     def seen(name, size):
-        found = dict(page.locator("[data-part]").evaluate_all(BOXES))  # all at once: a step may be drawn meanwhile
+        found = dict(boxes_of(page, "[data-part]"))
         boxes = {one: found[one] for one in PARTS[name]}
         assert page.get_by_test_id("stMain").evaluate("main => main.scrollTop") == 0
         assert {one: box for one, box in boxes.items() if not in_window(box, size)} == {}
         assert [pair for pair in combinations(boxes, 2) if overlap(*map(boxes.get, pair))] == []
         assert boxes["head"][3] - boxes["head"][1] >= LEAST
-        rows = [box for _, box in page.locator(".next-tokens > button:not(.others)").evaluate_all(BOXES)]
+        rows = [box for _, box in boxes_of(page, ".next-tokens > button:not(.others)")]
         assert len(rows) >= ROWS
         assert [row for row in rows[:ROWS] if not in_window(row, size)] == []
-        buttons = [box for _, box in page.locator(".controls > button").evaluate_all(BOXES)]
+        buttons = [box for _, box in boxes_of(page, ".controls > button")]
         assert [box for box in buttons if not in_window(box, size)] == []
         assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
         assert page.get_by_test_id("stMain").evaluate("main => main.scrollWidth") <= size[0]
@@ -115,7 +117,7 @@ def test_the_product_of_a_clicked_cell_is_on_the_screen(opened, seen, settle, na
     page.keyboard.press("Enter")
     page.locator("[data-part=product]").wait_for()
     settle(page)
-    ((_, box),) = page.locator("[data-part=product]").evaluate_all(BOXES)
+    ((_, box),) = boxes_of(page, "[data-part=product]")
     assert in_window(box, size)
     assert box[3] - box[1] >= PRODUCT
     assert moved(first, seen(name, size)) == {}

@@ -121,7 +121,7 @@ def test_at_the_end_it_plays_from_the_start(open_translate, path, shows, press):
     shows(page, path[-1])
     expect(control(page, "step")).to_have_attribute("data-does", "again")
     steps = [int(text.split()[1]) for text in page.evaluate("window.steps")]
-    assert list(dict.fromkeys(steps)) == list(range(len(path)))
+    assert list(dict.fromkeys(steps[steps.index(0):])) == list(range(len(path)))
 
 
 def test_keys_back_and_forth_leave_the_page_and_its_link_together(open_translate, path, shows, complaints):
@@ -207,7 +207,7 @@ def test_arrow_keys_step_after_a_click_on_an_example_a_head_and_a_pill(open_tran
     reached(page, kind="encoder")
     page.keyboard.press("ArrowLeft")
     reached(page, step=last - 3)
-    page.get_by_test_id("stMain").get_by_text("All numbers").click()
+    page.get_by_role("radio", name="All numbers").click()
     page.locator("td[data-kind]").first.wait_for()
     page.keyboard.press("ArrowRight")
     reached(page, step=last - 2, head=2, layer=1)

@@ -14,8 +14,6 @@ TOKENS = ["<b>", "the", "the", "$x$"]
 WEIGHTS = np.tri(4, dtype=np.float32) / np.arange(1, 5, dtype=np.float32)[:, None]
 WORDS = {"across": "a", "down": "d", "value": "v", "title": "t"}
 FIGURES = {
-    "candidates": lambda **options: figures.candidate_bars(
-        [(at, token, 1 / (at + 2)) for at, token in enumerate(TOKENS)], chosen_id=1, excluded=[3], rest=0.1, **options),
     "classes": lambda **options: figures.class_bars(TOKENS, [0.4, 0.3, 0.2, 0.1], chosen=1, title="q", **options),
     "attention": lambda **options: figures.attention_heatmap(WEIGHTS, TOKENS, TOKENS, mask=WEIGHTS > 0, title="t",
                                                              **options),
@@ -48,13 +46,13 @@ def test_plotly_finds_nothing_wrong_and_nothing_to_change(name, dark):
 
 
 def test_drawing_checks_nothing(monkeypatch):
-    figure = FIGURES["candidates"]()
+    figure = FIGURES["effects"]()
     monkeypatch.setattr(go.Figure, "__init__", lambda *arguments, **options: pytest.fail("checked"))
-    assert plotly.io.to_json(FIGURES["candidates"](), validate=False) == plotly.io.to_json(figure, validate=False)
+    assert plotly.io.to_json(FIGURES["effects"](), validate=False) == plotly.io.to_json(figure, validate=False)
 
 
 def test_what_plotly_does_not_know_is_found_by_whoever_asks():
-    figure = FIGURES["candidates"]()
+    figure = FIGURES["effects"]()
     figure._layout["no_such_thing"] = 1
     with pytest.raises(ValueError, match="no_such_thing"):
         _ = figure.layout
