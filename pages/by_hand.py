@@ -15,14 +15,22 @@ from ui.by_hand.steps import choose_step, choose_word, show_steps
 from ui.by_hand.trained import show_trained
 from ui.by_hand.worksheet import worksheet
 from ui.link import arrive_at
+from ui.present import show_title
 from ui.say import say_error
+
+ABOUT = {"trained": "Every number of a head that was trained, on your sentence.",
+         "random": "Attention on one sentence, every number in sight. Blue is positive, red negative."}
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
 
-with st.container(key=f"{PAGE}_title", horizontal=True, gap="small", vertical_alignment="center"):
-    st.title("By hand", anchor=False, width="content")
-    about = st.empty()
+def say_what_it_is() -> None:
+    """What the numbers are of."""
+    st.html(f"<p class='about'>{ABOUT['trained' if st.session_state[f'{PAGE}_part'] == 'trained' else 'random']}</p>")
+
+
+st.html(f"<style>{STYLE}</style>{figures.matrix_style(dark=dark)}")
+show_title(PAGE, "By hand", say_what_it_is)
 with st.container(key=f"{PAGE}_settings", horizontal=True, gap="small", vertical_alignment="center"):
     text = type_sentence()
     sets = st.container(horizontal=True, gap="small", width="content")
@@ -31,9 +39,6 @@ with st.container(key=f"{PAGE}_parts", horizontal=True, gap="small", vertical_al
                                 persist_state="session", label_visibility="collapsed")
     walk = st.container(key=f"{PAGE}_walk", horizontal=True, gap="xsmall", vertical_alignment="center",
                         width="content")
-about.html(f"<style>{STYLE}</style>{figures.matrix_style(dark=dark)}<p class='about'>" + (
-    "Every number of a head that was trained, on your sentence." if part == "trained" else
-    "Attention on one sentence, every number in sight. Blue is positive, red negative.") + "</p>")
 if not text.strip():
     st.info("Type a sentence above and press Enter.")
     st.stop()

@@ -10,6 +10,7 @@ from ui.checkpoints.trial import show_trial, trial_fields
 from ui.checkpoints.two_checkpoints import compare_fields, show_compare
 from ui.checkpoints.weights import show_weights, weights_fields
 from ui.link import Field, arrive_at, choice, leave_at, quiet, whole
+from ui.present import settings, show_title
 from ui.resources import is_best
 
 PAGE = "checkpoints"
@@ -21,15 +22,17 @@ FIELDS = {"view": choice("card", list(VIEWS)), **tokenizer_fields(), **weights_f
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
-title, picker = st.columns([3, 1], vertical_alignment="bottom")
-title.title("Checkpoints", anchor=False)
-view = st.segmented_control("What to see", list(VIEWS), format_func=VIEWS.get, key=f"{PAGE}_view", required=True,
-                            label_visibility="collapsed")
-if view != "add":
-    with picker:
-        entry = choose_entry(PAGE, more=is_best)
+show_title(PAGE, "Checkpoints")
+with settings(PAGE):
+    views, picker = st.columns([3, 1], vertical_alignment="bottom")
+    view = views.segmented_control("What to see", list(VIEWS), format_func=VIEWS.get, key=f"{PAGE}_view", required=True,
+                                   label_visibility="collapsed")
+    if view != "add":
+        with picker:
+            entry = choose_entry(PAGE, more=is_best)
 if view == "card":
-    show_list(entry.about.id)
+    with settings(PAGE, "list"):
+        show_list(entry.about.id)
     show_card(PAGE, entry, dark=dark)
 elif view == "tokenizer":
     show_tokenizer(PAGE, open_entry(entry))

@@ -80,13 +80,13 @@ def choose_view() -> None:
 
 
 show_title(PAGE, "Encoder" if about and about.config.task == "reads" else "Classify", choose_view)
-view, chips = st.session_state[f"{PAGE}_show"], st.container(key=f"{PAGE}_chips")
+view, chips = st.session_state[f"{PAGE}_show"], st.container(key=f"{PAGE}_chips_settings")
 if view == "toy":
     show_toy(TOY, dark=dark)
     leave_at(PAGE, FIELDS, checkpoint=st.session_state.get(f"{PAGE}_checkpoint"), hidden="text")
     st.stop()
 
-with st.container(horizontal=True, vertical_alignment="center", key=f"{PAGE}_asked"):
+with st.container(horizontal=True, vertical_alignment="center", key=f"{PAGE}_asked_settings"):
     left = st.container()
     with st.popover("Model", icon=":material/tune:", width="content", help="Which model reads the text"):
         ckpt = choose_checkpoint(PAGE)

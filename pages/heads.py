@@ -8,6 +8,7 @@ from ui.heads.predictions import prediction_fields, show_prediction
 from ui.heads.roles import roles_fields, show_roles
 from ui.heads.switch import show_switch, switch_fields
 from ui.link import Field, arrive_at, choice, leave_at
+from ui.present import show_title
 
 PAGE = "heads"
 VIEWS = {"roles": "Roles", "switch": "Switch off", "lens": "Logit lens", "direct": "Direct effect",
@@ -22,7 +23,7 @@ arrive_at(PAGE, FIELDS)
 state = st.session_state
 style(PAGE)
 with st.container(horizontal=True, vertical_alignment="center", key=f"{PAGE}_line"):
-    st.title("Heads", anchor=False, width="content")
+    show_title(PAGE, "Heads")
     views = st.container(width="content", key=f"{PAGE}_views")
     with st.container(key=f"{PAGE}_picker_settings", width=320):
         ckpt = choose_checkpoint(PAGE)

@@ -7,9 +7,12 @@ import transformer
 from transformer.places import ROOT, of_name
 from ui.checkpoint_choice import choose_entry, open_entry
 from ui.components.attention_view import look_at, look_fields, show_attention
+from ui.figures import plain_table
 from ui.link import arrive_at, leave_at, text
+from ui.present import columns, presenting, settings, show_title
 from ui.say import say_error
 from ui.stepper.examples import fit_example
+from ui.terms import with_terms
 from ui.texts import within
 
 PAGE, EXAMPLE, LONGEST = "library", "I like red wine.", 120  # characters, so that a picture of all heads stays small
@@ -44,9 +47,16 @@ def literal(value: str) -> str:
     return written if '"' in written else f'"{written[1:-1]}"'
 
 
+def shown(cell: object) -> str:
+    return f"{cell:.4f}" if isinstance(cell, float) else str(cell)
+
+
 def show(value: object) -> None:
     """A value as a notebook shows it."""
-    if isinstance(value, pandas.DataFrame):
+    if isinstance(value, pandas.DataFrame) and presenting(PAGE):
+        rows = [[shown(cell) for cell in row] for row in value.itertuples(index=False)]
+        st.html(plain_table(list(value), rows, label="Result"))
+    elif isinstance(value, pandas.DataFrame):
         st.dataframe(value, hide_index=True)
     else:
         st.text(repr(value))
@@ -55,17 +65,20 @@ def show(value: object) -> None:
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
 
-st.title("Library", anchor=False)
-about, picker = st.columns([3, 1], vertical_alignment="bottom")
-about.markdown("The library behind these pages, `transformer`, also runs in a notebook or on a machine without a "
-               "browser. Here are five lines, each with its result for your checkpoint and text.")
+show_title(PAGE, "Library")
+with settings(PAGE):
+    about, picker = st.columns([3, 1], vertical_alignment="bottom")
+    about.markdown(with_terms("The library behind these pages, `transformer`, also runs in a notebook or on a machine "
+                              "without a browser. Here are five lines, each with its result for your checkpoint and "
+                              "text.", "checkpoint"), unsafe_allow_html=True)
 with picker:
     entry = choose_entry(PAGE, lambda about: of_name(about.folder.name) == about.folder)
-    ckpt = open_entry(entry)  # the first line, run once for all visitors
+ckpt = open_entry(entry)  # the first line, run once for all visitors
 fit_example(PAGE, ckpt, [EXAMPLE])
 lines = LINES[ckpt.config.kinds[-1]]
 try:
-    typed = within(st.text_area("Text", key=f"{PAGE}_text", height=68), LONGEST)
+    with settings(PAGE, "text"):
+        typed = within(st.text_area("Text", key=f"{PAGE}_text", height=68), LONGEST)
     values = [ckpt, *run(lines[1:], ckpt=ckpt, text=typed)]
 except ValueError as error:
     say_error(error)
@@ -73,7 +86,7 @@ except ValueError as error:
     st.stop()
 code = [line.format(name=literal(entry.folder.name), text=literal(typed)) for line in lines]
 for line, value in zip(code, values, strict=True):
-    left, right = st.columns(2, vertical_alignment="center")
+    left, right = columns(PAGE, 2, vertical_alignment="center")
     left.code(line, wrap_lines=True)
     with right:
         show(value)
@@ -81,16 +94,17 @@ look, head = look_at(PAGE, values[1])
 show_attention(PAGE, values[1], look, head, dark=dark)
 leave_at(PAGE, FIELDS, checkpoint=ckpt.id)
 
-st.subheader("Use it yourself", anchor=False)
-left, right = st.columns(2)
-with left:
-    st.caption("Install it, in a clone of the project:")
-    st.code("pip install .", language="sh")
-    st.caption("All five lines:")
-    st.code("\n".join(["import transformer", "", *code]), wrap_lines=True)
-with right:
-    notebook = ROOT / "docs" / "library.ipynb"
-    st.markdown("The notebook `docs/library.ipynb` continues from here: other candidates, tables of attention, head "
-                "roles, switching heads off, training, and Hugging Face models.")
-    st.download_button("Download the notebook", notebook.read_bytes(), notebook.name, "application/x-ipynb+json",
-                       icon=":material/download:", on_click="ignore")
+with settings(PAGE, "yourself"):
+    st.subheader("Use it yourself", anchor=False)
+    left, right = st.columns(2)
+    with left:
+        st.caption("Install it, in a clone of the project:")
+        st.code("pip install .", language="sh")
+        st.caption("All five lines:")
+        st.code("\n".join(["import transformer", "", *code]), wrap_lines=True)
+    with right:
+        notebook = ROOT / "docs" / "library.ipynb"
+        st.markdown("The notebook `docs/library.ipynb` continues from here: other candidates, tables of attention, "
+                    "head roles, switching heads off, training, and Hugging Face models.")
+        st.download_button("Download the notebook", notebook.read_bytes(), notebook.name, "application/x-ipynb+json",
+                           icon=":material/download:", on_click="ignore")

@@ -11,13 +11,13 @@ from ui.masks.five_masks import MEANINGS, choose_mask, show_mask
 from ui.masks.numbers import show_numbers
 from ui.masks.switch_off import show_switched_off
 from ui.masks.training import show_training
+from ui.present import show_title
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
-with st.container(key=f"{PAGE}_title", horizontal=True, gap="small", vertical_alignment="center"):
-    st.title("Masks", anchor=False, width="content")
-    st.html(f"<style>{STYLE}</style><p>A mask says where a token may look: never at padding, and in a decoder never "
-            "ahead.</p>")
+st.html(f"<style>{STYLE}</style>")
+show_title(PAGE, "Masks", lambda: st.html("<p>A mask says where a token may look: never at padding, and in a decoder "
+                                          "never ahead.</p>"))
 with st.container(key=f"{PAGE}_settings"), st.popover("Your sentences, and the model", icon=":material/edit:"):
     ckpt = choose_checkpoint(PAGE)
     fit_pairs(PAGE, ckpt, {f"{PAGE}_{name}": example for name, example in EXAMPLES.items()})

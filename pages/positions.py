@@ -7,18 +7,22 @@ from ui.link import arrive_at, leave_at
 from ui.positions.address import FIELDS, PAGE, VIEWS
 from ui.positions.formulas import show_rotary, show_sinusoids
 from ui.positions.trained import show_checkpoint, show_left_out
+from ui.present import settings, show_title
+from ui.terms import with_terms
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
-st.title("Positions", anchor=False)
-st.markdown("Attention by itself ignores the order of tokens: shuffle the keys, and every query gets the same output. "
-            "So models are given positions.")
-left, right = st.columns([3, 1], vertical_alignment="bottom")
-view = left.segmented_control("Show", VIEWS, key=f"{PAGE}_view", required=True)
+show_title(PAGE, "Positions")
 ckpt = None
-if view in VIEWS[2:]:
-    with right:
-        ckpt = choose_checkpoint(PAGE, lambda about: view == VIEWS[2] or about.reads_text)
+with settings(PAGE):
+    st.markdown(with_terms("Attention by itself ignores the order of tokens: shuffle the keys, and every query gets "
+                           "the same output. So models are given positions.", "token", "key", "query"),
+                unsafe_allow_html=True)
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    view = left.segmented_control("Show", VIEWS, key=f"{PAGE}_view", required=True, label_visibility="collapsed")
+    if view in VIEWS[2:]:
+        with right:
+            ckpt = choose_checkpoint(PAGE, lambda about: view == VIEWS[2] or about.reads_text)
 if view == "Sinusoidal":
     show_sinusoids(dark=dark)
 elif view == "Rotary":

@@ -7,8 +7,10 @@ from transformer.runs import find
 from transformer.task import LEARNED
 from ui.access import keys, owners
 from ui.link import Field, arrive_at, choice, leave_at
+from ui.present import presenting, settings, show_title
 from ui.say import say_error
-from ui.train.form import show_form
+from ui.terms import with_terms
+from ui.train.form import show_form, show_plan
 from ui.train.forming import forming_fields, show_forming
 from ui.train.holdings import show_holdings
 from ui.train.overview import show_runs
@@ -40,18 +42,23 @@ state = st.session_state
 if wanted := state.pop(f"{PAGE}_next_view", None):
     state[f"{PAGE}_view"] = wanted
 
-st.title("Train", anchor=False)
+show_title(PAGE, "Train")
 offered = [view for view in VIEWS if view != "server" or owners.allowed("oversee")]
 if state[f"{PAGE}_view"] not in offered:
     state[f"{PAGE}_view"] = "new"
-st.segmented_control("What to do", offered, format_func=VIEWS.get, key=f"{PAGE}_view", required=True,
-                     label_visibility="collapsed")
-if keys.is_teacher():
-    st.toggle("Others may start runs", owners.starting_allowed(), key=f"{PAGE}_allowed", on_change=let_others_start)
-    st.caption("You are signed in as the teacher: you can stop, rename and delete every run.")
+with settings(PAGE):
+    st.segmented_control("What to do", offered, format_func=VIEWS.get, key=f"{PAGE}_view", required=True,
+                         label_visibility="collapsed")
+    if keys.is_teacher():
+        st.toggle("Others may start runs", owners.starting_allowed(), key=f"{PAGE}_allowed",
+                  on_change=let_others_start)
+        st.caption("You are signed in as the teacher: you can stop, rename and delete every run.")
 show_said(PAGE)
 if state[f"{PAGE}_view"] == "new":
-    show_form(PAGE, dark=dark)
+    if presenting(PAGE):
+        show_plan(PAGE)
+    with settings(PAGE, "form"):
+        show_form(PAGE, dark=dark)
 elif state[f"{PAGE}_view"] == "runs":
     show_runs(PAGE, dark=dark)
 elif state[f"{PAGE}_view"] == "server":
@@ -65,11 +72,12 @@ else:
         state[f"{PAGE}_run"] = ""
     if state[f"{PAGE}_run"] not in names:
         state[f"{PAGE}_run"] = names[0]
-    st.selectbox("Run", names, key=f"{PAGE}_run",
-                 help="Runs, newest first, and the included checkpoints.")
+    with settings(PAGE, "run"):
+        st.selectbox("Run", names, key=f"{PAGE}_run", help="Runs, newest first, and the included checkpoints.")
     chosen = state[f"{PAGE}_run"]
     if chosen.startswith(SHIPPED):
-        st.caption("An included checkpoint, with the attention recorded during its training.")
+        st.caption(with_terms("An included checkpoint, with the attention recorded during its training.", "checkpoint"),
+                   unsafe_allow_html=True)
         show_forming(PAGE, ROOT / chosen, dark=dark)
     elif (folder := find_run(chosen)) is not None:
         show_run(PAGE, folder, dark=dark)

@@ -14,7 +14,7 @@ TEXT = "I am cold."
 FIELDS = {**walk_fields(example=TEXT, temperature=0.8), **beam.FIELDS, **two_steps.FIELDS}
 DEFAULTS = {name: field.default for name, field in FIELDS.items()}
 FULL = {"text": "Où ? «a&b=c» #1 + 100% \n😀", "choices": {0: 3, 17: 250}, "temperature": 0.3, "top_k": 5, "seed": 99,
-        "step": 4, "kind": "cross", "layer": "1", "head": "3", "pair": "2:1", "model": True, "present": True,
+        "step": 4, "kind": "cross", "layer": "1", "head": "3", "pair": "2:1", "model": True,
         "beam": 4, "penalty": 1.5, "compare": "branch", "compare_choices": {2: 7}}
 NUMBERS = ("temperature", "top_k", "seed", "step")
 
@@ -37,8 +37,8 @@ def test_what_is_as_it_is_to_begin_with_is_not_in_the_link_to_a_step():
 
 
 @pytest.mark.parametrize("value", ["", "true", "OPEN", "11", "<b>"])
-def test_only_the_words_of_a_link_open_the_model_and_present(value):
-    assert read(FIELDS, {"model": value, "present": value}) == DEFAULTS
+def test_only_the_word_of_a_link_opens_the_model(value):
+    assert read(FIELDS, {"model": value}) == DEFAULTS
 
 
 @pytest.mark.parametrize(("value", "temperature", "whole"), [

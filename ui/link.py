@@ -18,10 +18,12 @@ from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from ui.present import present, presenting
 from ui.saved_view import offer_view_file, view_being_opened
 
 LONGEST = 1_500  # characters of the parameters
 KEPT = 200  # addresses remembered of a visit
+PRESENT = {"present": "1"}  # in the address of any page: it is shown to a room
 OPEN = {"open": True}
 
 
@@ -135,6 +137,7 @@ def arrive_at(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:
     for name in widgets:
         state[f"{page}_{name}"] = values[name]
     state[f"{page}_checkpoint"] = params.get("checkpoint")
+    present(page, PRESENT.items() <= params.items())
     return values
 
 
@@ -152,7 +155,7 @@ def leave_at(page: str, fields: Mapping[str, Field], *, checkpoint: str | None =
         # of a widget that is not drawn Streamlit keeps only what the page last put there, unless it does so again
         with suppress(StreamlitAPIException):  # of one that is, nothing may be put
             state[f"{page}_{name}"] = value
-    params = whole = write(fields, checkpoint, **kept | values)
+    params = whole = write(fields, checkpoint, **kept | values) | (PRESENT if presenting(page) else {})
     if not fits(params):
         params = without_texts(fields, params, hidden)
     if not fits(params):

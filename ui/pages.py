@@ -56,48 +56,45 @@ class Page:
         return {"checkpoint": checkpoint, **self.view}
 
 
-GROUPS = STEP, LOOK, KEEP = "Step through a model", "How attention works", "Train and inspect"
+GROUPS = TRY, UNDERSTAND, RESEARCH = "Try", "Understand", "Research"
 HOME = Page(name="home", title="Home", icon="home", group="", sentence="")
 PAGES = {page.name: page for page in (
     Page(
-        name="translate", title="Translate", icon="translate", group=STEP, shows=_translates,
-        sentence="English to French with an encoder-decoder, one token at a time: every head, the candidates, "
-                 "branches and beam search."),
+        name="translate", title="Translate", icon="translate", group=TRY, shows=_translates,
+        sentence="Watch English become French, one token at a time, and choose a different word from the model's."),
     Page(
-        name="write", title="Write", icon="edit", group=STEP, shows=_writes,
-        sentence="Shakespeare with a decoder, one character at a time: causal attention, temperature and top-k."),
+        name="write", title="Write", icon="edit", group=TRY, shows=_writes,
+        sentence="Watch a small model write like Shakespeare, one character at a time."),
     Page(
-        name="classify", title="Classify", icon="label", group=STEP, shows=_only_encodes,
-        sentence="Who is speaking? An encoder with pooling, what each token adds, and the smallest training run "
-                 "there is."),
+        name="classify", title="Classify", icon="label", group=TRY, shows=_only_encodes,
+        sentence="Who is speaking? See what each word adds to the answer, and train one in three seconds."),
     Page(
-        name="by_hand", title="By hand", icon="calculate", group=LOOK, shows=_decodes, view={"part": "trained"},
-        sentence="Attention on one sentence, number by number, from ids to a whole block, and three classic mistakes."),
+        name="by_hand", title="By hand", icon="calculate", group=UNDERSTAND, shows=_decodes, view={"part": "trained"},
+        sentence="Compute attention on one sentence, number by number, and make three common mistakes."),
     Page(
-        name="masks", title="Masks", icon="grid_on", group=LOOK, shows=_translates,
-        sentence="Padding, causal and cross masks on your own sentences, and what leaks without them."),
+        name="masks", title="Masks", icon="grid_on", group=UNDERSTAND, shows=_translates,
+        sentence="See which tokens may look at which, and what goes wrong without a mask."),
     Page(
-        name="positions", title="Positions", icon="waves", group=LOOK, shows=_every, view={"view": "Trained"},
-        sentence="Sinusoidal, learned, rotary and ALiBi positions, and what a head does without them."),
+        name="positions", title="Positions", icon="waves", group=UNDERSTAND, shows=_every, view={"view": "Trained"},
+        sentence="See how a model knows the order of its tokens, and what it does without knowing it."),
     Page(
-        name="lessons", title="Lessons", icon="school", group=LOOK,
-        sentence="Lessons over these pages, stop by stop, with questions that the model answers; or write your own."),
+        name="lessons", title="Lessons", icon="school", group=UNDERSTAND,
+        sentence="Go through these pages stop by stop, with questions the model answers, or write your own lesson."),
     Page(
-        name="train", title="Train", icon="model_training", group=KEEP,
-        sentence="Train a model, watch its loss fall and its heads form."),
+        name="heads", title="Heads", icon="troubleshoot", group=RESEARCH, shows=_every,
+        sentence="Find out what each head does, switch heads off, and take a prediction apart."),
     Page(
-        name="heads", title="Heads", icon="troubleshoot", group=KEEP, shows=_every,
-        sentence="What every head does over many sentences, what is lost without it, and what a prediction is "
-                 "made of."),
+        name="train", title="Train", icon="model_training", group=RESEARCH,
+        sentence="Train your own model, and watch its loss fall and its heads form."),
     Page(
-        name="checkpoints", title="Checkpoints", icon="inventory_2", group=KEEP, shows=_every,
-        sentence="Open, inspect, test, compare and import checkpoints, Hugging Face models included."),
+        name="checkpoints", title="Checkpoints", icon="inventory_2", group=RESEARCH, shows=_every,
+        sentence="Open, test and compare trained models, or bring your own, from Hugging Face too."),
     Page(
-        name="library", title="Library", icon="code", group=KEEP,
-        sentence="The same in Python: five lines, run on your sentence."),
+        name="library", title="Library", icon="code", group=RESEARCH,
+        sentence="Do the same in Python: five lines, run on your sentence."),
 )}
 
 
 def stepper_of(config: ModelConfig) -> Page:
     """The page that runs a model on a text: every model has one."""
-    return next(page for page in PAGES.values() if page.group == STEP and page.shows(config))
+    return next(page for page in PAGES.values() if page.group == TRY and page.shows(config))

@@ -111,7 +111,7 @@ def test_the_shipped_checkpoints_say_which_kind_they_have(open_positions, shippe
     for name, kind in (("translate", "sinusoidal"), ("write", "rotary")):
         ckpt = shipped(name)
         at = open_positions(view="Trained", checkpoint=ckpt.id, count="50")
-        assert any(f"positions are **{kind}**" in text.value for text in at.markdown)
+        assert any(f"are **{kind}**" in text.value for text in at.markdown)
         table = drawn(at, "positions_table")["data"][0]["z"]
         assert np.allclose(table, ckpt.model.position_pictures(50, side="tgt")[0].values.numpy(), atol=1e-6)
         assert at.query_params["checkpoint"] == ckpt.id
@@ -120,7 +120,7 @@ def test_the_shipped_checkpoints_say_which_kind_they_have(open_positions, shippe
 def test_learned_positions_stand_beside_the_sinusoids(open_positions, uploaded, make_checkpoint, drawn):
     ckpt = make_checkpoint(positions="learned")
     at = open_positions(view="Trained", checkpoint=uploaded(positions="learned"), side="tgt")
-    assert any("positions are **learned**" in text.value for text in at.markdown)
+    assert any("are **learned**" in text.value for text in at.markdown)
     table = drawn(at, "positions_table")["data"][0]["z"]
     assert np.allclose(table, ckpt.model.tgt_embedding.positions.weight.numpy(), atol=1e-6)
     assert table.shape == (40, 16)  # as many as it has
@@ -239,7 +239,7 @@ def test_a_text_too_long_is_refused_with_the_number_and_the_limit(open_positions
 
 def test_alibi_shows_its_slopes_and_what_each_head_takes_off(open_positions, uploaded, drawn):
     at = open_positions(view="Trained", checkpoint=uploaded(positions="alibi"), count="10")
-    assert any("positions are **alibi**" in text.value and markdown_text("heads 0 to 1: 0.0625, 0.003906") in text.value
+    assert any("are **alibi**" in text.value and markdown_text("heads 0 to 1: 0.0625, 0.003906") in text.value
                for text in at.markdown)
     table = drawn(at, "positions_table")["data"][0]["z"]
     assert np.allclose(table, -np.arange(10)[:, None] * [2**-4, 2**-8], atol=1e-6)

@@ -21,6 +21,7 @@ from ui.access.owners import allowed, me, refusal, require
 from ui.access.removal import take_away
 from ui.checkpoints.card import whence
 from ui.pages import PAGES, stepper_of
+from ui.present import settings
 from ui.resources import Entry, entries, home
 from ui.texts import PATH, taken
 
@@ -39,14 +40,20 @@ def show_add(page: str) -> None:
         _upload(page)
     with imported:
         _import(page)
-    _brought(page)
+    with settings(page, "added"):
+        _brought(page)
 
 
 def _upload(page: str) -> None:
-    state = st.session_state
-    st.subheader("Upload", anchor=False)
+    st.header("Upload", anchor=False)
     st.markdown("A checkpoint of Heads Up or a Hugging Face model: its folder as **one zip**, or **its files**, "
                 "including `config.json` and `model.safetensors`.")
+    with settings(page, "upload"):
+        _send(page)
+
+
+def _send(page: str) -> None:
+    state = st.session_state
     # The uploader of another number is another one: so Streamlit forgets the bytes once they are on disk.
     number = state.setdefault(f"{page}_uploads", 0)
     sent = st.file_uploader("A zip, or files", accept_multiple_files=True, max_upload_size=LARGEST,
@@ -84,11 +91,16 @@ def _upload(page: str) -> None:
 
 
 def _import(page: str) -> None:
-    state = st.session_state
     alone = allowed("name a file")
-    st.subheader("Import", anchor=False)
+    st.header("Import", anchor=False)
     st.markdown("GPT-2, BERT, RoBERTa, DistilBERT or Marian (opus-mt) from Hugging Face, " + (
         "from a folder on this computer or, with a network, by name." if alone else "by name, with a network."))
+    with settings(page, "import"):
+        _name(page, alone=alone)
+
+
+def _name(page: str, *, alone: bool) -> None:
+    state = st.session_state
     number = state.setdefault(f"{page}_imports", 0)
     typed = taken(st.text_input(
         "A folder or a name" if alone else "A name", key=f"{page}_source_{number}",
@@ -214,7 +226,7 @@ def _brought(page: str) -> None:
     """What was brought in, each with a way to take it away."""
     places = {home() / "uploads": "uploaded", home() / "imports": "imported"}
     found = [entry for entry in entries() if entry.folder.parent in places]
-    st.subheader("Added checkpoints", anchor=False)
+    st.header("Added checkpoints", anchor=False)
     if not found:
         st.caption("Nothing yet. Checkpoints you add stay here until you delete them.")
     for entry in found:

@@ -23,6 +23,7 @@ from ui.components.run_curves import show_curves
 from ui.head_choice import origin_of
 from ui.held_out_corpus import corpus_name
 from ui.pages import PAGES
+from ui.present import columns, enlarged, room, settings
 from ui.resources import Entry, chart, entries, steps_of
 from ui.say import without_images
 
@@ -89,8 +90,8 @@ def whence(folder: Path) -> str:
 def show_card(page: str, entry: Entry, *, dark: bool) -> None:
     """All that a checkpoint's folder says of itself."""
     about = entry.about
-    st.markdown("**Open it in**")
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_open_settings"):
+        st.markdown("## Open it in", width="content")
         for other in PAGES.values():
             if other.name != page and other.shows(about.config):
                 st.page_link(other.script, label=other.title, query_params=other.address(about.id),
@@ -103,25 +104,26 @@ def show_card(page: str, entry: Entry, *, dark: bool) -> None:
                            f"{size:,} bytes are too large to download here: copy the folder "
                            f"{figures.markdown_text(about.folder.name)}.")
     if steps := steps_of(entry):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown("**Earlier steps**", width="content")
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{page}_steps_settings"):
+            st.markdown("## Earlier steps", width="content")
             for one in steps:
                 st.page_link(PAGES[page].script, label=f"{one.about.step or 0:,}",
                              query_params={"checkpoint": one.about.id})
-    left, right = st.columns(2, gap="large")
+    left, right = columns(page, 2, gap="large")
     with left:
         _show_facts(about)
         _show_parameters(page, about, dark=dark)
     with right:
         _show_curve(page, about, dark=dark)
-    with st.expander("The model card", key=f"{page}_readme"):
-        _show_readme(about.folder)
-    with st.expander("Every setting", key=f"{page}_config"):
-        train = about.train and about.train.model_dump(mode="json") | {"corpus": without_home(about.train.corpus)}
-        st.json({"model": about.config.model_dump(mode="json"), "tokenizer": about.tokenizer, "train": train},
-                expanded=True)
-    with st.expander("Metadata of the weights file", key=f"{page}_meta"):
-        st.json(about.meta, expanded=True)
+    with settings(page, "whole"):
+        with st.expander("The model card", key=f"{page}_readme"):
+            _show_readme(about.folder)
+        with st.expander("Every setting", key=f"{page}_config"):
+            train = about.train and about.train.model_dump(mode="json") | {"corpus": without_home(about.train.corpus)}
+            st.json({"model": about.config.model_dump(mode="json"), "tokenizer": about.tokenizer, "train": train},
+                    expanded=True)
+        with st.expander("Metadata of the weights file", key=f"{page}_meta"):
+            st.json(about.meta, expanded=True)
 
 
 def _zipped(folder: Path) -> bytes:
@@ -161,10 +163,11 @@ def _show_parameters(page: str, about: Description, *, dark: bool) -> None:
         name = f"{stack} layer {layer}" if layer is not None else f"{stack} norm" if "norm" in what else stack
         parts[name] = parts.get(name, 0) + count
     shown = {name: f"{count:,} ({count / total:.1%})" for name, count in parts.items()}
-    st.vega_lite_chart(chart(figures.amount_bars, parts, shown=shown, title=f"{total:,} parameters",
-                             source=origin_of(about), dark=dark),
-                       key=f"{page}_parameters", alt=figures.describe_amounts(parts, shown=shown, what="Parameters"))
-    with st.expander("By block", key=f"{page}_blocks"):
+    bars = chart(figures.amount_bars, parts, shown=shown, title=f"{total:,} parameters", source=origin_of(about),
+                 dark=dark)
+    st.vega_lite_chart(enlarged(page, bars), key=f"{page}_parameters", **room(page),
+                       alt=figures.describe_amounts(parts, shown=shown, what="Parameters"))
+    with settings(page, "blocks"), st.expander("By block", key=f"{page}_blocks"):
         rows = [[stack, "" if layer is None else str(layer), what, f"{count:,}", f"{count / total:.2%}"]
                 for (stack, layer, what), count in counts.items()]
         st.html(figures.plain_table(["part", "layer", "block", "parameters", "share"], rows,
@@ -173,7 +176,7 @@ def _show_parameters(page: str, about: Description, *, dark: bool) -> None:
 
 
 def _show_curve(page: str, about: Description, *, dark: bool) -> None:
-    st.markdown("**Training curve**")
+    st.header("Training curve", anchor=False)
     if not (about.folder / "metrics.jsonl").is_file() or not (about.folder / "metrics.jsonl").stat().st_size:
         st.info("No training curve came with this checkpoint.")
         return

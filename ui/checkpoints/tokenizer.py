@@ -7,6 +7,7 @@ from transformer.checkpoint import Checkpoint
 from ui import figures
 from ui.head_choice import origin
 from ui.link import Field, quiet, text, whole
+from ui.present import columns, settings
 from ui.texts import SEARCH, taken
 
 MOST_FOUND, NEIGHBOURS = 60, 12
@@ -24,17 +25,19 @@ def show_tokenizer(page: str, ckpt: Checkpoint) -> None:
     side = next(iter(sides))
     if len(sides) > 1:
         names = [name for name in ("written", "read") if name in sides]
-        side = st.segmented_control("Tokenizer", names, key=f"{page}_side", required=True)
+        with settings(page, "side"):
+            side = st.segmented_control("Tokenizer", names, key=f"{page}_side", required=True)
     tokenizer, table = sides[side]
     drops = " It lowercases and drops punctuation first." if getattr(tokenizer, "standardise", False) else ""
     st.caption(f"The tokenizer splits text into pieces, each with an id. This one has "
                f"{tokenizer.vocab_size:,} pieces, kind: {figures.markdown_text(tokenizer.kind)}.{drops} ␣ is a space.")
-    left, right = st.columns([2, 3], gap="large")
+    left, right = columns(page, [2, 3], gap="large")
     with left:
-        wanted = taken(st.text_input("Search for a piece or an id", key=f"{page}_search",
-                                     placeholder="for example the, ▁la or 17"), SEARCH)
-        st.pills("Examples", EXAMPLES, key=f"{page}_piece_example", on_change=_use_example, args=[page],
-                 label_visibility="collapsed")
+        with settings(page, "search"):
+            wanted = taken(st.text_input("Search for a piece or an id", key=f"{page}_search",
+                                         placeholder="for example the, ▁la or 17"), SEARCH)
+            st.pills("Examples", EXAMPLES, key=f"{page}_piece_example", on_change=_use_example, args=[page],
+                     label_visibility="collapsed")
         found = _find(page, tokenizer, wanted)
     with right:
         if found is None and not wanted.strip():
@@ -79,9 +82,10 @@ def _find(page: str, tokenizer, wanted: str) -> int | None:
     ids = ids[:MOST_FOUND]
     if state[f"{page}_piece"] not in ids:
         state[f"{page}_piece"] = ids[0]
-    st.selectbox("Piece", ids, key=f"{page}_piece",
-                 format_func=lambda id: f"{figures.plain_label(tokenizer.piece(id), longest=40)} · {id}")
-    st.markdown("**Your text is encoded as**")
+    with settings(page, "piece"):
+        st.selectbox("Piece", ids, key=f"{page}_piece",
+                     format_func=lambda id: f"{figures.plain_label(tokenizer.piece(id), longest=40)} · {id}")
+    st.header("Your text is encoded as", anchor=False)
     _show_pieces(tokenizer, wanted)
     return state[f"{page}_piece"]
 

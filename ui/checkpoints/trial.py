@@ -12,6 +12,7 @@ from ui.heavy import heavy
 from ui.held_out_corpus import corpus_name, corpus_of, readable, say_missing, split_of
 from ui.link import Field, optional, quiet, switch, whole
 from ui.pages import stepper_of
+from ui.present import settings
 from ui.say import say_error
 
 COUNT, LAST_DRAW = 50, 9_999
@@ -38,7 +39,7 @@ def show_trial(page: str, ckpt: Checkpoint) -> None:
                    ", which it may have seen in training and which may be in other languages.")
     state = st.session_state
     st.caption("Fifty texts not seen in training: what the model predicts beside the correct answer.")
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="bottom", key=f"{page}_draw_settings"):
         st.number_input("Sample seed", 0, LAST_DRAW, step=1, key=f"{page}_draw", width=160,
                         help="Seed for the sample of fifty; the same seed gives the same sample.")
         st.toggle("Worst first", key=f"{page}_worst", on_change=_from_the_top, args=[page])
@@ -72,10 +73,12 @@ def _show_all(page: str, ckpt: Checkpoint, name: str, tried: list[Tried]) -> Non
         order.sort(key=lambda at: _badness(tried[at]))
     rows = [tried[at] for at in order]
     key = f"{page}_trial_{ckpt.id}_{state[f'{page}_draw']}_{state[f'{page}_worst']}"
-    event = st.dataframe(_columns(ckpt, rows), hide_index=True, height=420, width="stretch", on_select="rerun",
-                         selection_mode="single-row", key=key, column_config={
-                             name: st.column_config.NumberColumn(format=form, width="small") for name, form in (
-                                 ("chrF", "%.1f"), ("nats", "%.3f"), ("probability", "%.3f"), ("references", "%d"))})
+    with settings(page, "table"):
+        event = st.dataframe(_columns(ckpt, rows), hide_index=True, height=420, width="stretch", on_select="rerun",
+                             selection_mode="single-row", key=key, column_config={
+                                 name: st.column_config.NumberColumn(format=form, width="small") for name, form in (
+                                     ("chrF", "%.1f"), ("nats", "%.3f"), ("probability", "%.3f"),
+                                     ("references", "%d"))})
     st.caption(figures.markdown_text(f"{_said(ckpt, name, tried)} {origin(ckpt)}"))
     picked = event["selection"]["rows"]
     if picked and state.get(f"{key}_picked") != picked:
@@ -83,9 +86,10 @@ def _show_all(page: str, ckpt: Checkpoint, name: str, tried: list[Tried]) -> Non
     state[f"{key}_picked"] = picked
     if state[f"{page}_row"] not in order:
         state[f"{page}_row"] = order[0]
-    chosen = st.selectbox("Look closer at", order, key=f"{page}_row",
-                          format_func=lambda at: shortened(" ".join(tried[at].text.split()), 80),
-                          help="Or tick a row above; click a heading to sort.")
+    with settings(page, "row"):
+        chosen = st.selectbox("Look closer at", order, key=f"{page}_row",
+                              format_func=lambda at: shortened(" ".join(tried[at].text.split()), 80),
+                              help="Or tick a row above; click a heading to sort.")
     _show_one(ckpt, tried[chosen])
 
 
@@ -132,13 +136,13 @@ def _said(ckpt: Checkpoint, name: str, tried: list[Tried]) -> str:
 
 def _show_one(ckpt: Checkpoint, one: Tried) -> None:
     with st.container(border=True):
-        st.markdown("**Source**" if one.output and ckpt.config.decoder_layers else "**Text**")
+        st.header("Source" if one.output and ckpt.config.decoder_layers else "Text", anchor=False)
         st.text(one.text)
         if ckpt.config.task == "translation":
             left, right = st.columns(2)
-            left.markdown(f"**Translation** · chrF {one.chrf:.1f}")
+            left.header(f"Translation · chrF {one.chrf:.1f}", anchor=False)
             left.text(one.output)
-            right.markdown(f"**References** · {len(one.references)}")
+            right.header(f"References · {len(one.references)}", anchor=False)
             right.text("\n".join(one.references))
         elif ckpt.config.encoder_layers:
             st.markdown(figures.markdown_text(f"Predicted: {one.output}. Correct: {' '.join(one.references)}."))

@@ -21,8 +21,10 @@ from ui.heavy import heavy
 from ui.held_out_corpus import readable, say_missing
 from ui.languages import sides_of
 from ui.link import Field, choice, quiet, text
+from ui.present import columns, enlarged, room, settings
 from ui.resources import Entry, along_the_way, entries, is_best, steps_of, weight_changes
 from ui.say import say_error
+from ui.terms import with_terms
 from ui.texts import ANSWER, LONGEST_TRANSLATION, PASSAGE, taken
 
 AGAINST = {"untrained": "Itself untrained", "step": "An earlier step", "other": "Another"}
@@ -43,9 +45,9 @@ def compare_fields() -> dict[str, Field]:
 def show_compare(page: str, entry: Entry, *, dark: bool) -> None:
     """The other one chosen, and what differs."""
     one = open_entry(entry)
-    st.caption("Two checkpoints side by side: how far apart their weights are, which does better on the same "
-               "sentences, and where each head looks.")
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    st.caption(with_terms("Two checkpoints side by side: how far apart their weights are, which does better on the "
+                          "same sentences, and where each head looks.", "checkpoint", "head"), unsafe_allow_html=True)
+    with st.container(horizontal=True, vertical_alignment="bottom", key=f"{page}_against_settings"):
         steps = [step for step in steps_of(entry) if (step.about.step or 0) < (entry.about.step or float("inf"))]
         offered = [name for name in AGAINST if steps or name != "step"]
         if st.session_state[f"{page}_against"] not in offered:
@@ -57,9 +59,9 @@ def show_compare(page: str, entry: Entry, *, dark: bool) -> None:
     if other.id == one.id:
         st.info("Both are the same checkpoint. Choose another one, or another step.")
         return
-    st.html(figures.plain_table(["", "checkpoint", "task", "size", "step", "reported quality"], [
-        [name, ckpt.id, does(ckpt.config), shape(ckpt.config), f"{ckpt.meta.get('step') or 0:,}",
-         quality(ckpt.description)] for name, ckpt in (("A", one), ("B", other))], label="The two", numbers={4}))
+    st.html(figures.plain_table(["", "checkpoint", "step", "reported quality", "task", "size"], [
+        [name, ckpt.id, f"{ckpt.meta.get('step') or 0:,}", quality(ckpt.description), does(ckpt.config),
+         shape(ckpt.config)] for name, ckpt in (("A", one), ("B", other))], label="The two", numbers={2}))
     if against == "untrained":
         st.caption("B is A before training: the same random weights, recreated from its seed."
                    if one.description.train else "A was not trained here, so its initial weights are unknown; B has "
@@ -101,7 +103,7 @@ def _untrained(page: str, one: Checkpoint) -> Checkpoint:
 
 
 def _show_weights(page: str, one: Checkpoint, other: Checkpoint, *, dark: bool) -> None:
-    st.subheader("Weights", anchor=False)
+    st.header("Weights", anchor=False)
     changes, unlike = weight_changes(one, other)
     if not changes:
         st.info("The two have no tensor of the same name and shape, so their weights cannot be compared.")
@@ -110,7 +112,7 @@ def _show_weights(page: str, one: Checkpoint, other: Checkpoint, *, dark: bool) 
         if values.size:
             st.html(figures.named_matrix(values, rows, columns, least_high=0.1, label="Relative change of each matrix",
                                          caption=f"A {origin(one)} · B {origin(other)}", dark=dark))
-        with st.expander(f"All {len(changes)} tensors", key=f"{page}_changes"):
+        with settings(page, "changes"), st.expander(f"All {len(changes)} tensors", key=f"{page}_changes"):
             st.dataframe({"tensor": [change.name for change in changes],
                           "relative change": [change.relative for change in changes],
                           "cosine": [change.cosine for change in changes]}, hide_index=True, width="stretch",
@@ -121,7 +123,8 @@ def _show_weights(page: str, one: Checkpoint, other: Checkpoint, *, dark: bool) 
                    "Cosine: of the two as vectors. Weights can change without any effect: a head's queries and keys "
                    "may rotate together.")
     if unlike:
-        with st.expander(f"{len(unlike)} tensors without a counterpart", key=f"{page}_unlike"):
+        with (settings(page, "unlike"),
+              st.expander(f"{len(unlike)} tensors without a counterpart", key=f"{page}_unlike")):
             st.text("\n".join(unlike[:200]))
 
 
@@ -141,7 +144,7 @@ def _by_part(found: dict[str, float]) -> tuple[np.ndarray, list[str], list[str]]
 
 
 def _show_quality(page: str, one: Checkpoint, other: Checkpoint) -> None:
-    st.subheader("Quality", anchor=False)
+    st.header("Quality", anchor=False)
     names = readable(one)
     if one.config.task == "reads":
         st.info("An encoder without a head predicts nothing that could be measured.")
@@ -152,9 +155,11 @@ def _show_quality(page: str, one: Checkpoint, other: Checkpoint) -> None:
     state, key = st.session_state, (one.id, other.id)
     known = state.get(f"{page}_quality")
     if known is None or known[0] != key:
-        if not st.button(f"Measure both on {SENTENCES} held-out sentences", key=f"{page}_measure",
-                         help="Takes seconds for the included models; an untrained one rarely ends a sentence and "
-                              "takes longer"):
+        with settings(page, "measure"):
+            wanted = st.button(f"Measure both on {SENTENCES} held-out sentences", key=f"{page}_measure",
+                               help="Takes seconds for the included models; an untrained one rarely ends a sentence "
+                                    "and takes longer")
+        if not wanted:
             return
         try:
             with heavy("Measuring both") as work:
@@ -200,7 +205,7 @@ def _show_measured(found: QualityChange) -> None:
 
 
 def _show_attention(page: str, one: Checkpoint, other: Checkpoint, *, dark: bool) -> None:
-    st.subheader("Every head on the same sentence", anchor=False)
+    st.header("Every head on the same sentence", anchor=False)
     read = _read(page, one, other)
     if read is None:
         return
@@ -208,7 +213,8 @@ def _show_attention(page: str, one: Checkpoint, other: Checkpoint, *, dark: bool
     kind, layer, head = head_in_range(page, one.config)
     common = min(first.attentions[kind].shape[0], second.attentions[kind].shape[0])
     heads = min(one.config.n_heads, other.config.n_heads)
-    head_controls(page, one.config)
+    with settings(page, "head"):
+        head_controls(page, one.config)
     if layer >= common or head >= heads:
         st.info(f"B has {common} layers of {heads} heads here, and no {figures.head_label(layer, head)}.")
         return
@@ -229,7 +235,7 @@ def _show_attention(page: str, one: Checkpoint, other: Checkpoint, *, dark: bool
         a[layer, head].numpy(), b[layer, head].numpy(), queries, keys, names=("A", "B"), mask=mask, dark=dark,
         source=f"A {one.id} · B {other.id}",
         title=f"{kind.capitalize()}, {figures.head_label(layer, head)} · A minus B")
-    st.plotly_chart(figure, key=f"{page}_difference", config=figures.PLOTLY_CONFIG,
+    st.plotly_chart(enlarged(page, figure), key=f"{page}_difference", config=figures.PLOTLY_CONFIG, **room(page),
                     alt=figures.describe_difference(a[layer, head].numpy(), b[layer, head].numpy(), queries, keys))
 
 
@@ -238,9 +244,10 @@ def _read(page: str, one: Checkpoint, other: Checkpoint) -> tuple[Reading, Readi
     state, config = st.session_state, one.config
     example = example_of(one)
     translates = config.task == "translation"
-    typed = taken(st.text_input(label_of(one), key=f"{page}_text", placeholder=(
-        f"{example.splitlines()[-1]} (used while this is empty)" if example else "Type a sentence and press Enter")),
-                  PASSAGE)
+    with settings(page, "text"):
+        typed = taken(st.text_input(label_of(one), key=f"{page}_text", placeholder=(
+            f"{example.splitlines()[-1]} (used while this is empty)" if example else
+            "Type a sentence and press Enter")), PASSAGE)
     typed = typed if typed.strip() else example
     if not typed:
         st.info(f"Type {figures.markdown_text(sides_of(one.description).typed)} above to see where each head looks.")
@@ -248,8 +255,9 @@ def _read(page: str, one: Checkpoint, other: Checkpoint) -> tuple[Reading, Readi
     target = None
     try:
         if translates:
-            forced = taken(st.text_input("Translation read by both decoders", key=f"{page}_target",
-                                         placeholder="A's own translation if empty"), ANSWER)
+            with settings(page, "target"):
+                forced = taken(st.text_input("Translation read by both decoders", key=f"{page}_target",
+                                             placeholder="A's own translation if empty"), ANSWER)
             target = forced if forced.strip() else _translated(page, one, typed)
             st.text(f"{typed} → {target}")
         else:
@@ -288,7 +296,7 @@ def _show_tiles(page: str, a: np.ndarray, b: np.ndarray, queries: list[str], key
     figure = figures.difference_tiles(
         a, b, queries, keys, layers=layers, names=("A", "B"), chosen=(layer, head), dark=dark,
         title=f"{kind.capitalize()} attention, every head: A minus B", source=" · ".join(ckpt.id for ckpt in both))
-    st.plotly_chart(figure, key=f"{page}_tiles", config=figures.PLOTLY_CONFIG,
+    st.plotly_chart(enlarged(page, figure), key=f"{page}_tiles", config=figures.PLOTLY_CONFIG, **room(page),
                     alt=f"Difference of every {kind} head over {len(queries)} queries and {len(keys)} keys.")
     st.caption("In each small matrix rows are queries and columns keys. Blue: A puts more weight there; red: B does."
                + (f" The text is long: shown are {note}." if note else ""))
@@ -303,7 +311,7 @@ def _show_distances(page: str, far: np.ndarray, kind: str, layer: int, head: int
         partial(_pick_head, page))
     st.caption("Total variation distance of a query's weights, averaged over queries: 0 if both look at the same "
                "tokens, 1 if they share none. Click a head to look closer.")
-    with st.expander("Numbers"):
+    with settings(page, "numbers"), st.expander("Numbers"):
         st.html(figures.heads_table({"distance": {kind: far}}, caption=source, label=f"Distance of every {kind} head"))
 
 
@@ -314,11 +322,11 @@ def _pick_head(page: str, pick: dict) -> None:
 
 def _show_side_by_side(page: str, read: tuple[Reading, Reading], both: tuple[Checkpoint, Checkpoint], kind: str,
                        layer: int, head: int, *, dark: bool) -> None:
-    for place, name, of, ckpt in zip(st.columns(2, gap="large"), "AB", read, both, strict=True):
+    for place, name, of, ckpt in zip(columns(page, 2, gap="large"), "AB", read, both, strict=True):
         queries, keys = of.axes(kind)
         weights, mask = of.attentions[kind][layer, head].numpy(), of.mask(kind).numpy()
         figure = figures.attention_heatmap(weights, queries, keys, mask=mask, newest=False, source=origin(ckpt),
                                            title=f"{kind.capitalize()}, {figures.head_label(layer, head)} · {name}",
                                            dark=dark)
-        place.plotly_chart(figure, key=f"{page}_{name}", config=figures.PLOTLY_CONFIG,
+        place.plotly_chart(enlarged(page, figure), key=f"{page}_{name}", config=figures.PLOTLY_CONFIG, **room(page),
                            alt=figures.describe_attention(weights, queries, keys, newest=False))

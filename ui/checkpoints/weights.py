@@ -8,6 +8,7 @@ from transformer.checkpoint import Checkpoint
 from ui import figures
 from ui.head_choice import head_controls, head_in_range, origin
 from ui.link import Field, quiet, switch
+from ui.present import columns, enlarged, room, settings
 from ui.resources import chart, circuits, summaries
 
 MOST_CELLS = 128  # along each side of the picture; beyond it a cell stands for several
@@ -26,9 +27,10 @@ def show_weights(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     found = summaries(ckpt)
     st.caption(f"Everything training has learned: {len(kept)} tensors, {sum(tensor.count for tensor in kept):,} "
                f"numbers.")
-    chosen = _table(page, kept, found)
+    with settings(page, "table"):
+        chosen = _table(page, kept, found)
     _show_tensor(page, ckpt, chosen, dark=dark)
-    st.subheader("Matrices of a head", anchor=False)
+    st.header("Matrices of a head", anchor=False)
     _show_circuits(page, ckpt, dark=dark)
 
 
@@ -37,12 +39,12 @@ def _table(page: str, kept: list[Kept], found: dict) -> Kept:
     state, names = st.session_state, [tensor.name for tensor in kept]
     if state[f"{page}_tensor"] not in names:
         state[f"{page}_tensor"] = max(kept, key=lambda tensor: len(tensor.shape) == 2).name
-    columns = {"tensor": names, "shape": [" × ".join(map(str, tensor.shape)) for tensor in kept],
+    table = {"tensor": names, "shape": [" × ".join(map(str, tensor.shape)) for tensor in kept],
                "stored as": [tensor.dtype for tensor in kept], "elements": [tensor.count for tensor in kept]}
     for name in ("mean", "spread", "norm", "least", "most"):
-        columns[name] = [getattr(found[tensor.name], name) for tensor in kept]
-    columns["also used as"] = [", ".join(tensor.shared) for tensor in kept]
-    event = st.dataframe(columns, hide_index=True, height=300, key=f"{page}_tensors", on_select="rerun",
+        table[name] = [getattr(found[tensor.name], name) for tensor in kept]
+    table["also used as"] = [", ".join(tensor.shared) for tensor in kept]
+    event = st.dataframe(table, hide_index=True, height=300, key=f"{page}_tensors", on_select="rerun",
                          selection_mode="single-row", width="stretch",
                          column_config={"elements": st.column_config.NumberColumn(format="localized"), **{
                              name: st.column_config.NumberColumn(format="%.4g")
@@ -59,29 +61,33 @@ def _table(page: str, kept: list[Kept], found: dict) -> Kept:
 
 def _show_tensor(page: str, ckpt: Checkpoint, tensor: Kept, *, dark: bool) -> None:
     values = ckpt.model.state_dict()[tensor.name]
-    left, right = st.columns(2, gap="large")
+    left, right = columns(page, 2, gap="large")
     with left:
         counts, edges = histogram(values)
-        st.vega_lite_chart(chart(figures.tensor_histogram, counts.tolist(), edges.tolist(), title=tensor.name,
-                                 source=origin(ckpt), dark=dark),
-                           key=f"{page}_histogram", alt=figures.describe_histogram(counts.tolist(), edges.tolist()))
+        figure = chart(figures.tensor_histogram, counts.tolist(), edges.tolist(), title=tensor.name,
+                       source=origin(ckpt), dark=dark)
+        st.vega_lite_chart(enlarged(page, figure), key=f"{page}_histogram", **room(page),
+                           alt=figures.describe_histogram(counts.tolist(), edges.tolist()))
         if near := float((values.abs() < 1e-6).float().mean()):
             st.caption(f"{near:.1%} of the elements are within a millionth of 0.")
     with right:
-        if not st.toggle("Show as a picture", key=f"{page}_picture",
-                         help="The matrix in colour, from negative to positive"):
+        with settings(page, "picture"):
+            wanted = st.toggle("Show as a picture", key=f"{page}_picture",
+                               help="The matrix in colour, from negative to positive")
+        if not wanted:
             return
         _show_picture(page, ckpt, tensor.name, np.atleast_2d(values.numpy()), dark=dark)
 
 
 def _show_picture(page: str, ckpt: Checkpoint, name: str, values: np.ndarray, *, dark: bool) -> None:
-    rows, columns = (_range(page, label, size) for label, size in zip(("Rows", "Columns"), values.shape, strict=True))
-    part = values[slice(*rows), slice(*columns)]
+    with settings(page, "range"):
+        rows, across = _range(page, "Rows", values.shape[0]), _range(page, "Columns", values.shape[1])
+    part = values[slice(*rows), slice(*across)]
     shown, block = figures.strongest(part, most=MOST_CELLS)
     figure = figures.number_heatmap(shown, across="column", down="row", value="weight", title=name,
-                                    source=origin(ckpt), height=420, dark=dark, first=(rows[0], columns[0]),
+                                    source=origin(ckpt), height=420, dark=dark, first=(rows[0], across[0]),
                                     step=block)
-    st.plotly_chart(figure, key=f"{page}_matrix", config=figures.PLOTLY_CONFIG,
+    st.plotly_chart(enlarged(page, figure), key=f"{page}_matrix", config=figures.PLOTLY_CONFIG, **room(page),
                     alt=figures.describe_numbers(shown, across="column", down="row", value="weight"))
     st.caption("Each cell is one element." if block == (1, 1) else
                f"Each cell stands for {block[0]:d} × {block[1]:d} elements and shows the largest in magnitude. "
@@ -98,17 +104,18 @@ def _range(page: str, label: str, size: int) -> tuple[int, int]:
 
 def _show_circuits(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     kind, layer, head = head_in_range(page, ckpt.config)
-    head_controls(page, ckpt.config)
+    with settings(page, "head"):
+        head_controls(page, ckpt.config)
     found = circuits(ckpt, kind)
     heads = sorted({head, *range(min(ckpt.config.n_heads, MOST_LINES))})
-    for place, name, title, values in zip(st.columns(2, gap="large"), ("qk", "ov"), (
+    for place, name, title, values in zip(columns(page, 2, gap="large"), ("qk", "ov"), (
             "W_q W_kᵀ: what the scores compare", "W_v W_o: what the head moves"),
             (found.query_key, found.value_output), strict=True):
         series = {f"head {at}": values[layer, at] for at in heads if at != head}
         with place:
             figure = chart(figures.spectrum, values[layer, head], others=series, name=f"head {head}",
                            title=title, source=f"{kind}, layer {layer} · {origin(ckpt)}", dark=dark)
-            st.vega_lite_chart(figure, key=f"{page}_{name}", alt=figures.describe_lines(
+            st.vega_lite_chart(enlarged(page, figure), key=f"{page}_{name}", **room(page), alt=figures.describe_lines(
                 {f"head {head}": values[layer, head]}, across="number", up="singular value"))
             st.html(figures.plain_table(
                 ["head", "largest", "norm", "effective rank"],

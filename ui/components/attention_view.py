@@ -193,6 +193,8 @@ def looked(page: str, key: str) -> None:
 
 def offer_files(page: str, shown: Shown, look: Look) -> None:
     """What a reader can take away: the picture as a page, the numbers."""
+    if presenting(page):
+        return
     sizes = [shape(shown, kind) + tuple(map(len, shown.axes(kind))) for kind in shown.kinds]
     cells = sum(int(np.prod(size)) for size in sizes)
     name = f"{shown.ckpt.id}-{look.kind}-layer{look.layer}-head{look.head}" + "-words" * (look.tokens == "words")

@@ -1,14 +1,20 @@
-"""What every page has round it: how the browser's menu, history and focus behave, and saved views that are dropped."""
+"""What every page has round it: how the browser's menu, history and focus behave, a presenter's keys, and saved views
+that are dropped."""
 
+import re
 from collections.abc import Mapping
 
 import streamlit as st
 
 from ui.components.scripts import HERE, component
+from ui.pages import GROUPS, PAGES
+from ui.present import WINDOW
 from ui.saved_view import LARGEST, TOO_LARGE, open_view
 from ui.say import say_error
+from ui.terms import TERMS
 
 STYLE = (HERE / "shell.css").read_text("utf-8")
+SCRIPT = "shell_script"
 
 _shell = component("shell", HERE / "shell.js", "<span hidden></span>")
 
@@ -16,9 +22,10 @@ _shell = component("shell", HERE / "shell.js", "<span hidden></span>")
 def show_shell() -> None:
     """Before any page: nothing to see, and listeners that stay as pages change. Goes to the page of a saved view that
     has come."""
-    st.html(f"<style>{STYLE}</style>")
+    st.html(f"<style>{STYLE}{_groups()}</style>")
     with st.container(key="shell"):
-        sent = _shell(key="shell_script", data={"largest": LARGEST}, on_view_change=lambda: None).view
+        sent = _shell(key=SCRIPT, data={"largest": LARGEST, "terms": TERMS}, on_view_change=lambda: None,
+                      on_hide_change=_hide, on_window_change=_measure).view
     if not isinstance(sent, Mapping):
         return
     try:
@@ -27,3 +34,29 @@ def show_shell() -> None:
         open_view(sent["text"])
     except ValueError as error:
         say_error(error)
+
+
+def _groups() -> str:
+    """The names of the groups of pages, each over its first one in the menu. Sections of st.navigation would be three
+    closed boxes on top: every page behind a click, and the one that is open not in sight."""
+    rules = []
+    for group in GROUPS:
+        first = next(name for name, page in PAGES.items() if page.group == group)
+        rules.append(f':is([data-testid="stTopNavLink"], [data-testid="stSidebarNavLink"])[href$="/{first}"]::before '
+                     f'{{ content: "{group}" / ""; }}')
+        rules.append(f'li:has([data-testid="stSidebarNavLink"][href$="/{first}"]) {{ margin-top: 1.6rem; }}')
+    return "\n".join(rules)
+
+
+def _hide() -> None:
+    """H, while presenting: what comes is hidden, or seen again."""
+    state, page = st.session_state, st.session_state[SCRIPT].hide
+    if isinstance(page, str) and re.fullmatch(r"[a-z_]{1,20}", page):
+        state[f"{page}_hide"] = not state.get(f"{page}_hide")
+
+
+def _measure() -> None:
+    """How large the window of a projector is."""
+    size = st.session_state[SCRIPT].window
+    if isinstance(size, list) and len(size) == 2 and all(isinstance(one, int) and 0 < one < 20_000 for one in size):
+        st.session_state[WINDOW] = tuple(size)

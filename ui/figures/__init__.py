@@ -15,6 +15,7 @@ from ui.figures.depth_table import depth_candidates, depth_table, describe_depth
 from ui.figures.diagram import describe_diagram, model_diagram
 from ui.figures.difference import describe_difference, difference_heatmap, measures_table, paired
 from ui.figures.difference_tiles import difference_tiles
+from ui.figures.enlarged import enlarged
 from ui.figures.frame import PLOTLY_CONFIG, TEXT
 from ui.figures.head_maps import amount_card, change_card, describe_head_maps, head_maps, heads_table, role_card
 from ui.figures.labels import axis_label, head_label, markdown_text, plain_label, words_label
@@ -46,7 +47,8 @@ __all__ = ["DOTTED", "FLAT", "HOW_TO_ZOOM", "MOST_IN_GRID", "PLOTLY_CONFIG", "TE
            "describe_diagram", "describe_difference", "describe_head_maps", "describe_histogram", "describe_lengths",
            "describe_lines", "describe_loss", "describe_mask", "describe_mask_grid", "describe_numbers",
            "describe_positions", "describe_probability_change", "describe_token_matrix", "describe_widths",
-           "difference_heatmap", "difference_tiles", "guessing_label", "head_blocks", "head_label", "head_maps",
+           "difference_heatmap", "difference_tiles", "enlarged", "guessing_label",
+           "head_blocks", "head_label", "head_maps",
            "heads_table", "hypotheses_table", "length_histogram", "lines", "loss_curve", "markdown_text", "mask_grid",
            "mask_matrix", "matrix_style", "measures_table", "model_diagram", "named_matrix", "number_heatmap",
            "number_matrix", "number_table", "paired", "percent", "picked_class", "picked_node", "plain_label",

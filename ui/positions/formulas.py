@@ -11,12 +11,14 @@ from transformer.model.positions import rotary_angles, sinusoids
 from ui import figures
 from ui.positions.address import BASES, LAYOUTS, MOST, PAGE, WIDEST
 from ui.positions.table import Table, show_curves, show_matrix, show_similarities
+from ui.present import columns, enlarged, room, settings
 from ui.resources import chart
 
 
 def show_sinusoids(*, dark: bool) -> None:
     """The sines and cosines of the paper, by count, width and base."""
-    first, second, third, fourth = st.columns(4)
+    with settings(PAGE, "formula"):
+        first, second, third, fourth = st.columns(4)
     count = first.number_input("Positions", 2, MOST, step=1, key=f"{PAGE}_count")
     d_model = second.number_input("d_model", 2, WIDEST, step=2, key=f"{PAGE}_d_model")
     base = third.selectbox("Base", BASES, key=f"{PAGE}_base", format_func="{:,}".format,
@@ -27,7 +29,7 @@ def show_sinusoids(*, dark: bool) -> None:
     values = sinusoids(count, d_model, layout=layout, base=base)
     table = Table(values, "Sinusoidal positions", "value added to the vector",
                   f"formula · {count} positions, d_model {d_model}, base {base:,}, {layout}")
-    left, right = st.columns([3, 2], gap="large")
+    left, right = columns(PAGE, [3, 2], gap="large")
     with left:
         show_curves(table, "sinusoids", dark=dark)
         for at, wave in (("2i", "sin"), ("2i+1", "cos")):
@@ -41,10 +43,10 @@ def show_sinusoids(*, dark: bool) -> None:
                source=table.source, dark=dark)
         waves = [2 * pi * base ** (2 * pair / d_model) for pair in range((d_model + 1) // 2)]
         series = {"wavelength": waves}
-        st.vega_lite_chart(chart(figures.lines, series, across="pair of sine and cosine", up="positions", log=True,
-                                 height=360, title="Wavelength, on a logarithmic scale", source=table.source,
-                                 rules={f"the {count} positions shown": count}, dark=dark),
-                           key=f"{PAGE}_wavelengths",
+        curve = chart(figures.lines, series, across="pair of sine and cosine", up="positions", log=True, height=360,
+                      title="Wavelength, on a logarithmic scale", source=table.source,
+                      rules={f"the {count} positions shown": count}, dark=dark)
+        st.vega_lite_chart(enlarged(PAGE, curve), key=f"{PAGE}_wavelengths", **room(PAGE),
                            alt=figures.describe_lines(series, across="pair of sine and cosine", up="wavelength"))
         st.caption(f"From 2π = {waves[0]:.2f} positions to {waves[-1]:,.0f}. Waves above the dashed line are longer "
                    f"than the range shown.")
@@ -55,15 +57,16 @@ def show_sinusoids(*, dark: bool) -> None:
 
 def show_rotary(*, dark: bool) -> None:
     """The angles that queries and keys are turned by, and what is left of them in a product."""
-    first, second, third, fourth = st.columns(4)
+    with settings(PAGE, "formula"):
+        first, second, third, fourth = st.columns(4)
+        same = st.toggle("q = k", key=f"{PAGE}_same", help="The key equals the query: the product is largest at "
+                                                           "distance 0 and decays with distance.")
     count = first.number_input("Positions", 2, MOST, step=1, key=f"{PAGE}_count")
     width = second.number_input("Width of a head", 2, 256, step=2, key=f"{PAGE}_width",
                                 help="Rotary positions rotate pairs of features, so the width is even.")
     base = third.selectbox("Base", BASES, key=f"{PAGE}_base", format_func="{:,}".format)
     seed = fourth.number_input("Seed of q and k", 0, 999_999, step=1, key=f"{PAGE}_seed",
                                help="Query and key are random, drawn from the seed.")
-    same = st.toggle("q = k", key=f"{PAGE}_same", help="The key equals the query: the product is largest at distance "
-                                                       "0 and decays with distance.")
     if width % 2:
         st.error(f"A head of {width} features has one feature without a partner; choose an even width.")
         return
@@ -71,7 +74,7 @@ def show_rotary(*, dark: bool) -> None:
                                                                                              seed=seed, same=same)
     source = f"formula · {count} positions, head of {width}, base {base:,}"
     source_of = f"{source} · seed {seed}{' · q = k' if same else ''}"
-    left, right = st.columns(2, gap="large")
+    left, right = columns(PAGE, 2, gap="large")
     with left:
         show_matrix(angles, "angles", across="pair of features", down="position", value="angle in radians", angle=True,
                title="Rotation of each pair", source=source, dark=dark)
@@ -89,7 +92,7 @@ def show_rotary(*, dark: bool) -> None:
     offsets = np.arange(-(count - 1), count)
     by_distance = {"q·k / √d": [float(products.diagonal(int(offset))[0]) for offset in offsets]}
     across = "distance: the key's position minus the query's"
-    st.vega_lite_chart(chart(figures.lines, by_distance, across=across, up="q·k / √d", first=float(offsets[0]),
-                             title="The same by distance", source=source_of, dark=dark),
-                       key=f"{PAGE}_distance",
+    curve = chart(figures.lines, by_distance, across=across, up="q·k / √d", first=float(offsets[0]),
+                  title="The same by distance", source=source_of, dark=dark)
+    st.vega_lite_chart(enlarged(PAGE, curve), key=f"{PAGE}_distance", **room(PAGE),
                        alt=figures.describe_lines(by_distance, across=across, up="q·k / √d"))

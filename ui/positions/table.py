@@ -9,6 +9,7 @@ from transformer.analysis.positions import similarity
 from ui import figures
 from ui.position_curves import show_positions
 from ui.positions.address import CURVES, PAGE
+from ui.present import columns, enlarged, room, settings
 from ui.resources import chart
 
 
@@ -27,13 +28,14 @@ def show_curves(table: Table, key: str, *, dark: bool) -> None:
     """Chosen dimensions of a table over the positions."""
     state, width = st.session_state, table.values.shape[1]
     state[f"{PAGE}_dims"] = [dim for dim in state[f"{PAGE}_dims"] if dim < width]
-    dims = st.multiselect(f"{table.column.capitalize()}s to draw", range(width), key=f"{PAGE}_dims",
-                          max_selections=CURVES)
+    with settings(PAGE, "dims"):
+        dims = st.multiselect(f"{table.column.capitalize()}s to draw", range(width), key=f"{PAGE}_dims",
+                              max_selections=CURVES)
     if not dims:
         st.info(f"Choose a {table.column} to see its curve.")
         return
     show_positions(table.values.numpy(), dims, column=table.column, title=table.name, value=table.value,
-                   source=table.source, dark=dark, key=f"{PAGE}_{key}_curves")
+                   source=table.source, dark=dark, key=f"{PAGE}_{key}_curves", page=PAGE)
     st.caption(figures.HOW_TO_ZOOM)
 
 
@@ -41,8 +43,9 @@ def show_matrix(values: torch.Tensor, key: str, *, across: str, down: str, value
                 dark: bool, angle: bool = False) -> None:
     """A heat map of numbers (rows, columns)."""
     values = values.numpy()
-    st.plotly_chart(figures.number_heatmap(values, across=across, down=down, value=value, title=title, source=source,
-                                           angle=angle, dark=dark), key=f"{PAGE}_{key}", config=figures.PLOTLY_CONFIG,
+    figure = figures.number_heatmap(values, across=across, down=down, value=value, title=title, source=source,
+                                    angle=angle, dark=dark)
+    st.plotly_chart(enlarged(PAGE, figure), key=f"{PAGE}_{key}", config=figures.PLOTLY_CONFIG, **room(PAGE),
                     alt=figures.describe_numbers(values, across=across, down=down, value=value))
 
 
@@ -50,16 +53,20 @@ def show_similarities(table: Table, *, dark: bool) -> None:
     """Every position against every other, and one of them against all."""
     places = len(table.values)
     st.session_state[f"{PAGE}_place"] = min(st.session_state[f"{PAGE}_place"], places - 1)
-    left, right = st.columns(2)
+    left, right = columns(PAGE, 2)
     with left:
-        measure = st.segmented_control("Similarity", ["product", "cosine"], key=f"{PAGE}_measure", required=True)
+        with settings(PAGE, "similarity"):
+            measure = st.segmented_control("Similarity", ["product", "cosine"], key=f"{PAGE}_measure", required=True)
         matrix = similarity(table.values, cosine=measure == "cosine")
         show_matrix(matrix, "similarity", across="position", down="position", value=measure,
                title="Similarity between positions", source=table.source, dark=dark)
     with right:
-        place = st.slider("Position", 0, places - 1, key=f"{PAGE}_place")
+        with settings(PAGE, "place"):
+            place = st.slider("Position", 0, places - 1, key=f"{PAGE}_place")
         series = {f"position {place}": matrix[place].tolist()}
         up = f"{measure} with position {place}"
-        st.vega_lite_chart(chart(figures.lines, series, across="position", up=up, dark=dark, height=470,
-                                 title=f"Position {place} and all others", source=table.source),
-                           key=f"{PAGE}_similarity_curve", alt=figures.describe_lines(series, across="position", up=up))
+        curve = chart(figures.lines, series, across="position", up=up, dark=dark, height=470,
+                      title=f"Position {place} and all others", source=table.source)
+        st.vega_lite_chart(enlarged(PAGE, curve),
+                           key=f"{PAGE}_similarity_curve", **room(PAGE),
+                           alt=figures.describe_lines(series, across="position", up=up))

@@ -7,9 +7,10 @@ from transformer.checkpoint import Checkpoint
 from transformer.inference.reading import Reading, attend
 from transformer.inference.search import translate
 from ui import figures
-from ui.head_choice import head_controls, head_in_range, origin
+from ui.head_choice import head_controls, head_in_range, origin, plain_name
 from ui.positions.address import MOST, PAGE
 from ui.positions.table import Table, show_curves, show_matrix, show_similarities
+from ui.present import columns, enlarged, room, settings
 from ui.say import say_error
 from ui.texts import SENTENCE, taken
 
@@ -24,9 +25,10 @@ def show_checkpoint(ckpt: Checkpoint, *, dark: bool) -> None:
         st.info(figures.markdown_text(positions.describe(config)))
         return
     if most < 2:
-        st.info(f"{figures.markdown_text(ckpt.id)} reads one position, so there is nothing to compare.")
+        st.info(f"{figures.markdown_text(_sentence(ckpt))} reads one position, so there is nothing to compare.")
         return
-    left, right = st.columns(2)
+    with settings(PAGE, "trained"):
+        left, right = st.columns(2)
     count = left.number_input("Positions", 2, most, step=1, key=f"{PAGE}_count")
     if state[f"{PAGE}_side"] not in sides:
         state[f"{PAGE}_side"] = sides[0]
@@ -35,13 +37,14 @@ def show_checkpoint(ckpt: Checkpoint, *, dark: bool) -> None:
         side = right.segmented_control("Added to", sides, key=f"{PAGE}_side", required=True,
                                        format_func={"src": "source embeddings", "tgt": "target embeddings"}.get)
     pictures = ckpt.model.position_pictures(count, side=side)
-    st.markdown(f"This checkpoint's positions are **{figures.markdown_text(positions.name)}**. "
+    st.markdown(f"The positions of {figures.markdown_text(plain_name(ckpt))} are "
+                f"**{figures.markdown_text(positions.name)}**. "
                 f"{figures.markdown_text(positions.describe(config))}"
                 + ("" if positions.learned else " Choose a checkpoint trained with `positions=learned` to see what a "
                                                 "model learns."))
-    (first, *others), source = pictures, origin(ckpt)
+    (first, *others), source = pictures, _source(ckpt)
     table = Table(first.values.float().cpu(), first.title, first.value, source, first.column)
-    one, other = st.columns(2, gap="large")
+    one, other = columns(PAGE, 2, gap="large")
     with one:
         show_matrix(table.values, "table", across=first.column, down=first.row, value=first.value, title=first.title,
                source=source, dark=dark)
@@ -57,17 +60,29 @@ def show_checkpoint(ckpt: Checkpoint, *, dark: bool) -> None:
         show_similarities(table, dark=dark)
 
 
+def _sentence(ckpt: Checkpoint) -> str:
+    """Its name, to begin a sentence with."""
+    name = plain_name(ckpt)
+    return name[:1].upper() + name[1:] if name.startswith("our ") else name
+
+
+def _source(ckpt: Checkpoint) -> str:
+    """What a figure on the page says of where it comes from; the table below it has the whole name."""
+    return f"{plain_name(ckpt)} ·{origin(ckpt).partition(' ·')[2]}"
+
+
 def show_left_out(ckpt: Checkpoint, *, dark: bool) -> None:
     """The same model and text with positions and without."""
     config = ckpt.config
     translates, writes = config.task == "translation", config.task == "text"
-    typed = taken(st.text_area("Text", key=f"{PAGE}_text", height=80, placeholder="Type a text and press Ctrl+Enter"),
-                  SENTENCE)
+    with settings(PAGE, "text"):
+        typed = taken(st.text_area("Text", key=f"{PAGE}_text", height=80,
+                                   placeholder="Type a text and press Ctrl+Enter"), SENTENCE)
     if not typed.strip():
         st.info("Type a text above and press Ctrl+Enter.")
         return
     if not ckpt.model.positions.undone:
-        st.info(f"{figures.markdown_text(ckpt.id)} has no positions to leave out.")
+        st.info(f"{figures.markdown_text(_sentence(ckpt))} has no positions to leave out.")
         return
     bare = without_positions(ckpt)
     try:
@@ -77,15 +92,16 @@ def show_left_out(ckpt: Checkpoint, *, dark: bool) -> None:
         say_error(error)
         return
     kind, layer, head = head_in_range(PAGE, config)
-    head_controls(PAGE, config)
+    with settings(PAGE, "head"):
+        head_controls(PAGE, config)
     st.caption("The same weights, and the same text" + (", and the translation with positions given to both decoders"
                                                         if translates else "")
                + f". Without positions, {ckpt.model.positions.undone}.")
     _show_both(ckpt, typed, target, (with_them, without), (kind, layer, head), dark=dark)
     if translates:
-        one, other = st.columns(2)
+        one, other = columns(PAGE, 2)
         for place, name, said in ((one, "with", target), (other, "without", other_target)):
-            place.markdown(f"**Translation {name} positions**")
+            place.header(f"Translation {name} positions", anchor=False)
             place.text(said or "(nothing)")
         st.caption("Without positions the encoder reads a bag of words. The decoder's causal mask still reveals some "
                    "order: each token sees one more than the token before.")
@@ -107,13 +123,15 @@ def _show_both(ckpt: Checkpoint, typed: str, target: str | None, readings: tuple
     axes = {"encoder": (source, source), "decoder": (read, read), "cross": (read, source)}[kind]
     mask = with_them.masks[kind].numpy()
     names, keys = ("with", "without"), ("trained", "bare")
-    for place, reading, name, key in zip(st.columns(2), readings, names, keys, strict=True):
+    for place, reading, name, key in zip(columns(PAGE, 2), readings, names, keys, strict=True):
         weights = reading.attentions[kind][layer, head].numpy()
         with place:
-            st.plotly_chart(figures.attention_heatmap(
+            figure = figures.attention_heatmap(
                 weights, *axes, title=f"{kind.capitalize()}, {figures.head_label(layer, head)}, {name} positions",
-                source=origin(ckpt), mask=mask, newest=False, dark=dark), key=f"{PAGE}_attention_{key}",
-                config=figures.PLOTLY_CONFIG, alt=figures.describe_attention(weights, *axes, newest=False))
+                source=_source(ckpt), mask=mask, newest=False, dark=dark)
+            st.plotly_chart(
+                enlarged(PAGE, figure), key=f"{PAGE}_attention_{key}", config=figures.PLOTLY_CONFIG, **room(PAGE),
+                alt=figures.describe_attention(weights, *axes, newest=False))
     shares = moved(with_them.attentions[kind], without.attentions[kind])
     st.markdown(f"**{float(shares[layer, head]):.1%}** of this head's attention moves without positions.")
     st.html(figures.number_table(

@@ -6,7 +6,6 @@ from typing import Any
 from transformer.checkpoint import Checkpoint
 from ui.components.attention_view import look_fields
 from ui.link import Field, apart, arrive_at, decimal, fits, leave_at, opened, quiet, text, whole, without_texts, write
-from ui.present import present, presenting
 from ui.stepper.moves import forget_walk, sampling_of
 from ui.stepper.walk import Walk
 
@@ -25,15 +24,13 @@ def walk_fields(*, example: str, temperature: float = 0.0, **look: object) -> di
     return {
         "text": text(example), "choices": quiet(choices_field()), "temperature": decimal(temperature, 0.0, HOTTEST),
         "top_k": quiet(whole(0, 0, WIDEST)), "seed": quiet(whole(0, 0, LAST_SEED)),
-        "step": apart(whole(None, 0, LAST_STEP)), **look_fields(**look), "model": opened(),
-        "present": Field(False, {"1": True}.__getitem__, lambda on: "1" if on else None, widget=False)}
+        "step": apart(whole(None, 0, LAST_STEP)), **look_fields(**look), "model": opened()}
 
 
 def arrive(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:
     """As `arrive_at`; where somebody has just come to the page, its walk begins anew."""
     arrival = arrive_at(page, fields)
     if arrival is not None:
-        present(page, arrival["present"])
         forget_walk(page)
     return arrival
 
@@ -41,7 +38,7 @@ def arrive(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:
 def leave(page: str, fields: Mapping[str, Field], ckpt: Checkpoint, walk: Walk, **values: Any) -> None:
     """As `leave_at`, with all that is known of the walk. values: of fields that only this page has."""
     leave_at(page, fields, checkpoint=ckpt.id, text=walk.step.text, step=walk.index,
-             choices=walk.branch.departures(sampling_of(page)), present=presenting(page), **values)
+             choices=walk.branch.departures(sampling_of(page)), **values)
 
 
 def address_of_step(checkpoint: str, text: str, *, step: int = 0, look: Mapping[str, Any] | None = None,

@@ -12,7 +12,7 @@ from ui.stepper.address import HOTTEST, LAST_SEED, WIDEST
 
 def show_settings(page: str, type_text: Callable[[Checkpoint], str]) -> tuple[Checkpoint, str]:
     """The box for the text and the settings in a line -> the model, and the text typed."""
-    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_asked"):
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_asked_settings"):
         left = st.container()
         with st.popover("Model", icon=":material/tune:", width="content",
                         help="Which model, and how it chooses its tokens"):

@@ -148,7 +148,7 @@ def _show_numbers(found: dict[str, object]) -> None:
 
 def _show_data(prefix: str, look: dict[str, object], *, dark: bool) -> None:
     corpus, splits = look["corpus"], look["splits"]
-    st.subheader("The data", anchor=False)
+    st.header("The data", anchor=False)
     st.text(f"{corpus['name']}, {corpus['attribution']}, licence: {corpus['licence']}, sha256 {corpus['sha256'][:12]}…")
     left, right = st.columns(2)
     with left:
@@ -181,7 +181,7 @@ def _show_data(prefix: str, look: dict[str, object], *, dark: bool) -> None:
 
 
 def _show_size(prefix: str, found: dict[str, object], *, dark: bool) -> None:
-    st.subheader("The model", anchor=False)
+    st.header("The model", anchor=False)
     parts, memory = found["parameters"]["parts"], found["memory"]
     kept = {name: memory[name] for name in ("weights", "gradients", "optimizer", "activations")}
     kept["activations and the rest"] = kept.pop("activations")

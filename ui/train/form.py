@@ -79,9 +79,22 @@ def show_form(page: str, *, dark: bool) -> None:
     if not corpus_settings and "corpus" not in settings:
         st.info("Choose a corpus above.")
         faults.append("no corpus is chosen; choose one above")
-    st.subheader("Before it starts", anchor=False)
+    st.header("Before it starts", anchor=False)
     show_check(page, name, settings, "cpu" if device == CLUSTER else device, faults=faults, dark=dark)
     _start_button(page, name, settings, device, processes, faults)
+
+
+def show_plan(page: str) -> None:
+    """What is chosen in the form, for a room."""
+    state = st.session_state
+    task = state.get(f"{page}_task")
+    if state.get(f"{page}_preset") not in [name for name, config in PRESETS.items() if config.train.task == task]:
+        state[f"{page}_preset"] = LEARNED[task].preset
+    name = state[f"{page}_preset"]
+    st.header("A new run", anchor=False)
+    st.markdown(f"{markdown_text(LEARNED[task].title)} with the preset **{markdown_text(name)}**. "
+                f"{markdown_text(ABOUT[name])}")
+    st.markdown(_summary(PRESETS[name]))
 
 
 def _summary(config: RunConfig) -> str:

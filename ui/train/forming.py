@@ -12,7 +12,9 @@ from ui import resources
 from ui.components.forming import draw_forming
 from ui.figures import markdown_text
 from ui.link import Field, choice, whole
+from ui.present import settings
 from ui.say import say_error
+from ui.terms import with_terms
 
 
 def forming_fields() -> dict[str, Field]:
@@ -47,9 +49,11 @@ def show_forming(prefix: str, folder: Path, *, dark: bool, every: float | None =
                 "then at growing intervals.")
         return
     draw_forming(prefix, folder, forming, dark=dark)
-    st.caption("Each square is a head; each of its rows shows where one token looks. Drag the slider, or focus it and "
-               "press ← → Home End; P plays. Click a head or a curve to enlarge that head.")
-    with st.expander("What the measures show, and what they do not", key=f"{prefix}_forming_words"):
+    st.caption(with_terms("Each square is a head; each of its rows shows where one token looks. Drag the slider, or "
+                          "focus it and press ← → Home End; P plays. Click a head or a curve to enlarge that head.",
+                          "head", "token"), unsafe_allow_html=True)
+    with (settings(prefix, "words"),
+          st.expander("What the measures show, and what they do not", key=f"{prefix}_forming_words")):
         st.markdown(WORDS.format(measures="\n".join(
             f"- **{markdown_text(BY_NAME[name].title)}** ({markdown_text(BY_NAME[name].unit)}). "
             f"{BY_NAME[name].explained}"

@@ -37,7 +37,7 @@ def show_holdings(page: str) -> None:
                                ("Corpora", list(_corpora()), quotas.CORPORA_BYTES),
                                ("Checkpoints", list(_checkpoints()), quotas.KEPT_BYTES),
                                ("Measurements of heads", list(_measurements()), None)):
-        st.subheader(title, anchor=False)
+        st.header(title, anchor=False)
         _show(f"{page}_{title.split()[0].lower()}", page, found, most)
 
 
@@ -53,7 +53,7 @@ def _show(key: str, page: str, found: list[Holding], most: int | None) -> None:
         [one.name, one.state, size(sizes[one.name]), _whose(one.thing),
          time.strftime("%Y-%m-%d %H:%M", time.localtime(one.path.stat().st_mtime))] for one in found],
         label=key, numbers={2}))
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="bottom", key=f"{key}_settings"):
         named = {one.name: one for one in found}
         if st.session_state.get(f"{key}_chosen") not in named:
             st.session_state[f"{key}_chosen"] = None

@@ -15,6 +15,7 @@ from ui.access import keys
 from ui.access.owners import shared
 from ui.components.run_curves import MOST_RUNS, show_curves
 from ui.held_out_corpus import corpus_name
+from ui.present import settings
 from ui.resources import home
 from ui.train.watch import STATES, pace
 
@@ -36,7 +37,8 @@ def show_runs(page: str, *, dark: bool) -> None:
     st.fragment(_list, run_every=2 * pace() if under_way else None)(page, folders[:MOST_SHOWN])
     if len(folders) > MOST_SHOWN:
         st.caption(f"The newest {MOST_SHOWN} of {len(folders):,} runs.")
-    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    with settings(page, "choice"):
+        left, right = st.columns([3, 1], vertical_alignment="bottom")
     left.multiselect("Compare curves", names, key=f"{page}_over", max_selections=MOST_RUNS,
                      placeholder="Choose up to twelve runs")
     with right:
@@ -59,7 +61,7 @@ def _take_along(page: str) -> None:
     if keys.owner() is None:
         return
     state, asked = st.session_state, f"{page}_code"
-    with st.popover("My runs in another browser", icon=":material/devices:"):
+    with settings(page, "code"), st.popover("My runs in another browser", icon=":material/devices:"):
         st.markdown("This browser keeps the key to the runs you start. A code passes the key to another browser. It "
                     "works once, within five minutes, and whoever types it can stop, rename and delete your runs.")
         st.button("Make a code", key=f"{page}_make_code", on_click=lambda: state.update({asked: keys.code_to_move()}))
@@ -75,7 +77,7 @@ def _curves(page: str, chosen: list[Path], dark: bool) -> None:
         by_unit.setdefault(f"nats per {unit_of(run.task)}", []).append(run)
     for unit, alike in by_unit.items():  # two units never share an axis
         if len(by_unit) > 1:
-            st.markdown(f"**Losses in {unit}**")
+            st.header(f"Losses in {unit}", anchor=False)
         references = {published(run.corpus) for run in alike}
         show_curves(f"{page}_all_{unit.rpartition(' ')[2]}", [run.folder for run in alike], dark=dark, unit=unit,
                     reference=references.pop() if len(references) == 1 else None)

@@ -22,6 +22,7 @@ from ui.access import owners, quotas
 from ui.components.run_curves import show_curves
 from ui.held_out_corpus import corpus_name
 from ui.jobs import pace
+from ui.present import settings
 from ui.resources import curves, entries, home
 from ui.say import say_error
 from ui.train.forming import show_forming
@@ -46,9 +47,9 @@ def show_run(page: str, folder: Path, *, dark: bool) -> None:
     every = pace()
     _controls(page, run)
     st.fragment(_live, run_every=every if under_way else None)(page, folder, run.now.state, every, dark)
-    st.subheader("Attention as it forms", anchor=False)
+    st.header("Attention as it forms", anchor=False)
     show_forming(page, folder, dark=dark)
-    with st.expander("The log", key=f"{page}_log"):
+    with settings(page, "log"), st.expander("The log", key=f"{page}_log"):
         printed = owners.without_home(log_tail(folder, lines=40))
         st.code(printed or "(empty)", language=None, wrap_lines=True)
 
@@ -155,7 +156,7 @@ def _samples(page: str, folder: Path) -> None:
             if isinstance(row.get("step"), int) and isinstance(row.get("samples"), list)}
     if not rows:
         return
-    st.markdown("**Samples on held-out texts**")
+    st.header("Samples on held-out texts", anchor=False)
     steps, held = sorted(rows), f"{page}_{folder.name}_samples_at"  # where somebody has moved it; else the newest
     chosen = st.session_state.get(held)
     chosen = chosen if chosen in rows else steps[-1]
@@ -163,8 +164,9 @@ def _samples(page: str, folder: Path) -> None:
         # Another slider with every evaluation: of one that grows, the browser may still send the step that was newest
         # when it was drawn, which would look as if somebody had chosen that.
         key = f"{held}_{steps[-1]}"
-        chosen = st.select_slider("At step", steps, chosen, key=key, on_change=_hold, args=[held, key, steps[-1]],
-                                  help="Follows the newest evaluation; move it to look back.")
+        with settings(page, "samples"):
+            chosen = st.select_slider("At step", steps, chosen, key=key, on_change=_hold, args=[held, key, steps[-1]],
+                                      help="Follows the newest evaluation; move it to look back.")
     found = [sample for sample in rows[chosen] if isinstance(sample, dict)]
     names = list(dict.fromkeys(name for sample in found for name in sample))
     heads = {"text": "held-out text", "output": f"the model, step {chosen:,}", "goes on": "actual continuation"}
@@ -183,9 +185,9 @@ def _controls(page: str, run: Run) -> None:
     now, key, folder = run.now, f"{page}_{run.name}", run.folder
     refused = {action: owners.refusal(owners.me(), action, owners.run_thing(folder))
                for action in ("stop", "resume", "keep", "rename", "delete")}
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_run_settings"):
         badge = f":{COLOURS.get(now.state, 'gray')}-badge[{STATES[now.state]}]"
-        st.subheader(f"{figures.markdown_text(run.name)} {badge}", anchor=False, width="content")
+        st.header(f"{figures.markdown_text(run.name)} {badge}", anchor=False, width="content")
         if now.under_way:
             st.button("Stop", icon=":material/stop:", key=f"{page}_stop", on_click=_do,
                       disabled=bool(refused["stop"]), args=[page, partial(_stop, run.folder)],

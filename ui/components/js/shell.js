@@ -3,11 +3,15 @@ import { keepAllFigures } from "#view/figures/expose.js";
 import { keepInSight } from "./follow.js";
 import { addToMenu } from "./shell/menu.js";
 import { chooseView, openDropped } from "./shell/saved_views.js";
+import { keepEnlarged } from "./shell/enlarge.js";
+import { announce } from "./shell/live.js";
+import { present } from "./shell/presenter.js";
+import { explainTerms } from "./shell/terms.js";
 
 const NARROW = "(max-width: 768px)"; // where Streamlit turns the menu on top into a drawer
 const MENU = "[data-testid=stTopNavLink], [data-testid=stSidebarNavLink]";
 
-export default function component({ data, setTriggerValue }) {
+export default function component({ data, setStateValue, setTriggerValue }) {
   window.headsUpShell?.abort();
   window.headsUpShell = new AbortController();
   const { signal } = window.headsUpShell;
@@ -20,6 +24,10 @@ export default function component({ data, setTriggerValue }) {
     ...(hasFigures() ? [["Save all figures of this page", keepAllFigures]] : []),
     ["Open a saved view …", () => chooseView(to)],
   ]);
+  keepEnlarged(signal);
+  explainTerms(signal, data.terms);
+  announce(signal);
+  present(signal, (what, value) => (what === "hide" ? setTriggerValue : setStateValue)(what, value));
   if (!window.headsUpHistory) tidyHistory();
 }
 

@@ -1,14 +1,12 @@
 // The keys of the whole page, for the controls that stand on it now.
-import { part } from "#view/elements.js";
-import { take, withModifier } from "#view/pointer.js";
-import { act, chooseCandidate } from "#view/controls/steps.js";
+import { withModifier } from "#view/pointer.js";
+import { act, atEnd, atStart, chooseCandidate } from "#view/controls/steps.js";
 
 const KEYS = { ArrowLeft: "back", ArrowRight: "step", Home: "first", End: "last", p: "play", P: "play" };
 const REMOTE = { PageDown: "step", " ": "step", PageUp: "back" }; // as presenter remotes send them
 // which have the arrows for themselves
 const ROLES = ["slider", "tab", "radio", "option", "combobox", "listbox", "menu"];
 const NATIVE = ["input, textarea, select, canvas, [contenteditable]", ...ROLES.map((role) => `[role=${role}]`)].join();
-const BLACK = "heads-up-black";
 
 export function listenToSteps(view) {
   window.headsUpKeys?.abort(); // one listener, whatever was mounted before
@@ -43,15 +41,12 @@ function onKey(view, event) {
   if (event.key === " " && at.closest?.("button, a, summary")) return; // which it presses
   const { large } = view.data;
   const keys = large ? { ...KEYS, ...REMOTE } : KEYS;
-  const black = document.querySelector(`.${BLACK}`);
-  if (black || (large && event.key === ".")) {
-    // any key brings the picture back
-    take(event);
-    if (black) black.remove();
-    else darken();
-  } else if (event.key in keys) {
+  if (event.key in keys) {
+    const action = keys[event.key];
+    // at either end a remote's key is for what comes after the page
+    if (event.key in REMOTE && (action === "back" ? atStart(view) : atEnd(view))) return;
     event.preventDefault();
-    act(view, keys[event.key]);
+    act(view, action);
   } else if (/^[0-9]$/.test(event.key)) {
     chooseCandidate(view, (Number(event.key) + 9) % 10); // 1 is the likeliest, 0 the tenth
   }
@@ -60,10 +55,4 @@ function onKey(view, event) {
 function sendsText(event, at) {
   if (event.key !== "Enter") return false;
   return at.matches?.("input[type=text]") || (at.matches?.("textarea") && (event.ctrlKey || event.metaKey));
-}
-
-function darken() {
-  const black = part("div", { className: BLACK, onclick: () => black.remove() });
-  black.style.cssText = "position: fixed; inset: 0; background: #000; z-index: 1000000";
-  document.body.append(black);
 }

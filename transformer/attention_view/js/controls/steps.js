@@ -18,6 +18,7 @@ export function receiveSteps(view, data) {
   if (view.playing && atEnd(view)) play(view, false);
 }
 
+export const atStart = ({ target }) => target <= 0;
 export const atEnd = ({ last, target }) => last !== null && target >= last;
 
 export function showSteps(view) {
@@ -27,7 +28,7 @@ export function showSteps(view) {
   parts.number.textContent = last === null ? `${at}` : `${at} of ${last}`;
   const far = `: to the end of the text, at most ${data.farthest} steps further`;
   parts.last.title = `Last step (End)${last === null ? far : ""}`;
-  parts.first.disabled = parts.back.disabled = target <= 0;
+  parts.first.disabled = parts.back.disabled = atStart(view);
   parts.last.disabled = atEnd(view);
   const again = atEnd(view) && target > 0;
   parts.step.disabled = atEnd(view) && !again;

@@ -102,6 +102,7 @@ function textOf({ text, hide }) {
 function keepInSight(list) {
   const to = list.querySelector(".predicted") ?? (list.querySelector(".later") ? null : undefined);
   if (!to) return;
+  list.scrollTop = to.offsetTop - list.offsetTop - list.clientHeight / 2; // where they stand in several lines
   const [from, until] = [to.offsetLeft - list.offsetLeft, to.offsetLeft - list.offsetLeft + to.offsetWidth];
   if (from < list.scrollLeft || until > list.scrollLeft + list.clientWidth)
     list.scrollLeft = from - list.clientWidth / 2;

@@ -1,0 +1,114 @@
+// The keys of a page that is shown to a room, as a presenter's remote sends them: forward and back, a black screen,
+// what comes hidden, and the way out. What a part of the page has used (the step controls, a canvas) comes no further.
+import { take, withModifier } from "#view/pointer.js";
+import { blackened, darken } from "../black.js";
+
+const FORWARD = 1;
+const BACK = -1;
+const MOVES = { PageDown: FORWARD, " ": FORWARD, PageUp: BACK };
+const TYPED = "input:not([type=range], [type=checkbox], [type=radio]), textarea, select, [contenteditable]";
+const PRESSED = "button, a, summary, input, [role=button], [role=radio], [role=tab]"; // by Space
+const STOPS = "h2, h3, h4, [data-testid=stPlotlyChart], [data-testid=stVegaLiteChart], table, .stBidiComponentIsolated";
+const MARGIN = 12; // px above what a page has been moved to
+const SETTLED_MS = 300; // after a window has been given another size
+const LEAVE = "[class*=st-key-][class*=_leave] button";
+
+// tell: how Python is told, ("hide", page) or ("window", [width, height]).
+export function present(signal, tell) {
+  window.addEventListener("keydown", lighten, { signal, capture: true });
+  document.addEventListener("keydown", (event) => onPresenterKey(event, tell), { signal });
+  window.addEventListener("click", ({ detail }) => detail && setTimeout(letGo, 0), { signal });
+  watchPresenting(signal, () => tell("window", [window.innerWidth, window.innerHeight]));
+}
+
+// The name of the page that is shown to a room now, if one is.
+function presented() {
+  const place = document.querySelector(LEAVE)?.closest("[class*=st-key-]");
+  return place?.className.match(/st-key-(\w+)_leave/)?.[1];
+}
+
+// Python hears how large the window is, for figures whose type it sets; and a page begins at its top.
+function watchPresenting(signal, measure) {
+  let timer = 0;
+  let frame = 0;
+  let page = null;
+  const look = () => {
+    frame = 0;
+    const now = presented() ?? null;
+    if (now === page) return;
+    page = now;
+    if (!page) return;
+    document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
+    measure();
+  };
+  const observer = new MutationObserver(() => {
+    frame ||= requestAnimationFrame(look);
+  });
+  observer.observe(document.body, { childList: true, subtree: true });
+  signal.addEventListener("abort", () => observer.disconnect());
+  const onResize = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => presented() && measure(), SETTLED_MS);
+  };
+  window.addEventListener("resize", onResize, { signal });
+  look();
+}
+
+function lighten(event) {
+  if (!blackened()) return;
+  take(event);
+  blackened().remove();
+}
+
+// What a mouse has chosen does not keep the keys.
+function letGo() {
+  if (presented() && document.activeElement?.matches("[role=radio], [role=tab], input[type=range]"))
+    document.activeElement.blur();
+}
+
+function onPresenterKey(event, tell) {
+  const page = presented();
+  const [at] = event.composedPath();
+  if (!page || event.defaultPrevented || withModifier(event) || at.closest?.(TYPED)) return;
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  if (key === " " && at.closest?.(PRESSED)) return;
+  if (key in MOVES) {
+    if (move(page, MOVES[key])) event.preventDefault(); // else it is for what comes after the page: a lesson
+  } else if (key === "." || key === "b") {
+    event.preventDefault();
+    darken();
+  } else if (key === "h") {
+    event.preventDefault();
+    tell("hide", page);
+  } else if (key === "Escape" && !document.querySelector("[data-baseweb=popover], [role=dialog]")) {
+    document.querySelector(LEAVE)?.click();
+  }
+}
+
+// The page's own buttons where it has some, else what of it comes next, or came before -> whether there was any. Step
+// controls take their keys themselves.
+function move(page, by) {
+  if (window.headsUpKeys?.view?.root.isConnected) return false;
+  const button = document.querySelector(`.st-key-${page}_${by === FORWARD ? "next" : "back"} button`);
+  if (button && !button.disabled) button.click();
+  return button ? !button.disabled : scrolled(by);
+}
+
+// Whether there was more of the page that way.
+function scrolled(by) {
+  const main = document.querySelector("[data-testid=stMain]");
+  if (!main) return false;
+  const top = main.getBoundingClientRect().top;
+  const room = by === FORWARD ? main.scrollHeight - main.clientHeight - main.scrollTop : main.scrollTop;
+  if (room < 2) return false;
+  const stops = [...main.querySelectorAll(STOPS)]
+    .map((stop) => stop.getBoundingClientRect())
+    .filter((box) => box.height > 0)
+    .map((box) => box.top - top - MARGIN);
+  const page = main.clientHeight * 0.9;
+  const ahead = stops.filter((place) => place * by > page / 4).sort((a, b) => (a - b) * by);
+  const next = Math.min(Math.abs(ahead[0] ?? page), page);
+  const far = room - next < page / 4 ? room : next; // what little is left comes too
+  main.scrollBy({ top: by * far, behavior: "auto" });
+  return true;
+}

@@ -1,0 +1,77 @@
+// The sentence of a term, beside it: on hover, on focus, or at a tap. Terms are <dfn class="term" data-term="head">,
+// on the page or in a component's own tree (#view/terms.js makes them there).
+const EDGE = 8; // px
+const BUBBLE = "heads-up-term";
+const STYLE = `position: fixed; z-index: 1000002; max-width: min(22rem, calc(100vw - 16px)); padding: .5rem .7rem;
+  border-radius: .4rem; font-size: .95rem; line-height: 1.4; box-shadow: 0 2px 10px #0006; pointer-events: none`;
+let shownTerm = null;
+
+export function explainTerms(signal, sentences) {
+  window.headsUpTerms = sentences;
+  const options = { signal, capture: true };
+  document.addEventListener(
+    "pointerover",
+    (event) => event.pointerType === "mouse" && openTerm(termAt(event)),
+    options,
+  );
+  document.addEventListener("pointerout", (event) => event.pointerType === "mouse" && closeTerm(event), options);
+  document.addEventListener("focusin", (event) => openTerm(termAt(event)), options);
+  document.addEventListener("focusout", closeTerm, options);
+  document.addEventListener("click", onTermClick, options);
+  document.addEventListener("keydown", onTermKey, options);
+  document.addEventListener("scroll", closeTerm, options);
+  closeTerm();
+}
+
+const termAt = (event) => event.composedPath().find((one) => one.matches?.("dfn.term")) ?? null;
+
+function onTermClick(event) {
+  const term = termAt(event);
+  if (term) openTerm(term);
+  else closeTerm();
+}
+
+function onTermKey(event) {
+  const term = termAt(event);
+  if (event.key === "Escape" && shownTerm) {
+    event.stopPropagation(); // and is not the way out of presenting too
+    event.preventDefault();
+    closeTerm();
+  } else if (term && ["Enter", " "].includes(event.key)) {
+    event.preventDefault();
+    event.stopPropagation();
+    if (shownTerm === term) closeTerm();
+    else openTerm(term);
+  }
+}
+
+function openTerm(term) {
+  if (!term || term === shownTerm) return;
+  closeTerm();
+  const says = window.headsUpTerms?.[term.dataset.term];
+  if (!says) return;
+  const bubble = document.createElement("div");
+  bubble.className = BUBBLE;
+  bubble.setAttribute("aria-hidden", "true"); // the term's own name says it
+  bubble.textContent = says;
+  const page = getComputedStyle(document.querySelector(".stApp") ?? document.body);
+  const { fontFamily, color, backgroundColor } = page;
+  bubble.style.cssText = `${STYLE}; font-family: ${fontFamily}; background: ${color}; color: ${backgroundColor}`;
+  document.body.append(bubble);
+  place(bubble, term.getBoundingClientRect());
+  shownTerm = term;
+}
+
+// Below the term, above it where there is no room, never over an edge.
+function place(bubble, { left, top, bottom }) {
+  const { width, height } = bubble.getBoundingClientRect();
+  const under = bottom + EDGE + height <= window.innerHeight;
+  const x = Math.max(EDGE, Math.min(left, window.innerWidth - width - EDGE));
+  bubble.style.left = `${x}px`;
+  bubble.style.top = `${Math.max(EDGE, under ? bottom + EDGE / 2 : top - height - EDGE / 2)}px`;
+}
+
+function closeTerm() {
+  document.querySelector(`.${BUBBLE}`)?.remove();
+  shownTerm = null;
+}
