@@ -17,7 +17,7 @@ _diagram = component("model_diagram", HERE / "diagram.js", '<div class="model-di
 
 
 def show_model(page: str, shown: Shown, look: Look) -> None:
-    """The model in a box to open; a block clicked is what `<page>_attention` shows next."""
+    """The model in a box to open; a block clicked is what the stage shows next."""
     if presenting(page):
         return
     key = f"{page}_model"
@@ -33,7 +33,7 @@ def show_model(page: str, shown: Shown, look: Look) -> None:
     with box:
         _diagram(key=f"{page}_diagram", on_pick_change=partial(_picked, page),
                  data={"diagram": diagram, "alt": figures.describe_diagram(diagram), "accent": ACCENT,
-                       "target": f"st-key-{page}_attention"})
+                       "target": f"st-key-{page}_screen"})
         st.caption(f"Shapes are (batch, tokens, width) for this text at this step; {config.n_heads} heads of "
                    f"{config.width} work side by side in each attention. Thin lines past a block are what it is added "
                    "to. Click an attention to see it above; the one shown is outlined.")
