@@ -260,7 +260,8 @@ def reached(settle) -> Callable:
 
 @pytest.fixture
 def chips() -> Callable:
-    """The tokens of the row of that label: `chips(page, "source tokens")`."""
+    """The tokens of the row of that label: `chips(page, "source tokens")`. Each stands in an element of its own, which
+    keeps its direction from its neighbours; elsewhere a label has signs for that."""
     return lambda page, label: page.get_by_role("group", name=label, exact=True).locator("bdi").all_text_contents()
 
 

@@ -74,7 +74,7 @@ def test_a_link_at_a_temperature_brings_back_the_picture_and_its_branch(open_wri
                                                                         click_bar):
     page = open_write(step=6, layer=1, head=2, **WARM)
     drawn = list(transformer.steps(ckpt, TEXT, max_steps=7, **WARM))[6]
-    click_bar(page, 7 if drawn.id != drawn.top(8)[7].id else 6)
+    click_bar(page, 3 if drawn.id != drawn.top(4)[3].id else 2)
     reached(page, step=7)
     for _ in range(3):
         page.keyboard.press("ArrowRight")
@@ -104,16 +104,17 @@ def test_an_example_clicked_is_gone_on_with(open_write, ckpt, shows):
     expect(box(page)).to_have_value("To be, or not to be")
 
 
-def test_hostile_text_is_shown_as_it_is(open_write, complaints, ckpt, shows, chips):
+def test_hostile_text_is_shown_as_it_is(open_write, complaints, ckpt, reached, chips):
     page, text = open_write(temperature=0), "<img src=x onerror=alert(1)>\n$x$ :red[hi] ![](http://x) 👩‍👩‍👧 שלום"
     box(page).fill(text)
     box(page).press("Control+Enter")
     page.wait_for_url("**onerror**")
     page.keyboard.press("Home")
     start = transformer.start(ckpt, text)
-    shows(page, start)
+    reached(page, text=text, step=0)
+    expect(page.locator(".stage .output .written")).to_have_text(text + start.output, use_inner_text=True)
     assert chips(page, "tokens")[: len(start.source)] == [
-        plain_label(piece.text, longest=None) for piece in start.source]
+        plain_label(piece.text, longest=None).strip("\u2068\u2069") for piece in start.source]
     assert page.locator("img[src=x], img[src^='http://x']").count() == 0
     assert complaints == []
 
