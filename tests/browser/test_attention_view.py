@@ -168,7 +168,8 @@ def test_choosers_change_the_picture_and_the_link(look, options, reached, ckpt):
     reached(page, of=None)
     view.get_by_label("Stage", exact=True).select_option("moved")
     reached(page, stage="moved")
-    expect(view.locator(".main h2")).to_have_text("Encoder attention, layer 2 · head 3: length of what it moves")
+    expect(view.locator(".main h2")).to_have_text(
+        "Encoder attention, layer 2 · head 3: what it moves: weight × ‖value·W_O‖")
     expect(view.locator(".why")).to_be_empty()
     view.get_by_role("radio", name="Lines").click()
     expect(view.locator(".main h2")).to_have_text("Encoder attention, layer 2")

@@ -140,13 +140,17 @@ def message_of(page: str, shown: Shown, look: Look, head: Head, *, dark: bool, n
 
 def _merged(shown: Shown, look: Look, head: Head) -> tuple[Shown, Look, Head]:
     """What is drawn where words are asked for in place of pieces, or special tokens and sinks are left out."""
+    merged, look = _in_words(shown, look)
+    return merged, look, head if merged is shown else head_of(merged, look)
+
+
+def _in_words(shown: Shown, look: Look) -> tuple[Shown, Look]:
     if look.tokens == "pieces" and look.special == "shown":
-        return shown, look, head
+        return shown, look
     merged = shown.words(merge=look.tokens == "words", leave_out=LEFT_OUT if look.special == "hidden" else ())
     queries, keys = map(len, merged.axes(look.kind))
     pair = look.pair if look.pair and look.pair[0] < queries and look.pair[1] < keys else None
-    look = replace(look, pair=pair)
-    return merged, look, head_of(merged, look)
+    return merged, replace(look, pair=pair)
 
 
 def _first(shown: Shown, look: Look, head: Head) -> tuple[Shown, Look, Head]:
@@ -195,6 +199,7 @@ def offer_files(page: str, shown: Shown, look: Look) -> None:
     """What a reader can take away: the picture as a page, the numbers."""
     if presenting(page):
         return
+    shown, look = _in_words(shown, look)
     sizes = [shape(shown, kind) + tuple(map(len, shown.axes(kind))) for kind in shown.kinds]
     cells = sum(int(np.prod(size)) for size in sizes)
     name = f"{shown.ckpt.id}-{look.kind}-layer{look.layer}-head{look.head}" + "-words" * (look.tokens == "words")
