@@ -15,8 +15,7 @@ def test_a_step_sends_numbers_and_no_script(visitor):
     client = visitor().open("translate", text=SENTENCE, step="3")
     move = {"move": {"index": 4, "number": 1, "choices": []}}
     client.send(translate_screen=("json_value", json.dumps(move)))
-    assert "step=4" in client.text
-    assert client.sizes["bidi_component"] < 8_000
+    assert 0 < client.sizes["bidi_component"] < 9_000
     assert client.sizes.total() < 15_000
 
 
