@@ -16,13 +16,13 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
-SIZE = {"width": 1280, "height": 800}
+SIZE = {"width": 1280, "height": 720}
 PAGES = {
     "home": "", "translate": "translate?text=I+like+red+wine.&step=4&kind=cross&layer=1&head=3",
     "write": "write", "classify": "classify", "by_hand": "by_hand", "masks": "masks", "positions": "positions",
-    "heads": "heads", "train": "train", "checkpoints": "checkpoints", "library": "library"}
+    "heads": "heads", "train": "train", "checkpoints": "checkpoints", "lessons": "lessons", "library": "library"}
 STEPPING = "translate?text=I+like+red+wine.&step=0&kind=cross&layer=1&head=3&present=1"
-STEPS = 6
+STEPS = 7
 QUIET = """() => document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === 'notRunning'
   && !document.querySelector('[data-testid="stSkeleton"], [data-testid="stSpinner"]')"""
 

@@ -16,6 +16,7 @@ from ui.say import say_error
 from ui.stepper.address import address_of_step
 from ui.stepper.moves import follow, forget_walk, sampling_of
 from ui.stepper.stage import show_walk, source_row, target_row
+from ui.terms import with_terms
 
 PAGE = HOME.name
 RED, DARK = "I like red wine.", "We have to go home before it gets dark."
@@ -75,9 +76,10 @@ try:
     with left:
         with st.container(key=f"{PAGE}_about"):
             st.title("What is attention?", anchor=False)
-        st.markdown("A transformer writes one token at a time, and before each one every **attention head** decides "
-                    "which tokens to look at: the stronger a line, the more it looks. Every line here was computed "
-                    "just now, by a model trained from scratch.")
+        st.markdown(with_terms("A transformer writes one token at a time, and before each one every **attention head** "
+                               "decides which tokens to look at: the stronger a line, the more it looks. Every line "
+                               "here was computed just now, by a model trained from scratch.", "token", "head"),
+                    unsafe_allow_html=True)
         offer_walk()
         step_through(ckpt, dark=dark)
     with right:

@@ -95,7 +95,7 @@ show_attention(PAGE, values[1], look, head, dark=dark)
 leave_at(PAGE, FIELDS, checkpoint=ckpt.id)
 
 with settings(PAGE, "yourself"):
-    st.subheader("Use it yourself", anchor=False)
+    st.header("Use it yourself", anchor=False)
     left, right = st.columns(2)
     with left:
         st.caption("Install it, in a clone of the project:")

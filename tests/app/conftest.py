@@ -228,9 +228,13 @@ def staged(pictured) -> Callable[[AppTest], dict]:
 
 @pytest.fixture
 def chips(staged) -> Callable[..., list[str]]:
-    """The tokens of the row of that name, as they are written: `chips(at, "source tokens")`."""
+    """The tokens of the row of that name, on the stage or beside one: `chips(at, "source tokens")`."""
 
     def chips(at: AppTest, name: str) -> list[str]:
+        beside = [element.value for element in at.get("html") if f'aria-label="{name}"' in element.value]
+        if beside:
+            (html,) = beside
+            return [unescape(token) for token in re.findall(r"<bdi>(.*?)</bdi>", html, re.DOTALL)]
         (row,) = [row for row in staged(at)["rows"] if row["name"] == name]
         return [plain_label(token, longest=None) for token in row["tokens"]]
 

@@ -1,14 +1,19 @@
 """The front page."""
 
+import json
 from urllib.parse import parse_qsl
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import transformer
+from transformer.training.forming import read_forming
 from ui.figures.labels import markdown_text
-from ui.pages import PAGES
+from ui.home.growing import FOLDER, growing_message
+from ui.pages import GROUPS, PAGES
 
-EXAMPLES = 3
+RED, DARK = "I like red wine.", "We have to go home before it gets dark."
 
 
 @pytest.fixture
@@ -16,42 +21,68 @@ def at(visit) -> AppTest:
     return visit("home")
 
 
-def links(at: AppTest) -> list[tuple[str, dict[str, str]]]:
-    return [(link.proto.page, dict(parse_qsl(link.proto.query_string, strict_parsing=True, keep_blank_values=True)))
-            for link in at.get("page_link") if link.proto.query_string]
+def test_it_says_what_attention_is(at):
+    assert at.title[0].value == "What is attention?"
+    assert any("at a time, and before each one every **attention" in text.value for text in at.markdown)
 
 
-def test_it_says_what_the_app_is(at):
-    assert at.title[0].value == "See what every attention head does"
-    assert any("**Heads Up** runs a transformer one token at a time" in text.value for text in at.markdown)
-
-
-def test_every_page_is_there_with_its_description(at):
+def test_every_page_is_there_in_its_group_with_its_description(at):
     named = [link.proto for link in at.get("page_link") if not link.proto.query_string]
     assert [(link.page, link.label) for link in named] == [(page.name, f"**{page.title}**") for page in PAGES.values()]
-    assert {markdown_text(page.sentence) for page in PAGES.values()} < {text.value for text in at.markdown}
+    assert [heading.value for heading in at.subheader] == list(GROUPS)
+    assert {markdown_text(page.sentence) for page in PAGES.values()} <= {text.value for text in at.caption}
 
 
-def test_there_are_three_examples(at):
-    assert len(links(at)) == EXAMPLES
+def test_a_sentence_stands_at_its_first_step_with_all_that_comes(at, staged, chips, shipped):
+    *_, last = transformer.steps(shipped("translate"), RED)
+    stage = staged(at)
+    assert (stage["steps"]["index"], stage["steps"]["last"]) == (0, last.index)
+    assert stage["brief"]
+    assert stage["plays"] == 3
+    assert len(chips(at, "target tokens")) == len(last.tokens) + 1
+    assert not at.get("plotly_chart")
 
 
-@pytest.mark.parametrize("which", range(EXAMPLES))
-def test_an_example_opens_the_picture_it_promises(at, visit, which):
-    page, params = links(at)[which]
-    opened = visit(page, **params)
-    there = {name: value for name, value in params.items() if name != "step"}  # the text may end before
-    assert there.items() <= opened.query_params.items()
-    assert 0 < int(opened.query_params["step"]) <= int(params["step"])
+def test_two_rewrites_the_whole_sentence(at, staged, pictured):
+    at.button(key="home_dark").click().run()
+    assert pictured(at)[0]["about"]["text"] == DARK
+    assert staged(at)["plays"] == 0
+    move = {"index": 1, "number": 1, "choices": [{"number": 1, "at": 0, "nth": 1}]}
+    at.session_state["home_screen"] = {"move": move}
+    at.run()
+    assert not at.exception
+    (row,) = [row for row in staged(at)["rows"] if row["name"] == "target tokens"]
+    assert "".join(row["tokens"][1:-1]).replace("▁", " ").strip() == (
+        "Il nous faut aller chez nous avant qu'il fasse noir.")
+    assert len(staged(at)["branches"]) == 2
+
+
+def test_the_step_shown_opens_on_translate(at, visit, pictured):
+    (link,) = [link.proto for link in at.get("page_link") if link.proto.query_string]
+    opened = visit("translate", **dict(parse_qsl(link.query_string, strict_parsing=True)))
+    assert {"text": RED, "step": "0", "kind": "cross", "layer": "1", "head": "3"}.items() <= opened.query_params.items()
     assert not opened.error
 
 
+def test_a_head_is_shown_through_its_training(at):
+    (growing,) = [view.proto for view in at.get("bidi_component") if view.proto.component_name == "growing_head"]
+    forming = read_forming(FOLDER)
+    assert growing.bytes[4:] == growing_message(forming, dark=False)[4:] or b'"dark":true' in growing.bytes
+    start = 4 + int.from_bytes(growing.bytes[:4], "little")
+    header = json.loads(growing.bytes[4:start])
+    assert tuple(header["steps"]) == forming.steps
+    assert header["losses"][-1] < header["losses"][10]
+    about = header["arrays"]["cells"]
+    cells = np.frombuffer(growing.bytes, np.uint8, int(np.prod(about["shape"])), start + about["at"])
+    assert np.array_equal(cells.reshape(about["shape"]), forming.cells[1, "cross"][:, 1, 3])
+
+
 def test_coming_back_from_the_front_page_finds_the_work_as_it_was(visit, move):
-    at = visit("translate", text="Go on.")
+    at = visit("translate", text="Go on.", step="0")
     move(at, "translate", 1, number=1)
     address = dict(at.query_params)
     at.switch_page("pages/home.py").run()
-    assert at.title[0].value.startswith("See what")
+    assert at.title[0].value == "What is attention?"
     at.query_params.clear()
     at.switch_page("pages/translate.py").run()
     assert dict(at.query_params) == address

@@ -1,86 +1,87 @@
-"""What is taken away from a page: pictures in any theme, and all figures as one zip."""
+"""What is taken away from a page that steps: a film, and one file that steps without a server."""
 
 import io
-import zipfile
-from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-FORMING = "/train?view=watch&run=checkpoints/translate"
-TRANSLATE = "/translate?text=Go+on.&step=2&kind=cross"
-GROUNDS = {"png-light": (255, 255, 255, 255), "png-dark": (11, 14, 20, 255), "png-clear-light": (0, 0, 0, 0),
-           "png-clear-dark": (0, 0, 0, 0)}
+import transformer
+from transformer.attention_view.html import page as offline_page
+from transformer.attention_view.message import Look
+
+TEXT = "I like red wine."
 
 
-def kept(page, choose):
+@pytest.fixture(scope="session")
+def path(shipped):
+    return list(transformer.steps(shipped("translate"), TEXT))
+
+
+@pytest.fixture
+def offline(page, context, path, tmp_path):
+    """The file of a decoding, opened where there is no network."""
+    file = tmp_path / "steps.html"
+    file.write_text(offline_page(path[-1], Look("cross", 1, 3)), "utf-8")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if not request.url.startswith("file:") else None)
+    page.goto(file.as_uri())
+    page.locator(".controls > output").wait_for()
+    yield page
+    assert asked == []
+
+
+def test_a_film_has_a_frame_for_every_step(visit, settle, path):
+    page = visit(f"/translate?text={TEXT.replace(' ', '+')}&kind=cross&layer=1&head=3")
+    page.get_by_role("button", name="Options").click()
+    save = page.get_by_label("Save")
+    expect(save.locator("option", has_text="film, GIF")).to_have_count(1)
     with page.expect_download() as download:
-        choose()
-    return download.value.suggested_filename, download.value.path().read_bytes()
+        save.select_option("gif")
+    film = Image.open(io.BytesIO(download.value.path().read_bytes()))
+    assert film.n_frames == len(path)
+    frames = []
+    for at in (0, film.n_frames - 1):
+        film.seek(at)
+        frames.append(np.asarray(film.convert("L"), np.int16))
+    assert (np.abs(frames[0] - frames[1]) > 40).mean() > 0.02
+    assert settle(page).locator(".controls > output").text_content() == f"step {len(path) - 1} of {len(path) - 1}"
 
 
-@pytest.mark.parametrize(("address", "view", "width"), [
-    (TRANSLATE, ".attention-view", None), (FORMING, ".forming[data-drawn]", 1240)])
-def test_pictures_are_twice_the_size_in_any_theme(visit, address, view, width):
-    page = visit(address)
-    saves = page.locator(view).get_by_label("Save", exact=True)
-    sizes, inks = set(), {}
-    for kind, ground in GROUNDS.items():
-        name, data = kept(page, lambda kind=kind: saves.select_option(kind))
-        assert name.endswith(".png")
-        picture = Image.open(io.BytesIO(data)).convert("RGBA")
-        assert picture.getpixel((1, 1)) == ground
-        assert picture.getpixel((picture.width - 2, picture.height - 2)) == ground
-        sizes.add(picture.size)
-        title = picture.crop((20, 16, 400, 56))
-        inks[kind] = sorted((count, colour) for count, colour in title.getcolors(1 << 20) if colour != ground)[-1][1]
-    assert len(sizes) == 1
-    if width is None:
-        width = float(ElementTree.fromstring(kept(page, lambda: saves.select_option("svg"))[1]).get("width"))
-    assert sizes.pop()[0] == pytest.approx(2 * width, abs=1)
-    assert inks["png-clear-light"] == inks["png-light"] == (38, 39, 48, 255)
-    assert inks["png-clear-dark"] == inks["png-dark"] == (240, 242, 246, 255)
+def test_a_file_steps_without_a_server_as_the_library_did(offline, path, chips, bars):
+    expect(offline.locator(".controls > output")).to_have_text(f"step {len(path) - 1} of {len(path) - 1}")
+    offline.keyboard.press("Home")
+    for step in path:
+        expect(offline.locator(".controls > output")).to_have_text(f"step {step.index} of {len(path) - 1}")
+        assert offline.locator(".output .written").text_content() == step.output
+        weights = offline.locator(".attention-view").evaluate(
+            "root => [...root.view.message.made.values()].map((one) => one.weights && [...one.weights]).find(Boolean)")
+        assert np.allclose(np.reshape(weights, (len(step.tokens), -1)), step.attentions["cross"][1, 3], atol=2e-4)
+        assert bars(offline)[0][0].replace("␣", "▁") == step.top(1)[0].piece
+        offline.keyboard.press("ArrowRight")
 
 
-def test_a_pictures_size_is_that_of_no_screen(chromium, app_url, settle):
-    sizes = set()
-    for ratio in (1, 3):
-        context = chromium.new_context(device_scale_factor=ratio, viewport={"width": 1000, "height": 800})
-        page = context.new_page()
-        page.goto(app_url + FORMING, wait_until="domcontentloaded")
-        saves = page.locator(".forming[data-drawn]").get_by_label("Save", exact=True)
-        _, data = kept(page, lambda saves=saves: saves.select_option("png-light"))
-        sizes.add(Image.open(io.BytesIO(data)).size)
-        context.close()
-    assert len(sizes) == 1
+def test_a_file_shows_every_head_of_every_kind(offline, path):
+    offline.get_by_role("radio", name="Decoder").click()
+    offline.get_by_label("Head", exact=True).select_option("2")
+    expect(offline.locator(".attention-view h2")).to_contain_text("Decoder attention, layer 1 · head 2")
+    offline.get_by_role("radio", name="Lines").click()
+    offline.keyboard.press("ArrowLeft")
+    expect(offline.locator(".controls > output")).to_have_text(f"step {len(path) - 2} of {len(path) - 1}")
 
 
-def test_all_figures_of_a_page_are_one_zip(visit, complaints):
-    page = visit(TRANSLATE)
-    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_attached()
-    saves = page.locator(".attention-view").get_by_label("Save", exact=True)
-    name, data = kept(page, lambda: saves.select_option("zip"))
-    assert name == "headsup-translate.zip"
-    with zipfile.ZipFile(io.BytesIO(data)) as files:
-        assert files.testzip() is None
-        names = files.namelist()
-        (picture,) = [one for one in names if one.endswith("-weights.png")]
-        Image.open(io.BytesIO(files.read(picture))).verify()
-        charts = [one for one in names if one.endswith(".svg")]
-        assert len(charts) >= 2
-        for one in charts:
-            assert ElementTree.fromstring(files.read(one)).tag == "{http://www.w3.org/2000/svg}svg"
-    assert not complaints
+def test_another_token_leads_nowhere_in_a_file(offline, path):
+    offline.keyboard.press("Home")
+    offline.keyboard.press("3")
+    expect(offline.locator(".controls > output")).to_have_text(f"step 0 of {len(path) - 1}")
+    offline.keyboard.press("1")
+    expect(offline.locator(".controls > output")).to_have_text(f"step 1 of {len(path) - 1}")
 
 
-def test_a_page_of_charts_alone_has_the_zip_in_the_menu_on_top(visit):
-    page = visit("/masks")
-    titles = page.locator(".js-plotly-plot .gtitle").all_text_contents()
-    page.get_by_test_id("stMainMenu").click()
-    _, data = kept(page, page.get_by_role("menuitem", name="Save all figures of this page").click)
-    expect(page.get_by_test_id("stMainMenuList")).to_have_count(0)
-    with zipfile.ZipFile(io.BytesIO(data)) as files:
-        assert len(files.namelist()) == len(titles) > 4
-        said = "".join(ElementTree.fromstring(files.read("Causal.svg")).itertext())
-    assert "Causal" in said
+def test_forty_steps_of_translate_are_less_than_a_megabyte(shipped):
+    text = ("The old man who lives next door gave my little brother a beautiful red bicycle for his birthday, and now "
+            "he rides it to school every morning with his friends from the village.")
+    *_, step = transformer.steps(shipped("translate"), text, max_steps=40)
+    assert step.index == 39
+    assert len(offline_page(step, Look("cross", 1, 3)).encode()) < 1_000_000

@@ -79,7 +79,7 @@ def measured(server, trained_on):
 
 
 def heads(client, checkpoint):
-    return client.open("heads", view="switch", checkpoint=checkpoint, limit="50")
+    return client.open("heads", view="switch", each="open", checkpoint=checkpoint, limit="50")
 
 
 @pytest.mark.parametrize("whose", ["the server's", "another's"])

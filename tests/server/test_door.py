@@ -63,7 +63,7 @@ def test_pages_of_others_are_refused_and_so_are_other_ports_of_this_computer(ser
 def test_the_servers_own_pages_and_scripts_without_an_origin_connect(server):
     for headers in ({"Origin": f"http://{server.host}"}, {}):
         with server.visit(**headers) as session:
-            assert "See what every attention head does" in session.open()
+            assert "What is attention?" in session.open()
 
 
 def test_nobody_may_send_messages_to_a_frame(server):

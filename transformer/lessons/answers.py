@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Literal
 
-from transformer.brief import quoted
+from transformer.brief import brief, quoted
 from transformer.by_hand.stages import ByHand, Settings
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Candidate, Sampling, Step, steps
@@ -28,6 +28,8 @@ class Opened:
     shows: Shows
     values: Mapping[str, Any]
     ckpt: Checkpoint | None = None
+
+    __repr__ = brief
 
 
 @dataclass(frozen=True)

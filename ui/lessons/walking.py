@@ -11,7 +11,7 @@ from transformer.lessons.checking import Finding, check, check_stop
 from transformer.lessons.lesson import Lesson, Stop
 from ui.heavy import heavy
 from ui.lessons.found import find
-from ui.lessons.links import PAGES_OF, fields_of, open_stop
+from ui.lessons.links import PAGES_OF, open_stop
 from ui.link import expect, say_everywhere
 from ui.present import presenting
 
@@ -101,7 +101,7 @@ def open_page(page: str) -> None:
     walk.moved = False
     stop = walk.stop
     params = dict(stop.params)
-    if presenting(page) and "present" in fields_of(stop.page):
+    if presenting(page):
         params["present"] = "1"
     params |= walk.address
     st.session_state[f"{stop.page}_pair"] = None  # a cell clicked before is no answer

@@ -185,7 +185,7 @@ def _controls(page: str, run: Run) -> None:
     now, key, folder = run.now, f"{page}_{run.name}", run.folder
     refused = {action: owners.refusal(owners.me(), action, owners.run_thing(folder))
                for action in ("stop", "resume", "keep", "rename", "delete")}
-    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_run_settings"):
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_actions_settings"):
         badge = f":{COLOURS.get(now.state, 'gray')}-badge[{STATES[now.state]}]"
         st.header(f"{figures.markdown_text(run.name)} {badge}", anchor=False, width="content")
         if now.under_way:

@@ -24,8 +24,8 @@ export function segments(label, entries, value, pick) {
   return part("div", { className: "segments", role: "radiogroup", ariaLabel: label }, ...buttons);
 }
 
-// entries: [value, what it says, and whether it cannot be chosen].
-export function chooser(label, entries, value, pick) {
+// entries: [value, what it says, and whether it cannot be chosen]; title: what stands before it in place of the label.
+export function chooser(label, entries, value, pick, title = part("span", { textContent: label })) {
   const options = entries.map(([name, textContent, disabled = false]) => {
     return part("option", { value: name, textContent, selected: String(name) === String(value), disabled });
   });
@@ -42,7 +42,7 @@ export function chooser(label, entries, value, pick) {
     if (pointer) select.blur();
     pick(chosen);
   };
-  return part("label", {}, part("span", { textContent: label }), select);
+  return part("label", {}, title, select);
 }
 
 // The choosers made anew, the one that had the focus keeping it; what is false is left out.

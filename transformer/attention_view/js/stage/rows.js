@@ -1,5 +1,6 @@
 // The tokens that are read and written, a row for each side, and the text they make.
 import { part } from "#view/elements.js";
+import { termLabel } from "#view/terms.js";
 import { visible } from "#view/tokens.js";
 import { weightsOf } from "#view/weights.js";
 import { infoOf } from "#view/view/look.js";
@@ -28,7 +29,7 @@ function rowOf(row, hide) {
   const element = part(
     "div",
     { className: row.wraps ? "row wraps" : "row" },
-    part("h3", { textContent: row.label }),
+    part("h3", {}, row.label === "Tokens" ? termLabel("token", "Tokens") : row.label),
     list,
   );
   element.dataset.part = row.part;
@@ -48,7 +49,8 @@ function chip(row, token, at) {
   if (kinds.unknown) hints.push("not in the vocabulary: the model sees only that something is here");
   if (kinds.picked) hints.push("you chose it");
   if (added) hints.push(`adds ${added[at].toFixed(4)} to the score of ${row.adds_to}`);
-  const text = part("bdi", { textContent: visible(token, Infinity).slice(1, -1) });
+  const bdi = part("bdi", { textContent: visible(token, Infinity).slice(1, -1) });
+  const text = window.headsUpTerms?.[token] ? explained(token, bdi) : bdi;
   const element = part("span", { title: hints.join(", ") }, text);
   element.className = Object.keys(kinds)
     .filter((name) => kinds[name])
@@ -59,6 +61,13 @@ function chip(row, token, at) {
     element.classList.toggle("against", added[at] < 0);
   }
   return element;
+}
+
+// A token that is a term itself, such as the end of a text.
+function explained(token, bdi) {
+  const dressed = termLabel(token);
+  dressed.replaceChildren(bdi);
+  return dressed;
 }
 
 // Shades the tokens by what the newest query gives them in the head looked at, where they are its keys.

@@ -3,6 +3,7 @@ import { chooser, counted, part, rebuilt, segments } from "#view/elements.js";
 import { filmEntries } from "#view/film/keep.js";
 import { FILM_KINDS } from "#view/film/kinds.js";
 import { kindName, rollsOut } from "#view/names.js";
+import { termLabel } from "#view/terms.js";
 import { STAGES } from "#view/stages.js";
 import { boxed, change, infoOf, inLines, merges } from "#view/view/look.js";
 import { fileEntries, save } from "#view/view/save.js";
@@ -49,7 +50,12 @@ function gridOpener(view) {
 
 function kinds(view) {
   const names = Object.keys(view.message.kinds).map((kind) => [kind, kindName(kind)]);
-  return names.length > 1 && segments("Attention", names, view.look.kind, (kind) => change(view, { kind }));
+  if (names.length < 2) return false;
+  const chosen = segments("Attention", names, view.look.kind, (kind) => change(view, { kind }));
+  names.forEach(([kind], at) => {
+    chosen.children[at].title = window.headsUpTerms?.[kind] ?? "";
+  });
+  return chosen;
 }
 
 function views(view) {
@@ -63,13 +69,13 @@ function views(view) {
 function layers(view) {
   const { layers: count, numbers } = infoOf(view);
   const pick = (layer) => change(view, { layer: Number(layer) });
-  return chooser("Layer", counted(count, numbers?.layers), view.look.layer, pick);
+  return chooser("Layer", counted(count, numbers?.layers), view.look.layer, pick, termLabel("layer", "Layer"));
 }
 
 function heads(view) {
   const { heads: count, numbers } = infoOf(view);
   const pick = (head) => change(view, { head: Number(head), of: "head" });
-  return chooser("Head", counted(count, numbers?.heads), view.look.head, pick);
+  return chooser("Head", counted(count, numbers?.heads), view.look.head, pick, termLabel("head", "Head"));
 }
 
 function means(view) {
@@ -90,7 +96,7 @@ function stages(view) {
     }
     return [name, words];
   });
-  return chooser("Stage", names, view.look.stage, (stage) => change(view, { stage }));
+  return chooser("Stage", names, view.look.stage, (stage) => change(view, { stage }), termLabel("softmax", "Stage"));
 }
 
 function colours(view) {
