@@ -140,7 +140,8 @@ class Live:
         context.set_default_timeout(120_000)
         self.empty, self.write = context.new_page(), context.new_page()
         self.empty.goto(f"{url}/empty")
-        self.write.goto(f"{url}/write?{urlencode({'checkpoint': checkpoint, 'text': text, 'temperature': 0, 'step': 0})}")
+        address = {"checkpoint": checkpoint, "text": text, "temperature": 0, "step": 0}
+        self.write.goto(f"{url}/write?{urlencode(address)}")
         self.view = self.write.locator(".attention-view[data-drawn]")
         self.view.wait_for()
         for tab in (self.empty, self.write):

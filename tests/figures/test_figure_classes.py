@@ -5,43 +5,17 @@ import re
 import pytest
 
 from ui.figures import (
-    class_bars,
     contribution_chips,
     describe_classes,
     describe_loss,
     loss_curve,
-    picked_class,
     with_losses,
     won_chips,
 )
 
-NAMES, PROBABILITIES = ["KING <b>", "$ROMEO$", "JULIET"], [0.2, 0.7, 0.1]
-
 
 def numbers(html):
     return re.findall(r"<small>(.*?)</small>", html)
-
-
-def test_the_likeliest_class_is_on_top_and_the_chosen_one_stands_out():
-    bars, targets = class_bars(NAMES, PROBABILITIES, chosen=2, title="Who?").data
-    assert list(bars.x) == [0.7, 0.2, 0.1]
-    assert list(targets.customdata) == [1, 0, 2]
-    colours = bars.marker.color
-    assert colours[2] != colours[0] == colours[1]
-
-
-def test_names_are_drawn_as_they_are_and_never_as_markup():
-    figure = class_bars(NAMES, PROBABILITIES, chosen=1, title="Who?", source="x@1")
-    labels = figure.layout.yaxis.ticktext
-    assert labels[1] == "KING &#60;b&#62;"
-    assert labels[0] == "<b>&#36;ROMEO&#36;</b>"
-    assert "x@1" in figure.layout.title.subtitle.text
-
-
-def test_a_click_is_a_class_and_no_click_is_none():
-    assert picked_class({"selection": {"points": [{"customdata": 2}]}}) == 2
-    assert picked_class({"selection": {"points": []}}) is None
-    assert picked_class(None) is None
 
 
 def test_the_description_names_the_three_likeliest():

@@ -14,7 +14,6 @@ TOKENS = ["<b>", "the", "the", "$x$"]
 WEIGHTS = np.tri(4, dtype=np.float32) / np.arange(1, 5, dtype=np.float32)[:, None]
 WORDS = {"across": "a", "down": "d", "value": "v", "title": "t"}
 FIGURES = {
-    "classes": lambda **options: figures.class_bars(TOKENS, [0.4, 0.3, 0.2, 0.1], chosen=1, title="q", **options),
     "attention": lambda **options: figures.attention_heatmap(WEIGHTS, TOKENS, TOKENS, mask=WEIGHTS > 0, title="t",
                                                              **options),
     "mask": lambda **options: figures.mask_matrix(WEIGHTS > 0, TOKENS, TOKENS, title="t", **options),

@@ -10,7 +10,7 @@ from ui.figures.blocks import head_blocks
 from ui.figures.candidate_rows import candidate_rows, percent
 from ui.figures.chart import HOW_TO_ZOOM
 from ui.figures.chips import token_chips
-from ui.figures.classes import class_bars, contribution_chips, describe_classes, picked_class, won_chips
+from ui.figures.classes import contribution_chips, describe_classes, won_chips
 from ui.figures.depth_table import depth_candidates, depth_table, describe_depths
 from ui.figures.diagram import describe_diagram, model_diagram
 from ui.figures.difference import describe_difference, difference_heatmap, measures_table, paired
@@ -42,7 +42,7 @@ from ui.figures.widths import describe_widths, width_curves
 
 __all__ = ["DOTTED", "FLAT", "HOW_TO_ZOOM", "MOST_IN_GRID", "PLOTLY_CONFIG", "TEXT", "amount_bars", "amount_card",
            "attention_heatmap", "attention_table", "axis_label", "bar_table", "batch_table", "beam_figure",
-           "candidate_rows", "change_card", "class_bars", "contribution_chips", "depth_candidates", "depth_table",
+           "candidate_rows", "change_card", "contribution_chips", "depth_candidates", "depth_table",
            "describe_amounts", "describe_attention", "describe_beam", "describe_classes", "describe_depths",
            "describe_diagram", "describe_difference", "describe_head_maps", "describe_histogram", "describe_lengths",
            "describe_lines", "describe_loss", "describe_mask", "describe_mask_grid", "describe_numbers",
@@ -51,7 +51,7 @@ __all__ = ["DOTTED", "FLAT", "HOW_TO_ZOOM", "MOST_IN_GRID", "PLOTLY_CONFIG", "TE
            "head_blocks", "head_label", "head_maps",
            "heads_table", "hypotheses_table", "length_histogram", "lines", "loss_curve", "markdown_text", "mask_grid",
            "mask_matrix", "matrix_style", "measures_table", "model_diagram", "named_matrix", "number_heatmap",
-           "number_matrix", "number_table", "paired", "percent", "picked_class", "picked_node", "plain_label",
+           "number_matrix", "number_table", "paired", "percent", "picked_node", "plain_label",
            "plain_table", "position_curves", "probability_change", "role_card", "sample_card", "share_bar",
            "side_by_side", "signed_number", "spectrum", "spelled_cell", "spelled_sum", "strongest", "tensor_histogram",
            "token_chips", "token_matrix", "weight_grid", "width_curves", "with_losses", "with_positions", "won_chips",

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from html import escape
 
 from ui.figures.candidate_rows import percent
-from ui.figures.frame import TEXT, Finished, axis, framed, picked_number
-from ui.figures.labels import plain_label, plotly_text
-from ui.figures.palette import ACCENT, BAR, CLEAR, INK, NEGATIVE
+from ui.figures.labels import plain_label
+from ui.figures.palette import BAR, NEGATIVE
 
-ROW = 34        # px
 LONGEST = 24    # characters of a class's name beside its bar
 
 STYLE = f"""<style>
@@ -22,36 +20,6 @@ STYLE = f"""<style>
 .pooled small {{ font-size: .875rem; font-variant-numeric: tabular-nums; }}
 .pooled .unknown {{ border: 2px dashed #d62728; }}
 </style>"""
-
-
-def class_bars(names: Sequence[str], probabilities: Sequence[float], *, chosen: int, title: str, source: str = "",
-               dark: bool | None = None) -> Finished:
-    """Classes as horizontal bars, likeliest on top; the class `chosen` to look at stands out, and a click chooses."""
-    order = sorted(range(len(names)), key=lambda at: -probabilities[at])
-    rows = list(range(len(order)))
-    values = [float(probabilities[at]) for at in order]
-    across = 1.35 * max(values)  # room for the number after the longest bar
-    bars = {"type": "bar", "orientation": "h", "y": rows, "x": values, "width": 0.72, "hoverinfo": "skip",
-            "text": [_strong(percent(value), at == chosen) for at, value in zip(order, values, strict=True)],
-            "textposition": "outside", "cliponaxis": False, "textfont": {"size": TEXT, "color": INK[dark]},
-            "marker": {"color": [ACCENT if at == chosen else BAR for at in order]}}
-    # One see-through bar across each row takes the click: the bar of an unlikely class is a hair wide.
-    targets = {"type": "bar", "orientation": "h", "y": rows, "x": [across] * len(rows), "width": 1, "customdata": order,
-               "hovertext": [f"<b>{plotly_text(_name(names[at], longest=60))}</b><br>probability {value:.6g}"
-                             for at, value in zip(order, values, strict=True)],
-               "hovertemplate": "%{hovertext}<br>click to explain it<extra></extra>",
-               "marker": {"color": CLEAR}, "selected": {"marker": {"opacity": 1}},
-               "unselected": {"marker": {"opacity": 1}}}
-    return framed([bars, targets], title=title, source=source, dark=dark, height=ROW * len(rows), showlegend=False,
-                  xaxis=axis(range=[0, across], visible=False),
-                  yaxis=axis(range=[len(rows) - 0.5, -0.5], tickvals=rows, automargin=True,
-                             ticktext=[_strong(plotly_text(_name(names[at])), at == chosen)
-                                       for at in order]))
-
-
-def picked_class(event) -> int | None:
-    """The class clicked in what `st.plotly_chart(class_bars(...), on_select="rerun")` returned, or None."""
-    return picked_number(event)
 
 
 def describe_classes(names: Sequence[str], probabilities: Sequence[float]) -> str:

@@ -14,7 +14,6 @@ export function listenToSteps(view) {
   keys.view = view;
   const { signal } = keys;
   document.addEventListener("keydown", (event) => onKey(view, event), { signal });
-  document.addEventListener("click", (event) => onCandidate(view, event), { signal });
   // what a mouse has chosen among does not keep the arrow keys; reached by keyboard (detail is 0) it does
   // seen when the button goes down: a tab's content may move it away before the button is up
   const onDown = (event) => {
@@ -26,12 +25,6 @@ export function listenToSteps(view) {
   };
   document.addEventListener("pointerdown", onDown, { capture: true, signal });
   document.addEventListener("click", onClick, { capture: true, signal });
-}
-
-// A candidate on a projector.
-function onCandidate(view, event) {
-  const row = event.target.closest?.("[data-nth]");
-  if (row && view.root.isConnected) chooseCandidate(view, Number(row.dataset.nth));
 }
 
 function onKey(view, event) {

@@ -55,7 +55,6 @@ function barOf(stage, row, nth) {
   element.className = [row.chosen && "chosen", row.excluded && "excluded"].filter(Boolean).join(" ");
   element.dataset.nth = nth;
   element.onclick = (event) => {
-    event.stopPropagation(); // the keys of the page listen for clicks on candidates that stand outside
     if (event.detail) element.blur();
     if (stage.controls) chooseCandidate(stage.controls, nth);
     else stage.send.choose({ nth, number: (stage.chosen = (stage.chosen ?? 0) + 1) });
