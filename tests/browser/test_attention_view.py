@@ -304,7 +304,7 @@ def test_the_saved_page_works_without_a_network(look, chromium, ckpt, tmp_path):
     alone.goto((tmp_path / "page.html").as_uri())
     expect(alone.locator(".attention-view .main h2")).to_contain_text("Encoder attention, layer 1 · head 0")
     expect(alone.locator(".attention-view .source").first).to_contain_text(ckpt.id)
-    expect(alone.locator(".attention-view .checked")).to_contain_text("weights are rounded in this file")
+    expect(alone.locator(".attention-view .readout")).to_contain_text("weights are rounded in this file")
     step = step_of(ckpt, 3, HOSTILE)
     readout = hovered(alone, 2, 1)
     assert float(readout.get_attribute("data-weight")) == pytest.approx(

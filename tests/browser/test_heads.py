@@ -67,7 +67,7 @@ def test_a_click_on_an_effect_switches_that_head_in_the_text_above(visit, kept, 
     assert len(chips(page, "tokens after")) == len(after)
     assert "crossed" in cell(page, "change", "cross", 1, 0).get_attribute("class")
     cell(page, "change", "cross", 1, 0).click()
-    page.get_by_text("Click heads to switch them off").wait_for()
+    page.get_by_test_id("stMain").get_by_text("Click heads to switch them off").wait_for()
 
 
 def test_nothing_scrolls_sideways_on_a_telephone(visit_anew, kept):

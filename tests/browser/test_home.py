@@ -86,7 +86,8 @@ def test_a_tour_asks_no_other_host_and_complains_of_nothing(visit, settle, reach
     expect(page.get_by_role("slider", name="Training step")).to_be_visible()
     for name in ("Translate", "Write"):
         there(page, name)
-        page.keyboard.press("Home")
+        page.wait_for_url("**step=*")
+        settle(page).keyboard.press("Home")
         reached(page, step=0)
         for index in (1, 2):
             page.keyboard.press("ArrowRight")

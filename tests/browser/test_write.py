@@ -104,12 +104,12 @@ def test_an_example_clicked_is_gone_on_with(open_write, ckpt, shows):
     expect(box(page)).to_have_value("To be, or not to be")
 
 
-def test_hostile_text_is_shown_as_it_is(open_write, complaints, ckpt, reached, chips):
+def test_hostile_text_is_shown_as_it_is(open_write, complaints, ckpt, reached, settle, chips):
     page, text = open_write(temperature=0), "<img src=x onerror=alert(1)>\n$x$ :red[hi] ![](http://x) 👩‍👩‍👧 שלום"
     box(page).fill(text)
     box(page).press("Control+Enter")
     page.wait_for_url("**onerror**")
-    page.keyboard.press("Home")
+    settle(page).keyboard.press("Home")
     start = transformer.start(ckpt, text)
     reached(page, text=text, step=0)
     expect(page.locator(".stage .output .written")).to_have_text(text + start.output, use_inner_text=True)

@@ -38,8 +38,8 @@ function drawStage(stage) {
   drawSteps(stage);
   drawRows(stage);
   drawBars(stage);
-  if (parts.picture.view) parts.picture.view.film = filmOf(stage);
-  mountView(parts.picture, message, send.look, parts.below, () => shadeRows(stage));
+  const film = filmOf(stage);
+  mountView(parts.picture, message, send.look, { below: parts.below, drawn: () => shadeRows(stage), film });
   makeFilm(stage);
   if (parts.live.textContent !== data.said) say(parts.live, data.said);
 }

@@ -19,11 +19,11 @@ export function mount(root, data, send) {
 }
 
 // below: where the picture of all heads goes on a narrow window, of a view that fills a given box; drawn: told whenever
-// anything has been drawn.
-export function mountView(root, message, send, below = null, drawn = null) {
+// anything has been drawn; film: makes one, of what steps.
+export function mountView(root, message, send, { below = null, drawn = null, film = null } = {}) {
   pooled(message);
   const view = (root.view ??= newView(root, message));
-  Object.assign(view, { send, below, drawn });
+  Object.assign(view, { send, below, drawn, film });
   receive(view, message);
   draw(view);
 }

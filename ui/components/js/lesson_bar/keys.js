@@ -32,7 +32,8 @@ function onPageKey(view, event) {
 function stepButton(action) {
   const hosts = [...document.querySelectorAll("[data-testid=stBidiComponentIsolated]")];
   const buttons = hosts.map(({ shadowRoot }) => shadowRoot?.querySelector(`[data-action="${action}"]`));
-  return buttons.find((button) => button && !button.disabled && button.offsetParent);
+  // at the last step the same button plays from the start: that is no step further
+  return buttons.find((one) => one && !one.disabled && one.dataset.does !== "again" && one.offsetParent);
 }
 
 function onWalkKey(view, event) {
