@@ -87,7 +87,7 @@ def test_presenter_remotes_step_and_darken(visit, reached):
 
 
 def test_the_pointer_finds_cells_and_heads_in_large_type(visit, reached):
-    page = visit(f"/translate?text={TEXT}&step=4&kind=cross&layer=1&head=3&present=1")
+    page = visit(f"/translate?text={TEXT}&step=11&kind=cross&layer=1&head=3&present=1")
     page.get_by_role("button", name="All heads").click()
     grid = page.locator("canvas.grid").bounding_box()
     zoom = page.locator(".attention-view").evaluate("view => view.currentCSSZoom")
@@ -98,7 +98,7 @@ def test_the_pointer_finds_cells_and_heads_in_large_type(visit, reached):
     page.get_by_role("button", name="All heads").click()
     box = page.locator("canvas.matrix").bounding_box()
     page.mouse.click(box["x"] + box["width"] - 12, box["y"] + box["height"] - 12)
-    reached(page, pair="4:9")
+    reached(page, pair="11:9")
 
 
 @pytest.mark.parametrize(("width", "height"), [(1024, 768), (1280, 720), (1440, 900)])
@@ -146,7 +146,7 @@ def test_a_link_to_the_first_steps_presents_their_few_rows(step, visit_anew):
 def test_a_link_presents_and_leave_is_a_button(visit, reached):
     page = visit("/write?text=KING+&step=2&present=1")
     expect(page.get_by_role("toolbar", name="Steps")).to_be_visible()
-    expect(page.get_by_role("heading", name="Write")).to_have_count(0)
+    expect(page.locator("h1")).to_have_count(0)
     page.get_by_role("button", name="Leave").click()
     expect(page.get_by_role("heading", name="Write")).to_be_visible()
     reached(page, present=None, step=2)
