@@ -96,7 +96,7 @@ class ModelConfig(Config):
         for an encoder that predicts nothing."""
         if self.head == "none":
             return None
-        return log(self.n_classes if self.task == "classes" else self.vocab_size)
+        return log(self.n_classes or self.vocab_size)  # classes only where these are the answers
 
     def layers(self, kind: Kind) -> int:
         """How many layers have an attention kind; 0 for one that this model has not."""
