@@ -148,5 +148,5 @@ def test_a_link_presents_and_leave_is_a_button(visit, reached):
     expect(page.get_by_role("toolbar", name="Steps")).to_be_visible()
     expect(page.locator("h1")).to_have_count(0)
     page.get_by_role("button", name="Leave").click()
-    expect(page.get_by_role("heading", name="Write")).to_be_visible()
+    expect(page.get_by_role("heading", name="Write", exact=True)).to_be_visible()
     reached(page, present=None, step=2)

@@ -264,7 +264,7 @@ def test_temperature_and_top_k_redraw_the_bars(open_translate, path, bars, reach
     page = open_translate(step=2)
     page.get_by_role("button", name="all others").click()  # all ten of them, however unlikely
     before = bars(page)
-    page.get_by_role("button", name="Model").click()
+    page.get_by_test_id("stPopover").get_by_role("button", name="Model").click()
     page.get_by_role("slider", name="Temperature").press("End")
     reached(page, temperature=2, step=2)
     hot = bars(page)
