@@ -86,7 +86,7 @@ try:
         with st.container(border=True, key=f"{PAGE}_rewrite"):
             st.markdown("**Press 2 and see**")
             st.markdown("One other first word, and the model rewrites the whole sentence:  \n"
-                        "*We have to go home before it gets dark.*")
+                        f"“{DARK}”")
             st.button("Put it on the left, then press 2", key=f"{PAGE}_dark", on_click=show_sentence, args=[DARK],
                       width="stretch")
         with st.container(border=True, key=f"{PAGE}_learns"):
