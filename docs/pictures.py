@@ -54,7 +54,7 @@ def photograph(page: Page, url: str) -> None:
     for name, address in PAGES.items():
         page.goto(url + address)
         settle(page)
-        picture(page, 640).quantize(96).save(ROOT / "docs" / "pages" / f"{name}.png", optimize=True)
+        picture(page, 640).quantize(192).save(ROOT / "docs" / "pages" / f"{name}.png", optimize=True)
 
 
 def main() -> None:
