@@ -334,3 +334,14 @@ def test_three_hundred_tokens_are_drawn_and_hovered(visit, ckpt):
     readout = page.locator(f'.readout[data-query="{last}"][data-key="0"]')
     expect(readout).to_have_count(1)
     assert float(readout.get_attribute("data-weight")) == pytest.approx(expected[last, 0], abs=1e-6)
+
+
+def test_escape_closes_the_options_and_gives_the_focus_back(visit):
+    page = visit("/translate?text=Go+on.&step=1")
+    opener = page.get_by_role("button", name="Options")
+    opener.click()
+    page.get_by_label("Stage", exact=True).focus()
+    page.keyboard.press("Escape")
+    expect(page.locator(".options")).to_be_hidden()
+    expect(opener).to_be_focused()
+    expect(opener).to_have_attribute("aria-expanded", "false")

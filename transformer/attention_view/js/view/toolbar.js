@@ -2,6 +2,7 @@
 import { chooser, counted, part, rebuilt, segments } from "#view/elements.js";
 import { filmEntries } from "#view/film/keep.js";
 import { FILM_KINDS } from "#view/film/kinds.js";
+import { take } from "#view/pointer.js";
 import { kindName, rollsOut } from "#view/names.js";
 import { termLabel } from "#view/terms.js";
 import { STAGES } from "#view/stages.js";
@@ -34,6 +35,12 @@ function opener(view) {
   button.onclick = () => {
     options.hidden = !options.hidden;
     button.ariaExpanded = !options.hidden;
+  };
+  options.onkeydown = (event) => {
+    if (event.key !== "Escape") return;
+    take(event);
+    button.click();
+    button.focus();
   };
   return button;
 }
