@@ -58,7 +58,7 @@ st.button("Run again", on_click=lambda: st.session_state.update(runs=st.session_
 st.html(f'<output id="runs">{st.session_state.get("runs", 0)}</output>')
 """
 SERVE = "import sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path; from ui import serve; " \
-        "serve.ROOT = Path(sys.argv[2]); serve.serve('127.0.0.1', 0, public=set())"
+        "serve.ROOT = Path(sys.argv[2]); serve.APP = serve.ROOT / 'app.py'; serve.serve('127.0.0.1', 0, public=set())"
 # The script has ended and nothing came after it for 300 ms.
 IDLE = """() => {
   const app = document.querySelector('[data-testid="stApp"]');
