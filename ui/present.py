@@ -26,11 +26,6 @@ def present(page: str, on: bool) -> None:
     st.session_state[f"{page}_presenting"] = on
 
 
-def hiding(page: str) -> bool:
-    """Whether what comes is hidden, for a room that is to guess it first."""
-    return bool(presenting(page) and st.session_state.get(f"{page}_hide"))
-
-
 def show_title(page: str, title: str, extra: Callable[[], None] | None = None) -> None:
     """The title, what else the page has there, and the switch to presenting, in a line; while presenting, the way back
     alone."""

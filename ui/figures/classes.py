@@ -65,7 +65,3 @@ def _chips(pieces: Sequence[str], numbers: Sequence[str], shades: Sequence[float
 def _name(text: str, *, longest: int = LONGEST) -> str:
     """A class's name as it reads: unlike in a token, a space in it is just a space."""
     return " ".join(plain_label(word, longest=longest) for word in text.split())[:2 * longest]
-
-
-def _strong(label: str, chosen: bool) -> str:
-    return f"<b>{label}</b>" if chosen else label

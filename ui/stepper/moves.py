@@ -83,26 +83,8 @@ def _moved(page: str, walk: Walk, move: dict, sampling: Sampling) -> Walk:
             walk = walk.to(min(int(choice["at"]) - origin, walk.index + FARTHEST), sampling)
             candidates, _ = walk.candidates(sampling)
             if choice["nth"] < len(candidates):
-                walk = _picked(page, walk, candidates[choice["nth"]].id, sampling)
+                walk = walk.pick(candidates[choice["nth"]].id, sampling)
     return walk.to(min(int(move["index"]) - origin, walk.index + FARTHEST), sampling)
-
-
-def _picked(page: str, walk: Walk, id: int, sampling: Sampling) -> Walk:
-    state = st.session_state
-    state[f"{page}_picks"] = picks_made(page) + 1
-    return walk.pick(id, sampling)
-
-
-def picks_made(page: str) -> int:
-    """How many tokens were chosen so far in this visit."""
-    return st.session_state.get(f"{page}_picks", 0)
-
-
-def pick(page: str, id: int) -> None:
-    """Choose a token at the step looked at, where the model has it."""
-    walk = walk_of(page)
-    if walk is not None and id < walk.step.ckpt.config.vocab_size:
-        keep_walk(page, _picked(page, walk, id, sampling_of(page)))
 
 
 def go_to(page: str, step: Step | None) -> None:

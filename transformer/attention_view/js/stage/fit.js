@@ -1,17 +1,11 @@
 // How tall the stage is: all of it that a click changes is on one screen, whatever the window.
-import { onPhone } from "#view/view/sizes.js";
+import { onPhone, topOnPage } from "#view/view/sizes.js";
 
 const LOWEST = 430; // px, of a window too low for it
 const LOWEST_ON_PHONE = 540;
 const BELOW_IT = 10; // px
 const CAPTION = 28; // px, where a file says below it what it is of
 const HIGHEST_FIRST_LOOK = 470; // px
-
-// Where the stage begins on the page.
-export function topOfStage({ root }) {
-  const scrolled = document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0;
-  return root.getBoundingClientRect().top + scrolled;
-}
 
 // The bar of a lesson under way lies over the foot of the window.
 const lessonHeight = () =>
@@ -21,7 +15,7 @@ export function fit(stage) {
   const { root, parts } = stage;
   root.classList.toggle("phone", onPhone());
   const beside = BELOW_IT + (stage.message.standalone ? CAPTION : 0) + lessonHeight();
-  const room = window.innerHeight - topOfStage(stage) - beside;
+  const room = window.innerHeight - topOnPage(root) - beside;
   const most = stage.data.brief ? HIGHEST_FIRST_LOOK : Infinity;
   parts.screen.style.height = `${Math.max(onPhone() ? LOWEST_ON_PHONE : LOWEST, Math.min(most, Math.floor(room)))}px`;
 }

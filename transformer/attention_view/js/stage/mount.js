@@ -5,11 +5,12 @@ import { buildControls } from "#view/controls/build.js";
 import { act, receiveSteps, showSteps } from "#view/controls/steps.js";
 import { redrawWhenMoved, say, stillMotion } from "#view/elements.js";
 import { unpack } from "#view/message.js";
+import { topOnPage } from "#view/view/sizes.js";
 import { mountView } from "#view/view/mount.js";
 import { drawBars } from "#view/stage/bars.js";
 import { buildStage } from "#view/stage/build.js";
 import { keepDecodeFilm } from "#view/stage/film.js";
-import { fit, topOfStage } from "#view/stage/fit.js";
+import { fit } from "#view/stage/fit.js";
 import { drawRows, shadeRows } from "#view/stage/rows.js";
 
 const FIRST_MS = 1300; // between steps that it takes by itself
@@ -23,7 +24,7 @@ export function mountMessage(root, message, send) {
   root.classList.toggle("large", stage.large);
   root.classList.toggle("brief", Boolean(stage.data.brief));
   root.redraw = () => drawStage(stage);
-  redrawWhenMoved(root, () => topOfStage(stage));
+  redrawWhenMoved(root, () => topOnPage(root));
   drawStage(stage);
 }
 

@@ -8,14 +8,14 @@ import { draw } from "#view/view/draw.js";
 import { infoOf } from "#view/view/look.js";
 import { listenToKeys } from "#view/view/keys.js";
 import { listenToPointer } from "#view/view/pointer.js";
-import { topOf } from "#view/view/sizes.js";
+import { topOnPage } from "#view/view/sizes.js";
 import { pooled } from "#view/weights.js";
 
 // The view alone on a page.
 export function mount(root, data, send) {
   mountView(root, unpack(data), send);
   const { view } = root;
-  redrawWhenMoved(root, () => (view.large ? topOf(view) : 0));
+  redrawWhenMoved(root, () => (view.large ? topOnPage(view.parts.scroller) : 0));
 }
 
 // below: where the picture of all heads goes on a narrow window, of a view that fills a given box; drawn: told whenever

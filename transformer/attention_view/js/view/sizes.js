@@ -20,10 +20,10 @@ export function setZoom(view) {
   root.style.zoom = large && window.innerWidth > WIDE ? Math.min(2.4, Math.max(1.2, fits)) : "";
 }
 
-// Where the picture begins on the page.
-export function topOf({ parts }) {
+// Where an element begins on the page, however far that is scrolled.
+export function topOnPage(element) {
   const scrolled = document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0;
-  return parts.scroller.getBoundingClientRect().top + scrolled;
+  return element.getBoundingClientRect().top + scrolled;
 }
 
 export const onPhone = () => window.innerWidth <= WIDE;
@@ -31,8 +31,8 @@ export const onPhone = () => window.innerWidth <= WIDE;
 export function tallest(view) {
   if (boxed(view)) return Math.max(60, view.parts.scroller.clientHeight);
   if (!view.large) return 620;
-  if (window.innerWidth <= WIDE) return 420;
-  return Math.max(120, (window.innerHeight - topOf(view)) / zoomOf(view) - LEGEND);
+  if (onPhone()) return 420;
+  return Math.max(120, (window.innerHeight - topOnPage(view.parts.scroller)) / zoomOf(view) - LEGEND);
 }
 
 export function layout(view, width, zoom) {

@@ -106,37 +106,21 @@ function stages(view) {
   return chooser("Stage", names, view.look.stage, (stage) => change(view, { stage }), termLabel("softmax", "Stage"));
 }
 
-function colours(view) {
-  const names = [
-    ["sqrt", "square root"],
-    ["linear", "linear"],
-  ];
-  return chooser("Colours", names, view.look.scale, (scale) => change(view, { scale }));
-}
+// One part of what is looked at, out of a few words for it.
+const lookChooser = (view, label, name, words) =>
+  chooser(label, Object.entries(words), view.look[name], (value) => change(view, { [name]: value }));
 
-function tokenChoice(view) {
-  const names = [
-    ["pieces", "pieces"],
-    ["words", "words"],
-  ];
-  return chooser("Tokens", names, view.look.tokens, (tokens) => change(view, { tokens }));
-}
+const SCALES = { sqrt: "square root", linear: "linear" };
+const colours = (view) => lookChooser(view, "Colours", "scale", SCALES);
 
-function specialChoice(view) {
-  const names = [
-    ["shown", "shown"],
-    ["hidden", "left out"],
-  ];
-  return chooser("Special tokens and sinks", names, view.look.special, (special) => change(view, { special }));
-}
+const TOKENS = { pieces: "pieces", words: "words" };
+const tokenChoice = (view) => lookChooser(view, "Tokens", "tokens", TOKENS);
 
-function rowChoice(view) {
-  const names = [
-    ["made", "by what is predicted"],
-    ["read", "by the token read"],
-  ];
-  return chooser("Rows", names, view.look.rows, (rows) => change(view, { rows }));
-}
+const SPECIAL = { shown: "shown", hidden: "left out" };
+const specialChoice = (view) => lookChooser(view, "Special tokens and sinks", "special", SPECIAL);
+
+const ROWS = { made: "by what is predicted", read: "by the token read" };
+const rowChoice = (view) => lookChooser(view, "Rows", "rows", ROWS);
 
 function zooming(view) {
   const button = (textContent, ariaLabel, by) => {
