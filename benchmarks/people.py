@@ -32,10 +32,19 @@ class Found:
     """What all of them noticed."""
     first: list[float] = field(default_factory=list)  # milliseconds until each had their first picture
     steps: list[float] = field(default_factory=list)
-    sizes: list[int] = field(default_factory=list)    # bytes that came for each step, unpacked
+    sizes: list[int] = field(default_factory=list)    # bytes that came for each step, as they came: packed
     messages: list[int] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     mixed: int = 0
+
+
+class Wire(ClientConnection):
+    """A connection that counts what comes."""
+    came = 0  # bytes
+
+    def data_received(self, data: bytes) -> None:
+        self.came += len(data)
+        super().data_received(data)
 
 
 class Person:
@@ -47,9 +56,9 @@ class Person:
 
     async def open(self, server: Server, stack: AsyncExitStack) -> None:
         """Come to the page and wait for the picture."""
-        self._socket: ClientConnection = await stack.enter_async_context(connect(
+        self._socket: Wire = await stack.enter_async_context(connect(
             f"ws://{urlsplit(server.url).netloc}/_stcore/stream", subprotocols=["streamlit"], max_size=None,
-            origin=server.url, compression=None, ping_interval=None, open_timeout=ANSWER_S))
+            origin=server.url, create_connection=Wire, ping_interval=None, open_timeout=ANSWER_S))
         self._query = urlencode({"text": SENTENCE.format(number=self.number)})
         message = BackMsg()
         message.rerun_script.page_name, message.rerun_script.query_string = "translate", self._query
@@ -73,22 +82,22 @@ class Person:
         rerun.query_string, rerun.page_script_hash, rerun.fragment_id = self._query, self._page, self._fragment
         move = {"move": {"index": min(at, 10 - at), "number": self.pressed, "choices": []}}
         rerun.widget_states.widgets.add(id=self._controls, json_value=orjson.dumps(move).decode())
-        began, self._size, self._count = time.perf_counter(), 0, 0
+        began, before = time.perf_counter(), self._socket.came
         async for _ in self._answers(message):
             pass
         self.found.steps.append(1_000 * (time.perf_counter() - began))
-        self.found.sizes.append(self._size)
+        self.found.sizes.append(self._socket.came - before)
         self.found.messages.append(self._count)
 
     async def _answers(self, message: BackMsg) -> AsyncIterator[ForwardMsg]:
         """What comes until the script has ended; whose it is, is looked up in all of it."""
         await self._socket.send(message.SerializeToString())
-        self._size = self._count = 0
+        self._count = 0
         named: set[bytes] = set()
         async with asyncio.timeout(ANSWER_S):
             while True:
                 sent = await self._socket.recv()
-                self._size, self._count = self._size + len(sent), self._count + 1
+                self._count += 1
                 named.update(NAMED.findall(sent))
                 answer = ForwardMsg.FromString(sent)
                 kind = answer.WhichOneof("type")

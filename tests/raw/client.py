@@ -48,6 +48,11 @@ class Client:
         self._query: dict[str, str] = {}
         self._fragments: dict[str, str] = {}  # a widget's id -> that of the fragment in which it was drawn, "" for none
 
+    @property
+    def extensions(self) -> str:
+        """Of the websocket, as the server took them up."""
+        return self._socket.response.headers.get("Sec-WebSocket-Extensions", "")
+
     def close(self) -> None:
         self._open.close()
 
