@@ -4,6 +4,7 @@ import html
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -45,8 +46,13 @@ def page(shown: Shown, look: Look | None = None, *, exact: bool = True) -> str:
     message = written(squeezed.compress(whole(shown, look, exact=exact, **header)) + squeezed.flush())
     told = about(shown)
     title = html.escape(f"{told['checkpoint'] or 'attention'} · {shown.text[:60]}")
-    return PAGE.format(title=title, kind="stage" if steps else "attention-view", script=script(JS / "page.js"),
+    return PAGE.format(title=title, kind="stage" if steps else "attention-view", script=_script(),
                        message=message)
+
+
+@cache
+def _script() -> str:
+    return script(JS / "page.js")
 
 
 def written(data: bytes) -> str:

@@ -18,14 +18,14 @@ export function resized(canvas, width, height, zoom = 1) {
   return context;
 }
 
-export function bitmap(width, height, pixel) {
+// A small picture, whose pixels `paint` fills in, row after row: see pixelOf in colours.js.
+export function bitmap(width, height, paint) {
   const canvas = document.createElement("canvas");
   canvas.width = width;
   canvas.height = height;
   const context = canvas.getContext("2d");
   const image = context.createImageData(width, height);
-  const out = new Uint32Array(image.data.buffer);
-  for (let y = 0, at = 0; y < height; y++) for (let x = 0; x < width; x++, at++) out[at] = pixel(y, x);
+  paint(new Uint32Array(image.data.buffer));
   context.putImageData(image, 0, 0);
   return canvas;
 }

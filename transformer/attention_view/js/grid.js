@@ -26,10 +26,15 @@ function tilesOf(grid, dots, rows) {
   });
   const shut = shutCells(info, dots, rows);
   const most = largestCells(cells, shape, dots, rows);
-  const canvas = bitmap(H * dots, L * rows, (y, x) => {
-    const inside = (y % rows) * dots + (x % dots);
-    const tile = Math.floor(y / rows) * H + Math.floor(x / dots);
-    return shut[inside] ? forbidden : colours[most[tile * rows * dots + inside]];
+  const canvas = bitmap(H * dots, L * rows, (pixels) => {
+    for (let tile = 0, from = 0; tile < L * H; tile++) {
+      for (let row = 0; row < rows; row++) {
+        let to = ((Math.floor(tile / H) * rows + row) * H + (tile % H)) * dots;
+        for (let x = 0; x < dots; x++, from++, to++) {
+          pixels[to] = shut[row * dots + x] ? forbidden : colours[most[from]];
+        }
+      }
+    }
   });
   bitmaps.set(cells, { id, canvas });
   return canvas;

@@ -132,12 +132,13 @@ function paintCells(context, places, painting) {
   const forbidden = pixelOf(channels(theme.forbidden));
   const colours = pixelPalette(theme.dark, kindOf(stage));
   const place = shade(stage, look.scale);
-  const pixel = (row, column) => {
-    const q = q0 + row;
-    const k = k0 + column;
-    return hidden(q, k) ? forbidden : colours[place(stage.values[q * K + k])];
-  };
-  context.drawImage(bitmap(k1 - k0, q1 - q0, pixel), x(k0), y(q0), (k1 - k0) * cw, (q1 - q0) * ch);
+  const cells = bitmap(k1 - k0, q1 - q0, (pixels) => {
+    let at = 0;
+    eachCell(places, (q, k) => {
+      pixels[at++] = hidden(q, k) ? forbidden : colours[place(stage.values[q * K + k])];
+    });
+  });
+  context.drawImage(cells, x(k0), y(q0), (k1 - k0) * cw, (q1 - q0) * ch);
 }
 
 // Forbidden is not the same as zero.
@@ -216,8 +217,10 @@ export function paintLegend(context, x, y, { stage, scale, theme, width = 230 })
   const colours = pixelPalette(theme.dark, kindOf(stage));
   const place = shade(stage, scale);
   const from = stage.signed ? -stage.high : 0;
-  const pixel = (_, i) => colours[place(from + ((stage.high - from) * i) / (width - 1))];
-  context.drawImage(bitmap(width, 1, pixel), x, y, width, 10);
+  const ramp = bitmap(width, 1, (pixels) => {
+    for (let i = 0; i < width; i++) pixels[i] = colours[place(from + ((stage.high - from) * i) / (width - 1))];
+  });
+  context.drawImage(ramp, x, y, width, 10);
   const marks = stage.signed ? [-1, -0.5, 0, 0.5, 1] : [0, 0.1, 0.25, 0.5, 1];
   for (const mark of marks) {
     const words = stage.high === 1 ? String(mark) : plain(Number((mark * stage.high).toPrecision(2)));

@@ -14,15 +14,19 @@ export function pooled({ arrays, shapes, block, kinds }) {
 }
 
 function largest(cells, { heads, Q, K, R, C, down, across }) {
-  const out = new Uint8Array(heads * R * C);
+  const most = new Uint16Array(heads * R * C); // of both bytes of a cell
+  const column = Uint16Array.from({ length: K }, (_, k) => Math.floor(k / across));
   const size = heads * Q * K;
   for (let row = 0, from = 0; row < heads * Q; row++) {
     const start = (Math.floor(row / Q) * R + Math.floor((row % Q) / down)) * C;
     for (let k = 0; k < K; k++, from++) {
-      const to = start + Math.floor(k / across);
-      out[to] = Math.max(out[to], Math.round((cells[from] * 256 + cells[size + from]) / 257));
+      const cell = (cells[from] << 8) | cells[size + from];
+      const to = start + column[k];
+      if (cell > most[to]) most[to] = cell;
     }
   }
+  const out = new Uint8Array(most.length);
+  for (let i = 0; i < out.length; i++) out[i] = Math.round(most[i] / 257);
   return out;
 }
 
