@@ -88,6 +88,7 @@ def serve(host: str, port: int | None, *, public: set[str]) -> None:
 
     forget_pages_folder()
     at_once.send_at_once()
+    at_once.send_large_as_they_are()
     name = socket.gethostname().lower()
     link = sign_in.TeachersLink()
 

@@ -1,10 +1,12 @@
-"""Small messages are not held back."""
+"""Small messages are not held back, large ones not packed."""
 
 import socket
 
 from streamlit.web.server.starlette import starlette_server
+from websockets.extensions.permessage_deflate import PerMessageDeflate
+from websockets.frames import Frame, Opcode
 
-from ui.server.at_once import send_at_once
+from ui.server.at_once import LARGE, send_at_once, send_large_as_they_are
 
 
 def test_a_connection_sends_small_messages_without_waiting_for_the_one_before(monkeypatch):
@@ -28,3 +30,13 @@ asyncio.BaseEventLoop.create_server = looked_at
 """)
     assert server.ask("GET", "/_stcore/health").status == 200
     assert "Sends at once: 1" in server.log.read_text()
+
+
+def test_a_browser_reads_packed_and_unpacked_messages_in_turns(monkeypatch):
+    monkeypatch.setattr(PerMessageDeflate, "encode", PerMessageDeflate.encode)  # and back after the test
+    send_large_as_they_are()
+    server, browser = (PerMessageDeflate(False, False, 12, 12) for _ in range(2))
+    for data in (b"a step " * 100, bytes(LARGE + 1), b"a step " * 100):
+        sent = server.encode(Frame(Opcode.BINARY, data))
+        assert (len(sent.data) < 100) == (len(data) <= LARGE)
+        assert bytes(browser.decode(sent).data) == data

@@ -2,12 +2,17 @@
 
 Streamlit answers a step with a handful of small messages. It opens its port in a way by which asyncio does not see that
 connections are TCP, so their sockets hold a small message back until the one before it has been received, which a
-browser says after 40 ms: most of what a step takes.
+browser says after 40 ms: most of what a step takes. And it would spend 100 ms of the processor on making the picture of a
+thousand tokens, which is numbers, 7% smaller.
 """
 
 import socket
 
 from streamlit.web.server.starlette import starlette_server
+from websockets.extensions.permessage_deflate import PerMessageDeflate
+from websockets.frames import Frame
+
+LARGE = 65_536  # bytes of a message
 
 
 def send_at_once() -> None:
@@ -20,3 +25,13 @@ def send_at_once() -> None:
         return bound
 
     starlette_server._bind_socket = bind_at_once
+
+
+def send_large_as_they_are() -> None:
+    """Have messages of the websocket packed only where that gains more than it takes."""
+    pack = PerMessageDeflate.encode
+
+    def pack_small(packing: PerMessageDeflate, frame: Frame) -> Frame:
+        return frame if frame.fin and len(frame.data) > LARGE else pack(packing, frame)
+
+    PerMessageDeflate.encode = pack_small
