@@ -2,8 +2,8 @@
 
 Streamlit answers a step with a handful of small messages. It opens its port in a way by which asyncio does not see that
 connections are TCP, so their sockets hold a small message back until the one before it has been received, which a
-browser says after 40 ms: most of what a step takes. And it would spend 100 ms of the processor on making the picture of a
-thousand tokens, which is numbers, 7% smaller.
+browser says after 40 ms: most of what a step takes. And it would spend 100 ms of the processor on making the picture of
+a thousand tokens, which is numbers, 7% smaller.
 """
 
 import socket
