@@ -11,7 +11,7 @@ from ui.masks.five_masks import MEANINGS, choose_mask, show_mask
 from ui.masks.numbers import show_numbers
 from ui.masks.switch_off import show_switched_off
 from ui.masks.training import show_training
-from ui.present import show_title
+from ui.present import columns, show_title
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
@@ -28,7 +28,7 @@ if batch is None:
 with st.container(key=f"{PAGE}_choice", horizontal=True, gap="small"):
     mask = choose_mask()
     pair = choose_pair(batch)
-large, beside = st.columns([3, 2], gap="medium")
+large, beside = columns(PAGE, [3, 2], gap="medium")
 with large:
     show_mask(ckpt, batch, pair, mask, dark=dark)
 with beside:

@@ -57,11 +57,11 @@ def settings(page: str, name: str = "") -> DeltaGenerator:
     return st.container(key=f"{page}_{name}_settings" if name else f"{page}_settings")
 
 
-def room(page: str) -> dict[str, int]:
+def room(page: str, part: float = TALLEST) -> dict[str, int]:
     """What a chart is given besides, so that all of it is on one screen while presenting: `st.plotly_chart(...,
-    **room(page))`."""
+    **room(page))`. part: of the window's height, less where something stands above."""
     width, height = _window()
-    return {"height": int(TALLEST * height)} if presenting(page) and width > PHONE else {}
+    return {"height": int(part * height)} if presenting(page) and width > PHONE else {}
 
 
 def enlarged(page: str, figure: object) -> object:

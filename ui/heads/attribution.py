@@ -12,6 +12,7 @@ from ui.head_choice import origin, plain_name
 from ui.heads.asked import Answer, Asked, is_kept, kept
 from ui.heavy import Work
 from ui.link import choice, opened
+from ui.present import columns
 from ui.say import say_error
 
 STEPS = [8, 16, 32, 64, 128, 256]
@@ -84,7 +85,7 @@ def _show(page: str, asked: Asked, found: Attribution, *, dark: bool) -> None:
         f"{found.change:+.4f}", f"{found.log_probability:.4f}", f"{float(found.integrated.sum()):+.4f}",
         f"{found.gap:+.4f}"))
     titles = {"integrated": "integrated gradients, nats", "attention": f"{where}, share", "rollout": "rollout, share"}
-    left, right = st.columns([3, 2], gap="medium")
+    left, right = columns(page, [3, 2], gap="medium")
     with left, st.container(key=f"{page}_attribution_table"):
         st.html(figures.bar_table(
             found.tokens, {titles[measure]: getattr(found, measure).tolist() for measure in MEASURES},

@@ -11,6 +11,7 @@ from ui.head_choice import origin, plain_name
 from ui.heads.asked import Asked, kept
 from ui.heads.one_screen import behind
 from ui.link import choice, opened
+from ui.present import columns
 from ui.resources import chart
 from ui.say import say_error
 
@@ -36,7 +37,7 @@ def show_lens(page: str, asked: Asked, *, dark: bool) -> None:
             colour = st.segmented_control("Shade by", list(COLOURS), key=f"{page}_colour", required=True,
                                           format_func=lambda name: COLOURS[name].replace(
                                               "next token", "class" if asked.classifies else "next token"))
-    left, right = st.columns([3, 2], gap="medium")
+    left, right = columns(page, [3, 2], gap="medium")
     with left, st.container(key=f"{page}_lens_table"):
         st.html(_table(found, asked, column, colour=colour, dark=dark))
     with right, st.container(key=f"{page}_lens_one"):

@@ -8,7 +8,9 @@ from ui import figures
 from ui.head_choice import origin
 from ui.masks.address import MASKS, PAGE
 from ui.masks.batch import Batch
+from ui.present import enlarged, presenting, room
 
+BELOW = 0.78  # of the window's height, under the choosers of mask and pair while presenting
 MEANINGS = {
     "target": "Target tokens attend to all target tokens that are not padding.",
     "causal": "A token sees itself and earlier tokens; later ones are what it has to predict.",
@@ -31,11 +33,12 @@ def show_mask(ckpt: Checkpoint, batch: Batch, pair: int, name: str, *, dark: boo
     masks = {key: mask.numpy() for key, mask in batch_masks(batch.src, batch.tgt, ckpt.config)._asdict().items()}
     if name == "all":
         small = {MASKS[key].lower(): masks[key] for key in MASKS if key in masks}
-        st.plotly_chart(figures.mask_grid(small, batch.names, selected=pair, title="The whole batch",
-                                          source=origin(ckpt), dark=dark), key=f"{PAGE}_batch",
-                        config=figures.PLOTLY_CONFIG,
+        grid = figures.mask_grid(small, batch.names, selected=pair, title="The whole batch", source=origin(ckpt),
+                                 dark=dark)
+        st.plotly_chart(enlarged(PAGE, grid), key=f"{PAGE}_batch", config=figures.PLOTLY_CONFIG, **room(PAGE),
                         alt=figures.describe_mask_grid(small, batch.names, selected=pair))
         return
     mask, axes = masks[name][pair], batch.axes(name, pair)
-    st.plotly_chart(figures.mask_matrix(mask, *axes, title=MASKS[name], dark=dark), key=f"{PAGE}_{name}_mask",
-                    config=figures.PLOTLY_CONFIG, alt=figures.describe_mask(mask, *axes))
+    matrix = figures.mask_matrix(mask, *axes, title="" if presenting(PAGE) else MASKS[name], dark=dark)
+    st.plotly_chart(enlarged(PAGE, matrix), key=f"{PAGE}_{name}_mask", config=figures.PLOTLY_CONFIG,
+                    **room(PAGE, BELOW), alt=figures.describe_mask(mask, *axes))
