@@ -9,8 +9,9 @@ from ui.figures import markdown_text
 from ui.home.growing import sentence_shown, show_growing
 from ui.languages import sides_of
 from ui.lessons.offer import offer_walk
-from ui.link import enter
+from ui.link import arrive_at, leave_at
 from ui.pages import GROUPS, HOME, PAGES
+from ui.present import presenting, show_title
 from ui.resources import opened
 from ui.say import say_error
 from ui.stepper.address import address_of_step
@@ -23,7 +24,7 @@ RED, DARK = "I like red wine.", "We have to go home before it gets dark."
 LOOK = {"kind": "cross", "layer": 1, "head": 3, "view": "lines", "lit": "3"}
 PLAYS = 3  # steps that it takes by itself
 # the link of a card reaches over all of it
-CARD = """.st-key-home_about h1 { font-size: 2rem; padding: 0; }
+CARD = """.st-key-home_title h1 { font-size: 2rem; }
 [class*=st-key-home_card_] { position: relative; gap: 0; }
 [class*=st-key-home_card_]:hover { border-color: var(--st-primary-color); }
 [class*=st-key-home_card_] [data-testid=stElementContainer]:has(a) { position: static; }
@@ -45,8 +46,8 @@ def step_through(ckpt: Checkpoint, *, dark: bool) -> None:
     look, head = look_at(PAGE, walk.step)
     sides = sides_of(ckpt.description)
     rows = [source_row(walk, label=sides.source), target_row(walk, label=sides.target)]
-    show_walk(PAGE, walk, look, head, rows=rows, text=None, dark=dark, brief=True,
-              plays=PLAYS if walk.step.text == RED else 0)
+    show_walk(PAGE, walk, look, head, rows=rows, text=None, dark=dark, brief=not presenting(PAGE),
+              plays=PLAYS if walk.step.text == RED and not walk.index else 0)
     query, _ = address_of_step(ckpt.id, walk.step.text, step=walk.index, look={**LOOK, "view": None, "lit": None},
                                choices=walk.branch.departures(sampling_of(PAGE)))
     st.page_link(PAGES["translate"].script, label="Every head of it, and your own sentence", query_params=query,
@@ -64,34 +65,47 @@ def show_pages() -> None:
                     st.caption(markdown_text(page.sentence))
 
 
-enter(PAGE)
+def about() -> None:
+    """What attention is, and the way to more."""
+    st.markdown(with_terms("A transformer writes one token at a time, and before each one every **attention head** "
+                           "decides which tokens to look at: the stronger a line, the more it looks. Every line here "
+                           "was computed just now, by a model trained from scratch.", "token", "head"),
+                unsafe_allow_html=True)
+    offer_walk()
+
+
+def show_examples(*, dark: bool) -> None:
+    """What one key changes, and the head while it learned."""
+    with st.container(border=True, key=f"{PAGE}_rewrite"):
+        st.markdown("**Press 2 and see**")
+        st.markdown(f"Change the first word, and the model rewrites the rest:  \n“{DARK}”")
+        st.button("Show this sentence, then press 2", key=f"{PAGE}_dark", on_click=show_sentence, args=[DARK],
+                  width="stretch")
+    with st.container(border=True, key=f"{PAGE}_learns"):
+        st.markdown(f"**The same head, while it learned** · {markdown_text(sentence_shown())}")
+        show_growing(dark=dark)
+
+
+arrive_at(PAGE, {})
 dark = st.context.theme.type == "dark"
 st.session_state.setdefault(f"{PAGE}_text", RED)
 for name, value in LOOK.items():
     st.session_state.setdefault(f"{PAGE}_{name}", value)
 st.html(f"<style>{CARD}</style>")
-left, right = st.columns([8, 5], gap="large")
+shown = presenting(PAGE)
+left, right = [st.container()] * 2 if shown else st.columns([8, 5], gap="large")
 try:
     ckpt = opened(folder := ROOT / "checkpoints" / "translate", describe(folder).id)
     with left:
-        with st.container(key=f"{PAGE}_about"):
-            st.title("What is attention?", anchor=False)
-        st.markdown(with_terms("A transformer writes one token at a time, and before each one every **attention head** "
-                               "decides which tokens to look at: the stronger a line, the more it looks. Every line "
-                               "here was computed just now, by a model trained from scratch.", "token", "head"),
-                    unsafe_allow_html=True)
-        offer_walk()
+        show_title(PAGE, "What is attention?")
+        if not shown:
+            about()
         step_through(ckpt, dark=dark)
-    with right:
-        with st.container(border=True, key=f"{PAGE}_rewrite"):
-            st.markdown("**Press 2 and see**")
-            st.markdown("One other first word, and the model rewrites the whole sentence:  \n"
-                        f"“{DARK}”")
-            st.button("Put it on the left, then press 2", key=f"{PAGE}_dark", on_click=show_sentence, args=[DARK],
-                      width="stretch")
-        with st.container(border=True, key=f"{PAGE}_learns"):
-            st.markdown(f"**The same head, while it learned** · {markdown_text(sentence_shown())}")
-            show_growing(dark=dark)
+    if not shown:
+        with right:
+            show_examples(dark=dark)
 except CheckpointError as error:
     say_error(error)
-show_pages()
+if not shown:
+    show_pages()
+leave_at(PAGE, {})

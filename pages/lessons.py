@@ -4,14 +4,15 @@ import streamlit as st
 
 from ui.lessons.listed import show_list, show_own, show_results
 from ui.link import arrive_at, leave_at
+from ui.present import show_title
 
 PAGE = "lessons"
 FIELDS = {}
 
 arrive_at(PAGE, FIELDS)
-st.title("Lessons", anchor=False)
-st.markdown("Each lesson leads over the pages stop by stop, with a few words and a question at the foot of the window. "
-            "Page Down goes on, so a presenter's remote does too.")
+show_title(PAGE, "Lessons")
+st.markdown("A lesson takes you through the pages, with a short text and sometimes a question at the foot of the "
+            "window. Page Down goes on to the next stop, and so does a presenter's remote.")
 show_results()
 show_list(PAGE)
 show_own(PAGE)

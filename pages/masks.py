@@ -35,8 +35,9 @@ with beside:
     st.markdown(f"{MEANINGS[mask]} :gray[Vaswani et al. 2017, section 3.2.3.]")
     show_batch(batch)
 
-st.subheader("Switch a mask off", anchor=False)
-head, reading = show_switched_off(ckpt, batch, pair, dark=dark)
+with st.container(key=f"{PAGE}_switched"):
+    st.subheader("Switch a mask off", anchor=False)
+    head, reading = show_switched_off(ckpt, batch, pair, dark=dark)
 st.markdown("**Training without the causal mask**")
 if st.toggle("Train two tiny decoders on random digits, with and without the causal mask (a second or two)",
              key=f"{PAGE}_train"):

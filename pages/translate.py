@@ -12,7 +12,7 @@ from ui.languages import reads_examples, sides_of
 from ui.present import show_title
 from ui.stepper.address import arrive, leave, walk_fields
 from ui.stepper.examples import example_pills, fit_example
-from ui.stepper.moves import follow
+from ui.stepper.moves import follow, sampling_of
 from ui.stepper.settings import show_settings
 from ui.stepper.stage import show_walk, source_row, target_row
 from ui.texts import PASSAGE, taken
@@ -41,7 +41,7 @@ def step_through(ckpt: Checkpoint, text: str, *, dark: bool) -> None:
     look, head = look_at(PAGE, step)
     rows = [source_row(walk, label=sides.source), target_row(walk, label=sides.target)]
     show_walk(PAGE, walk, look, head, rows=rows, text=written_text(walk, sides), dark=dark)
-    offer_files(PAGE, step, look)
+    offer_files(PAGE, step, look, sampling_of(PAGE))
     show_model(PAGE, step, look)
     beam.show_beam(PAGE, walk, look, head, dark=dark)
     two_steps.show_compare(PAGE, look, dark=dark)

@@ -10,7 +10,7 @@ from ui.components.diagram import show_model
 from ui.present import show_title
 from ui.stepper.address import arrive, leave, walk_fields
 from ui.stepper.examples import example_pills, fit_example
-from ui.stepper.moves import follow
+from ui.stepper.moves import follow, sampling_of
 from ui.stepper.settings import show_settings
 from ui.stepper.stage import show_walk, target_row
 from ui.texts import PASSAGE, taken
@@ -38,7 +38,7 @@ def step_through(ckpt: Checkpoint, text: str, *, dark: bool) -> None:
     text_so_far = {"label": "The text so far", "written": step.whole, "coming": "", "lines": True}
     show_walk(PAGE, walk, look, head, rows=[target_row(walk, label="Tokens", name="tokens")],
               text=text_so_far, dark=dark)
-    offer_files(PAGE, step, look)
+    offer_files(PAGE, step, look, sampling_of(PAGE))
     show_model(PAGE, step, look)
     show_details(PAGE, step, look, head, dark=dark)
     leave(PAGE, FIELDS, ckpt, walk)

@@ -70,7 +70,7 @@ PAGES = {page.name: page for page in (
         sentence="Who is speaking? See what each word adds to the answer, and train one in three seconds."),
     Page(
         name="by_hand", title="By hand", icon="calculate", group=UNDERSTAND, shows=_decodes, view={"part": "trained"},
-        sentence="Compute attention on one sentence, number by number, and make three common mistakes."),
+        sentence="Compute attention on one sentence, number by number, and make four common mistakes."),
     Page(
         name="masks", title="Masks", icon="grid_on", group=UNDERSTAND, shows=_translates,
         sentence="See which tokens may look at which, and what goes wrong without a mask."),

@@ -103,7 +103,7 @@ def serve(host: str, port: int | None, *, public: set[str]) -> None:
         "server.address": host,
         "server.fileWatcherType": "none",
         "server.disconnectedSessionTTL": uploads.AWAY_SECONDS,
-        "server.enableWebsocketCompression": True,  # steps resemble each other: 16 kB become 11
+        "server.enableWebsocketCompression": True,  # steps resemble each other
         # The name visitors may use besides the addresses: without one, Streamlit asks the internet for its own address.
         "browser.serverAddress": name if host in EVERYWHERE else host,
         "client.allowedOrigins": [],  # nobody frames these pages and sends them messages

@@ -103,7 +103,7 @@ def test_hovering_says_the_weight_that_the_library_computed(look, ckpt, kind, la
 def test_two_tokens_are_compared_product_by_product(look, ckpt, reached):
     page, step = look(kind="cross", layer=1, head=3), step_of(ckpt, 5)
     page.mouse.click(*cell(page, 4, 3))
-    expect(at_rest(page)).to_contain_text("recomputed here, softmax(q·k / √d + mask) agrees to")
+    expect(at_rest(page)).to_contain_text("softmax(q·k / √d + mask), computed again in this browser, agrees to")
     between = page.locator("[data-part=product]")
     expect(between).to_contain_text("Between")
     for name, expected in (("score", step.scores), ("weight", step.attentions)):

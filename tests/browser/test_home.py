@@ -23,7 +23,7 @@ def stepped(page, index):
 def test_it_takes_three_steps_by_itself_and_stops_for_whoever_takes_over(visit, settle, complaints):
     page = visit("/")
     stepped(page, 3)
-    expect(page.get_by_text("Click the word you doubt.")).to_be_visible()
+    expect(page.get_by_text("Click another word to use it instead.")).to_be_visible()
     page.wait_for_timeout(1_600)  # longer than it takes for one more
     stepped(page, 3)
     page.keyboard.press("ArrowRight")

@@ -15,7 +15,7 @@ from transformer.attention_view.heads import Shown, shape
 from transformer.attention_view.message import Look, about, whole
 from transformer.attention_view.modules import JS, script
 from transformer.attention_view.stage import path_of
-from transformer.inference.decoding import Step
+from transformer.inference.decoding import GREEDY, Sampling, Step
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -32,9 +32,9 @@ body {{ margin: 1rem; background: Canvas; color: CanvasText; }}
 """
 
 
-def page(shown: Shown, look: Look | None = None, *, exact: bool = True) -> str:
+def page(shown: Shown, look: Look | None = None, *, exact: bool = True, sampling: Sampling = GREEDY) -> str:
     """One self-contained HTML page with every head of every kind, hover and all; it works offline. Of a `Step` it holds
-    the whole way to it, and steps.
+    the whole way to it, and steps; its candidates have their probabilities under `sampling`.
 
     exact=False keeps in full only the head looked at, and shows the others pooled: much less for a long text.
     """
@@ -42,7 +42,7 @@ def page(shown: Shown, look: Look | None = None, *, exact: bool = True) -> str:
     # runs (what is masked) and frequent bytes are all there is to gain: weights do not repeat themselves
     squeezed = zlib.compressobj(6, wbits=31, strategy=zlib.Z_RLE)
     steps = exact and isinstance(shown, Step)
-    header = {"path": path_of(shown), "newest": True} if steps else {}
+    header = {"path": path_of(shown, sampling), "newest": True} if steps else {}
     message = written(squeezed.compress(whole(shown, look, exact=exact, **header)) + squeezed.flush())
     told = about(shown)
     title = html.escape(f"{told['checkpoint'] or 'attention'} · {shown.text[:60]}")

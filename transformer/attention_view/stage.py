@@ -2,9 +2,9 @@
 all steps of a decoding, for a page that has nobody to ask."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
-from transformer.inference.decoding import Step
+from transformer.inference.decoding import GREEDY, Candidate, Sampling, Step
 
 CANDIDATES = 10
 
@@ -83,15 +83,52 @@ def candidate_bars(step: Step, rows: Sequence[Bar], **more: object) -> Bars:
                    "rest": max(0.0, 1 - sum(one.probability for one in rows if not one.excluded)), **more})
 
 
-def path_of(step: Step) -> dict[str, object]:
-    """Every step on the way to this one, as the script reads it: the tokens, and for each step its candidates and the
-    text that it ends."""
-    steps = step.path()
+def unknown(step: Step) -> list[int]:
+    """Where in the text given there is something that the vocabulary lacks."""
+    return [at for at, piece in enumerate(step.source) if piece.unknown]
+
+
+def source_tokens(step: Step) -> list[str]:
+    """What the encoder reads, as it was typed, and the end token after it."""
+    return [*(piece.text for piece in step.source), step.axes("cross")[1][-1]]
+
+
+def target_tokens(step: Step) -> list[str]:
+    """What the decoder has read; of a text typed for it, what the vocabulary lacks is as it was typed."""
     read = step.axes("decoder")[0]
-    prompt = len(read) - step.index
-    source = step.axes("cross")[1] if step.src is not None else None
-    bars = [[{"label": one.piece, "probability": round(one.probability, 6), "chosen": one.id == at.id}
-             for one in at.top(CANDIDATES)] for at in steps]
-    return {"prompt": prompt, "source": source, "target": [*read, step.piece],
-            "unknown": [at for at, piece in enumerate(step.source) if piece.unknown],
-            "outputs": [at.output for at in steps], "bars": bars}
+    lacking = () if step.src is not None else unknown(step)
+    return [step.source[at].text if at in lacking else piece for at, piece in enumerate(read)]
+
+
+def candidates(step: Step, sampling: Sampling = GREEDY) -> tuple[list[Candidate], list[int]]:
+    """The likeliest next tokens after temperature, and the ids of those that top-k leaves out; these have the
+    probability that they would have without it."""
+    before = step.top(CANDIDATES, replace(sampling, top_k=None))
+    after = sampling.probabilities(step.allowed)
+    kept = [one._replace(probability=float(after[one.id]) or one.probability) for one in before]
+    return kept, [one.id for one in before if not after[one.id]]
+
+
+def probability(step: Step, sampling: Sampling = GREEDY) -> float:
+    """That of the token chosen, as `candidates` has it."""
+    after = sampling.probabilities(step.allowed)[step.id]
+    return float(after) or float(replace(sampling, top_k=None).probabilities(step.allowed)[step.id])
+
+
+def bars(step: Step, sampling: Sampling = GREEDY) -> list[Bar]:
+    """A bar for each of the likeliest next tokens."""
+    found, excluded = candidates(step, sampling)
+    return [Bar(label=one.piece, probability=one.probability, chosen=one.id == step.id, excluded=one.id in excluded)
+            for one in found]
+
+
+def path_of(step: Step, sampling: Sampling = GREEDY) -> dict[str, object]:
+    """Every step on the way to this one, as the script reads it: the tokens, and for each step its candidates, with
+    their probabilities under `sampling`, and the text that it ends."""
+    steps, read, source = step.path(), target_tokens(step), None
+    if step.src is not None:
+        source = source_tokens(step)
+    return {"prompt": len(read) - step.index, "source": source, "target": [*read, step.piece], "unknown": unknown(step),
+            "outputs": [at.whole if source is None else at.output for at in steps],
+            "bars": [[asdict(one) | {"probability": round(one.probability, 6)} for one in bars(at, sampling)]
+                     for at in steps]}

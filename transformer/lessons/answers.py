@@ -16,6 +16,7 @@ from transformer.lessons.lesson import Question
 CHOICES = 4
 CLEAR = 0.05  # by which the first must lead the second: of probability, or of a row's weight
 FARTHEST = 2_000  # steps
+PLAIN = {"of": "head", "tokens": "pieces", "special": "shown"}  # what a cell is asked of
 WRITTEN = 200  # tokens of a text that is compared
 
 Shows = Literal["step", "reading", "hand", "other"]
@@ -155,6 +156,10 @@ def _cell(question: Question, opened: Opened) -> Cell:
         raise ValueError("a cell is asked where a head is on the page; link to Translate, Write or Classify")
     if opened.values.get("pair"):
         raise ValueError("the link already shows a pair of tokens, which answers the question; leave “pair” out")
+    for name, plain in PLAIN.items():
+        if opened.values.get(name) not in (None, plain):
+            raise ValueError("a cell is asked of one head and of all its tokens as the model reads them; leave "
+                             f"“{name}” out of the link")
     shown = look(opened)
     kind, layer, head = _head_of(opened, shown)
     queries, keys = shown.axes(kind)
@@ -187,7 +192,7 @@ def _row(query: str, queries: list[str]) -> int:
 def _settings(values: Mapping[str, Any]) -> Settings:
     return Settings(values["text"], seed=values["seed"], d=values["d"], d_k=values["d_k"], d_v=values["d_v"],
                     heads=values["heads"], scale=values["scale"], causal=values["mask"] == "causal",
-                    positions=values["positions"])
+                    positions=values["positions"], numbers=values["numbers"])
 
 
 def _number(question: Question, opened: Opened) -> Number:

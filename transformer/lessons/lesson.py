@@ -37,7 +37,8 @@ class Question:
 @dataclass(frozen=True, kw_only=True)
 class Stop:
     """One place of a lesson. page and params: where its link leads; line: of its heading; note: for the teacher;
-    point: the part of the page to point at; deed: what does the stop, a word of `DEEDS`."""
+    point: the part of the page to point at; see: the part of a long page to scroll to; deed: what does the stop, a
+    word of `DEEDS`."""
 
     title: str
     page: str
@@ -47,6 +48,7 @@ class Stop:
     note: str = ""
     question: Question | None = None
     point: str | None = None
+    see: str | None = None
     deed: str | None = None
 
 

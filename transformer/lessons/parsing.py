@@ -30,7 +30,7 @@ from transformer.lessons.lesson import (
 )
 
 HEAD = ("title", "minutes", "description")
-NAMES = ("link", "question", "ask", "query", "value", "tolerance", "compare", "note", "point", "done")
+NAMES = ("link", "question", "ask", "query", "value", "tolerance", "compare", "note", "point", "see", "done")
 ASKING = {"ask": KINDS, "query": ("cell",), "value": ("number",), "tolerance": ("number",), "compare": ("free text",)}
 LONGEST_LESSON, LOOSEST = 600, 1e6  # minutes; tolerance
 PART = re.compile(r"[a-z][a-z_-]{0,40}")
@@ -127,9 +127,10 @@ class _Reader:
             raise self.wrong(line, f"the stop {quoted(title)} has no link; add a line “- link: /translate?text=…”")
         page, params = self._link(*said["link"])
         text = self._short(line, "the text", " ".join(words), SENTENCES)
-        point, done = said.get("point", (0, None)), said.get("done", (0, None))
-        if point[1] is not None and not PART.fullmatch(point[1]):
-            raise self.wrong(point[0], f"{quoted(point[1])} names no part; write a word such as head or candidates")
+        point, see, done = (said.get(name, (0, None)) for name in ("point", "see", "done"))
+        for at, part in (point, see):
+            if part is not None and not PART.fullmatch(part):
+                raise self.wrong(at, f"{quoted(part)} names no part; write a word such as head or candidates")
         if done[1] is not None and done[1] not in DEEDS:
             raise self.wrong(done[0], f"done is {quoted(done[1])}; choose one of {', '.join(DEEDS)}")
         for name in DEEDS.get(done[1], ()):
@@ -137,7 +138,7 @@ class _Reader:
                 raise self.wrong(done[0], f"“done: {done[1]}” needs {name} in the link, to see when it changes")
         note = self._short(said["note"][0], "the note", said["note"][1], NOTE) if "note" in said else ""
         return Stop(title=title, page=page, params=params, line=line, text=text, note=note, point=point[1],
-                    deed=done[1], question=self._question(said))
+                    see=see[1], deed=done[1], question=self._question(said))
 
     def _items(self, lines: list[tuple[int, str]]) -> tuple[dict[str, tuple[int, str]], list[str]]:
         """What the lines “- name: value” say, with their numbers, and the words of all others."""

@@ -32,7 +32,7 @@ def show_exercise(hand: ByHand, task: Exercise, *, query: int, whole: bool) -> N
 
 def given_matrix(one: Matrix, query: int | None = None) -> str:
     """A matrix of numbers to work with, as HTML."""
-    rows = None if one.name.startswith("W") else query
+    rows = None if one.name.startswith("W") or one.name in ("k", "v") else query  # of which all rows are looked at
     return figures.number_matrix(one.values.numpy(), name=one.name, rows=one.rows, columns=one.columns, row=rows,
                                  kind="plain")
 

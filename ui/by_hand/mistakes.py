@@ -9,6 +9,7 @@ from transformer.by_hand.lessons import PADS, Slip, mask_after_softmax, padding_
 from transformer.by_hand.stages import ByHand
 from transformer.model.masks import causal_mask
 from ui import figures
+from ui.by_hand.address import PAGE
 from ui.by_hand.matrices import draw
 
 NAMES = {"sqrt(d_k)": "√d_k", "1": "1 (not at all)", "sqrt(d_model)": "√d_model", "d_k": "d_k"}
@@ -21,7 +22,8 @@ def show_mistakes(hand: ByHand, *, query: int) -> None:
     st.markdown("None of these raises an error, because every shape fits. Each is made here on your sentence, in head "
                 "0, beside what is right.")
     _wrong_axis(hand, query)
-    _late_mask(hand, query)
+    with st.container(key=f"{PAGE}_late_mask"):
+        _late_mask(hand, query)
     _wrong_width(hand, query)
     _padding(hand, query)
 

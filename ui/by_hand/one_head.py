@@ -13,8 +13,8 @@ from ui.by_hand.matrices import DIVIDED_BY, draw, heading, spelled
 
 def show_ids(hand: ByHand, query: int, key: int) -> None:
     s = hand.settings
-    heading(1, f"A model reads numbers. Here the vocabulary is just the {len(s.vocabulary)} words of the sentence, in "
-            "alphabetical order; a word's id is its place in it, counted from 0.", "section 3.4")
+    heading(1, f"A model reads numbers. Here the vocabulary is just the {len(s.vocabulary)} words of the sentence, "
+            "sorted, capitals first; a word's id is its place in that order, counted from 0.", "section 3.4")
     draw(figures.number_matrix(torch.tensor([hand.ids]).numpy(), name="ids", rows=["id"], columns=s.words,
                                shape=(len(hand.ids),), decimals=0, kind="plain", cell=(0, query)))
 

@@ -14,6 +14,7 @@ from transformer.attention_view.heads import COMBINED, Head, Pooled, Shown, shap
 from transformer.attention_view.html import page as offline_page
 from transformer.attention_view.message import Look, about, head_of, live
 from transformer.attention_view.modules import JS
+from transformer.inference.decoding import GREEDY, Sampling
 from transformer.inference.words import LEFT_OUT, Words
 from ui import figures
 from ui.components.scripts import component
@@ -195,16 +196,21 @@ def looked(page: str, key: str) -> None:
     state[f"{page}_look_answered"] = asked["number"]
 
 
-def offer_files(page: str, shown: Shown, look: Look) -> None:
-    """What a reader can take away: the picture as a page, the numbers."""
+def cells_of(shown: Shown) -> int:
+    """How many weights all heads of all kinds have."""
+    sizes = [shape(shown, kind) + tuple(map(len, shown.axes(kind))) for kind in shown.kinds]
+    return sum(int(np.prod(size)) for size in sizes)
+
+
+def offer_files(page: str, shown: Shown, look: Look, sampling: Sampling = GREEDY) -> None:
+    """What a reader can take away: the picture as a page, the numbers. sampling: how the steps were chosen."""
     if presenting(page):
         return
     shown, look = _in_words(shown, look)
-    sizes = [shape(shown, kind) + tuple(map(len, shown.axes(kind))) for kind in shown.kinds]
-    cells = sum(int(np.prod(size)) for size in sizes)
+    cells = cells_of(shown)
     name = f"{shown.ckpt.id}-{look.kind}-layer{look.layer}-head{look.head}" + "-words" * (look.tokens == "words")
     with st.container(horizontal=True):
-        st.download_button("Save as a page", partial(_page, shown, look, cells), f"{name}.html", "text/html",
+        st.download_button("Save as a page", partial(_page, shown, look, cells, sampling), f"{name}.html", "text/html",
                            key=f"{page}_save_page", icon=":material/html:", on_click="ignore",
                            help="One HTML file with every head of every kind, for a browser without a network.")
         st.download_button("Save the numbers", partial(_npz, shown), f"{name}.npz", key=f"{page}_save_npz",
@@ -214,8 +220,8 @@ def offer_files(page: str, shown: Shown, look: Look) -> None:
                            "library, `step.attentions`.")
 
 
-def _page(shown: Shown, look: Look, cells: int) -> bytes:
-    return offline_page(shown, look, exact=cells <= WHOLE_PAGE).encode()
+def _page(shown: Shown, look: Look, cells: int, sampling: Sampling) -> bytes:
+    return offline_page(shown, look, exact=cells <= WHOLE_PAGE, sampling=sampling).encode()
 
 
 def _npz(shown: Shown) -> bytes:

@@ -14,8 +14,8 @@ from transformer.attention_view.heads import Head, Shown
 from transformer.attention_view.message import Look, whole
 from transformer.attention_view.modules import JS
 from transformer.attention_view.stage import Stage, path_of
-from transformer.inference.decoding import Step
-from ui.components.attention_view import looked, message_of
+from transformer.inference.decoding import GREEDY, Sampling, Step
+from ui.components.attention_view import WHOLE_PAGE, cells_of, looked, message_of
 from ui.components.scripts import component
 
 FARTHEST = 200  # steps that "last" goes at most
@@ -29,13 +29,15 @@ _stage = component("stage", JS / "stage.js", BONES)
 def show_stage(page: str, shown: Shown, look: Look, head: Head, stage: Stage, *, dark: bool,
                coming: Sequence[tuple[str, str]] = (), newest: bool = True,
                on_choose: Callable[[int], None] | None = None, on_branch: Callable[[int], None] | None = None,
-               tip: Step | None = None) -> None:
+               tip: Step | None = None, sampling: Sampling = GREEDY) -> None:
     """Draw it. coming: tokens that will be read, and what is predicted from each; newest: outline the last query;
     on_choose and on_branch: told which class was clicked, and which other branch; tip: the last step known, to which a
-    film goes."""
-    film = st.session_state.pop(f"{page}_film", False) and tip is not None
-    more = {"film": np.frombuffer(whole(tip, look, path=path_of(tip)), np.uint8)} if film else None
-    sent = stage.sent() | {"hide": bool(st.session_state.get(f"{page}_hide"))}
+    film goes, and sampling: how its steps were chosen."""
+    films = tip is not None and cells_of(tip) <= WHOLE_PAGE
+    asked = st.session_state.pop(f"{page}_film", False)
+    film = whole(tip, look, path=path_of(tip, sampling)) if films and asked else None
+    more = None if film is None else {"film": np.frombuffer(film, np.uint8)}
+    sent = stage.sent() | {"hide": bool(st.session_state.get(f"{page}_hide")), "films": films}
     _stage(key=_key(page), on_move_change=lambda: None, on_look_change=partial(looked, page, _key(page)),
            on_film_change=partial(st.session_state.update, {f"{page}_film": True}),
            on_choose_change=partial(_chose, page, {"nth": on_choose, "branch": on_branch}),

@@ -193,7 +193,7 @@ def _read_both(page: str, ckpt: Checkpoint, text: str, heads: Switches) -> Both:
 
 
 def name_of(chosen: tuple[Head, ...], what: str) -> str:
-    """What is different with some heads switched, after a comma."""
+    """What is switched, such as “without cross 2.3”."""
     one = chosen[0]
     heads = f"{one.kind} {one.layer}.{one.head}" if len(chosen) == 1 else how_many(len(chosen), "head")
     return f"without {heads}" if what == "off" else f"with {heads} uniform"

@@ -28,7 +28,7 @@ class Both:
     """A text as the model reads it with all its heads, and with some switched."""
 
     ckpt: Checkpoint
-    name: str  # what is switched, after a comma
+    name: str  # what is switched, such as “without cross 2.3”
     readings: tuple[Step, Step] | tuple[Reading, Reading]  # the same tokens, read both ways
     change: PathChange | None = None  # of what writes
 

@@ -51,7 +51,7 @@ def _message(walk: Walking, page: str) -> dict[str, object]:
         "text": stop.text, "question": _question(walk), "served": st.session_state.get(SERVED, 0),
         "note": stop.note if owners.allowed("oversee") else "", "here": page == stop.page,
         "large": presenting(page),
-        "guided": lesson.guided, "point": stop.point, "done": stop.deed,
+        "guided": lesson.guided, "point": stop.point, "see": stop.see, "done": stop.deed,
         "watch": {name: stop.params.get(name) for name in DEEDS[stop.deed]} if stop.deed else None}
 
 

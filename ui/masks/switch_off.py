@@ -31,7 +31,10 @@ def show_switched_off(ckpt: Checkpoint, batch: Batch, pair: int, *, dark: bool) 
     with left:  # what a switch changes stands next to it, on a telephone too
         _show_reading(head, variant, readings[variant], "changed", dark=dark)
     with right:
-        _show_reading(head, BOTH, readings[BOTH], "trained", dark=dark)
+        if variant == BOTH:
+            st.markdown("Switch a mask off, and the picture with both stays here to compare.")
+        else:
+            _show_reading(head, BOTH, readings[BOTH], "trained", dark=dark)
     _show_costs(batch, readings, variant, source=origin(ckpt))
     _show_token_costs(ckpt, batch, pair, readings)
     _say_what_costs_mean(readings)

@@ -10,7 +10,7 @@ import socket
 
 from streamlit.web.server.starlette import starlette_server
 from websockets.extensions.permessage_deflate import PerMessageDeflate
-from websockets.frames import Frame
+from websockets.frames import Frame, Opcode
 
 LARGE = 65_536  # bytes of a message
 
@@ -32,6 +32,7 @@ def send_large_as_they_are() -> None:
     pack = PerMessageDeflate.encode
 
     def pack_small(packing: PerMessageDeflate, frame: Frame) -> Frame:
-        return frame if frame.fin and len(frame.data) > LARGE else pack(packing, frame)
+        whole = frame.fin and frame.opcode is not Opcode.CONT
+        return frame if whole and len(frame.data) > LARGE else pack(packing, frame)
 
     PerMessageDeflate.encode = pack_small

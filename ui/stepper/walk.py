@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Self
 
+from transformer.attention_view import stage
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import GREEDY, Candidate, Sampling, Step, next_step, start
 
 MOST_OTHERS = 12  # branches kept besides the one looked at: each holds the key and value rows of its path
-CANDIDATES = 10
 FORESEEN, PATIENCE = 200, 3.0  # steps, and seconds, that a page decodes ahead of where one stands
 
 
@@ -87,10 +87,7 @@ class Walk:
 
     def candidates(self, sampling: Sampling) -> tuple[list[Candidate], list[int]]:
         """The ten likeliest next tokens after temperature, and the ids of those that top-k leaves out."""
-        before = self.step.top(CANDIDATES, replace(sampling, top_k=None))
-        after = sampling.probabilities(self.step.allowed)
-        kept = [c._replace(probability=float(after[c.id]) or c.probability) for c in before]
-        return kept, [c.id for c in before if not after[c.id]]
+        return stage.candidates(self.step, sampling)
 
     def settled(self, sampling: Sampling) -> Self:
         return replace(self, branch=self.branch.settled(sampling))

@@ -47,7 +47,7 @@ function words(message, look) {
   if (off > WHOLE) {
     return `Rows add up to ${least.toFixed(3)} to ${most.toFixed(3)}; what is left of 1 is on no token drawn here.`;
   }
-  const sums = `Each row adds up to 1, within ${brief(off)}`;
+  const sums = off <= CLOSE ? "Each row adds up to 1" : `Each row adds up to 1, within ${brief(off)}`;
   if (!rows) return `${sums}.`;
   const difference = largestDifference(info, rows, weights);
   const what = `q·k / √d${rows.bias ? " + bias" : ""} + mask`;
@@ -55,7 +55,7 @@ function words(message, look) {
     return `${sums}; weights are rounded in this file: softmax(${what}) differs by up to ${brief(difference)}.`;
   }
   const agrees = difference <= CLOSE ? `agrees to ${brief(CLOSE)}` : `differs by up to ${brief(difference)}`;
-  return `${sums}; recomputed here, softmax(${what}) ${agrees}.`;
+  return `${sums}; softmax(${what}), computed again in this browser, ${agrees}.`;
 }
 
 // One digit; what is less than a millionth is only said to be less.

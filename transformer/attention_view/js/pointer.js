@@ -18,6 +18,10 @@ export const moved = ([y, x], [down, across], [rows, columns]) => [
 
 export const withModifier = (event) => event.ctrlKey || event.metaKey || event.altKey;
 
+// A presenter's remote walks a lesson that is under way, and then no page.
+export const forLesson = ({ key }) =>
+  (key === "PageDown" || key === "PageUp") && Boolean(window.headsUpLesson?.view?.root.isConnected);
+
 // A key used here goes no further, or the page would step.
 export function take(event) {
   event.preventDefault();

@@ -1,5 +1,5 @@
 // The keys of the whole page, for the controls that stand on it now.
-import { withModifier } from "#view/pointer.js";
+import { forLesson, withModifier } from "#view/pointer.js";
 import { act, atEnd, atStart, chooseCandidate } from "#view/controls/steps.js";
 
 const KEYS = { ArrowLeft: "back", ArrowRight: "step", Home: "first", End: "last", p: "play", P: "play" };
@@ -36,8 +36,8 @@ function onKey(view, event) {
   const keys = large ? { ...KEYS, ...REMOTE } : KEYS;
   if (event.key in keys) {
     const action = keys[event.key];
-    // at either end a remote's key is for what comes after the page
-    if (event.key in REMOTE && (action === "back" ? atStart(view) : atEnd(view))) return;
+    // in a lesson, and at either end, a remote's key is for what comes after the page
+    if (event.key in REMOTE && (forLesson(event) || (action === "back" ? atStart(view) : atEnd(view)))) return;
     event.preventDefault();
     act(view, action);
   } else if (/^[0-9]$/.test(event.key)) {

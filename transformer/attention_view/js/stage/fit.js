@@ -6,6 +6,7 @@ const LOWEST_ON_PHONE = 540;
 const BELOW_IT = 10; // px
 const CAPTION = 28; // px, where a file says below it what it is of
 const HIGHEST_FIRST_LOOK = 470; // px
+const HIGHEST_ON_PHONE = 600;
 
 // The bar of a lesson under way lies over the foot of the window.
 const lessonHeight = () =>
@@ -16,6 +17,7 @@ export function fit(stage) {
   root.classList.toggle("phone", onPhone());
   const beside = BELOW_IT + (stage.message.standalone ? CAPTION : 0) + lessonHeight();
   const room = window.innerHeight - topOnPage(root) - beside;
-  const most = stage.data.brief ? HIGHEST_FIRST_LOOK : Infinity;
+  const first = onPhone() ? HIGHEST_ON_PHONE : HIGHEST_FIRST_LOOK;
+  const most = stage.data.brief ? first : Infinity;
   parts.screen.style.height = `${Math.max(onPhone() ? LOWEST_ON_PHONE : LOWEST, Math.min(most, Math.floor(room)))}px`;
 }

@@ -13,12 +13,14 @@ import { keepDecodeFilm } from "#view/stage/film.js";
 import { fit } from "#view/stage/fit.js";
 import { drawRows, shadeRows } from "#view/stage/rows.js";
 
+const SEEN_LEAST = 150; // px of it, below the head of the window
 const FIRST_MS = 1300; // between steps that it takes by itself
 
 export const mountStage = (root, data, send) => mountMessage(root, unpack(data), send);
 
 // message: unpacked already; send: {move, look, choose, film}, who are told.
-export function mountMessage(root, message, send) {
+export function mountMessage(root, sent, send) {
+  const message = sent.stage.hide ? withoutNext(sent) : sent;
   const stage = (root.stage ??= newStage(root));
   Object.assign(stage, { message, send, data: message.stage, large: Boolean(message.large) });
   root.classList.toggle("large", stage.large);
@@ -28,12 +30,28 @@ export function mountMessage(root, message, send) {
   drawStage(stage);
 }
 
+// What is predicted is not to be seen: rows are then named by the token read alone.
+function withoutNext(message) {
+  const kinds = Object.entries(message.kinds).map(([kind, info]) => [kind, { ...info, makes: undefined }]);
+  return { ...message, kinds: Object.fromEntries(kinds) };
+}
+
 function newStage(root) {
   root.removeAttribute("style"); // which kept its place until now
   return { root, parts: buildStage(root), controls: null };
 }
 
+// Another text shown from further down the page: the stage comes into sight.
+function bringIntoSight(stage) {
+  const { text } = stage.message.about;
+  const shown = stage.text;
+  stage.text = text;
+  if (shown !== undefined && shown !== text && stage.root.getBoundingClientRect().bottom < SEEN_LEAST)
+    stage.root.scrollIntoView({ block: "start", behavior: stillMotion() ? "auto" : "smooth" });
+}
+
 function drawStage(stage) {
+  bringIntoSight(stage);
   const { parts, message, data, send } = stage;
   fit(stage);
   drawSteps(stage);
@@ -47,7 +65,7 @@ function drawStage(stage) {
 
 // What asks for a film of the way to this step: its bytes are sent for once.
 function filmOf(stage) {
-  if (!stage.data.steps || stage.message.standalone) return null;
+  if (!stage.data.films) return null;
   return (kind) => {
     stage.filming = { kind, number: (stage.filming?.number ?? 0) + 1 };
     stage.send.film({ number: stage.filming.number });

@@ -51,7 +51,7 @@ function stageOfStep({ path }, index) {
   });
   const [written, whole] = [outputs[index], outputs.at(-1)];
   const coming = whole.startsWith(written) ? whole.slice(written.length) : "";
-  const rest = Math.max(0, 1 - bars[index].reduce((sum, bar) => sum + bar.probability, 0));
+  const rest = Math.max(0, 1 - bars[index].reduce((sum, bar) => sum + (bar.excluded ? 0 : bar.probability), 0));
   const hint = "In this file only the token that was chosen leads on";
   return {
     rows,

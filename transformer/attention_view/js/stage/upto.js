@@ -1,5 +1,5 @@
-// Out of the message of a whole decoding, what there was of it at a step: fewer queries, and of the decoder fewer keys.
-// The message of a step, counted from 0.
+// What there was of a message of a whole decoding at step `index`, counted from 0: fewer queries, and of the decoder
+// fewer keys.
 export function stepOf(message, index) {
   const count = message.path.prompt + index;
   const kinds = {};

@@ -19,7 +19,7 @@ export function mount(root, data, send) {
 }
 
 // below: where the picture of all heads goes on a narrow window, of a view that fills a given box; drawn: told whenever
-// anything has been drawn; film: makes one, of what steps.
+// anything has been drawn; film: starts a film of the steps; null where there is none.
 export function mountView(root, message, send, { below = null, drawn = null, film = null } = {}) {
   pooled(message);
   const view = (root.view ??= newView(root, message));

@@ -58,9 +58,9 @@ export function putHover(view, to) {
 function hoverWords(view, [side, token]) {
   const info = infoOf(view);
   const at = view.layer.first[side] + token;
-  const which = lit(view).length > 1 ? ", each the largest of the heads that are on, and whose it is" : "";
-  const where = side ? `who looks at ${placed(info.keys, at)}` : `where looks ${rowSaid(info, view.look, at)}`;
-  return `${where}; the numbers are weights${which}`;
+  const what = side ? `what looks at ${placed(info.keys, at)}` : `where ${rowSaid(info, view.look, at)} looks`;
+  const largest = "the largest weight among the heads shown, and that head";
+  return `${what}; ${lit(view).length > 1 ? `each number is ${largest}` : "the numbers are weights"}`;
 }
 
 // The head of the small pictures, or null; inside: where in it, as parts of one.

@@ -36,12 +36,19 @@ function opener(view) {
     options.hidden = !options.hidden;
     button.ariaExpanded = !options.hidden;
   };
-  options.onkeydown = (event) => {
-    if (event.key !== "Escape") return;
+  view.root.onkeydown = (event) => {
+    if (event.key !== "Escape" || options.hidden) return;
     take(event);
     button.click();
     button.focus();
   };
+  view.outside?.abort();
+  view.outside = new AbortController();
+  const onDown = (event) => {
+    const path = event.composedPath();
+    if (!options.hidden && !path.includes(options) && !path.includes(button)) button.click();
+  };
+  document.addEventListener("pointerdown", onDown, { signal: view.outside.signal });
   return button;
 }
 

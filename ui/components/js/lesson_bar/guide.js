@@ -8,6 +8,7 @@ import { remember } from "./stored.js";
 import { ways } from "./strip.js";
 
 const LOOK_MS = 250; // between two looks whether the part has moved and the stop is done
+const PHONE = 700; // px
 const PATIENCE = 12; // looks for a part that is not there, before the sign goes to the middle
 // what the sign, which stands outside every component, takes from the theme
 const THEME = ["font", "text-color", "background-color", "primary-color", "border-color", "button-radius"];
@@ -24,7 +25,7 @@ export function showGuide(view) {
     smoothScroll: !stillMotion(),
     allowClose: false,
     allowKeyboardControl: false,
-    overlayOpacity: 0.4,
+    overlayOpacity: 0.15, // what a click changes may stand elsewhere, and is to be read
     stagePadding: 6,
     stageRadius: 6,
   });
@@ -57,7 +58,7 @@ function lookAgain(view) {
   }
   if (!view.finished && isDone(view.data)) {
     view.finished = true;
-    view.status.textContent = "Done. → to go on";
+    view.status.textContent = doneWords();
     view.status.classList.add("finished");
   }
 }
@@ -70,6 +71,8 @@ function point(view, element) {
   const popover = { title: " ", description: " ", side: "bottom", align: "start" };
   popover.onPopoverRender = (sign) => fill(view, sign);
   view.driver.highlight({ element: element ?? undefined, popover });
+  const box = element?.getBoundingClientRect();
+  view.sign?.classList.toggle("above", Boolean(box) && box.y + box.height / 2 > window.innerHeight / 2);
   const focus = () => (fresh || held?.closest(".driver-popover") ? view.sign : held)?.focus({ preventScroll: true });
   setTimeout(focus, 0);
 }
@@ -85,7 +88,7 @@ function fill(view, { wrapper, title, description }) {
   title.textContent = words;
   const place = `${at + 1} of ${count}`;
   view.status = part("p", { className: "sign-status", role: "status" });
-  view.status.textContent = view.finished ? "Done. → to go on" : toDo(view.data);
+  view.status.textContent = view.finished ? doneWords() : toDo(view.data);
   view.status.classList.toggle("finished", view.finished);
   const bottom = part("div", { className: "sign-foot" }, part("span", { textContent: place }), ways(view));
   description.replaceChildren(part("p", { textContent: text }), view.status, bottom);
@@ -95,7 +98,15 @@ function fill(view, { wrapper, title, description }) {
   view.sign = wrapper;
 }
 
-const toDo = ({ done }) => (done === "step" ? "→ to take a step" : done ? "Try it, or → to go on" : "→ to go on");
+// A telephone has no arrow keys.
+const touched = () => window.innerWidth <= PHONE;
+
+function toDo({ done }) {
+  if (touched()) return done === "step" ? "Tap Step." : done ? "Try it." : "";
+  return done === "step" ? "→ to take a step" : done ? "Try it, or → to go on" : "→ to go on";
+}
+
+const doneWords = () => (touched() ? "Done." : "Done. → to go on");
 
 // Whether what the stop asks for has been done: the address of the page says other values than the stop's link.
 function isDone({ watch, at }) {

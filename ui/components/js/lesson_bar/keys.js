@@ -1,11 +1,11 @@
-// The keys of a lesson. A presenter's remote steps where the page has steps, and at their end goes on to the next stop;
-// in a walk the right arrow goes on, unless the stop is about taking a step.
+// The keys of a lesson. A presenter's remote goes from stop to stop; in a walk the right arrow goes on, unless the stop
+// is about taking a step.
 import { take, withModifier } from "#view/pointer.js";
 import { goTo, leaveLesson } from "./acts.js";
 
-const PAGES = { PageDown: ["step", 1], PageUp: ["back", -1] };
+const PAGES = { PageDown: 1, PageUp: -1 };
 const TYPED_IN = "input:not([type=radio]), textarea, select, [contenteditable], [role=combobox], [role=listbox]";
-const MOVED_IN = `${TYPED_IN}, canvas, [role=slider], [role=tab], [role=radio], [role=option], [role=dialog] dialog`;
+const MOVED_IN = `${TYPED_IN}, canvas, [role=slider], [role=tab], [role=radio], [role=option]`;
 
 export function listenForLesson(view) {
   window.headsUpLesson?.abort();
@@ -22,18 +22,7 @@ function onPageKey(view, event) {
   if (!view.root.isConnected || event.defaultPrevented || withModifier(event)) return;
   if (!(event.key in PAGES) || at.closest?.(TYPED_IN)) return;
   event.preventDefault();
-  const [action, by] = PAGES[event.key];
-  const button = stepButton(action);
-  if (button) button.click();
-  else goTo(view, view.target + by);
-}
-
-// Of the controls on the page, where there is a step to take.
-function stepButton(action) {
-  const hosts = [...document.querySelectorAll("[data-testid=stBidiComponentIsolated]")];
-  const buttons = hosts.map(({ shadowRoot }) => shadowRoot?.querySelector(`[data-action="${action}"]`));
-  // at the last step the same button plays from the start: that is no step further
-  return buttons.find((one) => one && !one.disabled && one.dataset.does !== "again" && one.offsetParent);
+  goTo(view, view.target + PAGES[event.key]);
 }
 
 function onWalkKey(view, event) {

@@ -1,7 +1,11 @@
 // The strip: where we are, the two sentences, the question, and the way on.
 import { part } from "#view/elements.js";
 import { goTo, leaveLesson } from "./acts.js";
+import { partOf } from "./parts.js";
 import { questionOf } from "./question.js";
+
+const SEEK_MS = 300; // between two looks whether a part is there
+const MOST_LOOKS = 30; // looks
 
 export function showStrip(view) {
   const { data, root } = view;
@@ -13,7 +17,21 @@ export function showStrip(view) {
   root.setAttribute("role", "region");
   root.setAttribute("aria-label", `Lesson: ${data.name}`);
   root.replaceChildren(progress(data), words(data), ...questionOf(view), ways(view));
+  if (moved) scrollTo(view);
   if (focused && !moved) root.querySelector(`[data-act="${focused}"]`)?.focus({ preventScroll: true });
+}
+
+// Once the page has drawn the part that the stop is about.
+function scrollTo(view, looks = MOST_LOOKS) {
+  const { at, see, here } = view.data;
+  if (!see || !looks) return;
+  const element = here ? partOf(see) : null;
+  if (element) {
+    element.style.scrollMarginTop = "4.5rem"; // below the menu
+    element.scrollIntoView({ block: "start" });
+  }
+  // what stands above it may still be drawn
+  setTimeout(() => view.data.at === at && scrollTo(view, element ? Math.min(looks - 1, 2) : looks - 1), SEEK_MS);
 }
 
 function progress({ at, count }) {

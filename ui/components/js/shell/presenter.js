@@ -1,6 +1,6 @@
 // The keys of a page that is shown to a room, as a presenter's remote sends them: forward and back, a black screen,
 // what comes hidden, and the way out. What a part of the page has used (the step controls, a canvas) comes no further.
-import { take, withModifier } from "#view/pointer.js";
+import { forLesson, take, withModifier } from "#view/pointer.js";
 import { blackened, darken } from "../black.js";
 
 const FORWARD = 1;
@@ -73,7 +73,7 @@ function onPresenterKey(event, tell) {
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   if (key === " " && at.closest?.(PRESSED)) return;
   if (key in MOVES) {
-    if (move(page, MOVES[key])) event.preventDefault(); // else it is for what comes after the page: a lesson
+    if (!forLesson(event) && move(page, MOVES[key])) event.preventDefault(); // else it is for what comes after the page
   } else if (key === "." || key === "b") {
     event.preventDefault();
     darken();
