@@ -57,6 +57,12 @@ def test_two_rewrites_the_whole_sentence(at, staged, pictured):
     assert len(staged(at)["branches"]) == 2
 
 
+def test_it_plays_by_itself_from_its_first_step_alone(at, staged, move):
+    assert staged(at)["plays"] == 3
+    move(at, "home", 5, number=1)
+    assert staged(at)["plays"] == 0
+
+
 def test_the_step_shown_opens_on_translate(at, visit, pictured):
     (link,) = [link.proto for link in at.get("page_link") if link.proto.query_string]
     opened = visit("translate", **dict(parse_qsl(link.query_string, strict_parsing=True)))

@@ -15,6 +15,8 @@ import transformer
 from transformer.attention_view.heads import Pooled
 from transformer.attention_view.html import page, show
 from transformer.attention_view.message import Look, live, pack
+from transformer.attention_view.stage import candidates, probability
+from transformer.inference.decoding import Sampling
 
 TEXT = 'I am </script><b onclick="x">cold'
 NUMPY = {"f4": "<f4", "u1": "u1", "u2": "<u2"}
@@ -79,6 +81,21 @@ def test_a_page_holds_every_head_of_every_kind(step):
         assert header["kinds"][kind]["queries"] == step.axes(kind)[0]
     assert header["about"] == {"checkpoint": step.ckpt.id, "step": 7, "text": TEXT, "output": step.output}
     assert header["standalone"]
+
+
+@pytest.mark.parametrize("sampling", [Sampling(), Sampling(temperature=1.5, top_k=3, seed=2)], ids=["greedy", "hot"])
+def test_a_page_has_the_candidates_and_the_text_that_the_stage_has(writer, sampling):
+    *_, step = transformer.steps(writer, "we Ω", sampling=sampling, max_steps=3)
+    path = held(page(step, sampling=sampling))[0]["path"]
+    assert path["unknown"]
+    assert all(path["target"][at] == step.source[at].text for at in path["unknown"])
+    assert path["outputs"] == [one.whole for one in step.path()]
+    for one, sent in zip(step.path(), path["bars"], strict=True):
+        found, excluded = candidates(one, sampling)
+        assert [bar["probability"] for bar in sent] == pytest.approx([c.probability for c in found], abs=1e-6)
+        assert [bar["excluded"] for bar in sent] == [c.id in excluded for c in found]
+        chosen = [bar["probability"] for bar in sent if bar["chosen"]]
+        assert chosen in ([], [pytest.approx(probability(one, sampling), abs=1e-6)])
 
 
 def test_a_page_of_words_holds_words_and_says_so(translator):

@@ -37,6 +37,7 @@ FLAGS = (
 )
 WAIT_MS = 120_000  # for anything on a page: no measurement, and enough for a machine ten times slower
 START_S = 300  # importing torch and streamlit on busy cores
+SIZES = [(1440, 900), (1280, 720), (390, 844)]  # a laptop, a projector, a telephone
 FIELDS = {
     "rerun_script": BackMsg.RERUN_SCRIPT_FIELD_NUMBER,
     "hash": ForwardMsg.HASH_FIELD_NUMBER,
@@ -210,6 +211,20 @@ def visit_anew(app_url, visitor, settle) -> Callable:
         return settle(page)
 
     return visit_anew
+
+
+@pytest.fixture
+def windows(settle) -> Callable:
+    """An open page in one window after another, each time at its top: `for size in windows(page):`."""
+
+    def windows(page, sizes=SIZES):
+        for size in sizes:
+            page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+            page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")
+            settle(page)
+            yield size
+
+    return windows
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import pytest
 
 from transformer.by_hand.stages import ByHand, Settings
 
-SIZES = [(1440, 900), (1280, 720), (390, 844)]
 WEIGHTS = [f"{weight:.2f}" for weight in ByHand(Settings()).heads[0].weights[6].tolist()]
 
 
@@ -92,16 +91,15 @@ def test_what_was_filled_in_is_there_after_another_step_and_a_reload(exercise, r
 
 
 @pytest.mark.parametrize("step", [4, 5, 7])
-@pytest.mark.parametrize(("width", "height"), SIZES)
-def test_the_row_to_fill_in_is_on_the_screen_with_the_numbers_given(visit, page, width, height, step):
-    page.set_viewport_size({"width": width, "height": height})
-    visit(f"/by_hand?part=exercise&step={step}")
+def test_the_row_to_fill_in_is_on_the_screen_with_the_numbers_given(visit, windows, step):
+    page = visit(f"/by_hand?part=exercise&step={step}")
     page.locator(".exercise input").first.wait_for()
-    boxes = [page.locator(".exercise input").first.bounding_box(), page.locator(".matrix table").first.bounding_box(),
-             page.get_by_role("button", name="Next").bounding_box()]
-    for box in boxes:
-        assert box["y"] >= 0
-        assert box["y"] + box["height"] <= height
+    for _, height in windows(page):
+        for one in (page.locator(".exercise input").first, page.locator(".matrix table").first,
+                    page.get_by_role("button", name="Next")):
+            box = one.bounding_box()
+            assert box["y"] >= 0
+            assert box["y"] + box["height"] <= height
 
 
 def test_the_worksheet_opens_by_itself_with_its_answers_on_a_sheet_of_their_own(visit, page, context, tmp_path):

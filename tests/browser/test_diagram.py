@@ -5,9 +5,8 @@ import pytest
 from playwright.sync_api import expect
 
 TEXT = "She+is+not+as+tall+as+her+brother."
-HIDDEN = [".st-key-translate_checkpoint", ".st-key-translate_example", ".st-key-translate_details", "h1",
-          ".st-key-translate_temperature", ".st-key-translate_save_page", ".st-key-translate_references",
-          "[data-testid=stHeader]"]
+HIDDEN = [".st-key-translate_example", ".st-key-translate_text", ".st-key-translate_details", "h1",
+          ".st-key-translate_save_page", "[data-testid=stHeader]"]
 
 
 def block(page, name):

@@ -5,7 +5,6 @@ from urllib.parse import urlencode
 
 import pytest
 
-SIZES = [(1440, 900), (1280, 720), (390, 844)]
 LEAST = 120  # px, of the head in focus
 PRODUCT = 160  # px, of what is between two tokens
 ROWS = 4  # candidates
@@ -20,14 +19,9 @@ CASES = [(page, length) for page, texts in TEXTS.items() for length in texts]
 
 
 @pytest.fixture
-def opened(page, visit):
-    """A page at its first step, in a window of that size: `opened("write", "long", (390, 844))`."""
-
-    def opened(name, length, size):
-        page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
-        return visit(f"/{name}?{urlencode({'text': TEXTS[name][length], 'step': 0})}")
-
-    return opened
+def opened(visit):
+    """A page at its first step: `opened("write", "long")`."""
+    return lambda name, length: visit(f"/{name}?{urlencode({'text': TEXTS[name][length], 'step': 0})}")
 
 
 def boxes_of(page, selector):
@@ -76,51 +70,51 @@ def seen(page):
     return seen
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize(("name", "length"), [case for case in CASES if case[0] != "classify"])
-def test_every_step_is_on_one_screen_and_stepping_moves_nothing(opened, seen, reached, address, name, length, size):
-    page = opened(name, length, size)
-    first = seen(name, size)
-    for index in range(1, SOME + 1):
-        page.keyboard.press("ArrowRight")
-        assert moved(first, seen(name, size)) == {}  # at once, too
-        reached(page, step=index)
+def test_every_step_is_on_one_screen_and_stepping_moves_nothing(opened, windows, seen, reached, address, name, length):
+    page = opened(name, length)
+    for size in windows(page):
+        first = seen(name, size)
+        for index in range(1, SOME + 1):
+            page.keyboard.press("ArrowRight")
+            assert moved(first, seen(name, size)) == {}  # at once, too
+            reached(page, step=index)
+            assert moved(first, seen(name, size)) == {}
+        page.keyboard.press("End")
+        page.wait_for_function("some => Number(new URLSearchParams(location.search).get('step')) > some", arg=SOME)
+        assert int(address(reached(page))["step"]) > SOME
         assert moved(first, seen(name, size)) == {}
-    page.keyboard.press("End")
-    page.wait_for_function("some => Number(new URLSearchParams(location.search).get('step')) > some", arg=SOME)
-    assert int(address(reached(page))["step"]) > SOME
-    assert moved(first, seen(name, size)) == {}
-    page.keyboard.press("Home")
-    reached(page, step=0)
-    assert moved(first, seen(name, size)) == {}
+        page.keyboard.press("Home")
+        reached(page, step=0)
+        assert moved(first, seen(name, size)) == {}
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("length", TEXTS["classify"])
-def test_a_text_and_its_classes_are_on_one_screen_and_a_click_moves_nothing(opened, seen, reached, length, size):
-    page = opened("classify", length, size)
-    first = seen("classify", size)
-    other = page.locator(".next-tokens > button").nth(2)
-    name = other.locator("bdi").text_content()
-    other.click()
-    reached(page, **{"class": name})
-    assert moved(first, seen("classify", size)) == {}
+def test_a_text_and_its_classes_are_on_one_screen_and_a_click_moves_nothing(opened, windows, seen, reached, length):
+    page = opened("classify", length)
+    for nth, size in enumerate(windows(page), 1):
+        first = seen("classify", size)
+        other = page.locator(".next-tokens > button").nth(nth)
+        name = other.locator("bdi").text_content()
+        other.click()
+        reached(page, **{"class": name})
+        assert moved(first, seen("classify", size)) == {}
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize(("name", "length"), CASES)
-def test_the_product_of_a_clicked_cell_is_on_the_screen(opened, seen, settle, name, length, size):
-    page = opened(name, length, size)
-    first = seen(name, size)
-    page.locator("canvas.matrix").focus()
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("Enter")
-    page.locator("[data-part=product]").wait_for()
-    settle(page)
-    ((_, box),) = boxes_of(page, "[data-part=product]")
-    assert in_window(box, size)
-    assert box[3] - box[1] >= PRODUCT
-    assert moved(first, seen(name, size)) == {}
-    page.get_by_role("button", name="Close").click()
-    page.locator("[data-part=product]").wait_for(state="hidden")
-    assert moved(first, seen(name, size)) == {}
+def test_the_product_of_a_clicked_cell_is_on_the_screen(opened, windows, seen, settle, name, length):
+    page = opened(name, length)
+    for size in windows(page):
+        first = seen(name, size)
+        page.locator("canvas.matrix").focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+        page.locator("[data-part=product]").wait_for()
+        settle(page)
+        ((_, box),) = boxes_of(page, "[data-part=product]")
+        assert in_window(box, size)
+        assert box[3] - box[1] >= PRODUCT
+        assert moved(first, seen(name, size)) == {}
+        page.get_by_role("button", name="Close").click()
+        page.locator("[data-part=product]").wait_for(state="hidden")
+        assert moved(first, seen(name, size)) == {}

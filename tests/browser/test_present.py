@@ -10,10 +10,14 @@ VIEWS = [
     "/positions?view=Sinusoidal", "/positions?view=Rotary", "/positions?view=Trained", "/positions?view=Left+out",
     "/train?view=new", "/train?view=watch&run=checkpoints%2Ftranslate&forming_kind=cross", "/train?view=runs",
     "/checkpoints?view=card", "/checkpoints?view=tokenizer&search=red", "/checkpoints?view=weights",
-    "/checkpoints?view=compare", "/checkpoints?view=add", "/library"]
-# What may be smaller: indices in a formula, which are read with what they stand on; the attention view, which is as
+    "/checkpoints?view=compare", "/checkpoints?view=add", "/library", "/", "/translate", "/write", "/classify"]
+# Here what is chosen, such as one view of several, stays to be chosen.
+CHOSEN = ["/lessons", "/masks", "/masks?mask=all", "/by_hand", "/heads?view=roles", "/heads?view=switch",
+          "/heads?view=lens", "/heads?view=direct", "/heads?view=attribution"]
+# What may be smaller: exponents and indices, which are read with what they stand on; the attention view, which is as
 # large as lets all of it be on one screen; hidden names of buttons.
-SMALLER = ".katex *, .attention-view:not(.forming) *, [data-testid=stIconMaterial], .visually-hidden, style, script"
+SMALLER = ("sup, .katex *, .attention-view:not(.forming) *, [data-testid=stIconMaterial], .visually-hidden, .unseen, "
+           "style, script")
 # Every text in sight with its size on the screen: of its type, enlarged with all that it stands in.
 SIZES = """smaller => {
   const found = [];
@@ -44,19 +48,19 @@ SEEN = f"""() => {{
 
 
 @pytest.fixture
-def shown(visit_anew, settle):
+def shown(visit, page):
     def shown(address):
-        page = visit_anew(f"{address}{'&' if '?' in address else '?'}present=1", width=WIDTH, height=HEIGHT)
-        return settle(page)
+        page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+        return visit(f"{address}{'&' if '?' in address else '?'}present=1")
     return shown
 
 
-@pytest.mark.parametrize("address", VIEWS)
+@pytest.mark.parametrize("address", VIEWS + CHOSEN)
 def test_all_type_is_read_from_the_last_row_and_nothing_is_left_to_set_up(address, shown):
     page = shown(address)
     small = [one for one in page.evaluate(SIZES, SMALLER) if one[0] < PART * HEIGHT - 0.05]
     assert small == []
-    assert page.evaluate(SEEN) == []
+    assert page.evaluate(SEEN) == [] or address in CHOSEN
     expect(page.locator("h1:visible")).to_have_count(0)
     assert page.get_by_test_id("stMain").evaluate("main => main.scrollWidth - main.clientWidth") <= 0
 
@@ -110,8 +114,8 @@ def test_a_term_is_explained_inside_the_window_by_hover_focus_and_tap(visit_anew
 
 @pytest.mark.parametrize("address", ["/positions", "/train?view=watch&run=checkpoints%2Ftranslate", "/checkpoints",
                                      "/library"])
-def test_a_screen_reader_finds_one_title_headings_and_a_name_for_every_button(address, visit, settle):
-    page = settle(visit(address))
+def test_a_screen_reader_finds_one_title_headings_and_a_name_for_every_button(address, visit):
+    page = visit(address)
     found = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
     nodes = [node for node in found if not node["ignored"]]
 

@@ -5,6 +5,7 @@ from math import sqrt
 import pytest
 import torch
 
+from transformer.by_hand.drawn import SOURCES
 from transformer.by_hand.stages import ByHand, Settings
 from transformer.inference.decoding import start, steps
 from transformer.inference.reading import attend
@@ -15,7 +16,7 @@ from transformer.lessons.parsing import parse
 
 TEXT = "We can go home."
 HAND = {"text": "I like red wine", "seed": 3, "d": 4, "d_k": 4, "d_v": 4, "heads": 1, "scale": "sqrt(d_k)",
-        "mask": "none", "positions": False, "query": 3, "key": 1}
+        "mask": "none", "positions": False, "numbers": "ours", "query": 3, "key": 1}
 
 
 def shows(ckpt, what="step", /, **values) -> Opened:
@@ -83,6 +84,12 @@ def test_the_cell_is_where_the_row_is_largest(translator, layer):
             assert found.weights == pytest.approx(row.tolist())
 
 
+@pytest.mark.parametrize(("name", "value"), [("tokens", "words"), ("special", "hidden"), ("of", "mean_heads")])
+def test_a_cell_is_asked_of_one_head_and_of_pieces(translator, name, value):
+    with pytest.raises(ValueError, match=f"leave “{name}” out"):
+        answer(ask("cell", query="0"), shows(translator, step=2, kind="cross", **{name: value}))
+
+
 def test_a_row_is_named_by_its_token_its_place_or_as_the_newest(translator):
     reading = attend(translator, TEXT)
     pieces = [piece.strip("▁ ") for piece in reading.axes("encoder")[0]]
@@ -104,6 +111,14 @@ def test_a_number_is_the_one_on_by_hand(value, right):
     assert found.right == pytest.approx(float(right(head)))
     assert found.judge(found.right + 0.01) and found.judge(found.right - 0.009) and not found.judge(found.right + 0.02)
     assert not found.judge(float("nan")) and not found.judge("0")
+
+
+def test_a_number_is_one_of_the_numbers_that_the_link_chooses():
+    asked, settings = ask("number", value="product"), {"seed": 3, "d": 4, "d_k": 4, "d_v": 4, "heads": 1}
+    for source in SOURCES:
+        head = ByHand(Settings("I like red wine", numbers=source, **settings)).heads[0]
+        right = answer(asked, Opened("hand", HAND | {"numbers": source})).right
+        assert right == pytest.approx(float(head.products[3, 1]))
 
 
 def test_nothing_typed_freely_is_wrong(translator):

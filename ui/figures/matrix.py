@@ -33,7 +33,7 @@ LAYOUT = f"""
   min-width: 2.95em; }}
 .matrix.wide th, .matrix.wide td {{ padding: .16em .2em; min-width: 2.7em; }}
 .matrix th {{ font-weight: 500; }}
-.matrix thead th {{ opacity: .8; text-align: center; font-size: .93em; }}
+.matrix thead th {{ opacity: .8; text-align: center; font-size: max(13px, .93em); }}
 .matrix thead th.group {{ text-align: left; border-left: 2px solid currentColor; padding-left: .4em; }}
 .matrix thead td, .matrix tbody th {{ min-width: 0; }}
 .matrix tbody th {{ position: sticky; left: 0; text-align: right; padding: .16em .6em .16em .5em; }}

@@ -1,5 +1,4 @@
-// A term inside a component, dressed as those on the page are: its sentence is shown by whoever listens there, which
-// outside the app is nobody but the browser's own title.
+// A term inside a component, dressed as those on the page are; outside the app, where nobody explains terms, plain text.
 import { part } from "#view/elements.js";
 
 export const TERM_STYLE = `dfn.term {
@@ -9,13 +8,11 @@ export const TERM_STYLE = `dfn.term {
   cursor: help;
 }`;
 
-// sentences: what is said of each term; without it, the page's own.
-export function termLabel(name, shown = name, sentences = window.headsUpTerms) {
-  const says = sentences?.[name];
+export function termLabel(name, shown = name) {
+  const says = window.headsUpTerms?.[name];
   if (!says) return part("span", { textContent: shown });
   const label = part("dfn", { className: "term", textContent: shown, tabIndex: 0, role: "button" });
   label.dataset.term = name;
   label.ariaLabel = `${shown}: ${says}`;
-  if (!window.headsUpTerms) label.title = says;
   return label;
 }
