@@ -1,7 +1,7 @@
 // Draws the cards that ui/figures/head_maps.py makes; a head clicked, or chosen with Enter, goes to Python.
 import STYLE from "./head_maps.css";
 import { expose } from "#view/figures/expose.js";
-import { dress, keepFile, part, scrollToTarget } from "#view/elements.js";
+import { dress, keepFile, part, redrawWhenMoved, scrollToTarget } from "#view/elements.js";
 import { cardOf } from "./head_maps/card.js";
 import { listOf } from "./head_maps/list.js";
 import { picture } from "./head_maps/picture.js";
@@ -21,15 +21,21 @@ const NUMBERED = 8; // heads beside each other; of more the pointer says the num
 
 export default function component({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".head-maps");
-  const focused = root.getRootNode().activeElement?.dataset?.at;
   dress(root, STYLE);
-  const most = Math.max(...data.cards.map(({ maps }) => maps[0].shades[0].length));
-  const [, wide, height] = CELL.find(([upTo]) => most <= upTo);
-  const width = narrowed(root, data, most, wide);
   const pick = (head) => {
     setTriggerValue("pick", head);
     if (data.target) scrollToTarget(`st-key-${data.target}`);
   };
+  root.redraw = () => draw(root, data, pick);
+  redrawWhenMoved(root);
+  root.redraw();
+}
+
+function draw(root, data, pick) {
+  const focused = root.getRootNode().activeElement?.dataset?.at;
+  const most = Math.max(...data.cards.map(({ maps }) => maps[0].shades[0].length));
+  const [, wide, height] = CELL.find(([upTo]) => most <= upTo);
+  const width = narrowed(root, data, most, wide);
   describe(root, data, most, width);
   const view = { data, width, height, numbered: most <= NUMBERED, pick };
   expose(root, "heads", async () => [["heads.svg", fileOf(view)]]);
