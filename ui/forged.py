@@ -1,8 +1,11 @@
-"""Widget values that no browser sends: dropped where they come in, so that every widget keeps the value it had."""
+"""What no browser sends: widget values are dropped where they come in, so that every widget keeps the value it had;
+nobody empties the cache that all visitors share."""
 
 from functools import wraps
 
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.session_state import SessionState
 
 SENT = {"double_value": ("double_value", "int_value")}  # a number input is sent as what it shows
@@ -10,7 +13,7 @@ SENT = {"double_value": ("double_value", "int_value")}  # a number input is sent
 
 def drop_forged_values() -> None:
     """Have Streamlit forget what a widget that has been drawn cannot read, instead of failing on it."""
-    take = SessionState.set_widgets_from_proto
+    take, register = SessionState.set_widgets_from_proto, SessionState._set_widget_metadata
     if hasattr(take, "__wrapped__"):  # the script runs again and again, and Streamlit is one for all sessions
         return
 
@@ -21,7 +24,17 @@ def drop_forged_values() -> None:
             if not _readable(self, state):
                 self._new_widget_state.states.pop(state.id, None)
 
+    @wraps(register)
+    def register_readable(self: SessionState, about: WidgetMetadata) -> None:
+        register(self, about)
+        sent = self._new_widget_state.states.get(about.id)
+        state = getattr(sent, "value", None)  # it came before the widget was drawn, and nothing has read it yet
+        if isinstance(state, WidgetState) and not _readable(self, state):
+            self._new_widget_state.states.pop(about.id, None)
+
     SessionState.set_widgets_from_proto = take_readable
+    SessionState._set_widget_metadata = register_readable
+    AppSession._handle_clear_cache_request = lambda self: None  # the menu that asks for it is not shown
 
 
 def _readable(session: SessionState, state: WidgetState) -> bool:

@@ -3,8 +3,11 @@
 import json
 
 import pytest
+from streamlit.runtime.app_session import AppSession
 
+from ui.components import attention_view, stage
 from ui.figures.frame import picked_number
+from ui.forged import drop_forged_values
 
 from .conftest import run
 
@@ -84,6 +87,24 @@ def test_what_a_component_never_sends_changes_nothing(key, page, address, odd, v
 @pytest.mark.parametrize("event", [None, {}, [], {"selection": 1}, {"selection": {"points": []}},
                                    {"selection": {"points": [1]}}, {"selection": {"points": [{"customdata": [3]}]}},
                                    {"selection": {"points": [{"customdata": -1}]}}])
+@pytest.mark.parametrize("value", [5, True, {"a": 1}, 1e308, [[]]])
+def test_a_pair_or_heads_that_are_none_are_left_out(value):
+    assert attention_view._pair(value, (3, 3)) is None
+    assert attention_view._lit(value, 4) in ((), (0,))
+
+
+def test_a_message_makes_a_walk_choose_so_often_and_no_more(monkeypatch):
+    choices = [{"number": at, "at": at, "nth": 0} for at in range(1_000)]
+    monkeypatch.setattr(stage.st, "session_state", {
+        "write_screen": {"move": {"index": 0, "number": 1, "choices": choices}}})
+    assert stage.move_of("write")["choices"] == choices[-stage.MOST_CHOICES:]
+
+
+def test_nobody_empties_the_cache_that_all_share():
+    drop_forged_values()
+    assert AppSession._handle_clear_cache_request(None) is None
+
+
 def test_a_selection_that_no_chart_makes_is_none(event):
     assert picked_number(event) is None
     assert picked_number({"selection": {"points": [{"customdata": 3}]}}) == 3

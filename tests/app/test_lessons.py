@@ -126,6 +126,10 @@ def test_a_file_that_is_no_lesson_is_said_and_nothing_is_kept(visit, content, pl
     at.session_state["upload"] = sent
     at.run()
     assert plain(at.error[0].value).startswith("<b>bad</b>.md") and not at.session_state["lessons_own"]
+    good = SimpleNamespace(name=sent.name, getvalue=lambda: (HEAD + GUESS).encode())
+    for at.session_state["upload"] in (good, sent, SimpleNamespace()):
+        at.run()
+    assert not at.exception and len(at.session_state["lessons_own"]) == 1
 
 
 def test_markdown_in_a_file_stays_text(visit, plain, sent):
@@ -191,15 +195,19 @@ def answering(visit, text: str) -> AppTest:
     return run(at)
 
 
-def test_a_guess_is_hidden_until_it_is_answered_with_the_models_number(visit):
+def test_a_guess_is_hidden_until_it_is_answered_with_the_models_number(visit, staged):
     at = answering(visit, HEAD + GUESS)
     assert at.session_state["translate_hide"] is True
+    stage = staged(at)
+    assert (stage["text"]["written"], stage["text"]["coming"]) == ("J'aime le", "")
+    assert "vin" not in stage["said"] and not stage["branches"] and "reference" not in stage["text"]
     tokens = bar(at)["question"]["choices"]
     assert "␣vin" in tokens and "said" not in bar(at)["question"]
     act(at, 1, 0, stop0=tokens.index("␣vin"))
     question = bar(at)["question"]
     assert question["right"] and question["said"] == "Right: the model predicts ␣vin, 98.1%."
     assert at.session_state["translate_hide"] is False
+    assert staged(at)["text"]["written"] == "J'aime le vin"
     act(at, 2, 0, stop0=(tokens.index("␣vin") + 1) % 4)
     assert bar(at)["question"]["right"]  # the first answer counts
 
@@ -215,6 +223,7 @@ def test_a_cell_clicked_in_the_row_asked_about_is_the_answer(visit):
 
 def test_free_text_is_kept_and_compared(visit):
     at = answering(visit, HEAD + GUESS.replace("next token", "free text\n- compare: output"))
+    assert at.session_state["translate_hide"] is True  # what it is compared with
     act(at, 1, 0, stop0="<b>J'aime</b>")
     assert bar(at)["question"]["given"] == "<b>J'aime</b>"
     assert bar(at)["question"]["said"] == "The model writes: J'aime le vin rouge."

@@ -112,6 +112,28 @@ def test_a_remote_walks_a_lesson_over_two_pages(own_lesson, reached, address):
     assert address(page)["step"] == "0"
 
 
+def test_a_cell_is_answered_with_a_click_on_it(visit, settle):
+    page = visit("/lessons?lesson=query-and-key&stop=3")
+    place = page.locator(".attention-view").evaluate("""({ view }) => {
+      const { gutter, cell } = view.made;
+      const row = view.message.kinds.cross.queries.length - 1;
+      return { x: gutter.left + 2.5 * cell[0], y: gutter.top + (row + 0.5) * cell[1] };
+    }""")
+    page.locator("canvas.matrix").click(position=place)
+    expect(bar(page).get_by_role("status")).to_contain_text("Right: ")
+
+
+def test_the_keys_are_the_lessons_again_after_an_answer_is_typed(visit, reached):
+    page = visit("/lessons?lesson=query-and-key&stop=8")
+    at_stop(page, reached, 8, "Divide")
+    field = bar(page).locator("input")
+    field.fill("2")
+    field.press("Enter")
+    expect(bar(page).get_by_role("status")).to_contain_text("Right")
+    page.keyboard.press("PageDown")
+    at_stop(page, reached, 9, "Softmax")
+
+
 def test_an_answer_is_judged_kept_and_told_at_the_end(own_lesson, reached, settle):
     page = own_lesson
     bar(page).locator("button.choice").first.click()

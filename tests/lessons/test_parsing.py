@@ -105,6 +105,12 @@ def test_a_huge_file_and_thousands_of_stops_are_refused():
     assert f"these are 1,000 stops and a lesson has at most {STOPS}" in refused(HEAD + "## A\n- link: /x\n" * 1000)
 
 
+def test_a_line_of_spaces_is_read_like_any_other():
+    """In the time of a few milliseconds; to go back at every space would take minutes."""
+    with pytest.raises(LessonError):
+        parse((HEAD + "## First\n- " + " " * 60_000 + "x\n").encode(), "mine")
+
+
 def test_html_and_markdown_stay_text():
     words = "<img src=x onerror=alert(1)> ![a](http://a.example/x) $x$ :red[y]"
     found = lesson(HEAD.replace("One head", words) + f"## {words}\n- link: /masks\n\n{words}\n")

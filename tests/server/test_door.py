@@ -32,7 +32,7 @@ def test_every_answer_says_what_a_browser_may_do_with_it(server, path):
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8501", "localhost.evil.example", "203.0.113.9", "",
                                   "127.0.0.2@evil.example", ":x;@localhost", "127.0.0.2:port", "[::1",
-                                  "127.0.0.2/evil.example"])
+                                  "127.0.0.2/evil.example", "localhost#; script-src *"])
 def test_a_foreign_name_is_refused_in_a_sentence(server, host):
     answer = server.ask("GET", "/", host=host)
     assert answer.status in (400, 403)  # the protocol itself has no place for some

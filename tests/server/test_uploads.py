@@ -3,7 +3,7 @@
 import asyncio
 import time
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 import pytest
 
@@ -98,6 +98,38 @@ def test_all_visitors_files_together_have_a_limit_and_what_is_on_its_way_counts(
     layer = uploads.Uploads(None, most_of_one=50, most_of_all=100)
     assert asyncio.run(scene()) == [413, 413, 204, 204, 204]
     assert not layer._coming
+
+
+def test_who_sends_nothing_more_of_a_file_has_gone(monkeypatch):
+    monkeypatch.setattr(uploads, "SILENT_SECONDS", 0.01)
+
+    async def silent():
+        await asyncio.Event().wait()
+
+    assert asyncio.run(uploads._more(silent)) == {"type": "http.disconnect"}
+
+
+def test_a_session_that_cannot_be_cleared_keeps_no_other(monkeypatch):
+    cleared = []
+
+    def session(name, error=None):
+        state = SimpleNamespace(clear=lambda: cleared.append(name))
+        return SimpleNamespace(session=SimpleNamespace(shutdown=lambda: fail(error), session_state=state))
+
+    def fail(error):
+        if error:
+            raise error
+
+    class Ended(dict):
+        _data = MappingProxyType({"bad": session("bad", TypeError()), "good": session("good")})
+
+        def expire(self):
+            cleared.append("expired")
+
+    storage = SimpleNamespace(_session_storage=SimpleNamespace(_cache=Ended()))
+    monkeypatch.setattr(uploads, "get_instance", lambda: SimpleNamespace(_session_mgr=storage))
+    uploads.clean()
+    assert cleared == ["good", "expired"]
 
 
 def test_the_memory_of_who_has_left_is_given_back(brief):

@@ -34,7 +34,7 @@ NAMES = ("link", "question", "ask", "query", "value", "tolerance", "compare", "n
 ASKING = {"ask": KINDS, "query": ("cell",), "value": ("number",), "tolerance": ("number",), "compare": ("free text",)}
 LONGEST_LESSON, LOOSEST = 600, 1e6  # minutes; tolerance
 PART = re.compile(r"[a-z][a-z_-]{0,40}")
-ITEM = re.compile(r"[-*]\s+([^:]{1,40}?)\s*:(?:\s+(.*)|$)")
+ITEM = re.compile(r"[-*]\s+([^:\s][^:]{0,39}?)\s*:(?:\s+(.*)|$)")  # in a time that grows with the line, and no faster
 BARE = re.compile(r"(\w+)\s*:\s")
 UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 

@@ -37,6 +37,8 @@ MOST_CELLS = 10_000      # weights in a table
 MOST_MASK = 64           # tokens along each side of the mask's figure
 MOST_SAVED = 50_000_000  # weights in an npz
 WHOLE_PAGE = 3_000_000   # weights that an offline page holds in full
+CELL_ASKED = "cell_asked"  # in session state: the page on which somebody waits for a cell to be clicked
+TELL = "cell_chosen"     # and whether it has just been
 DRAWN = 400              # tokens of a whole text
 DETAILS = {"Mask": "The mask", "Positions": "Positions", "Numbers": "All numbers"}
 
@@ -82,8 +84,8 @@ def _number(value: object) -> int:
 
 
 def _numbers(value: object, separator: str) -> list[int]:
-    parts = value.split(separator) if isinstance(value, str) else value or ()
-    return [_number(part) for part in list(parts)[:100]]
+    parts = value.split(separator) if isinstance(value, str) else value
+    return [_number(part) for part in parts[:100]] if isinstance(parts, list | tuple) else []
 
 
 def _pair(value: object, sizes: tuple[int, int]) -> tuple[int, int] | None:
@@ -190,10 +192,11 @@ def _reading(look: Look) -> str:
 def looked(page: str, key: str) -> None:
     """Take over what the component of that key asks to be looked at."""
     state, asked = st.session_state, st.session_state[key].look
-    if not isinstance(asked, Mapping) or not isinstance(asked.get("number"), int):
+    if not isinstance(asked, Mapping) or not isinstance(asked.get("number"), int) or not 0 <= asked["number"] < 10**9:
         return
     choose_look(page, **{name: asked.get(name) for name in LOOK})
     state[f"{page}_look_answered"] = asked["number"]
+    state[TELL] = asked.get("pair") is not None and state.get(CELL_ASKED) == page
 
 
 def cells_of(shown: Shown) -> int:

@@ -15,9 +15,10 @@ from transformer.attention_view.message import Look, whole
 from transformer.attention_view.modules import JS
 from transformer.attention_view.stage import Stage, path_of
 from transformer.inference.decoding import GREEDY, Sampling, Step
-from ui.components.attention_view import WHOLE_PAGE, cells_of, looked, message_of
+from ui.components.attention_view import TELL, WHOLE_PAGE, cells_of, looked, message_of
 from ui.components.scripts import component
 
+MOST_CHOICES = 20  # of one message; a page that is behind collects no more
 FARTHEST = 200  # steps that "last" goes at most
 # what stands there until the script has come: the stage's own size, so that nothing moves when it does
 BONES = ('<div class="stage" style="min-height: max(430px, calc(100dvh - 190px)); border-radius: 8px; '
@@ -33,6 +34,8 @@ def show_stage(page: str, shown: Shown, look: Look, head: Head, stage: Stage, *,
     """Draw it. coming: tokens that will be read, and what is predicted from each; newest: outline the last query;
     on_choose and on_branch: told which class was clicked, and which other branch; tip: the last step known, to which a
     film goes, and sampling: how its steps were chosen."""
+    if st.session_state.pop(TELL, False):
+        st.rerun()  # all of the page, and not what a step changes alone
     films = tip is not None and cells_of(tip) <= WHOLE_PAGE
     asked = st.session_state.pop(f"{page}_film", False)
     film = whole(tip, look, path=path_of(tip, sampling)) if films and asked else None
@@ -65,7 +68,7 @@ def move_of(page: str) -> dict | None:
     choices = move.get("choices", ())
     return dict(move, walk=move.get("walk") if _whole(move, "walk") else None,
                 **{"from": move["from"] if _whole(move, "from") else 0},
-                choices=[one for one in choices if _whole(one, "number", "at", "nth")]
+                choices=[one for one in choices[-MOST_CHOICES:] if _whole(one, "number", "at", "nth")]
                 if isinstance(choices, list) else [])
 
 

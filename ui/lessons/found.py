@@ -54,8 +54,9 @@ def take_in(file_name: str, content: bytes) -> str:
     """Keep a visitor's own file for this visit, and return its name. Raises LessonError."""
     stem = "-".join(re.findall(r"\w+", file_name.rpartition(".")[0]))[:60] or "lesson"
     name, kept = f"{OWN}{stem}", own()
+    lesson = parse(content, name, file=file_name)
     kept.pop(name, None)  # the newest stands last
-    kept[name] = parse(content, name, file=file_name)
+    kept[name] = lesson
     for old in list(kept)[:-MOST_OWN]:
         del kept[old]
     return name

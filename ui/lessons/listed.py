@@ -119,7 +119,7 @@ def show_own(page: str) -> None:
 
 def _open(page: str, key: str) -> None:
     file, state = st.session_state.get(key), st.session_state
-    if file is None:
+    if not hasattr(file, "getvalue"):  # none, or one that never came
         return
     state[f"{page}_files"] = state.get(f"{page}_files", 0) + 1  # an empty box, and the bytes let go
     try:

@@ -9,6 +9,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from transformer.lessons.answers import Cell, NextToken, Number
 from transformer.lessons.checking import Finding, check, check_stop
 from transformer.lessons.lesson import Lesson, Stop
+from ui.components.attention_view import CELL_ASKED
 from ui.heavy import heavy
 from ui.lessons.found import find
 from ui.lessons.links import PAGES_OF, open_stop
@@ -16,6 +17,7 @@ from ui.link import expect, say_everywhere
 from ui.present import presenting
 
 STATE, RESULTS, MET = "lesson", "lesson_results", "lesson_met"
+MOST_MET = 1_000  # stops that addresses have named
 LONGEST_ANSWER = 400  # characters
 
 
@@ -69,18 +71,23 @@ def go(at: int) -> None:
 def leave() -> None:
     """End the lesson where it is."""
     uncover()
-    st.session_state.pop(STATE, None)
+    for key in (STATE, CELL_ASKED):
+        st.session_state.pop(key, None)
     say_everywhere({})
 
 
 def arrive() -> None:
     """Take up the lesson that an address names, by which somebody has just come."""
-    name, stop = st.query_params.get("lesson"), st.query_params.get("stop", "1")
+    name, stop = st.query_params.get("lesson"), st.query_params.get("stop", "1")[:6]
     walk, met = walking(), st.session_state.setdefault(MET, set())
-    if not name or len(name) > 100 or ((name, stop) in met and not get_script_run_ctx().is_history_navigation):
+    if not name or len(name) > 100:
         return
+    if (name, stop) in met and not get_script_run_ctx().is_history_navigation:
+        return
+    if len(met) > MOST_MET:
+        met.clear()
     met.add((name, stop))
-    at = int(stop) - 1 if stop.isascii() and stop.isdigit() and len(stop) < 6 else 0
+    at = int(stop) - 1 if stop.isascii() and stop.isdigit() else 0
     if walk is None or walk.lesson.name != name:
         lesson = find(name)
         if lesson is None:
@@ -172,7 +179,9 @@ def cover() -> None:
     """Hide what a question asks for, on the page of the stop, until it is answered."""
     walk = walking()
     question = walk.stop.question
-    asked = bool(question) and question.kind == "next token" and walk.at not in walk.answers
+    open_ = bool(question) and walk.at not in walk.answers
+    asked = open_ and (question.kind == "next token" or question.compare)
+    st.session_state[CELL_ASKED] = walk.stop.page if open_ and question.kind == "cell" else None
     if walk.hidden and not (asked and walk.hidden == walk.stop.page):
         uncover()
     if asked and walk.hidden is None and finding(walk).answer is not None:

@@ -87,7 +87,9 @@ def _name(url: str) -> str | None:
     try:
         parts = urlsplit(url)
         _ = parts.port  # which is checked with it
-        return None if "@" in url or parts.path or parts.query else (parts.hostname or "").rstrip(".") or None
+        if "@" in url or parts.path or parts.query or parts.fragment:
+            return None
+        return (parts.hostname or "").rstrip(".") or None
     except ValueError:
         return None
 

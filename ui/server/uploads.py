@@ -6,10 +6,11 @@ import gc
 import re
 from collections import Counter
 from contextlib import suppress
+from functools import partial
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.runtime import Runtime, get_instance
 
 from transformer.brief import size
@@ -17,6 +18,7 @@ from transformer.shortage import give_back
 
 PATH = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+")
 MOST_OF_ONE, MOST_OF_ALL = 400_000_000, 1_200_000_000  # bytes
+SILENT_SECONDS = 20  # in which nothing comes of a file: nobody sends it any more
 AWAY_SECONDS = 30  # a connection that is lost for so long is a visitor who has left
 
 
@@ -44,7 +46,7 @@ class Uploads:
             return await refusal(scope, receive, send)
         self._coming[session] += int(length)
         try:
-            await self.app(scope, receive, send)
+            await self.app(scope, partial(_more, receive), send)
         finally:
             self._coming[session] -= int(length)
             if not self._coming[session]:
@@ -70,6 +72,14 @@ class Uploads:
             self._cleaning = asyncio.get_running_loop().call_later(AWAY_SECONDS + 1, clean)
 
 
+async def _more(receive: Receive) -> Message:
+    """The next part of a file; that its sender has gone, where none comes."""
+    try:
+        return await asyncio.wait_for(receive(), SILENT_SECONDS)
+    except TimeoutError:
+        return {"type": "http.disconnect"}
+
+
 def clean() -> None:
     """Let go of sessions that have ended, with their files, and give the memory back to the system.
 
@@ -79,8 +89,9 @@ def clean() -> None:
         ended = get_instance()._session_mgr._session_storage._cache
         for name, info in list(ended._data.items()):
             if name not in ended:
-                info.session.shutdown()
-                info.session.session_state.clear()
+                with suppress(Exception):  # whatever one of them fails on, the others go
+                    info.session.shutdown()
+                    info.session.session_state.clear()
         ended.expire()
     gc.collect()  # a session holds itself; what was there before the first visitor is frozen, so this is short
     give_back()

@@ -18,7 +18,7 @@ from transformer.attention_view.stage import (
     target_tokens,
     unknown,
 )
-from transformer.inference.decoding import Sampling
+from transformer.inference.decoding import Sampling, Step
 from ui.components.stage import show_stage, steps_of
 from ui.figures import head_label, percent, plain_label
 from ui.say import end_of
@@ -66,22 +66,34 @@ def _why(walk: Walk, sampling: Sampling) -> str:
     return f"Orange: the model's choice, sampled at {at}."
 
 
-def said_of(walk: Walk, look: Look, head: Head, sampling: Sampling) -> str:
+def _until(step: Step, text: Mapping[str, object]) -> dict[str, object]:
+    """The text so far without what is predicted now, and without what it is compared with."""
+    before = step.parent.output if step.parent else ""
+    if step.src is None:
+        before = step.parent.whole if step.parent else step.text
+    return {"label": text["label"], "written": before, "coming": "", "lines": text.get("lines", False)}
+
+
+def said_of(walk: Walk, look: Look, head: Head, sampling: Sampling, *, hidden: bool = False) -> str:
     """One step in a sentence, for who cannot see it."""
     step, keys = walk.step, walk.step.axes(look.kind)[1]
     row = head.weights[-1]
     which = head_label(look.layer, look.head) if look.of == "head" else "the mean"
-    return (f"Step {step.index}: {plain_label(step.piece)}, {percent(probability(step, sampling))}; {which} looks most "
-            f"at {plain_label(keys[int(row.argmax())])}, {row.max():.2f}")
+    token = "hidden" if hidden else f"{plain_label(step.piece)}, {percent(probability(step, sampling))}"
+    most = plain_label(keys[int(row.argmax())])
+    return f"Step {step.index}: {token}; {which} looks most at {most}, {row.max():.2f}"
 
 
 def show_walk(page: str, walk: Walk, look: Look, head: Head, *, rows: Sequence[Row], text: Mapping[str, object] | None,
               dark: bool, brief: bool = False, plays: int = 0) -> None:
     """The stage of a page that steps through a text. plays: steps that it takes by itself when it is first seen."""
     branches = [end_of(branch.tip.output) for branch in (walk.branch, *walk.others)] if walk.others else []
-    sampling = sampling_of(page)
-    stage = Stage(rows=rows, said=said_of(walk, look, head, sampling), bars=bars_of(walk, sampling, brief=brief),
-                  text=text, branches=branches, brief=brief, plays=plays,
+    sampling, hidden = sampling_of(page), bool(st.session_state.get(f"{page}_hide"))
+    if hidden:
+        text, branches = text and _until(walk.step, text), []
+    stage = Stage(rows=rows, text=text, branches=branches, brief=brief, plays=plays,
+                  said=said_of(walk, look, head, sampling, hidden=hidden),
+                  bars=bars_of(walk, sampling, brief=brief),
                   steps=steps_of(page, index=walk.index, last=walk.last))
     show_stage(page, walk.step, look, head, stage, dark=dark, tip=walk.branch.tip, sampling=sampling,
                on_branch=partial(_switch, page), coming=list(zip(walk.coming, walk.after, strict=True)))

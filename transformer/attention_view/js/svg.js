@@ -1,6 +1,7 @@
 // The few methods of a canvas that the pictures use, written down as SVG.
 import { FONT } from "#view/canvas.js";
 
+const NOT_XML = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu; // what no file of XML may hold
 const ANCHOR = { left: "start", center: "middle", right: "end" };
 
 export class Vector {
@@ -27,7 +28,7 @@ export class Vector {
     const [, weight, size] = this.font.match(/(\d+) ([\d.]+)px/);
     const font = `font-family="${FONT}" font-size="${size}" font-weight="${weight}"`;
     const place = `text-anchor="${ANCHOR[this.textAlign]}" dominant-baseline="central" transform="${this.turn ?? ""}"`;
-    const safe = string.replace(/[&<>]/g, (c) => `&#${c.charCodeAt(0)};`);
+    const safe = string.replace(NOT_XML, "\ufffd").replace(/[&<>]/g, (c) => `&#${c.charCodeAt(0)};`);
     this.add(`<text x="${x}" y="${y}" ${font} ${place} fill="${this.fillStyle}">${safe}</text>`);
   }
 

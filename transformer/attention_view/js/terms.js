@@ -1,4 +1,4 @@
-// A term inside a component, dressed as those on the page are; outside the app, where nobody explains terms, plain text.
+// A term inside a component, dressed as those on the page are; outside the app, where nobody explains them, plain text.
 import { part } from "#view/elements.js";
 
 export const TERM_STYLE = `dfn.term {

@@ -68,7 +68,8 @@ function filmOf(stage) {
   if (!stage.data.films) return null;
   return (kind) => {
     stage.filming = { kind, number: (stage.filming?.number ?? 0) + 1 };
-    stage.send.film({ number: stage.filming.number });
+    if (stage.message.arrays.film) makeFilm(stage);
+    else stage.send.film({ number: stage.filming.number });
   };
 }
 

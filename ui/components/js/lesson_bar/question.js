@@ -65,6 +65,9 @@ function entry(view, given, inputMode, placeholder) {
   field.dataset.act = "field";
   field.setAttribute("aria-labelledby", "lesson-ask");
   if (given !== undefined) Object.assign(field, { value: given, readOnly: true });
-  field.onkeydown = (event) => event.stopPropagation(); // what is typed steps nothing
+  field.onkeydown = (event) => {
+    event.stopPropagation(); // what is typed steps nothing
+    if (event.key === "Enter") setTimeout(() => field.blur(), 0); // and the next key is for the lesson again
+  };
   return field;
 }
