@@ -30,7 +30,7 @@ def test_a_switch_is_on_the_screen_with_the_picture_that_it_changes(visit, windo
             assert box["y"] >= 0
             assert box["y"] + box["height"] <= height
         switch.click()
-        reached(page, causal=None if at % 2 else "on")
+        reached(page, causal="off" if at % 2 else "on")
 
 
 def test_boxes_for_sentences_are_folded_away_and_labelled_on_a_telephone(visit, page, reached):

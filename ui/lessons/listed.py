@@ -110,7 +110,7 @@ def show_own(page: str) -> None:
     if error := st.session_state.pop(f"{page}_said", None):
         say_error(error)
     if owners.allowed("oversee"):
-        st.caption(f"Files in {figures.markdown_text(owners.without_home(str(folder())))} are listed above as well.")
+        st.caption(f"To keep a lesson, put its file into {figures.markdown_text(owners.without_home(str(folder())))}.")
     with st.expander("How to write one"):
         st.code(EXAMPLE, language="markdown")
         st.markdown("Copy a link from any page and drop what stands before `/translate`. Questions are `next token`, "

@@ -43,7 +43,7 @@ def verdict(answer: Answer, given: object) -> str:
             return f"Right: {weight} of this row is on {token}." if right else (
                 f"{token} has {weight} of this row. Most is on {right_text(answer)}.")
         case Number():
-            return f"Right: it is {number(answer.right)}." if right else f"It is {number(answer.right)}."
+            return f"Right: it is {number(answer.right)}." if right else f"Not quite: it is {number(answer.right)}."
         case FreeText(output):
             return f"The model writes: {output}" if output else "Kept until the end of the lesson."
     raise AssertionError(f"nothing is said of {answer!r}")

@@ -95,7 +95,7 @@ def arrive() -> None:
         start(lesson)
         walk = walking()
     walk.at = max(0, min(at, len(walk.lesson.stops) - 1))
-    walk.moved = not (st.query_params.keys() - {"lesson", "stop"})
+    walk.moved = not (st.query_params.keys() - {"lesson", "stop", "present"})
     _meet(walk)
     cover()
 
@@ -108,7 +108,7 @@ def open_page(page: str) -> None:
     walk.moved = False
     stop = walk.stop
     params = dict(stop.params)
-    if presenting(page):
+    if presenting(page) or st.query_params.get("present") == "1":
         params["present"] = "1"
     params |= walk.address
     st.session_state[f"{stop.page}_pair"] = None  # a cell clicked before is no answer

@@ -4,7 +4,7 @@ import { change, go, play, releaseLater } from "#view/forming/move.js";
 import { putCursor } from "#view/forming/pointer.js";
 import { indexOf, infoOf, missing, sizesOf } from "#view/forming/snapshots.js";
 import { putHead, tellHead } from "#view/forming/tell.js";
-import { keyboard, moved, take, withModifier } from "#view/pointer.js";
+import { forLesson, keyboard, moved, take, withModifier } from "#view/pointer.js";
 
 const MOVES = {
   ArrowLeft: (at) => at - 1,
@@ -25,6 +25,16 @@ export function listenToKeys(view) {
     take(event);
     play(view);
   };
+  // where nothing else has the keys, as while presenting
+  window.headsUpForming?.abort();
+  const whole = (window.headsUpForming = new AbortController());
+  const onPageKey = (event) => {
+    const free = event.target === document.body && !event.defaultPrevented && view.root.isConnected;
+    if (!free || forLesson(event)) return;
+    if (["p", "P"].includes(event.key) && !withModifier(event)) play(view);
+    else if (event.key in MOVES) slide(view, event);
+  };
+  document.addEventListener("keydown", onPageKey, { signal: whole.signal });
   const choose = () => {
     if (view.at) change(view, { layer: view.at[0], head: view.at[1] });
   };

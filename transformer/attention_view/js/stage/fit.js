@@ -15,6 +15,7 @@ const lessonHeight = () =>
 export function fit(stage) {
   const { root, parts } = stage;
   root.classList.toggle("phone", onPhone());
+  root.classList.toggle("taught", lessonHeight() > 0);
   const beside = BELOW_IT + (stage.message.standalone ? CAPTION : 0) + lessonHeight();
   const room = window.innerHeight - topOnPage(root) - beside;
   const first = onPhone() ? HIGHEST_ON_PHONE : HIGHEST_FIRST_LOOK;

@@ -10,6 +10,7 @@ const OTHERWISE = {
   controls: ".controls",
   candidates: "[class*=st-key-][class*=_candidates]",
   weights: 'figure.matrix[data-name="weights"]',
+  numbers: "figure.matrix",
 };
 
 export function partOf(name) {
