@@ -84,9 +84,6 @@ def test_what_a_component_never_sends_changes_nothing(key, page, address, odd, v
     run(forge(visit(page, **address), key, json_value=json.dumps(odd)))
 
 
-@pytest.mark.parametrize("event", [None, {}, [], {"selection": 1}, {"selection": {"points": []}},
-                                   {"selection": {"points": [1]}}, {"selection": {"points": [{"customdata": [3]}]}},
-                                   {"selection": {"points": [{"customdata": -1}]}}])
 @pytest.mark.parametrize("value", [5, True, {"a": 1}, 1e308, [[]]])
 def test_a_pair_or_heads_that_are_none_are_left_out(value):
     assert attention_view._pair(value, (3, 3)) is None
@@ -105,6 +102,9 @@ def test_nobody_empties_the_cache_that_all_share():
     assert AppSession._handle_clear_cache_request(None) is None
 
 
+@pytest.mark.parametrize("event", [None, {}, [], {"selection": 1}, {"selection": {"points": []}},
+                                   {"selection": {"points": [1]}}, {"selection": {"points": [{"customdata": [3]}]}},
+                                   {"selection": {"points": [{"customdata": -1}]}}])
 def test_a_selection_that_no_chart_makes_is_none(event):
     assert picked_number(event) is None
     assert picked_number({"selection": {"points": [{"customdata": 3}]}}) == 3

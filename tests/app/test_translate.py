@@ -148,6 +148,18 @@ def test_another_text_starts_another_walk(open_translate, ckpt, move, chips):
     assert chips(at, "target tokens") == written(last)
 
 
+def test_presses_meant_for_the_text_before_count_from_where_the_new_one_opens(open_translate, ckpt):
+    at = open_translate(text=TEXT, step="5")
+    before = at.session_state["translate_walks"]
+    write(at, FIRST)
+    *_, last = transformer.steps(ckpt, FIRST)
+    for number, index in enumerate((4, 3, 2), 1):  # three arrows back, seen by the server one by one
+        move = {"index": index, "number": number, "walk": before, "from": 5, "choices": []}
+        at.session_state["translate_screen"] = {"move": move}
+        at.run()
+        assert at.query_params["step"] == str(last.index - number)
+
+
 @pytest.mark.parametrize(("index", "back"), [(1, 2), (0, 3), (5, 0)])
 def test_presses_made_while_another_text_is_on_its_way_count_from_where_it_opens(open_translate, ckpt, index, back):
     at, last = open_translate(text=TEXT, step="3"), len(list(transformer.steps(ckpt, "Go on."))) - 1

@@ -56,7 +56,7 @@ def follow(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | 
             forget_walk(page)
             say_error(error)
             st.stop()
-        state[f"{page}_walks"] = state.get(f"{page}_walks", 0) + 1
+        state[f"{page}_walks"], state[f"{page}_opened"] = state.get(f"{page}_walks", 0) + 1, walk.index
     elif sampling != state[f"{page}_sampled"]:
         walk = walk.anew(sampling)
     if move and not arrival and move["number"] != state.get(f"{page}_answered", 0):
@@ -76,15 +76,15 @@ def _moved(page: str, walk: Walk, move: dict, sampling: Sampling) -> Walk:
     """Candidates chosen at their steps, in the order they were, then the place to look at."""
     state = st.session_state
     # pressed while another text was on the screen: counts from where this one opens
-    other = move.get("walk", state[f"{page}_walks"]) != state[f"{page}_walks"]
-    origin = int(move["from"]) - walk.index if other else 0
-    for choice in move.get("choices", ()):
+    other = move["walk"] not in (None, state[f"{page}_walks"])
+    origin = move["from"] - state[f"{page}_opened"] if other else 0
+    for choice in move["choices"]:
         if choice["number"] > state.get(f"{page}_answered", 0):
-            walk = walk.to(min(int(choice["at"]) - origin, walk.index + FARTHEST), sampling)
+            walk = walk.to(min(choice["at"] - origin, walk.index + FARTHEST), sampling)
             candidates, _ = walk.candidates(sampling)
             if choice["nth"] < len(candidates):
                 walk = walk.pick(candidates[choice["nth"]].id, sampling)
-    return walk.to(min(int(move["index"]) - origin, walk.index + FARTHEST), sampling)
+    return walk.to(min(move["index"] - origin, walk.index + FARTHEST), sampling)
 
 
 def go_to(page: str, step: Step | None) -> None:
