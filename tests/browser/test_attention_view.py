@@ -208,7 +208,9 @@ def test_what_is_saved_says_what_it_is_and_holds_the_numbers(look, options, ckpt
     for kind in ("csv", "svg", "png-light", "pdf"):
         with page.expect_download() as caught:
             chooser.select_option(kind)
-        assert caught.value.suggested_filename == f"{ckpt.id}-cross-layer1-head3-weights.{kind.partition('-')[0]}"
+        ending, *shade = kind.split("-")
+        name = "-".join([ckpt.id, "cross", "layer1", "head3", "weights", *shade])
+        assert caught.value.suggested_filename == f"{name}.{ending}"
         files[kind] = tmp_path / kind
         caught.value.save_as(files[kind])
     lines = files["csv"].read_text("utf-8").splitlines()

@@ -32,8 +32,8 @@ function onKey(view, event) {
   if (sendsText(event, at)) queueMicrotask(() => at.blur()); // and the next key already steps
   if (!view.root.isConnected || withModifier(event) || event.defaultPrevented || at.closest?.(NATIVE)) return;
   if (event.key === " " && at.closest?.("button, a, summary")) return; // which it presses
-  const { large } = view.data;
-  const keys = large ? { ...KEYS, ...REMOTE } : KEYS;
+  const { large, remote } = view.data;
+  const keys = large || remote ? { ...KEYS, ...REMOTE } : KEYS;
   if (event.key in keys) {
     const action = keys[event.key];
     // in a lesson, and at either end, a remote's key is for what comes after the page

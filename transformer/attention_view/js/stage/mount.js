@@ -89,7 +89,7 @@ function drawSteps(stage) {
   const { steps } = data;
   const controls = (stage.controls ??= newControls(parts.controls, steps));
   controls.send = send.move;
-  receiveSteps(controls, { ...steps, large: stage.large });
+  receiveSteps(controls, { ...steps, large: stage.large, remote: stage.message.standalone });
   if (window.headsUpKeys?.view !== controls) listenToSteps(controls);
   showSteps(controls);
   if (data.plays && !stage.played) playFirst(stage, data.plays);

@@ -41,7 +41,8 @@ export const fileEntries = (view) => [
 
 export function save(view, kind) {
   if (kind === "zip") return keepAllFigures().catch((error) => say(view.parts.readout, error.message));
-  FILES[kind](view, (blob) => keepFile(blob, `${nameOf(view)}.${kind.split("-")[0]}`));
+  const [ending, ...look] = kind.split("-"); // light, dark
+  FILES[kind](view, (blob) => keepFile(blob, `${[nameOf(view), ...look].join("-")}.${ending}`));
 }
 
 function nameOf(view) {

@@ -65,7 +65,9 @@ export function ways(view) {
     "div",
     { className: "ways" },
     button("back", "Back", () => goTo(view, view.target - 1), { disabled: at === 0, title: "Back (Page Up)" }),
-    button("next", last ? "Finish" : "Next", () => goTo(view, view.target + 1), { title: "Next (Page Down)" }),
+    button("next", last ? "Finish" : view.data.guided ? "Next" : "Next stop", () => goTo(view, view.target + 1), {
+      title: "Next (Page Down)",
+    }),
     button("leave", "Leave", () => leaveLesson(view), { title: "Leave the lesson" }),
   );
 }
