@@ -46,13 +46,13 @@ def page(shown: Shown, look: Look | None = None, *, exact: bool = True, sampling
     message = written(squeezed.compress(whole(shown, look, exact=exact, **header)) + squeezed.flush())
     told = about(shown)
     title = html.escape(f"{told['checkpoint'] or 'attention'} · {shown.text[:60]}")
-    return PAGE.format(title=title, kind="stage" if steps else "attention-view", script=_script(),
-                       message=message)
+    kind, entry = ("stage", "steps.js") if steps else ("attention-view", "page.js")
+    return PAGE.format(title=title, kind=kind, script=_script(entry), message=message)
 
 
 @cache
-def _script() -> str:
-    return script(JS / "page.js")
+def _script(entry: str) -> str:
+    return script(JS / entry)
 
 
 def written(data: bytes) -> str:
