@@ -29,7 +29,6 @@ ROOT = Path(__file__).resolve().parent.parent
 APP = ROOT / "app.py"
 EVERYWHERE = ("0.0.0.0", "::")
 DEFAULT_PORT = 8501
-LARGEST = 30  # megabytes of a message, unpacked; a film of as many weights as one may have takes 10
 
 
 def preload() -> None:
@@ -90,6 +89,7 @@ def serve(host: str, port: int | None, *, public: set[str]) -> None:
     forget_pages_folder()
     at_once.send_at_once()
     at_once.send_large_as_they_are()
+    at_once.take_no_more_packed()
     name = socket.gethostname().lower()
     link = sign_in.TeachersLink()
 
@@ -105,7 +105,6 @@ def serve(host: str, port: int | None, *, public: set[str]) -> None:
         "server.fileWatcherType": "none",
         "server.disconnectedSessionTTL": uploads.AWAY_SECONDS,
         "server.enableWebsocketCompression": True,  # steps resemble each other
-        "server.maxMessageSize": LARGEST,
         # The name visitors may use besides the addresses: without one, Streamlit asks the internet for its own address.
         "browser.serverAddress": name if host in EVERYWHERE else host,
         "client.allowedOrigins": [],  # nobody frames these pages and sends them messages

@@ -2,11 +2,13 @@
 
 import socket
 
+import pytest
 from streamlit.web.server.starlette import starlette_server
+from websockets.exceptions import PayloadTooBig
 from websockets.extensions.permessage_deflate import PerMessageDeflate
 from websockets.frames import Frame, Opcode
 
-from ui.server.at_once import LARGE, send_at_once, send_large_as_they_are
+from ui.server.at_once import LARGE, MOST_TAKEN, send_at_once, send_large_as_they_are, take_no_more_packed
 
 
 def test_a_connection_sends_small_messages_without_waiting_for_the_one_before(monkeypatch):
@@ -40,3 +42,23 @@ def test_a_browser_reads_packed_and_unpacked_messages_in_turns(monkeypatch):
         sent = server.encode(Frame(Opcode.BINARY, data))
         assert (len(sent.data) < 100) == (len(data) <= LARGE)
         assert bytes(browser.decode(sent).data) == data
+
+
+@pytest.mark.parametrize("frames", [1, 8])
+def test_what_unpacks_to_too_much_is_refused_in_however_many_frames(monkeypatch, frames):
+    for name in ("encode", "decode"):
+        monkeypatch.setattr(PerMessageDeflate, name, getattr(PerMessageDeflate, name))  # and back after the test
+    take_no_more_packed()
+
+    def sent(size):
+        browser, server = (PerMessageDeflate(False, False, 12, 12) for _ in range(2))
+        for at in range(frames):
+            opcode, fin = Opcode.CONT if at else Opcode.BINARY, at + 1 == frames
+            packed = browser.encode(Frame(opcode, bytes(size // frames), fin))
+            assert len(packed.data) < size / frames / 100
+            server.decode(packed, max_size=200_000_000)
+            server.decode(Frame(Opcode.PING, b""), max_size=125)
+
+    sent(MOST_TAKEN)
+    with pytest.raises(PayloadTooBig):
+        sent(MOST_TAKEN + 1_000)

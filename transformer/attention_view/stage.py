@@ -125,9 +125,8 @@ def bars(step: Step, sampling: Sampling = GREEDY) -> list[Bar]:
 def path_of(step: Step, sampling: Sampling = GREEDY) -> dict[str, object]:
     """Every step on the way to this one, as the script reads it: the tokens, and for each step its candidates, with
     their probabilities under `sampling`, and the text that it ends."""
-    steps, read, source = step.path(), target_tokens(step), None
-    if step.src is not None:
-        source = source_tokens(step)
+    steps, read = step.path(), target_tokens(step)
+    source = None if step.src is None else source_tokens(step)
     return {"prompt": len(read) - step.index, "source": source, "target": [*read, step.piece], "unknown": unknown(step),
             "outputs": [at.whole if source is None else at.output for at in steps],
             "bars": [[asdict(one) | {"probability": round(one.probability, 6)} for one in bars(at, sampling)]

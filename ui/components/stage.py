@@ -18,7 +18,7 @@ from transformer.inference.decoding import GREEDY, Sampling, Step
 from ui.components.attention_view import TELL, WHOLE_PAGE, cells_of, looked, message_of
 from ui.components.scripts import component
 
-MOST_CHOICES = 20  # of one message; a page that is behind collects no more
+MOST_CHOICES = 20  # of one message, the last: more than anybody presses while a page is behind
 FARTHEST = 200  # steps that "last" goes at most
 # what stands there until the script has come: the stage's own size, so that nothing moves when it does
 BONES = ('<div class="stage" style="min-height: max(430px, calc(100dvh - 190px)); border-radius: 8px; '

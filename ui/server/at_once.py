@@ -10,9 +10,10 @@ import socket
 
 from streamlit.web.server.starlette import starlette_server
 from websockets.extensions.permessage_deflate import PerMessageDeflate
-from websockets.frames import Frame, Opcode
+from websockets.frames import CTRL_OPCODES, Frame, Opcode
 
 LARGE = 65_536  # bytes of a message
+MOST_TAKEN = 4_000_000  # bytes, unpacked, of a message that came packed; pages of a visitor send far less
 
 
 def send_at_once() -> None:
@@ -36,3 +37,20 @@ def send_large_as_they_are() -> None:
         return frame if whole and len(frame.data) > LARGE else pack(packing, frame)
 
     PerMessageDeflate.encode = pack_small
+
+
+def take_no_more_packed() -> None:
+    """Have packed messages that unpack to more refused, in however many frames they come: a few bytes would be
+    hundreds of megabytes."""
+    unpack = PerMessageDeflate.decode
+
+    def unpack_some(packing: PerMessageDeflate, frame: Frame, *, max_size: int | None = None) -> Frame:
+        if frame.opcode in CTRL_OPCODES:
+            return frame
+        held = getattr(packing, "held", 0) if frame.opcode is Opcode.CONT else 0
+        room = max(1, MOST_TAKEN - held)
+        found = unpack(packing, frame, max_size=room if max_size is None else min(room, max_size))
+        packing.held = held + len(found.data)
+        return found
+
+    PerMessageDeflate.decode = unpack_some
