@@ -1,4 +1,4 @@
-"""Small messages are not held back, large ones not packed."""
+"""Small messages are not held back, large ones not packed, and what comes packed stays small."""
 
 import socket
 

@@ -1,4 +1,4 @@
-"""What the server has to say leaves at once.
+"""Messages of the websocket: what the server has to say leaves at once, and what comes packed stays small.
 
 Streamlit answers a step with a handful of small messages. It opens its port in a way by which asyncio does not see that
 connections are TCP, so their sockets hold a small message back until the one before it has been received, which a

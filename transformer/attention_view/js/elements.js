@@ -88,12 +88,16 @@ export function redrawWhenMoved(root, top = () => 0) {
 
 export const stillMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-// Brings what a click has changed into sight, below the bar on top.
+// To the top of the window, below the bar there.
+export function scrollUpTo(element, behavior = stillMotion() ? "auto" : "smooth") {
+  element.style.scrollMarginTop = "4.5rem";
+  element.scrollIntoView({ block: "start", behavior });
+}
+
+// Brings what a click has changed into sight.
 export function scrollToTarget(className) {
   const target = document.querySelector(`.${className}`);
-  if (!target) return;
-  target.style.scrollMarginTop = "4.5rem";
-  target.scrollIntoView({ block: "start", behavior: stillMotion() ? "auto" : "smooth" });
+  if (target) scrollUpTo(target);
 }
 
 // Gives the tree that an element is in (a component's own, or the page) these styles, once.

@@ -3,7 +3,7 @@
 import { listenToSteps } from "#view/controls/keys.js";
 import { buildControls } from "#view/controls/build.js";
 import { act, receiveSteps, showSteps } from "#view/controls/steps.js";
-import { redrawWhenMoved, say, stillMotion } from "#view/elements.js";
+import { redrawWhenMoved, say, scrollUpTo, stillMotion } from "#view/elements.js";
 import { unpack } from "#view/message.js";
 import { topOnPage } from "#view/view/sizes.js";
 import { mountView } from "#view/view/mount.js";
@@ -47,7 +47,7 @@ function bringIntoSight(stage) {
   const shown = stage.text;
   stage.text = text;
   if (shown !== undefined && shown !== text && stage.root.getBoundingClientRect().bottom < SEEN_LEAST)
-    stage.root.scrollIntoView({ block: "start", behavior: stillMotion() ? "auto" : "smooth" });
+    scrollUpTo(stage.root);
 }
 
 function drawStage(stage) {

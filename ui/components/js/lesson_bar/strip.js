@@ -1,5 +1,5 @@
 // The strip: where we are, the two sentences, the question, and the way on.
-import { part } from "#view/elements.js";
+import { part, scrollUpTo } from "#view/elements.js";
 import { goTo, leaveLesson } from "./acts.js";
 import { partOf } from "./parts.js";
 import { questionOf } from "./question.js";
@@ -26,10 +26,7 @@ function scrollTo(view, looks = MOST_LOOKS) {
   const { at, see, here } = view.data;
   if (!see || !looks) return;
   const element = here ? partOf(see) : null;
-  if (element) {
-    element.style.scrollMarginTop = "4.5rem"; // below the menu
-    element.scrollIntoView({ block: "start" });
-  }
+  if (element) scrollUpTo(element, "auto");
   // what stands above it may still be drawn
   setTimeout(() => view.data.at === at && scrollTo(view, element ? Math.min(looks - 1, 2) : looks - 1), SEEK_MS);
 }
