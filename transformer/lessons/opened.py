@@ -64,8 +64,7 @@ def step_of(opened: Opened) -> Step:
 
 def shown_at(opened: Opened) -> Step | Reading:
     """The step or the reading that the link leads to; raises ValueError where it shows no text to a model."""
-    if opened.shows not in ("step", "reading"):
-        raise ValueError("a cell is asked where a head is on the page; link to Translate, Write or Classify")
+    _check_page(opened)
     return step_of(opened) if opened.shows == "step" else attend(opened.ckpt, opened.values["text"] or "")
 
 
@@ -86,14 +85,13 @@ def head_of(opened: Opened, shown: Step | Reading) -> tuple[str, int, int]:
 def row_of(opened: Opened, query: str, shown: Step | Reading | None = None) -> Row:
     """The row of the link's head that a question names. shown: what the link leads to, where it was read already.
     Raises ValueError, with what to do, where the link shows something else, or gives the answer away."""
-    if opened.shows not in ("step", "reading"):
-        raise ValueError("a cell is asked where a head is on the page; link to Translate, Write or Classify")
+    _check_page(opened)
     if opened.values.get("pair"):
         raise ValueError("the link already shows a pair of tokens, which answers the question; leave “pair” out")
     for name, plain in PLAIN.items():
         if opened.values.get(name) not in (None, plain):
-            raise ValueError("a cell is asked of one head and of all its tokens as the model reads them; leave "
-                             f"“{name}” out of the link")
+            raise ValueError(f"one head is asked about, and all its tokens as the model reads them; leave “{name}” out of "
+                             "the link")
     shown = shown_at(opened) if shown is None else shown
     kind, layer, head = head_of(opened, shown)
     queries, keys = shown.axes(kind)
@@ -101,6 +99,11 @@ def row_of(opened: Opened, query: str, shown: Step | Reading | None = None) -> R
     weights = shown.attended(kind, slice(layer, layer + 1), slice(head, head + 1))[1][0, 0, at].tolist()
     seen = shown.mask(kind)[at].nonzero()[:, 0].tolist()
     return Row(kind, layer, head, at, tuple(queries), tuple(keys), tuple(weights), tuple(seen))
+
+
+def _check_page(opened: Opened) -> None:
+    if opened.shows not in ("step", "reading"):
+        raise ValueError("a head is asked about where one is on the page; link to Translate, Write or Classify")
 
 
 def _place(query: str, queries: list[str]) -> int:
