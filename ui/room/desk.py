@@ -17,6 +17,7 @@ LONGEST_NOTE, LONGEST_TASK, LONGEST_ASK, LONGEST_SENTENCES = 200, 300, 200, 12_0
 SENTENCES = 60  # of the held-out ones, where none are given
 EVERYWHERE = ("present", "room", "wall", "lesson", "stop")  # in the address of any page
 MOST_PARAMS, LONGEST_PARAMS = 60, 8_000
+STOP = "stop"  # what the stop of a lesson asks
 REMOTE = ("ArrowRight", "ArrowLeft", "Home", "End", "PageDown", "PageUp", "p", "h", "b")  # keys of a lecturer's remote
 
 
@@ -40,7 +41,7 @@ def take_found(store: Store, room: Room, device: str, sent: Mapping[str, Any]) -
 def view_of(sent: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     """The page and the parameters of a view that was sent. Raises RoomError for none."""
     page, params = sent.get("page"), sent.get("params")
-    if page not in PAGES_OF or not isinstance(params, dict) or len(params) > MOST_PARAMS or not all(
+    if not isinstance(page, str) or page not in PAGES_OF or not isinstance(params, dict) or len(params) > MOST_PARAMS or not all(
             isinstance(value, str) for value in params.values()) or sum(
             len(name) + len(value) for name, value in params.items()) > LONGEST_PARAMS:
         raise RoomError("this is no view of a page here")
@@ -59,12 +60,17 @@ def do(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
 def offers(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
     """What can be asked about what is shown now, and why not the rest."""
     opened = _opened(room)
-    return {"offers": [{"about": one.about, "ask": one.asked.spec["ask"] if one.asked else "", "why": one.why} for one in questions.offers(opened)]}
+    found = [{"about": one.about, "ask": one.asked.spec["ask"] if one.asked else "", "why": one.why}
+             for one in questions.offers(opened)]
+    stop = room.view.get("asked")
+    return {"offers": [*([{**stop, "about": STOP, "why": None}] if stop else []), *found]}
 
 
 def ask(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
     """A new question about what is shown now, as a draft, or opened at once."""
-    about = sent.get("about")
+    about, stop = sent.get("about"), room.view and room.view.get("asked")
+    if about == STOP and stop:
+        sent, about = {**sent, **stop}, stop["about"]
     if about not in questions.ABOUT:
         raise RoomError(f"a question is about {', '.join(questions.ABOUT)}")
     of, sentences = _text(sent, "of", 40) or None, _text(sent, "sentences", LONGEST_SENTENCES)

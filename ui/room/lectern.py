@@ -15,6 +15,7 @@ from ui.room.address import join_address, qr, reaches_others
 from ui.say import say_error
 
 ENTER = "room_enter"
+SMALL = "<style>.qr { width: 15rem; max-width: 100%; border-radius: 6px; }</style>"
 _door = component("room_door", HERE / "room" / "door.js", '<div class="room-door"></div>')
 _desk = component("room_desk", HERE / "room" / "desk_page.js", '<div class="room-bar lecturer page"></div>')
 
@@ -71,8 +72,8 @@ def show_lectern(page: str, room: Room) -> None:
         show_code(room, address)
     with faces, settings(page):
         key = keys.cookies()[keys.LECTURER]
-        st.markdown(f"[The wall](./room?wall={room.code}) is for a second screen or a projector: it shows what this tab "
-                    "shows, without controls. Presenting on this screen works as well.")
+        st.markdown(f"[The wall](./room?wall={room.code}) is for a second screen or a projector: it shows what this "
+                    "tab shows, without controls. Presenting on this screen works as well.")
         _secret_link("Your phone as a remote", f"{address}/lead#{key}",
                      "Scan this with your own phone, out of sight of the class: whoever has it leads the room.")
         _secret_link("A second lecturer", f"{address}/lead?desk=1#{key}",
@@ -86,13 +87,13 @@ def show_lectern(page: str, room: Room) -> None:
 def _secret_link(title: str, link: str, said: str) -> None:
     with st.expander(title):
         st.markdown(said)
-        st.html(f'<div style="max-width: 15rem">{qr(link)}</div>')
+        st.html(f"{SMALL}{qr(link)}")
         st.code(link, language=None)
 
 
 def show_code(room: Room, address: str) -> None:
     """The way in, as small as it may be read from a chair beside it."""
-    st.html(f'<div style="max-width: 16rem">{qr(f"{address}/r/{room.code}")}</div>')
+    st.html(SMALL + qr(f"{address}/r/{room.code}"))
     st.markdown(f"{figures.markdown_text(address.partition('://')[2])}/r")
     st.markdown(f"## {room.code}")
 
@@ -105,6 +106,6 @@ def show_way_in(room: Room, address: str | None = None) -> None:
 <p>No account, no name.</p></div></div><style>
 .room-way-in {{ display: flex; flex-wrap: wrap; align-items: center; justify-content: center; gap: 6vw;
 min-height: 80vh; font-size: max(4vh, 1rem); }}
-.room-way-in svg {{ width: min(72vh, 90vw); height: auto; border-radius: 8px; }}
+.room-way-in img {{ width: min(72vh, 90vw); height: auto; border-radius: 8px; }}
 .room-way-in p {{ margin: .2em 0; }} .room-way-in .address {{ font-size: 1.3em; font-weight: 600; }}
 .room-way-in .code {{ font-size: 3.4em; font-weight: 700; letter-spacing: .12em; }}</style>""")

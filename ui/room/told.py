@@ -93,7 +93,8 @@ def to_lecturer(store: Store, room: Room) -> dict[str, Any]:
     if question:
         spec = {name: value for name, value in question.spec.items() if name != "each"}
         found["question"] = (found["question"] or {}) | {
-            "id": question.id, "number": question.number, "round": question.round, "phase": question.phase, "spec": spec}
+            "id": question.id, "number": question.number, "round": question.round, "phase": question.phase,
+            "spec": spec}
         if question.spec["form"] == "text":
             found["moderate"] = [{"seq": one["seq"], "number": one["number"], "text": one["value"],
                                   "shown": one["shown"]}

@@ -178,8 +178,9 @@ class Rooms:
         device = device_id(room.id, visitor)
         if "watch" in request.query_params:
             return device
-        if (room.id, device) not in self._seen:
+        if not self.store.is_in(room.id, device):
             await anyio.to_thread.run_sync(self.store.join, room.id, device)
+        if (room.id, device) not in self._seen:
             self._seen.add((room.id, device))
             if self._noting is None or self._noting.done():
                 self._noting = asyncio.create_task(self._note())
@@ -227,7 +228,7 @@ class Rooms:
 
     async def _enter(self, request: Request) -> Response:
         """The lecturer's key becomes a cookie of this browser."""
-        key = (await _sent(request)).get("key")
+        key = (await _sent(request)).get("key", request.cookies.get(keys.LECTURER))
         try:
             room = self.store.room(room_id(key if isinstance(key, str) else ""))
         except NoRoom as error:

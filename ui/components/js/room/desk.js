@@ -32,6 +32,7 @@ const ABOUT = {
   distribution: "Draw what may come next",
   text: "In your own words",
   "own sentence": "A sentence for each phone",
+  stop: "What this stop asks",
 };
 
 export function newDesk(root, code, { large = false } = {}) {
