@@ -189,6 +189,22 @@ def test_what_is_offered_is_so_on_the_weights_that_come_with_the_app(shipped, na
         assert asked.spec["choices"][asked.key["right"]] == ckpt.tokenizer.piece(int(probabilities.argmax()))
 
 
+def test_a_link_that_leads_nowhere_offers_nothing_and_says_why(translator):
+    found = offers(opened(translator, step=1_000_000))
+    assert [offer.about for offer in found] == [*ABOUT]
+    assert all(offer.asked is None and "choose an earlier one" in offer.why for offer in found)
+    hand = {offer.about for offer in offers(opened(None, "hand", **HAND)) if offer.asked}
+    assert hand == {"number", "text"}
+
+
+def test_a_question_kept_as_json_is_the_same(translator):
+    at = opened(translator, step=2, choices={0: 5})
+    for offer in offers(at):
+        if offer.asked:
+            kept = Asked(**orjson.loads(orjson.dumps({"spec": offer.asked.spec, "key": offer.asked.key})))
+            assert kept == offer.asked and agrees(kept, at)
+
+
 def test_held_out_sentences_are_given_out(shipped):
     asked = make("own sentence", opened(shipped["translate"], step=0), sentences=20, seed=2)
     texts = [one["text"] for one in asked.spec["each"]]

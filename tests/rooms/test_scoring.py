@@ -9,7 +9,18 @@ from math import inf, log, nan
 import orjson
 import pytest
 
-from transformer.rooms.scoring import SURE, changes, fits, fits_sure, judge, more_of_round, split, tell, to_show
+from transformer.rooms.scoring import (
+    SURE,
+    changes,
+    fits,
+    fits_sure,
+    for_phone,
+    judge,
+    more_of_round,
+    split,
+    tell,
+    to_show,
+)
 
 CHOICE = {"about": "next token", "form": "choice", "choices": ["a", "b", "c", "d"]}
 NUMBER = {"about": "number", "form": "number", "unit": "%", "least": 0.0, "most": 100.0}
@@ -25,7 +36,8 @@ EACH = {"right": None, "values": [], "each": [{"right": 1, "values": [0.2, 0.8],
 
 HOSTILE = [None, True, False, nan, inf, -inf, -1, 10 ** 400, -(10 ** 400), 1e308, "", "2", "x" * 1_000_000, [],
            {}, [[0.5]], [0.5] * 1_000, [True, False, True], [nan, 1, 1], [inf, 1, 1], [-1, 1, 1], [0, 0, 0],
-           [10 ** 400, 1, 1], ["1", 1, 1], [None] * 3, {"0": 1}, [1, 1], [1, 1, 1, 1], b"a", object(), 4, 2.0, 1.5, "\x00", "\ud800"]
+           [10 ** 400, 1, 1], ["1", 1, 1], [None] * 3, {"0": 1}, [1, 1], [1, 1, 1, 1], b"a", object(), 4, 2.0, 1.5,
+           "\x00", "\ud800"]
 
 
 TAKEN = {"next token": [], "number": [4, 2.0, 1.5], "row": [], "text": ["2"], "own sentence": []}
@@ -58,6 +70,15 @@ def test_what_is_drawn_sums_to_one(bars):
     drawn = fits(DRAW, bars, 0)
     assert sum(drawn) == pytest.approx(1) and all(0 <= bar <= 1 for bar in drawn)
     assert drawn == pytest.approx([bar / sum(bars) for bar in bars])
+
+
+def test_a_phone_is_sent_its_own_sentence_alone():
+    assert for_phone(CHOICE, 3) == CHOICE
+    for number in range(4):
+        sent, whole = for_phone(OWN, number), OWN["each"][number % 2]
+        assert sent["each"] == [whole]
+        for value in range(len(whole["choices"])):
+            assert fits(sent, value, number) == fits(OWN, value, number) == value
 
 
 def test_how_sure_is_one_of_three_or_not_said():

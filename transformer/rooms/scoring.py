@@ -12,11 +12,16 @@ from transformer.rooms.distance import divergence, overlap, shares
 from transformer.rooms.fitting import SURE, fits, fits_sure
 from transformer.rooms.histogram import bins, span
 
-__all__ = ["SURE", "changes", "fits", "fits_sure", "judge", "more_of_round", "split", "tell", "to_show"]
+__all__ = ["SURE", "changes", "fits", "fits_sure", "for_phone", "judge", "more_of_round", "split", "tell", "to_show"]
 
 Spec = Mapping[str, Any]
 Answers = Iterable[tuple[int, Any, int | None]]  # the phone's number, what it said as `fits` gave it back, how sure
 ZERO_AT = 10  # tolerances off, where a number scores nothing
+
+
+def for_phone(spec: Spec, number: int) -> dict[str, Any]:
+    """What one phone is sent: of many sentences its own."""
+    return {**spec, "each": [spec["each"][number % len(spec["each"])]]} if "each" in spec else dict(spec)
 
 
 def judge(spec: Spec, key: Mapping[str, Any], value: Any, number: int) -> dict[str, Any]:
