@@ -7,6 +7,7 @@ import torch
 
 from tests.rooms.plain import opened, passes
 from transformer.analysis.ablation import Head, switch
+from transformer.inference.decoding import steps
 from transformer.inference.reading import attend
 from transformer.rooms.ablation import ablate
 from transformer.rooms.questions import make
@@ -45,7 +46,10 @@ def test_a_row_is_what_a_plain_pass_without_that_head_says(ckpt):
         assert row["after"] == pytest.approx(float(after[token]), abs=1e-5)
         assert row["nats"] == pytest.approx(log(row["after"] / row["before"]), abs=1e-6)
         assert row["instead"] == ckpt.tokenizer.piece(int(after.argmax()))
-        assert row["same"] == (row["output"][:1] == row["as_it_is"][:1] if step == 0 else row["same"])
+        assert row["same"] == (int(after.argmax()) == token)
+        forced = {place: one.id for place, one in enumerate(steps(ckpt, TEXT, max_steps=step))}
+        *_, last = steps(ckpt, TEXT, forced=forced, heads=off, max_steps=step + 41)
+        assert row["output"] == last.output
 
 
 def test_the_heads_named_are_three_different_ones_and_stay_the_same(ckpt):
