@@ -19,6 +19,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ui.present import present, presenting
+from ui.publish import publish
 from ui.saved_view import offer_view_file, view_being_opened
 
 LONGEST = 1_500  # characters of the parameters
@@ -156,6 +157,7 @@ def leave_at(page: str, fields: Mapping[str, Field], *, checkpoint: str | None =
         with suppress(StreamlitAPIException):  # of one that is, nothing may be put
             state[f"{page}_{name}"] = value
     params = whole = write(fields, checkpoint, **kept | values) | (PRESENT if presenting(page) else {})
+    publish(page, whole)
     if not fits(params):
         params = without_texts(fields, params, hidden)
     if not fits(params):
@@ -164,9 +166,9 @@ def leave_at(page: str, fields: Mapping[str, Field], *, checkpoint: str | None =
     _put_address(page, params)
 
 
-def say_everywhere(params: Mapping[str, str]) -> None:
-    """Have the address of every page say this too, from now on."""
-    st.session_state["said_everywhere"] = dict(params)
+def say_everywhere(who: str, params: Mapping[str, str]) -> None:
+    """Have the address of every page say this too, from now on, in place of what `who` had it say before."""
+    st.session_state.setdefault("said_everywhere", {})[who] = dict(params)
 
 
 def expect(page: str, params: Mapping[str, str]) -> None:
@@ -228,7 +230,8 @@ def _arrived(page: str, *, known: bool) -> dict[str, str] | None:
 def _put_address(page: str, params: dict[str, str]) -> None:
     """Write the address bar, after `_arrived`."""
     seen: deque = st.session_state[f"{page}_addresses"]
-    params = params | st.session_state.get("said_everywhere", {})
+    for more in st.session_state.get("said_everywhere", {}).values():
+        params = params | more
     _written().append((page, params))
     # The last seen is what the browser had when it asked for this run; a later address may be on its way to it. After
     # Back and Forward one of the page that was left may have come after it.

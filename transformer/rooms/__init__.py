@@ -1,1 +1,1 @@
-"""Rooms: what a class is asked together, the key that the model gives, and how answers are checked and counted."""
+"""Rooms: a class that follows one lecturer, answers what is asked, and shows what it has found."""

@@ -17,7 +17,7 @@ import streamlit as st
 from transformer.jobs.run_files import replace
 from ui.resources import home
 
-VISITOR, TEACHER = "headsup_visitor", "headsup_teacher"
+VISITOR, TEACHER, LECTURER = "headsup_visitor", "headsup_teacher", "headsup_room"
 LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # none is taken for another
 MOVE_SECONDS = 300
 MOST_MOVES = 1_000

@@ -22,6 +22,7 @@ from ui.head_choice import origin
 from ui.link import Field, number
 from ui.position_curves import show_positions
 from ui.present import presenting
+from ui.publish import draw, leading
 
 # the parts of what is looked at
 LOOK = ("kind", "layer", "head", "view", "of", "stage", "scale", "pair", "lit", "tokens", "special", "rows")
@@ -137,8 +138,19 @@ def message_of(page: str, shown: Shown, look: Look, head: Head, *, dark: bool, n
     drawn, seen, drawn_head = (shown, look, head) if newest else _first(shown, look, head)
     before: dict[str, Pooled] = state.setdefault(f"{page}_pooled", {})
     pooled = before[look.kind] = Pooled.of(drawn, look.kind, before.get(look.kind))
+    if leading():
+        small = drawn_head._replace(q=None, k=None, moved=None, bias=None)  # nobody computes a product on a phone
+        draw(page, live(drawn, seen, pooled, head=small, newest=newest, coming=coming, **_for_room(header)),
+             header.get("stage", {}).get("said", ""))
     return live(drawn, seen, pooled, head=drawn_head, dark=dark, newest=newest, large=presenting(page),
                 coming=coming, answered=state.get(f"{page}_look_answered", 0), **header)
+
+
+def _for_room(header: Mapping[str, object]) -> dict[str, object]:
+    """What of a stage those see who do not step."""
+    if "stage" not in header:
+        return {}
+    return {"stage": {name: value for name, value in header["stage"].items() if name not in ("steps", "films", "plays")}}
 
 
 def _merged(shown: Shown, look: Look, head: Head) -> tuple[Shown, Look, Head]:

@@ -29,6 +29,11 @@ def component(name: str, entry: Path, html: str) -> Callable:
     return st.components.v2.component(name, html=html, js=text)
 
 
+def kept_script(name: str, entry: Path) -> str:
+    """The file under which the script of a page of its own is served."""
+    return _keep(name, script(entry, _address))
+
+
 @cache
 def _address(module: Path) -> str:
     """Where a script finds another beside it."""

@@ -40,7 +40,7 @@ def show_stage(page: str, shown: Shown, look: Look, head: Head, stage: Stage, *,
     asked = st.session_state.pop(f"{page}_film", False)
     film = whole(tip, look, path=path_of(tip, sampling)) if films and asked else None
     more = None if film is None else {"film": np.frombuffer(film, np.uint8)}
-    sent = stage.sent() | {"hide": bool(st.session_state.get(f"{page}_hide")), "films": films}
+    sent = stage.sent() | ({"steps": None, "plays": 0} if st.session_state.get("room_wall") else {}) | {"hide": bool(st.session_state.get(f"{page}_hide")), "films": films}
     _stage(key=_key(page), on_move_change=lambda: None, on_look_change=partial(looked, page, _key(page)),
            on_film_change=partial(st.session_state.update, {f"{page}_film": True}),
            on_choose_change=partial(_chose, page, {"nth": on_choose, "branch": on_branch}),

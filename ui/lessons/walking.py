@@ -73,7 +73,7 @@ def leave() -> None:
     uncover()
     for key in (STATE, CELL_ASKED):
         st.session_state.pop(key, None)
-    say_everywhere({})
+    say_everywhere(STATE, {})
 
 
 def arrive() -> None:
@@ -119,7 +119,7 @@ def open_page(page: str) -> None:
 def _meet(walk: Walking) -> None:
     """An address that says so again is no news."""
     st.session_state.setdefault(MET, set()).add((walk.lesson.name, str(walk.at + 1)))
-    say_everywhere(walk.address)
+    say_everywhere(STATE, walk.address)
 
 
 def finding(walk: Walking, at: int | None = None) -> Finding:

@@ -1,0 +1,24 @@
+"""A class together: open a room, let everybody in, and lead it; or the way into one."""
+
+import streamlit as st
+
+from ui.link import arrive_at, leave_at
+from ui.present import show_title
+from ui.publish import led, store
+from ui.room.bar import WALL
+from ui.room.lectern import show_lectern, show_opening, show_way_in
+
+PAGE = "room"
+FIELDS = {}
+
+arrive_at(PAGE, FIELDS)
+if st.session_state.get(WALL):
+    show_way_in(store().with_code(st.session_state[WALL]))
+else:
+    show_title(PAGE, "Room")
+    room = led()
+    if room is None:
+        show_opening(PAGE)
+    else:
+        show_lectern(PAGE, room)
+leave_at(PAGE, FIELDS)

@@ -1,0 +1,107 @@
+"""What a room is, what it may be asked to do, and how long it lasts."""
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+LETTERS = "23456789BCDFGHJKLMNPQRSTVWXYZ"  # none is taken for another, and no code is a word
+CODE_LENGTH = 5
+LEAD_SECONDS = 12 * 3_600  # that a browser keeps the key
+HOURS = 4.0              # that a room lasts, and how much longer it lasts when it is asked to
+MOST_HOURS = 12.0
+MOST_ROOMS = 300         # on one server
+MOST_DEVICES = 1_000     # of one room
+MOST_QUESTIONS = 200     # of one room
+MOST_CHANGES = 60        # of one answer, by one device and round
+MOST_FOUND = 20          # views that one device hands in
+HERE_SECONDS = 45        # since a device has last asked: it is there
+FOLLOW, FREE, PAUSED = MODES = ("follow", "free", "paused")
+DRAFT, OPEN, CLOSED, SPLIT, ANSWER = PHASES = ("draft", "open", "closed", "split", "answer")
+
+
+class RoomError(ValueError):
+    """What a room does not do; the message says why, and what to do."""
+
+
+class NoRoom(RoomError):
+    """There is no such room, or not any more."""
+
+
+class NotIn(RoomError):
+    """This device may not take part."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """What the lecturer shows: a page and the parameters of its address. title: of the page; said: in a sentence;
+    place: where on it, in two words, as "step 7"."""
+
+    page: str
+    params: Mapping[str, str]
+    title: str
+    said: str = ""
+    place: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """One that was asked. spec and key: see `transformer.rooms.questions`; since: answers up to that number of the log
+    have been reset; view: what was shown when it was asked."""
+
+    id: int
+    number: int
+    spec: Mapping[str, Any]
+    key: Mapping[str, Any]
+    phase: str
+    round: int
+    since: int
+    view: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Room:
+    """One room as it stands. rev: counts its changes; picture: the revision in which the picture of the view was
+    drawn; gathered: how often everybody was brought back; goto: a view that was asked for, and its number."""
+
+    id: str
+    code: str
+    rev: int
+    made: float
+    ends: float
+    mode: str
+    gathered: int
+    locked: bool
+    task: str
+    leader: str
+    picture: int
+    view: Mapping[str, Any] | None
+    goto: Mapping[str, Any] | None
+    press: Mapping[str, Any] | None
+    question: int | None
+
+
+def new_key() -> str:
+    """The lecturer's key: 256 random bits."""
+    return secrets.token_urlsafe(32)
+
+
+def room_id(key: str) -> str:
+    """The room that a lecturer's key opens: nothing that is stored tells the key."""
+    return hashlib.sha256(b"room\0" + key.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def device_id(room: str, visitor: str) -> str:
+    """Who a visitor is in one room; in no two rooms the same, and nothing tells the visitor's key."""
+    return hashlib.sha256(f"device\0{room}\0{visitor}".encode("utf-8", "replace")).hexdigest()[:24]
+
+
+def new_code() -> str:
+    return "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH))
+
+
+def read_code(typed: str) -> str:
+    """A code as it was meant, whatever the case, with spaces and dashes in it; empty for what can be none."""
+    code = "".join(typed.split()).replace("-", "").upper() if len(typed) < 40 else ""
+    return code if len(code) == CODE_LENGTH and all(letter in LETTERS for letter in code) else ""

@@ -1,0 +1,439 @@
+"""Where rooms are kept: one SQLite file in HEADSUP_HOME, shared by all processes of a server.
+
+Answers are a log that only grows. What counts is the last one of each device in each round, derived whenever it is
+asked for, so no vote is lost to another that comes at the same time, and none counts twice.
+"""
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from transformer.places import home
+from transformer.rooms.room import (
+    CLOSED,
+    DRAFT,
+    FOLLOW,
+    HERE_SECONDS,
+    HOURS,
+    MODES,
+    MOST_CHANGES,
+    MOST_DEVICES,
+    MOST_FOUND,
+    MOST_HOURS,
+    MOST_QUESTIONS,
+    MOST_ROOMS,
+    OPEN,
+    PHASES,
+    NoRoom,
+    NotIn,
+    Question,
+    Room,
+    RoomError,
+    new_code,
+    room_id,
+)
+
+WAITS_MS = 5_000  # for another process that writes
+SCHEMA = """
+create table if not exists room (
+    id text primary key, code text unique not null, rev integer not null, made real not null, ends real not null,
+    mode text not null, gathered integer not null default 0, locked integer not null default 0,
+    task text not null default '', leader text not null default '', picture integer not null default 0,
+    view text, goto text, press text, question integer, drawn blob);
+create table if not exists device (
+    room text not null references room(id) on delete cascade, device text not null, number integer not null,
+    seen real not null, out integer not null default 0, primary key (room, device));
+create table if not exists question (
+    id integer primary key autoincrement, room text not null references room(id) on delete cascade,
+    number integer not null, spec text not null, key text not null, phase text not null, round integer not null,
+    since integer not null default 0, view text not null, made real not null);
+create table if not exists answer (
+    seq integer primary key autoincrement, question integer not null references question(id) on delete cascade,
+    device text not null, round integer not null, value text not null, sure integer, at real not null,
+    shown integer not null default 0);
+create index if not exists answer_of on answer (question, round, device, seq);
+create table if not exists found (
+    id integer primary key autoincrement, room text not null references room(id) on delete cascade,
+    device text not null, page text not null, params text not null, note text not null, at real not null,
+    shown integer not null default 0);
+"""
+_LATEST = """select answer.seq, answer.value, answer.sure, answer.shown, device.number from answer
+    join device on device.room = ? and device.device = answer.device and device.out = 0
+    where answer.seq in (select max(seq) from answer where question = ? and round = ? and seq > ? group by device)
+    order by answer.seq"""
+
+
+class Store:
+    """The rooms of one server. Every method is one transaction, and may be called from any thread."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path or home() / "rooms.sqlite"
+        self._of_thread = threading.local()
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        """One connection a thread, and a new one in a process that was forked off."""
+        if getattr(self._of_thread, "pid", None) != os.getpid():
+            self._of_thread.db, self._of_thread.pid = self._connect(), os.getpid()
+        return self._of_thread.db
+
+    def _connect(self) -> sqlite3.Connection:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        new = not self.path.exists()
+        db = sqlite3.connect(self.path, timeout=WAITS_MS / 1_000, isolation_level=None, check_same_thread=False)
+        db.row_factory = sqlite3.Row
+        if new:
+            self.path.chmod(0o600)
+        db.execute("pragma journal_mode = wal")
+        db.execute("pragma synchronous = normal")
+        db.execute("pragma foreign_keys = on")
+        db.execute("pragma secure_delete = on")
+        db.executescript(SCHEMA)
+        return db
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        db = self._db
+        db.execute("begin immediate")
+        try:
+            yield db
+        except BaseException:
+            db.execute("rollback")
+            raise
+        db.execute("commit")
+
+    def stamp(self) -> int:
+        """Changes whenever another thread or process has written anything; cheap enough to be asked all the time."""
+        return self._db.execute("pragma data_version").fetchone()[0]
+
+    # Rooms
+
+    def open_room(self, key: str, now: float | None = None) -> Room:
+        """Raises RoomError where there are too many."""
+        now = time.time() if now is None else now
+        with self._writing() as db:
+            db.execute("delete from room where ends < ?", [now])
+            if db.execute("select count(*) from room").fetchone()[0] >= MOST_ROOMS:
+                raise RoomError(f"there are {MOST_ROOMS} rooms on this server, and no more at once; end one first")
+            while True:
+                code = new_code()
+                if not db.execute("select 1 from room where code = ?", [code]).fetchone():
+                    break
+            db.execute("insert into room (id, code, rev, made, ends, mode) values (?, ?, 1, ?, ?, ?)",
+                       [room_id(key), code, now, now + HOURS * 3_600, FOLLOW])
+        return self.room(room_id(key))
+
+    def room(self, id: str) -> Room:
+        """Raises NoRoom."""
+        return self._room("id", id)
+
+    def with_code(self, code: str) -> Room:
+        """Raises NoRoom."""
+        return self._room("code", code)
+
+    def _room(self, by: str, value: str) -> Room:
+        row = self._db.execute(
+            "select id, code, rev, made, ends, mode, gathered, locked, task, leader, picture, view, goto, press, "
+            f"question from room where {by} = ? and ends >= ?", [value, time.time()]).fetchone()
+        if row is None:
+            raise NoRoom("there is no such room, or it has ended; ask the lecturer for the code")
+        read = {name: orjson.loads(row[name]) if row[name] else None for name in ("view", "goto", "press")}
+        return Room(**{**dict(row), **read, "locked": bool(row["locked"])})
+
+    def rev(self, id: str) -> int | None:
+        """None where the room has ended."""
+        row = self._db.execute("select rev from room where id = ? and ends >= ?", [id, time.time()]).fetchone()
+        return row and row[0]
+
+    def count(self) -> int:
+        return self._db.execute("select count(*) from room where ends >= ?", [time.time()]).fetchone()[0]
+
+    def drawn(self, id: str) -> bytes | None:
+        """The picture of the view, as the attention view reads it."""
+        row = self._db.execute("select drawn from room where id = ?", [id]).fetchone()
+        return row and row[0]
+
+    def publish(self, id: str, view: Mapping[str, Any], drawn: bytes | None, leader: str) -> None:
+        """What the lecturer shows now; nothing, where another of the room's lecturers leads."""
+        with self._writing() as db:
+            db.execute("update room set view = ?, drawn = ?, rev = rev + 1, picture = rev + 1 "
+                       "where id = ? and leader = ?", [orjson.dumps(view), drawn, id, leader])
+
+    def lead(self, id: str, leader: str) -> None:
+        """From now on that session of a lecturer's is what the room sees."""
+        self._change(id, leader=leader)
+
+    def set_mode(self, id: str, mode: str) -> None:
+        _known(mode, MODES)
+        self._change(id, mode=mode)
+
+    def gather(self, id: str) -> None:
+        """Bring everybody back to the lecture, which is then followed."""
+        with self._writing() as db:
+            db.execute("update room set gathered = gathered + 1, mode = ?, rev = rev + 1 where id = ?", [FOLLOW, id])
+
+    def lock(self, id: str, locked: bool) -> None:
+        """Whether nobody new is let in."""
+        self._change(id, locked=int(locked))
+
+    def set_task(self, id: str, task: str) -> None:
+        """What everybody is to look for and hand in; empty: nothing."""
+        self._change(id, task=task)
+
+    def go_to(self, id: str, view: Mapping[str, Any]) -> None:
+        """Have the lecturer's browser open a view, which the room then sees."""
+        self._number(id, "goto", view)
+
+    def press(self, id: str, key: str) -> None:
+        """Have the lecturer's browser act as if that key were pressed."""
+        self._number(id, "press", {"key": key})
+
+    def _number(self, id: str, column: str, what: Mapping[str, Any]) -> None:
+        with self._writing() as db:
+            rev = db.execute("update room set rev = rev + 1 where id = ? returning rev", [id]).fetchone()
+            if rev:
+                db.execute(f"update room set {column} = ? where id = ?", [orjson.dumps({**what, "number": rev[0]}), id])
+
+    def _change(self, id: str, **values: object) -> None:
+        names = ", ".join(f"{name} = ?" for name in values)
+        with self._writing() as db:
+            db.execute(f"update room set {names}, rev = rev + 1 where id = ?", [*values.values(), id])
+
+    def extend(self, id: str) -> None:
+        """A few hours more, up to what a room may last in all."""
+        with self._writing() as db:
+            db.execute("update room set ends = min(made + ?, ends + ?), rev = rev + 1 where id = ?",
+                       [MOST_HOURS * 3_600, HOURS * 3_600, id])
+
+    def end(self, id: str) -> None:
+        """The room and all that was answered and handed in are deleted."""
+        with self._writing() as db:
+            db.execute("delete from room where id = ?", [id])
+        self._db.execute("pragma wal_checkpoint(truncate)")
+
+    def forget_ended(self) -> None:
+        """Delete the rooms whose time is over."""
+        with self._writing() as db:
+            db.execute("delete from room where ends < ?", [time.time()])
+
+    # Devices
+
+    def join(self, id: str, device: str) -> int:
+        """The number of a device in the room, from 0. Raises NotIn where it is not let in."""
+        row = self._db.execute("select number, out from device where room = ? and device = ?", [id, device]).fetchone()
+        if row is None:
+            with self._writing() as db:
+                room = db.execute("select locked from room where id = ?", [id]).fetchone()
+                count = db.execute("select count(*) from device where room = ?", [id]).fetchone()[0]
+                if room is None or room["locked"] or count >= MOST_DEVICES:
+                    raise NotIn("nobody new is let into this room now; ask the lecturer")
+                db.execute("insert or ignore into device (room, device, number, seen) values (?, ?, ?, ?)",
+                           [id, device, count, time.time()])
+            row = self._db.execute("select number, out from device where room = ? and device = ?",
+                                   [id, device]).fetchone()
+        if row["out"]:
+            raise NotIn("the lecturer has taken this device out of the room")
+        return row["number"]
+
+    def seen(self, devices: Iterable[tuple[str, str]]) -> None:
+        """(room, device) of all that have just asked."""
+        with self._writing() as db:
+            now = time.time()
+            db.executemany("update device set seen = ? where room = ? and device = ?",
+                           [(now, room, device) for room, device in devices])
+
+    def here(self, id: str) -> int:
+        """How many devices are there."""
+        return self._db.execute("select count(*) from device where room = ? and out = 0 and seen > ?",
+                                [id, time.time() - HERE_SECONDS]).fetchone()[0]
+
+    def devices(self, id: str) -> list[dict[str, Any]]:
+        """[{number, here, out}], by number."""
+        since = time.time() - HERE_SECONDS
+        return [{"number": row["number"], "here": row["seen"] > since and not row["out"], "out": bool(row["out"])}
+                for row in self._db.execute("select number, seen, out from device where room = ? order by number", [id])]
+
+    def put_out(self, id: str, number: int, out: bool = True) -> None:
+        """Take a device out of the room, or let it in again: what it answered counts no more, or again."""
+        with self._writing() as db:
+            db.execute("update device set out = ? where room = ? and number = ?", [int(out), id, number])
+            db.execute("update room set rev = rev + 1 where id = ?", [id])
+
+    def forget_device(self, id: str, device: str) -> None:
+        """Delete all that a device has answered and handed in; its number stays taken."""
+        with self._writing() as db:
+            db.execute("delete from answer where device = ? and question in (select id from question where room = ?)",
+                       [device, id])
+            db.execute("delete from found where room = ? and device = ?", [id, device])
+
+    # Questions
+
+    def ask(self, id: str, spec: Mapping[str, Any], key: Mapping[str, Any], view: Mapping[str, Any]) -> Question:
+        """A new question, as a draft that nobody sees yet. Raises RoomError where there are too many."""
+        with self._writing() as db:
+            number = 1 + db.execute("select count(*) from question where room = ?", [id]).fetchone()[0]
+            if number > MOST_QUESTIONS:
+                raise RoomError(f"this room has asked {MOST_QUESTIONS} questions; open another room")
+            db.execute("update question set phase = ? where room = ? and phase = ?", [CLOSED, id, OPEN])
+            cursor = db.execute(
+                "insert into question (room, number, spec, key, phase, round, view, made) values (?, ?, ?, ?, ?, 1, ?, ?)",
+                [id, number, orjson.dumps(spec), orjson.dumps(key), DRAFT, orjson.dumps(view), time.time()])
+            db.execute("update room set question = ?, rev = rev + 1 where id = ?", [cursor.lastrowid, id])
+        return self.question(id, cursor.lastrowid)
+
+    def question(self, id: str, question: int) -> Question:
+        """Raises RoomError for one that this room has not asked."""
+        row = self._db.execute("select id, number, spec, key, phase, round, since, view from question where id = ? and "
+                               "room = ?", [question, id]).fetchone()
+        if row is None:
+            raise RoomError("this room has not asked that question")
+        return Question(**{**dict(row), **{name: orjson.loads(row[name]) for name in ("spec", "key", "view")}})
+
+    def questions(self, id: str) -> list[Question]:
+        """All of them, in the order in which they were asked."""
+        return [self.question(id, row[0]) for row in
+                self._db.execute("select id from question where room = ? order by id", [id]).fetchall()]
+
+    def set_phase(self, id: str, question: int, phase: str) -> None:
+        """Go to a phase of the question. Raises RoomError for what is none."""
+        _known(phase, PHASES)
+        self._change_question(id, question, "phase = ?", phase)
+
+    def ask_again(self, id: str, question: int) -> None:
+        """A second round beside the first, open to answers."""
+        self._change_question(id, question, "round = 2, phase = ?", OPEN)
+
+    def reset(self, id: str, question: int) -> None:
+        """What was answered until now counts no more, in either round; the question is open for the first."""
+        with self._writing() as db:
+            last = db.execute("select coalesce(max(seq), 0) from answer").fetchone()[0]
+            db.execute("update question set since = ?, round = 1, phase = ? where id = ? and room = ?",
+                       [last, OPEN, question, id])
+            db.execute("update room set rev = rev + 1 where id = ?", [id])
+
+    def put_away(self, id: str) -> None:
+        """No question is asked any more; what was answered stays."""
+        room = self.room(id)
+        if room.question is None:
+            return
+        with self._writing() as db:
+            db.execute("update question set phase = ? where id = ? and phase = ?", [CLOSED, room.question, OPEN])
+            db.execute("update room set question = null, rev = rev + 1 where id = ?", [id])
+
+    def _change_question(self, id: str, question: int, change: str, *values: object) -> None:
+        with self._writing() as db:
+            if not db.execute(f"update question set {change} where id = ? and room = ?",
+                              [*values, question, id]).rowcount:
+                raise RoomError("this room has not asked that question")
+            db.execute("update room set question = ?, rev = rev + 1 where id = ?", [question, id])
+
+    # Answers
+
+    def answer(self, id: str, question: int, round: int, device: str, value: object, sure: int | None) -> None:
+        """Write down what a device answers; the one before stays in the log and counts no more. Raises RoomError where
+        the question is not open in that round, and NotIn for a device that is not in the room."""
+        data = orjson.dumps(value)
+        with self._writing() as db:
+            asked = db.execute("select phase, round, since from question where id = ? and room = ?",
+                               [question, id]).fetchone()
+            if asked is None or asked["phase"] != OPEN or asked["round"] != round:
+                raise RoomError("this question is not open any more")
+            if db.execute("select 1 from device where room = ? and device = ? and out = 0",
+                          [id, device]).fetchone() is None:
+                raise NotIn("this device is not in the room; load the page again")
+            last = db.execute("select count(*) as count, max(seq) as seq from answer where question = ? and round = ? "
+                              "and device = ? and seq > ?", [question, round, device, asked["since"]]).fetchone()
+            if last["count"] >= MOST_CHANGES:
+                raise RoomError(f"an answer can be changed {MOST_CHANGES} times")
+            same = last["seq"] and db.execute("select value, sure from answer where seq = ?", [last["seq"]]).fetchone()
+            if not same or (same["value"], same["sure"]) != (data.decode(), sure):
+                db.execute("insert into answer (question, device, round, value, sure, at) values (?, ?, ?, ?, ?, ?)",
+                           [question, device, round, data.decode(), sure, time.time()])
+
+    def answers(self, id: str, question: Question, round: int) -> list[dict[str, Any]]:
+        """What counts in a round: [{seq, number, value, sure, shown}], one for each device, in the order they came."""
+        return [dict(row) | {"value": orjson.loads(row["value"]), "shown": bool(row["shown"])} for row in
+                self._db.execute(_LATEST, [id, question.id, round, question.since]).fetchall()]
+
+    def answered(self, id: str, question: Question, round: int) -> int:
+        """How many devices have answered in a round."""
+        return self._db.execute(f"select count(*) from ({_LATEST})",
+                                [id, question.id, round, question.since]).fetchone()[0]
+
+    def log(self, id: str) -> list[dict[str, Any]]:
+        """Every answer that was ever given in the room, those that count no more among them, in the order they came."""
+        rows = self._db.execute(
+            "select answer.seq, answer.question, answer.round, answer.value, answer.sure, answer.at, device.number, "
+            "device.out from answer join question on question.id = answer.question join device on device.room = "
+            "question.room and device.device = answer.device where question.room = ? order by answer.seq", [id])
+        return [dict(row) | {"value": orjson.loads(row["value"])} for row in rows.fetchall()]
+
+    def own(self, id: str, device: str) -> dict[str, Any]:
+        """What a device has answered to the question that is asked: {"<question>/<round>": [value, sure]}."""
+        rows = self._db.execute(
+            "select answer.question, answer.round, answer.value, answer.sure from answer join question on question.id = "
+            "answer.question where question.room = ? and answer.device = ? and answer.seq > question.since "
+            "order by answer.seq", [id, device])
+        return {f"{row['question']}/{row['round']}": [orjson.loads(row["value"]), row["sure"]] for row in rows}
+
+    def show_text(self, id: str, seq: int, shown: bool) -> None:
+        """Let the room see a text that was answered, or not any more."""
+        with self._writing() as db:
+            db.execute("update answer set shown = ? where seq = ? and question in (select id from question where room "
+                       "= ?)", [int(shown), seq, id])
+            db.execute("update room set rev = rev + 1 where id = ?", [id])
+
+    # What was found
+
+    def hand_in(self, id: str, device: str, page: str, params: Mapping[str, str], note: str) -> None:
+        """A view that a device shows the lecturer. Raises RoomError where it has shown enough."""
+        with self._writing() as db:
+            count = db.execute("select count(*) from found where room = ? and device = ?", [id, device]).fetchone()[0]
+            if count >= MOST_FOUND:
+                raise RoomError(f"you have handed in {MOST_FOUND} views, which is as many as one device can")
+            db.execute("insert into found (room, device, page, params, note, at) values (?, ?, ?, ?, ?, ?)",
+                       [id, device, page, orjson.dumps(params), note, time.time()])
+
+    def found(self, id: str) -> list[dict[str, Any]]:
+        """[{id, number, page, params, note, shown}], the newest first, of devices that are in the room."""
+        rows = self._db.execute(
+            "select found.id, found.page, found.params, found.note, found.shown, device.number from found join device "
+            "on device.room = found.room and device.device = found.device and device.out = 0 where found.room = ? "
+            "order by found.id desc", [id])
+        return [dict(row) | {"params": orjson.loads(row["params"]), "shown": bool(row["shown"])}
+                for row in rows.fetchall()]
+
+    def show_found(self, id: str, found: int) -> None:
+        """Have the lecturer's browser open what was handed in."""
+        for one in self.found(id):
+            if one["id"] == found:
+                self.go_to(id, {"page": one["page"], "params": one["params"]})
+                with self._writing() as db:
+                    db.execute("update found set shown = 1 where id = ?", [found])
+
+    def drop_found(self, id: str, found: int) -> None:
+        with self._writing() as db:
+            db.execute("delete from found where id = ? and room = ?", [found, id])
+
+    def tally(self, id: str) -> str:
+        """Changes with every answer, arrival and view handed in: what the lecturer's counts stand on."""
+        row = self._db.execute(
+            "select (select coalesce(max(answer.seq), 0) from answer join question on question.id = answer.question "
+            "where question.room = :id) as answers, (select count(*) from device where room = :id and out = 0 and seen "
+            "> :since) as here, (select coalesce(max(id), 0) from found where room = :id) as found",
+            {"id": id, "since": time.time() - HERE_SECONDS}).fetchone()
+        return ".".join(map(str, row))
+
+
+def _known(value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise RoomError(f"{value!r:.40} is none of {', '.join(known)}")
+
+

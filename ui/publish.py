@@ -1,0 +1,66 @@
+"""What a lecturer's session shows its room: said by every page as it writes its address, and drawn once for all phones.
+
+Nothing of this happens in the session of anybody else.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+
+import orjson
+import streamlit as st
+
+from transformer.rooms.room import NoRoom, Room, room_id
+from transformer.rooms.store import Store
+from ui.access import keys
+from ui.pages import HOME, PAGES
+
+TAB, DRAWN, SAID = "room_tab", "room_drawn", "room_published"  # in session state
+LARGEST_PICTURE = 400_000  # bytes; phones are shown words in place of a larger one
+
+
+@cache
+def store() -> Store:
+    """The rooms of this server."""
+    return Store()
+
+
+def led() -> Room | None:
+    """The room that this browser holds the lecturer's key of."""
+    key = keys.cookies().get(keys.LECTURER)
+    if not key:
+        return None
+    try:
+        return store().room(room_id(key))
+    except NoRoom:
+        return None
+
+
+def leading() -> Room | None:
+    """The room that sees what this session shows."""
+    tab = st.session_state.get(TAB)
+    room = led() if tab else None
+    return room if room and room.leader == tab else None
+
+
+def draw(page: str, picture: bytes, said: str = "") -> None:
+    """Keep the picture of a page until its address is written. said: what it shows, in a sentence."""
+    st.session_state[DRAWN] = page, picture, said
+
+
+def publish(page: str, params: Mapping[str, str]) -> None:
+    """Have the room see this page as it is now, where this session leads one."""
+    drawn = st.session_state.pop(DRAWN, None)
+    room = leading()
+    if room is None:
+        return
+    about = {HOME.name: HOME, **PAGES}[page]
+    picture, said = drawn[1:] if drawn and drawn[0] == page else (None, "")
+    if picture and len(picture) > LARGEST_PICTURE:
+        picture = None
+    params = {name: value for name, value in params.items() if name != "present"}
+    view = {"page": page, "params": params, "title": about.title, "said": said,
+            "place": f"step {params['step']}" if params.get("step", "").isdigit() else ""}
+    stamp = room.id, orjson.dumps(view), hash(picture)
+    if st.session_state.get(SAID) != stamp:
+        st.session_state[SAID] = stamp
+        store().publish(room.id, view, picture, room.leader)

@@ -1,0 +1,45 @@
+"""Where others find a room: the address that their browsers would have to be told."""
+
+import os
+import socket
+from ipaddress import ip_address
+
+import segno
+import streamlit as st
+from streamlit.net_util import get_internal_ip
+
+PUBLIC = "HEADSUP_URL"  # in the environment: where a proxy is reached, where it is known
+
+
+def join_address() -> str:
+    """Of this server, without what comes after it, as other computers reach it."""
+    if url := os.environ.get(PUBLIC):
+        return url.rstrip("/")
+    host = st.context.headers.get("Host", "")
+    scheme = st.context.headers.get("X-Forwarded-Proto", "http")
+    name = host.rpartition(":")[0] if ":" in host.rpartition("]")[2] else host
+    if name and not _only_here(name):
+        return f"{'https' if scheme == 'https' else 'http'}://{host}"
+    if st.get_option("server.address") in ("0.0.0.0", "::"):
+        address = get_internal_ip()
+        name = socket.gethostname() if address in (None, "127.0.0.1") else address
+        return f"http://{name}:{host.rpartition(':')[2] or st.get_option('server.port')}"
+    return f"http://{host}"
+
+
+def reaches_others(address: str) -> bool:
+    """Whether other computers can open that address."""
+    return not _only_here(address.partition("://")[2].rpartition(":")[0] or address.partition("://")[2])
+
+
+def _only_here(name: str) -> bool:
+    try:
+        return ip_address(name.strip("[]")).is_loopback
+    except ValueError:
+        return name in ("localhost", "")
+
+
+def qr(text: str) -> str:
+    """A QR code as SVG that fills its box, dark on white whatever the theme is."""
+    return segno.make(text, error="m", micro=False).svg_inline(
+        border=4, dark="#000", light="#fff", omitsize=True, svgclass="qr", lineclass=None)

@@ -1,0 +1,108 @@
+"""A room on every page: the lecturer's controls, the strip of somebody who looks around, and the wall, which goes where
+the lecturer is. All three are one component, which asks the room itself; Streamlit only hears where to go."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import streamlit as st
+
+from transformer.rooms.room import NoRoom, Room, read_code
+from ui.components.scripts import HERE, component
+from ui.link import expect, say_everywhere
+from ui.pages import HOME, PAGES
+from ui.present import present, presenting
+from ui.publish import TAB, led, store
+from ui.room.address import join_address
+
+KEY, WALL, LOOKING, WENT = "room_bar", "room_wall", "room_looking", "room_went"
+PAGES_OF = {HOME.name: HOME, **PAGES}
+ROOM = "room"  # the page
+
+_bar = component("room_bar", HERE / "room" / "bar.js", '<div class="room-bar"></div>')
+
+Face = Literal["wall", "lecturer", "looking"]
+
+
+def face_of_visitor() -> tuple[Face, Room] | None:
+    """What this session is in a room, and which."""
+    state, params = st.session_state, st.query_params
+    for name, key in (("wall", WALL), ("room", LOOKING)):
+        if read_code(params.get(name, "")):
+            state[key] = read_code(params[name])
+    try:
+        if state.get(WALL):
+            return "wall", store().with_code(state[WALL])
+        room = led()
+        if room is not None:
+            return "lecturer", room
+        return ("looking", store().with_code(state[LOOKING])) if state.get(LOOKING) else None
+    except NoRoom:
+        for key in (WALL, LOOKING):
+            state.pop(key, None)
+        say_everywhere(ROOM, {})
+        return None
+
+
+def show_room(page: str) -> None:
+    """Before a page: go where the room asks this session to be, and draw the bar. Nothing for who is in no room."""
+    place = st.container(key="room")
+    found = face_of_visitor()
+    if found is None:
+        return
+    face, room = found
+    say_everywhere(ROOM, {"wall": {"wall": room.code}, "looking": {"room": room.code}}.get(face, {}))
+    if face == "lecturer":
+        _lead(room)
+    if face == "wall":
+        _follow(page, room)
+    with place:
+        _bar(key=KEY, on_tab_change=lambda: None, on_lead_change=lambda: None, on_went_change=lambda: None,
+             data={"face": face, "code": room.code, "page": page, "presenting": presenting(page),
+                   "tab": st.session_state.get(TAB), "leading": room.leader == st.session_state.get(TAB),
+                   "join": join_address(), "rev": room.rev,
+                   "went": st.session_state.get(WENT, room.goto["number"] if room.goto else 0)})
+
+
+def _sent(name: str) -> Any:
+    sent = st.session_state.get(KEY)
+    return sent.get(name) if isinstance(sent, Mapping) else None
+
+
+def _lead(room: Room) -> None:
+    """Which tab this is, as it says; whether it leads; and where a remote, or a tile, sends it."""
+    state = st.session_state
+    tab = _sent("tab")
+    if isinstance(tab, str) and re.fullmatch(r"[0-9a-z]{16,40}", tab):
+        state[TAB] = tab
+    tab = state.get(TAB)
+    if tab is None:
+        return
+    if room.leader == "" or (_sent("lead") and room.leader != tab):
+        store().lead(room.id, tab)
+    went = state.setdefault(WENT, room.goto["number"] if room.goto else 0)
+    if room.goto and room.goto["number"] > went and room.leader == tab:
+        state[WENT] = room.goto["number"]
+        _go(room.goto["page"], room.goto["params"])
+
+
+def _follow(page: str, room: Room) -> None:
+    """The wall opens what the lecturer shows, made for a projector."""
+    view = room.view or {"page": ROOM, "params": {}}
+    now = view["page"], view["params"], room.picture
+    if st.session_state.get(f"{WALL}_shows") == now:
+        present(page, True)
+        return
+    st.session_state[f"{WALL}_shows"] = now
+    _go(view["page"], {**view["params"], "present": "1"})
+
+
+def _go(page: str, params: Mapping[str, str]) -> None:
+    """Open a page at an address, though it may have had it before; ends this run."""
+    if page not in PAGES_OF:
+        return
+    params = dict(params)
+    for more in st.session_state.get("said_everywhere", {}).values():
+        params |= more
+    expect(page, params)
+    st.switch_page(PAGES_OF[page].script, query_params=params)

@@ -1,0 +1,162 @@
+"""What devices and lecturers do with a room, asked over http: every request is checked here, whoever sends it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from transformer.brief import quoted
+from transformer.lessons.lesson import Stop
+from transformer.lessons.opened import Opened
+from transformer.rooms import questions
+from transformer.rooms.ablation import ablate
+from transformer.rooms.room import MODES, PHASES, Question, Room, RoomError
+from transformer.rooms.scoring import fits, fits_sure, split
+from transformer.rooms.store import Store
+from ui.lessons.links import PAGES_OF, open_stop
+
+LONGEST_NOTE, LONGEST_TASK, LONGEST_ASK, LONGEST_SENTENCES = 200, 300, 200, 12_000  # characters
+SENTENCES = 60  # of the held-out ones, where none are given
+EVERYWHERE = ("present", "room", "wall", "lesson", "stop")  # in the address of any page
+MOST_PARAMS, LONGEST_PARAMS = 60, 8_000
+REMOTE = ("ArrowRight", "ArrowLeft", "Home", "End", "PageDown", "PageUp", "p", "h", "b")  # keys of a lecturer's remote
+
+
+def take_answer(store: Store, room: Room, device: str, sent: Mapping[str, Any]) -> object:
+    """What a device answers, checked and written down; returns it as it counts. Raises RoomError, NotIn or
+    ValueError."""
+    question = store.question(room.id, _whole(sent, "question"))
+    value = fits(question.spec, sent.get("value"), store.join(room.id, device))
+    store.answer(room.id, question.id, _whole(sent, "round"), device, value,
+                 fits_sure(sent.get("sure")))
+    return value
+
+
+def take_found(store: Store, room: Room, device: str, sent: Mapping[str, Any]) -> None:
+    """A view that a device hands in. Raises ValueError for what no page can show."""
+    page, params = view_of(sent)
+    _open({"page": page, "params": params})
+    store.hand_in(room.id, device, page, params, _text(sent, "note", LONGEST_NOTE))
+
+
+def view_of(sent: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+    """The page and the parameters of a view that was sent. Raises RoomError for none."""
+    page, params = sent.get("page"), sent.get("params")
+    if page not in PAGES_OF or not isinstance(params, dict) or len(params) > MOST_PARAMS or not all(
+            isinstance(value, str) for value in params.values()) or sum(
+            len(name) + len(value) for name, value in params.items()) > LONGEST_PARAMS:
+        raise RoomError("this is no view of a page here")
+    return page, params
+
+
+def do(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
+    """One thing that a lecturer does, named by `do`; returns what there is to say. Raises ValueError for what cannot
+    be done."""
+    name = sent.get("do")
+    if not isinstance(name, str) or name not in DEEDS:
+        raise RoomError(f"a lecturer can do {', '.join(DEEDS)}")
+    return DEEDS[name](store, room, sent) or {}
+
+
+def offers(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
+    """What can be asked about what is shown now, and why not the rest."""
+    opened = _opened(room)
+    return {"offers": [{"about": one.about, "ask": one.asked.spec["ask"] if one.asked else "", "why": one.why} for one in questions.offers(opened)]}
+
+
+def ask(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
+    """A new question about what is shown now, as a draft, or opened at once."""
+    about = sent.get("about")
+    if about not in questions.ABOUT:
+        raise RoomError(f"a question is about {', '.join(questions.ABOUT)}")
+    of, sentences = _text(sent, "of", 40) or None, _text(sent, "sentences", LONGEST_SENTENCES)
+    own = [line.strip() for line in sentences.splitlines() if line.strip()]
+    made = questions.make(about, _opened(room), ask=_text(sent, "ask", LONGEST_ASK) or None, of=of,
+                          query=_text(sent, "query", 40) or "newest", sentences=own or SENTENCES, seed=room.rev)
+    question = store.ask(room.id, made.spec, made.key, room.view or {})
+    if sent.get("open") is True:
+        store.set_phase(room.id, question.id, "open")
+    return {"question": question.id}
+
+
+def _opened(room: Room) -> Opened:
+    if room.view is None:
+        raise RoomError("nothing is shown to the room yet; open a page with a model")
+    return _open(room.view)
+
+
+def _open(view: Mapping[str, Any]) -> Opened:
+    """What a view's link opens. Raises ValueError where it leads nowhere."""
+    params = {name: value for name, value in view["params"].items() if name not in EVERYWHERE}
+    return open_stop(Stop(title="", page=view["page"], params=params, line=0))
+
+
+def _switch_off(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
+    """The head that most chose, the right one and a random one, each switched off in turn."""
+    question = _asked(store, room)
+    opened = _open(question.view)
+    votes = split(question.spec, [(one["number"], one["value"], one["sure"])
+                                  for one in store.answers(room.id, question, question.round)])["counts"]
+    return {"heads": ablate(questions.Asked(dict(question.spec), dict(question.key)), opened, votes)}
+
+
+def _asked(store: Store, room: Room) -> Question:
+    if room.question is None:
+        raise RoomError("nothing is asked now")
+    return store.question(room.id, room.question)
+
+
+def _phase(store: Store, room: Room, sent: Mapping[str, Any]) -> None:
+    if sent.get("phase") not in PHASES:
+        raise RoomError(f"a question is in one of the phases {', '.join(PHASES)}")
+    store.set_phase(room.id, _asked(store, room).id, sent["phase"])
+
+
+def _mode(store: Store, room: Room, sent: Mapping[str, Any]) -> None:
+    if sent.get("mode") not in MODES:
+        raise RoomError(f"a room is in one of the modes {', '.join(MODES)}")
+    store.set_mode(room.id, sent["mode"])
+
+
+def _press(store: Store, room: Room, sent: Mapping[str, Any]) -> None:
+    if sent.get("key") not in REMOTE:
+        raise RoomError(f"a remote presses {', '.join(REMOTE)}")
+    store.press(room.id, sent["key"])
+
+
+def _show(store: Store, room: Room, sent: Mapping[str, Any]) -> None:
+    """Open a view on the lecturer's own computer, which the room then sees."""
+    page, params = view_of(sent)
+    store.go_to(room.id, {"page": page, "params": params})
+
+
+Deed = Callable[[Store, Room, Mapping[str, Any]], dict[str, Any] | None]
+DEEDS: dict[str, Deed] = {
+    "mode": _mode, "phase": _phase, "press": _press, "offers": offers, "ask": ask, "switch off": _switch_off,
+    "show": _show,
+    "gather": lambda store, room, sent: store.gather(room.id),
+    "lock": lambda store, room, sent: store.lock(room.id, sent.get("on") is True),
+    "again": lambda store, room, sent: store.ask_again(room.id, _asked(store, room).id),
+    "reset": lambda store, room, sent: store.reset(room.id, _asked(store, room).id),
+    "put away": lambda store, room, sent: store.put_away(room.id),
+    "back to": lambda store, room, sent: store.set_phase(room.id, _whole(sent, "question"), "closed"),
+    "text": lambda store, room, sent: store.show_text(room.id, _whole(sent, "seq"), sent.get("on") is True),
+    "task": lambda store, room, sent: store.set_task(room.id, _text(sent, "task", LONGEST_TASK)),
+    "tile": lambda store, room, sent: store.show_found(room.id, _whole(sent, "id")),
+    "drop tile": lambda store, room, sent: store.drop_found(room.id, _whole(sent, "id")),
+    "out": lambda store, room, sent: store.put_out(room.id, _whole(sent, "number"), sent.get("on") is True),
+    "extend": lambda store, room, sent: store.extend(room.id),
+    "end": lambda store, room, sent: store.end(room.id)}
+
+
+def _whole(sent: Mapping[str, Any], name: str) -> int:
+    value = sent.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2 ** 53:
+        raise RoomError(f"{name} is a whole number")
+    return value
+
+
+def _text(sent: Mapping[str, Any], name: str, longest: int) -> str:
+    """A text without what is not seen. Raises RoomError for a longer one."""
+    value = sent.get(name, "")
+    if not isinstance(value, str) or len(value) > longest:
+        raise RoomError(f"{quoted(name)} is a text of at most {longest} characters")
+    return "".join(one for one in value if one.isprintable() or one == "\n").strip()

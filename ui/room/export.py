@@ -1,0 +1,87 @@
+"""What a lecturer takes home: every answer as a table, and the questions as a lesson."""
+
+import csv
+import io
+from datetime import UTC, datetime
+from urllib.parse import urlencode
+
+import orjson
+
+from transformer.rooms.room import Question, Room
+from transformer.rooms.scoring import SURE, judge
+from transformer.rooms.store import Store
+
+COLUMNS = ("question", "asked", "about", "round", "device", "answer", "chosen", "sure", "counts", "right", "score",
+           "seconds", "model", "checkpoint")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet would compute
+LESSON_KINDS = {"next token": "next token", "cell": "cell", "text": "free text"}
+
+
+def answers(store: Store, room: Room) -> str:
+    """CSV with a row for each answer, those that were changed later among them; a device is a number, and times are
+    seconds since the room was opened."""
+    questions = {one.id: one for one in store.questions(room.id)}
+    counting = {row["seq"] for one in questions.values() for round in (1, 2)
+                for row in store.answers(room.id, one, round)}
+    written = io.StringIO()
+    rows = csv.writer(written)
+    rows.writerow(COLUMNS)
+    for one in store.log(room.id):
+        question = questions[one["question"]]
+        judged = judge(question.spec, question.key, one["value"], one["number"])
+        rows.writerow(map(_cell, (
+            question.number, question.spec["ask"], question.spec["about"], one["round"], one["number"],
+            _plain(one["value"]), _chosen(question, one["value"], one["number"]),
+            "" if one["sure"] is None else SURE[one["sure"]], "yes" if one["seq"] in counting else "no",
+            {True: "yes", False: "no", None: ""}[judged["right"]], _rounded(judged["score"]),
+            _seconds(one["at"] - room.made), question.key.get("said", ""),
+            question.key.get("proof", {}).get("checkpoint") or "")))
+    return "﻿" + written.getvalue()
+
+
+def _seconds(seconds: float) -> str:
+    return f"{max(0.0, seconds):.1f}"
+
+
+def _cell(value: object) -> str:
+    """A cell that no spreadsheet takes for a formula."""
+    text = str(value).replace("\0", "")
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def _rounded(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
+
+
+def _chosen(question: Question, value: object, number: int) -> str:
+    """The words of the choice that an answer is."""
+    each = question.spec.get("each")
+    choices = (each[number % len(each)] if each else question.spec).get("choices", ())
+    return choices[value] if isinstance(value, int) and value < len(choices) else ""
+
+
+def lesson(store: Store, room: Room) -> str:
+    """The questions of a room as a lesson file, each with the link of what was shown."""
+    questions = store.questions(room.id)
+    day = datetime.fromtimestamp(room.made, UTC).date()
+    parts = [f"---\ntitle: What we asked on {day}\nminutes: {max(5, 3 * len(questions))}\n"
+             f"description: {len(questions)} questions from a room.\n---\n"]
+    for one in questions:
+        view = one.view or {"page": "home", "params": {}}
+        link = f"/{view['page']}" + (f"?{urlencode(params)}" if (params := {
+            name: value for name, value in view["params"].items() if name not in ("present", "room")}) else "")
+        kind = LESSON_KINDS.get(one.spec["about"], "free text")
+        lines = [f"## Question {one.number}", f"- link: {link}", f"- question: {kind}",
+                 f"- ask: {_line(one.spec['ask'])}"]
+        if kind == "cell" and "row" in one.spec:
+            lines.append(f"- query: {one.spec['row']['query']}")
+        parts.append("\n".join([*lines, "", _line(f"In the room: {one.key.get('said', '')}"), ""]))
+    return "\n".join(parts)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

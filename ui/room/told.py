@@ -1,0 +1,108 @@
+"""What a room is told: all that phones and walls may know, and what lecturers know besides. The answer to a question,
+and how the votes are split, are in it from the phase in which they are shown and not before."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from transformer.rooms.room import ANSWER, CLOSED, DRAFT, OPEN, SPLIT, Question, Room
+from transformer.rooms.scoring import more_of_round, split, tell, to_show
+from transformer.rooms.store import Store
+from ui.pages import HOME, PAGES
+
+MOST_TEXTS = 60  # that are shown to a room
+
+
+def of_room(store: Store, room: Room) -> dict[str, Any]:
+    """What everybody in the room is told."""
+    question = _now(store, room)
+    asked = question if question and question.phase != DRAFT else None
+    view, picture = room.view, room.picture
+    if view and guessing(question):  # what is shown has the answer in it
+        view, picture = {**view, "said": ""}, 0
+    return {"code": room.code, "rev": room.rev, "mode": room.mode, "gathered": room.gathered, "ends": room.ends,
+            "task": room.task, "picture": picture, "view": view, "locked": room.locked,
+            "question": _question(store, room, asked) if asked else None}
+
+
+def guessing(question: Question | None) -> bool:
+    """Whether a room is being asked what it must not see yet."""
+    return question is not None and question.phase in (OPEN, CLOSED, SPLIT)
+
+
+def _now(store: Store, room: Room) -> Question | None:
+    return store.question(room.id, room.question) if room.question is not None else None
+
+
+def counts(store: Store, room: Room) -> dict[str, Any]:
+    """How many are there and have answered, which a wall shows."""
+    question = _now(store, room)
+    return {"tally": store.tally(room.id), "here": store.here(room.id),
+            "answered": store.answered(room.id, question, question.round) if question else 0}
+
+
+def _question(store: Store, room: Room, question: Question) -> dict[str, Any]:
+    spec = {name: value for name, value in question.spec.items() if name != "each"}
+    found: dict[str, Any] = {"id": question.id, "number": question.number, "round": question.round,
+                             "phase": question.phase, "spec": spec, "own": "each" in question.spec}
+    if question.phase in (SPLIT, ANSWER):
+        found |= results(store, room, question)
+        found["texts"] = [one["value"] for one in store.answers(room.id, question, question.round)
+                          if one["shown"] and isinstance(one["value"], str)][-MOST_TEXTS:]
+    if question.phase == ANSWER:
+        found["key"] = {name: value for name, value in question.key.items() if name != "each"}
+    return found
+
+
+def results(store: Store, room: Room, question: Question) -> dict[str, Any]:
+    """How a question's votes are split, the first round beside the second."""
+    now = _split(store, room, question, question.round)
+    found: dict[str, Any] = {"split": to_show(now)}
+    if question.phase == ANSWER:
+        found["told"] = tell(question.spec, question.key, now)
+    if question.round == 2:
+        first = _split(store, room, question, 1)
+        known = (question.spec, question.key) if question.phase == ANSWER else ()
+        found |= {"first": to_show(first), "rounds": more_of_round(first, now, *known)}
+    return found
+
+
+def _split(store: Store, room: Room, question: Question, round: int) -> dict[str, Any]:
+    return split(question.spec, [(one["number"], one["value"], one["sure"])
+                                 for one in store.answers(room.id, question, round)])
+
+
+def own_part(store: Store, room: Room, number: int) -> Mapping[str, Any] | None:
+    """What the question asks of this device alone, with the answer once that is shown; None where all are asked the
+    same."""
+    question = _now(store, room)
+    if question is None or question.phase == DRAFT or not question.spec.get("each"):
+        return None
+    at = number % len(question.spec["each"])
+    found = {"question": question.id, **question.spec["each"][at]}
+    return found | {"key": question.key["each"][at]} if question.phase == ANSWER else found
+
+
+def to_lecturer(store: Store, room: Room) -> dict[str, Any]:
+    """What a lecturer is told."""
+    question = _now(store, room)
+    found = of_room(store, room) | counts(store, room) | {
+        "leader": room.leader, "goto": room.goto, "press": room.press, "devices": store.devices(room.id),
+        "tiles": [tile(one) for one in store.found(room.id)],
+        "asked": [{"id": one.id, "number": one.number, "ask": one.spec["ask"], "phase": one.phase}
+                  for one in store.questions(room.id)]}
+    if question:
+        spec = {name: value for name, value in question.spec.items() if name != "each"}
+        found["question"] = (found["question"] or {}) | {
+            "id": question.id, "number": question.number, "round": question.round, "phase": question.phase, "spec": spec}
+        if question.spec["form"] == "text":
+            found["moderate"] = [{"seq": one["seq"], "number": one["number"], "text": one["value"],
+                                  "shown": one["shown"]}
+                                 for one in store.answers(room.id, question, question.round)]
+    return found
+
+
+def tile(one: Mapping[str, Any]) -> dict[str, Any]:
+    """A view that was handed in, as a tile."""
+    page = {HOME.name: HOME, **PAGES}.get(one["page"])
+    return {"id": one["id"], "number": one["number"], "page": one["page"], "title": page.title if page else "",
+            "params": one["params"], "note": one["note"], "shown": one["shown"]}

@@ -1,0 +1,294 @@
+"""Rooms over http: a page that is not Streamlit's for every phone, what the room is at since a revision, and what
+phones and lecturers send.
+
+A phone holds the number of the last change that it has seen and asks for what came after; the answer waits until there
+is something, and is made once for all who ask. A phone that has missed anything, or comes late, is told all there is.
+What is read here is read on the loop's own connection, which never writes: so it sees when anybody else has.
+"""
+
+import asyncio
+import gzip
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import wraps
+from typing import Any
+
+import anyio.to_thread
+import numpy as np
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from transformer.attention_view.message import pack
+from transformer.rooms.room import LEAD_SECONDS, NoRoom, NotIn, Room, RoomError, device_id, read_code, room_id
+from transformer.rooms.store import Store
+from ui.access import keys
+from ui.room import desk, export, told
+from ui.server.door import set_cookie
+from ui.server.packing import takes_gzip
+from ui.server.phone import pages
+
+WAIT_S = 25.0      # that an answer waits for a change; some proxies cut off after 30
+LOOK_S = 0.05      # between looks at whether anybody has written
+COUNT_S = 1.0      # between looks at counts, which may change a hundred times a second
+SEEN_S = 5.0       # between notes of who is there
+FORGET_S = 60.0    # between looks for rooms that have ended
+LARGEST = 20_000   # bytes of what is sent here
+MOST_WAITING = 6   # requests of one device
+MOST_MADE = 64     # answers kept for whoever asks next
+
+Handler = Callable[["Rooms", Request, Room], Awaitable[Response]]
+
+
+class Watch:
+    """Who waits for changes of which room: one look at the file for all of them."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._waiting: dict[str, dict[asyncio.Event, bool]] = {}  # room -> who waits, and whether for counts too
+        self._known: dict[str, tuple[int | None, str]] = {}
+        self._task: asyncio.Task | None = None
+
+    async def wait(self, id: str, seconds: float, *, counts: bool) -> None:
+        """Until the room, or its counts, may have changed, or so long."""
+        event = asyncio.Event()
+        self._waiting.setdefault(id, {})[event] = counts
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._look())
+        try:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(event.wait(), seconds)
+        finally:
+            del self._waiting[id][event]
+            if not self._waiting[id]:
+                del self._waiting[id]
+
+    async def _look(self) -> None:
+        """Until nobody waits any more."""
+        stamp, counted = None, 0.0
+        while self._waiting:
+            now, before = time.monotonic(), stamp
+            stamp, count = self.store.stamp(), now - counted > COUNT_S
+            if count:
+                counted = now
+            for id in list(self._waiting) if stamp != before or count else ():
+                self._tell(id, count)
+            await asyncio.sleep(LOOK_S)
+        self._known.clear()
+
+    def _tell(self, id: str, count: bool) -> None:
+        waiting = self._waiting[id]
+        rev, tally = self.store.rev(id), self._known.get(id, (None, ""))[1]
+        if count and any(waiting.values()):
+            tally = self.store.tally(id)
+        before, self._known[id] = self._known.get(id), (rev, tally)
+        for event, counts in waiting.items() if before is not None else ():
+            if before[0] != rev or (counts and before[1] != tally):
+                event.set()
+
+
+class Rooms:
+    """The routes, for one process; the rooms themselves are in the store."""
+
+    def __init__(self, store: Store | None = None) -> None:
+        self.store = store or Store()
+        self.watch = Watch(self.store)
+        self._made: OrderedDict[tuple, tuple[bytes, bytes]] = OrderedDict()
+        self._seen: set[tuple[str, str]] = set()
+        self._waits: Counter[str] = Counter()
+        self._noting: asyncio.Task | None = None
+
+    def routes(self) -> list[Route]:
+        of_room = {"state": (self._state, "GET"), "mine": (self._mine, "GET"), "answer": (self._answer, "POST"),
+                   "found": (self._found, "POST"), "forget": (self._forget, "POST"), "lead": (self._lead, "GET"),
+                   "do": (self._do, "POST"), "answers.csv": (self._csv, "GET"), "lesson.md": (self._lesson, "GET")}
+        return [*pages(), Route("/lead", self._enter, methods=["POST"]),
+                *(Route(f"/r/{{code}}/{name}", self._of_room(handler), methods=[method])
+                  for name, (handler, method) in of_room.items())]
+
+    def _of_room(self, handler: Callable[[Request, Room], Awaitable[Response]]) -> Callable:
+        """With the room of the address; what a room does not do is said with the status that fits."""
+        @wraps(handler)
+        async def answer(request: Request) -> Response:
+            try:
+                return await handler(request, self.store.with_code(read_code(request.path_params["code"])))
+            except NoRoom as error:
+                return _json({"error": str(error)}, 404)
+            except NotIn as error:
+                return _json({"error": str(error)}, 403)
+            except ValueError as error:
+                return _json({"error": str(error)}, 409)
+
+        return answer
+
+    # What phones ask
+
+    async def _state(self, request: Request, room: Room) -> Response:
+        """The room since revision `rev`: 204 where nothing has come in time. With `picture`, the number of the last one
+        seen, the view's picture goes along where there is a newer one; with `tally`, counts do."""
+        device = await self._enter_room(request, room)
+        rev, tally = _number(request, "rev"), request.query_params.get("tally")
+        if not await self._until(room, device, lambda room: room.rev != rev or (
+                tally is not None and self.store.tally(room.id) != tally), counts=tally is not None):
+            return Response(status_code=204)
+        room = self.store.room(room.id)
+        if tally is not None:
+            return _json(told.of_room(self.store, room) | told.counts(self.store, room))
+        return self._once(request, (room.id, room.rev, _number(request, "picture")), lambda: self._packed(
+            room, _number(request, "picture")))
+
+    def _packed(self, room: Room, seen: int) -> bytes:
+        """What phones read: the room, and the picture of what is shown, where another has been seen."""
+        state = told.of_room(self.store, room)
+        drawn = self.store.drawn(room.id) if state["picture"] else None
+        return pack(state, {} if seen == state["picture"] else {"picture": np.frombuffer(drawn or b"", np.uint8)})
+
+    async def _mine(self, request: Request, room: Room) -> Response:
+        """What this device has answered, and what it alone is asked."""
+        device = await self._enter_room(request, room)
+        number = self.store.join(room.id, device)
+        return _json({"number": number, "answers": self.store.own(room.id, device),
+                      "own": told.own_part(self.store, room, number)})
+
+    async def _answer(self, request: Request, room: Room) -> Response:
+        device, sent = await self._enter_room(request, room), await _sent(request)
+        value = await anyio.to_thread.run_sync(lambda: desk.take_answer(self.store, room, device, sent))
+        return _json({"value": value})
+
+    async def _found(self, request: Request, room: Room) -> Response:
+        device, sent = await self._enter_room(request, room), await _sent(request)
+        await anyio.to_thread.run_sync(lambda: desk.take_found(self.store, room, device, sent))
+        return _json({})
+
+    async def _forget(self, request: Request, room: Room) -> Response:
+        device = await self._enter_room(request, room)
+        await anyio.to_thread.run_sync(lambda: self.store.forget_device(room.id, device))
+        return _json({})
+
+    async def _enter_room(self, request: Request, room: Room) -> str:
+        """Who asks, who is in the room from then on. The wall and lecturers are no devices that answer, and count as
+        one only where they ask as one. Raises NotIn."""
+        visitor = request.cookies.get(keys.VISITOR)
+        if not visitor:
+            raise NotIn("this browser keeps no cookies, so it could not be told from another; allow them and load the "
+                        "page again")
+        device = device_id(room.id, visitor)
+        if "watch" in request.query_params:
+            return device
+        if (room.id, device) not in self._seen:
+            await anyio.to_thread.run_sync(self.store.join, room.id, device)
+            self._seen.add((room.id, device))
+            if self._noting is None or self._noting.done():
+                self._noting = asyncio.create_task(self._note())
+        return device
+
+    async def _note(self) -> None:
+        """Write down who has asked, for all of them together."""
+        await asyncio.sleep(SEEN_S)
+        seen, self._seen = self._seen, set()
+        await anyio.to_thread.run_sync(self.store.seen, seen)
+        await anyio.to_thread.run_sync(self.store.forget_ended)
+
+    async def _until(self, room: Room, device: str, differs: Callable[[Room], bool], *, counts: bool) -> bool:
+        """Wait until that is so of the room; False if it is not in time. Raises RoomError for a device that waits too
+        often at once."""
+        ends = time.monotonic() + WAIT_S
+        if self._waits[device] >= MOST_WAITING:
+            raise RoomError("too many pages of this browser wait for the room; close some of them")
+        self._waits[device] += 1
+        try:
+            while not differs(room):
+                if (left := ends - time.monotonic()) <= 0:
+                    return False
+                await self.watch.wait(room.id, left, counts=counts)
+                room = self.store.room(room.id)
+            return True
+        finally:
+            self._waits[device] -= 1
+            if not self._waits[device]:
+                del self._waits[device]
+
+    def _once(self, request: Request, name: tuple, make: Callable[[], bytes]) -> Response:
+        """An answer that is the same for all who ask."""
+        if name not in self._made:
+            plain = make()
+            self._made[name] = plain, gzip.compress(plain, 6, mtime=0)
+            while len(self._made) > MOST_MADE:
+                self._made.popitem(last=False)
+        plain, packed = self._made[name]
+        zipped = takes_gzip(request.headers.get("accept-encoding", ""))
+        return Response(packed if zipped else plain, media_type="application/octet-stream", headers={
+            "Cache-Control": "no-store", **({"Content-Encoding": "gzip"} if zipped else {})})
+
+    # What lecturers ask
+
+    async def _enter(self, request: Request) -> Response:
+        """The lecturer's key becomes a cookie of this browser."""
+        key = (await _sent(request)).get("key")
+        try:
+            room = self.store.room(room_id(key if isinstance(key, str) else ""))
+        except NoRoom as error:
+            return _json({"error": str(error)}, 404)
+        response = _json({"code": room.code})
+        set_cookie(response, request.scope, keys.LECTURER, key, seconds=LEAD_SECONDS, same_site="lax")
+        return response
+
+    async def _lead(self, request: Request, room: Room) -> Response:
+        """All that a lecturer is told, since revision `rev` or counts `tally`."""
+        _check_lecturer(request, room)
+        rev, tally = _number(request, "rev"), request.query_params.get("tally", "")
+        device = f"lecturer of {room.id}"
+        if not await self._until(room, device, lambda room: room.rev != rev or self.store.tally(room.id) != tally,
+                                 counts=True):
+            return Response(status_code=204)
+        return _json(told.to_lecturer(self.store, self.store.room(room.id)))
+
+    async def _do(self, request: Request, room: Room) -> Response:
+        _check_lecturer(request, room)
+        sent = await _sent(request)
+        return _json(await anyio.to_thread.run_sync(lambda: desk.do(self.store, room, sent)))
+
+    async def _csv(self, request: Request, room: Room) -> Response:
+        _check_lecturer(request, room)
+        return _file(export.answers(self.store, room), "text/csv", f"room-{room.code}.csv")
+
+    async def _lesson(self, request: Request, room: Room) -> Response:
+        _check_lecturer(request, room)
+        return _file(export.lesson(self.store, room), "text/markdown", f"room-{room.code}.md")
+
+
+def _check_lecturer(request: Request, room: Room) -> None:
+    """Raises NotIn for anybody who does not hold this room's key."""
+    if room_id(request.cookies.get(keys.LECTURER, "")) != room.id:
+        raise NotIn("only the lecturer of this room can do that; open the lecturer's link")
+
+
+def _number(request: Request, name: str) -> int:
+    value = request.query_params.get(name, "")
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else -1
+
+
+async def _sent(request: Request) -> dict[str, Any]:
+    """Raises RoomError for what is no JSON object, or a large one."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > LARGEST:
+            raise RoomError(f"at most {LARGEST:,} bytes are taken")
+    with suppress(orjson.JSONDecodeError):
+        if isinstance(sent := orjson.loads(body), dict):
+            return sent
+    raise RoomError("this is not what the page sends")
+
+
+def _json(content: dict[str, Any], status: int = 200) -> Response:
+    return Response(orjson.dumps(content), status, media_type="application/json",
+                    headers={"Cache-Control": "no-store"})
+
+
+def _file(text: str, media_type: str, name: str) -> Response:
+    return Response(text, media_type=media_type, headers={
+        "Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"})
