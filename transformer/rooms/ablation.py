@@ -1,9 +1,9 @@
-""""12 of you said head 5": the head that most chose switched off, beside the right one and one drawn by chance.
+"""“12 of you said head 5”: the head that most chose switched off, beside the right one and one drawn by chance.
 
 V vocabulary.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import log
 from typing import Any
@@ -93,7 +93,7 @@ def _output(shown: Step | Reading, heads: Heads | None) -> str | None:
     return last.output
 
 
-def _label(shown: Step | Reading):
+def _label(shown: Step | Reading) -> Callable[[int], str]:
     return shown.label if isinstance(shown, Step) else lambda at: shown.ckpt.classes[at]
 
 

@@ -65,12 +65,13 @@ def _text(value: object, longest: int) -> str:
         raise ValueError("the answer is no text; type one")
     if len(value) > 4 * longest:  # before anything is done with a text of any length
         raise ValueError(f"the answer is longer than {longest} characters; shorten it")
-    text = " ".join(value.split())
-    if not text:
+    # what is unseen is dropped: it can turn the direction of the text around it
+    seen = (one for one in value if one in JOINERS or unicodedata.category(one) != "Cf")
+    text = " ".join("".join(seen).split())
+    if not text.strip(JOINERS):
         raise ValueError("the answer is empty; type something")
     if len(text) > longest:
         raise ValueError(f"the answer has {len(text)} characters, and at most {longest} are kept; shorten it")
-    # control characters, halves of a character, and what turns the direction of the text around it
-    if any(unicodedata.category(one) in ("Cc", "Cf", "Cs", "Co", "Cn") and one not in JOINERS for one in text):
+    if any(unicodedata.category(one) in ("Cc", "Cs", "Co") for one in text):  # control, halves of pairs, private
         raise ValueError("the answer has characters that cannot be shown; type it again")
     return text

@@ -5,14 +5,16 @@ from math import ceil, floor, log10
 from typing import Any
 
 MOST = 12  # bins
+WIDE = 100  # the widest range that is shown whole, whatever was said
 
 
-def bins(values: Sequence[float], least: float, most: float) -> list[dict[str, Any]]:
-    """Bins over a known range, or where that is wide over what was said: "from", "to" (not in it, but for the last)
-    and "count". Nothing for no values."""
-    if not values:
-        return []
-    low, high = (least, most) if most - least <= 100 else (min(values), max(values))
+def span(values: Sequence[float], least: float, most: float) -> tuple[float, float]:
+    """What bins go over: the whole range, or where that is wide what was said."""
+    return (least, most) if most - least <= WIDE or not values else (min(values), max(values))
+
+
+def bins(values: Sequence[float], low: float, high: float) -> list[dict[str, Any]]:
+    """Bins over a range: "from", "to" (not in it, but for the last) and "count"."""
     width = _round_width((high - low) / MOST) if high > low else 1.0
     first = floor(low / width)
     count = max(1, ceil(high / width - 1e-9) - first)

@@ -37,6 +37,11 @@ class Offer:
 def offers(opened: Opened) -> list[Offer]:
     """What can be asked of a moment, one for each of `ABOUT`."""
     moment, found = Moment(opened), []
+    if opened.shows in ("step", "reading"):
+        try:
+            _ = moment.shown  # where the link leads nowhere, that is found out once
+        except ValueError as error:
+            return [Offer(about, None, str(error)) for about in ABOUT]
     for about in ABOUT:
         try:
             if about == "own sentence":  # they are drawn and read once they are wanted

@@ -5,18 +5,23 @@ whoever keeps them to say.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import fsum, isfinite
+from math import fsum
 from typing import Any
 
 from transformer.rooms.distance import divergence, overlap, shares
 from transformer.rooms.fitting import SURE, fits, fits_sure
-from transformer.rooms.histogram import bins
+from transformer.rooms.histogram import bins, span
 
-__all__ = ["SURE", "fits", "fits_sure", "judge", "more_of_round", "split", "tell", "to_show"]
+__all__ = ["SURE", "changes", "fits", "fits_sure", "for_phone", "judge", "more_of_round", "split", "tell", "to_show"]
 
 Spec = Mapping[str, Any]
 Answers = Iterable[tuple[int, Any, int | None]]  # the phone's number, what it said as `fits` gave it back, how sure
 ZERO_AT = 10  # tolerances off, where a number scores nothing
+
+
+def for_phone(spec: Spec, number: int) -> dict[str, Any]:
+    """What one phone is sent: of many sentences its own."""
+    return {**spec, "each": [spec["each"][number % len(spec["each"])]]} if "each" in spec else dict(spec)
 
 
 def judge(spec: Spec, key: Mapping[str, Any], value: Any, number: int) -> dict[str, Any]:
@@ -58,10 +63,10 @@ def split(spec: Spec, answers: Answers) -> dict[str, Any]:
                 table[level][value] += 1
             out |= {"counts": [sum(column) for column in zip(*table, strict=True)], "by_sure": table}
         case "number":
-            values = sorted((float(value), level) for (_, value, _), level in zip(answers, levels, strict=True))
-            out |= {"bins": bins([value for value, _ in values], spec["least"], spec["most"]),
-                    "median": _median([value for value, _ in values]), "values": [list(pair) for pair in values],
-                    "mean": fsum(value for value, _ in values) / len(values) if values else None}
+            pairs = sorted((float(value), level) for (_, value, _), level in zip(answers, levels, strict=True))
+            values = [value for value, _ in pairs]
+            out |= {"bins": bins(values, *span(values, spec["least"], spec["most"])), "median": _median(values),
+                    "mean": fsum(values) / len(values) if values else None, "values": [list(pair) for pair in pairs]}
         case "draw":
             drawn = [value for _, value, _ in answers]
             out["mean"] = [fsum(bar) / len(drawn) for bar in zip(*drawn, strict=True)] if drawn else None
@@ -100,6 +105,17 @@ def more_of_round(first: Mapping[str, Any], second: Mapping[str, Any], spec: Spe
         told = [tell(spec, key, one) for one in (first, second)]
         name = "overlap" if spec["form"] == "draw" else "share"
         out[name] = [one.get(name) for one in told]
+    return out
+
+
+def changes(spec: Spec, key: Mapping[str, Any], first: Answers, second: Answers) -> dict[str, int]:
+    """Of the phones that answered in both rounds how many became right, became wrong, stayed right, stayed wrong."""
+    before = {number: judge(spec, key, value, number)["right"] for number, value, _ in first}
+    out = {"became right": 0, "became wrong": 0, "stayed right": 0, "stayed wrong": 0}
+    for number, value, _ in second:
+        right = judge(spec, key, value, number)["right"]
+        if right is not None and number in before:
+            out[f"{'stayed' if before[number] == right else 'became'} {'right' if right else 'wrong'}"] += 1
     return out
 
 
@@ -164,14 +180,11 @@ def _median(values: Sequence[float]) -> float | None:
 
 
 def _moved(first: Mapping[str, Any], second: Mapping[str, Any]) -> float | None:
-    parts = []
-    for one in (first, second):
-        if one.get("bins"):
-            parts.append([bar["count"] for bar in one["bins"]])
-        elif "each" in one:
-            return None  # other sentences may have been answered
-        else:
-            parts.append(one.get("counts") or one.get("mean"))
-    if any(part is None or not sum(part) or not isfinite(sum(part)) for part in parts):
-        return None
-    return 1 - overlap(*map(shares, parts))
+    """None where nothing was said, and of sentences of one's own, as others may have been answered."""
+    if "values" in first:
+        said = [[value for value, _ in one["values"]] for one in (first, second)]
+        low, high = min(map(min, filter(None, said)), default=0), max(map(max, filter(None, said)), default=0)
+        parts = [[bar["count"] for bar in bins(values, low, high)] for values in said]
+    else:
+        parts = [one.get("counts") or one.get("mean") for one in (first, second)]
+    return 1 - overlap(*map(shares, parts)) if all(map(any, (part or () for part in parts))) else None
