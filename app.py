@@ -6,6 +6,7 @@ from ui.components.shell import show_shell
 from ui.forged import drop_forged_values
 from ui.lessons.bar import show_lesson
 from ui.pages import HOME, PAGES
+from ui.room.bar import show_room
 
 # Drawn inline: Streamlit fetches icons named ":material/...:" from the network when they stand in the browser's tab.
 ICON = """<svg viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#0B5CAD"/><g fill="#fff">
@@ -21,4 +22,5 @@ page = st.navigation([st.Page(one.script, title=one.title, icon=one.symbol, help
 st.set_page_config(page_title=f"{page.title} · Heads Up")
 show_shell()
 show_lesson(page.url_path or HOME.name)
+show_room(page.url_path or HOME.name)
 page.run()

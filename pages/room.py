@@ -4,11 +4,8 @@ import streamlit as st
 
 from ui.link import arrive_at, leave_at
 from ui.present import show_title
-from ui.publish import led
-from ui.room.bar import WALL
-from ui.room.lectern import show_lectern, show_opening
-from ui.room.wall import show_way_in
-from ui.publish import store
+from ui.publish import WALL, led, store
+from ui.room.lectern import show_lectern, show_opening, show_way_in
 
 PAGE = "room"
 FIELDS = {}

@@ -81,6 +81,9 @@ PAGES = {page.name: page for page in (
         name="lessons", title="Lessons", icon="school", group=UNDERSTAND,
         sentence="Go through these pages stop by stop, with questions the model answers, or write your own lesson."),
     Page(
+        name="room", title="Room", icon="groups", group=UNDERSTAND,
+        sentence="Take a class through these pages together: phones follow, guess first, and show what they found."),
+    Page(
         name="heads", title="Heads", icon="troubleshoot", group=RESEARCH, shows=_every,
         sentence="Find out what each head does, switch heads off, and take a prediction apart."),
     Page(

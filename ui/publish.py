@@ -14,7 +14,9 @@ from transformer.rooms.store import Store
 from ui.access import keys
 from ui.pages import HOME, PAGES
 
-TAB, DRAWN, SAID = "room_tab", "room_drawn", "room_published"  # in session state
+# in session state: which tab this is; what was drawn, and published; the room of which this is the wall; what the stop
+# of a lesson asks
+TAB, DRAWN, SAID, WALL, ASKED = "room_tab", "room_drawn", "room_published", "room_wall", "room_asked"
 LARGEST_PICTURE = 400_000  # bytes; phones are shown words in place of a larger one
 
 
@@ -59,7 +61,8 @@ def publish(page: str, params: Mapping[str, str]) -> None:
         picture = None
     params = {name: value for name, value in params.items() if name != "present"}
     view = {"page": page, "params": params, "title": about.title, "said": said,
-            "place": f"step {params['step']}" if params.get("step", "").isdigit() else ""}
+            "place": f"step {params['step']}" if params.get("step", "").isdigit() else "",
+            "asked": st.session_state.get(ASKED)}
     stamp = room.id, orjson.dumps(view), hash(picture)
     if st.session_state.get(SAID) != stamp:
         st.session_state[SAID] = stamp

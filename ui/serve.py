@@ -84,7 +84,7 @@ def serve(host: str, port: int | None, *, public: set[str]) -> None:
     os.environ[SERVED] = "1"
     preload()
     from ui.link import forget_pages_folder
-    from ui.server import at_once, door, index, packing, scripts, sign_in, uploads
+    from ui.server import at_once, door, index, packing, rooms, scripts, sign_in, uploads
 
     forget_pages_folder()
     at_once.send_at_once()
@@ -117,7 +117,7 @@ def serve(host: str, port: int | None, *, public: set[str]) -> None:
     logging.getLogger("uvicorn.error").addFilter(lambda record: record.levelno >= logging.WARNING)
     sys.argv = [str(APP)]  # where Streamlit looks for .streamlit/config.toml
     names = {"localhost", host.lower(), name, f"{name}.local"}
-    routes = [*index.routes(), *sign_in.routes(link), *scripts.routes()]
+    routes = [*index.routes(), *sign_in.routes(link), *scripts.routes(), *rooms.Rooms().routes()]
     st.App(APP, lifespan=announce, routes=routes, middleware=[
         Middleware(door.Door, names=names, public=public), Middleware(packing.Packing),
         Middleware(uploads.Uploads)]).run(config=options)

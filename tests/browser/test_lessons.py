@@ -159,7 +159,7 @@ def test_the_page_has_room_below_for_the_bar(own_lesson, settle):
     assert float(page.evaluate(padding).removesuffix("px")) >= height
     bar(page).get_by_role("button", name="Leave").click()
     expect(bar(page)).to_have_count(0)
-    expect(page.locator("html.lesson-on")).to_have_count(0)
+    expect(page.locator("html.foot-on")).to_have_count(0)
 
 
 def test_the_bar_stays_on_pages_that_are_no_stop(own_lesson, settle, reached):

@@ -9,9 +9,10 @@ from transformer.by_hand.drawn import SOURCES
 from transformer.by_hand.stages import ByHand, Settings
 from transformer.inference.decoding import start, steps
 from transformer.inference.reading import attend
-from transformer.lessons.answers import Opened, answer, look
+from transformer.lessons.answers import answer, look
 from transformer.lessons.checking import check
 from transformer.lessons.lesson import Question
+from transformer.lessons.opened import Opened
 from transformer.lessons.parsing import parse
 
 TEXT = "We can go home."

@@ -1,36 +1,20 @@
 """What the model says to a question: computed from what the stop's link opens, never written down."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any
 
-from transformer.brief import brief, quoted
+from transformer.brief import quoted
 from transformer.by_hand.stages import ByHand, Settings
-from transformer.checkpoint import Checkpoint
-from transformer.inference.decoding import Candidate, Sampling, Step, steps
-from transformer.inference.reading import Reading, attend
+from transformer.inference.decoding import Candidate, Step, steps
+from transformer.inference.reading import Reading
 from transformer.lessons.lesson import Question
+from transformer.lessons.opened import Opened, Row, head_of, row_of, shown_at, step_of
 
 CHOICES = 4
 CLEAR = 0.05  # by which the first must lead the second: of probability, or of a row's weight
-FARTHEST = 2_000  # steps
-PLAIN = {"of": "head", "tokens": "pieces", "special": "shown"}  # what a cell is asked of
 WRITTEN = 200  # tokens of a text that is compared
-
-Shows = Literal["step", "reading", "hand", "other"]
-
-
-@dataclass(frozen=True)
-class Opened:
-    """What a link opens. values: of all the page's parameters; shows: what can be asked of the page."""
-
-    shows: Shows
-    values: Mapping[str, Any]
-    ckpt: Checkpoint | None = None
-
-    __repr__ = brief
 
 
 @dataclass(frozen=True)
@@ -89,13 +73,13 @@ def answer(question: Question, opened: Opened) -> Answer:
     """Raises ValueError, with what to do, for a question that has no clear answer there."""
     match question.kind:
         case "next token":
-            return _next_token(_step(opened))
+            return next_token(step_of(opened))
         case "cell":
-            return _cell(question, opened)
+            return cell(row_of(opened, question.query))
         case "number":
-            return _number(question, opened)
+            return number(question, opened)
         case "free text":
-            return FreeText(_written(opened) if question.compare else None)
+            return FreeText(written(opened) if question.compare else None)
     raise AssertionError(f"nothing answers {question.kind!r}")
 
 
@@ -106,27 +90,13 @@ def look(opened: Opened) -> Step | Reading | None:
         _settings(opened.values)
     if opened.shows not in ("step", "reading"):
         return None
-    shown = _step(opened) if opened.shows == "step" else attend(opened.ckpt, opened.values["text"] or "")
-    _head_of(opened, shown)
+    shown = shown_at(opened)
+    head_of(opened, shown)
     return shown
 
 
-def _step(opened: Opened) -> Step:
-    if opened.shows != "step":
-        raise ValueError("a next token is asked where a model writes; link to Translate or Write")
-    values = opened.values
-    sampling = Sampling(temperature=values.get("temperature") or 0.0, top_k=values.get("top_k") or None,
-                        seed=int(values.get("seed") or 0))
-    wanted = int(values.get("step") or 0)
-    size = opened.ckpt.config.vocab_size
-    forced = {at: id for at, id in (values.get("choices") or {}).items() if id < size}
-    *_, step = steps(opened.ckpt, values["text"], sampling=sampling, forced=forced, max_steps=min(wanted, FARTHEST) + 1)
-    if step.index < wanted:
-        raise ValueError(f"the text ends at step {step.index}, so there is no step {wanted:,}; choose an earlier one")
-    return step
-
-
-def _next_token(step: Step) -> NextToken:
+def next_token(step: Step) -> NextToken:
+    """The likeliest candidates of a step, mixed; raises ValueError where the model hesitates between two."""
     candidates = step.top(CHOICES)
     first, second = candidates[:2]
     if first.probability - second.probability < CLEAR:
@@ -137,56 +107,17 @@ def _next_token(step: Step) -> NextToken:
     return NextToken(tuple(mixed), mixed.index(first))
 
 
-def _head_of(opened: Opened, shown: Step | Reading) -> tuple[str, int, int]:
-    """The kind, layer and head that the link names."""
-    kind = opened.values.get("kind") or shown.kinds[-1]
-    if kind not in shown.kinds:
-        raise ValueError(f"this model has no {quoted(kind)} attention; choose {' or '.join(shown.kinds)}")
-    place = []
-    for name, count in (("layer", shown.ckpt.config.layers(kind)), ("head", shown.ckpt.config.n_heads)):
-        said = str(opened.values.get(name) or 0)
-        if not (said.isascii() and said.isdigit() and int(said) < count):
-            raise ValueError(f"{name} is {quoted(said)}; choose one from 0 to {count - 1}")
-        place.append(int(said))
-    return kind, *place
-
-
-def _cell(question: Question, opened: Opened) -> Cell:
-    if opened.shows not in ("step", "reading"):
-        raise ValueError("a cell is asked where a head is on the page; link to Translate, Write or Classify")
-    if opened.values.get("pair"):
-        raise ValueError("the link already shows a pair of tokens, which answers the question; leave “pair” out")
-    for name, plain in PLAIN.items():
-        if opened.values.get(name) not in (None, plain):
-            raise ValueError("a cell is asked of one head and of all its tokens as the model reads them; leave "
-                             f"“{name}” out of the link")
-    shown = look(opened)
-    kind, layer, head = _head_of(opened, shown)
-    queries, keys = shown.axes(kind)
-    query = _row(question.query, queries)
-    row = shown.attentions[kind][layer, head, query].tolist()
-    order = sorted(range(len(row)), key=row.__getitem__, reverse=True)
-    if len(row) < 2:
+def cell(row: Row) -> Cell:
+    """The key with most of a row's weight; raises ValueError where the head hesitates between two."""
+    order = sorted(range(len(row.weights)), key=row.weights.__getitem__, reverse=True)
+    if len(order) < 2:
         raise ValueError("this row has one token, so there is nothing to choose; take a later step")
     first, second = order[:2]
-    if row[first] - row[second] < CLEAR:
-        raise ValueError(f"the head hesitates: {quoted(keys[first])} has {row[first]:.2f} and {quoted(keys[second])} "
-                         f"{row[second]:.2f}; choose another head, step or query")
-    return Cell(kind, layer, head, query, first, tuple(queries), tuple(keys), tuple(row))
-
-
-def _row(query: str, queries: list[str]) -> int:
-    """The row that a question names: the newest, a token, or its place from 0."""
-    if query == "newest":
-        return len(queries) - 1
-    if re.fullmatch(r"[0-9]{1,5}", query):
-        if int(query) < len(queries):
-            return int(query)
-        raise ValueError(f"query is {query}; choose one from 0 to {len(queries) - 1}, “newest”, or a token")
-    bare = [piece.strip("▁ ") for piece in queries]
-    if (wanted := query.strip("▁␣ ")) in bare:
-        return bare.index(wanted)
-    raise ValueError(f"no row is called {quoted(query)}; choose one of {', '.join(map(quoted, bare[:20]))}")
+    weights, keys = row.weights, row.keys
+    if weights[first] - weights[second] < CLEAR:
+        raise ValueError(f"the head hesitates: {quoted(keys[first])} has {weights[first]:.2f} and "
+                         f"{quoted(keys[second])} {weights[second]:.2f}; choose another head, step or query")
+    return Cell(row.kind, row.layer, row.head, row.query, first, row.queries, keys, weights)
 
 
 def _settings(values: Mapping[str, Any]) -> Settings:
@@ -195,7 +126,8 @@ def _settings(values: Mapping[str, Any]) -> Settings:
                     positions=values["positions"], numbers=values["numbers"])
 
 
-def _number(question: Question, opened: Opened) -> Number:
+def number(question: Question, opened: Opened) -> Number:
+    """A number of By hand; raises ValueError where the link shows none."""
     if opened.shows != "hand":
         raise ValueError("a number is asked where it can be computed; link to By hand")
     values, settings = opened.values, _settings(opened.values)
@@ -207,7 +139,7 @@ def _number(question: Question, opened: Opened) -> Number:
     return Number(float(matrix[query, key]), question.tolerance)
 
 
-def _written(opened: Opened) -> str:
+def written(opened: Opened) -> str:
     """All that the model writes, from the beginning to the end."""
     if opened.shows != "step":
         raise ValueError("there is no text of the model to compare with; link to Translate or Write")

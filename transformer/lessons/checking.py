@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from transformer.lessons.answers import Answer, Opened, answer, look
+from transformer.lessons.answers import Answer, answer, look
 from transformer.lessons.lesson import Lesson, Stop
+from transformer.lessons.opened import Opened
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ MOST_FOUND = 20          # views that one device hands in
 HERE_SECONDS = 45        # since a device has last asked: it is there
 FOLLOW, FREE, PAUSED = MODES = ("follow", "free", "paused")
 DRAFT, OPEN, CLOSED, SPLIT, ANSWER = PHASES = ("draft", "open", "closed", "split", "answer")
-SURE = ("a guess", "fairly sure", "certain")
 
 
 class RoomError(ValueError):

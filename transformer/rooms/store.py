@@ -4,18 +4,13 @@ Answers are a log that only grows. What counts is the last one of each device in
 asked for, so no vote is lost to another that comes at the same time, and none counts twice.
 """
 
-import os
-import sqlite3
-import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
 
-from transformer.places import home
+from transformer.rooms.file import File
 from transformer.rooms.room import (
     CLOSED,
     DRAFT,
@@ -40,84 +35,20 @@ from transformer.rooms.room import (
     room_id,
 )
 
-WAITS_MS = 5_000  # for another process that writes
-SCHEMA = """
-create table if not exists room (
-    id text primary key, code text unique not null, rev integer not null, made real not null, ends real not null,
-    mode text not null, gathered integer not null default 0, locked integer not null default 0,
-    task text not null default '', leader text not null default '', picture integer not null default 0,
-    view text, goto text, press text, question integer, drawn blob);
-create table if not exists device (
-    room text not null references room(id) on delete cascade, device text not null, number integer not null,
-    seen real not null, out integer not null default 0, primary key (room, device));
-create table if not exists question (
-    id integer primary key autoincrement, room text not null references room(id) on delete cascade,
-    number integer not null, spec text not null, key text not null, phase text not null, round integer not null,
-    since integer not null default 0, view text not null, made real not null);
-create table if not exists answer (
-    seq integer primary key autoincrement, question integer not null references question(id) on delete cascade,
-    device text not null, round integer not null, value text not null, sure integer, at real not null,
-    shown integer not null default 0);
-create index if not exists answer_of on answer (question, round, device, seq);
-create table if not exists found (
-    id integer primary key autoincrement, room text not null references room(id) on delete cascade,
-    device text not null, page text not null, params text not null, note text not null, at real not null,
-    shown integer not null default 0);
-"""
 _LATEST = """select answer.seq, answer.value, answer.sure, answer.shown, device.number from answer
     join device on device.room = ? and device.device = answer.device and device.out = 0
     where answer.seq in (select max(seq) from answer where question = ? and round = ? and seq > ? group by device)
     order by answer.seq"""
 
 
-class Store:
-    """The rooms of one server. Every method is one transaction, and may be called from any thread."""
-
-    def __init__(self, path: Path | None = None) -> None:
-        self.path = path or home() / "rooms.sqlite"
-        self._of_thread = threading.local()
-
-    @property
-    def _db(self) -> sqlite3.Connection:
-        """One connection a thread, and a new one in a process that was forked off."""
-        if getattr(self._of_thread, "pid", None) != os.getpid():
-            self._of_thread.db, self._of_thread.pid = self._connect(), os.getpid()
-        return self._of_thread.db
-
-    def _connect(self) -> sqlite3.Connection:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        new = not self.path.exists()
-        db = sqlite3.connect(self.path, timeout=WAITS_MS / 1_000, isolation_level=None, check_same_thread=False)
-        db.row_factory = sqlite3.Row
-        if new:
-            self.path.chmod(0o600)
-        db.execute("pragma journal_mode = wal")
-        db.execute("pragma synchronous = normal")
-        db.execute("pragma foreign_keys = on")
-        db.execute("pragma secure_delete = on")
-        db.executescript(SCHEMA)
-        return db
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        db = self._db
-        db.execute("begin immediate")
-        try:
-            yield db
-        except BaseException:
-            db.execute("rollback")
-            raise
-        db.execute("commit")
-
-    def stamp(self) -> int:
-        """Changes whenever another thread or process has written anything; cheap enough to be asked all the time."""
-        return self._db.execute("pragma data_version").fetchone()[0]
+class Store(File):
+    """The rooms of one server. Every method is one transaction or a read, and may be called from any thread."""
 
     # Rooms
 
-    def open_room(self, key: str, now: float | None = None) -> Room:
+    def open_room(self, key: str) -> Room:
         """Raises RoomError where there are too many."""
-        now = time.time() if now is None else now
+        now = time.time()
         with self._writing() as db:
             db.execute("delete from room where ends < ?", [now])
             if db.execute("select count(*) from room").fetchone()[0] >= MOST_ROOMS:
@@ -242,6 +173,11 @@ class Store:
             raise NotIn("the lecturer has taken this device out of the room")
         return row["number"]
 
+    def is_in(self, id: str, device: str) -> bool:
+        """Whether a device has been let in, and not been taken out."""
+        return self._db.execute("select 1 from device where room = ? and device = ? and out = 0",
+                                [id, device]).fetchone() is not None
+
     def seen(self, devices: Iterable[tuple[str, str]]) -> None:
         """(room, device) of all that have just asked."""
         with self._writing() as db:
@@ -257,8 +193,9 @@ class Store:
     def devices(self, id: str) -> list[dict[str, Any]]:
         """[{number, here, out}], by number."""
         since = time.time() - HERE_SECONDS
+        rows = self._db.execute("select number, seen, out from device where room = ? order by number", [id]).fetchall()
         return [{"number": row["number"], "here": row["seen"] > since and not row["out"], "out": bool(row["out"])}
-                for row in self._db.execute("select number, seen, out from device where room = ? order by number", [id])]
+                for row in rows]
 
     def put_out(self, id: str, number: int, out: bool = True) -> None:
         """Take a device out of the room, or let it in again: what it answered counts no more, or again."""
@@ -283,7 +220,8 @@ class Store:
                 raise RoomError(f"this room has asked {MOST_QUESTIONS} questions; open another room")
             db.execute("update question set phase = ? where room = ? and phase = ?", [CLOSED, id, OPEN])
             cursor = db.execute(
-                "insert into question (room, number, spec, key, phase, round, view, made) values (?, ?, ?, ?, ?, 1, ?, ?)",
+                "insert into question (room, number, spec, key, phase, round, view, made) "
+                "values (?, ?, ?, ?, ?, 1, ?, ?)",
                 [id, number, orjson.dumps(spec), orjson.dumps(key), DRAFT, orjson.dumps(view), time.time()])
             db.execute("update room set question = ?, rev = rev + 1 where id = ?", [cursor.lastrowid, id])
         return self.question(id, cursor.lastrowid)
@@ -358,7 +296,7 @@ class Store:
                            [question, device, round, data.decode(), sure, time.time()])
 
     def answers(self, id: str, question: Question, round: int) -> list[dict[str, Any]]:
-        """What counts in a round: [{seq, number, value, sure, shown}], one for each device, in the order they came."""
+        """What counts in a round: [{seq, number, value, sure, shown}], one for each device, as they came."""
         return [dict(row) | {"value": orjson.loads(row["value"]), "shown": bool(row["shown"])} for row in
                 self._db.execute(_LATEST, [id, question.id, round, question.since]).fetchall()]
 
@@ -378,8 +316,8 @@ class Store:
     def own(self, id: str, device: str) -> dict[str, Any]:
         """What a device has answered to the question that is asked: {"<question>/<round>": [value, sure]}."""
         rows = self._db.execute(
-            "select answer.question, answer.round, answer.value, answer.sure from answer join question on question.id = "
-            "answer.question where question.room = ? and answer.device = ? and answer.seq > question.since "
+            "select answer.question, answer.round, answer.value, answer.sure from answer join question on "
+            "question.id = answer.question where question.room = ? and answer.device = ? and answer.seq > since "
             "order by answer.seq", [id, device])
         return {f"{row['question']}/{row['round']}": [orjson.loads(row["value"]), row["sure"]] for row in rows}
 

@@ -20,7 +20,7 @@ from ui.resources import home
 Action = Literal[
     "start", "check", "measure", "upload",                      # what takes the server's time or disk
     "stop", "cancel", "resume", "rename", "keep", "delete", "read",       # done to a thing that is somebody's
-    "bring in", "name a file", "allow starting", "oversee"]
+    "bring in", "name a file", "allow starting", "oversee", "open a room"]
 STARTING = {"start": "start a run", "check": "check a run", "measure": "measure heads",
             "upload": "upload a corpus"}
 LOCAL = ("127.0.0.1", "localhost", "::1")
@@ -72,6 +72,9 @@ def refusal(visitor: Visitor, action: Action, thing: Thing | None = None) -> str
         case "bring in":
             return ("on a server that others use, only the teacher brings in checkpoints; ask them, or run Heads Up on "
                     "your own computer") if visitor.shared else None
+        case "open a room":
+            return ("on a server that others use, only the teacher opens a room; open the link that the server printed"
+                    ) if visitor.shared else None
         case "allow starting":
             return "only the teacher can forbid and allow starting; open the link that the server printed"
         case "oversee":

@@ -38,6 +38,7 @@ MOST_CELLS = 10_000      # weights in a table
 MOST_MASK = 64           # tokens along each side of the mask's figure
 MOST_SAVED = 50_000_000  # weights in an npz
 WHOLE_PAGE = 3_000_000   # weights that an offline page holds in full
+STEPPING = ("steps", "films", "plays")  # of a stage, which only who steps needs
 CELL_ASKED = "cell_asked"  # in session state: the page on which somebody waits for a cell to be clicked
 TELL = "cell_chosen"     # and whether it has just been
 DRAWN = 400              # tokens of a whole text
@@ -150,7 +151,7 @@ def _for_room(header: Mapping[str, object]) -> dict[str, object]:
     """What of a stage those see who do not step."""
     if "stage" not in header:
         return {}
-    return {"stage": {name: value for name, value in header["stage"].items() if name not in ("steps", "films", "plays")}}
+    return {"stage": {name: value for name, value in header["stage"].items() if name not in STEPPING}}
 
 
 def _merged(shown: Shown, look: Look, head: Head) -> tuple[Shown, Look, Head]:

@@ -17,6 +17,7 @@ from transformer.attention_view.stage import Stage, path_of
 from transformer.inference.decoding import GREEDY, Sampling, Step
 from ui.components.attention_view import TELL, WHOLE_PAGE, cells_of, looked, message_of
 from ui.components.scripts import component
+from ui.publish import WALL
 
 MOST_CHOICES = 20  # of one message, the last: more than anybody presses while a page is behind
 FARTHEST = 200  # steps that "last" goes at most
@@ -41,6 +42,8 @@ def show_stage(page: str, shown: Shown, look: Look, head: Head, stage: Stage, *,
     film = whole(tip, look, path=path_of(tip, sampling)) if films and asked else None
     more = None if film is None else {"film": np.frombuffer(film, np.uint8)}
     sent = stage.sent() | {"hide": bool(st.session_state.get(f"{page}_hide")), "films": films}
+    if st.session_state.get(WALL):  # on which nobody steps
+        sent |= {"steps": None, "plays": 0, "films": False}
     _stage(key=_key(page), on_move_change=lambda: None, on_look_change=partial(looked, page, _key(page)),
            on_film_change=partial(st.session_state.update, {f"{page}_film": True}),
            on_choose_change=partial(_chose, page, {"nth": on_choose, "branch": on_branch}),

@@ -6,8 +6,8 @@ from functools import cache
 
 from transformer.brief import quoted
 from transformer.checkpoint import Checkpoint, CheckpointError
-from transformer.lessons.answers import Opened, Shows
 from transformer.lessons.lesson import Stop
+from transformer.lessons.opened import Opened, Shows
 from transformer.places import ROOT
 from ui.link import Field
 from ui.link import read as read_values

@@ -15,7 +15,10 @@ from ui.lessons.found import find
 from ui.lessons.links import PAGES_OF, open_stop
 from ui.link import expect, say_everywhere
 from ui.present import presenting
+from ui.publish import ASKED
 
+# what a room may be asked in place of one visitor
+ABOUT = {"next token": "next token", "cell": "cell", "number": "number", "free text": "text"}
 STATE, RESULTS, MET = "lesson", "lesson_results", "lesson_met"
 MOST_MET = 1_000  # stops that addresses have named
 LONGEST_ANSWER = 400  # characters
@@ -71,7 +74,7 @@ def go(at: int) -> None:
 def leave() -> None:
     """End the lesson where it is."""
     uncover()
-    for key in (STATE, CELL_ASKED):
+    for key in (STATE, CELL_ASKED, ASKED):
         st.session_state.pop(key, None)
     say_everywhere(STATE, {})
 
@@ -180,6 +183,7 @@ def cover() -> None:
     walk = walking()
     question = walk.stop.question
     open_ = bool(question) and walk.at not in walk.answers
+    st.session_state[ASKED] = question and {"about": ABOUT[question.kind], "ask": question.ask, "query": question.query}
     asked = open_ and (question.kind == "next token" or question.compare)
     st.session_state[CELL_ASKED] = walk.stop.page if open_ and question.kind == "cell" else None
     if walk.hidden and not (asked and walk.hidden == walk.stop.page):

@@ -12,10 +12,10 @@ from ui.components.scripts import HERE, component
 from ui.link import expect, say_everywhere
 from ui.pages import HOME, PAGES
 from ui.present import present, presenting
-from ui.publish import TAB, led, store
+from ui.publish import TAB, WALL, led, store
 from ui.room.address import join_address
 
-KEY, WALL, LOOKING, WENT = "room_bar", "room_wall", "room_looking", "room_went"
+KEY, LOOKING, WENT = "room_bar", "room_looking", "room_went"
 PAGES_OF = {HOME.name: HOME, **PAGES}
 ROOM = "room"  # the page
 

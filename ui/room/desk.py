@@ -5,14 +5,19 @@ from typing import Any
 
 from transformer.brief import quoted
 from transformer.lessons.lesson import Stop
+from transformer.lessons.opened import Opened
 from transformer.rooms import questions
-from transformer.rooms.room import MODES, PHASES, SURE, Question, Room, RoomError
-from transformer.rooms.scoring import fits
+from transformer.rooms.ablation import ablate
+from transformer.rooms.room import MODES, PHASES, Question, Room, RoomError
+from transformer.rooms.scoring import fits, fits_sure, split
 from transformer.rooms.store import Store
 from ui.lessons.links import PAGES_OF, open_stop
 
-LONGEST_NOTE, LONGEST_TASK, LONGEST_ASK = 200, 300, 200  # characters
+LONGEST_NOTE, LONGEST_TASK, LONGEST_ASK, LONGEST_SENTENCES = 200, 300, 200, 12_000  # characters
+SENTENCES = 60  # of the held-out ones, where none are given
+EVERYWHERE = ("present", "room", "wall", "lesson", "stop")  # in the address of any page
 MOST_PARAMS, LONGEST_PARAMS = 60, 8_000
+STOP = "stop"  # what the stop of a lesson asks
 REMOTE = ("ArrowRight", "ArrowLeft", "Home", "End", "PageDown", "PageUp", "p", "h", "b")  # keys of a lecturer's remote
 
 
@@ -20,26 +25,23 @@ def take_answer(store: Store, room: Room, device: str, sent: Mapping[str, Any]) 
     """What a device answers, checked and written down; returns it as it counts. Raises RoomError, NotIn or
     ValueError."""
     question = store.question(room.id, _whole(sent, "question"))
-    sure = sent.get("sure")
-    if sure is not None and not (isinstance(sure, int) and not isinstance(sure, bool) and 0 <= sure < len(SURE)):
-        raise RoomError("sure is a number from 0 to 2")
     value = fits(question.spec, sent.get("value"), store.join(room.id, device))
-    store.answer(room.id, question.id, _whole(sent, "round"), device, value, sure)
+    store.answer(room.id, question.id, _whole(sent, "round"), device, value,
+                 fits_sure(sent.get("sure")))
     return value
 
 
 def take_found(store: Store, room: Room, device: str, sent: Mapping[str, Any]) -> None:
     """A view that a device hands in. Raises ValueError for what no page can show."""
     page, params = view_of(sent)
-    open_stop(Stop(title="", page=page, params={name: value for name, value in params.items()
-                                                if name not in ("present", "room", "lesson", "stop")}, line=0))
+    _open({"page": page, "params": params})
     store.hand_in(room.id, device, page, params, _text(sent, "note", LONGEST_NOTE))
 
 
 def view_of(sent: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     """The page and the parameters of a view that was sent. Raises RoomError for none."""
     page, params = sent.get("page"), sent.get("params")
-    if page not in PAGES_OF or not isinstance(params, dict) or len(params) > MOST_PARAMS or not all(
+    if not isinstance(page, str) or page not in PAGES_OF or not isinstance(params, dict) or len(params) > MOST_PARAMS or not all(
             isinstance(value, str) for value in params.values()) or sum(
             len(name) + len(value) for name, value in params.items()) > LONGEST_PARAMS:
         raise RoomError("this is no view of a page here")
@@ -58,39 +60,48 @@ def do(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
 def offers(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
     """What can be asked about what is shown now, and why not the rest."""
     opened = _opened(room)
-    return {"offers": [{"about": one.about, "ask": one.ask, "why": one.why} for one in questions.offers(opened)]}
+    found = [{"about": one.about, "ask": one.asked.spec["ask"] if one.asked else "", "why": one.why}
+             for one in questions.offers(opened)]
+    stop = room.view.get("asked")
+    return {"offers": [*([{**stop, "about": STOP, "why": None}] if stop else []), *found]}
 
 
 def ask(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
     """A new question about what is shown now, as a draft, or opened at once."""
-    about = sent.get("about")
+    about, stop = sent.get("about"), room.view and room.view.get("asked")
+    if about == STOP and stop:
+        sent, about = {**sent, **stop}, stop["about"]
     if about not in questions.ABOUT:
         raise RoomError(f"a question is about {', '.join(questions.ABOUT)}")
-    made = questions.make(about, _opened(room), ask=_text(sent, "ask", LONGEST_ASK) or None,
-                          query=_text(sent, "query", 40) or "newest", seed=room.rev)
+    of, sentences = _text(sent, "of", 40) or None, _text(sent, "sentences", LONGEST_SENTENCES)
+    own = [line.strip() for line in sentences.splitlines() if line.strip()]
+    made = questions.make(about, _opened(room), ask=_text(sent, "ask", LONGEST_ASK) or None, of=of,
+                          query=_text(sent, "query", 40) or "newest", sentences=own or SENTENCES, seed=room.rev)
     question = store.ask(room.id, made.spec, made.key, room.view or {})
     if sent.get("open") is True:
         store.set_phase(room.id, question.id, "open")
     return {"question": question.id}
 
 
-def _opened(room: Room) -> Any:
+def _opened(room: Room) -> Opened:
     if room.view is None:
         raise RoomError("nothing is shown to the room yet; open a page with a model")
-    params = {name: value for name, value in room.view["params"].items() if name not in ("present", "room")}
-    return open_stop(Stop(title="", page=room.view["page"], params=params, line=0))
+    return _open(room.view)
+
+
+def _open(view: Mapping[str, Any]) -> Opened:
+    """What a view's link opens. Raises ValueError where it leads nowhere."""
+    params = {name: value for name, value in view["params"].items() if name not in EVERYWHERE}
+    return open_stop(Stop(title="", page=view["page"], params=params, line=0))
 
 
 def _switch_off(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
     """The head that most chose, the right one and a random one, each switched off in turn."""
     question = _asked(store, room)
-    opened = open_stop(Stop(title="", page=question.view["page"], params={
-        name: value for name, value in question.view["params"].items() if name not in ("present", "room")}, line=0))
-    votes: dict[int, int] = {}
-    for one in store.answers(room.id, question, question.round):
-        votes[one["value"]] = votes.get(one["value"], 0) + 1
-    asked = questions.Asked(dict(question.spec), dict(question.key))
-    return {"heads": questions.ablate(asked, opened, votes)}
+    opened = _open(question.view)
+    votes = split(question.spec, [(one["number"], one["value"], one["sure"])
+                                  for one in store.answers(room.id, question, question.round)])["counts"]
+    return {"heads": ablate(questions.Asked(dict(question.spec), dict(question.key)), opened, votes)}
 
 
 def _asked(store: Store, room: Room) -> Question:

@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 
 import orjson
 
-from transformer.rooms.room import SURE, Question, Room
-from transformer.rooms.scoring import judge
+from transformer.rooms.room import Question, Room
+from transformer.rooms.scoring import SURE, judge
 from transformer.rooms.store import Store
 
 COLUMNS = ("question", "asked", "about", "round", "device", "answer", "chosen", "sure", "counts", "right", "score",

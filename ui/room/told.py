@@ -4,8 +4,8 @@ and how the votes are split, are in it from the phase in which they are shown an
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.rooms.room import ANSWER, DRAFT, SPLIT, Question, Room
-from transformer.rooms.scoring import compare_rounds, split, tell
+from transformer.rooms.room import ANSWER, CLOSED, DRAFT, OPEN, SPLIT, Question, Room
+from transformer.rooms.scoring import more_of_round, split, tell, to_show
 from transformer.rooms.store import Store
 from ui.pages import HOME, PAGES
 
@@ -14,15 +14,28 @@ MOST_TEXTS = 60  # that are shown to a room
 
 def of_room(store: Store, room: Room) -> dict[str, Any]:
     """What everybody in the room is told."""
-    question = store.question(room.id, room.question) if room.question is not None else None
+    question = _now(store, room)
+    asked = question if question and question.phase != DRAFT else None
+    view, picture = room.view, room.picture
+    if view and guessing(question):  # what is shown has the answer in it
+        view, picture = {**view, "said": ""}, 0
     return {"code": room.code, "rev": room.rev, "mode": room.mode, "gathered": room.gathered, "ends": room.ends,
-            "task": room.task, "picture": room.picture, "view": room.view, "locked": room.locked,
-            "question": _question(store, room, question) if question and question.phase != DRAFT else None}
+            "task": room.task, "picture": picture, "view": view, "locked": room.locked,
+            "question": _question(store, room, asked) if asked else None}
+
+
+def guessing(question: Question | None) -> bool:
+    """Whether a room is being asked what it must not see yet."""
+    return question is not None and question.phase in (OPEN, CLOSED, SPLIT)
+
+
+def _now(store: Store, room: Room) -> Question | None:
+    return store.question(room.id, room.question) if room.question is not None else None
 
 
 def counts(store: Store, room: Room) -> dict[str, Any]:
     """How many are there and have answered, which a wall shows."""
-    question = store.question(room.id, room.question) if room.question is not None else None
+    question = _now(store, room)
     return {"tally": store.tally(room.id), "here": store.here(room.id),
             "answered": store.answered(room.id, question, question.round) if question else 0}
 
@@ -37,18 +50,19 @@ def _question(store: Store, room: Room, question: Question) -> dict[str, Any]:
                           if one["shown"] and isinstance(one["value"], str)][-MOST_TEXTS:]
     if question.phase == ANSWER:
         found["key"] = {name: value for name, value in question.key.items() if name != "each"}
-        found["told"] = tell(question.spec, question.key, _split(store, room, question, question.round))
     return found
 
 
 def results(store: Store, room: Room, question: Question) -> dict[str, Any]:
     """How a question's votes are split, the first round beside the second."""
-    found: dict[str, Any] = {"split": _split(store, room, question, question.round)}
+    now = _split(store, room, question, question.round)
+    found: dict[str, Any] = {"split": to_show(now)}
+    if question.phase == ANSWER:
+        found["told"] = tell(question.spec, question.key, now)
     if question.round == 2:
         first = _split(store, room, question, 1)
-        found |= {"first": first}
-        if question.phase == ANSWER:
-            found["moved"] = compare_rounds(question.spec, question.key, first, found["split"])
+        known = (question.spec, question.key) if question.phase == ANSWER else ()
+        found |= {"first": to_show(first), "rounds": more_of_round(first, now, *known)}
     return found
 
 
@@ -60,7 +74,7 @@ def _split(store: Store, room: Room, question: Question, round: int) -> dict[str
 def own_part(store: Store, room: Room, number: int) -> Mapping[str, Any] | None:
     """What the question asks of this device alone, with the answer once that is shown; None where all are asked the
     same."""
-    question = store.question(room.id, room.question) if room.question is not None else None
+    question = _now(store, room)
     if question is None or question.phase == DRAFT or not question.spec.get("each"):
         return None
     at = number % len(question.spec["each"])
@@ -70,7 +84,7 @@ def own_part(store: Store, room: Room, number: int) -> Mapping[str, Any] | None:
 
 def to_lecturer(store: Store, room: Room) -> dict[str, Any]:
     """What a lecturer is told."""
-    question = store.question(room.id, room.question) if room.question is not None else None
+    question = _now(store, room)
     found = of_room(store, room) | counts(store, room) | {
         "leader": room.leader, "goto": room.goto, "press": room.press, "devices": store.devices(room.id),
         "tiles": [tile(one) for one in store.found(room.id)],
@@ -79,7 +93,8 @@ def to_lecturer(store: Store, room: Room) -> dict[str, Any]:
     if question:
         spec = {name: value for name, value in question.spec.items() if name != "each"}
         found["question"] = (found["question"] or {}) | {
-            "id": question.id, "number": question.number, "round": question.round, "phase": question.phase, "spec": spec}
+            "id": question.id, "number": question.number, "round": question.round, "phase": question.phase,
+            "spec": spec}
         if question.spec["form"] == "text":
             found["moderate"] = [{"seq": one["seq"], "number": one["number"], "text": one["value"],
                                   "shown": one["shown"]}

@@ -1,5 +1,5 @@
-"""Rooms over http: a page that is not Streamlit's for every phone, what the room is at since a revision, and what phones
-and lecturers send.
+"""Rooms over http: a page that is not Streamlit's for every phone, what the room is at since a revision, and what
+phones and lecturers send.
 
 A phone holds the number of the last change that it has seen and asks for what came after; the answer waits until there
 is something, and is made once for all who ask. A phone that has missed anything, or comes late, is told all there is.
@@ -27,9 +27,9 @@ from transformer.rooms.room import LEAD_SECONDS, NoRoom, NotIn, Room, RoomError,
 from transformer.rooms.store import Store
 from ui.access import keys
 from ui.room import desk, export, told
-from ui.room.phone import pages
 from ui.server.door import set_cookie
 from ui.server.packing import takes_gzip
+from ui.server.phone import pages
 
 WAIT_S = 25.0      # that an answer waits for a change; some proxies cut off after 30
 LOOK_S = 0.05      # between looks at whether anybody has written
@@ -137,10 +137,14 @@ class Rooms:
         room = self.store.room(room.id)
         if tally is not None:
             return _json(told.of_room(self.store, room) | told.counts(self.store, room))
-        picture = "picture" in request.query_params and _number(request, "picture") != room.picture
-        return self._once(request, (room.id, room.rev, picture), lambda: pack(
-            told.of_room(self.store, room),
-            {"picture": np.frombuffer(self.store.drawn(room.id) or b"", np.uint8)} if picture else {}))
+        return self._once(request, (room.id, room.rev, _number(request, "picture")), lambda: self._packed(
+            room, _number(request, "picture")))
+
+    def _packed(self, room: Room, seen: int) -> bytes:
+        """What phones read: the room, and the picture of what is shown, where another has been seen."""
+        state = told.of_room(self.store, room)
+        drawn = self.store.drawn(room.id) if state["picture"] else None
+        return pack(state, {} if seen == state["picture"] else {"picture": np.frombuffer(drawn or b"", np.uint8)})
 
     async def _mine(self, request: Request, room: Room) -> Response:
         """What this device has answered, and what it alone is asked."""
@@ -174,8 +178,9 @@ class Rooms:
         device = device_id(room.id, visitor)
         if "watch" in request.query_params:
             return device
-        if (room.id, device) not in self._seen:
+        if not self.store.is_in(room.id, device):
             await anyio.to_thread.run_sync(self.store.join, room.id, device)
+        if (room.id, device) not in self._seen:
             self._seen.add((room.id, device))
             if self._noting is None or self._noting.done():
                 self._noting = asyncio.create_task(self._note())
@@ -223,7 +228,7 @@ class Rooms:
 
     async def _enter(self, request: Request) -> Response:
         """The lecturer's key becomes a cookie of this browser."""
-        key = (await _sent(request)).get("key")
+        key = (await _sent(request)).get("key", request.cookies.get(keys.LECTURER))
         try:
             room = self.store.room(room_id(key if isinstance(key, str) else ""))
         except NoRoom as error:

@@ -2,6 +2,7 @@
 // what was sent last, where the presses add up to, and the answers given so far.
 import STYLE from "./lesson_bar.css";
 import { dress } from "#view/elements.js";
+import { takeFoot } from "./foot.js";
 import { endGuide, showGuide } from "./lesson_bar/guide.js";
 import { listenForLesson } from "./lesson_bar/keys.js";
 import { showStrip } from "./lesson_bar/strip.js";
@@ -24,15 +25,5 @@ export default function component({ data, parentElement, setStateValue }) {
     endGuide(view);
     showStrip(view);
   }
-  makeRoom(view);
-}
-
-// The page gets as much room at its foot as the strip takes.
-function makeRoom(view) {
-  view.room ??= new ResizeObserver(() => {
-    const height = view.root.isConnected ? view.root.offsetHeight : 0;
-    document.documentElement.style.setProperty("--lesson-height", `${height}px`);
-    document.documentElement.classList.toggle("lesson-on", height > 0);
-  });
-  view.room.observe(view.root);
+  takeFoot("lesson", root);
 }

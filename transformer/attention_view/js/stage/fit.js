@@ -8,15 +8,15 @@ const CAPTION = 28; // px, where a file says below it what it is of
 const HIGHEST_FIRST_LOOK = 470; // px
 const HIGHEST_ON_PHONE = 600;
 
-// The bar of a lesson under way lies over the foot of the window.
-const lessonHeight = () =>
-  parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--lesson-height")) || 0;
+// The bars of a lesson and of a room lie over the foot of the window.
+const footHeight = () =>
+  parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--foot")) || 0;
 
 export function fit(stage) {
   const { root, parts } = stage;
   root.classList.toggle("phone", onPhone());
-  root.classList.toggle("taught", lessonHeight() > 0);
-  const beside = BELOW_IT + (stage.message.standalone ? CAPTION : 0) + lessonHeight();
+  root.classList.toggle("taught", footHeight() > 0);
+  const beside = BELOW_IT + (stage.message.standalone ? CAPTION : 0) + footHeight();
   const room = window.innerHeight - topOnPage(root) - beside;
   const first = onPhone() ? HIGHEST_ON_PHONE : HIGHEST_FIRST_LOOK;
   const most = stage.data.brief ? first : Infinity;

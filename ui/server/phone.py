@@ -13,7 +13,8 @@ from ui.server.packing import Kept
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover"><title>{title} · Heads Up</title>
+<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
+<title>{title} · Heads Up</title>
 <link rel="icon" href="{up}favicon.png"><style>:root {{ color-scheme: light dark }}</style></head>
 <body><main class="{face}"><noscript>This page needs JavaScript.</noscript></main>
 <script type="module" src="{up}scripts/{script}"></script></body></html>

@@ -1,0 +1,38 @@
+"""What a model says, computed the long way: every step a whole forward pass, nothing kept from the one before."""
+
+from functools import cache
+
+import torch
+
+from transformer.checkpoint import Checkpoint
+from transformer.lessons.opened import Opened
+from transformer.model.switches import Switches
+
+
+def opened(ckpt: Checkpoint | None, what: str = "step", /, **values: object) -> Opened:
+    return Opened(what, {"text": "We can go home.", "choices": {}, **values}, ckpt)
+
+
+@cache
+@torch.no_grad()
+def passes(ckpt: Checkpoint, text: str, step: int,
+           heads: Switches | None = None) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    """Probabilities (V,) after `step` greedy tokens, and kind -> weights (layers, H, Tq, Tk), of a model that writes;
+    heads are switched in the last pass alone."""
+    model, config = ckpt.model, ckpt.config
+    ids = ckpt.source_tokenizer.encode(text)
+    src = torch.tensor([[*ids, config.eos_id]]) if config.encoder_layers else None
+    tgt = [config.start_id] if config.encoder_layers else ids or [config.start_id]
+    for at in range(step + 1):
+        last = heads if at == step else None
+        encoded = None if src is None else model.encode(src, heads=last, readable=True)
+        decoded = model.decode(torch.tensor([tgt]), None if encoded is None else encoded.x, causal=True, heads=last,
+                               readable=True)
+        logits = model.project(decoded.x[0, -1])
+        logits[list(config.banned_ids)] = -torch.inf
+        tgt = [*tgt, int(logits.argmax())]
+    weights = {"decoder": torch.cat([layer.weights for layer in decoded.attention])}
+    if encoded is not None:
+        weights["encoder"] = torch.cat([layer.weights for layer in encoded.attention])
+        weights["cross"] = torch.cat([layer.weights for layer in decoded.cross])
+    return logits.softmax(-1), weights

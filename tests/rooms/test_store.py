@@ -1,0 +1,294 @@
+"""Rooms on the disk: what is kept, what counts, and who is let in, from several threads and processes."""
+
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from transformer.places import ROOT
+from transformer.rooms import room as rooms
+from transformer.rooms.room import (
+    ANSWER,
+    CLOSED,
+    DRAFT,
+    LETTERS,
+    MOST_CHANGES,
+    MOST_HOURS,
+    OPEN,
+    NoRoom,
+    NotIn,
+    RoomError,
+    device_id,
+    new_key,
+    read_code,
+    room_id,
+)
+from transformer.rooms.store import Store
+
+SPEC = {"about": "next token", "form": "choice", "ask": "Which?", "choices": ["a", "b", "c"]}
+KEY = {"right": 1, "values": [0.1, 0.8, 0.1], "said": "It is b."}
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    return Store(tmp_path / "home" / "rooms.sqlite")
+
+
+@pytest.fixture
+def room(store):
+    return store.open_room(new_key())
+
+
+def asked(store, room):
+    question = store.ask(room.id, SPEC, KEY, {"page": "translate", "params": {}})
+    store.set_phase(room.id, question.id, OPEN)
+    return question.id
+
+
+def votes(store, room, question, round=1):
+    return {one["number"]: one["value"] for one in store.answers(room.id, store.question(room.id, question), round)}
+
+
+def test_a_code_has_no_letter_that_is_taken_for_another(store):
+    codes = {store.open_room(new_key()).code for _ in range(50)}
+    assert len(codes) == 50
+    assert all(len(code) == 5 and set(code) <= set(LETTERS) for code in codes)
+    assert not set(LETTERS) & set("0O1IAEU")
+
+
+@pytest.mark.parametrize(("typed", "read"), [("k7m4q", "K7M4Q"), (" K7-M4 q ", "K7M4Q"), ("K7M4", ""), ("K7M4O", ""),
+                                             ("", ""), ("K7M4Q" * 20, ""), ("ǅ7M4Q", "")])
+def test_a_code_is_read_whatever_its_case(typed, read):
+    assert read_code(typed) == read
+
+
+def test_nothing_that_is_kept_tells_the_lecturers_key(store):
+    key = new_key()
+    room = store.open_room(key)
+    assert room.id == room_id(key)
+    assert key not in store.path.read_bytes().decode("latin-1")
+    assert store.path.stat().st_mode & 0o077 == 0
+
+
+def test_a_device_is_another_in_every_room():
+    assert device_id("one", "visitor") != device_id("two", "visitor")
+    assert "visitor" not in device_id("one", "visitor")
+
+
+def test_every_change_has_a_higher_revision(store, room):
+    seen = [room.rev]
+    for change in (lambda: store.set_mode(room.id, "free"), lambda: store.gather(room.id),
+                   lambda: store.lock(room.id, True), lambda: store.set_task(room.id, "Look"),
+                   lambda: store.lead(room.id, "tab"), lambda: store.go_to(room.id, {"page": "heads", "params": {}}),
+                   lambda: store.press(room.id, "b"), lambda: store.publish(room.id, {"page": "write"}, b"x", "tab"),
+                   lambda: asked(store, room), lambda: store.put_away(room.id), lambda: store.extend(room.id)):
+        change()
+        seen.append(store.rev(room.id))
+    assert seen == sorted(set(seen))
+
+
+def test_everybody_brought_back_follows(store, room):
+    store.set_mode(room.id, "free")
+    store.gather(room.id)
+    assert (store.room(room.id).mode, store.room(room.id).gathered) == ("follow", 1)
+
+
+def test_only_who_leads_is_seen(store, room):
+    store.lead(room.id, "first")
+    store.publish(room.id, {"page": "translate"}, b"picture", "first")
+    store.publish(room.id, {"page": "write"}, b"other", "second")
+    found = store.room(room.id)
+    assert found.view == {"page": "translate"}
+    assert store.drawn(room.id) == b"picture"
+    assert found.picture == found.rev
+
+
+def test_rooms_know_nothing_of_each_other(store):
+    one, two = store.open_room(new_key()), store.open_room(new_key())
+    question = asked(store, one)
+    store.join(one.id, "d")
+    store.answer(one.id, question, 1, "d", 1, None)
+    with pytest.raises(RoomError):
+        store.question(two.id, question)
+    for change in (lambda: store.set_phase(two.id, question, ANSWER), lambda: store.ask_again(two.id, question),
+                   lambda: store.answer(two.id, question, 1, "d", 1, None)):
+        with pytest.raises(RoomError):
+            change()
+    store.reset(two.id, question)
+    store.put_out(two.id, 0)
+    assert votes(store, one, question) == {0: 1}
+    assert store.log(two.id) == []
+    assert store.own(two.id, "d") == {}
+
+
+def test_the_last_answer_of_a_device_counts_and_all_stay_in_the_log(store, room):
+    question = asked(store, room)
+    for device, value in (("a", 0), ("b", 2), ("a", 1), ("a", 1)):
+        store.join(room.id, device)
+        store.answer(room.id, question, 1, device, value, 2)
+    assert votes(store, room, question) == {0: 1, 1: 2}
+    assert [one["value"] for one in store.log(room.id)] == [0, 2, 1]  # the same again is no change
+    assert store.own(room.id, "a") == {f"{question}/1": [1, 2]}
+
+
+@pytest.mark.parametrize("phase", [DRAFT, CLOSED, "split", ANSWER])
+def test_nothing_is_answered_but_while_it_is_open(store, room, phase):
+    question = asked(store, room)
+    store.join(room.id, "a")
+    store.set_phase(room.id, question, phase)
+    with pytest.raises(RoomError, match="not open"):
+        store.answer(room.id, question, 1, "a", 1, None)
+
+
+def test_a_second_round_stands_beside_the_first(store, room):
+    question = asked(store, room)
+    store.join(room.id, "a")
+    store.answer(room.id, question, 1, "a", 0, None)
+    store.ask_again(room.id, question)
+    with pytest.raises(RoomError):
+        store.answer(room.id, question, 1, "a", 1, None)  # which was on its way
+    store.answer(room.id, question, 2, "a", 1, None)
+    assert (votes(store, room, question, 1), votes(store, room, question, 2)) == ({0: 0}, {0: 1})
+
+
+def test_a_question_that_is_reset_starts_from_nothing_and_others_stay(store, room):
+    first, second = asked(store, room), None
+    store.join(room.id, "a")
+    store.answer(room.id, first, 1, "a", 0, None)
+    second = asked(store, room)
+    store.answer(room.id, second, 1, "a", 2, None)
+    store.reset(room.id, second)
+    assert (votes(store, room, first), votes(store, room, second)) == ({0: 0}, {})
+    assert store.question(room.id, second).phase == OPEN
+    store.answer(room.id, second, 1, "a", 1, None)
+    assert votes(store, room, second) == {0: 1}
+
+
+def test_a_new_question_closes_the_one_before(store, room):
+    first = asked(store, room)
+    asked(store, room)
+    assert store.question(room.id, first).phase == CLOSED
+
+
+def test_a_device_that_is_taken_out_counts_no_more_and_answers_no_more(store, room):
+    question = asked(store, room)
+    number = store.join(room.id, "a")
+    store.answer(room.id, question, 1, "a", 0, None)
+    store.hand_in(room.id, "a", "heads", {}, "look")
+    store.put_out(room.id, number)
+    assert (votes(store, room, question), store.found(room.id), store.here(room.id)) == ({}, [], 0)
+    with pytest.raises(NotIn):
+        store.join(room.id, "a")
+    with pytest.raises(NotIn):
+        store.answer(room.id, question, 1, "a", 1, None)
+    store.put_out(room.id, number, out=False)
+    assert votes(store, room, question) == {number: 0}
+
+
+def test_a_locked_room_lets_nobody_new_in(store, room):
+    store.join(room.id, "a")
+    store.lock(room.id, True)
+    assert store.join(room.id, "a") == 0
+    with pytest.raises(NotIn, match="nobody new"):
+        store.join(room.id, "b")
+
+
+def test_a_device_that_never_joined_answers_nothing(store, room):
+    with pytest.raises(NotIn):
+        store.answer(room.id, asked(store, room), 1, "stranger", 1, None)
+
+
+def test_what_is_forgotten_is_gone_from_the_file(store, room):
+    question = asked(store, room)
+    for device in ("a", "b"):
+        store.join(room.id, device)
+    store.answer(room.id, question, 1, "a", "my secret words", None)
+    store.hand_in(room.id, "a", "heads", {}, "another secret")
+    store.answer(room.id, question, 1, "b", "what b says", None)
+    store.forget_device(room.id, "a")
+    assert list(votes(store, room, question).values()) == ["what b says"]
+    assert store.found(room.id) == []
+    store.end(room.id)
+    kept = b"".join(path.read_bytes() for path in store.path.parent.glob("rooms.sqlite*"))
+    assert b"secret" not in kept
+    assert b"what b says" not in kept
+
+
+def test_a_room_ends_by_itself(store, monkeypatch):
+    room = store.open_room(new_key())
+    later = time.time() + rooms.HOURS * 3_600 + 1
+    monkeypatch.setattr(time, "time", lambda: later)
+    with pytest.raises(NoRoom):
+        store.with_code(room.code)
+    assert (store.count(), store.rev(room.id)) == (0, None)
+    store.forget_ended()
+    monkeypatch.undo()
+    with pytest.raises(NoRoom):
+        store.room(room.id)
+
+
+def test_a_room_lasts_longer_when_it_is_asked_to_and_not_for_ever(store, room):
+    for _ in range(9):
+        store.extend(room.id)
+    assert store.room(room.id).ends == pytest.approx(room.made + MOST_HOURS * 3_600)
+
+
+def test_an_answer_is_not_changed_without_end(store, room):
+    question = asked(store, room)
+    store.join(room.id, "a")
+    for at in range(MOST_CHANGES):
+        store.answer(room.id, question, 1, "a", at % 3, None)
+    with pytest.raises(RoomError, match="can be changed"):
+        store.answer(room.id, question, 1, "a", 1, None)
+
+
+def test_two_hundred_who_answer_at_once_all_count(store, room):
+    question = asked(store, room)
+
+    def vote(number: int) -> None:
+        store.join(room.id, f"device {number}")
+        for value in (number % 2, number % 3, number % 3):  # a change, and a double tap
+            store.answer(room.id, question, 1, f"device {number}", value, None)
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(vote, range(200)))
+    counted = votes(store, room, question)
+    assert sorted(counted) == list(range(200))  # every number once
+    assert sorted(counted.values()) == sorted(number % 3 for number in range(200))
+
+
+def test_other_processes_see_and_count_the_same(store, room):
+    question = asked(store, room)
+    stamp = store.stamp()
+    code = ("import sys; from pathlib import Path; from transformer.rooms.store import Store\n"
+            "store, id, question, who = Store(Path(sys.argv[1])), sys.argv[2], int(sys.argv[3]), sys.argv[4]\n"
+            "for at in range(40):\n    store.join(id, f'{who} {at}')\n"
+            "    store.answer(id, question, 1, f'{who} {at}', at % 3, None)")
+    others = [subprocess.Popen([sys.executable, "-c", code, store.path, room.id, str(question), who], cwd=ROOT)
+              for who in ("one", "two", "three")]
+    assert [other.wait(60) for other in others] == [0, 0, 0]
+    assert sorted(votes(store, room, question)) == list(range(120))
+    assert store.stamp() != stamp
+
+
+def test_a_text_is_shown_once_it_is_let_through(store, room):
+    question = asked(store, room)
+    store.join(room.id, "a")
+    store.answer(room.id, question, 1, "a", "hello", None)
+    (one,) = store.answers(room.id, store.question(room.id, question), 1)
+    assert not one["shown"]
+    store.show_text(room.id, one["seq"], True)
+    assert store.answers(room.id, store.question(room.id, question), 1)[0]["shown"]
+    store.answer(room.id, question, 1, "a", "something else", None)  # which nobody has read
+    assert not store.answers(room.id, store.question(room.id, question), 1)[0]["shown"]
+
+
+def test_a_damaged_file_is_put_aside(tmp_path):
+    path = tmp_path / "rooms.sqlite"
+    path.write_bytes(b"no database" * 100)
+    store = Store(path)
+    store.open_room(new_key())
+    assert store.count() == 1
+    assert (tmp_path / "rooms.sqlite.damaged").read_bytes().startswith(b"no database")

@@ -1,0 +1,389 @@
+"""Rooms over http, as phones and lecturers speak to them, with everything that may be forged."""
+
+import csv
+import io
+import json
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import orjson
+import pytest
+
+from tests.server.conftest import Answer, Server
+from transformer.rooms.room import new_key
+from transformer.rooms.store import Store
+from ui.server.rooms import LARGEST
+
+VIEW = {"page": "translate", "params": {"text": "I like red wine.", "step": "4", "kind": "cross", "layer": "1",
+                                        "head": "3"}, "title": "Translate", "said": "Step 4", "place": "step 4"}
+
+
+class Class:
+    """A room on a server, its lecturer, and as many phones as are wanted."""
+
+    def __init__(self, server: Server) -> None:
+        self.server, self.key = server, new_key()
+        self.store = Store(server.log.parent / "home" / "rooms.sqlite")
+        self.room = self.store.open_room(self.key)
+        self.store.lead(self.room.id, "tab")
+
+    def get(self, name: str, phone: str = "", **headers: str) -> Answer:
+        return self.server.ask("GET", f"/r/{self.room.code}/{name}", Cookie=self.cookie(phone), **headers)
+
+    def post(self, name: str, phone: str = "", body: bytes | None = None, **content: object) -> Answer:
+        return self.server.ask("POST", f"/r/{self.room.code}/{name}", Cookie=self.cookie(phone),
+                               body=orjson.dumps(content) if body is None else body)
+
+    @staticmethod
+    def cookie(phone: str) -> str:
+        return f"headsup_visitor={phone}" if phone else ""
+
+    def lead(self, name: str = "do", method: str = "POST", **content: object) -> Answer:
+        return self.server.ask(method, f"/r/{self.room.code}/{name}", Cookie=f"headsup_room={self.key}",
+                               body=orjson.dumps(content) if method == "POST" else b"")
+
+    def state(self, phone: str = "p", **query: object) -> dict:
+        """What a phone is told now."""
+        asked = "&".join(f"{name}={value}" for name, value in {"rev": 0, "tally": "", **query}.items())
+        return json.loads(self.get(f"state?{asked}", phone).text)
+
+    def ask(self, about: str = "next token", **more: object) -> dict:
+        """A question that is open."""
+        answer = self.lead(do="ask", about=about, open=True, **more)
+        assert answer.status == 200, answer.text
+        return self.state()["question"]
+
+
+@pytest.fixture
+def room(server) -> Class:
+    found = Class(server)
+    found.store.publish(found.room.id, VIEW, b"a picture of it", "tab")
+    return found
+
+
+def error(answer: Answer) -> str:
+    return json.loads(answer.text)["error"]
+
+
+def test_the_way_in_is_a_page_with_one_script(server):
+    for path in ("/r", "/r/K7M4Q", "/lead"):
+        page = server.ask("GET", path)
+        assert page.status == 200
+        assert "headsup_visitor=" in page.headers["Set-Cookie"]
+        assert page.text.count("<script") == 1
+
+
+def test_a_wrong_code_says_so(room, server):
+    for code in ("ZZZZZ", "nonsense", "%2e%2e", "%C3%A9", "%00"):
+        answer = server.ask("GET", f"/r/{code}/state?rev=0", Cookie="headsup_visitor=p")
+        assert answer.status == 404
+        assert "ask the lecturer for the code" in error(answer)
+
+
+def test_a_code_is_read_in_either_case(room, server):
+    answer = server.ask("GET", f"/r/{room.room.code.lower()}/state?rev=0&tally=", Cookie="headsup_visitor=p")
+    assert json.loads(answer.text)["code"] == room.room.code
+
+
+def test_a_browser_without_cookies_is_told(room):
+    assert room.get("state?rev=0").status == 403
+    assert "cookies" in error(room.get("state?rev=0"))
+
+
+def test_whoever_comes_late_is_told_all_there_is(room):
+    room.ask()
+    found = room.state("late")
+    assert (found["view"]["place"], found["question"]["phase"]) == ("step 4", "open")
+
+
+def test_an_answer_waits_for_a_change_and_comes_at_once(room):
+    before = room.state()["rev"]
+    began, found = time.monotonic(), []
+
+    def wait() -> None:
+        found.append((json.loads(room.get(f"state?rev={before}&tally=none&watch=1", "p").text), time.monotonic()))
+
+    room.get("state?rev=0&picture=0", "p")
+    waiting = threading.Thread(target=lambda: found.append(
+        (room.get(f"state?rev={before}&picture=0", "p").status, time.monotonic())))
+    waiting.start()
+    time.sleep(0.5)
+    assert not found
+    changed = time.monotonic()
+    room.store.set_mode(room.room.id, "free")
+    waiting.join(10)
+    assert found[0][0] == 200
+    assert found[0][1] - changed < 5
+    assert began < changed
+
+
+def test_the_picture_comes_once(room):
+    first = room.get("state?rev=0&picture=0", "p")
+    assert b"a picture of it" in first.body
+    picture = room.state()["picture"]
+    assert b"a picture of it" not in room.get(f"state?rev=0&picture={picture}", "p").body
+
+
+def test_what_is_asked_is_not_in_what_phones_are_told(room):
+    question = room.ask()
+    right = question["spec"]["choices"]
+    for phase in ("open", "closed", "split"):
+        assert room.lead(do="phase", phase=phase).status == 200
+        for text in (room.get("state?rev=0&picture=0", "p").text, room.get("state?rev=0&tally=", "p").text,
+                     room.get("mine", "p").text):
+            assert "a picture of it" not in text
+            assert '"key"' not in text
+            assert '"told"' not in text
+            assert "Step 4" not in text
+    room.lead(do="phase", phase="answer")
+    found = room.state()["question"]
+    assert found["key"]["right"] == right.index(found["spec"]["choices"][found["key"]["right"]])
+    assert found["key"]["proof"]["checkpoint"].startswith("translate@")
+
+
+def test_votes_stay_hidden_until_they_are_shown(room):
+    question = room.ask()
+    for phone in "abc":
+        assert room.post("answer", phone, question=question["id"], round=1, value=1, sure=2).status == 200
+    for phase in ("open", "closed"):
+        room.lead(do="phase", phase=phase)
+        assert "split" not in room.state()["question"]
+        assert room.state()["answered"] == 3
+        assert "split" not in json.loads(room.lead("lead?rev=0", "GET").text)["question"]
+    room.lead(do="phase", phase="split")
+    assert room.state()["question"]["split"]["counts"][1] == 3
+
+
+def test_a_second_round_is_shown_beside_the_first(room):
+    question = room.ask()
+    room.post("answer", "a", question=question["id"], round=1, value=0)
+    room.lead(do="again")
+    room.post("answer", "a", question=question["id"], round=2, value=1)
+    room.lead(do="phase", phase="answer")
+    found = room.state()["question"]
+    assert (found["first"]["counts"][0], found["split"]["counts"][1]) == (1, 1)
+    assert found["rounds"]["count"] == [1, 1]
+
+
+def test_an_answer_that_is_sent_again_counts_once_and_may_change(room):
+    question = room.ask()
+    for value in (0, 0, 2, 1, 1):
+        room.post("answer", "a", question=question["id"], round=1, value=value)
+    room.lead(do="phase", phase="split")
+    assert room.state()["question"]["split"]["counts"] == [0, 1, 0, 0]
+    assert json.loads(room.get("mine", "a").text)["answers"] == {f"{question['id']}/1": [1, None]}
+
+
+@pytest.mark.parametrize("content", [
+    {"value": 99}, {"value": -1}, {"value": True}, {"value": "1"}, {"value": None}, {"value": [1]}, {"value": 1e400},
+    {"value": 1, "sure": 7}, {"value": 1, "sure": True}, {"value": 1, "round": 2}, {"value": 1, "round": "1"},
+    {"value": 1, "question": 2 ** 62}, {"value": 1, "question": "x"}, {"value": 1, "question": None}, {}])
+def test_what_is_no_answer_is_refused_with_a_sentence(room, content):
+    question = room.ask()
+    sent = room.post("answer", "a", **{"question": question["id"], "round": 1, **content})
+    assert sent.status == 409
+    assert error(sent)
+    assert room.state()["answered"] == 0
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff\xfe", b"null", b'{"a":' * 3_000, b"x" * (LARGEST + 1)])
+def test_what_is_no_message_is_refused(room, body):
+    for name in ("answer", "found", "do"):
+        assert room.post(name, "a", body=body).status in (403, 409)
+
+
+DEEDS = ("mode", "phase", "press", "offers", "ask", "switch off", "show", "gather", "lock", "again", "reset", "put away",
+         "back to", "text", "task", "tile", "drop tile", "out", "extend", "end")
+
+
+@pytest.mark.parametrize("deed", DEEDS)
+def test_a_student_does_nothing_that_is_a_lecturers(room, server, deed):
+    """Without a key, with one that is made up, with that of another room, and with the room's id or code as one."""
+    room.ask()
+    before = room.state()
+    other = Class(server)
+    content = {"mode": "paused", "phase": "answer", "key": "b", "on": True, "task": "x", "number": 0, "id": 1, "seq": 1,
+               "about": "text", "question": 1, "page": "heads", "params": {}}
+    for key in ("", "x", other.key, room.room.id, room.room.code):
+        answer = server.ask("POST", f"/r/{room.room.code}/do", body=orjson.dumps({"do": deed, **content}),
+                            Cookie=f"headsup_visitor=p; headsup_room={key}" if key else "headsup_visitor=p")
+        assert answer.status == 403
+    assert room.state()["rev"] == before["rev"]
+
+
+@pytest.mark.parametrize("name", ["lead?rev=0", "answers.csv", "lesson.md"])
+def test_a_student_reads_nothing_that_is_a_lecturers(room, server, name):
+    other = Class(server)
+    for cookie in ("", "headsup_visitor=p", f"headsup_room={other.key}"):
+        assert server.ask("GET", f"/r/{room.room.code}/{name}", Cookie=cookie).status == 403
+
+
+@pytest.mark.parametrize("content", [
+    {}, {"do": 1}, {"do": "no such"}, {"do": "mode", "mode": "x"}, {"do": "phase", "phase": None},
+    {"do": "press", "key": "F5"}, {"do": "ask", "about": "x"}, {"do": "ask", "about": ["a"]}, {"do": "task", "task": 7},
+    {"do": "task", "task": "x" * 1_000}, {"do": "tile", "id": "1"}, {"do": "out", "number": -1},
+    {"do": "show", "page": "no", "params": {}}, {"do": "show", "page": "heads", "params": {"a": 1}},
+    {"do": "show", "page": ["heads"], "params": {}}, {"do": "phase", "phase": ["open"]}, {"do": {"a": 1}}])
+def test_what_a_lecturer_cannot_do_is_said(room, content):
+    room.store.put_away(room.room.id)
+    answer = room.lead(**content)
+    assert answer.status == 409
+    assert error(answer)
+
+
+def test_another_site_acts_for_nobody(room, server):
+    answer = server.ask("POST", f"/r/{room.room.code}/do", body=b'{"do":"end"}', Cookie=f"headsup_room={room.key}",
+                        Origin="http://evil.example")
+    assert answer.status == 403
+    assert room.state()["code"] == room.room.code
+
+
+def test_the_lecturers_key_comes_by_its_link_and_no_script_reads_it(room, server):
+    answer = server.ask("POST", "/lead", body=orjson.dumps({"key": room.key}))
+    assert json.loads(answer.text) == {"code": room.room.code}
+    assert "HttpOnly" in answer.headers["Set-Cookie"]
+    again = server.ask("POST", "/lead", body=b"{}", Cookie=f"headsup_room={room.key}")  # a remote that is loaded again
+    assert json.loads(again.text) == {"code": room.room.code}
+    for key in ("wrong", 7, None, ["x"], ""):
+        assert server.ask("POST", "/lead", body=orjson.dumps({"key": key})).status == 404
+
+
+def test_one_device_is_taken_out(room):
+    question = room.ask()
+    for phone in "ab":
+        room.post("answer", phone, question=question["id"], round=1, value=0)
+    numbers = {phone: json.loads(room.get("mine", phone).text)["number"] for phone in "ab"}
+    assert room.lead(do="out", number=numbers["a"], on=True).status == 200
+    assert room.get("state?rev=0&tally=", "a").status == 403
+    assert "taken this device out" in error(room.get("mine", "a"))
+    assert room.post("answer", "a", question=question["id"], round=1, value=1).status == 403
+    assert room.state("b")["answered"] == 1
+    room.lead(do="out", number=numbers["a"], on=False)
+    assert room.get("state?rev=0&tally=", "a").status == 200
+
+
+def test_a_locked_room_keeps_who_is_in_it(room):
+    room.state("in")
+    room.lead(do="lock", on=True)
+    assert room.get("state?rev=0&tally=", "new").status == 403
+    assert room.get("state?rev=0&tally=", "in").status == 200
+
+
+def test_two_rooms_at_once_know_nothing_of_each_other(room, server):
+    other = Class(server)
+    other.store.publish(other.room.id, VIEW | {"said": "of the other"}, None, "tab")
+    question = room.ask()
+    assert other.post("answer", "a", question=question["id"], round=1, value=0).status == 409
+    assert other.state("a")["question"] is None
+    assert other.lead(do="phase", phase="answer").status == 409
+    assert room.state()["question"]["phase"] == "open"
+
+
+def test_nobody_answers_for_another(room):
+    question = room.ask()
+    room.post("answer", "a", question=question["id"], round=1, value=0, device="b", number=1)
+    room.get("mine", "b")
+    assert json.loads(room.get("mine", "b").text)["answers"] == {}
+    assert json.loads(room.get("mine", "a").text)["answers"]
+
+
+def test_what_a_device_said_goes_when_it_asks(room):
+    question = room.ask("text")
+    room.post("answer", "a", question=question["id"], round=1, value="delete me")
+    room.post("found", "a", page="heads", params={"view": "lens"}, note="and me")
+    assert room.post("forget", "a").status == 200
+    assert "delete me" not in room.lead("answers.csv", "GET").text
+    assert json.loads(room.lead("lead?rev=0", "GET").text)["tiles"] == []
+
+
+def test_texts_are_shown_only_once_they_are_let_through(room):
+    question = room.ask("text")
+    room.post("answer", "a", question=question["id"], round=1, value="<b>rude</b>")
+    room.lead(do="phase", phase="split")
+    assert room.state()["question"]["texts"] == []
+    (one,) = json.loads(room.lead("lead?rev=0", "GET").text)["moderate"]
+    room.lead(do="text", seq=one["seq"], on=True)
+    assert room.state()["question"]["texts"] == ["<b>rude</b>"]
+    room.lead(do="text", seq=one["seq"], on=False)
+    assert room.state()["question"]["texts"] == []
+
+
+def test_a_view_that_is_handed_in_opens_on_the_wall(room):
+    sent = room.post("found", "a", page="write", params={"text": "ROMEO:", "step": "2"}, note="look\x00 here")
+    assert sent.status == 200
+    (tile,) = json.loads(room.lead("lead?rev=0", "GET").text)["tiles"]
+    assert (tile["title"], tile["note"]) == ("Write", "look here")
+    room.lead(do="tile", id=tile["id"])
+    goto = json.loads(room.lead("lead?rev=0", "GET").text)["goto"]
+    assert (goto["page"], goto["params"]) == ("write", {"text": "ROMEO:", "step": "2"})
+
+
+@pytest.mark.parametrize("content", [
+    {"page": "../teacher", "params": {}}, {"page": "heads", "params": {"no_such": "x"}},
+    {"page": "translate", "params": {"checkpoint": "/etc/passwd"}}, {"page": "heads", "params": {"a": "x" * 9_000}},
+    {"page": "translate", "params": {"text": "a"}, "note": "x" * 500}, {"page": "train", "params": {"javascript:": "1"}}])
+def test_what_is_no_view_is_not_handed_in(room, content):
+    sent = room.post("found", "a", **content)
+    assert sent.status == 409
+    assert json.loads(room.lead("lead?rev=0", "GET").text)["tiles"] == []
+
+
+def test_hostile_answers_are_plain_text_in_the_table(room):
+    question = room.ask("text")
+    hostile = ['=HYPERLINK("http://evil.example")', "+1+1", "-2", "@SUM(A1)", 'a","b', "line one"]
+    for at, text in enumerate(hostile):
+        assert room.post("answer", f"p{at}", question=question["id"], round=1, value=text).status == 200
+    rows = list(csv.DictReader(io.StringIO(room.lead("answers.csv", "GET").body.decode("utf-8-sig"))))
+    assert len(rows) == len(hostile)
+    assert not [row["answer"] for row in rows if row["answer"].startswith(("=", "+", "-", "@"))]
+    assert {len(row) for row in rows} == {14}
+    assert all(set(row) == set(rows[0]) for row in rows)
+
+
+def test_what_was_asked_becomes_a_lesson(room):
+    from transformer.lessons.parsing import parse
+
+    room.ask()
+    room.ask("cell")
+    lesson = parse(room.lead("lesson.md", "GET").body, "room")
+    assert [stop.question.kind for stop in lesson.stops] == ["next token", "cell"]
+    assert lesson.stops[0].params["text"] == "I like red wine."
+
+
+def test_the_end_deletes_all_of_it(room):
+    room.ask()
+    assert room.lead(do="end").status == 200
+    assert room.get("state?rev=0&tally=", "p").status == 404
+    assert room.lead("answers.csv", "GET").status == 404
+
+
+def test_two_hundred_votes_at_once_count_once_each(room):
+    question = room.ask()
+    with ThreadPoolExecutor(24) as pool:
+        sent = list(pool.map(lambda at: room.post("answer", f"phone{at}", question=question["id"], round=1,
+                                                  value=at % 4).status, range(200)))
+    assert set(sent) == {200}
+    room.lead(do="phase", phase="split")
+    assert room.state()["question"]["split"]["counts"] == [50, 50, 50, 50]
+
+
+def test_one_browser_does_not_hold_every_connection(room):
+    rev = room.state("greedy")["rev"]
+    with ThreadPoolExecutor(30) as pool:
+        waiting = [pool.submit(room.get, f"state?rev={rev}&picture=0", "greedy") for _ in range(30)]
+        time.sleep(1)
+        refused = [one for one in waiting if one.done() and one.result().status == 409]
+        assert refused
+        assert room.state("other")["rev"] == rev  # while the others wait
+        room.store.gather(room.room.id)
+
+
+def test_nothing_tells_who_anybody_is(room, server):
+    question = room.ask()
+    room.post("answer", "the-visitors-key", question=question["id"], round=1, value=1)
+    told = room.lead("lead?rev=0", "GET").text + room.lead("answers.csv", "GET").text
+    kept = b"".join(path.read_bytes() for path in room.store.path.parent.glob("rooms.sqlite*"))
+    for text in (told.encode(), kept):
+        assert b"the-visitors-key" not in text
+        assert b"127.0.0." not in text

@@ -1,0 +1,89 @@
+"""The SQLite file in which rooms are kept: its tables, and connections to it."""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from transformer.places import home
+
+WAITS_MS = 5_000  # for another process that writes
+SCHEMA = """
+create table if not exists room (
+    id text primary key, code text unique not null, rev integer not null, made real not null, ends real not null,
+    mode text not null, gathered integer not null default 0, locked integer not null default 0,
+    task text not null default '', leader text not null default '', picture integer not null default 0,
+    view text, goto text, press text, question integer, drawn blob);
+create table if not exists device (
+    room text not null references room(id) on delete cascade, device text not null, number integer not null,
+    seen real not null, out integer not null default 0, primary key (room, device));
+create table if not exists question (
+    id integer primary key autoincrement, room text not null references room(id) on delete cascade,
+    number integer not null, spec text not null, key text not null, phase text not null, round integer not null,
+    since integer not null default 0, view text not null, made real not null);
+create table if not exists answer (
+    seq integer primary key autoincrement, question integer not null references question(id) on delete cascade,
+    device text not null, round integer not null, value text not null, sure integer, at real not null,
+    shown integer not null default 0);
+create index if not exists answer_of on answer (question, round, device, seq);
+create table if not exists found (
+    id integer primary key autoincrement, room text not null references room(id) on delete cascade,
+    device text not null, page text not null, params text not null, note text not null, at real not null,
+    shown integer not null default 0);
+"""
+
+
+class File:
+    """One file for all processes of a server; may be used from any thread."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path or home() / "rooms.sqlite"
+        self._of_thread = threading.local()
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        """One connection a thread, and a new one in a process that was forked off."""
+        if getattr(self._of_thread, "pid", None) != os.getpid():
+            self._of_thread.db, self._of_thread.pid = self._connect(), os.getpid()
+        return self._of_thread.db
+
+    def _connect(self) -> sqlite3.Connection:
+        """A file that is damaged is put aside: what it held lasts for hours, and a class is waiting."""
+        try:
+            return self._open()
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError:
+            self.path.replace(self.path.with_name(f"{self.path.name}.damaged"))
+            return self._open()
+
+    def _open(self) -> sqlite3.Connection:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        new = not self.path.exists()
+        db = sqlite3.connect(self.path, timeout=WAITS_MS / 1_000, isolation_level=None, check_same_thread=False)
+        db.row_factory = sqlite3.Row
+        if new:
+            self.path.chmod(0o600)
+        db.execute("pragma journal_mode = wal")
+        db.execute("pragma synchronous = normal")
+        db.execute("pragma foreign_keys = on")
+        db.execute("pragma secure_delete = on")
+        db.executescript(SCHEMA)
+        return db
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        db = self._db
+        db.execute("begin immediate")
+        try:
+            yield db
+        except BaseException:
+            db.execute("rollback")
+            raise
+        db.execute("commit")
+
+    def stamp(self) -> int:
+        """Changes whenever another thread or process has written anything; cheap enough to be asked all the time."""
+        return self._db.execute("pragma data_version").fetchone()[0]

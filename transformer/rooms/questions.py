@@ -1,0 +1,118 @@
+"""Questions for a room, made from the moment that it looks at; every key is a forward pass.
+
+A question is about a word of `ABOUT`. What phones are told and the key are plain values, so that any process can judge
+and count without a model.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from transformer.brief import brief
+from transformer.inference.decoding import next_step
+from transformer.lessons.opened import Opened
+from transformer.rooms import heads as of_heads
+from transformer.rooms import numbers, tokens
+from transformer.rooms import sentences as sentences_of
+from transformer.rooms.asked import ABOUT, FORMS, Asked, Moment, key
+
+LONGEST = 280  # characters of a free text
+WRITTEN = 40  # tokens that the model writes to compare one with
+WAYS = {"head": of_heads.WAYS, "number": numbers.WAYS, "own sentence": sentences_of.WAYS}  # several, the first usual
+
+Watch = Callable[[int, int], None]  # done, of
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A kind of question at a moment: ready to be asked, or why it cannot be asked there. `asked` is None too where
+    neither is said: a sentence for each phone is made once it is wanted."""
+
+    about: str
+    asked: Asked | None
+    why: str | None
+
+    __repr__ = brief
+
+
+def offers(opened: Opened) -> list[Offer]:
+    """What can be asked of a moment, one for each of `ABOUT`."""
+    moment, found = Moment(opened), []
+    if opened.shows in ("step", "reading"):
+        try:
+            _ = moment.shown  # where the link leads nowhere, that is found out once
+        except ValueError as error:
+            return [Offer(about, None, str(error)) for about in ABOUT]
+    for about in ABOUT:
+        try:
+            if about == "own sentence":  # they are drawn and read once they are wanted
+                sentences_of.check(moment, None)
+                asked = None
+            else:
+                asked = _MAKERS[about](moment)
+            found.append(Offer(about, asked, None))
+        except ValueError as error:
+            found.append(Offer(about, None, str(error)))
+    return found
+
+
+def make(about: str, opened: Opened, *, ask: str | None = None, of: str | None = None, query: str = "newest",
+         heads: Sequence[int] | None = None, sentences: Sequence[str] | int | None = None, seed: int = 0,
+         watch: Watch = lambda done, of: None) -> Asked:
+    """A question about a moment. Raises ValueError, with what to do, where the model has no clear answer there.
+
+    ask: the words, else plain ones; of: one of `WAYS`, where there are several; query: the row, "newest", a token or
+    its place; heads: those to choose from, of the layer in the link; sentences: one's own, or how many of the held-out
+    ones; seed: of what is drawn; watch: told how many sentences are read, of how many.
+    """
+    if about not in ABOUT:
+        raise ValueError(f"nothing is asked about {about!r}; choose one of {', '.join(ABOUT)}")
+    if of is not None and of not in WAYS.get(about, ()):
+        raise ValueError(f"there is no {about} question about {of!r}; choose one of {', '.join(WAYS.get(about, ()))}"
+                         if about in WAYS else f"there is one way to ask about a {about}; leave {of!r} out")
+    options = {"next token": {}, "distribution": {}, "text": {}, "cell": {"query": query}, "row": {"query": query},
+               "number": {"query": query, "of": of}, "head": {"query": query, "of": of, "heads": heads, "seed": seed},
+               "own sentence": {"query": query, "of": of, "sentences": sentences, "seed": seed, "watch": watch}}
+    asked = _MAKERS[about](Moment(opened), **options[about])
+    return Asked({**asked.spec, "ask": ask.strip()}, asked.key) if ask and ask.strip() else asked
+
+
+def agrees(asked: Asked, opened: Opened) -> bool:
+    """Whether the key, computed again from a moment, is the one that was given."""
+    made = asked.key["proof"]["made"]
+    sentences = [one["text"] for one in asked.spec.get("each", ())] or None
+    try:
+        again = make(asked.spec["about"], opened, **made, **({"sentences": sentences} if sentences else {}))
+    except ValueError:
+        return False
+    if any(asked.spec.get(name) != again.spec.get(name) for name in ("choices", "labels")):
+        return False
+    pairs = [(asked.key, again.key), *zip(asked.key.get("each", ()), again.key.get("each", ()), strict=False)]
+    return len(asked.key.get("each", ())) == len(again.key.get("each", ())) and all(map(_same, pairs))
+
+
+def _same(pair: tuple[dict, dict]) -> bool:
+    one, other = pair
+    values = [*zip(one["values"], other["values"], strict=False), (one["right"] or 0, other["right"] or 0)]
+    return len(one["values"]) == len(other["values"]) and all(abs(a - b) <= 1e-4 * max(1, abs(a)) for a, b in values)
+
+
+def text(moment: Moment) -> Asked:
+    """A short text of one's own; beside it what the model writes from here, where one does."""
+    output = None
+    if moment.opened.shows == "step":
+        step = moment.step
+        for _ in range(WRITTEN):
+            if step.ended:
+                break
+            step = next_step(step.ckpt, step)
+        output = step.output
+    return Asked(
+        {"about": "text", "form": FORMS["text"], "longest": LONGEST, **moment.context(),
+         "ask": "What do you think?" if output is None else "What will the model write?"},
+        key(said="There is no right answer." if output is None else f"The model writes: {output}", output=output,
+            proof=moment.proof()))
+
+
+_MAKERS: dict[str, Callable[..., Asked]] = {
+    "next token": tokens.next_token, "cell": of_heads.cell, "head": of_heads.head, "number": numbers.number,
+    "row": of_heads.row, "distribution": tokens.distribution, "text": text, "own sentence": sentences_of.own_sentence}

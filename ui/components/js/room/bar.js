@@ -1,0 +1,198 @@
+// A room at the foot of every page of the app. The lecturer's strip; that of somebody who looks around; and on the wall
+// what is asked, and the way in. It asks the room itself, and tells Python only where to go.
+import QUESTION from "./question.css";
+import STYLE from "./bar.css";
+import { dress, part } from "#view/elements.js";
+import { follow, readJson, send } from "./api.js";
+import { drawDesk, newDesk } from "./desk.js";
+import { takeFoot } from "../foot.js";
+import { drawQuestion } from "./question.js";
+
+const NAMED = { wall: "The room", lecturer: "Your room", looking: "The lecture" };
+
+export default function component({ data, parentElement, setStateValue, setTriggerValue }) {
+  const root = parentElement.querySelector(".room-bar");
+  dress(root, QUESTION, STYLE);
+  const bar = (root.bar ??= { root, state: null });
+  Object.assign(bar, { data, setState: setStateValue, trigger: setTriggerValue });
+  root.className = `room-bar ${data.face}`;
+  root.setAttribute("role", "region");
+  root.setAttribute("aria-label", NAMED[data.face]);
+  document.documentElement.classList.toggle("room-wall", data.face === "wall");
+  if (data.face === "lecturer") tellTab(bar);
+  if (bar.follows !== `${data.face} ${data.code}`) start(bar);
+  else draw(bar);
+  takeFoot("room", root);
+}
+
+// A tab keeps its name when it is loaded again, so that a lecturer who does that goes on leading.
+function tellTab(bar) {
+  let tab = null;
+  try {
+    tab = sessionStorage.getItem("headsUpTab");
+    if (!tab) sessionStorage.setItem("headsUpTab", (tab = newName()));
+  } catch {
+    tab = window.headsUpTab ??= newName();
+  }
+  if (bar.data.tab !== tab) bar.setState("tab", tab);
+}
+
+const newName = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (one) => one.toString(16).padStart(2, "0")).join("");
+
+function start(bar) {
+  const { data, root } = bar;
+  window.headsUpRoom?.abort();
+  window.headsUpRoom = new AbortController();
+  const { signal } = window.headsUpRoom;
+  Object.assign(bar, { follows: `${data.face} ${data.code}`, state: null, desk: null });
+  if (data.face === "lecturer") {
+    bar.desk = newDesk(part("div", { className: "desk" }), data.code);
+    bar.desk.parts = ["room", "question"];
+  }
+  if (data.face === "wall") window.addEventListener("keydown", swallow, { signal, capture: true });
+  follow(data.code, {
+    name: data.face === "lecturer" ? "lead" : "state",
+    query: (state) => ({ rev: state?.rev ?? 0, tally: state?.tally ?? "", ...(data.face === "lecturer" ? {} : { watch: 1 }) }),
+    read: readJson,
+    told: {
+      state: (state, before) => {
+        if (!root.isConnected) return;
+        bar.lost = false;
+        bar.state = state;
+        obey(bar, before);
+        draw(bar);
+      },
+      lost: () => {
+        bar.lost = true;
+        draw(bar);
+      },
+      refused: (why) => {
+        bar.refused = why;
+        draw(bar);
+      },
+    },
+    signal,
+  });
+}
+
+// Nobody drives the wall; what its browser itself does with a key stays.
+function swallow(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || /^F\d+$/.test(event.key)) return;
+  event.stopImmediatePropagation();
+  event.preventDefault();
+}
+
+function obey(bar, before) {
+  const { state, data } = bar;
+  if (data.face === "wall" && state.picture && state.picture !== bar.shows) {
+    bar.shows = state.picture;
+    bar.setState("went", state.rev);
+  }
+  if (data.face === "looking" && before && state.gathered > before.gathered) backToLecture(bar);
+  if (data.face !== "lecturer") return;
+  const leads = state.leader === tabOf(bar);
+  if (leads && state.goto && state.goto.number > data.went) bar.setState("went", state.goto.number);
+  if (leads && before && state.press && state.press.number > (before.press?.number ?? 0)) press(state.press.key);
+  if (before && before.leader !== state.leader) bar.setState("went", -state.rev); // Python hears who leads
+}
+
+const tabOf = ({ data }) => data.tab;
+
+// As if the lecturer had pressed it here.
+function press(key) {
+  const options = { key, code: key, bubbles: true, cancelable: true, composed: true };
+  document.body.dispatchEvent(new KeyboardEvent("keydown", options));
+}
+
+function backToLecture({ data }) {
+  window.location.assign(new URL(`./r/${data.code}`, document.baseURI));
+}
+
+function draw(bar) {
+  const { root, data, state } = bar;
+  const faces = { lecturer: drawLecturer, looking: drawLooking, wall: drawWall };
+  if (!state) {
+    root.replaceChildren(part("p", { className: "waiting", textContent: bar.refused ?? `Room ${data.code} …` }));
+    return;
+  }
+  faces[data.face](bar);
+  root.classList.toggle("lost", Boolean(bar.lost));
+}
+
+function drawLecturer(bar) {
+  const { root, data, desk, state } = bar;
+  desk.state = state;
+  drawDesk(desk);
+  const leads = state.leader === data.tab;
+  const lead = part("button", {
+    type: "button",
+    textContent: leads ? "The room sees this tab" : "Show this tab to the room",
+    disabled: leads,
+    onclick: () => bar.trigger("lead", true),
+  });
+  const room = part("a", { href: "./room", target: "_self", textContent: "All of the room" });
+  const more = part("div", { className: "more" }, lead, room);
+  if (desk.root.parentElement !== root || !root.querySelector(".more")) root.replaceChildren(desk.root, more);
+  else root.querySelector(".more").replaceWith(more);
+  root.classList.toggle("leads", leads);
+  cover(bar, data.presenting);
+}
+
+// While something is asked, the answer on the page behind is not to be seen.
+function cover(bar, on) {
+  const { state } = bar;
+  const asked = on && state.question && state.question.phase !== "draft";
+  bar.cover ??= part("div", { className: "cover" });
+  bar.cover.classList.toggle("beside", state.question?.phase === "answer");
+  if (!asked) {
+    bar.cover.remove();
+    return;
+  }
+  drawQuestion(bar.cover, state, { face: "wall" });
+  bar.root.append(bar.cover);
+}
+
+function drawLooking(bar) {
+  const { root, data, state } = bar;
+  const where = [state.view?.title, state.view?.place].filter(Boolean).join(", ");
+  const asked = state.question ? "A question is open. " : "";
+  const words = part("p", { textContent: `${asked}${where ? `The lecturer is at ${where}.` : "The lecturer has shown nothing yet."}` });
+  words.setAttribute("aria-live", "polite");
+  const back = part("button", { type: "button", className: "back", textContent: "Back to the lecture", onclick: () => backToLecture(bar) });
+  root.replaceChildren(words, ...(state.task ? [handIn(bar)] : []), back);
+  if (data.face === "looking" && state.mode === "paused") backToLecture(bar);
+}
+
+function handIn(bar) {
+  const { data, state } = bar;
+  if (bar.handing?.task === state.task) return bar.handing.form;
+  const note = part("input", { maxLength: 200, placeholder: "A few words on it", ariaLabel: "A few words on what you found" });
+  note.onkeydown = (event) => event.stopPropagation();
+  const said = part("span", { role: "status" });
+  const give = part("button", { type: "submit", textContent: "Show the lecturer" });
+  const form = part("form", {}, part("span", { textContent: state.task }), note, give, said);
+  form.onsubmit = async (event) => {
+    event.preventDefault();
+    const { pathname, search } = window.location;
+    const params = Object.fromEntries(new URLSearchParams(search));
+    delete params.room;
+    try {
+      await send(data.code, "found", { page: pathname.split("/").pop() || "home", params, note: note.value });
+      said.textContent = "The lecturer has it.";
+      note.value = "";
+    } catch (error) {
+      said.textContent = error.message;
+    }
+  };
+  bar.handing = { task: state.task, form };
+  return form;
+}
+
+function drawWall(bar) {
+  const { root, data, state } = bar;
+  const join = part("p", { className: "join" }, `${data.join.replace(/^https?:\/\//, "")}/r  `, part("b", { textContent: data.code }));
+  root.replaceChildren(join);
+  cover(bar, true);
+  if (state.mode === "paused") root.append(part("div", { className: "cover pause", textContent: "Pause" }));
+}

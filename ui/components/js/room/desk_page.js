@@ -1,0 +1,61 @@
+// All of a room on the lecturer's page: what was handed in, texts to let through, the phones, and what to take home.
+import QUESTION from "./question.css";
+import STYLE from "./bar.css";
+import { dress, part } from "#view/elements.js";
+import { addressOf, follow, readJson } from "./api.js";
+import { drawDesk, newDesk } from "./desk.js";
+
+export default function component({ data, parentElement }) {
+  const root = parentElement.querySelector(".room-bar");
+  dress(root, QUESTION, STYLE);
+  if (root.code === data.code) return;
+  root.code = data.code;
+  mountDesk(root, data.code, ["people"]);
+}
+
+export function mountDesk(root, code, parts) {
+  root.stop?.abort();
+  root.stop = new AbortController();
+  const desk = newDesk(part("div", { className: "desk whole" }), code);
+  desk.parts = parts;
+  root.replaceChildren(desk.root, ending(desk));
+  follow(code, {
+    name: "lead",
+    query: (state) => ({ rev: state?.rev ?? 0, tally: state?.tally ?? "" }),
+    read: readJson,
+    told: {
+      state: (state) => {
+        desk.state = state;
+        if (root.isConnected) drawDesk(desk);
+        else root.stop.abort();
+      },
+      lost: () => root.classList.add("lost"),
+      refused: (why) => root.replaceChildren(part("p", { textContent: why })),
+    },
+    signal: root.stop.signal,
+  });
+}
+
+// What a lecturer takes home, and the end.
+function ending(desk) {
+  const file = (name, textContent) => part("a", { href: addressOf(desk.code, name), download: "", textContent });
+  const end = part("button", { type: "button", textContent: "End the room" });
+  end.onclick = async () => {
+    if (!end.dataset.sure) {
+      end.dataset.sure = "1";
+      end.textContent = "End it and delete every answer: press again";
+      return;
+    }
+    await desk.act("end");
+    window.location.reload();
+  };
+  const longer = part("button", { type: "button", textContent: "Keep it longer", onclick: () => desk.act("extend") });
+  return part(
+    "div",
+    { className: "line ending" },
+    file("answers.csv", "Answers (CSV)"),
+    file("lesson.md", "Questions as a lesson"),
+    longer,
+    end,
+  );
+}

@@ -1,0 +1,35 @@
+// A lecturer's phone: the key that its link carries becomes a cookie, and then it leads the room from there.
+import QUESTION from "./question.css";
+import STYLE from "./bar.css";
+import PAGE from "./remote.css";
+import { dress, part } from "#view/elements.js";
+import { mountDesk } from "./desk_page.js";
+
+const PARTS = ["remote", "room", "question", "people"];
+const DESK = new URLSearchParams(window.location.search).has("desk");
+
+const main = document.querySelector("main");
+dress(main, QUESTION, STYLE, PAGE);
+enter();
+
+// What follows the # is never sent by the browser, and is gone from the bar before it is used.
+async function enter() {
+  const key = window.location.hash.slice(1);
+  if (key) window.history.replaceState(null, "", window.location.pathname + window.location.search);
+  try {
+    const body = JSON.stringify(key ? { key } : {});
+    const answer = await fetch("./lead", { method: "POST", body });
+    const found = await answer.json();
+    if (!answer.ok) throw new Error(found.error);
+    if (DESK) window.location.replace("./room");
+    else show(found.code);
+  } catch (error) {
+    main.replaceChildren(part("p", { role: "alert", textContent: error.message }));
+  }
+}
+
+function show(code) {
+  const root = part("div", { className: "room-bar lecturer page" });
+  main.replaceChildren(root);
+  mountDesk(root, code, PARTS);
+}

@@ -1,0 +1,111 @@
+"""The lecturer's page: opening a room, letting everybody in, and what they hand in."""
+
+from datetime import datetime
+from html import escape
+
+import streamlit as st
+
+from transformer.rooms.room import HOURS, MOST_HOURS, Room, RoomError, new_key, read_code
+from ui import figures
+from ui.access import keys, owners
+from ui.components.scripts import HERE, component
+from ui.present import presenting, settings
+from ui.publish import store
+from ui.room.address import join_address, qr, reaches_others
+from ui.say import say_error
+
+ENTER = "room_enter"
+SMALL = "<style>.qr { width: 15rem; max-width: 100%; border-radius: 6px; }</style>"
+_door = component("room_door", HERE / "room" / "door.js", '<div class="room-door"></div>')
+_desk = component("room_desk", HERE / "room" / "desk_page.js", '<div class="room-bar lecturer page"></div>')
+
+
+def show_opening(page: str) -> None:
+    """Before there is a room: what one is, the way into one, and opening one's own."""
+    st.markdown("In a room, phones show what the lecturer shows, step by step. Everybody can be asked what comes next "
+                "before the model says it, and anybody can look around and show what they found. There are no accounts "
+                "and no names.")
+    join, own = st.columns(2, gap="large")
+    with join:
+        st.subheader("Join a room", anchor=False)
+        typed = st.text_input("Code of the room", key=f"{page}_code", placeholder="K7M4Q", max_chars=12)
+        if typed and not read_code(typed):
+            st.warning("A code has five letters and digits, such as K7M4Q: no vowels, no 0 and no 1.")
+        elif typed:
+            st.markdown(f"[Go to the room {read_code(typed)}](./r/{read_code(typed)})")
+    with own:
+        st.subheader("Open a room", anchor=False)
+        refused = owners.refusal(owners.me(), "open a room")
+        if refused:
+            st.caption(f"{figures.markdown_text(refused[:1].upper() + refused[1:])}.")
+        else:
+            st.markdown(f"It lasts {HOURS:.0f} hours, and then everything in it is deleted.")
+            st.button("Open a room", key=f"{page}_open", type="primary", on_click=_open, icon=":material/groups:")
+    if said := st.session_state.pop(f"{page}_said", None):
+        say_error(said)
+    if key := st.session_state.get(ENTER):
+        _door(key=ENTER + "_door", data={"key": key})  # the browser takes the key and comes again with it
+
+
+def _open() -> None:
+    owners.require("open a room")
+    key = new_key()
+    try:
+        store().open_room(key)
+    except (RoomError, OSError) as error:
+        st.session_state["room_said"] = str(error)
+        return
+    st.session_state[ENTER] = key
+
+
+def show_lectern(page: str, room: Room) -> None:
+    """The room that this browser leads."""
+    st.session_state.pop(ENTER, None)
+    address = join_address()
+    if presenting(page):
+        show_way_in(room, address)
+        return
+    if not reaches_others(address):
+        st.warning("Only this computer can open this address. For phones, start Heads Up with `make app HOST=0.0.0.0`.")
+    way, faces = st.columns([1, 2], gap="large")
+    with way:
+        show_code(room, address)
+    with faces, settings(page):
+        key = keys.cookies()[keys.LECTURER]
+        st.markdown(f"[The wall](./room?wall={room.code}) is for a second screen or a projector: it shows what this "
+                    "tab shows, without controls. Presenting on this screen works as well.")
+        _secret_link("Your phone as a remote", f"{address}/lead#{key}",
+                     "Scan this with your own phone, out of sight of the class: whoever has it leads the room.")
+        _secret_link("A second lecturer", f"{address}/lead?desk=1#{key}",
+                     "This link opens the room to a colleague, with all that you can do. Send it to nobody else.")
+        ends = datetime.fromtimestamp(room.ends)
+        st.caption(f"The room ends at {ends:%H:%M} and is deleted then, with all answers. It can last "
+                   f"{MOST_HOURS:.0f} hours at most.")
+    _desk(key="room_desk", data={"code": room.code})
+
+
+def _secret_link(title: str, link: str, said: str) -> None:
+    with st.expander(title):
+        st.markdown(said)
+        st.html(f"{SMALL}{qr(link)}")
+        st.code(link, language=None)
+
+
+def show_code(room: Room, address: str) -> None:
+    """The way in, as small as it may be read from a chair beside it."""
+    st.html(SMALL + qr(f"{address}/r/{room.code}"))
+    st.markdown(f"{figures.markdown_text(address.partition('://')[2])}/r")
+    st.markdown(f"## {room.code}")
+
+
+def show_way_in(room: Room, address: str | None = None) -> None:
+    """The same, as large as the screen."""
+    address = address or join_address()
+    st.html(f"""<div class="room-way-in">{qr(f"{address}/r/{room.code}")}<div><p>Join with your phone</p>
+<p class="address">{escape(address.partition('://')[2])}/r</p><p class="code">{room.code}</p>
+<p>No account, no name.</p></div></div><style>
+.room-way-in {{ display: flex; flex-wrap: wrap; align-items: center; justify-content: center; gap: 6vw;
+min-height: 80vh; font-size: max(4vh, 1rem); }}
+.room-way-in img {{ width: min(72vh, 90vw); height: auto; border-radius: 8px; }}
+.room-way-in p {{ margin: .2em 0; }} .room-way-in .address {{ font-size: 1.3em; font-weight: 600; }}
+.room-way-in .code {{ font-size: 3.4em; font-weight: 700; letter-spacing: .12em; }}</style>""")
