@@ -9,7 +9,7 @@ export function resized(canvas, width, height, zoom = 1) {
   const across = Math.round(width * ratio);
   const down = Math.round(height * ratio);
   const context = canvas.getContext("2d");
-  if (canvas.width === across && canvas.height === down)
+  if (canvas.width === across && canvas.height === down && context.reset)
     context.reset(); // its memory can stay
   else [canvas.width, canvas.height] = [across, down];
   canvas.style.width = `${width}px`;

@@ -12,6 +12,13 @@ export function short(value) {
   return value.toFixed(Math.abs(value) < 10 ? 1 : 0).replace(/\.0$/, "");
 }
 
+// A probability to three figures, four near certainty, and never a false 0 or 100; as percent in ui/figures.
+export function inPercent(value) {
+  if (value > 0 && value < 0.0001) return "< 0.01%";
+  if (value > 0.9999 && value < 1) return "> 99.99%";
+  return `${Number((100 * value).toPrecision(value > 0.99 ? 4 : 3))}%`;
+}
+
 export const thousands = (step) => step.toLocaleString("en");
 
 // Round numbers from low to high, about `most` of them.

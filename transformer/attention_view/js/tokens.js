@@ -11,7 +11,7 @@ const SIGNS = {
 };
 const JOINERS = "\u200c\u200d"; // inside emoji and several scripts, where taking them out changes the text
 const FLAGS = 0xe0000; // from here on, parts of flags
-const SEGMENTS = new Intl.Segmenter();
+const SEGMENTS = Intl.Segmenter ? new Intl.Segmenter() : null; // Firefox has it since 125
 const spellings = new Map(); // asked for every token at every draw
 
 export function visible(piece, longest = 16) {
@@ -37,7 +37,7 @@ function sign(c) {
 function spelled(piece, longest) {
   let text = [...(piece || "∅")].map(sign).join("");
   if (/^\p{M}/u.test(text)) text = "◌" + text;
-  const parts = [...SEGMENTS.segment(text)].map((part) => part.segment);
+  const parts = SEGMENTS ? Array.from(SEGMENTS.segment(text), ({ segment }) => segment) : [...text];
   if (parts.length > longest) text = parts.slice(0, longest - 1).join("") + "…";
   return `\u2068${text}\u2069`;
 }

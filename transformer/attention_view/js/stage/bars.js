@@ -2,6 +2,7 @@
 import { chooseCandidate } from "#view/controls/steps.js";
 import { onPhone } from "#view/view/sizes.js";
 import { part } from "#view/elements.js";
+import { inPercent } from "#view/numbers.js";
 import { visible } from "#view/tokens.js";
 
 const DIGITS = "1234567890";
@@ -76,11 +77,4 @@ function othersOf(stage, rest, shown) {
     drawBars(stage);
   };
   return part("button", { className: "others", title, onclick }, ...cells);
-}
-
-// A probability to three figures, four near certainty, and never a false 0 or 100; as percent in ui/figures.
-export function inPercent(value) {
-  if (value > 0 && value < 0.0001) return "< 0.01%";
-  if (value > 0.9999 && value < 1) return "> 99.99%";
-  return `${Number((100 * value).toPrecision(value > 0.99 ? 4 : 3))}%`;
 }

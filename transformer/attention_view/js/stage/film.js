@@ -1,12 +1,12 @@
 // A film of a decoding: each step is a frame, with the text so far, the head looked at, all heads, and what comes next.
 import { text, widest } from "#view/canvas.js";
-import { inPercent } from "#view/stage/bars.js";
 import { stepOf } from "#view/stage/upto.js";
 import { keepFilm } from "#view/film/keep.js";
 import { paintGrid } from "#view/grid.js";
 import { matrixLayout, paintMatrix } from "#view/matrix.js";
 import { unpack } from "#view/message.js";
 import { fileName, kindName } from "#view/names.js";
+import { inPercent } from "#view/numbers.js";
 import { stageOf } from "#view/stages.js";
 import { visible } from "#view/tokens.js";
 import { pooled } from "#view/weights.js";

@@ -10,6 +10,7 @@ import { mountView } from "#view/view/mount.js";
 import { drawBars } from "#view/stage/bars.js";
 import { buildStage } from "#view/stage/build.js";
 import { keepDecodeFilm } from "#view/stage/film.js";
+import { withoutNext } from "#view/stage/covered.js";
 import { fit } from "#view/stage/fit.js";
 import { drawRows, shadeRows } from "#view/stage/rows.js";
 
@@ -28,12 +29,6 @@ export function mountMessage(root, sent, send) {
   root.redraw = () => drawStage(stage);
   redrawWhenMoved(root, () => topOnPage(root));
   drawStage(stage);
-}
-
-// What is predicted is not to be seen: rows are then named by the token read alone.
-function withoutNext(message) {
-  const kinds = Object.entries(message.kinds).map(([kind, info]) => [kind, { ...info, makes: undefined }]);
-  return { ...message, kinds: Object.fromEntries(kinds) };
 }
 
 function newStage(root) {

@@ -1,14 +1,17 @@
-// What is asked of a room: what it is at since the last change that was seen, for as long as anybody listens; and what is
-// sent to it. An event that is missed costs nothing: the next answer says all there is.
+// What is asked of a room: what it is at since the last change that was seen, for as long as anybody listens; and what
+// is sent to it. An event that is missed costs nothing: the next answer says all there is.
 import { unpack } from "#view/message.js";
 
 const PAUSES = [500, 1000, 2000, 4000]; // ms, after answers that did not come
 const SPREAD = 0.5; // of a pause, so that a class does not come back at the same moment
+const REFUSED = 10_000; // ms until somebody who is not let in asks again
+const HANGS = 40_000; // ms, more than an answer may wait: nothing comes on a line that was cut
+const STALE = 8_000; // ms after which a request may have been cut while the page was not looked at
 
 export const addressOf = (code, name) => new URL(`${base()}r/${code}/${name}`, document.baseURI).href;
 
 // Pages of phones lie a level deeper.
-const base = () => (/\/r\/[^/]*$/.test(window.location.pathname) ? "../" : "./");
+export const base = () => (/\/r\/[^/]*$/.test(window.location.pathname) ? "../" : "./");
 
 export async function ask(code, name) {
   return answered(await fetch(addressOf(code, name), { cache: "no-store" }));
@@ -19,6 +22,7 @@ export async function send(code, name, content = {}) {
   return answered(await fetch(addressOf(code, name), { method: "POST", headers, body: JSON.stringify(content) }));
 }
 
+// Errors that the server answers with have its status, and 0 where there was no answer that could be read.
 async function answered(response) {
   const content = response.status === 204 ? {} : await response.json().catch(() => ({}));
   if (response.ok) return content;
@@ -27,38 +31,66 @@ async function answered(response) {
   });
 }
 
+// Whether a room refuses what was asked, which asking again does not change.
+export const refuses = ({ status }) => status === 403 || status === 404 || status === 409;
+
 // Follows a room until `signal` ends it. query: (last state) -> the parameters of the next request; read: an answer ->
 // what it says; told: {state, lost, refused}, one of them at a time.
 export async function follow(code, { name = "state", query, read, told, signal }) {
   let state = null;
   let failed = 0;
   while (!signal.aborted) {
+    const request = whileWanted(signal);
     try {
-      const answer = await fetch(addressOf(code, `${name}?${new URLSearchParams(query(state))}`), {
-        cache: "no-store",
-        signal,
-      });
-      if (answer.status === 403 || answer.status === 404 || answer.status === 409) {
+      const address = addressOf(code, `${name}?${new URLSearchParams(query(state))}`);
+      const answer = await fetch(address, { cache: "no-store", signal: request.signal });
+      if (refuses(answer)) {
         told.refused((await answer.json().catch(() => ({}))).error ?? "", answer.status);
         if (answer.status === 404) return;
-        throw new Error("refused");
+        await rest(REFUSED * (1 - SPREAD * Math.random()), signal);
+        continue;
       }
       if (!answer.ok) throw new Error(String(answer.status));
+      const before = state;
+      if (answer.status !== 204) state = await read(answer, before);
       failed = 0;
-      if (answer.status === 204) told.state(state, state);
-      else {
-        const before = state;
-        state = await read(answer, before);
-        told.state(state, before);
-      }
+      told.state(state, before);
     } catch (error) {
       if (signal.aborted) return;
+      if (request.again) continue;
       told.lost(error, failed);
       const pause = PAUSES[Math.min(failed, PAUSES.length - 1)];
       failed += 1;
       await rest(pause * (1 - SPREAD * Math.random()), signal);
+    } finally {
+      request.done();
     }
   }
+}
+
+// The signal of one request. It ends with `signal`, without a network, and when nothing has come for longer than any
+// answer waits; and `again`, to be made anew, where the page is looked at after a while: a telephone cuts what sleeps.
+function whileWanted(signal) {
+  const ending = new AbortController();
+  const listening = new AbortController();
+  const begun = Date.now();
+  const request = { signal: ending.signal, again: false };
+  const end = () => ending.abort();
+  const anew = () => {
+    if (document.hidden || Date.now() - begun < STALE) return;
+    request.again = true;
+    end();
+  };
+  const timer = setTimeout(end, HANGS);
+  request.done = () => {
+    clearTimeout(timer);
+    listening.abort();
+  };
+  signal.addEventListener("abort", end, { signal: listening.signal });
+  window.addEventListener("offline", end, { signal: listening.signal });
+  window.addEventListener("pageshow", anew, { signal: listening.signal });
+  document.addEventListener("visibilitychange", anew, { signal: listening.signal });
+  return request;
 }
 
 // A while, or less: where the network comes back, or the page is looked at again.
@@ -80,8 +112,9 @@ function rest(ms, signal) {
 export const readJson = (answer) => answer.json();
 
 // What a phone is sent: all that the room is told, and the picture of what is shown, which stays until another comes.
+// held: the revision of the picture that is here.
 export async function readPacked(answer, before) {
-  const { arrays, shapes, made, ...state } = unpack(new Uint8Array(await answer.arrayBuffer()));
-  if (!arrays.picture) return { ...state, drawing: before?.drawing };
-  return { ...state, drawing: arrays.picture.length ? unpack(arrays.picture) : null };
+  const { arrays, ...state } = unpack(new Uint8Array(await answer.arrayBuffer()));
+  if (!arrays.picture) return { ...state, drawing: before?.drawing ?? null, held: before?.held ?? null };
+  return { ...state, drawing: arrays.picture.length ? unpack(arrays.picture) : null, held: state.picture };
 }

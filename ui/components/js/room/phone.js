@@ -1,0 +1,12 @@
+// The page of a phone: the way in, or a room.
+import PHONE from "./phone.css";
+import QUESTION from "./question.css";
+import { dress } from "#view/elements.js";
+import { showJoin } from "./join.js";
+import { enterRoom } from "./lecture.js";
+
+const main = document.querySelector("main");
+dress(main, PHONE, QUESTION);
+const [, code] = /\/r\/([^/]+)$/.exec(window.location.pathname) ?? [];
+if (code) enterRoom(main, decodeURIComponent(code).toUpperCase());
+else showJoin(main);

@@ -1,0 +1,142 @@
+// A question of a room, on a phone, on the wall and on the lecturer's desk: what is asked, how it is answered, how the
+// room answered, and what is right. Its style is question.css, in sizes that follow the type around it.
+import { part } from "#view/elements.js";
+import { enterAnswer } from "./answering.js";
+import { drawResults, pictureOf } from "./split.js";
+import { answerSaid, choicesOf, keyOf, nameOf, ownOf, proofSaid, rowPlace, SURE, verdict } from "./words.js";
+
+const PHASE_SAID = {
+  draft: "not asked yet",
+  open: "open",
+  closed: "closed",
+  split: "how the room answered",
+  answer: "the answer",
+};
+
+// state: what the room is told, with {answered, here} for the wall; face: "phone", "wall" or "lecturer"; mine: what
+// this device is told alone; sending: {state, why} of an answer that is on its way; onAnswer(value, sure): told of one.
+export function drawQuestion(root, state, { face = "phone", mine = null, sending = null, onAnswer = () => {} } = {}) {
+  const { question } = state;
+  root.classList.add("question");
+  if (!question) {
+    root.asked = null;
+    root.replaceChildren();
+    return;
+  }
+  const stamp = JSON.stringify([face, question, ownOf(question, mine)]);
+  if (root.asked?.stamp !== stamp) {
+    root.asked = { stamp, face, question };
+    Object.assign(root.dataset, { face, phase: question.phase, form: question.spec.form });
+    build(root, mine);
+  }
+  const { asked } = root;
+  const given = mine?.answers[`${question.id}/${question.round}`] ?? null;
+  asked.entry?.update({ given, sending, onAnswer });
+  if (asked.count) asked.count.textContent = countSaid(state);
+}
+
+const countSaid = ({ answered, here }) =>
+  answered === undefined ? "" : `${answered} of ${Math.max(here, answered)} ${here === 1 ? "has" : "have"} answered`;
+
+function build(root, mine) {
+  const { asked } = root;
+  const { question, face } = asked;
+  const { phase, spec } = question;
+  const parts = [kicker(question), askPart(spec), ...contextOf(question, mine, face)];
+  const choices = choicesOf({ question }, mine);
+  const answers = face === "phone" && phase === "open";
+  if (answers && (choices || spec.form !== "choice")) {
+    asked.entry = enterAnswer({ spec, choices });
+    parts.push(asked.entry.element);
+  } else if (["draft", "open", "closed"].includes(phase) && choices) parts.push(choiceList(spec, choices));
+  if (face !== "phone" && ["open", "closed"].includes(phase)) {
+    asked.count = part("p", { className: "count" });
+    parts.push(asked.count);
+  }
+  if (face === "phone" && !answers) parts.push(...mineParts(question, choices, mine));
+  if (["split", "answer"].includes(phase)) parts.push(...resultParts(question, choices, mine, face));
+  root.replaceChildren(...parts.filter(Boolean));
+}
+
+function kicker({ number, round, phase }) {
+  const words = [`Question ${number}`, round === 2 && "second round", PHASE_SAID[phase]].filter(Boolean).join(" · ");
+  return part("p", { className: "kicker", textContent: words });
+}
+
+const askPart = (spec) => part("h2", { className: "ask", textContent: spec.ask });
+
+// What somebody has to know who does not see the page that is asked about.
+function contextOf(question, mine, face) {
+  const { spec } = question;
+  const own = ownOf(question, mine);
+  const about = question.own ? own : spec;
+  const lines = [];
+  if (question.own && !own) {
+    const words = face === "phone" ? "Your sentence is coming …" : "Each phone has a sentence of its own.";
+    lines.push(part("p", { className: "place", textContent: words }));
+  }
+  if (about?.text) lines.push(quoted(own ? "Your sentence" : "The text", about.text));
+  if (about?.written) lines.push(quoted("Written so far", about.written));
+  if (spec.row) lines.push(part("p", { className: "place", textContent: rowPlace(spec.row) }));
+  if (spec.picture)
+    lines.push(
+      pictureOf(
+        spec.picture.labels.map((one) => nameOf({ pieces: true }, one)),
+        spec.picture.values,
+      ),
+    );
+  return lines;
+}
+
+function quoted(label, words) {
+  const line = part("p", { className: "quoted" }, part("span", { className: "label", textContent: label }));
+  line.append(part("bdi", { textContent: words }));
+  return line;
+}
+
+function choiceList(spec, choices) {
+  const items = choices.map((choice) => part("li", {}, part("bdi", { textContent: nameOf(spec, choice) })));
+  return part("ul", { className: "choices" }, ...items);
+}
+
+// What this device answered, and what that turned out to be.
+function mineParts(question, choices, mine) {
+  const { spec, phase, id, round } = question;
+  if (!mine) return [];
+  const given = mine.answers[`${id}/${round}`];
+  if (!given) {
+    const words = round === 2 ? "You did not answer in this round." : "You did not answer.";
+    return [part("p", { className: "mine none", textContent: words })];
+  }
+  const [value, sure] = given;
+  const key = keyOf(question, mine);
+  if (phase === "answer" && key) {
+    const { right, words } = verdict(spec, choices, key, value);
+    const className = { true: "mine right", false: "mine wrong", null: "mine" }[right];
+    return [part("p", { className }, part("strong", { textContent: words }))];
+  }
+  const how = typeof sure === "number" ? ` (${SURE[sure]})` : "";
+  const drawn = spec.form === "draw" && phase === "closed";
+  const words = part("p", {
+    className: "mine",
+    textContent: `Your answer: ${answerSaid(spec, choices, value)}${how}.`,
+  });
+  return drawn
+    ? [
+        words,
+        pictureOf(
+          spec.labels.map((one) => nameOf(spec, one)),
+          value,
+        ),
+      ]
+    : [words];
+}
+
+function resultParts(question, choices, mine, face) {
+  const key = question.phase === "answer" ? (keyOf(question, mine) ?? question.key) : null;
+  const given = mine?.answers[`${question.id}/${question.round}`]?.[0];
+  const said = key && part("p", { className: "said" }, part("bdi", { textContent: key.said }));
+  const parts = [said, ...drawResults({ question, choices, key, given, face })];
+  if (key) parts.push(part("p", { className: "proof", textContent: proofSaid(question.key.proof) }));
+  return parts;
+}

@@ -1,0 +1,234 @@
+// What the lecturer shows, on a phone: the tokens, one head large, all heads small, and what comes next. Nothing on it
+// can be chosen; a weight is read where it is tapped.
+import { resized } from "#view/canvas.js";
+import { prefersDark, themeOf } from "#view/colours.js";
+import { part, say } from "#view/elements.js";
+import { paintGrid, tileHeight, tileWidth } from "#view/grid.js";
+import { fittingRow, linesGutter, linesHeight, paintLines, TOP } from "#view/lines.js";
+import { cellUnder, matrixLayout, paintLegend, paintMatrix } from "#view/matrix.js";
+import { inPercent, plain } from "#view/numbers.js";
+import { kindName, numbered, OF } from "#view/names.js";
+import { keyboard, moved, same, spot } from "#view/pointer.js";
+import { rowSaid } from "#view/rows.js";
+import { mayLook } from "#view/scores.js";
+import { withoutNext } from "#view/stage/covered.js";
+import { drawRows, shadeRows } from "#view/stage/rows.js";
+import { placed, visible } from "#view/tokens.js";
+import { layerOf, weightsOf } from "#view/weights.js";
+
+const LEAST_BAR = 0.005; // what is less likely has no bar that could be seen
+const MOST_BARS = 8;
+const WIDEST_LEGEND = 230; // px
+
+// The elements, made once for `root`.
+export function newPicture(root) {
+  const canvas = (className) => part("canvas", { className, tabIndex: 0 });
+  const parts = {
+    rows: part("div", { className: "rows" }),
+    title: part("h2"),
+    note: part("p", { className: "note" }),
+    matrix: canvas("matrix"),
+    legend: part("canvas", { className: "legend", ariaHidden: "true" }),
+    readout: part("output", { className: "readout", ariaLive: "polite" }),
+    gridTitle: part("h2"),
+    grid: part("canvas", { className: "grid", role: "img" }),
+    bars: part("div", { className: "candidates" }),
+    source: part("p", { className: "source" }),
+  };
+  const { rows, title, note, matrix, legend, readout, gridTitle, grid, bars, source } = parts;
+  matrix.setAttribute("role", "application");
+  root.replaceChildren(rows, title, note, matrix, legend, readout, bars, gridTitle, grid, source);
+  const picture = { root, parts, message: null, cursor: null, hover: null };
+  listenToPicture(picture);
+  return picture;
+}
+
+// message: what the lecturer's page was sent; see message.py.
+export function showPicture(picture, sent) {
+  if (picture.sent === sent) return;
+  const message = sent.stage?.hide ? withoutNext(sent) : sent;
+  const { look } = message;
+  Object.assign(picture, { sent, message, look, cursor: null, hover: null });
+  picture.info = message.kinds[look.kind];
+  const { rows, bars, source } = picture.parts;
+  rows.hidden = !message.stage;
+  if (message.stage) {
+    drawRows({ parts: { rows }, data: message.stage });
+    shadeRows({ parts: { rows, picture: { view: picture } }, data: message.stage, message });
+  }
+  drawCandidates(bars, message.stage);
+  source.textContent = message.about.checkpoint ?? "";
+  redrawPicture(picture);
+}
+
+// Its canvases anew: for another width, or other colours.
+export function redrawPicture(picture) {
+  if (!picture.message) return;
+  const { message, look, info, parts } = picture;
+  picture.theme = themeOf(prefersDark());
+  picture.width = Math.max(200, picture.root.clientWidth);
+  picture.layer = look.view === "lines" ? layerOf(message, look) : null;
+  picture.weights = weightsOf(message, { ...look, stage: "weights" });
+  parts.title.textContent = titleOf(picture);
+  parts.note.textContent =
+    look.stage === "weights" || picture.layer ? "" : "The lecturer shows another stage; here are the weights.";
+  parts.matrix.hidden = !picture.weights && !picture.layer;
+  parts.legend.hidden = !picture.weights || Boolean(picture.layer);
+  if (picture.layer) drawLayer(picture);
+  else if (picture.weights) drawHead(picture);
+  drawHeads(picture);
+  tellSpot(picture, info);
+}
+
+function titleOf({ look, info, layer }) {
+  const kind = `${kindName(look.kind)} attention`;
+  const at = `layer ${numbered(info, "layers", look.layer)}`;
+  if (layer) return `${kind}, ${at}`;
+  if (look.of !== "head") return `${kind}, ${OF[look.of](info, look)}`;
+  return `${kind}, ${at} · head ${numbered(info, "heads", look.head)}`;
+}
+
+const stageOfWeights = (weights) => ({ values: weights, low: 0, high: 1, signed: false });
+
+function drawHead(picture) {
+  const { parts, info, look, width, theme, message, cursor, weights } = picture;
+  const plainLook = { ...look, stage: "weights" };
+  const made = matrixLayout(info, width, { look: plainLook });
+  picture.made = made;
+  const size = { width: Math.min(width, made.width), height: made.height };
+  const context = resized(parts.matrix, size.width, size.height);
+  const stage = stageOfWeights(weights);
+  const { cell, gutter } = made;
+  const painting = {
+    info,
+    stage,
+    look: plainLook,
+    cell,
+    gutter,
+    scroll: [0, 0],
+    cursor,
+    newest: message.newest,
+    theme,
+  };
+  paintMatrix(context, { x: 0, y: 0, ...size }, painting);
+  const legend = Math.min(WIDEST_LEGEND, width - 20);
+  paintLegend(resized(parts.legend, legend + 20, 30), 10, 2, { stage, scale: look.scale, theme, width: legend });
+  parts.matrix.setAttribute(
+    "aria-label",
+    `${titleOf(picture)}: ${info.queries.length} by ${info.keys.length} weights. The arrow keys read one.`,
+  );
+}
+
+function drawLayer(picture) {
+  const { parts, info, look, layer, width, theme, hover } = picture;
+  const lit = look.lit ?? Array.from({ length: info.heads }, (_, head) => head);
+  const gutter = linesGutter(info, look, lit, width);
+  const row = Math.max(14, fittingRow(layer, info, 420));
+  const height = linesHeight(layer, row);
+  Object.assign(picture, { gutter, row });
+  const context = resized(parts.matrix, width, height);
+  const painting = { info, look, layer, lit, hover, scroll: 0, theme, gutter, row };
+  paintLines(context, { x: 0, y: 0, width, height }, painting);
+  parts.matrix.setAttribute("aria-label", `${titleOf(picture)}: lines between tokens, stronger for larger weights.`);
+}
+
+function drawHeads({ parts, message, look, info, width, theme }) {
+  const cells = message.arrays[`grid/${look.kind}`];
+  parts.grid.hidden = parts.gridTitle.hidden = !cells;
+  if (!cells) return;
+  const shape = message.shapes[`grid/${look.kind}`];
+  const [queries, keys] = [info.queries.length, info.keys.length];
+  const ahead = info.ahead ?? { queries: [], keys: [] };
+  const tall = tileHeight(tileWidth(width, shape[1]), queries + ahead.queries.length, keys + ahead.keys.length);
+  const height = Math.min(560, 40 + shape[0] * (tall + 4));
+  const context = resized(parts.grid, width, height);
+  paintGrid(context, { x: 0, y: 0, width, height }, { info, cells, shape, look, at: null, theme, scale: look.scale });
+  parts.gridTitle.textContent = `All ${shape[0] * shape[1]} heads`;
+  parts.grid.setAttribute("aria-label", `${shape[0]} layers of ${shape[1]} heads, small.`);
+}
+
+function listenToPicture(picture) {
+  const { matrix } = picture.parts;
+  const point = (event) => {
+    const at = spot(event, matrix);
+    if (picture.layer) putToken(picture, tokenAt(picture, at));
+    else if (picture.weights) putCell(picture, cellUnder(picture.made, at, picture.info));
+  };
+  matrix.onclick = point;
+  matrix.onpointermove = (event) => {
+    if (event.pointerType === "mouse") point(event);
+  };
+  const step = (by) => {
+    if (picture.layer || !picture.weights) return;
+    const { queries, keys } = picture.info;
+    const from = picture.cursor ?? [queries.length - 1, 0];
+    putCell(picture, picture.cursor ? moved(from, by, [queries.length, keys.length]) : from);
+  };
+  const leave = () => (picture.layer ? putToken(picture, null) : putCell(picture, null));
+  keyboard(matrix, step, () => {}, leave);
+}
+
+function putCell(picture, to) {
+  if (same(to, picture.cursor)) return;
+  picture.cursor = to;
+  drawHead(picture);
+  tellSpot(picture);
+}
+
+function putToken(picture, to) {
+  if (same(to, picture.hover)) return;
+  picture.hover = to;
+  drawLayer(picture);
+}
+
+// The token of the lines at a place, [side, token], or null.
+function tokenAt({ gutter, layer, row, width }, [x, y]) {
+  const at = Math.floor((y - TOP) / row);
+  const right = x > width - gutter.right;
+  const beside = (x > gutter.left && !right) || at < 0 || at >= (right ? layer.k : layer.q);
+  return beside ? null : [right ? 1 : 0, at];
+}
+
+function tellSpot({ parts, cursor, info, look, weights, layer }) {
+  if (layer) return say(parts.readout, "Tap a token to see its lines alone.");
+  if (!weights) return say(parts.readout, "");
+  if (!cursor) return say(parts.readout, "Tap a cell to read its weight.");
+  const [query, key] = cursor;
+  const weight = weights[query * info.keys.length + key];
+  const said = mayLook(info, query, key) ? `weight ${plain(Number(weight.toFixed(4)))}` : "masked, weight 0";
+  say(parts.readout, `${rowSaid(info, look, query)} looks at ${placed(info.keys, key)}: ${said}`, {
+    query,
+    key,
+    weight,
+  });
+}
+
+// What may come next, or the classes of a text.
+function drawCandidates(root, stage) {
+  const bars = stage?.bars;
+  root.hidden = !bars;
+  if (!bars) return;
+  const title = part("h2", { textContent: stage.hide ? `${bars.title} (hidden)` : bars.title });
+  if (stage.hide) {
+    root.replaceChildren(title);
+    return;
+  }
+  const rows = bars.rows.slice(0, MOST_BARS).filter((row, at) => at < bars.least || row.probability >= LEAST_BAR);
+  const named = rows.map((row) => [bars.tokens ? visible(row.label).slice(1, -1) : row.label, row.probability, row]);
+  const left = bars.rows.slice(rows.length).filter((row) => !row.excluded);
+  const rest = bars.rest === null ? 0 : left.reduce((all, row) => all + row.probability, bars.rest);
+  if (rest > 0) named.push(["all others", rest, { others: true }]);
+  const list = part("ul", { ariaLabel: bars.label }, ...named.map((one) => candidateRow(...one)));
+  root.replaceChildren(title, list);
+  if (bars.note) root.append(part("p", { className: "note", textContent: bars.note }));
+}
+
+function candidateRow(label, probability, row) {
+  const bar = part("i");
+  bar.style.width = `${probability < LEAST_BAR ? 0 : 100 * probability}%`;
+  const line = part("span", { className: "line", ariaHidden: "true" }, bar);
+  const name = part("bdi", { textContent: label });
+  const element = part("li", {}, name, line, part("span", { textContent: inPercent(probability) }));
+  element.className = ["chosen", "excluded", "others"].filter((kind) => row[kind]).join(" ");
+  return element;
+}

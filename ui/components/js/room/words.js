@@ -1,0 +1,150 @@
+// What is said of a question, its answers and what they are worth.
+import { kindName } from "#view/names.js";
+import { inPercent, thousands } from "#view/numbers.js";
+import { visible } from "#view/tokens.js";
+import { divergence, overlap, shares } from "./shares.js";
+
+export const SURE = ["a guess", "fairly sure", "certain"];
+const OTHERS = "all others"; // a bar that is no token
+
+export const countOf = (count, one, many = `${one}s`) => `${thousands(count)} ${count === 1 ? one : many}`;
+
+// A share, in whole percent, and never a false 0 or 100.
+export function share(part) {
+  if (part > 0 && part < 0.005) return "< 1%";
+  if (part < 1 && part > 0.995) return "> 99%";
+  return `${Math.round(100 * part)}%`;
+}
+
+export const clock = (seconds) =>
+  new Date(1000 * seconds).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+
+// A choice or a bar by its name; tokens with every character visible.
+export const nameOf = (spec, name) =>
+  spec.pieces && name !== OTHERS ? visible(name, Infinity).slice(1, -1) : String(name);
+
+// What a device is asked to choose from; null where it is asked alone and has not been told yet.
+export const choicesOf = ({ question }, mine) =>
+  question.own ? (ownOf(question, mine)?.choices ?? null) : (question.spec.choices ?? null);
+
+// What one device alone is asked.
+export const ownOf = (question, mine) => (question.own && mine?.own?.question === question.id ? mine.own : null);
+
+// The key that holds for a device.
+export const keyOf = (question, mine) => (question.own ? (ownOf(question, mine)?.key ?? null) : question.key);
+
+export const numberSaid = (spec, value) => `${Number(value.toPrecision(4))}${spec.unit === "%" ? "%" : ""}`;
+
+// An answer in words, for those who gave it.
+export function answerSaid(spec, choices, value) {
+  switch (spec.form) {
+    case "choice":
+      return `“${nameOf(spec, choices?.[value] ?? "")}”`;
+    case "number":
+      return numberSaid(spec, value);
+    case "draw":
+      return "the bars below";
+    default:
+      return `“${value}”`;
+  }
+}
+
+// Where a row of attention stands: "Cross attention, layer 1, head 2, from “am”".
+export function rowPlace({ kind, layer, head, token }) {
+  const of = head === null || head === undefined ? "" : `, head ${head}`;
+  return `${kindName(kind)} attention, layer ${layer}${of}, from “${visible(token, 40).slice(1, -1)}”`;
+}
+
+// What an answer turned out to be, {right, words}; right is null where nothing is right or wrong.
+export function verdict(spec, choices, key, value) {
+  switch (spec.form) {
+    case "choice":
+      if (value === key.right) return { right: true, words: "You were right." };
+      return {
+        right: false,
+        words: `You answered ${answerSaid(spec, choices, value)}. Right is ${answerSaid(spec, choices, key.right)}.`,
+      };
+    case "number": {
+      const off = Math.abs(value - key.right);
+      const right = off <= key.tolerance * (1 + 1e-9);
+      return {
+        right,
+        words: `You said ${numberSaid(spec, value)}: ${right ? "right" : "too far off"}${within(spec, key)}.`,
+      };
+    }
+    case "draw":
+      return { right: null, words: drawnSaid("Your bars", shares(key.values), shares(value)) };
+    default:
+      return { right: null, words: `You wrote ${answerSaid(spec, choices, value)}.` };
+  }
+}
+
+const within = (spec, { tolerance }) =>
+  spec.unit === "%"
+    ? ` (up to ${Number(tolerance.toPrecision(3))} points off counts)`
+    : ` (up to ${Number(tolerance.toPrecision(3))} off counts)`;
+
+// How bars that were drawn compare with the model's.
+export function drawnSaid(whose, model, drawn) {
+  const nats = divergence(model, drawn);
+  return `${whose} and the model’s have ${share(overlap(model, drawn))} in common. ${divergenceSaid(nats)}`;
+}
+
+export function divergenceSaid(nats) {
+  const how = nats < 0.05 ? "almost the same" : nats < 0.3 ? "close" : nats < 1 ? "some way off" : "far off";
+  return `KL divergence ${nats.toFixed(2)} nats: ${how}.`;
+}
+
+export const WHAT_DRAWN_MEANS =
+  "In common: 100% would be the same bars, 0% none that overlap. The KL divergence is 0 for the same bars, and grows " +
+  "fastest where a bar is left out that matters to the model.";
+
+// How many of a room were right, and how sure they were.
+export function rightSaid(told) {
+  if (!told.count) return "Nobody answered.";
+  const was = told.right === 1 ? "was" : "were";
+  const lines = [`${thousands(told.right)} of ${thousands(told.count)} ${was} right (${share(told.share)}).`];
+  const { sure_right: right, sure_wrong: wrong } = told;
+  if (typeof right === "number" && typeof wrong === "number") {
+    if (right - wrong > 0.1) lines.push("Those who were right were surer than those who were not.");
+    else if (wrong - right > 0.1) lines.push("Those who were wrong were surer than those who were right.");
+    else lines.push("Those who were wrong were as sure as those who were right.");
+  }
+  if (told.sentences)
+    lines.push(`For ${told.agreed} of ${countOf(told.sentences, "sentence")} most answers were right.`);
+  return lines.join(" ");
+}
+
+// What a second round changed.
+export function roundsSaid({ moved, share: right, overlap: common }) {
+  const lines = [];
+  const pair = right ?? common;
+  if (pair?.every((one) => typeof one === "number")) {
+    lines.push(`${right ? "Right" : "In common with the model"}: ${share(pair[0])} before, ${share(pair[1])} now.`);
+  }
+  if (typeof moved === "number") lines.push(`At least ${share(moved)} of the answers moved.`);
+  return lines.join(" ");
+}
+
+// From what an answer can be computed again.
+export function proofSaid({ checkpoint, trained, step, seed }) {
+  const parts = [checkpoint ?? "computed without a model"];
+  if (typeof trained === "number") parts.push(`trained for ${countOf(trained, "step")}`);
+  if (typeof step === "number") parts.push(`step ${step} of the text`);
+  if (typeof seed === "number") parts.push(`seed ${seed}`);
+  return `Computed: ${parts.join(", ")}.`;
+}
+
+export const modelSaid = (value) => inPercent(value);
+
+// What the server says, as a sentence of its own.
+export const sentence = (words) => (words ? `${words[0].toUpperCase()}${words.slice(1).replace(/\.$/, "")}.` : "");
+
+// Where the lecturer is.
+export const placeOf = (view) => (view ? [view.title, view.place].filter(Boolean).join(", ") : "");
+
+// What is kept of a device.
+export function keptSaid(ends, number) {
+  const who = typeof number === "number" ? `the number ${number}` : "a number";
+  return `Your answers are kept under ${who}, not a name, until ${clock(ends)}; then they are deleted.`;
+}
