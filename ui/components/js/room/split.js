@@ -138,7 +138,7 @@ function saidOf({ question, spec, split, key }) {
       `The room’s mean and the model’s bars have ${share(told.overlap)} in common. ${divergenceSaid(told.kl)}`,
     );
   } else if (told && ["choice", "number"].includes(spec.form)) lines.push(rightSaid(told));
-  if (question.moved) lines.push(roundsSaid(question.moved));
+  if (question.rounds) lines.push(roundsSaid(question.rounds));
   const parts = lines.filter(Boolean).map((words) => part("p", { className: "line-said", textContent: words }));
   if (told && key && spec.form === "draw") {
     parts.push(part("details", {}, part("summary", { textContent: "What these numbers say" }), WHAT_DRAWN_MEANS));
