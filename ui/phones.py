@@ -50,11 +50,12 @@ class Wire:
         if self._streams is None:
             safe = self.to.scheme == "https"
             self._streams = await asyncio.open_connection(
-                self.to.hostname, self.to.port or (443 if safe else 80), ssl=ssl.create_default_context() if safe else None)
+                self.to.hostname, self.to.port or (443 if safe else 80),
+                ssl=ssl.create_default_context() if safe else None)
         reader, writer = self._streams
         body = b"" if content is None else orjson.dumps(content)
-        head = [f"{method} {path} HTTP/1.1", f"Host: {self.to.netloc}", "Accept-Encoding: gzip", f"Cookie: {self.cookie}",
-                f"Content-Length: {len(body)}"]
+        head = [f"{method} {path} HTTP/1.1", f"Host: {self.to.netloc}", "Accept-Encoding: gzip",
+                f"Cookie: {self.cookie}", f"Content-Length: {len(body)}"]
         writer.write("\r\n".join([*head, "", ""]).encode() + body)
         status, *fields = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         headers = {name.lower(): value.strip() for name, _, value in (one.partition(":") for one in fields)}

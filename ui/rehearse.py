@@ -1,5 +1,5 @@
-"""A class of phones plays against a running server, an hour before the lesson: they join, follow and vote, and what they
-met with is printed. It also warms the server: the first to come to a cold one waits."""
+"""A class of phones plays against a running server, an hour before the lesson: they join, follow and vote, and what
+they met with is printed. It also warms the server: the first to come to a cold one waits."""
 
 import argparse
 import asyncio
@@ -43,7 +43,7 @@ async def play(url: str, key: str, people: int, seconds: float) -> dict[str, obj
     if (await lecturer.state()).get("view"):
         asked = await lecturer.do("ask", about="text", open=True)
         began = time.perf_counter()
-        await asyncio.gather(*(phone.vote(asked["question"], f"answer {number}") for number, phone in enumerate(phones)))
+        await asyncio.gather(*(phone.vote(asked["question"], f"answer {at}") for at, phone in enumerate(phones)))
         voted, counted = time.perf_counter() - began, (await lecturer.state())["answered"]
         await lecturer.do("put away")
     for phone in phones:
@@ -76,8 +76,8 @@ def main() -> None:
             key, own = new_key(), Store()
             room = own.open_room(key)
             own.lead(room.id, "rehearsal")
-            own.publish(room.id, {"page": "translate", "params": {"text": "I like red wine."}, "title": "Translate"}, None,
-                        "rehearsal")
+            view = {"page": "translate", "params": {"text": "I like red wine."}, "title": "Translate"}
+            own.publish(room.id, view, None, "rehearsal")
         found = asyncio.run(play(url, key, args.people, args.seconds))
     except ValueError as error:
         hint = "" if parts.fragment else " Does the server keep its things in another HEADSUP_HOME?"
@@ -93,8 +93,8 @@ def main() -> None:
 def tell(found: dict) -> None:
     """Print what was met with; end with 1 where a class would have noticed."""
     join, change = found["join_s"], found["change_s"]
-    print(f"{found['people']} phones were in after {found['joined_s']:.1f} s; each took {join['median']:.2f} s, 95 of 100 "
-          f"at most {join['p95']:.2f}.")
+    print(f"{found['people']} phones were in after {found['joined_s']:.1f} s; each took {join['median']:.2f} s, 95 of "
+          f"100 at most {join['p95']:.2f}.")
     print(f"A change reached half of them in {change['median']:.2f} s and 95 of 100 in {change['p95']:.2f}; "
           f"{found['missed']} saw one late, with the next.")
     if found["voted_s"] is not None:

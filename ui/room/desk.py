@@ -13,7 +13,9 @@ from transformer.rooms.scoring import fits, fits_sure, split
 from transformer.rooms.store import Store
 from ui.lessons.links import PAGES_OF, open_stop
 
-LONGEST_NOTE, LONGEST_TASK, LONGEST_ASK, LONGEST_SENTENCES = 200, 300, 200, 12_000  # characters
+LONGEST_NOTE, LONGEST_TASK, LONGEST_ASK = 200, 300, 200  # characters
+LONGEST_SENTENCES = 12_000
+
 SENTENCES = 60  # of the held-out ones, where none are given
 EVERYWHERE = ("present", "room", "wall", "lesson", "stop")  # in the address of any page
 MOST_PARAMS, LONGEST_PARAMS = 60, 8_000
@@ -41,8 +43,8 @@ def take_found(store: Store, room: Room, device: str, sent: Mapping[str, Any]) -
 def view_of(sent: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     """The page and the parameters of a view that was sent. Raises RoomError for none."""
     page, params = sent.get("page"), sent.get("params")
-    if not isinstance(page, str) or page not in PAGES_OF or not isinstance(params, dict) or len(params) > MOST_PARAMS or not all(
-            isinstance(value, str) for value in params.values()) or sum(
+    known = isinstance(page, str) and page in PAGES_OF and isinstance(params, dict) and len(params) <= MOST_PARAMS
+    if not known or not all(isinstance(value, str) for value in params.values()) or sum(
             len(name) + len(value) for name, value in params.items()) > LONGEST_PARAMS:
         raise RoomError("this is no view of a page here")
     return page, params
@@ -98,10 +100,11 @@ def _open(view: Mapping[str, Any]) -> Opened:
 def _switch_off(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
     """The head that most chose, the right one and a random one, each switched off in turn."""
     question = _asked(store, room)
-    opened = _open(question.view)
+    if question.spec["about"] != "head":
+        raise RoomError("heads are switched off after a question about heads; ask which head it is")
     votes = split(question.spec, [(one["number"], one["value"], one["sure"])
                                   for one in store.answers(room.id, question, question.round)])["counts"]
-    return {"heads": ablate(questions.Asked(dict(question.spec), dict(question.key)), opened, votes)}
+    return {"heads": ablate(questions.Asked(dict(question.spec), dict(question.key)), _open(question.view), votes)}
 
 
 def _asked(store: Store, room: Room) -> Question:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from transformer.rooms.room import ANSWER, CLOSED, DRAFT, OPEN, SPLIT, Question, Room
-from transformer.rooms.scoring import more_of_round, split, tell, to_show
+from transformer.rooms.scoring import for_phone, more_of_round, split, tell, to_show
 from transformer.rooms.store import Store
 from ui.pages import HOME, PAGES
 
@@ -78,9 +78,9 @@ def own_part(store: Store, room: Room, number: int) -> Mapping[str, Any] | None:
     question = _now(store, room)
     if question is None or question.phase == DRAFT or not question.spec.get("each"):
         return None
-    at = number % len(question.spec["each"])
-    found = {"question": question.id, **question.spec["each"][at]}
-    return found | {"key": question.key["each"][at]} if question.phase == ANSWER else found
+    found = {"question": question.id, **for_phone(question.spec, number)["each"][0]}
+    keys = question.key["each"]
+    return found | {"key": keys[number % len(keys)]} if question.phase == ANSWER else found
 
 
 def to_lecturer(store: Store, room: Room) -> dict[str, Any]:
