@@ -44,7 +44,8 @@ def counts(store: Store, room: Room) -> dict[str, Any]:
 def _question(store: Store, room: Room, question: Question) -> dict[str, Any]:
     spec = {name: value for name, value in question.spec.items() if name != "each"}
     found: dict[str, Any] = {"id": question.id, "number": question.number, "round": question.round,
-                             "phase": question.phase, "spec": spec, "own": "each" in question.spec}
+                             "since": question.since, "phase": question.phase, "spec": spec,
+                             "own": "each" in question.spec}
     if question.phase in (SPLIT, ANSWER):
         found |= results(store, room, question)
         found["texts"] = [one["value"] for one in store.answers(room.id, question, question.round)
