@@ -15,7 +15,9 @@ from ui.room.address import join_address, qr, reaches_others
 from ui.say import say_error
 
 ENTER = "room_enter"
-SMALL = "<style>.qr { width: 15rem; max-width: 100%; border-radius: 6px; }</style>"
+SMALL = """<style>.qr { width: 11rem; max-width: 100%; border-radius: 6px; }
+.room-code { display: flex; flex-wrap: wrap; gap: 1.2rem; align-items: center; }
+.room-code p { margin: 0; } .room-code b { font-size: 2.6rem; letter-spacing: .08em; }</style>"""
 _door = component("room_door", HERE / "room" / "door.js", '<div class="room-door"></div>')
 _desk = component("room_desk", HERE / "room" / "desk_page.js", '<div class="room-bar lecturer page"></div>')
 
@@ -67,7 +69,7 @@ def show_lectern(page: str, room: Room) -> None:
         return
     if not reaches_others(address):
         st.warning("Only this computer can open this address. For phones, start Heads Up with `make app HOST=0.0.0.0`.")
-    way, faces = st.columns([1, 2], gap="large")
+    way, faces = st.columns([2, 3], gap="large")
     with way:
         show_code(room, address)
     with faces, settings(page):
@@ -93,9 +95,8 @@ def _secret_link(title: str, link: str, said: str) -> None:
 
 def show_code(room: Room, address: str) -> None:
     """The way in, as small as it may be read from a chair beside it."""
-    st.html(SMALL + qr(f"{address}/r/{room.code}"))
-    st.markdown(f"{figures.markdown_text(address.partition('://')[2])}/r")
-    st.markdown(f"## {room.code}")
+    st.html(f"""{SMALL}<div class="room-code">{qr(f"{address}/r/{room.code}")}<div>
+<p>{escape(address.partition('://')[2])}/r</p><p><b>{room.code}</b></p></div></div>""")
 
 
 def show_way_in(room: Room, address: str | None = None) -> None:

@@ -132,7 +132,7 @@ function draw(bar) {
 
 function drawLecturer(bar) {
   const { root, data, desk, state } = bar;
-  desk.state = state;
+  Object.assign(desk, { state, parts: data.page === "room" ? ["room"] : ["room", "question"] });
   drawDesk(desk);
   const leads = state.leader === data.tab;
   const lead = part("button", {

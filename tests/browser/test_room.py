@@ -1,0 +1,287 @@
+"""A room in real browsers: a lecturer, the wall, phones, a remote and a colleague, with all that happens in a class."""
+
+import random
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from transformer.rooms.room import new_key
+from transformer.rooms.store import Store
+
+pytestmark = pytest.mark.own_visitor
+PHONE = {"width": 390, "height": 844}
+TEXT = "I like red wine."
+
+
+class Room:
+    """A lecturer's tab in a room that was opened by pressing the button, and ways in for everybody else."""
+
+    def __init__(self, chromium, url: str, home) -> None:
+        self.chromium, self.url, self.contexts = chromium, url, []
+        self.store = Store(home / "rooms.sqlite")
+        self.lecturer = self.tab()
+        self.lecturer.goto(f"{url}/room")
+        self.lecturer.get_by_role("button", name="Open a room").click()
+        self.code = self.bar.locator(".code").inner_text()
+        expect(self.bar.get_by_text("The room sees this tab")).to_be_visible()
+        self.key = next(one["value"] for one in self.lecturer.context.cookies() if one["name"] == "headsup_room")
+
+    @property
+    def bar(self):
+        return self.lecturer.locator(".st-key-room .room-bar")
+
+    @property
+    def id(self) -> str:
+        return self.store.with_code(self.code).id
+
+    def tab(self, width=1280, height=720):
+        context = self.chromium.new_context(viewport={"width": width, "height": height})
+        self.contexts.append(context)
+        return context.new_page()
+
+    def phone(self):
+        page = self.tab(**PHONE)
+        page.goto(f"{self.url}/r/{self.code.lower()}")
+        expect(page.get_by_text(self.code).first).to_be_visible()
+        return page
+
+    def wall(self):
+        page = self.tab()
+        page.goto(f"{self.url}/room?wall={self.code}")
+        expect(page.locator(".join")).to_contain_text(self.code)
+        return page
+
+    def show(self, page="translate", **params) -> None:
+        query = "&".join(f"{name}={value}" for name, value in params.items())
+        self.lecturer.goto(f"{self.url}/{page}?{query}")
+        expect(self.lecturer.locator(".stage .head, .stage canvas").first).to_be_visible()
+
+    def ask(self, what: str = "What comes next?") -> None:
+        self.bar.get_by_role("button", name="Ask…").click()
+        self.bar.get_by_role("button", name=what, exact=True).click()
+        self.phase("Open")
+
+    def phase(self, name: str) -> None:
+        radio = self.bar.get_by_role("radio", name=name, exact=True)
+        radio.click()
+        expect(radio).to_have_attribute("aria-checked", "true")
+
+    def close(self) -> None:
+        for context in self.contexts:
+            context.close()
+
+
+@pytest.fixture
+def open_room(chromium, app):
+    _, url, home = app
+    opened = []
+
+    def open_room() -> Room:
+        opened.append(Room(chromium, url, home))
+        return opened[-1]
+
+    yield open_room
+    for one in opened:
+        one.close()
+
+
+def step(place: int):
+    """What a page's address says at a step."""
+    return re.compile(rf"[?&]step={place}(&|$)")
+
+
+def test_a_room_from_the_first_phone_to_the_last_vote(open_room):
+    """The lecturer shows, the wall and eight phones see it; all answer; the answer is the model's."""
+    room = open_room()
+    wall, phones = room.wall(), [room.phone() for _ in range(8)]
+    expect(room.bar.locator(".here")).to_have_text("8 here")
+    room.show(text=TEXT, step=3)
+    for page in phones:
+        expect(page.get_by_text("step 3")).to_be_visible()
+        expect(page.get_by_text("J'aime le", exact=False).first).to_be_visible()
+    wall.wait_for_url(step(3))
+    expect(wall.locator(".stage .controls")).to_be_hidden()  # nobody steps there
+    room.lecturer.keyboard.press("ArrowRight")
+    for page in phones:
+        expect(page.get_by_text("step 4")).to_be_visible()
+    wall.wait_for_url(step(4))
+
+    room.ask()
+    for at, page in enumerate(phones):
+        choices = page.locator("button.choice")
+        expect(choices).to_have_count(4)
+        choices.nth(at % 2).click()
+        expect(page.get_by_text("Sent", exact=False).first).to_be_visible()
+    expect(wall.locator(".cover .count")).to_have_text("8 of 8 have answered")
+    assert wall.locator(".cover .track").count() == 0  # the votes stay hidden
+    phones[0].locator("button.choice").nth(1).click()  # a change of mind
+    room.phase("Closed")
+    expect(phones[0].get_by_text("Your answer", exact=False)).to_be_visible()
+    room.phase("Votes")
+    counts = room.store.answers(room.id, room.store.question(room.id, room.store.room(room.id).question), 1)
+    assert sorted(one["value"] for one in counts) == [0, 0, 0, 1, 1, 1, 1, 1]
+    expect(wall.locator(".cover")).to_contain_text("5 · 63%")
+    assert "83" not in phones[0].locator("main").inner_text()
+    room.phase("Answer")
+    for page in (wall.locator(".cover"), phones[0].locator("main")):
+        expect(page).to_contain_text("The model gives")
+        expect(page).to_contain_text("translate@")
+    room.bar.get_by_role("button", name="Done").click()
+    expect(phones[0].get_by_text("step 4")).to_be_visible()
+
+
+def test_who_comes_late_loads_again_or_loses_the_network_is_where_the_room_is(open_room):
+    room = open_room()
+    early = room.phone()
+    room.show(text=TEXT, step=2)
+    room.ask()
+    late = room.phone()
+    expect(late.locator("button.choice")).to_have_count(4)
+    early.locator("button.choice").first.click()
+    expect(early.get_by_text("Sent", exact=False).first).to_be_visible()
+    early.reload()
+    expect(early.locator("button.choice[aria-pressed=true]")).to_have_count(1)  # what was answered is still there
+    early.context.set_offline(True)
+    expect(early.get_by_text("No connection", exact=False)).to_be_visible()
+    room.bar.get_by_role("button", name="Done").click()
+    room.lecturer.keyboard.press("Escape")
+    room.show(text=TEXT, step=5)
+    early.context.set_offline(False)
+    expect(early.get_by_text("step 5")).to_be_visible()
+    expect(late.get_by_text("step 5")).to_be_visible()
+    room.lecturer.reload()  # the lecturer's own lid
+    expect(room.bar.get_by_text("The room sees this tab")).to_be_visible()
+    room.lecturer.locator(".stage canvas").first.wait_for()
+    room.lecturer.keyboard.press("ArrowLeft")
+    expect(late.get_by_text("step 4")).to_be_visible()
+
+
+def test_looking_around_and_being_brought_back(open_room):
+    room = open_room()
+    phone = room.phone()
+    room.show(text=TEXT, step=3)
+    phone.get_by_role("link", name="Look around").or_(phone.get_by_role("button", name="Look around")).click()
+    phone.wait_for_url(step(3))  # the real page, at this very view
+    strip = phone.locator(".st-key-room .room-bar")
+    expect(strip).to_contain_text("The lecturer is at Translate, step 3.")
+    room.lecturer.keyboard.press("ArrowRight")
+    expect(strip).to_contain_text("The lecturer is at Translate, step 4.")
+    phone.wait_for_url(step(3))  # whoever looks around stays where they are
+    room.bar.get_by_role("button", name="Bring everyone here").click()
+    phone.wait_for_url(re.compile(f"/r/{room.code}$"))
+    expect(phone.get_by_text("step 4")).to_be_visible()
+    room.bar.get_by_role("radio", name="Pause").click()
+    expect(phone.get_by_text("Look up", exact=False)).to_be_visible()
+
+
+def test_a_view_that_was_found_opens_on_the_wall(open_room):
+    room = open_room()
+    wall, phone = room.wall(), room.phone()
+    room.show(text=TEXT, step=1)
+    room.lecturer.goto(f"{room.url}/room")
+    desk = room.lecturer.locator(".room-bar.page")
+    desk.get_by_label("A task for everybody").fill("Find a head that looks at the verb")
+    desk.get_by_role("button", name="Give a task").click()
+    expect(phone.get_by_text("Find a head that looks at the verb")).to_be_visible()
+    phone.goto(f"{room.url}/translate?text=Go on.&step=1&kind=encoder&layer=0&head=2&room={room.code}")
+    strip = phone.locator(".st-key-room .room-bar")
+    strip.get_by_label("A few words on what you found").fill("=HERE <b>")
+    strip.get_by_role("button", name="Show the lecturer").click()
+    expect(strip).to_contain_text("The lecturer has it.")
+    tile = desk.locator(".tiles li")
+    expect(tile).to_contain_text("=HERE <b>")
+    tile.get_by_role("button", name="Open on the wall").click()
+    wall.wait_for_url(re.compile("text=Go"))
+    assert "kind=encoder" in wall.url
+    assert "head=2" in wall.url
+
+
+def test_the_phone_is_a_remote_and_a_colleague_takes_over(open_room):
+    room = open_room()
+    room.show(text=TEXT, step=2)
+    remote = room.tab(**PHONE)
+    remote.goto(f"{room.url}/lead#{room.key}")
+    expect(remote.get_by_text("Shown now: Translate, step 2")).to_be_visible()
+    assert room.key not in remote.url
+    remote.get_by_role("button", name="Step ▶").click()
+    room.lecturer.wait_for_url(step(3))
+    expect(remote.get_by_text("Shown now: Translate, step 3")).to_be_visible()
+
+    colleague = room.tab()
+    colleague.goto(f"{room.url}/lead?desk=1#{room.key}")
+    colleague.wait_for_url(re.compile("/room$"))
+    phone = room.phone()
+    colleague.goto(f"{room.url}/write?text=ROMEO:&step=2")
+    colleague.locator(".stage canvas").first.wait_for()
+    expect(phone.get_by_text("step 3")).to_be_visible()  # one tab leads, and it is not this one
+    colleague.get_by_role("button", name="Show this tab to the room").click()
+    expect(phone.get_by_role("heading", name="Write")).to_be_visible()
+    expect(room.bar.get_by_role("button", name="Show this tab to the room")).to_be_visible()
+
+
+def test_two_rooms_at_once_see_only_their_own(open_room):
+    one, two = open_room(), open_room()
+    phones = one.phone(), two.phone()
+    one.show(text=TEXT, step=1)
+    two.show("write", text="ROMEO:", step=1)
+    expect(phones[0].get_by_role("heading", name="Translate")).to_be_visible()
+    expect(phones[1].get_by_role("heading", name="Write")).to_be_visible()
+    one.ask()
+    expect(phones[0].locator("button.choice")).to_have_count(4)
+    expect(phones[1].get_by_role("heading", name="Write")).to_be_visible()
+
+
+def test_the_wall_ends_where_the_room_is_however_quickly_it_goes_on(chromium, app):
+    _, url, home = app
+    store = Store(home / "rooms.sqlite")
+    room = store.open_room(new_key())
+    store.lead(room.id, "tab")
+    tokens = ["J", "'", "aime", "le", "vin", "rouge", "."]
+    context = chromium.new_context(viewport={"width": 1280, "height": 720})
+    wall, chance = context.new_page(), random.Random(1)
+    wall.goto(f"{url}/room?wall={room.code}")
+    expect(wall.locator(".join")).to_be_visible()
+    for _ in range(8):
+        for _ in range(chance.choice([1, 3, 5])):
+            place = chance.randrange(7)
+            params = {"text": TEXT, "step": str(place), "temperature": "0", "kind": "cross", "layer": "1", "head": "3"}
+            store.publish(room.id, {"page": "translate", "params": params, "title": "Translate"}, None, "tab")
+            wall.wait_for_timeout(chance.choice([0, 20, 100]))
+        wall.wait_for_url(step(place))
+        expect(wall.locator(".stage [data-part=target] .predicted")).to_have_text(re.compile(re.escape(tokens[place])))
+    context.close()
+
+
+def test_nobody_drives_the_wall(open_room):
+    room = open_room()
+    wall = room.wall()
+    room.show(text=TEXT, step=2)
+    wall.wait_for_url(step(2))
+    expect(wall.locator(".stage .predicted")).to_be_visible()
+    for key in ("ArrowRight", "End", "Escape", "2", "Enter"):
+        wall.keyboard.press(key)
+    wall.mouse.click(300, 300)
+    room.lecturer.keyboard.press("ArrowRight")
+    wall.wait_for_url(step(3))
+
+
+def test_a_stop_of_a_lesson_is_asked(open_room):
+    room = open_room()
+    phone = room.phone()
+    room.lecturer.goto(f"{room.url}/translate?lesson=query-and-key&stop=2")
+    expect(room.lecturer.locator(".lesson-bar")).to_contain_text("2 of")
+    room.ask("What this stop asks")
+    expect(phone.get_by_role("heading", name="The model has written", exact=False)).to_be_visible()
+    expect(phone.locator("button.choice")).to_have_count(4)
+
+
+def test_the_end_is_said_and_leaves_nothing(open_room):
+    room = open_room()
+    phone = room.phone()
+    room.lecturer.goto(f"{room.url}/room")
+    end = room.lecturer.get_by_role("button", name="End the room")
+    end.click()
+    room.lecturer.get_by_role("button", name="press again", exact=False).click()
+    expect(phone.get_by_text("has ended", exact=False).first).to_be_visible()
+    expect(room.lecturer.get_by_role("button", name="Open a room")).to_be_visible()
