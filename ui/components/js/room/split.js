@@ -6,6 +6,7 @@ import {
   divergenceSaid,
   nameOf,
   numberSaid,
+  rangeSaid,
   rightSaid,
   roundsSaid,
   share,
@@ -68,7 +69,7 @@ function numberRows({ spec, split, first, key, given }) {
     const now = split.bins.length ? bin.count : 0;
     const tracks = [["room", now / most, String(now)]];
     if (first) tracks.unshift(["before", (earlier ?? 0) / most, String(earlier ?? 0)]);
-    const name = `${numberSaid(spec, bin.from)} to ${numberSaid(spec, bin.to)}`;
+    const name = rangeSaid(spec, bin);
     return { name, tracks, right: key && holds(key.right), mine: holds(given) };
   });
 }
