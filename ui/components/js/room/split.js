@@ -95,7 +95,7 @@ const WHO = { given: "shown", before: "first round", room: "the room", you: "you
 
 function legendOf(rows, again) {
   const who = rows[0].tracks.map(([one]) => one);
-  if (who.length < 2) return null;
+  if (who.length < 2 && who[0] !== "model") return null;
   const items = who.map((one) =>
     part("span", { className: one }, part("i"), again && one === "room" ? "second round" : WHO[one]),
   );
