@@ -27,14 +27,21 @@ export default function component({ data, parentElement, setStateValue, setTrigg
 
 // A tab keeps its name when it is loaded again, so that a lecturer who does that goes on leading.
 function tellTab(bar) {
-  let tab = null;
+  const tab = (window.headsUpTab ??= keptName() ?? newName());
   try {
-    tab = sessionStorage.getItem("headsUpTab");
-    if (!tab) sessionStorage.setItem("headsUpTab", (tab = newName()));
+    sessionStorage.setItem("headsUpTab", tab);
   } catch {
-    tab = window.headsUpTab ??= newName();
+    // then it keeps its name until it is loaded again
   }
   if (bar.data.tab !== tab) bar.setState("tab", tab);
+}
+
+function keptName() {
+  try {
+    return sessionStorage.getItem("headsUpTab");
+  } catch {
+    return null;
+  }
 }
 
 const newName = () =>
