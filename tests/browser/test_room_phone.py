@@ -112,6 +112,15 @@ def test_it_shows_what_the_lecturer_shows_and_reads_a_weight(room):
     assert page.evaluate(NARROW)
 
 
+def test_lines_of_one_token_are_said(room):
+    page = room.phone()
+    room.show(4, view="lines")
+    matrix = page.locator("canvas.matrix")
+    expect(page.locator(".readout")).to_have_text("Tap a token to see its lines alone.")
+    matrix.click(position={"x": matrix.bounding_box()["width"] - 20, "y": 45})
+    expect(page.locator(".readout")).to_contain_text(re.compile(r"I.* \(0\).* is looked at by .* \(head \d\)"))
+
+
 def test_what_is_to_be_guessed_is_not_on_it(room):
     page = room.phone()
     room.show(4, hide=True)
