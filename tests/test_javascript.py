@@ -13,9 +13,12 @@ import pytest
 
 from transformer.attention_view.heads import Pooled, combined, one_head, quantise, weights
 from transformer.attention_view.html import written
-from transformer.attention_view.message import FINEST, pack
+from transformer.attention_view.message import FINEST, Look, pack
 from transformer.attention_view.modules import JS, VENDOR, script
+from transformer.attention_view.small import MOST, small
+from transformer.inference.decoding import start
 from transformer.inference.reading import attend
+from transformer.rooms.distance import divergence, overlap, shares
 from ui.components.scripts import HERE
 from ui.figures.labels import plain_label
 
@@ -32,7 +35,8 @@ def cases(writer, tmp_path) -> Path:
     """A file with what Python makes of some numbers."""
     reading = attend(writer, TEXT)
     found = {"message": packed(), "written": {"text": written(bytes(range(256))), "bytes": list(range(256))},
-             "cells": cells(reading), "head": head(reading), "smooth": smooth(),
+             "cells": cells(reading), "head": head(reading), "smooth": smooth(), "small": small_ones(writer),
+             "drawn": drawn(),
              "tokens": [[token, plain_label(token, longest=None)] for token in TOKENS]}
     path = tmp_path / "cases.json"
     path.write_text(json.dumps(found))
@@ -68,6 +72,26 @@ def head(reading) -> dict[str, object]:
     scores = q @ k.T / q.shape[-1] ** 0.5
     return {"shape": one.weights.shape, "width": q.shape[-1], "scores": listed(scores),
             **{name: listed(getattr(one, name)) for name in ("q", "k", "weights", "moved")}}
+
+
+def small_ones(writer) -> list[dict[str, object]]:
+    """A text that fits on a phone, and one of which only the end does, each with its weights."""
+    found = []
+    step = start(writer, TEXT)
+    one, pooled = one_head(step, "decoder", 1, 1), Pooled.of(step, "decoder")
+    for most in (MOST, 16):
+        message = small(step, Look("decoder", 1, 1), pooled, one, most=most)
+        found.append({"message": base64.b64encode(message).decode(), "weights": listed(one.weights[-most:, -most:]),
+                      "tokens": len(one.weights)})
+    return found
+
+
+def drawn() -> dict[str, object]:
+    """Bars as a model has them and as they were drawn, and how far apart they are."""
+    model, bars = [0.0, 0.7, 0.2, 0.1], [3.0, 0.0, 1.0, 4.0]
+    given = shares(bars)
+    return {"model": model, "bars": bars, "shares": given, "kl": divergence(model, given),
+            "overlap": overlap(model, given)}
 
 
 def smooth() -> dict[str, object]:

@@ -155,6 +155,10 @@ class Pooled:
                 np.maximum(row, new[:, :, at], out=row)
         return cls(cells, (down, across), (queries, keys), shown)
 
+    def smaller(self, most: int) -> np.ndarray:
+        """The cells merged until there are at most so many along each side."""
+        return _repool(self.cells, *(_block(size, most) for size in self.cells.shape[2:]))
+
 
 def quantise(weights: np.ndarray, most: int = 255) -> np.ndarray:
     """Weights in [0, 1] as square roots in 0..most: small ones stay visible."""

@@ -60,7 +60,8 @@ def _merged(shown: Shown) -> Mapping[str, Mapping[str, object]] | None:
     return getattr(shown, "merged", None)
 
 
-def _kind(shown: Shown, kind: str) -> dict[str, object]:
+def about_kind(shown: Shown, kind: str) -> dict[str, object]:
+    """Its layers, heads and tokens, and what may look at what."""
     layers, heads = shape(shown, kind)
     queries, keys = shown.axes(kind)
     mask = shown.mask(kind)
@@ -92,7 +93,7 @@ def live(shown: Shown, look: Look, pooled: Pooled, *, head: Head | None = None, 
         layer = weights(shown, look.kind, layers=slice(look.layer, look.layer + 1),
                         queries=slice(window[0], None))[0, :, :, window[1]:]
         arrays["layer"] = layer.float().cpu().numpy()
-    kinds = {kind: _kind(shown, kind) for kind in shown.kinds}
+    kinds = {kind: about_kind(shown, kind) for kind in shown.kinds}
     if coming:
         for kind in kinds.keys() - {"encoder"}:
             read, makes = map(list, zip(*coming, strict=True))
@@ -115,7 +116,7 @@ def whole(shown: Shown, look: Look, *, exact: bool = True, stages_below: int = 4
     kinds, blocks = {}, {}
     small = sum(4 * rows.numel() for kind in shown.kinds for rows in (shown.looked(kind) or ())[:2]) < stages_below
     for kind in shown.kinds:
-        kinds[kind] = _kind(shown, kind)
+        kinds[kind] = about_kind(shown, kind)
         layers, heads = shape(shown, kind)
         if exact:  # the picture of all heads is made from these
             blocks[kind] = block_of(shown, kind)

@@ -14,6 +14,7 @@ from transformer.attention_view.heads import COMBINED, Head, Pooled, Shown, shap
 from transformer.attention_view.html import page as offline_page
 from transformer.attention_view.message import Look, about, head_of, live
 from transformer.attention_view.modules import JS
+from transformer.attention_view.small import small
 from transformer.inference.decoding import GREEDY, Sampling
 from transformer.inference.words import LEFT_OUT, Words
 from ui import figures
@@ -140,8 +141,7 @@ def message_of(page: str, shown: Shown, look: Look, head: Head, *, dark: bool, n
     before: dict[str, Pooled] = state.setdefault(f"{page}_pooled", {})
     pooled = before[look.kind] = Pooled.of(drawn, look.kind, before.get(look.kind))
     if leading():
-        small = drawn_head._replace(q=None, k=None, moved=None, bias=None)  # nobody computes a product on a phone
-        draw(page, live(drawn, seen, pooled, head=small, newest=newest, coming=coming, **_for_room(header)),
+        draw(page, small(drawn, seen, pooled, drawn_head, newest=newest, coming=coming, **_for_room(header)),
              header.get("stage", {}).get("said", ""))
     return live(drawn, seen, pooled, head=drawn_head, dark=dark, newest=newest, large=presenting(page),
                 coming=coming, answered=state.get(f"{page}_look_answered", 0), **header)

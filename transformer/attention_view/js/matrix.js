@@ -180,23 +180,23 @@ function paintMarks(context, { Q, K, cw, ch, left, top, width, height, x, y }, {
 }
 
 // Which of many labels are drawn at `size` pixels each: all of them, or a position number now and then.
-function labels(names, size, first, last) {
+function labels(names, size, first, last, from = 0) {
   const all = Array.from({ length: last - first }, (_, i) => first + i);
   if (size >= LABELLED) return all.map((at) => [at, names[at]]);
   const every = [5, 10, 20, 25, 50, 100, 200, 250, 500, 1000].find((n) => n * size >= 26) ?? 5000;
-  return all.filter((at) => at % every === 0).map((at) => [at, String(at)]);
+  return all.filter((at) => (at + from) % every === 0).map((at) => [at, String(at + from)]);
 }
 
 function paintLabels(context, places, { info, look, gutter, cursor, newest, theme }) {
   const { Q, cw, ch, left, top, q0, q1, k0, k1, x, y } = places;
   const bold = (axis, at) => (cursor?.[axis] === at || (axis === 0 && newest && at === Q - 1) ? 700 : 400);
   const size = (room) => Math.min(13, Math.max(theme.least, room * 0.8));
-  for (const [q, label] of labels(rowLabels(info, look, gutter.room), ch, q0, q1)) {
+  for (const [q, label] of labels(rowLabels(info, look, gutter.room), ch, q0, q1, info.first?.[0])) {
     const options = { colour: theme.ink, align: "right", weight: bold(0, q), size: size(ch) };
     if (y(q) + ch / 2 >= top) text(context, label, left - 6, y(q) + ch / 2, options);
   }
   const keys = info.keys.map((token) => visible(token));
-  for (const [k, label] of labels(keys, cw, k0, k1)) {
+  for (const [k, label] of labels(keys, cw, k0, k1, info.first?.[1])) {
     const options = { colour: theme.ink, weight: bold(1, k), size: size(cw) };
     if (x(k) + cw / 2 < left) continue;
     if (gutter.upright) text(context, label, x(k) + cw / 2, top - 6, { ...options, turn: UPRIGHT });

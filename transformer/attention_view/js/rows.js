@@ -28,7 +28,7 @@ export const rowNames = (info, look) =>
 
 // A query in a sentence: with its place, and what it is read to predict, which of a word is true of its end alone.
 export function rowSaid(info, look, at) {
-  const read = placed(info.queries, at);
+  const read = placed(info.queries, at, info.first?.[0]);
   if (!namedByBoth(info, look)) return read;
   return `${read}, ${info.merged?.words ? "followed by" : "read to predict"} ${visible(info.makes[at], 40)},`;
 }

@@ -20,8 +20,8 @@ export function visible(piece, longest = 16) {
   return spellings.get(id);
 }
 
-// A token and where it stands.
-export const placed = (tokens, at) => `${visible(tokens[at], 40)} (${at})`;
+// A token and where it stands; first: the place of the first of these.
+export const placed = (tokens, at, first = 0) => `${visible(tokens[at], 40)} (${first + at})`;
 
 // As _visible in ui/figures/labels.py.
 function sign(c) {

@@ -55,10 +55,12 @@ export function linesSaid(picture) {
   );
   found.sort((one, two) => two.weight - one.weight);
   const words = found.slice(0, MOST_SAID).map(({ head, other, weight }) => {
-    const name = placed(side ? info.queries : info.keys, other);
-    return `${name} ${short(weight)} (head ${numbered(info, "heads", head)})`;
+    const name = placed(side ? info.queries : info.keys, other, info.first?.[1 - side]);
+    return `${name} about ${short(weight)} (head ${numbered(info, "heads", head)})`;
   });
   const at = first[side] + token;
-  const says = side ? `${placed(info.keys, at)} is looked at by` : `${rowSaid(info, look, at)} looks at`;
+  const says = side
+    ? `${placed(info.keys, at, info.first?.[1])} is looked at by`
+    : `${rowSaid(info, look, at)} looks at`;
   return `${says} ${words.join(", ")}`;
 }

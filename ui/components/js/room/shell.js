@@ -63,7 +63,8 @@ function buildKept(room) {
   kept.append(words, part("p", { textContent: COOKIE }), button, said);
 }
 
-export function showShell({ parts, state, mine, lost }) {
+export function showShell({ parts, state, mine, lost, ended, refused }) {
+  parts.link.hidden = Boolean(ended || refused);
   parts.link.classList.toggle("lost", lost);
   const words = lost ? LOST : state ? "Connected" : "Connecting …";
   if (parts.link.textContent !== words) parts.link.textContent = words;

@@ -6,6 +6,7 @@ import {
   divergenceSaid,
   nameOf,
   numberSaid,
+  rangeSaid,
   rightSaid,
   roundsSaid,
   share,
@@ -68,7 +69,7 @@ function numberRows({ spec, split, first, key, given }) {
     const now = split.bins.length ? bin.count : 0;
     const tracks = [["room", now / most, String(now)]];
     if (first) tracks.unshift(["before", (earlier ?? 0) / most, String(earlier ?? 0)]);
-    const name = `${numberSaid(spec, bin.from)} to ${numberSaid(spec, bin.to)}`;
+    const name = rangeSaid(spec, bin);
     return { name, tracks, right: key && holds(key.right), mine: holds(given) };
   });
 }
@@ -94,7 +95,7 @@ const WHO = { given: "shown", before: "first round", room: "the room", you: "you
 
 function legendOf(rows, again) {
   const who = rows[0].tracks.map(([one]) => one);
-  if (who.length < 2) return null;
+  if (who.length < 2 && who[0] !== "model") return null;
   const items = who.map((one) =>
     part("span", { className: one }, part("i"), again && one === "room" ? "second round" : WHO[one]),
   );

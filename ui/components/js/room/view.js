@@ -11,12 +11,14 @@ import { keyboard, moved, same, spot } from "#view/pointer.js";
 import { rowSaid } from "#view/rows.js";
 import { mayLook } from "#view/scores.js";
 import { withoutNext } from "#view/stage/covered.js";
+import { enlarged, partSaid } from "#view/small.js";
 import { drawRows, shadeRows } from "#view/stage/rows.js";
 import { placed } from "#view/tokens.js";
 import { layerOf, weightsOf } from "#view/weights.js";
 import { drawCandidates } from "./candidates.js";
 import { drawLayer, linesSaid, tokenAt } from "./layer.js";
 
+const OTHER_STAGE = "The lecturer shows another stage; here are the weights.";
 const WIDEST_LEGEND = 230; // px
 
 // The elements, made once for `root`.
@@ -45,7 +47,8 @@ export function newPicture(root) {
 // message: what the lecturer's page was sent; see message.py.
 export function showPicture(picture, sent) {
   if (picture.sent === sent) return;
-  const message = sent.stage?.hide ? withoutNext(sent) : sent;
+  const whole = enlarged(sent);
+  const message = sent.stage?.hide ? withoutNext(whole) : whole;
   const { look } = message;
   Object.assign(picture, { sent, message, look, cursor: null, hover: null });
   picture.info = message.kinds[look.kind];
@@ -67,10 +70,10 @@ export function redrawPicture(picture) {
   picture.theme = themeOf(prefersDark());
   picture.width = Math.max(200, picture.root.clientWidth);
   picture.layer = look.view === "lines" ? layerOf(message, look) : null;
-  picture.weights = weightsOf(message, { ...look, stage: "weights" });
+  picture.weights = weightsOf(message, look);
   parts.title.textContent = titleOf(picture);
-  parts.note.textContent =
-    look.stage === "weights" || picture.layer ? "" : "The lecturer shows another stage; here are the weights.";
+  const other = message.asked !== "weights" && !picture.layer ? OTHER_STAGE : "";
+  parts.note.textContent = [other, partSaid(message)].filter(Boolean).join(" ");
   parts.matrix.hidden = !picture.weights && !picture.layer;
   parts.legend.hidden = !picture.weights || Boolean(picture.layer);
   if (picture.layer) drawLayer(picture);
@@ -91,8 +94,7 @@ const stageOfWeights = (weights) => ({ values: weights, low: 0, high: 1, signed:
 
 function drawHead(picture) {
   const { parts, info, look, width, theme, message, cursor, weights } = picture;
-  const plainLook = { ...look, stage: "weights" };
-  const made = matrixLayout(info, width, { look: plainLook });
+  const made = matrixLayout(info, width, { look });
   picture.made = made;
   const size = { width: Math.min(width, made.width), height: made.height };
   const context = resized(parts.matrix, size.width, size.height);
@@ -101,7 +103,7 @@ function drawHead(picture) {
   const painting = {
     info,
     stage,
-    look: plainLook,
+    look,
     cell,
     gutter,
     scroll: [0, 0],
@@ -176,7 +178,7 @@ function tellSpot(picture) {
   const [query, key] = cursor;
   const weight = weights[query * info.keys.length + key];
   const said = mayLook(info, query, key) ? `weight ${plain(Number(weight.toFixed(4)))}` : "masked, weight 0";
-  say(parts.readout, `${rowSaid(info, look, query)} looks at ${placed(info.keys, key)}: ${said}`, {
+  say(parts.readout, `${rowSaid(info, look, query)} looks at ${placed(info.keys, key, info.first?.[1])}: ${said}`, {
     query,
     key,
     weight,

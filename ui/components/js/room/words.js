@@ -35,6 +35,10 @@ export const keyOf = (question, mine) => (question.own ? (ownOf(question, mine)?
 
 export const numberSaid = (spec, value) => `${Number(value.toPrecision(4))}${spec.unit === "%" ? "%" : ""}`;
 
+// A bin of numbers: 40–50%.
+export const rangeSaid = (spec, { from, to }) =>
+  spec.least < 0 ? `${from} to ${to}` : `${from}–${to}${spec.unit === "%" ? "%" : ""}`;
+
 // An answer in words, for those who gave it.
 export function answerSaid(spec, choices, value) {
   switch (spec.form) {
@@ -102,8 +106,13 @@ export const WHAT_DRAWN_MEANS =
 // How many of a room were right, and how sure they were.
 export function rightSaid(told) {
   if (!told.count) return "Nobody answered.";
+  const all = thousands(told.count);
   const was = told.right === 1 ? "was" : "were";
-  const lines = [`${thousands(told.right)} of ${thousands(told.count)} ${was} right (${share(told.share)}).`];
+  const lines = [
+    told.right
+      ? `${thousands(told.right)} of ${all} ${was} right (${share(told.share)}).`
+      : `None of ${all} was right.`,
+  ];
   const { sure_right: right, sure_wrong: wrong } = told;
   if (typeof right === "number" && typeof wrong === "number") {
     if (right - wrong > 0.1) lines.push("Those who were right were surer than those who were not.");

@@ -1,0 +1,377 @@
+"""The page of a phone in a room, as everybody in a class sees it. The lecturer is the store, which other tests drive
+over the pages."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.rooms.shown import picture_of
+from transformer.inference.decoding import next_step, start
+from transformer.lessons.lesson import Stop
+from transformer.rooms import questions
+from transformer.rooms.asked import Asked
+from transformer.rooms.room import Question, new_key
+from transformer.rooms.store import Store
+from ui.lessons.links import open_stop
+
+SIZE = {"width": 360, "height": 740}
+TEXT = "I have never seen such a beautiful sunset."
+PARAMS = {"text": TEXT, "step": "4", "kind": "cross", "layer": "1", "head": "2"}
+VIEW = {"page": "translate", "params": PARAMS, "title": "Translate", "said": "Step 4", "place": "step 4"}
+NARROW = "document.documentElement.scrollWidth <= innerWidth"
+
+
+class Class:
+    """A room, its lecturer, and the phones in it."""
+
+    def __init__(self, url: str, store: Store, visitor, ckpt) -> None:
+        self.url, self.store, self.visitor, self.ckpt = url, store, visitor, ckpt
+        self.room = store.open_room(new_key())
+        self.id = self.room.id
+        store.lead(self.id, "tab")
+
+    def phone(self, code: str = "") -> Page:
+        page = self.visitor(**SIZE).new_page()
+        page.goto(f"{self.url}/r/{code or self.room.code}")
+        return page
+
+    def step(self, index: int):
+        step = start(self.ckpt, TEXT)
+        for _ in range(index):
+            step = next_step(self.ckpt, step)
+        return step
+
+    def show(self, index: int = 4, **look) -> None:
+        view = VIEW | {"params": PARAMS | {"step": str(index)}, "place": f"step {index}"}
+        self.store.publish(self.id, view, picture_of(self.step(index), **look), "tab")
+
+    def ask(self, about: str = "next token", **more: object) -> tuple[Question, Asked]:
+        """A question that is open."""
+        made = questions.make(about, open_stop(Stop(title="", page="translate", params=PARAMS, line=0)), **more)
+        question = self.store.ask(self.id, made.spec, made.key, VIEW)
+        self.phase(question, "open")
+        return question, made
+
+    def phase(self, question: Question, phase: str) -> None:
+        self.store.set_phase(self.id, question.id, phase)
+
+    def answers(self, question: Question, round: int = 1) -> list:
+        return [one["value"] for one in self.store.answers(self.id, question, round)]
+
+
+@pytest.fixture
+def room(app, visitor, shipped) -> Iterator[Class]:
+    found = Class(app[1], Store(app[2] / "rooms.sqlite"), visitor, shipped("translate"))
+    yield found
+    found.store.end(found.id)
+
+
+def seen(page: Page, words: str | re.Pattern):
+    """What stands on the page, besides what is only said aloud."""
+    return page.locator("main > :not(.unseen)").get_by_text(words).first
+
+
+def sent(page: Page) -> None:
+    expect(seen(page, "Sent. You can change it until the lecturer closes the question.")).to_be_visible()
+
+
+def test_a_wrong_code_says_so_and_another_can_be_typed(room):
+    page = room.phone("ZZZZZ")
+    expect(page.get_by_role("alert")).to_contain_text("There is no room ZZZZZ")
+    field = page.get_by_label("The code of the room")
+    field.fill("k0mma")
+    page.get_by_role("button", name="Join").click()
+    expect(page.get_by_role("alert")).to_contain_text("No code has 0 or A in it.")
+    field.fill(f"{room.room.code[:2]} {room.room.code[2:]}".lower())
+    field.press("Enter")
+    expect(seen(page, "The lecturer has not shown anything yet.")).to_be_visible()
+    expect(seen(page, "Connected")).to_be_visible()
+
+
+def test_it_shows_what_the_lecturer_shows_and_reads_a_weight(room):
+    page = room.phone()
+    expect(seen(page, "The lecturer has not shown anything yet.")).to_be_visible()
+    room.show(4)
+    expect(page.get_by_role("heading", name="Cross attention, layer 1 · head 2")).to_be_visible()
+    expect(seen(page, "step 4")).to_be_visible()
+    matrix = page.locator("canvas.matrix")
+    matrix.focus()
+    page.keyboard.press("ArrowRight")
+    readout = page.locator(".readout")
+    expect(readout).to_contain_text("looks at")
+    query, key, weight = (float(readout.get_attribute(f"data-{name}")) for name in ("query", "key", "weight"))
+    assert weight == pytest.approx(float(room.step(4).attentions["cross"][1, 2, int(query), int(key)]), abs=2e-5)
+    box = matrix.bounding_box()
+    page.mouse.click(box["x"] + box["width"] - 5, box["y"] + box["height"] - 5)
+    expect(readout).to_have_attribute("data-query", "4")
+    room.show(2, head=3)
+    expect(page.get_by_role("heading", name="Cross attention, layer 1 · head 3")).to_be_visible()
+    expect(seen(page, "step 2")).to_be_visible()
+    assert page.evaluate(NARROW)
+
+
+def test_lines_of_one_token_are_said(room):
+    page = room.phone()
+    room.show(4, view="lines")
+    matrix = page.locator("canvas.matrix")
+    expect(page.locator(".readout")).to_have_text("Tap a token to see its lines alone.")
+    matrix.click(position={"x": matrix.bounding_box()["width"] - 20, "y": 45})
+    expect(page.locator(".readout")).to_contain_text(re.compile(r"I.* \(0\).* is looked at by .* \(head \d\)"))
+
+
+def test_what_is_to_be_guessed_is_not_on_it(room):
+    page = room.phone()
+    room.show(4, hide=True)
+    expect(seen(page, "What comes next? (hidden)")).to_be_visible()
+    assert "jamais" not in page.locator(".rows").inner_text().split("Target")[1].replace("Je n'ai jamais", "")
+    expect(page.locator(".candidates li")).to_have_count(0)
+
+
+def test_a_page_without_a_picture_is_said(room):
+    page = room.phone()
+    view = {"page": "positions", "params": {}, "title": "<b>Positions</b>", "said": "Sines of 24 tokens.", "place": ""}
+    room.store.publish(room.id, view, None, "tab")
+    expect(seen(page, "The lecturer shows <b>Positions</b>. Look at the wall, or look around.")).to_be_visible()
+    assert page.locator("main b").count() == 0
+
+
+def test_a_double_tap_is_one_answer_which_can_be_changed_until_it_is_closed(room):
+    page = room.phone()
+    question, made = room.ask()
+    right = made.key["right"]
+    wrong = (right + 1) % len(made.spec["choices"])
+    choices = page.locator("button.choice")
+    choices.nth(wrong).dblclick()
+    sent(page)
+    page.get_by_role("button", name="fairly sure").click()
+    expect(page.get_by_role("button", name="fairly sure")).to_have_attribute("aria-pressed", "true")
+    sent(page)
+    assert room.answers(question) == [wrong]
+    assert [(one["value"], one["sure"]) for one in room.store.log(room.id)] == [(wrong, None), (wrong, 1)]
+    page.reload()
+    expect(choices.nth(wrong)).to_have_attribute("aria-pressed", "true")
+    sent(page)
+    choices.nth(right).click()
+    expect(choices.nth(right)).to_have_attribute("aria-pressed", "true")
+    sent(page)
+    assert room.answers(question) == [right]
+    assert page.locator(".results").count() == 0
+    room.phase(question, "closed")
+    expect(seen(page, "Your answer:")).to_be_visible()
+    expect(choices).to_have_count(0)
+    room.phase(question, "split")
+    expect(page.locator(".result.mine")).to_contain_text("1 · 100%")
+    assert page.locator(".result.right").count() == 0
+    room.phase(question, "answer")
+    expect(seen(page, "You were right.")).to_be_visible()
+    expect(page.locator(".result.right")).to_contain_text("your answer")
+    expect(page.locator(".proof")).to_contain_text(made.key["proof"]["checkpoint"])
+    assert page.evaluate(NARROW)
+
+
+def test_a_second_round_stands_beside_the_first(room):
+    page = room.phone()
+    question, _ = room.ask()
+    page.locator("button.choice").first.click()
+    sent(page)
+    room.store.ask_again(room.id, question.id)
+    expect(seen(page, "Question 1 · second round · open")).to_be_visible()
+    expect(page.locator("button.choice[aria-pressed=true]")).to_have_count(0)
+    page.locator("button.choice").nth(1).click()
+    sent(page)
+    assert room.answers(question, 2) == [1]
+    room.phase(question, "split")
+    expect(page.locator("p.legend")).to_contain_text("first round")
+    expect(seen(page, "At least 100% of the answers moved.")).to_be_visible()
+
+
+def test_an_answer_given_without_a_network_is_sent_once_there_is_one(room):
+    page = room.phone()
+    question, _ = room.ask()
+    expect(page.locator("button.choice").first).to_be_visible()
+    page.context.set_offline(True)
+    expect(seen(page, "No connection: trying again")).to_be_visible()
+    page.locator("button.choice").nth(2).click()
+    expect(seen(page, "No connection. Your answer is kept on this page")).to_be_visible()
+    assert room.answers(question) == []
+    page.context.set_offline(False)
+    sent(page)
+    expect(seen(page, "Connected")).to_be_visible()
+    assert room.answers(question) == [2]
+
+
+def test_an_answer_that_comes_too_late_says_so(room):
+    page = room.phone()
+    question, _ = room.ask()
+    expect(page.locator("button.choice").first).to_be_visible()
+    page.context.set_offline(True)
+    page.locator("button.choice").first.click()
+    room.phase(question, "closed")
+    page.context.set_offline(False)
+    expect(seen(page, "You did not answer.")).to_be_visible()
+    assert room.answers(question) == []
+
+
+def test_a_question_that_begins_anew_is_answered_anew(room):
+    page = room.phone()
+    question, _ = room.ask()
+    page.locator("button.choice").first.click()
+    sent(page)
+    room.store.reset(room.id, question.id)
+    expect(page.locator("button.choice[aria-pressed=true]")).to_have_count(0)
+    expect(seen(page, "Tap your answer")).to_be_visible()
+
+
+def test_a_number_is_typed_as_people_do(room):
+    page = room.phone()
+    question, _ = room.ask("number")
+    field = page.get_by_role("textbox", name="Your answer in percent")
+    field.fill("a lot")
+    field.press("Enter")
+    expect(page.get_by_role("alert")).to_have_text("Type a number from 0 to 100.")
+    field.fill("40,5")
+    expect(seen(page, "Not sent yet.")).to_be_visible()
+    field.press("Enter")
+    sent(page)
+    assert room.answers(question) == [40.5]
+    page.reload()
+    expect(field).to_have_value("40.5")
+
+
+def test_bars_are_drawn_with_keys_and_with_a_pointer(room):
+    page = room.phone()
+    question, made = room.ask("row")
+    sliders = page.get_by_role("slider")
+    expect(sliders).to_have_count(len(made.spec["labels"]))
+    expect(page.get_by_role("button", name="Send")).to_be_disabled()
+    sliders.first.focus()
+    page.keyboard.press("End")
+    expect(sliders.first).to_have_attribute("aria-valuetext", "100% of all")
+    box = sliders.nth(1).bounding_box()
+    page.mouse.move(box["x"] + 5, box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] + 40, box["y"] + 25, steps=4)
+    page.mouse.up()
+    expect(sliders.nth(1)).to_have_attribute("aria-valuenow", "100")
+    expect(sliders.first).to_have_attribute("aria-valuetext", "50% of all")
+    page.get_by_role("button", name="Send").click()
+    sent(page)
+    assert room.answers(question)[0][:3] == [0.5, 0.5, 0.0]
+    room.phase(question, "answer")
+    expect(seen(page, re.compile("Your bars and the model’s have .* in common"))).to_be_visible()
+    assert page.evaluate(NARROW)
+
+
+def test_each_phone_is_asked_about_a_sentence_of_its_own(room):
+    phones = [room.phone() for _ in range(2)]
+    for page in phones:
+        expect(seen(page, "Connected")).to_be_visible()
+    question, made = room.ask("own sentence", sentences=["I am cold.", "We can go home.", "He saw a dog."])
+    texts = [one["text"] for one in made.spec["each"]]
+    shown = []
+    for page in phones:
+        expect(seen(page, "Your sentence")).to_be_visible()
+        shown.append(page.locator(".quoted bdi").first.inner_text())
+        page.locator("button.choice").first.click()
+        sent(page)
+    assert len(set(shown)) == 2
+    assert set(shown) <= set(texts)
+    room.phase(question, "answer")
+    for page, text in zip(phones, shown, strict=True):
+        key = made.key["each"][texts.index(text)]
+        expect(page.locator(".own-answer")).to_contain_text("You were right." if key["right"] == 0 else "Right is")
+        expect(page.locator(".result.right")).to_have_count(1)
+
+
+def test_what_others_write_is_text_and_is_seen_once_the_lecturer_shows_it(room):
+    phones = [room.phone() for _ in range(2)]
+    question, _ = room.ask("text")
+    hostile = "<img src=x onerror=\"document.title='taken'\">"
+    phones[0].get_by_role("textbox").fill(hostile)
+    phones[0].get_by_role("button", name="Send").click()
+    sent(phones[0])
+    room.phase(question, "split")
+    expect(seen(phones[1], "The lecturer is reading what was written.")).to_be_visible()
+    assert phones[1].get_by_text(hostile).count() == 0
+    room.store.show_text(room.id, room.store.answers(room.id, question, 1)[0]["seq"], True)
+    expect(seen(phones[1], hostile)).to_be_visible()
+    assert phones[1].title() == f"Room {room.room.code} · Heads Up"
+
+
+def test_the_lecturer_lets_go_and_calls_back(room):
+    page = room.phone()
+    room.show(4)
+    look = page.get_by_role("link", name="Look around")
+    expect(look).to_be_visible()
+    href = look.get_attribute("href")
+    assert href.startswith(f"{room.url}/translate?")
+    assert f"room={room.room.code}" in href
+    assert "step=4" in href
+    room.store.set_mode(room.id, "free")
+    expect(seen(page, "Look around on your own; the lecturer will call you back.")).to_be_visible()
+    room.store.set_task(room.id, "Find a head that looks back.")
+    expect(seen(page, "Find a head that looks back.")).to_be_visible()
+    expect(seen(page, "press “Show the lecturer” on the page that you found")).to_be_visible()
+    page.evaluate("window.scrollTo(0, 400)")
+    room.store.gather(room.id)
+    expect(seen(page, "The lecturer has called everybody back.")).to_be_visible()
+    assert page.evaluate("window.scrollY") == 0
+    room.store.set_mode(room.id, "paused")
+    expect(page.get_by_role("heading", name="Look up.")).to_be_visible()
+    expect(look).to_be_hidden()
+
+
+def test_whoever_comes_back_is_told_where_the_lecturer_is(room):
+    page = room.phone()
+    room.show(4)
+    page.get_by_role("link", name="Look around").click(no_wait_after=True)
+    page.wait_for_url("**/translate?**", wait_until="commit")
+    room.show(5)
+    page.goto(f"{room.url}/r/{room.room.code}")
+    expect(seen(page, "You are back. The lecturer is at Translate, step 5.")).to_be_visible()
+
+
+def test_it_says_what_is_kept_and_deletes_it(room):
+    page = room.phone()
+    room.ask()
+    page.locator("button.choice").first.click()
+    sent(page)
+    page.get_by_role("button", name="What is kept").click()
+    expect(seen(page, re.compile(r"kept under the number 0, not a name, until .*; then they"))).to_be_visible()
+    page.get_by_role("button", name="Delete mine now").click()
+    expect(seen(page, "Deleted: all that this browser has answered and handed in.")).to_be_visible()
+    expect(page.locator("button.choice[aria-pressed=true]")).to_have_count(0)
+    assert room.store.log(room.id) == []
+
+
+def test_a_room_that_is_locked_or_has_ended_says_so(room):
+    page = room.phone()
+    expect(seen(page, "Connected")).to_be_visible()
+    room.store.lock(room.id, True)
+    late = room.phone()
+    expect(late.get_by_role("heading", name="Not let in")).to_be_visible()
+    expect(seen(late, "Nobody new is let into this room now")).to_be_visible()
+    room.store.put_out(room.id, 0)
+    expect(seen(page, "The lecturer has taken this device out of the room.")).to_be_visible()
+    room.store.end(room.id)
+    for one in (page, late):
+        one.reload()
+    expect(page.get_by_role("heading", name="This room has ended.")).to_be_visible()
+    expect(seen(page, "What you answered has been deleted.")).to_be_visible()
+    expect(late.get_by_role("alert")).to_contain_text("There is no room")
+
+
+def test_a_browser_that_keeps_no_cookies_is_told(room):
+    page = room.visitor(**SIZE).new_page()
+
+    def without_cookies(route):
+        answer = route.fetch()
+        headers = {name: value for name, value in answer.headers.items() if name != "set-cookie"}
+        route.fulfill(response=answer, headers=headers)
+        page.context.clear_cookies()
+
+    page.route(f"**/r/{room.room.code}", without_cookies)
+    page.goto(f"{room.url}/r/{room.room.code}")
+    expect(seen(page, "This browser keeps no cookies")).to_be_visible()

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+
+const listening = {};
+const target = {
+  addEventListener: (name, act) => ((listening[name] ??= []), listening[name].push(act)),
+};
+globalThis.window = { ...target, location: { pathname: "/lab/r/K7M4Q" } };
+globalThis.document = { ...target, hidden: false, baseURI: "http://host/lab/r/K7M4Q" };
+const { addressOf, follow } = await import("../../ui/components/js/room/api.js");
+const { newOutbox } = await import("../../ui/components/js/room/outbox.js");
+
+let sent = [];
+let answers = [];
+beforeEach(() => {
+  sent = [];
+  answers = [];
+  globalThis.fetch = async (address, { body } = {}) => {
+    sent.push(body ? JSON.parse(body) : address);
+    const answer = await answers.shift();
+    if (!answer) throw new TypeError("no network");
+    const [status, content] = answer;
+    return { status, ok: status < 300, json: async () => content };
+  };
+});
+
+const one = (value) => ({ question: 1, round: 1, value, sure: null });
+
+// Put answers, and what is told until one of them is in.
+function put(values, until = "sent") {
+  return new Promise((resolve) => {
+    const states = [];
+    const box = newOutbox("K7M4Q", (told) => {
+      states.push(told);
+      if (told.state === until) resolve(states);
+    });
+    for (const value of values) box.put(one(value));
+  });
+}
+
+test("addresses are of the room, however deep the app lies", () => {
+  assert.equal(addressOf("K7M4Q", "answer"), "http://host/lab/r/K7M4Q/answer");
+});
+
+test("a double tap is one answer", async () => {
+  answers = [[200, { value: 2 }]];
+  const states = await put([2, 2]);
+  assert.deepEqual(sent, [one(2)]);
+  assert.equal(states.at(-1).answer.value, 2);
+});
+
+test("of answers that were changed on the way the last one counts", async () => {
+  answers = [
+    [200, { value: 1 }],
+    [200, { value: 3 }],
+  ];
+  const states = await put([1, 2, 3]);
+  assert.deepEqual(sent, [one(1), one(3)]);
+  assert.deepEqual(
+    states.map(({ state }) => state),
+    ["going", "going", "sent"],
+  );
+});
+
+test("an answer without a network waits and is sent once there is one", async () => {
+  answers = [null, [200, { value: 1 }]];
+  const waits = put([1]);
+  await new Promise(setImmediate);
+  for (const act of listening.online) act();
+  const states = await waits;
+  assert.deepEqual(
+    states.map(({ state }) => state),
+    ["going", "waiting", "sent"],
+  );
+  assert.deepEqual(sent, [one(1), one(1)]);
+});
+
+test("what the room refuses is not sent again, and why is told", async () => {
+  answers = [[409, { error: "this question is not open any more" }]];
+  const states = await put([1], "refused");
+  assert.equal(states.at(-1).why, "this question is not open any more");
+  assert.equal(sent.length, 1);
+});
+
+// Follows until it ends, or until what is told says so.
+function followed(until) {
+  return new Promise((resolve) => {
+    const said = [];
+    const ending = new AbortController();
+    const tell = (name, ...words) => {
+      said.push([name, ...words]);
+      if (said.length === until) ending.abort();
+    };
+    const told = {
+      state: (state) => tell("state", state),
+      lost: () => {
+        tell("lost");
+        queueMicrotask(() => listening.online?.forEach((act) => act()));
+      },
+      refused: (why, status) => tell("refused", why, status),
+    };
+    const query = (state) => ({ rev: state?.rev ?? "" });
+    follow("K7M4Q", { query, read: (answer) => answer.json(), told, signal: ending.signal }).then(() => resolve(said));
+  });
+}
+
+test("a room is followed from change to change, through lost networks, until it is gone", async () => {
+  answers = [[200, { rev: 1 }], null, [204], [200, { rev: 2 }], [404, { error: "there is no such room" }]];
+  const said = await followed(9);
+  assert.deepEqual(said, [
+    ["state", { rev: 1 }],
+    ["lost"],
+    ["state", { rev: 1 }],
+    ["state", { rev: 2 }],
+    ["refused", "there is no such room", 404],
+  ]);
+  assert.deepEqual(
+    sent.map((address) => new URL(address).searchParams.get("rev")),
+    ["", "1", "1", "1", "2"],
+  );
+});

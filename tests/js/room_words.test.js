@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readNumber } from "../../ui/components/js/room/answering.js";
+import { readCode, wrongWith } from "../../ui/components/js/room/join.js";
+import { divergence, overlap, shares, wholePercents } from "../../ui/components/js/room/shares.js";
+import {
+  nameOf,
+  proofSaid,
+  rangeSaid,
+  rightSaid,
+  roundsSaid,
+  share,
+  verdict,
+} from "../../ui/components/js/room/words.js";
+import { cases } from "./cases.js";
+
+const near = (one, other) => assert.ok(Math.abs(one - other) < 1e-9, `${one} is not ${other}`);
+
+test("drawn bars are compared as the server compares them", () => {
+  const { model, bars, shares: expected, kl, overlap: common } = cases.drawn;
+  const drawn = shares(bars);
+  for (const [at, one] of expected.entries()) near(drawn[at], one);
+  near(divergence(model, drawn), kl);
+  near(overlap(model, drawn), common);
+});
+
+test("bars that are all empty are all alike, and the same bars have everything in common", () => {
+  assert.deepEqual(shares([0, 0]), [0.5, 0.5]);
+  near(overlap([0.25, 0.75], [0.25, 0.75]), 1);
+});
+
+test("whole percentages add up to 100", () => {
+  assert.deepEqual(wholePercents(shares([1, 1, 1])), [34, 33, 33]);
+  assert.deepEqual(wholePercents([0.005, 0.995]), [1, 99]);
+});
+
+test("a share is never a false 0 or 100", () => {
+  assert.deepEqual([0, 0.001, 0.5, 0.999, 1].map(share), ["0%", "< 1%", "50%", "> 99%", "100%"]);
+});
+
+test("a number is read with a point or a comma, and anything else is none", () => {
+  assert.deepEqual([" 40,5 ", "40.5 %", ".5", "−3", "1e3", "4 0", "", "abc", "Infinity"].map(readNumber), [
+    40.5,
+    40.5,
+    0.5,
+    -3,
+    null,
+    null,
+    null,
+    null,
+    null,
+  ]);
+});
+
+test("a code is read as it was meant, and what can be none is said", () => {
+  assert.equal(readCode(" k7-m4 q"), "K7M4Q");
+  assert.equal(wrongWith("K7M4Q"), "");
+  assert.match(wrongWith("K0MMA"), /^No code has 0 or A in it/);
+  assert.match(wrongWith("K7M"), /five|5/);
+  assert.match(wrongWith("../.."), /letters and digits/);
+});
+
+test("tokens are named with every character visible, and other names as they are", () => {
+  assert.equal(nameOf({ pieces: true }, "▁cold"), "␣cold");
+  assert.equal(nameOf({ pieces: true }, "all others"), "all others");
+  assert.equal(nameOf({ pieces: false }, "head 3"), "head 3");
+});
+
+test("what an answer turned out to be is said", () => {
+  const choice = { form: "choice", pieces: true };
+  assert.equal(verdict(choice, ["a", "b"], { right: 1 }, 1).right, true);
+  assert.match(verdict(choice, ["a", "b"], { right: 1 }, 0).words, /You answered “a”. Right is “b”/);
+  const number = { form: "number", unit: "%" };
+  assert.equal(verdict(number, null, { right: 87.7, tolerance: 5 }, 83).right, true);
+  assert.equal(verdict(number, null, { right: 87.7, tolerance: 5 }, 82).right, false);
+  const drawn = verdict({ form: "draw" }, null, { values: [0.5, 0.5] }, [0.5, 0.5]);
+  assert.match(drawn.words, /100% in common. KL divergence 0.00 nats: almost the same/);
+});
+
+test("how a room did is said", () => {
+  const told = { count: 34, right: 21, share: 21 / 34, sure_right: 0.8, sure_wrong: 0.4 };
+  assert.equal(rightSaid(told), "21 of 34 were right (62%). Those who were right were surer than those who were not.");
+  assert.equal(rightSaid({ count: 0, right: 0, share: null }), "Nobody answered.");
+  assert.equal(
+    roundsSaid({ moved: 0.28, share: [0.56, 0.84] }),
+    "Right: 56% before, 84% now. At least 28% of the answers moved.",
+  );
+  assert.equal(rangeSaid({ least: 0, unit: "%" }, { from: 40, to: 50 }), "40–50%");
+  assert.equal(rangeSaid({ least: -1000, unit: "" }, { from: -20, to: -10 }), "-20 to -10");
+  assert.equal(
+    proofSaid({ checkpoint: "translate@c34702e2", trained: 4000, step: 4, seed: 0 }),
+    "Computed: translate@c34702e2, trained for 4,000 steps, step 4 of the text, seed 0.",
+  );
+});

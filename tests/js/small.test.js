@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { unpack } from "#view/message.js";
+import { enlarged, partSaid } from "#view/small.js";
+import { cases } from "./cases.js";
+
+const read = ({ message }) => enlarged(unpack(new Uint8Array(Buffer.from(message, "base64"))));
+
+test("a phone reads the weights of a head to five digits", () => {
+  for (const one of cases.small) {
+    const { weights } = read(one).arrays;
+    assert.equal(weights.length, one.weights.length);
+    for (const [at, weight] of one.weights.entries()) assert.ok(Math.abs(weights[at] - weight) < 2e-5);
+  }
+});
+
+test("of a long text the last tokens are drawn, at their places, and it is said", () => {
+  const [whole, end] = cases.small.map(read);
+  const [, { tokens }] = cases.small;
+  assert.equal(partSaid(whole), "");
+  const { queries, keys, first } = end.kinds.decoder;
+  assert.deepEqual([queries.length, keys.length], [16, 16]);
+  assert.deepEqual(first, [tokens - 16, tokens - 16]);
+  assert.match(partSaid(end), new RegExp(`^The last 16 of ${tokens} tokens are drawn`));
+});

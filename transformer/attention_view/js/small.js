@@ -1,0 +1,29 @@
+// What small.py makes of a picture for a phone, as the attention view reads it.
+
+export function enlarged(message) {
+  const { arrays, shapes, look } = message;
+  if (arrays.fine) {
+    const [, rows, columns] = shapes.fine;
+    arrays.weights = Float32Array.from({ length: rows * columns }, (_, at) => {
+      return ((arrays.fine[at] * 256 + arrays.fine[rows * columns + at]) / 65535) ** 2;
+    });
+    shapes.weights = [rows, columns];
+  }
+  if (arrays.faint) {
+    arrays.layer = Float32Array.from(arrays.faint, (cell) => (cell / 255) ** 2);
+    shapes.layer = shapes.faint;
+    message.window = [0, 0];
+  }
+  return { ...message, look: arrays.fine ? { ...look, stage: "weights" } : look, asked: look.stage };
+}
+
+// Of how many tokens the picture holds a part, in words; empty where it holds all.
+export function partSaid({ kinds, look, of, newest }) {
+  if (!of) return "";
+  const { queries, keys } = kinds[look.kind];
+  const most = Math.max(...of);
+  const drawn = of[0] >= of[1] ? queries.length : keys.length;
+  if (queries.length === of[0] && keys.length === of[1]) return "";
+  const which = newest && look.kind !== "encoder" ? "last" : "first";
+  return `The ${which} ${drawn} of ${most.toLocaleString("en")} tokens are drawn: a row adds up to 1 with the others.`;
+}

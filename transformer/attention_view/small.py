@@ -1,0 +1,70 @@
+"""The message for a phone: one head near what it has, the others smaller, so that a step is a few kilobytes. Long texts
+lose their beginning, which is said; js/small.js makes of it what the attention view draws.
+
+L layers, H heads, Tq queries, Tk keys.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+
+import numpy as np
+
+from transformer.attention_view.heads import Head, Pooled, Shown, quantise, weights
+from transformer.attention_view.message import FINEST, Look, about, about_kind, pack
+
+MOST = 48          # tokens of a side that are drawn as cells
+MOST_LINES = 6_000  # weights of a layer that are drawn as lines
+MOST_CELLS = 4_500  # of all heads together
+LARGEST = 16       # cells of one of them, along each side
+FAINTEST = 3 / 255  # as in js/lines.js: no line is drawn for less
+
+
+def small(shown: Shown, look: Look, pooled: Pooled, head: Head, *, newest: bool = True, most: int = MOST,
+          coming: Sequence[tuple[str, str]] = (), **header: object) -> bytes:
+    """One picture. newest: the last tokens are drawn where there are more than `most`, else the first; coming: as in
+    `live`."""
+    queries, keys = map(len, shown.axes(look.kind))
+    layers, heads = pooled.cells.shape[:2]
+    if look.view == "lines":
+        most = max(8, min(most, int((MOST_LINES / heads) ** 0.5)))
+    rows = _window(queries, most, last=newest)
+    columns = _window(keys, most, last=newest and look.kind == "decoder")
+    info = _cut(about_kind(shown, look.kind), rows, columns)
+    whole = (len(info["queries"]), len(info["keys"])) == (queries, keys)
+    if coming and whole and look.kind != "encoder":
+        read, makes = map(list, zip(*coming, strict=True))
+        info["ahead"] = {"queries": read, "keys": read if look.kind == "decoder" else [], "makes": makes}
+    cells = pooled.smaller(max(4, min(LARGEST, int((MOST_CELLS / (layers * heads)) ** 0.5))))
+    arrays = {f"grid/{look.kind}": cells}
+    if look.view == "lines":
+        layer = weights(shown, look.kind, layers=slice(look.layer, look.layer + 1))[0, :, rows, columns].cpu().numpy()
+        arrays["faint"] = quantise(np.where(layer < FAINTEST, 0, layer))  # (H, Tq, Tk)
+    else:
+        fine = quantise(head.weights[rows, columns], FINEST)
+        arrays["fine"] = np.stack([fine >> 8, fine & 255]).astype(np.uint8)  # (2, Tq, Tk); apart they pack smaller
+    triangle = info["causal"] and "sees" not in info
+    lower = {name for name, array in arrays.items() if triangle and array.shape[-1] == array.shape[-2]}
+    return pack({"about": about(shown), "look": asdict(replace(look, pair=_pair(look, rows, columns))),
+                 "kinds": {look.kind: info}, "newest": newest, "of": [queries, keys], **header}, arrays, lower=lower)
+
+
+def _window(count: int, most: int, *, last: bool) -> slice:
+    return slice(max(0, count - most), count) if last else slice(0, min(count, most))
+
+
+def _cut(info: dict, rows: slice, columns: slice) -> dict:
+    """What is said of a kind, of some of its tokens; first: the places of the first ones."""
+    out = {**info, "queries": info["queries"][rows], "keys": info["keys"][columns],
+           "first": [rows.start, columns.start]}
+    if "makes" in info:
+        out["makes"] = info["makes"][rows]
+    if "sees" in info:
+        out["sees"] = [max(0, sees - columns.start) for sees in info["sees"][rows]]
+    return out
+
+
+def _pair(look: Look, rows: slice, columns: slice) -> tuple[int, int] | None:
+    if look.pair is None or not (rows.start <= look.pair[0] < rows.stop and
+                                 columns.start <= look.pair[1] < columns.stop):
+        return None
+    return look.pair[0] - rows.start, look.pair[1] - columns.start
