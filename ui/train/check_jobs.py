@@ -16,6 +16,7 @@ import orjson
 
 from transformer.jobs import run_files
 from transformer.jobs.launch import identify
+from transformer.jobs.lock import held
 from transformer.places import LIBRARY, home
 from transformer.presets import preset as find_preset
 from transformer.text.own import is_own
@@ -25,7 +26,6 @@ from ui.access.quotas import CHECK_SECONDS, CHECKS, held_to_them
 
 KEPT = 50     # results that stay
 STARTED = time.time()
-_starting = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,8 @@ def _kept(key: str) -> dict[str, object] | None:
 def start_check(preset: str, settings: dict[str, object], device: str) -> None:
     """Start `headsup check` with these arguments. Raises ValueError where too many run already."""
     key = check_key(preset, settings, device)
-    with _starting:
-        folder = home() / "checks"
-        folder.mkdir(parents=True, exist_ok=True)
+    folder = home() / "checks"
+    with held(folder / ".starting.lock"):
         keys = [path.stem for path in folder.glob("*.process")]
         busy = [other for other in keys if _process(other)[1]]
         if key in busy:  # another visitor was faster
