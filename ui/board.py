@@ -13,9 +13,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+WITHIN = (100, 250, 500, 1000, 2500)  # milliseconds
 NOW = ("pid", "ready", "seen", "visitors", "working", "waiting", "waiting_since", "held", "kilobytes")  # while it lives
-EVER = ("visits", "runs", "refused_uploads", "deaths", "steps", "milliseconds",
-        "within_100", "within_250", "within_500", "within_1000", "within_2500")  # go on after it
+EVER = ("visits", "runs", "refused_uploads", "deaths", "answers", "milliseconds",
+        *(f"within_{limit}" for limit in WITHIN))  # go on after it
 PLACE = {name: number for number, name in enumerate((*NOW, *EVER))}
 BYTES = 8
 FRESH = 3.0  # seconds for which a worker is believed to be there after it last said so
@@ -41,6 +42,14 @@ class Board:
     def add(self, name: str, more: int = 1, worker: int | None = None) -> None:
         with self._threads:
             self._cells[self._cell(name, worker)] += more
+
+    def took(self, milliseconds: float) -> None:
+        """Count an answer by how long it took."""
+        with self._threads:
+            self.add("answers")
+            self.add("milliseconds", round(milliseconds))
+            for limit in WITHIN:
+                self.add(f"within_{limit}", milliseconds <= limit)
 
     def each(self, name: str) -> list[int]:
         """Of every worker."""

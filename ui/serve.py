@@ -92,12 +92,13 @@ def prepare() -> None:
     os.environ[SERVED] = "1"
     preload()
     from ui.link import forget_pages_folder
-    from ui.server import at_once
+    from ui.server import at_once, visitors
 
     forget_pages_folder()
     at_once.send_at_once()
     at_once.send_large_as_they_are()
     at_once.take_no_more_packed()
+    visitors.time_answers()
 
 
 def run(host: str, options: dict[str, Any], *, front: str, public: set[str], link: "TeachersLink",
@@ -158,15 +159,15 @@ def announce_bound(host: str, port: int | None, link: "TeachersLink") -> None:
         threading.Thread(target=webbrowser.open, args=(address_of(host, bound),), daemon=True).start()
 
 
-def announce_address(host: str, port: int, link: "TeachersLink") -> None:
-    """Print where the app is, who may do what, and the teacher's link."""
+def announce_address(host: str, port: int, link: "TeachersLink", *, url: str = "") -> None:
+    """Print where the app is, who may do what, and the teacher's link. url: where it is for whoever has started it, if
+    that is no address of this computer."""
     from streamlit.net_util import get_internal_ip
 
     from ui.access.keys import teacher_key
 
-    url = address_of(host, port)
-    print(f"Heads Up is at {url}", end=", ")
-    if host in EVERYWHERE:
+    print(f"Heads Up is at {url or address_of(host, port)}", end=", ")
+    if host in EVERYWHERE and not url:
         address = get_internal_ip()
         print(f"for others at http://{socket.gethostname() if address in (None, '127.0.0.1') else address}:{port}",
               end=", ")
@@ -176,7 +177,7 @@ def announce_address(host: str, port: int, link: "TeachersLink") -> None:
               "this computer.")
     with contextlib.suppress(OSError):  # a home that cannot be written to has no runs either
         teacher_key()
-        link.print_at(url)
+        link.print_at(url or address_of(host, port))
     sys.stdout.flush()
 
 

@@ -69,6 +69,8 @@ def serve(args: argparse.Namespace) -> None:
 
     port = args.port or free_port(args.host, alone.DEFAULT_PORT if args.port is None else 0)
     alone.check_address(args.host, port)
+    if args.metrics is not None:
+        alone.check_address("127.0.0.1", args.metrics)
     alone.prepare()
     from ui.access import keys
     from ui.board import lay_out
@@ -80,7 +82,8 @@ def serve(args: argparse.Namespace) -> None:
     open_checkpoints()
     keys.teacher_key()
     secret, link, board = keys.kept_key("cookie.key"), TeachersLink(), lay_out(args.workers)
-    link.url = alone.address_of(args.host, port)
+    url = f"https://{args.name[0]}" if args.proxy_elsewhere and args.name else ""
+    link.url = url or alone.address_of(args.host, port)
     place = args.host if args.proxy_elsewhere else "127.0.0.1"
     sockets = [listen(place, port + number if args.proxy_elsewhere else 0) for number in range(args.workers)]
     gc.collect()
@@ -99,7 +102,7 @@ def serve(args: argparse.Namespace) -> None:
 
             crew.start("metrics", partial(metrics.serve, args.metrics), port=args.metrics)
         if not crew.ending:
-            alone.announce_address(args.host, port, link)
+            alone.announce_address(args.host, port, link, url=url)
         while not crew.ending:
             watch(crew, board)
         event("end")
@@ -136,8 +139,8 @@ def free_port(host: str, first: int) -> int:
 
 def start_proxy(crew: "Crew", host: str, port: int, sockets: list[socket.socket]) -> None:
     from transformer.places import home
-    from ui.server import caddy
     from ui.serve import EVERYWHERE
+    from ui.server import caddy
 
     upstreams = [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
     content = caddy.text(f"http://:{port}", upstreams, bind="" if host in EVERYWHERE else host)

@@ -19,6 +19,7 @@ from transformer.text.corpora import corpus
 from ui import figures
 from ui.access import keys, owners, quotas
 from ui.classify.classifier import show_reading
+from ui.jobs import run_started
 from ui.resources import chart, home, opened
 from ui.say import say_error
 from ui.texts import SENTENCE, TOY, taken, within
@@ -66,6 +67,7 @@ def start_toy(positive: str, negative: str) -> str:
                     ("positive", positive), ("negative", negative)))])
         launch(folder, ["--preset", "sentiment", "--set", f"corpus={corpus.resolve()}", "--device", "cpu"],
                owner=keys.owner())
+    run_started("sentiment")
     return name
 
 

@@ -51,13 +51,18 @@ _SITE = """{{
 
 
 def text(address: str, upstreams: Sequence[str], *, bind: str = "", https: bool = False) -> str:
-    """A Caddyfile that leads an address to workers. https: Caddy gets a certificate for the name that the address is."""
+    """A Caddyfile that leads an address to workers. https: Caddy gets a certificate for the name in it."""
     def workers(policy: str) -> str:
         return _WORKERS.format(indent="\t\t", upstreams=" ".join(upstreams), policy=policy, trying=TRYING)
 
     return _SITE.format(address=address, options="" if https else "\tauto_https off\n", room=ROOM,
                         bind=f"\tbind {bind}\n" if bind else "",
                         by_room=workers(f"header {ROOM}"), by_cookie=workers(f"cookie {COOKIE}"))
+
+
+def for_compose() -> str:
+    """What stands in deploy/Caddyfile; the name and the workers come from the environment."""
+    return text("{$HEADSUP_NAME}", ["{$HEADSUP_WORKERS}"], https=True)
 
 
 def program() -> str:

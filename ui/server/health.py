@@ -38,7 +38,7 @@ def routes() -> list[Route]:
 
 def look() -> dict[str, Any]:
     """How the server stands, in numbers that are nobody's own."""
-    found = sum(len([path for path in place.glob("*/config.json")]) for place in places())
+    found = sum(len(list(place.glob("*/config.json"))) for place in places())
     wrong = [] if found else ["no checkpoints"]
     if home().exists() and not os.access(home(), os.W_OK):
         wrong.append("the home cannot be written to")

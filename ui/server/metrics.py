@@ -7,14 +7,13 @@ from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from ui.board import board
+from ui.board import WITHIN, board
 from ui.server import health
 
 GAUGES = {"visitors": "open pages", "ready": "whether the worker serves", "working": "pieces of heavy work under way",
           "waiting": "pieces of heavy work that wait for their turn"}
 COUNTERS = {"visits": "pages opened", "runs": "runs started", "refused_uploads": "uploads refused",
             "deaths": "workers that died"}
-WITHIN = (100, 250, 500, 1000, 2500)  # milliseconds
 
 
 class Figures(Collector):
@@ -42,13 +41,13 @@ class Figures(Collector):
         yield self._took()
 
     def _took(self) -> Metric:
-        """How long pages took to answer."""
+        """How long answers took."""
         here = board()
-        found = HistogramMetricFamily("headsup_answer_seconds", "from a message of a page to the end of its answer",
+        found = HistogramMetricFamily("headsup_answer_seconds", "one run of the script of a page, or of a part of it",
                                       labels=["worker"])
         for worker in range(here.workers):
             buckets = [(str(limit / 1000), here.get(f"within_{limit}", worker)) for limit in WITHIN]
-            found.add_metric([str(worker)], [*buckets, ("+Inf", here.get("steps", worker))],
+            found.add_metric([str(worker)], [*buckets, ("+Inf", here.get("answers", worker))],
                              here.get("milliseconds", worker) / 1000)
         return found
 

@@ -1,6 +1,10 @@
-"""Counts who is here, each open page for one."""
+"""Counts who is here, each open page for one, and how long they wait for what a page computes."""
+
+import time
 
 from starlette.types import ASGIApp, Receive, Scope, Send
+from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 
 from ui.board import board
 from ui.server.events import event
@@ -23,3 +27,17 @@ class Visitors:
         finally:
             board().add("visitors", -1)
             event("visitor left", here=board().total("visitors"))
+
+
+def time_answers() -> None:
+    """Have every run of a page's script counted by how long it took."""
+    run = ScriptRunner._run_script
+
+    def timed(runner: ScriptRunner, data: RerunData) -> None:
+        began = time.monotonic()
+        try:
+            run(runner, data)
+        finally:
+            board().took(1_000 * (time.monotonic() - began))
+
+    ScriptRunner._run_script = timed

@@ -25,6 +25,7 @@ from ui.access.owners import Thing
 from ui.access.quotas import CHECK_SECONDS, CHECKS, held_to_them
 
 KEPT = 50     # results that stay
+GRACE = 10    # seconds after which a check that had its time is ended by whoever looks
 STARTED = time.time()
 
 
@@ -58,7 +59,7 @@ def standing(key: str) -> Standing:
         record, running = _process(key)
         if record is None:
             return Standing("none")
-        if running:
+        if running and not _overdue(key, record):
             return Standing("running", seconds=max(0.0, time.time() - record["time"]), log=_tail(key))
         if (result := _result(_file(key, "out"))) is not None:
             run_files.write_json(_file(key, "json"), result)
@@ -91,7 +92,7 @@ def start_check(preset: str, settings: dict[str, object], device: str) -> None:
     folder = home() / "checks"
     with held(folder / ".starting.lock"):
         keys = [path.stem for path in folder.glob("*.process")]
-        busy = [other for other in keys if _process(other)[1]]
+        busy = [other for other in keys if _process(other)[1] and not _overdue(other, _process(other)[0])]
         if key in busy:  # another visitor was faster
             return
         if len(busy) >= CHECKS:
@@ -108,9 +109,10 @@ def start_check(preset: str, settings: dict[str, object], device: str) -> None:
                                            **os.environ, "OMP_NUM_THREADS": "1", "NO_COLOR": "1", "COLUMNS": "100",
                                            "TMPDIR": str(_file(key, "tmp").resolve())})
         record = identify(process.pid) or {"pid": process.pid}
-        run_files.write_json(_file(key, "process"), record | {"time": time.time(), "owner": owner()})
-    threading.Thread(target=_wait, args=[process, key, CHECK_SECONDS if held_to_them() else None],
-                     daemon=True).start()  # so that it leaves no zombie
+        seconds = CHECK_SECONDS if held_to_them() else None
+        record |= {"time": time.time(), "owner": owner(), "seconds": seconds}
+        run_files.write_json(_file(key, "process"), record)
+    threading.Thread(target=_wait, args=[process, key, seconds], daemon=True).start()  # so that it leaves no zombie
 
 
 def _wait(process: subprocess.Popen, key: str, seconds: float | None) -> None:
@@ -123,6 +125,16 @@ def _wait(process: subprocess.Popen, key: str, seconds: float | None) -> None:
         with contextlib.suppress(OSError), open(_file(key, "log"), "a") as log:
             log.write(f"It took more than {seconds:.0f} seconds, the limit of this server; make the model or the "
                       f"batches smaller.\n")
+
+
+def _overdue(key: str, record: dict[str, object] | None) -> bool:
+    """Whether a check has had its time, and ends it: the process that started it may have died and watch no more."""
+    seconds = (record or {}).get("seconds")
+    if not isinstance(seconds, int) or time.time() < record["time"] + seconds + GRACE:
+        return False
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(record["pid"], signal.SIGKILL)
+    return True
 
 
 def check_thing(key: str) -> Thing:
