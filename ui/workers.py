@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from ui.server.sign_in import TeachersLink
 
 ROOT = Path(__file__).resolve().parent.parent
+# Libraries that would start a thread as soon as they are imported, which a fork would leave behind.
+NO_THREADS = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
 LOOK = 0.05      # seconds between two looks while everything starts
 WATCH = 5.0      # seconds between two looks afterwards, unless something happens
 STUCK = 60.0     # seconds for which a worker may say nothing
@@ -51,7 +53,7 @@ def main() -> None:
         parser.error("--workers is a number from 1 to 64")
     sys.path[0] = str(ROOT)
     os.environ["HEADSUP_SHARED"] = os.environ["HEADSUP_EVENTS"] = "1"
-    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # the other one starts a thread
+    os.environ.update(NO_THREADS)
     from ui.server import caddy
 
     try:
