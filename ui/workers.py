@@ -111,14 +111,17 @@ def serve(args: argparse.Namespace) -> None:
 
 
 def open_checkpoints() -> None:
-    """Those that come with the app, once for all workers."""
+    """Those that come with the app, with what they learned from, once for all workers."""
     from transformer.places import ROOT as WHERE
+    from transformer.text.corpora import corpus
     from ui.resources import entries, opened
 
     logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").disabled = True  # this is no page
     for entry in entries():
         if entry.about and entry.folder.parent == WHERE / "checkpoints":
             opened(entry.folder, entry.about.id)
+            if entry.about.train:
+                corpus(entry.about.train.corpus)
     logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").disabled = False
 
 
