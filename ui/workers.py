@@ -214,7 +214,6 @@ def watch(crew: "Crew", board: "Board") -> None:
     from ui.server.events import event
     from ui.server.health import in_use
 
-    crew.wait(WATCH)
     crew.look()
     now = time.monotonic_ns()
     for number in range(board.workers):
@@ -223,6 +222,7 @@ def watch(crew: "Crew", board: "Board") -> None:
             os.kill(board.get("pid", number), signal.SIGKILL)
     others = [os.getpid(), *(one.pid for one in crew.members if one.pid and one.name != "worker")]
     board.set("kilobytes", sum(map(in_use, others)), board.workers)
+    crew.wait(WATCH)
 
 
 if __name__ == "__main__":
