@@ -90,7 +90,8 @@ def start_check(preset: str, settings: dict[str, object], device: str) -> None:
     """Start `headsup check` with these arguments. Raises ValueError where too many run already."""
     key = check_key(preset, settings, device)
     folder = home() / "checks"
-    with held(folder / ".starting.lock"):
+    with held(home() / ".checks.lock"):
+        folder.mkdir(exist_ok=True)
         keys = [path.stem for path in folder.glob("*.process")]
         busy = [other for other in keys if _process(other)[1] and not _overdue(other, _process(other)[0])]
         if key in busy:  # another visitor was faster
