@@ -8,7 +8,7 @@ PYTEST := OMP_NUM_THREADS=1 $(PYTHON) -m pytest
 SLOW := app browser cluster faults raw server
 NEEDED := requirements.txt pyproject.toml Makefile
 NEEDED += $(shell $(PYTHON) -c 'import pip' 2> /dev/null || echo venv) # which is missing, half made or broken
-.PHONY: help app test test-fast test-cluster test-faults lint lint-js audit requirements clean venv chromium
+.PHONY: help app serve test test-fast test-cluster test-faults lint lint-js audit requirements clean venv chromium caddy
 
 help:
 	@echo 'make app     serve Heads Up on http://127.0.0.1:8501, or on the next free port'
@@ -18,6 +18,10 @@ help:
 	@echo '               NAME=heads.example.org   and by that name'
 	@echo '               TORCH_INDEX=https://download.pytorch.org/whl/cpu'
 	@echo '                              at the first run on Linux: PyTorch without CUDA, a much smaller download'
+	@echo 'make serve   the same for a large class: several processes behind Caddy, which the system has to have'
+	@echo '               WORKERS=4      as many processes as that; as many as there are cores if not given'
+	@echo '               PORT=, HOST=, NAME=   as above'
+	@echo '               METRICS=9100   figures for Prometheus on that port of this computer'
 	@echo 'make test    lint, then unit, page and browser tests; ARGS="-k mask" goes to pytest'
 	@echo 'make test-fast     unit tests alone, in little more than a minute'
 	@echo 'make test-cluster  runs on a Ray cluster of its own on this machine; installs Ray into .venv'
@@ -32,7 +36,11 @@ app: .venv/app
 	@exec $(PYTHON) -m transformer app $(if $(HOST),--host '$(HOST)') $(if $(PORT),--port '$(PORT)') \
 	  $(if $(SHARED),--shared) $(foreach name,$(NAME),--name '$(name)')
 
-test: lint chromium
+serve: .venv/app
+	@exec $(PYTHON) -m transformer serve $(if $(WORKERS),--workers '$(WORKERS)') $(if $(HOST),--host '$(HOST)') \
+	  $(if $(PORT),--port '$(PORT)') $(foreach name,$(NAME),--name '$(name)') $(if $(METRICS),--metrics '$(METRICS)')
+
+test: lint chromium caddy
 	$(PYTEST) -n 2 --dist worksteal $(ARGS)
 
 test-fast: .venv/test
@@ -95,3 +103,13 @@ chromium:
 	  DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=600 install -y chromium > /dev/null && exit 0; \
 	fi; \
 	echo 'No Chromium here: install it from your system, or the browser tests are skipped.'
+
+caddy:
+	@if command -v caddy > /dev/null; then exit 0; fi; \
+	if grep -qs '^ID=debian' /etc/os-release && [ "$$(id -u)" = 0 ]; then \
+	  echo 'Installing Caddy for the tests of several workers.'; \
+	  apt-get -qq update; \
+	  DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=600 install -y --no-install-recommends caddy \
+	    > /dev/null && { systemctl --quiet disable --now caddy 2> /dev/null; exit 0; }; \
+	fi; \
+	echo 'No Caddy here: install it from your system, or the tests of several workers are skipped.'

@@ -1,7 +1,7 @@
 """What visitors notice of each other.
 
     python benchmarks/load.py others [--steps 30] [--rounds 2] [--json]
-    python benchmarks/load.py people [--people 100] [--seconds 60] [--every 5] [--json]
+    python benchmarks/load.py people [--people 100] [--seconds 60] [--every 5] [--workers 2 | --url URL] [--json]
 
 Others: three paste 100,000 characters, three run the heaviest views, while a seventh steps through a translation; and
 what memory is left a minute after all have gone. A step: from the press of a button to the end of what the server sends
@@ -11,8 +11,9 @@ priority, for a browser would be on another computer. Goal: the median among the
 memory within 20% of what it was before them.
 
 People: so many on Translate at once, each with a sentence of their own, pressing an arrow every few seconds on average,
-the clock starting once all are there. Every answer must name its own sentence and nobody else's. Goal: 95 of 100 steps
-within a second, nothing mixed up, no errors.
+the clock starting once all are there; on a server of one process, of several with --workers, or on one that runs
+already, of whose processes nothing is then known. Every answer must name its own sentence and nobody else's. Goal: 95
+of 100 steps within a second, nothing mixed up, no errors.
 """
 
 import os
@@ -21,7 +22,7 @@ import random
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from multiprocessing import Event, Process, Value
 from pathlib import Path
 from statistics import median
@@ -189,10 +190,12 @@ def measure_others(steps: Annotated[int, typer.Option(min=5)] = 30, rounds: Anno
 def measure_people(
     people: Annotated[list[int], typer.Option(min=1, help="How many; again for another crowd.")] = (100,),
     seconds: Annotated[float, typer.Option(min=1)] = 60, every: Annotated[float, typer.Option(min=0.1)] = 5,
-    json: bool = False,
+    workers: Annotated[int, typer.Option(min=0, help="So many processes behind a proxy; 0: one, and none.")] = 0,
+    url: Annotated[str, typer.Option(help="A server that runs already.")] = "", json: bool = False,
 ) -> None:
     """So many who step, each for themselves; ends with 1 where the goal is missed."""
-    with TemporaryDirectory() as folder, serving(Path(folder)) as server:
+    with TemporaryDirectory() as folder, (nullcontext(Server(url.rstrip("/"), Path(folder), 0)) if url else
+                                          serving(Path(folder), workers=workers)) as server:
         rows = [crowds.measure(server, count, seconds, every) for count in people]
     met = all(row["step_ms"]["p95_ms"] <= P95_MS and not row["errors"] and not row["mixed_up"] for row in rows)
     if json:
@@ -203,7 +206,8 @@ def measure_people(
         print(f"{row['people']} people, {row['steps']} steps in {row['seconds']:g} s: a step "
               f"{step['median_ms']:,.0f} ms, 95th percentile {step['p95_ms']:,.0f} ms (goal {P95_MS:,.0f}); first "
               f"picture {first['median_ms']:,.0f} and {first['p95_ms']:,.0f} ms")
-        print(f"  {row['errors']} errors, {row['mixed_up']} mixed up; {row['memory_mb']:,.0f} MB; a step is "
+        print(f"  {row['errors']} errors, {row['mixed_up']} mixed up; {row['memory_mb']:,.0f} MB in use, "
+              f"{row['resident_mb']:,.0f} MB where each process counts what it shares; a step is "
               f"{row['bytes_a_step'] / 1e3:.1f} kB in {row['messages_a_step']:.0f} messages and "
               f"{row['cpu_ms_a_step']:.1f} ms of the server's processor, {row['server_cpu_s']:.1f} s in all, and of "
               f"the people's {row['own_cpu_s']:.1f} s; load before {row['load_before']:.1f}")

@@ -36,6 +36,8 @@ class Found:
     messages: list[int] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     mixed: int = 0
+    memory: float = 0.0    # MB of all processes of the server, with all people there
+    resident: float = 0.0  # the same, where what several share counts for each of them
 
 
 class Wire(ClientConnection):
@@ -144,11 +146,12 @@ async def crowd(server: Server, count: int, seconds: float, every: float) -> tup
                 await person.open(server, stack)
 
         await asyncio.gather(*(arrive(person) for person in people))
-        before, until = processor(server.pid), time.perf_counter() + seconds
+        before, until = sum(map(processor, processes(server.pid))), time.perf_counter() + seconds
         ended = await asyncio.gather(*(person.keep_stepping(every, until, random.Random(chance.random()))
                                        for person in people), return_exceptions=True)
         found.errors += [repr(error) for error in ended if error is not None]
-        return found, processor(server.pid) - before
+        found.memory, found.resident = (sum(map(of, processes(server.pid))) for of in (in_use, memory))
+        return found, sum(map(processor, processes(server.pid))) - before
 
 
 def measure(server: Server, count: int, seconds: float, every: float) -> dict[str, object]:
@@ -159,9 +162,24 @@ def measure(server: Server, count: int, seconds: float, every: float) -> dict[st
     return {"people": count, "seconds": seconds, "every": every, "first_ms": spread(found.first),
             "step_ms": spread(found.steps), "steps": steps, "bytes_a_step": sum(found.sizes) / max(1, steps),
             "messages_a_step": sum(found.messages) / max(1, steps), "errors": len(found.errors),
-            "first_error": next(iter(found.errors), None), "mixed_up": found.mixed, "memory_mb": memory(server.pid),
+            "first_error": next(iter(found.errors), None), "mixed_up": found.mixed, "memory_mb": found.memory,
+            "resident_mb": found.resident,
             "server_cpu_s": busy, "cpu_ms_a_step": 1_000 * busy / max(1, steps),
             "own_cpu_s": time.process_time() - own, "load_before": load}
+
+
+def processes(pid: int) -> list[int]:
+    """A process and all that it has started; none for 0."""
+    if not pid:
+        return []
+    with open(f"/proc/{pid}/task/{pid}/children") as children:
+        return [pid, *(one for child in children.read().split() for one in processes(int(child)))]
+
+
+def in_use(pid: int) -> float:
+    """MB in use by a process, its part of what it shares with others."""
+    with open(f"/proc/{pid}/smaps_rollup") as rollup:
+        return int(next(line for line in rollup if line.startswith("Pss:")).split()[1]) / 1_000
 
 
 def memory(pid: int) -> float:

@@ -1,4 +1,4 @@
-"""Heavy work on pages: a few at once in the whole process, first come first served, in turns of some seconds; it ends
+"""Heavy work on pages: a few at once on the whole server, first come first served, in turns of some seconds; it ends
 where its visitor has left or asked for something else, and gives its memory back.
 
 Stepping through a text is no heavy work, and never waits.
@@ -14,6 +14,7 @@ import streamlit as st
 
 from transformer.brief import how_many
 from transformer.shortage import give_back
+from ui.board import board
 from ui.figures import markdown_text
 
 AT_ONCE = min(4, max(1, (os.cpu_count() or 1) // 2))  # half of the cores are left to those who step
@@ -65,7 +66,65 @@ class Line:
             return len(self._line) > self._at_once
 
 
-LINE = Line(AT_ONCE)
+class SharedLine(Line):
+    """A line of which every worker of this server has a part: whoever came first to any of them is first, and
+    `at_once` work in all. Where there is one worker alone, it is a Line."""
+
+    def __init__(self, at_once: int):
+        super().__init__(at_once)
+        self._came: dict[int, int] = {}    # when each came who waits, by a clock that all processes share
+        self._working: set[int] = set()
+
+    def join(self, one: object, waiting: Callable[[int], None]) -> None:
+        with self._moved:
+            self._came[id(one)] = time.monotonic_ns()
+            board().set("waiting", len(self._came))
+        super().join(one, waiting)
+
+    def _ahead(self, one: object) -> int:
+        with self._moved:
+            if not self._begin(one):
+                self._moved.wait(LOOK)
+                if not self._begin(one):
+                    return max(1, self._line.index(one) + board().total("working") - len(self._working))
+            return 0
+
+    def _begin(self, one: object) -> bool:
+        """Whether one works from now on, being first of all who wait where somebody more may work."""
+        mine = self._came[id(one)]
+        board().look_alive()
+        board().set("waiting_since", min(self._came.values()))
+        with board().locked():
+            if board().total("working") >= self._at_once or mine != min(self._all_who_wait()):
+                return False
+            self._working.add(id(one))
+            board().set("working", len(self._working))
+            self._no_longer_waits(one)
+        return True
+
+    def _all_who_wait(self) -> list[int]:
+        """When the first came who waits for each worker that is there."""
+        found = board()
+        return [since for worker in range(found.workers)
+                if (since := found.get("waiting_since", worker)) and found.fresh(worker)]
+
+    def _no_longer_waits(self, one: object) -> None:
+        self._came.pop(id(one), None)
+        board().set("waiting", len(self._came))
+        board().set("waiting_since", min(self._came.values(), default=0))
+
+    def leave(self, one: object) -> None:
+        with self._moved:
+            self._no_longer_waits(one)
+            self._working.discard(id(one))
+            board().set("working", len(self._working))
+        super().leave(one)
+
+    def anybody_waits(self) -> bool:
+        return bool(self._all_who_wait())
+
+
+LINE = SharedLine(AT_ONCE)
 
 
 class Work:

@@ -4,7 +4,9 @@ import time
 
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from ui.board import board
 from ui.resources import watchers
+from ui.server.events import event
 
 
 def pace() -> float:
@@ -14,3 +16,9 @@ def pace() -> float:
     for session in [session for session, at in list(seen.items()) if now - at > 30]:
         seen.pop(session, None)
     return max(1.0, len(seen) / 25)
+
+
+def run_started(preset: str) -> None:
+    """Count a run that a visitor has started, and tell whoever watches the server."""
+    board().add("runs")
+    event("run started", preset=preset)

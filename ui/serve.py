@@ -18,7 +18,7 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,13 +29,14 @@ ROOT = Path(__file__).resolve().parent.parent
 APP = ROOT / "app.py"
 EVERYWHERE = ("0.0.0.0", "::")
 DEFAULT_PORT = 8501
+FRONT = "HEADSUP_FRONT"  # in the environment: the host that visitors come to
 
 
 def preload() -> None:
     """Import every module of `transformer` and `ui`; lay out a model and draw once, which imports what they need."""
     for name in ("transformer", "ui"):
         for module in pkgutil.walk_packages(importlib.import_module(name).__path__, f"{name}."):
-            if module.name not in ("transformer.__main__", "ui.serve"):
+            if module.name not in ("transformer.__main__", "ui.serve", "ui.workers"):
                 importlib.import_module(module.name)
 
     from transformer.config import ModelConfig
@@ -71,9 +72,17 @@ def check_address(host: str, port: int) -> None:
 def serve(host: str, port: int | None, *, public: set[str]) -> None:
     """Serve app.py until a signal ends it; without a port, on the first free one from 8501 up. public: names by which a
     proxy leads here."""
-    import streamlit as st
+    prepare()
+    from ui.server.sign_in import TeachersLink
+
+    link = TeachersLink()
+    run(host, {} if port is None else {"server.port": port}, front=host, public=public, link=link,
+        ready=lambda: announce_bound(host, port, link))
+
+
+def prepare() -> None:
+    """All that is done once before anybody is served, whether by this process or by others that it becomes."""
     import torch
-    from starlette.middleware import Middleware
 
     from transformer.shortage import hold_little
 
@@ -84,21 +93,34 @@ def serve(host: str, port: int | None, *, public: set[str]) -> None:
     os.environ[SERVED] = "1"
     preload()
     from ui.link import forget_pages_folder
-    from ui.server import at_once, door, index, packing, rooms, scripts, sign_in, uploads
+    from ui.server import at_once, visitors
 
     forget_pages_folder()
     at_once.send_at_once()
     at_once.send_large_as_they_are()
     at_once.take_no_more_packed()
+    visitors.time_answers()
+
+
+def run(host: str, options: dict[str, Any], *, front: str, public: set[str], link: "TeachersLink",
+        ready: Callable[[], None]) -> None:
+    """Serve app.py on a host until a signal ends it. front: the host that visitors come to, where it is another; ready:
+    called once it is about to answer."""
+    import streamlit as st
+    from starlette.middleware import Middleware
+
+    from ui.server import door, health, index, packing, rooms, scripts, sign_in, uploads, visitors
+
     name = socket.gethostname().lower()
-    link = sign_in.TeachersLink()
+    os.environ[FRONT] = front
 
     @contextlib.asynccontextmanager
-    async def announce(app: st.App) -> AsyncIterator[dict[str, Any]]:
+    async def living(app: st.App) -> AsyncIterator[dict[str, Any]]:
         gc.collect()
         gc.freeze()
-        announce_address(host, port, link)
-        yield {}
+        async with health.beating():
+            ready()
+            yield {}
 
     options = {
         "server.address": host,
@@ -106,39 +128,50 @@ def serve(host: str, port: int | None, *, public: set[str]) -> None:
         "server.disconnectedSessionTTL": uploads.AWAY_SECONDS,
         "server.enableWebsocketCompression": True,  # steps resemble each other
         # The name visitors may use besides the addresses: without one, Streamlit asks the internet for its own address.
-        "browser.serverAddress": name if host in EVERYWHERE else host,
+        "browser.serverAddress": name if front in EVERYWHERE else front,
         "client.allowedOrigins": [],  # nobody frames these pages and sends them messages
         "client.showErrorDetails": "none",  # they are in the log
         "logger.hideWelcomeMessage": True,
+        **options,
     }
-    if port is not None:
-        options["server.port"] = port
     # One line a visitor otherwise; warnings and errors stay.
     logging.getLogger("uvicorn.error").addFilter(lambda record: record.levelno >= logging.WARNING)
     sys.argv = [str(APP)]  # where Streamlit looks for .streamlit/config.toml
-    names = {"localhost", host.lower(), name, f"{name}.local"}
-    routes = [*index.routes(), *sign_in.routes(link), *scripts.routes(), *rooms.Rooms().routes()]
-    st.App(APP, lifespan=announce, routes=routes, middleware=[
+    names = {"localhost", front.lower(), name, f"{name}.local"}
+    routes = [*index.routes(), *sign_in.routes(link), *scripts.routes(), *health.routes(), *rooms.Rooms().routes()]
+    st.App(APP, lifespan=living, routes=routes, middleware=[
         Middleware(door.Door, names=names, public=public), Middleware(packing.Packing),
-        Middleware(uploads.Uploads)]).run(config=options)
+        Middleware(visitors.Visitors), Middleware(uploads.Uploads)]).run(config=options)
 
 
-def announce_address(host: str, port: int | None, link: "TeachersLink") -> None:
-    """Print where the app is, who may do what, and the teacher's link; open a browser where there is somebody to see
-    it."""
+def address_of(host: str, port: int) -> str:
+    """That at which whoever has started the server reaches it."""
+    return f"http://{'localhost' if host in EVERYWHERE else f'[{host}]' if ':' in host else host}:{port}"
+
+
+def announce_bound(host: str, port: int | None, link: "TeachersLink") -> None:
+    """Announce the address that Streamlit has taken; open a browser where there is somebody to see it."""
     from streamlit import config as settings
-    from streamlit.net_util import get_internal_ip
-
-    from ui.access.keys import teacher_key
 
     bound = settings.get_option("server.port")
     if port is None and bound != DEFAULT_PORT and not settings.is_manually_set("server.port"):
         print(f"Port {DEFAULT_PORT} is busy, so this is the next free one.")
-    url = f"http://{'localhost' if host in EVERYWHERE else f'[{host}]' if ':' in host else host}:{bound}"
-    print(f"Heads Up is at {url}", end=", ")
-    if host in EVERYWHERE:
+    announce_address(host, bound, link)
+    if not settings.get_option("server.headless"):
+        threading.Thread(target=webbrowser.open, args=(address_of(host, bound),), daemon=True).start()
+
+
+def announce_address(host: str, port: int, link: "TeachersLink", *, url: str = "") -> None:
+    """Print where the app is, who may do what, and the teacher's link. url: where it is for whoever has started it, if
+    that is no address of this computer."""
+    from streamlit.net_util import get_internal_ip
+
+    from ui.access.keys import teacher_key
+
+    print(f"Heads Up is at {url or address_of(host, port)}", end=", ")
+    if host in EVERYWHERE and not url:
         address = get_internal_ip()
-        print(f"for others at http://{socket.gethostname() if address in (None, '127.0.0.1') else address}:{bound}",
+        print(f"for others at http://{socket.gethostname() if address in (None, '127.0.0.1') else address}:{port}",
               end=", ")
     print("until Ctrl-C.")
     if os.environ.get("HEADSUP_SHARED"):
@@ -146,10 +179,8 @@ def announce_address(host: str, port: int | None, link: "TeachersLink") -> None:
               "this computer.")
     with contextlib.suppress(OSError):  # a home that cannot be written to has no runs either
         teacher_key()
-        link.print_at(url)
+        link.print_at(url or address_of(host, port))
     sys.stdout.flush()
-    if not settings.get_option("server.headless"):
-        threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
 
 def main() -> None:

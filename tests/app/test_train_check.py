@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import time
 
 import orjson
@@ -172,6 +173,17 @@ def test_more_than_two_at_once_are_refused_and_a_second_click_starts_nothing(fak
     press(at, "try_check")
     assert at.error[0].value == ("Not checked: 2 checks are running on this server, at most 2; try again in a "
                                  "minute")
+
+
+def test_a_check_that_nobody_watches_any_more_ends_with_its_time(home):
+    """As where the process that started it was killed."""
+    (home / "checks").mkdir(parents=True)
+    process = subprocess.Popen(["sleep", "300"], start_new_session=True)
+    record = {**identify(process.pid), "owner": None, "seconds": 300}
+    for began, state in ((time.time(), "running"), (time.time() - 1_000, "died")):
+        run_files.write_json(home / "checks" / "key.process", record | {"time": began})
+        assert check_jobs.standing("key").state == state
+    assert process.wait(60) == -9
 
 
 def test_a_file_that_has_changed_is_another_check_and_so_is_another_setting(asked, tmp_path):

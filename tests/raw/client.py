@@ -146,13 +146,15 @@ def strings(message: Message) -> Iterator[str]:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[Server]:
-    """The app as others use it, on an address of this computer that is not its usual one."""
+def serving(folder: Path, *, workers: int = 0) -> Iterator[Server]:
+    """The app as others use it, on an address of this computer that is not its usual one; with workers, so many of them
+    behind a proxy."""
+    script = ["ui/workers.py", "--workers", str(workers)] if workers else ["ui/serve.py"]
     log, home = folder / "log.txt", folder / "home"
     environment = os.environ | {"STREAMLIT_SERVER_HEADLESS": "true", "HEADSUP_HOME": str(home),
                                 "PYTHONUNBUFFERED": "1"}
     with log.open("w") as output:
-        process = subprocess.Popen([sys.executable, "ui/serve.py", "--host", "127.0.0.2", "--port", "0"], cwd=ROOT,
+        process = subprocess.Popen([sys.executable, *script, "--host", "127.0.0.2", "--port", "0"], cwd=ROOT,
                                    env=environment, stdout=output, stderr=subprocess.STDOUT)
     try:
         end = time.monotonic() + START_S

@@ -4,6 +4,7 @@ over a websocket."""
 import http.client
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -21,6 +22,13 @@ ROOT = Path(__file__).resolve().parents[2]
 ADDRESS = "127.0.0.2"  # leads nowhere but here, and is served as any other that others may come by
 START_S = 120  # importing torch and streamlit on two busy cores
 ANSWER_S = 60
+
+
+def need_caddy() -> None:
+    """Skip what needs the proxy where it is not; where no browser may be missing, it may not either."""
+    if shutil.which("caddy") is None:
+        said = "no caddy on the PATH: install it from your system, as `make caddy` does on Debian"
+        (pytest.fail if os.environ.get("HEADSUP_REQUIRE_BROWSER", "") not in ("", "0") else pytest.skip)(said)
 
 
 @dataclass(frozen=True)
@@ -102,15 +110,15 @@ class Server:
 
 @pytest.fixture(scope="module")
 def start(tmp_path_factory) -> Iterator[Callable[..., Server]]:
-    """start() is a new server; before: lines of Python that run in its process first."""
+    """start() is a new server; before: lines of Python that run in its process first; module: of ui, what is run."""
     started = []
 
-    def start(*arguments: str, before: str = "") -> Server:
+    def start(*arguments: str, before: str = "", module: str = "serve") -> Server:
         folder = tmp_path_factory.mktemp("server")
         log = folder / "log.txt"
         environment = os.environ | {"STREAMLIT_SERVER_HEADLESS": "true", "HEADSUP_HOME": str(folder / "home"),
                                     "PYTHONPATH": str(ROOT)}
-        code = f"import sys\nfrom ui import serve\n{before}\nserve.main()"
+        code = f"import sys\nfrom ui import {module}\n{before}\n{module}.main()"
         with log.open("w") as output:
             process = subprocess.Popen([sys.executable, "-c", code, "--host", ADDRESS, "--port", "0", *arguments],
                                        cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT)

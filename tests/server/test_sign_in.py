@@ -68,9 +68,10 @@ def test_a_code_that_is_none_replaces_no_key(server, body):
 
 
 @pytest.fixture
-def sent(monkeypatch):
+def sent(monkeypatch, tmp_path):
     """What the visitor's browser sends."""
     cookies = {keys.VISITOR: keys.new_key()}
+    monkeypatch.setenv("HEADSUP_HOME", str(tmp_path))
     monkeypatch.setattr(keys, "cookies", lambda: cookies)
     return cookies
 
@@ -81,17 +82,20 @@ def test_a_code_takes_a_key_along_once_and_for_five_minutes(sent, monkeypatch):
     assert keys.take_moved(code.lower().replace("-", " ")) == sent[keys.VISITOR]
     assert keys.take_moved(code) is None
     late = keys.code_to_move()
-    now = keys.time.monotonic()
-    monkeypatch.setattr(keys.time, "monotonic", lambda: now + keys.MOVE_SECONDS + 1)
+    now = keys.time.time()
+    monkeypatch.setattr(keys.time, "time", lambda: now + keys.MOVE_SECONDS + 1)
     assert keys.take_moved(late) is None
 
 
-def test_codes_that_nobody_takes_are_not_kept_without_end(sent):
+def test_codes_that_nobody_takes_are_not_kept_without_end(sent, tmp_path, monkeypatch):
+    monkeypatch.setattr(keys, "MOST_MOVES", 5)
     first = keys.code_to_move()
     for _ in range(keys.MOST_MOVES):
         keys.code_to_move()
     assert keys.take_moved(first) is None
-    assert len(keys._moves) == keys.MOST_MOVES
+    kept = tmp_path / "moves.json"
+    assert len(keys.read_json(kept)) == keys.MOST_MOVES
+    assert kept.stat().st_mode & 0o777 == 0o600
 
 
 def test_who_keeps_no_cookies_has_no_code(sent):

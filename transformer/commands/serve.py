@@ -8,15 +8,24 @@ import typer
 
 from transformer.places import IS_CLONE, ROOT
 
-NEEDED = ("streamlit", "plotly", "altair")
+NEEDED = ("streamlit", "plotly", "altair", "prometheus_client")
 
 
 def app(context: typer.Context) -> None:
     """Serve the pages; `headsup app --help` shows --host, --port, --shared and --name."""
-    script = ROOT / "ui" / "serve.py"
+    _become("serve.py", context.args)
+
+
+def serve(context: typer.Context) -> None:
+    """Serve the pages to many, from several processes; `headsup serve --help` shows --workers and the rest."""
+    _become("workers.py", context.args)
+
+
+def _become(name: str, arguments: list[str]) -> None:
+    script = ROOT / "ui" / name
     if not script.is_file():
         raise ValueError("the library alone is installed; the pages come with a wheel or a clone of headsup")
     if missing := [name for name in NEEDED if find_spec(name) is None]:
         install = "-r requirements.txt" if IS_CLONE else '"headsup[app]"'
         raise ValueError(f"the pages need {', '.join(missing)}; `pip install {install}` brings them")
-    os.execv(sys.executable, [sys.executable, str(script), *context.args])
+    os.execv(sys.executable, [sys.executable, str(script), *arguments])

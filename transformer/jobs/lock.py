@@ -1,12 +1,13 @@
-"""One process at a time writes a folder: a lock that the kernel lets go of however its process ends."""
+"""One process at a time: locks that the kernel lets go of however their process ends."""
 
 import contextlib
 import fcntl
 import os
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 import orjson
 
@@ -14,6 +15,31 @@ from transformer.jobs import run_files
 from transformer.jobs.process import identify, running
 
 LOCK = ".lock"
+LOOK = 0.05  # seconds between two looks whether a lock is free
+
+
+@contextlib.contextmanager
+def held(path: Path, *, seconds: float | None = None) -> Iterator[None]:
+    """Nobody else, no other thread and no other process, is inside for the same file; waits until that is so. Raises
+    TimeoutError where it waits for so many seconds."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "a") as file:
+        if seconds is None:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        else:
+            _lock_within(file, seconds)
+        yield
+
+
+def _lock_within(file: TextIO, seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise TimeoutError(f"somebody else is inside for {file.name}") from None
+        time.sleep(LOOK)
 
 
 @contextlib.contextmanager

@@ -5,29 +5,24 @@ with the same pid. Nobody deals the turns out: who waits looks at the other runs
 still when the app has ended, and one that was killed is passed over.
 """
 
-import contextlib
-import fcntl
 import os
 import sys
 import time
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from transformer.jobs import run_files
+from transformer.jobs.lock import held
 from transformer.jobs.process import running
 
 RECORD, TURN, LOCK, ASKED_TO_STOP = "launch.json", "turn", ".turns.lock", "stop"
 EVERY = 0.5  # seconds between two looks
 
 
-@contextlib.contextmanager
-def locked(runs: Path) -> Iterator[None]:
-    """Nobody else starts, resumes or takes a turn inside; the kernel lets go however this process ends."""
-    runs.mkdir(parents=True, exist_ok=True)
-    with open(runs / LOCK, "a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+def locked(runs: Path) -> AbstractContextManager[None]:
+    """Nobody else starts, resumes or takes a turn inside."""
+    return held(runs / LOCK)
 
 
 def record(folder: Path) -> dict[str, Any]:

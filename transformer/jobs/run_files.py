@@ -77,7 +77,7 @@ def tensorboard(folder: Path) -> Callable[[dict[str, Any]], None]:
     return write
 
 
-def replace(path: Path, content: bytes) -> None:
+def replace(path: Path, content: bytes, *, mode: int = 0o644) -> None:
     """Put content in place whole, or not at all, whatever happens in between."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -85,7 +85,7 @@ def replace(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, 0o644)
+        os.chmod(name, mode)
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)

@@ -6,22 +6,25 @@ prints and that works once. Neither could be told from what stands in a run fold
 
 import hashlib
 import hmac
-import os
 import re
 import secrets
 import time
 from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 
+import orjson
 import streamlit as st
 
-from transformer.jobs.run_files import replace
+from transformer.jobs.lock import held
+from transformer.jobs.run_files import read_json, replace
 from ui.resources import home
 
 VISITOR, TEACHER, LECTURER = "headsup_visitor", "headsup_teacher", "headsup_room"
 LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # none is taken for another
 MOVE_SECONDS = 300
 MOST_MOVES = 1_000
-_moves: dict[str, tuple[str, float]] = {}  # a code's digest -> the key that it stands for, and when it ends
+LOCK = ".keys.lock"
 
 
 def cookies() -> Mapping[str, str]:
@@ -49,13 +52,44 @@ def teacher_key() -> str:
 
     Raises OSError where the home cannot be written to.
     """
-    path = home() / "teacher.key"
-    if path.is_file() and (key := path.read_text().strip()):
-        return key
-    path.parent.mkdir(parents=True, exist_ok=True)
-    replace(path, f"{new_key()}\n".encode())
-    os.chmod(path, 0o600)
+    return kept_key("teacher.key")
+
+
+def kept_key(name: str) -> str:
+    """A key in the home, the same for all processes of this server and after a restart. Raises OSError."""
+    path = home() / name
+    if not (path.is_file() and path.read_text().strip()):
+        with held(home() / LOCK):
+            if not (path.is_file() and path.read_text().strip()):
+                _write(path, f"{new_key()}\n")
     return path.read_text().strip()
+
+
+def _write(path: Path, text: str) -> None:
+    """A file that this user alone can read."""
+    replace(path, text.encode(), mode=0o600)
+
+
+def teachers_code() -> str:
+    """A new code for the link that signs the teacher in; the one before is void. Raises OSError."""
+    with held(home() / LOCK):
+        return _new_code()
+
+
+def _new_code() -> str:
+    code = new_key()
+    _write(home() / "teacher.link", f"{digest(code)}\n")
+    return code
+
+
+def use_teachers_code(code: str) -> str | None:
+    """The next code, where this is the one that opens, which it then no longer is; whichever process is asked, it opens
+    once."""
+    path = home() / "teacher.link"
+    with suppress(OSError), held(home() / LOCK):
+        if hmac.compare_digest(digest(code), path.read_text().strip()):
+            return _new_code()
+    return None
 
 
 def teacher_cookie() -> str:
@@ -78,13 +112,29 @@ def code_to_move() -> str:
     if not key:
         raise ValueError("this browser keeps no cookies, so no run is yours here; allow them and load the page again")
     code = "".join(secrets.choice(LETTERS) for _ in range(10))  # 50 bits: five minutes are too short to guess them
-    _moves[digest(code)] = key, time.monotonic() + MOVE_SECONDS
-    while len(_moves) > MOST_MOVES:
-        del _moves[next(iter(_moves))]
+    with held(home() / LOCK):
+        moves = _moves()
+        moves[digest(code)] = [key, time.time() + MOVE_SECONDS]
+        _write_moves(dict(list(moves.items())[-MOST_MOVES:]))
     return f"{code[:5]}-{code[5:]}"
 
 
 def take_moved(code: str) -> str | None:
     """The key that a code stands for, after which it stands for nothing."""
-    key, ends = _moves.pop(digest(re.sub(r"[\W_]", "", code).upper()), (None, 0.0))
-    return key if time.monotonic() < ends else None
+    wanted = digest(re.sub(r"[\W_]", "", code).upper())
+    if wanted not in _moves():
+        return None
+    with held(home() / LOCK):
+        moves = _moves()
+        key, _ = moves.pop(wanted, (None, 0.0))
+        _write_moves(moves)
+    return key
+
+
+def _moves() -> dict[str, list]:
+    """A code's digest -> the key that it stands for, and when it ends, of those that have not ended."""
+    return {code: move for code, move in read_json(home() / "moves.json").items() if time.time() < move[1]}
+
+
+def _write_moves(moves: dict[str, list]) -> None:
+    _write(home() / "moves.json", orjson.dumps(moves).decode())

@@ -12,6 +12,7 @@ from typing import Literal
 import streamlit as st
 
 from transformer.jobs import run_files
+from transformer.jobs.lock import held
 from transformer.jobs.queue import record
 from transformer.text.sources import known
 from ui.access.keys import is_teacher, owner
@@ -160,7 +161,8 @@ def corpora() -> Path:
 
 def remember_keeper(name: str) -> None:
     """Write down that this visitor has kept a checkpoint of that name."""
-    run_files.write_json(_keepers(), {**run_files.read_json(_keepers()), name: owner()})
+    with held(home() / ".keepers.lock"):
+        run_files.write_json(_keepers(), {**run_files.read_json(_keepers()), name: owner()})
 
 
 def _keepers() -> Path:

@@ -2,7 +2,8 @@
 
 import re
 import shutil
-import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from itertools import chain, count, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +15,7 @@ from transformer.huggingface.folder import read_json
 from transformer.huggingface.importing import default_out, import_model
 from transformer.intake.archive import MOST_FILES
 from transformer.intake.taking import take_in
+from transformer.jobs.lock import held
 from transformer.runs import LONGEST_NAME
 from transformer.weights import shown
 from ui import figures
@@ -26,7 +28,6 @@ from ui.resources import Entry, entries, home
 from ui.texts import PATH, taken
 
 LARGEST = 300  # MB a file, as in .streamlit/config.toml
-_one_at_a_time = threading.Lock()  # what is looked through takes memory
 
 
 def show_add(page: str) -> None:
@@ -173,15 +174,16 @@ def _ids_switch(key: str) -> bool:
                           "Heads Up always keeps its tokenizer.")
 
 
-class _turn:
-    """One at a time on this server. Raises ValueError for whoever would have to wait."""
-
-    def __enter__(self) -> None:
-        if not _one_at_a_time.acquire(timeout=5):
-            raise ValueError("another checkpoint is being checked on this server; try again in a minute")
-
-    def __exit__(self, *_: object) -> None:
-        _one_at_a_time.release()
+@contextmanager
+def _turn() -> Iterator[None]:
+    """One at a time on this server, for what is looked through takes memory. Raises ValueError for whoever would have
+    to wait."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(held(home() / ".taking-in.lock", seconds=5))
+        except TimeoutError:
+            raise ValueError("another checkpoint is being checked on this server; try again in a minute") from None
+        yield
 
 
 def _show_said(page: str) -> None:

@@ -13,11 +13,13 @@ import streamlit as st
 from transformer.checkpoint import CheckpointError, describe
 from transformer.jobs import run_files
 from transformer.jobs.launch import Progress, alive, launch, log_tail, progress, stop
+from transformer.jobs.lock import held
 from transformer.runs import guessing_loss
 from transformer.text.corpora import corpus
 from ui import figures
 from ui.access import keys, owners, quotas
 from ui.classify.classifier import show_reading
+from ui.jobs import run_started
 from ui.resources import chart, home, opened
 from ui.say import say_error
 from ui.texts import SENTENCE, TOY, taken, within
@@ -47,23 +49,25 @@ def start_toy(positive: str, negative: str) -> str:
     if words[0] == words[1]:
         raise ValueError("the two sentences have the same words; change one")
     runs = home() / "runs"
-    toys = sorted((folder for folder in runs.glob("toy-*") if NAME.fullmatch(folder.name)), reverse=True)
-    busy = [folder for folder in toys if alive(folder)]
-    if len(busy) >= quotas.TOYS:
-        raise ValueError(f"{len(busy)} small runs are training on this server, at most {quotas.TOYS}; try again in "
-                         "a few seconds")
-    for old in [folder for folder in toys if folder not in busy][KEPT - 1:]:
-        shutil.rmtree(old, ignore_errors=True)
-    name = f"toy-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
-    folder = runs / name
-    folder.mkdir(parents=True)
-    corpus = folder / "sentences.csv"
-    with open(corpus, "w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([
-            ("text", "label"), *((" ".join(sentence.split()), label) for label, sentence in (
-                ("positive", positive), ("negative", negative)))])
-    launch(folder, ["--preset", "sentiment", "--set", f"corpus={corpus.resolve()}", "--device", "cpu"],
-           owner=keys.owner())
+    with held(runs / ".toys.lock"):
+        toys = sorted((folder for folder in runs.glob("toy-*") if NAME.fullmatch(folder.name)), reverse=True)
+        busy = [folder for folder in toys if alive(folder)]
+        if len(busy) >= quotas.TOYS:
+            raise ValueError(f"{len(busy)} small runs are training on this server, at most {quotas.TOYS}; try again in "
+                             "a few seconds")
+        for old in [folder for folder in toys if folder not in busy][KEPT - 1:]:
+            shutil.rmtree(old, ignore_errors=True)
+        name = f"toy-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+        folder = runs / name
+        folder.mkdir(parents=True)
+        corpus = folder / "sentences.csv"
+        with open(corpus, "w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows([
+                ("text", "label"), *((" ".join(sentence.split()), label) for label, sentence in (
+                    ("positive", positive), ("negative", negative)))])
+        launch(folder, ["--preset", "sentiment", "--set", f"corpus={corpus.resolve()}", "--device", "cpu"],
+               owner=keys.owner())
+    run_started("sentiment")
     return name
 
 

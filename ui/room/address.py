@@ -9,19 +9,17 @@ import segno
 import streamlit as st
 from streamlit.net_util import get_internal_ip
 
-PUBLIC = "HEADSUP_URL"  # in the environment: where a proxy is reached, where it is known
+FRONT = "HEADSUP_FRONT"  # in the environment: the host that visitors come to; set by ui/serve.py
 
 
 def join_address() -> str:
     """Of this server, without what comes after it, as other computers reach it."""
-    if url := os.environ.get(PUBLIC):
-        return url.rstrip("/")
     host = st.context.headers.get("Host", "")
     scheme = st.context.headers.get("X-Forwarded-Proto", "http")
     name = host.rpartition(":")[0] if ":" in host.rpartition("]")[2] else host
     if name and not _only_here(name):
         return f"{'https' if scheme == 'https' else 'http'}://{host}"
-    if st.get_option("server.address") in ("0.0.0.0", "::"):
+    if os.environ.get(FRONT) in ("0.0.0.0", "::"):
         address = get_internal_ip()
         name = socket.gethostname() if address in (None, "127.0.0.1") else address
         return f"http://{name}:{host.rpartition(':')[2] or st.get_option('server.port')}"

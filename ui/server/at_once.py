@@ -28,6 +28,15 @@ def send_at_once() -> None:
     starlette_server._bind_socket = bind_at_once
 
 
+def take_over(bound: socket.socket) -> None:
+    """Have Streamlit serve on a socket that is open already, whatever port it would choose."""
+    def hand_over(address: str, port: int, backlog: int) -> socket.socket:
+        bound.setblocking(False)
+        return bound
+
+    starlette_server._bind_socket = hand_over
+
+
 def send_large_as_they_are() -> None:
     """Have messages of the websocket packed only where that gains more than it takes."""
     pack = PerMessageDeflate.encode

@@ -1,7 +1,8 @@
 """The door that every request passes: foreign names and sites are refused, what nobody here needs is closed, and every
 answer says what a browser may do with it."""
 
-from ipaddress import ip_address
+import socket
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -95,9 +96,22 @@ def _name(url: str) -> str | None:
 
 
 def _is_address(name: str, scope: Scope) -> bool:
-    """Whether a name is the address at which this request arrived, or one that leads nowhere but to this computer."""
+    """Whether a name is the address at which this request arrived, or one of this computer, which a proxy on it hands
+    on."""
     try:
         address = ip_address(name)
-        return address.is_loopback or address == ip_address((scope.get("server") or [""])[0])
     except ValueError:
         return False
+    return address.is_loopback or str(address) == (scope.get("server") or [""])[0] or _is_of_this_computer(address)
+
+
+def _is_of_this_computer(address: IPv4Address | IPv6Address) -> bool:
+    """Whether one could listen there; asked anew each time, for networks change."""
+    if address.is_unspecified or address.is_multicast:
+        return False
+    with socket.socket(socket.AF_INET6 if address.version == 6 else socket.AF_INET) as probe:
+        try:
+            probe.bind((str(address), 0))
+        except OSError:
+            return False
+    return True

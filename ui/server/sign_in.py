@@ -1,7 +1,6 @@
 """Two pages that are not Streamlit's, because only an answer to a request gives a browser a cookie that no script
 reads: the teacher's way in, and the way of one's key into another browser."""
 
-import hmac
 from collections.abc import Callable
 from html import escape
 from urllib.parse import parse_qs
@@ -59,15 +58,18 @@ def routes(link: "TeachersLink") -> list[Route]:
 
 class TeachersLink:
     """The link that signs the teacher in: once, so that it opens nothing to who finds it in a history or a log.
-    The next one is printed then."""
+    The next one is printed then. What it opens with is kept as a digest, for all processes of this server."""
 
-    def __init__(self) -> None:
-        self._code = self._url = ""
+    def __init__(self, url: str = "") -> None:
+        self.url = url
 
     def print_at(self, url: str) -> None:
-        """Print a new link to the server at this address; the one before is void."""
-        self._url, self._code = url, keys.new_key()
-        print(f"Teacher: {url}/teacher#{self._code} signs in one browser, which then controls every run.", flush=True)
+        """Print a new link to the server at this address; the one before is void. Raises OSError."""
+        self.url = url
+        self._print(keys.teachers_code())
+
+    def _print(self, code: str) -> None:
+        print(f"Teacher: {self.url}/teacher#{code} signs in one browser, which then controls every run.", flush=True)
 
     async def enter(self, request: Request) -> Response:
         """Sign in with the code of the link, or out."""
@@ -76,11 +78,11 @@ class TeachersLink:
             response = RedirectResponse("./train", 303)
             set_cookie(response, request.scope, keys.TEACHER, "", seconds=0, same_site="strict")
             return response
-        code = sent.get("code", "")
-        if not code or not hmac.compare_digest(code.encode(), self._code.encode()):
+        following = keys.use_teachers_code(sent.get("code", ""))
+        if following is None:
             return PlainTextResponse("This link has been used or is an old one. The server has printed the next one.",
                                      403)
-        self.print_at(self._url)
+        self._print(following)
         response = Response(status_code=204)
         set_cookie(response, request.scope, keys.TEACHER, keys.teacher_cookie(), seconds=A_MONTH, same_site="strict")
         return response

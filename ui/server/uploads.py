@@ -15,6 +15,7 @@ from streamlit.runtime import Runtime, get_instance
 
 from transformer.brief import size
 from transformer.shortage import give_back
+from ui.board import board
 
 PATH = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+")
 MOST_OF_ONE, MOST_OF_ALL = 400_000_000, 1_200_000_000  # bytes
@@ -43,6 +44,7 @@ class Uploads:
         if not length.isdecimal():
             return await PlainTextResponse("Say how long the file is.", 411)(scope, receive, send)
         if refusal := self._refusal(session, int(length)):
+            board().add("refused_uploads")
             return await refusal(scope, receive, send)
         self._coming[session] += int(length)
         try:
@@ -59,7 +61,8 @@ class Uploads:
         if held[session] + self._coming[session] + length > self.most_of_one:
             return PlainTextResponse(f"One visitor's files may have {size(self.most_of_one)} together; take "
                                      "one away, or load the page again.", 413)
-        if held.total() + self._coming.total() + length > self.most_of_all:
+        coming = self._coming.total() + length
+        if held.total() + coming + board().total("held") - board().get("held") > self.most_of_all:
             return PlainTextResponse(f"All visitors together may send {size(self.most_of_all)} at a time; try "
                                      "again in a minute.", 413)
         return None
@@ -95,6 +98,13 @@ def clean() -> None:
         ended.expire()
     gc.collect()  # a session holds itself; what was there before the first visitor is frozen, so this is short
     give_back()
+
+
+def held_here() -> int:
+    """Bytes of files that this process holds."""
+    with suppress(RuntimeError):  # no server yet, or no more
+        return _held(get_instance()).total()
+    return 0
 
 
 def _held(runtime: Runtime) -> Counter[str]:

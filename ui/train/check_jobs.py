@@ -16,6 +16,7 @@ import orjson
 
 from transformer.jobs import run_files
 from transformer.jobs.launch import identify
+from transformer.jobs.lock import held
 from transformer.places import LIBRARY, home
 from transformer.presets import preset as find_preset
 from transformer.text.own import is_own
@@ -24,8 +25,8 @@ from ui.access.owners import Thing
 from ui.access.quotas import CHECK_SECONDS, CHECKS, held_to_them
 
 KEPT = 50     # results that stay
+GRACE = 10    # seconds after which a check that had its time is ended by whoever looks
 STARTED = time.time()
-_starting = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def standing(key: str) -> Standing:
         record, running = _process(key)
         if record is None:
             return Standing("none")
-        if running:
+        if running and not _overdue(key, record):
             return Standing("running", seconds=max(0.0, time.time() - record["time"]), log=_tail(key))
         if (result := _result(_file(key, "out"))) is not None:
             run_files.write_json(_file(key, "json"), result)
@@ -88,11 +89,11 @@ def _kept(key: str) -> dict[str, object] | None:
 def start_check(preset: str, settings: dict[str, object], device: str) -> None:
     """Start `headsup check` with these arguments. Raises ValueError where too many run already."""
     key = check_key(preset, settings, device)
-    with _starting:
-        folder = home() / "checks"
-        folder.mkdir(parents=True, exist_ok=True)
+    folder = home() / "checks"
+    with held(home() / ".checks.lock"):
+        folder.mkdir(exist_ok=True)
         keys = [path.stem for path in folder.glob("*.process")]
-        busy = [other for other in keys if _process(other)[1]]
+        busy = [other for other in keys if _process(other)[1] and not _overdue(other, _process(other)[0])]
         if key in busy:  # another visitor was faster
             return
         if len(busy) >= CHECKS:
@@ -109,9 +110,10 @@ def start_check(preset: str, settings: dict[str, object], device: str) -> None:
                                            **os.environ, "OMP_NUM_THREADS": "1", "NO_COLOR": "1", "COLUMNS": "100",
                                            "TMPDIR": str(_file(key, "tmp").resolve())})
         record = identify(process.pid) or {"pid": process.pid}
-        run_files.write_json(_file(key, "process"), record | {"time": time.time(), "owner": owner()})
-    threading.Thread(target=_wait, args=[process, key, CHECK_SECONDS if held_to_them() else None],
-                     daemon=True).start()  # so that it leaves no zombie
+        seconds = CHECK_SECONDS if held_to_them() else None
+        record |= {"time": time.time(), "owner": owner(), "seconds": seconds}
+        run_files.write_json(_file(key, "process"), record)
+    threading.Thread(target=_wait, args=[process, key, seconds], daemon=True).start()  # so that it leaves no zombie
 
 
 def _wait(process: subprocess.Popen, key: str, seconds: float | None) -> None:
@@ -124,6 +126,16 @@ def _wait(process: subprocess.Popen, key: str, seconds: float | None) -> None:
         with contextlib.suppress(OSError), open(_file(key, "log"), "a") as log:
             log.write(f"It took more than {seconds:.0f} seconds, the limit of this server; make the model or the "
                       f"batches smaller.\n")
+
+
+def _overdue(key: str, record: dict[str, object] | None) -> bool:
+    """Whether a check has had its time, and ends it: the process that started it may have died and watch no more."""
+    seconds = (record or {}).get("seconds")
+    if not isinstance(seconds, int) or time.time() < record["time"] + seconds + GRACE:
+        return False
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(record["pid"], signal.SIGKILL)
+    return True
 
 
 def check_thing(key: str) -> Thing:

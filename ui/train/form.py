@@ -20,6 +20,7 @@ from transformer.text.corpora import at_hand
 from transformer.training.size import check_least
 from ui.access import keys, owners, quotas
 from ui.figures import markdown_text
+from ui.jobs import run_started
 from ui.resources import home
 from ui.say import say_error
 from ui.train.check import find_faults, listed, show_check
@@ -251,5 +252,6 @@ def _start(page: str, name: str, settings: dict[str, object], device: str, proce
     except (ValueError, OSError) as error:
         state[f"{page}_start_refused"] = [str(error)]
         return
+    run_started(name)
     state[f"{page}_run"], state[f"{page}_view"] = run, "watch"
     state[f"{page}_named_for"] = None

@@ -1,6 +1,5 @@
 """One run, watched: how it stands, its curves, what it says, its log, and attention as it forms."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -12,6 +11,7 @@ from transformer.brief import duration, how_many, size
 from transformer.checkpoint import CheckpointError
 from transformer.jobs import run_files
 from transformer.jobs.launch import Progress, log_tail, progress, resume, stop
+from transformer.jobs.lock import held
 from transformer.jobs.queue import before, record
 from transformer.runs import Run, as_csv, check_name, delete, describe, promote, rename
 from transformer.task import unit_of
@@ -28,7 +28,6 @@ from ui.say import say_error
 from ui.train.forming import show_forming
 
 LARGEST_CSV = 20_000_000  # bytes of metrics that are made into a table
-_asked = threading.Lock()
 
 
 def find_run(name: str | None) -> Path | None:
@@ -269,7 +268,7 @@ def _promote(page: str, folder: Path, key: str) -> None:
         _ask("keep", folder)
         quotas.check_kept()
         name = check_name(state[f"{key}_promote_as"])
-        with _asked:
+        with held(home() / ".kept.lock"):
             if name.lower() in {entry.folder.name.lower() for entry in entries()}:
                 raise ValueError(f"there is a checkpoint {name} already; choose another name")
             promote(folder, home() / "checkpoints" / name, processor=describe(folder).device or "unknown device")

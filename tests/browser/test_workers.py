@@ -1,0 +1,47 @@
+"""A worker that dies under its visitor: the page comes back to where it was, and goes on."""
+
+import os
+import re
+import signal
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.server.conftest import need_caddy
+
+pytestmark = pytest.mark.own_visitor
+
+
+@pytest.fixture
+def workers(serve, tmp_path):
+    """The address of a server of two workers, and its log."""
+    need_caddy()
+    log = tmp_path / "log.txt"
+    _, url = serve(log, "ui/workers.py", "--workers", "2", "--port", "0", HEADSUP_HOME=str(tmp_path / "home"))
+    return url, log
+
+
+@pytest.mark.slow
+def test_a_page_whose_worker_is_killed_shows_the_same_step_again_and_goes_on(workers, page, settle, reached):
+    url, log = workers
+    page.goto(f"{url}/translate?text=I+like+red+wine.&step=3", wait_until="domcontentloaded")
+    settle(page)
+    for step in (4, 5):
+        page.keyboard.press("ArrowRight")
+        reached(page, step=step)
+    status = page.get_by_role("toolbar", name="Steps").get_by_role("status").first
+    expect(status).to_have_text(re.compile(r"^step 5 "))
+    started = dict(re.findall(r'worker started" worker=(\d) pid=(\d+)', log.read_text()))
+    came = log.read_text().count("visitor came")
+    for pid in started.values():  # one of them holds the session
+        os.kill(int(pid), signal.SIGKILL)
+    for _ in range(600):
+        if log.read_text().count("visitor came") > came:
+            break
+        page.wait_for_timeout(100)
+    settle(page)
+    expect(status).to_have_text(re.compile(r"^step 5 "))
+    page.keyboard.press("ArrowRight")
+    reached(page, step=6)
+    expect(status).to_have_text(re.compile(r"^step 6 "))
+    assert "I like red wine" in page.get_by_role("textbox").first.input_value()

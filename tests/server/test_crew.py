@@ -1,0 +1,111 @@
+"""Processes that one forks: that what they need survives it, that they share what they must, and end together."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ui.board import EVER, NOW, Board
+from ui.server import events
+
+ROOT = Path(__file__).resolve().parents[2]
+
+FORKING = """
+import os, sys
+sys.path[0] = {root!r}
+from ui import serve, workers
+os.environ.update(workers.NO_THREADS)
+serve.prepare()
+threads = os.listdir("/proc/self/task") if os.path.isdir("/proc/self/task") else ["1"]
+assert len(threads) == 1, "another thread could be in the middle of something"
+for child in range(2):
+    if os.fork() == 0:
+        try:
+            import altair, pandas, pyarrow, torch, transformer
+            torch.set_num_threads(2)
+            many = torch.ones(300, 300) @ torch.ones(300, 300)
+            assert many.sum() == 300 ** 3
+            frame = pandas.DataFrame({{"x": range(20_000), "y": ["text"] * 20_000}})
+            assert pyarrow.Table.from_pandas(frame).to_pandas(use_threads=True).equals(frame)
+            assert altair.Chart(frame[:5]).mark_rect().encode(x="x").to_dict()["mark"]
+            ckpt = transformer.load("checkpoints/translate")
+            assert transformer.translate(ckpt, ["I am cold."], beam=2) == ["J'ai froid."]
+            os._exit(0)
+        finally:
+            os._exit(1)
+assert [os.wait()[1] for _ in range(2)] == [0, 0]
+"""
+
+WORKING = """
+import os, sys, time
+sys.path[0] = {root!r}
+from ui.board import lay_out
+from ui.heavy import SharedLine
+board = lay_out(3)
+log = os.open({log!r}, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+children = []
+for number in range(3):
+    if (child := os.fork()) == 0:
+        board.mine, line = number, SharedLine(1)
+        for turn in range(4):
+            one = object()
+            line.join(one, lambda ahead: None)
+            os.write(log, b"(")
+            time.sleep(0.01)
+            os.write(log, b")")
+            line.leave(one)
+            if number == 2 and turn == 1:
+                line.join(one, lambda ahead: None)
+                os.write(log, b"X")
+                os._exit(9)  # in the middle of its work
+        os._exit(0)
+    children.append(child)
+for _ in children:
+    child, status = os.wait()
+    board.clear(children.index(child))
+"""
+
+
+def run(code: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}  # as a server has it
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True,
+                          timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_what_is_imported_works_in_the_processes_that_are_forked():
+    run(FORKING.format(root=str(ROOT)))
+
+
+@pytest.mark.slow
+def test_heavy_work_takes_turns_across_processes_and_one_that_dies_holds_nobody_up(tmp_path):
+    log = tmp_path / "log"
+    run(WORKING.format(root=str(ROOT), log=str(log)))
+    assert re.fullmatch(r"(\(\)|X)+", log.read_text())
+    assert log.read_text().count("()") == 4 + 4 + 2
+
+
+def test_a_board_keeps_what_was_counted_and_forgets_who_has_gone():
+    board = Board(2)
+    board.mine = 1
+    board.add("visitors", 3)
+    board.took(300)
+    board.look_alive()
+    assert board.each("visitors") == [0, 3] and board.total("answers") == 1
+    assert [board.get(f"within_{limit}") for limit in (100, 250, 500, 2500)] == [0, 0, 1, 1]
+    assert board.fresh(1) and not board.fresh(0)
+    board.clear(1)
+    assert not any(board.get(name, 1) for name in NOW) and not board.fresh(1)
+    assert {name: board.get(name, 1) for name in EVER}["milliseconds"] == 300
+
+
+def test_an_event_is_one_line_whatever_stands_in_it(capsys, monkeypatch):
+    events.event("not told")
+    monkeypatch.setenv(events.TOLD, "1")
+    events.event("room opened", code="AB\n12", of='say "no" \\')
+    said = capsys.readouterr().err
+    assert re.fullmatch(r'time=\S+Z event="room opened" code="AB 12" of="say \\"no\\" \\\\"\n', said)

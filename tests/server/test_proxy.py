@@ -1,0 +1,130 @@
+"""The proxy in front of several workers, before two that say who they are: who comes to which of them, and what it
+keeps to itself."""
+
+import http.client
+import socket
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from tests.server.conftest import need_caddy
+from tests.waiting import until
+from ui.server import caddy
+from ui.workers import free_port
+
+
+class Named(BaseHTTPRequestHandler):
+    """Says whose it is, by the port, and as what it was asked."""
+
+    def do_GET(self) -> None:
+        told = {name.lower(): value for name, value in self.headers.items()}
+        body = f"{self.server.server_port} {told.get('x-forwarded-proto')} {told.get('host')}".encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_PUT = do_GET
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class Proxy:
+    def __init__(self, port: int, workers: list[ThreadingHTTPServer], log, folder) -> None:
+        self.port, self.workers, self.log, self.folder = port, workers, log, folder
+
+    def ask(self, path: str = "/", method: str = "GET", **headers: str) -> tuple[int, str, str]:
+        """The status, what the worker says, and the cookie that was given."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        found = answer.status, answer.read().decode(), (answer.getheader("Set-Cookie") or "").partition(";")[0]
+        connection.close()
+        return found
+
+
+@pytest.fixture
+def proxy(tmp_path):
+    need_caddy()
+    workers = [ThreadingHTTPServer(("127.0.0.1", 0), Named) for _ in range(2)]
+    for worker in workers:
+        threading.Thread(target=worker.serve_forever, daemon=True).start()
+    port, folder, log = free_port("127.0.0.1", 0), tmp_path / "proxy", tmp_path / "log.txt"
+    content = caddy.text(f"http://:{port}", [f"127.0.0.1:{one.server_port}" for one in workers], bind="127.0.0.1")
+    path = caddy.write(folder, content)
+    with log.open("w") as output:
+        process = subprocess.Popen([caddy.program(), "run", "--adapter", "caddyfile", "--config", str(path)],
+                                   env=caddy.environment(folder), stdout=output, stderr=output)
+    try:
+        until(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0)
+        yield Proxy(port, workers, log, folder)
+    finally:
+        process.terminate()
+        process.wait(30)
+        for worker in workers:
+            worker.server_close()
+
+
+def test_a_cookie_keeps_a_visitor_with_a_worker_and_visitors_are_spread(proxy):
+    found = [proxy.ask() for _ in range(40)]
+    cookies = {said.split()[0]: cookie for _, said, cookie in found}
+    assert len(cookies) == 2  # all of them from one address
+    for worker, cookie in cookies.items():
+        assert cookie.startswith(f"{caddy.COOKIE}=")
+        for path in ("/", "/_stcore/upload_file/a/b", "/media/x.png"):
+            assert proxy.ask(path, Cookie=cookie)[1].split()[0] == worker
+
+
+def test_a_room_is_at_one_worker_whoever_asks(proxy):
+    cookies = {said.split()[0]: cookie for _, said, cookie in (proxy.ask() for _ in range(40))}
+    where = {}
+    for room in ("ABCD", "WXYZ", "KLMN", "H3H4", "PQRS", "TTTT", "J7J7", "QQ22"):
+        found = {proxy.ask(f"/r/{room}{rest}", Cookie=cookie, X_Headsup_Room="another")[1].split()[0]
+                 for rest in ("", "/state?rev=3", "/answer") for cookie in (*cookies.values(), "")}
+        assert len(found) == 1
+        where[room] = found.pop()
+    assert set(where.values()) == set(cookies)
+
+
+def test_the_visitors_of_a_worker_that_is_gone_are_moved_at_once(proxy):
+    cookies = {said.split()[0]: cookie for _, said, cookie in (proxy.ask() for _ in range(40))}
+    gone, stays = (str(worker.server_port) for worker in proxy.workers)
+    proxy.workers[0].shutdown()
+    proxy.workers[0].server_close()
+    status, said, cookie = proxy.ask(Cookie=cookies[gone])
+    assert (status, said.split()[0], cookie) == (200, stays, cookies[stays])
+    assert proxy.ask(method="PUT", Cookie=cookies[gone])[0] == 200
+    for room in ("ABCD", "WXYZ", "KLMN", "H3H4"):
+        assert proxy.ask(f"/r/{room}")[1].split()[0] == stays
+
+
+def test_workers_are_told_by_which_name_and_how_people_come(proxy):
+    assert proxy.ask(Host="heads.example.org")[1].split()[1:] == ["http", "heads.example.org"]
+
+
+def test_it_writes_nowhere_else_and_no_address_into_its_log(proxy):
+    for worker in proxy.workers:
+        worker.shutdown()
+        worker.server_close()
+    connection = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=60)
+    connection.request("GET", "/who-asked-this", headers={"User-Agent": "somebody's"})
+    connection.sock.close()
+    assert {path.name for path in proxy.folder.iterdir()} <= {"Caddyfile", "caddy", ".step"}
+    assert proxy.folder.stat().st_mode & 0o777 == 0o700
+    said = proxy.log.read_text()
+    assert "remote" not in said and "who-asked" not in said and "somebody" not in said
+
+
+def test_what_caddy_refuses_is_said(tmp_path):
+    need_caddy()
+    with pytest.raises(ValueError, match="Caddy refuses its configuration: .*nonsense"):
+        caddy.write(tmp_path, "nonsense {\n\tnonsense\n}\n")
+
+
+def test_without_caddy_it_is_said_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ValueError, match="apt-get install caddy"):
+        caddy.program()

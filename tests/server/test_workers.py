@@ -1,0 +1,192 @@
+"""Several processes behind a proxy, as `make serve` starts them: one server for whoever comes."""
+
+import http.client
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import orjson
+import pytest
+
+from tests.server.conftest import ADDRESS, ROOT, Server, need_caddy
+from tests.server.test_uploads import BOUNDARY
+from tests.waiting import until
+from ui.server import health
+from ui.server.caddy import COOKIE
+from ui.workers import free_port
+
+STARTED = re.compile(r'event="worker started" worker=(\d) pid=(\d+)')
+
+
+@pytest.fixture(scope="module")
+def crowd(start):
+    """Two workers, and the port of their figures."""
+    need_caddy()
+    port = free_port("127.0.0.1", 0)
+    return start("--workers", "2", "--metrics", str(port), module="workers"), port
+
+
+def cookies_of(answer) -> dict[str, str]:
+    """What a browser would keep of an answer."""
+    pairs = (said.partition(";")[0].split("=", 1) for said in answer.headers.get_all("Set-Cookie") or [])
+    return dict(pairs)
+
+
+def workers(server: Server) -> list[str]:
+    """A cookie for each worker, in no order."""
+    found = set()
+    until(lambda: found.add(cookies_of(server.ask("GET", "/_stcore/health"))[COOKIE]) or len(found) == 2)
+    return [f"{COOKIE}={value}" for value in found]
+
+
+def figures(port: int) -> dict[str, float]:
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    connection.request("GET", "/metrics")
+    lines = connection.getresponse().read().decode().splitlines()
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[0] != "#")}
+
+
+def stand(server: Server) -> dict[str, object]:
+    answer = server.ask("GET", "/health")
+    assert answer.status == 200
+    return orjson.loads(answer.body)
+
+
+def test_every_worker_serves_and_says_how_all_of_them_are(crowd):
+    server, port = crowd
+    for cookie in workers(server):
+        page = server.ask("GET", "/translate", Cookie=cookie)
+        assert page.status == 200 and "headsup_visitor" in cookies_of(page)
+        assert "Content-Security-Policy" in page.headers
+        with server.visit(Cookie=cookie) as session:
+            assert "I am cold" in session.open("translate", "text=I+am+cold.")
+    found = stand(server)
+    assert (found["wrong"], found["workers"], found["workers_wanted"], found["checkpoints"]) == ([], 2, 2, 3)
+    assert found["memory_mb"] > 100 and found["rooms"] == 0
+    assert set(found) == {"wrong", "version", "checkpoints", "workers", "workers_wanted", "visitors", "rooms",
+                          "memory_mb"}
+    told = figures(port)
+    assert all(told[f'headsup_visits_total{{worker="{one}"}}'] >= 1 for one in (0, 1))
+    assert all(told[f'headsup_answer_seconds_count{{worker="{one}"}}'] >= 1 for one in (0, 1))
+
+
+def test_it_is_shared_although_all_requests_come_from_this_computer(crowd):
+    server, _ = crowd
+    with server.visit() as session:
+        assert "Others may start runs" not in session.open("train")
+    assert "Shared: visitors look, type and step" in server.log.read_text()
+
+
+def test_the_teachers_link_works_once_whichever_worker_is_asked(crowd):
+    server, _ = crowd
+    code = server.teachers_link().partition("#")[2].encode()
+    both = workers(server)
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda number: server.ask("POST", "/teacher", body=b"code=" + code,
+                                                          Cookie=both[number % 2]), range(8)))
+    assert sorted(answer.status for answer in answers) == [204, *[403] * 7]
+    teacher = next(cookies_of(answer) for answer in answers if answer.status == 204)["headsup_teacher"]
+    for cookie in both:
+        with server.visit(Cookie=f"headsup_teacher={teacher}; {cookie}") as session:
+            assert "Others may start runs" in session.open("train")
+    kept = server.log.parent / "home" / "teacher.link"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert server.teachers_link().partition("#")[2] not in kept.read_text()
+
+
+def test_a_file_goes_to_the_worker_that_shows_its_page(crowd):
+    server, _ = crowd
+    both = workers(server)
+    entered = server.ask("POST", "/teacher", body=f"code={server.teachers_link().partition('#')[2]}".encode())
+    teacher = f"headsup_teacher={cookies_of(entered)['headsup_teacher']}"
+    size = 20 * 10**6
+    body = (f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a.zip"\r\n\r\n'.encode()
+            + bytes(size) + f"\r\n--{BOUNDARY}--\r\n".encode())
+    with server.visit(Cookie=f"{teacher}; {both[0]}") as session:
+        session.open("checkpoints", "view=add")
+        token = cookies_of(server.ask("GET", "/_stcore/health", Cookie=both[1]))["_streamlit_xsrf"]  # by the other
+        status = [server.ask("PUT", f"/_stcore/upload_file/{session.id}/0", body=body, X_Xsrftoken=token,
+                             Cookie=f"_streamlit_xsrf={token}; {teacher}; {worker}",
+                             Content_Type=f"multipart/form-data; boundary={BOUNDARY}").status for worker in both]
+    assert status == [204, 403]
+
+
+def test_a_worker_that_is_killed_is_replaced_and_those_who_come_meanwhile_wait(crowd):
+    server, port = crowd
+    number, pid = STARTED.findall(server.log.read_text())[-1]
+    before = figures(port)[f'headsup_visits_total{{worker="{number}"}}']
+    both = workers(server)
+    os.kill(int(pid), signal.SIGKILL)
+    for cookie in both * 3:
+        assert server.ask("GET", "/_stcore/health", Cookie=cookie).status == 200
+    until(lambda: stand(server)["workers"] == 2)
+    assert sorted(workers(server)) == sorted(both)  # the same ones: nobody was moved
+    said = server.log.read_text()
+    assert f'event="worker died" worker={number} code=-9' in said
+    assert STARTED.findall(said)[-1][0] == number and STARTED.findall(said)[-1][1] != pid
+    assert figures(port)[f'headsup_visits_total{{worker="{number}"}}'] >= before
+    assert figures(port)[f'headsup_deaths_total{{worker="{number}"}}'] == 1
+
+
+def test_the_log_has_a_line_for_each_event_and_nothing_of_who_came(crowd):
+    server, _ = crowd
+    with server.visit(User_Agent="somebody's") as session:
+        session.open("translate", "text=Nobody+reads+this.")
+    until(lambda: server.log.read_text().count('event="visitor left"') >= 1)
+    lines = server.log.read_text().splitlines()
+    told = [line for line in lines if line.startswith("time=")]
+    assert {re.search(r'event=("[^"]+"|\S+)', line)[1] for line in told} >= {
+        "start", '"worker started"', '"proxy started"', '"visitor came"', '"visitor left"'}
+    for line in told:
+        assert "127.0.0" not in line and "somebody" not in line and "Nobody" not in line
+    assert len([line for line in lines if "Heads Up is at" in line]) == 1
+
+
+def test_all_processes_end_with_the_one_that_started_them(start):
+    need_caddy()
+    for ends in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
+        server = start("--workers", "1", module="workers")
+        pids = [int(pid) for pid in re.findall(r'started".* pid=(\d+)', server.log.read_text())]
+        assert len(pids) == 2
+        server.process.send_signal(ends)
+        assert server.process.wait(60) == (0 if ends != signal.SIGKILL else -9)
+        until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in pids))  # noqa: B023
+
+
+def test_it_says_what_to_install_where_there_is_no_proxy(tmp_path):
+    done = subprocess.run([sys.executable, "-m", "transformer", "serve", "--workers", "2"], cwd=ROOT, text=True,
+                          capture_output=True, env=os.environ | {"PATH": str(tmp_path), "HEADSUP_HOME": str(tmp_path)})
+    assert done.returncode == 1 and "apt-get install caddy" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_worker_that_cannot_start_ends_the_server_with_its_reason(tmp_path):
+    need_caddy()
+    code = "from ui import serve, workers\nserve.run = lambda *_, **__: 1 / 0\nworkers.main()"
+    began = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", code, "--host", ADDRESS, "--port", "0", "--workers", "1"], cwd=ROOT,
+                          env=os.environ | {"HEADSUP_HOME": str(tmp_path)}, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1 and "ZeroDivisionError" in done.stderr and "does not start" in done.stderr
+    assert time.monotonic() - began < 60
+
+
+def test_a_server_without_checkpoints_is_not_healthy(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADSUP_HOME", str(tmp_path))
+    assert health.look()["wrong"] == []
+    monkeypatch.setattr(health, "places", lambda: (tmp_path,))
+    assert health.look()["wrong"] == ["no checkpoints"]
+
+
+def test_rooms_are_counted_where_there_are_any(tmp_path, monkeypatch):
+    import sqlite3
+
+    monkeypatch.setenv("HEADSUP_HOME", str(tmp_path))
+    assert health.rooms() == 0 and not list(tmp_path.iterdir())
+    with sqlite3.connect(tmp_path / "rooms.sqlite") as file:
+        file.execute("create table room (id)")
+        file.executemany("insert into room values (?)", [(1,), (2,)])
+    file.close()
+    assert health.rooms() == 2

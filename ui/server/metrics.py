@@ -1,0 +1,61 @@
+"""Figures for Prometheus, from a process of their own at an address of this computer alone."""
+
+import signal
+from collections.abc import Iterable
+
+from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from ui.board import WITHIN, board
+from ui.server import health
+
+GAUGES = {"visitors": "open pages", "ready": "whether the worker serves", "working": "pieces of heavy work under way",
+          "waiting": "pieces of heavy work that wait for their turn"}
+COUNTERS = {"visits": "pages opened", "runs": "runs started", "refused_uploads": "uploads refused",
+            "deaths": "workers that died"}
+
+
+class Figures(Collector):
+    """Read anew each time from the board, to which all workers write."""
+
+    def collect(self) -> Iterable[Metric]:
+        here = board()
+        for name, said in GAUGES.items():
+            gauge = GaugeMetricFamily(f"headsup_{name}", said, labels=["worker"])
+            for worker, value in enumerate(here.each(name)):
+                gauge.add_metric([str(worker)], value)
+            yield gauge
+        for name, said in COUNTERS.items():
+            counter = CounterMetricFamily(f"headsup_{name}", said, labels=["worker"])
+            for worker, value in enumerate(here.each(name)):
+                counter.add_metric([str(worker)], value)
+            yield counter
+        held = GaugeMetricFamily("headsup_upload_bytes", "files held in memory", labels=["worker"])
+        for worker, value in enumerate(here.each("held")):
+            held.add_metric([str(worker)], value)
+        yield held
+        yield GaugeMetricFamily("headsup_rooms", "rooms", value=health.rooms())
+        yield GaugeMetricFamily("headsup_memory_bytes", "of all processes, what several share counted once",
+                                value=health.memory() * 1024)
+        yield self._took()
+
+    def _took(self) -> Metric:
+        """How long answers took."""
+        here = board()
+        found = HistogramMetricFamily("headsup_answer_seconds", "one run of the script of a page, or of a part of it",
+                                      labels=["worker"])
+        for worker in range(here.workers):
+            buckets = [(str(limit / 1000), here.get(f"within_{limit}", worker)) for limit in WITHIN]
+            found.add_metric([str(worker)], [*buckets, ("+Inf", here.get("answers", worker))],
+                             here.get("milliseconds", worker) / 1000)
+        return found
+
+
+def serve(port: int) -> None:
+    """Until a signal ends this process."""
+    registry = CollectorRegistry()
+    registry.register(Figures())
+    start_http_server(port, addr="127.0.0.1", registry=registry)
+    while True:
+        signal.pause()

@@ -1,0 +1,229 @@
+"""Serves the app from several processes behind a proxy: what `make serve` runs.
+
+One process imports everything, forks the workers and watches over them. Each worker is a server as `make app` starts
+it, on a port that only this computer reaches; Caddy stands in front and keeps every visitor with one worker.
+"""
+
+import argparse
+import contextlib
+import gc
+import http.client
+import logging
+import os
+import random
+import signal
+import socket
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ui.board import Board
+    from ui.server.crew import Crew
+    from ui.server.sign_in import TeachersLink
+
+ROOT = Path(__file__).resolve().parent.parent
+# Libraries that would start a thread as soon as they are imported, which a fork would leave behind.
+NO_THREADS = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
+LOOK = 0.05      # seconds between two looks while everything starts
+WATCH = 5.0      # seconds between two looks afterwards, unless something happens
+STUCK = 60.0     # seconds for which a worker may say nothing
+STARTING = 60.0  # seconds in which all workers must be there
+GIVE_UP = 2      # times that a process may end at once before all have started
+
+
+def main() -> None:
+    """Read the command line and serve; Ctrl-C and SIGTERM are good ends."""
+    parser = argparse.ArgumentParser(prog="headsup serve", description="Serve Heads Up to many, from several "
+                                     "processes behind Caddy.")
+    parser.add_argument("--workers", type=int, default=max(1, os.cpu_count() or 1),
+                        help="how many processes; as many as there are cores if not given")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 lets others in")
+    parser.add_argument("--port", type=int, help="8501 or the next free one if not given")
+    parser.add_argument("--name", action="append", default=[], help="a name by which others come here, such as "
+                        "heads.example.org; may be given more than once")
+    parser.add_argument("--metrics", type=int, metavar="PORT", help="give figures for Prometheus on that port of this "
+                        "computer")
+    parser.add_argument("--proxy-elsewhere", action="store_true", help="start no Caddy: the workers listen on HOST, "
+                        "from PORT on one port each, for a proxy that nobody can go round")
+    args = parser.parse_args()
+    if not 1 <= args.workers <= 64:
+        parser.error("--workers is a number from 1 to 64")
+    sys.path[0] = str(ROOT)
+    os.environ["HEADSUP_SHARED"] = os.environ["HEADSUP_EVENTS"] = "1"
+    os.environ.update(NO_THREADS)
+    from ui.server import caddy
+
+    try:
+        if not args.proxy_elsewhere:
+            caddy.program()
+        with contextlib.suppress(KeyboardInterrupt):
+            serve(args)
+    except (ValueError, OSError) as error:
+        sys.exit(f"error: {error}")
+
+
+def serve(args: argparse.Namespace) -> None:
+    """Start everything, say where it is, and keep it up until a signal comes."""
+    from ui import serve as alone
+
+    port = args.port or free_port(args.host, alone.DEFAULT_PORT if args.port is None else 0)
+    alone.check_address(args.host, port)
+    if args.metrics is not None:
+        alone.check_address("127.0.0.1", args.metrics)
+    alone.prepare()
+    from ui.access import keys
+    from ui.board import lay_out
+    from ui.server.crew import Crew
+    from ui.server.events import event
+    from ui.server.health import version
+    from ui.server.sign_in import TeachersLink
+
+    open_checkpoints()
+    keys.teacher_key()
+    secret, link, board = keys.kept_key("cookie.key"), TeachersLink(), lay_out(args.workers)
+    url = f"https://{args.name[0]}" if args.proxy_elsewhere and args.name else ""
+    link.url = url or alone.address_of(args.host, port)
+    place = args.host if args.proxy_elsewhere else "127.0.0.1"
+    sockets = [listen(place, port + number if args.proxy_elsewhere else 0) for number in range(args.workers)]
+    gc.collect()
+    gc.freeze()  # before they are forked: nobody then writes into what they share to see whether it is in use
+    with Crew() as crew:
+        event("start", version=version(), workers=args.workers)
+        for number in range(args.workers):
+            crew.start("worker", partial(work, args, number, sockets, board, link, secret),
+                       gone=partial(forget, board, number), worker=number)
+        wait_for(crew, lambda: board.total("ready") == args.workers)
+        if not args.proxy_elsewhere:
+            start_proxy(crew, args.host, port, sockets)
+            wait_for(crew, partial(answers, args.host, port))
+        if args.metrics is not None:
+            from ui.server import metrics
+
+            crew.start("metrics", partial(metrics.serve, args.metrics), port=args.metrics)
+        if not crew.ending:
+            alone.announce_address(args.host, port, link, url=url)
+        while not crew.ending:
+            watch(crew, board)
+        event("end")
+
+
+def open_checkpoints() -> None:
+    """Those that come with the app, with what they learned from, once for all workers."""
+    from transformer.places import ROOT as WHERE
+    from transformer.text.corpora import corpus
+    from ui.resources import entries, opened
+
+    logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").disabled = True  # this is no page
+    for entry in entries():
+        if entry.about and entry.folder.parent == WHERE / "checkpoints":
+            opened(entry.folder, entry.about.id)
+            if entry.about.train:
+                corpus(entry.about.train.corpus)
+    logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").disabled = False
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that is there for as long as this process: whoever comes while a worker is replaced waits, and is not
+    refused."""
+    bound = socket.create_server((host, port), backlog=2_048,
+                                 family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # which connections to it take over
+    return bound
+
+
+def free_port(host: str, first: int) -> int:
+    """The first free port from that one on; any, from 0."""
+    for port in range(first, first + 100) if first else (0,):
+        with contextlib.suppress(OSError), socket.create_server((host, port)) as probe:
+            return probe.getsockname()[1]
+    raise ValueError(f"the ports from {first} to {first + 99} are busy; name another with --port")
+
+
+def start_proxy(crew: "Crew", host: str, port: int, sockets: list[socket.socket]) -> None:
+    from transformer.places import home
+    from ui.serve import EVERYWHERE
+    from ui.server import caddy
+
+    upstreams = [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
+    content = caddy.text(f"http://:{port}", upstreams, bind="" if host in EVERYWHERE else host)
+    crew.start("proxy", partial(caddy.become, caddy.write(home() / "proxy", content)))
+
+
+def work(args: argparse.Namespace, number: int, sockets: list[socket.socket], board: "Board", link: "TeachersLink",
+         secret: str) -> None:
+    """What one worker does until it is told to end."""
+    import numpy as np
+    import torch
+
+    from ui import serve as alone
+    from ui.server import at_once
+
+    board.mine = number
+    for other in sockets:
+        if other is not sockets[number]:
+            other.close()
+    random.seed()  # what was forked has the same state in all of them
+    np.random.seed()
+    torch.seed()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    at_once.take_over(sockets[number])
+    from streamlit import config
+
+    # What Streamlit takes where its settings name none: otherwise another one in every process.
+    config._config_options_template["server.cookieSecret"]._get_val_func = lambda: secret
+    host, port = sockets[number].getsockname()[:2]
+    alone.run(host, {"server.port": port, "server.headless": True}, front=args.host,
+              public={name.lower() for name in args.name}, link=link, ready=lambda: None)
+
+
+def forget(board: "Board", number: int) -> None:
+    """A worker has died."""
+    board.clear(number)
+    board.add("deaths", worker=number)
+
+
+def wait_for(crew: "Crew", there: object) -> None:
+    """Until something is there, or a signal ends everything. Raises ValueError where it takes too long."""
+    until = time.monotonic() + STARTING
+    while not crew.ending and not there():
+        crew.wait(LOOK)
+        crew.look()
+        if time.monotonic() > until or any(member.failures >= GIVE_UP for member in crew.members):
+            raise ValueError("it does not start; what is above says why")
+
+
+def answers(host: str, port: int) -> bool:
+    """Whether visitors are answered."""
+    from ui.serve import EVERYWHERE
+
+    connection = http.client.HTTPConnection("127.0.0.1" if host in EVERYWHERE else host, port, timeout=5)
+    try:
+        connection.request("GET", "/health", headers={"Host": "localhost"})
+        return connection.getresponse().status == 200
+    except OSError:
+        return False
+    finally:
+        connection.close()
+
+
+def watch(crew: "Crew", board: "Board") -> None:
+    """Replace who has died, and end who says nothing any more."""
+    from ui.server.events import event
+    from ui.server.health import in_use
+
+    crew.look()
+    now = time.monotonic_ns()
+    for number in range(board.workers):
+        if board.get("ready", number) and now - board.get("seen", number) > STUCK * 1e9:
+            event("worker stuck", worker=number)
+            os.kill(board.get("pid", number), signal.SIGKILL)
+    others = [os.getpid(), *(one.pid for one in crew.members if one.pid and one.name != "worker")]
+    board.set("kilobytes", sum(map(in_use, others)), board.workers)
+    crew.wait(WATCH)
+
+
+if __name__ == "__main__":
+    main()
