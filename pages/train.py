@@ -9,6 +9,7 @@ from ui.access import keys, owners
 from ui.link import Field, arrive_at, choice, leave_at
 from ui.present import presenting, settings, show_title
 from ui.say import say_error
+from ui.signed_in import signed_in
 from ui.terms import with_terms
 from ui.train.form import show_form, show_plan
 from ui.train.forming import forming_fields, show_forming
@@ -53,6 +54,8 @@ with settings(PAGE):
         st.toggle("Others may start runs", owners.starting_allowed(), key=f"{PAGE}_allowed",
                   on_change=let_others_start)
         st.caption("You are signed in as the teacher: you can stop, rename and delete every run.")
+    if who := signed_in():
+        st.caption(who)
 show_said(PAGE)
 if state[f"{PAGE}_view"] == "new":
     if presenting(PAGE):

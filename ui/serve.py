@@ -84,7 +84,7 @@ def serve(host: str, port: int | None, *, public: set[str]) -> None:
     os.environ[SERVED] = "1"
     preload()
     from ui.link import forget_pages_folder
-    from ui.server import at_once, door, index, packing, scripts, sign_in, uploads
+    from ui.server import at_once, door, index, packing, people_pages, scripts, sign_in, uploads
 
     forget_pages_folder()
     at_once.send_at_once()
@@ -117,9 +117,10 @@ def serve(host: str, port: int | None, *, public: set[str]) -> None:
     logging.getLogger("uvicorn.error").addFilter(lambda record: record.levelno >= logging.WARNING)
     sys.argv = [str(APP)]  # where Streamlit looks for .streamlit/config.toml
     names = {"localhost", host.lower(), name, f"{name}.local"}
-    routes = [*index.routes(), *sign_in.routes(link), *scripts.routes()]
-    st.App(APP, lifespan=announce, routes=routes, middleware=[
-        Middleware(door.Door, names=names, public=public), Middleware(packing.Packing),
+    people = people_pages.begin(names)
+    routes = [*index.routes(), *sign_in.routes(link), *people.routes, *scripts.routes()]
+    st.App(APP, lifespan=announce, routes=routes, secrets=people.secrets, middleware=[
+        Middleware(door.Door, names=names, public=public), *people.middleware, Middleware(packing.Packing),
         Middleware(uploads.Uploads)]).run(config=options)
 
 

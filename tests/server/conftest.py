@@ -102,12 +102,15 @@ class Server:
 
 @pytest.fixture(scope="module")
 def start(tmp_path_factory) -> Iterator[Callable[..., Server]]:
-    """start() is a new server; before: lines of Python that run in its process first."""
+    """start() is a new server; before: lines of Python that run in its process first; sign_in: its sign-in.toml."""
     started = []
 
-    def start(*arguments: str, before: str = "") -> Server:
+    def start(*arguments: str, before: str = "", sign_in: str = "") -> Server:
         folder = tmp_path_factory.mktemp("server")
         log = folder / "log.txt"
+        if sign_in:
+            (folder / "home").mkdir()
+            (folder / "home" / "sign-in.toml").write_text(sign_in)
         environment = os.environ | {"STREAMLIT_SERVER_HEADLESS": "true", "HEADSUP_HOME": str(folder / "home"),
                                     "PYTHONPATH": str(ROOT)}
         code = f"import sys\nfrom ui import serve\n{before}\nserve.main()"
