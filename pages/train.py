@@ -53,9 +53,9 @@ with settings(PAGE):
     if keys.is_teacher():
         st.toggle("Others may start runs", owners.starting_allowed(), key=f"{PAGE}_allowed",
                   on_change=let_others_start)
-        st.caption("You are signed in as the teacher: you can stop, rename and delete every run.")
-    if who := signed_in():
-        st.caption(who)
+        st.caption(f"You are signed in as the teacher: you can stop, rename and delete every run.  \n{signed_in()}")
+    elif signed_in():
+        st.caption(signed_in())
 show_said(PAGE)
 if state[f"{PAGE}_view"] == "new":
     if presenting(PAGE):

@@ -235,8 +235,9 @@ def test_signing_out_closes_what_is_open_and_what_was_copied(server, browser):
     thief.cookies = dict(browser.cookies)
     with thief.visit() as session:
         assert TEACHES in session.open("train")
-        page = browser.get("/sign-out", "POST")
-        assert page.status == 200 and "You are signed out" in page.text and "/leave?client_id=heads-up" in page.text
+        assert browser.get("/sign-out", "POST").status == 303
+        page = browser.get("/sign-out")
+        assert "You are signed out" in page.text and "/leave?client_id=heads-up" in page.text
         assert people.PERSON not in browser.cookies
         with suppress(ConnectionClosed):
             while True:

@@ -132,7 +132,7 @@ def _shown(claims: dict[str, Any]) -> str:
 async def _ask(request: Request) -> Response:
     person = people.of(request.headers)
     if person is None:
-        return RedirectResponse("/sign-in", 303)
+        return html("You are signed out", f"{await _leave_provider()}<p><a href='/sign-in'>Sign in again</a></p>")
     if not person.sign_in:
         leave = current().sign_out
         way = f'<p><a class="button" href="{escape(leave)}">Sign out there</a></p>' if leave else ""
@@ -147,30 +147,27 @@ async def _sign_out(request: Request) -> Response:
     asked = current()
     if person := people.of(request.headers):
         people.end(person)
-    also = ""
-    if asked.auth and (url := await _providers_sign_out()):
-        also = (f'<p>On a computer that others use, <a href="{escape(url)}">sign out of '
-                f'{escape(urlsplit(url).hostname or "")}</a> as well: else it may sign you in again without '
-                'asking.</p>')
-    answer = html("You are signed out", f"{also}<p><a href='/sign-in'>Sign in again</a></p>")
+    answer = RedirectResponse("/sign-out", 303)
     _give(answer, request, asked, "", seconds=0)
     set_cookie(answer, request.scope, keys.TEACHER, "", seconds=0, same_site="strict")
     return answer
 
 
-async def _providers_sign_out() -> str | None:
-    """Where people leave the provider itself, if there is one and it has such a place."""
+async def _leave_provider() -> str:
+    """How people leave the provider itself, if there is one and it has a place for that."""
     asked = current()
     if len(asked.providers) != 1:
-        return None
+        return ""
     try:
         client, redirect = streamlits._create_oauth_client(asked.providers[0])
         place = (await client.load_server_metadata()).get("end_session_endpoint")
-    except Exception:  # it cannot be reached: here, they are signed out
-        return None
+    except Exception:  # it cannot be reached; here, they are signed out
+        return ""
     if not isinstance(place, str) or not place.startswith(("https://", "http://")):
-        return None
-    return build_logout_url(place, client.client_id, redirect)
+        return ""
+    url = build_logout_url(place, client.client_id, redirect)
+    return (f'<p>On a computer that others use, <a href="{escape(url)}">sign out of '
+            f'{escape(urlsplit(place).hostname or "")}</a> as well: else it may sign the next person in as you.</p>')
 
 
 def _give(answer: Response, request: Request, asked: SignIn, cookie: str, *, seconds: int) -> None:
