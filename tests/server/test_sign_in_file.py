@@ -81,7 +81,8 @@ def scope(peer, *forwarded):
 def test_behind_its_own_proxy_the_address_is_whom_that_one_names_last(monkeypatch):
     monkeypatch.delenv(gate.BEHIND, raising=False)
     assert gate._who_sent(scope("127.0.0.1", "10.0.0.5")) == "127.0.0.1"
-    monkeypatch.setenv(gate.BEHIND, "1")
+    monkeypatch.setenv(gate.BEHIND, "127.0.0.1, 172.16.0.0/12")
+    assert gate._who_sent(scope("172.18.0.2", "10.0.0.5, 192.0.2.1")) == "192.0.2.1"
     assert gate._who_sent(scope("127.0.0.1", "10.0.0.5, 192.0.2.1")) == "192.0.2.1"
     assert gate._who_sent(scope("127.0.0.1", "10.0.0.5", "192.0.2.1")) == "192.0.2.1"
     assert gate._who_sent(scope("127.0.0.1")) == ""

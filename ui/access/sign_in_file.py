@@ -4,7 +4,7 @@ organisation's proxy sets, or, without the file, not at all."""
 import logging
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
@@ -42,12 +42,17 @@ class SignIn:
 
     def trusts(self, address: str | None) -> bool:
         """Whether who connects from there may say who somebody is."""
-        try:
-            found = ip_address(address or "")
-        except ValueError:
-            return False
-        found = getattr(found, "ipv4_mapped", None) or found
-        return any(found in network for network in self.proxies)
+        return within(address, self.proxies)
+
+
+def within(address: str | None, networks: Iterable[IPv4Network | IPv6Network]) -> bool:
+    """Whether an address is in one of the networks; what is none is in none."""
+    try:
+        found = ip_address(address or "")
+    except ValueError:
+        return False
+    found = getattr(found, "ipv4_mapped", None) or found
+    return any(found in network for network in networks)
 
 
 def as_listed(name: str) -> str:

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from ipaddress import ip_network
 from urllib.parse import quote
 
 from starlette.datastructures import Headers
@@ -15,17 +16,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from ui.access import keys, people
-from ui.access.sign_in_file import SignIn, current
+from ui.access.sign_in_file import SignIn, current, within
 from ui.server.sign_in import html
 
 PEER = "headsup.peer"
-BEHIND = "HEADSUP_OWN_PROXY"  # set where the server's own proxy, on this computer, stands in front of it
+BEHIND = "HEADSUP_OWN_PROXY"  # in the environment: the addresses of the server's own proxy, where one leads to it
 LOOKS_EVERY = 2  # seconds, whether somebody who is connected has signed out
 A_HEADER_HOLDS = 3600  # seconds that a connection stays whose it was when a proxy said so
 STREAMLITS_OWN = ("/auth/login", "/auth/logout")  # which anybody's link could call; ui/server/people_pages.py has ours
 # The way in, and what tells nothing: phones of a room hold its code, and have neither account nor name.
 OPEN = ("/sign-in", "/sign-in/start", "/sign-out", "/oauth2callback", "/teacher", "/teacher.js", "/favicon.png",
-        "/_stcore/health")
+        "/health", "/_stcore/health")
 OPEN_BELOW = ("/r/",)
 
 
@@ -89,8 +90,8 @@ class Gate:
 
 def _who_sent(scope: Scope) -> str | None:
     """The address that a request comes from: of whoever is connected, or whom the server's own proxy says."""
-    peer = scope.get(PEER)
-    if os.environ.get(BEHIND, "") in ("", "0") or peer not in ("127.0.0.1", "::1"):
+    peer, own = scope.get(PEER), os.environ.get(BEHIND, "")
+    if not (own and within(peer, [ip_network(one.strip()) for one in own.split(",")])):
         return peer
     through = ",".join(Headers(scope=scope).getlist("x-forwarded-for"))
     return through.rpartition(",")[2].strip()  # what stands before, anybody may have written
