@@ -127,9 +127,9 @@ def sign_in_page(asked: SignIn, *, to: str = "/", said: str = "", status: int = 
         ways = "".join(
             f'<p><a class="button" href="/sign-in/start?with={name}&amp;to={quote(to, safe="")}">Sign in'
             f'{"" if len(asked.providers) == 1 else f" with {name.capitalize()}"}</a></p>' for name in asked.providers)
-    why = "<p>On this server, Heads Up is for people who sign in.</p>" if asked.required else ("<p>You can look and step without. Signed in, the runs that you start are yours "
-                                     "in every browser.</p>")
-    return html("Sign in", f"{said}{why}{ways}", status)
+    why = ("On this server, Heads Up is for people who sign in." if asked.required else
+           "You can look and step without. Signed in, the runs that you start are yours in every browser.")
+    return html("Sign in", f"{said}<p>{why}</p>{ways}", status)
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, response: Response) -> None:
