@@ -7,6 +7,7 @@ from ui.forged import drop_forged_values
 from ui.lessons.bar import show_lesson
 from ui.pages import HOME, PAGES
 from ui.room.bar import show_room
+from ui.signed_in import signed_in
 
 # Drawn inline: Streamlit fetches icons named ":material/...:" from the network when they stand in the browser's tab.
 ICON = """<svg viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#0B5CAD"/><g fill="#fff">
@@ -16,7 +17,7 @@ ICON = """<svg viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#0B
 ABOUT = "**Heads Up** shows what every attention head of a transformer is doing while it works."
 
 drop_forged_values()
-st.set_page_config(page_icon=ICON, layout="wide", menu_items={"About": ABOUT})
+st.set_page_config(page_icon=ICON, layout="wide", menu_items={"About": f"{ABOUT}\n\n{signed_in()}".strip()})
 page = st.navigation([st.Page(one.script, title=one.title, icon=one.symbol, help=one.sentence or None,
                               default=one is HOME) for one in (HOME, *PAGES.values())], position="top")
 st.set_page_config(page_title=f"{page.title} · Heads Up")

@@ -9,6 +9,7 @@ from ui.access import keys, owners
 from ui.link import Field, arrive_at, choice, leave_at
 from ui.present import presenting, settings, show_title
 from ui.say import say_error
+from ui.signed_in import signed_in
 from ui.terms import with_terms
 from ui.train.form import show_form, show_plan
 from ui.train.forming import forming_fields, show_forming
@@ -52,7 +53,9 @@ with settings(PAGE):
     if keys.is_teacher():
         st.toggle("Others may start runs", owners.starting_allowed(), key=f"{PAGE}_allowed",
                   on_change=let_others_start)
-        st.caption("You are signed in as the teacher: you can stop, rename and delete every run.")
+        st.caption(f"You are signed in as the teacher: you can stop, rename and delete every run.  \n{signed_in()}")
+    elif signed_in():
+        st.caption(signed_in())
 show_said(PAGE)
 if state[f"{PAGE}_view"] == "new":
     if presenting(PAGE):

@@ -109,7 +109,7 @@ def run(host: str, options: dict[str, Any], *, front: str, public: set[str], lin
     import streamlit as st
     from starlette.middleware import Middleware
 
-    from ui.server import door, health, index, packing, rooms, scripts, sign_in, uploads, visitors
+    from ui.server import door, health, index, packing, people_pages, rooms, scripts, sign_in, uploads, visitors
 
     name = socket.gethostname().lower()
     os.environ[FRONT] = front
@@ -138,9 +138,11 @@ def run(host: str, options: dict[str, Any], *, front: str, public: set[str], lin
     logging.getLogger("uvicorn.error").addFilter(lambda record: record.levelno >= logging.WARNING)
     sys.argv = [str(APP)]  # where Streamlit looks for .streamlit/config.toml
     names = {"localhost", front.lower(), name, f"{name}.local"}
-    routes = [*index.routes(), *sign_in.routes(link), *scripts.routes(), *health.routes(), *rooms.Rooms().routes()]
-    st.App(APP, lifespan=living, routes=routes, middleware=[
-        Middleware(door.Door, names=names, public=public), Middleware(packing.Packing),
+    people = people_pages.begin(names)
+    routes = [*index.routes(), *sign_in.routes(link), *people.routes, *scripts.routes(), *health.routes(),
+              *rooms.Rooms().routes()]
+    st.App(APP, lifespan=living, routes=routes, secrets=people.secrets, middleware=[
+        Middleware(door.Door, names=names, public=public), *people.middleware, Middleware(packing.Packing),
         Middleware(visitors.Visitors), Middleware(uploads.Uploads)]).run(config=options)
 
 

@@ -83,7 +83,7 @@ def serve(args: argparse.Namespace) -> None:
 
     open_checkpoints()
     keys.teacher_key()
-    secret, link, board = keys.kept_key("cookie.key"), TeachersLink(), lay_out(args.workers)
+    secret, link, board = keys.cookie_secret(), TeachersLink(), lay_out(args.workers)
     url = f"https://{args.name[0]}" if args.proxy_elsewhere and args.name else ""
     link.url = url or alone.address_of(args.host, port)
     place = args.host if args.proxy_elsewhere else "127.0.0.1"

@@ -4,6 +4,7 @@ not, disabled or not, with any value."""
 import http.client
 import os
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -36,14 +37,18 @@ class Server:
 class Client:
     """Somebody at the other end of the websocket: what they were last sent, and what they send."""
 
-    def __init__(self, server: Server, cookies: dict[str, str]):
+    def __init__(self, server: Server, cookies: dict[str, str], *, headers: dict[str, str] | None = None,
+                 address: str = ""):
+        """address: of this computer, from which they come."""
         self.server, self.page, self.ids, self.text = server, "", {}, ""
         self.sizes: Counter[str] = Counter()  # bytes of the last answer, by what they are of
         self._cookies = "; ".join(f"{name}={value}" for name, value in cookies.items())
         self._open = ExitStack()
+        where = urlsplit(server.url)
         self._socket = self._open.enter_context(connect(
-            f"ws://{urlsplit(server.url).netloc}/_stcore/stream", subprotocols=["streamlit"], max_size=None,
-            origin=server.url, additional_headers={"Cookie": self._cookies} if cookies else {}))
+            f"ws://{where.netloc}/_stcore/stream", subprotocols=["streamlit"], max_size=None, origin=server.url,
+            sock=socket.create_connection((where.hostname, where.port), source_address=(address, 0)),
+            additional_headers=({"Cookie": self._cookies} if cookies else {}) | (headers or {})))
         self._hash = self.session = ""
         self._query: dict[str, str] = {}
         self._fragments: dict[str, str] = {}  # a widget's id -> that of the fragment in which it was drawn, "" for none

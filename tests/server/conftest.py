@@ -110,12 +110,16 @@ class Server:
 
 @pytest.fixture(scope="module")
 def start(tmp_path_factory) -> Iterator[Callable[..., Server]]:
-    """start() is a new server; before: lines of Python that run in its process first; module: of ui, what is run."""
+    """start() is a new server; before: lines of Python that run in its process first; module: of ui, what is run;
+    sign_in: its sign-in.toml."""
     started = []
 
-    def start(*arguments: str, before: str = "", module: str = "serve") -> Server:
+    def start(*arguments: str, before: str = "", module: str = "serve", sign_in: str = "") -> Server:
         folder = tmp_path_factory.mktemp("server")
         log = folder / "log.txt"
+        if sign_in:
+            (folder / "home").mkdir()
+            (folder / "home" / "sign-in.toml").write_text(sign_in)
         environment = os.environ | {"STREAMLIT_SERVER_HEADLESS": "true", "HEADSUP_HOME": str(folder / "home"),
                                     "PYTHONPATH": str(ROOT)}
         code = f"import sys\nfrom ui import {module}\n{before}\n{module}.main()"

@@ -1,7 +1,8 @@
 """Who a visitor is: two cookies that the server sets, and that no script, address or page ever holds.
 
 A visitor's is made with the first page and says whose runs are whose. The teacher's comes by a link that the server
-prints and that works once. Neither could be told from what stands in a run folder, which is a digest.
+prints and that works once. Neither could be told from what stands in a run folder, which is a digest. Where people sign
+in (ui/access/people.py), who somebody is comes before what their browser keeps.
 """
 
 import hashlib
@@ -18,6 +19,7 @@ import streamlit as st
 
 from transformer.jobs.lock import held
 from transformer.jobs.run_files import read_json, replace
+from ui.access import people
 from ui.resources import home
 
 VISITOR, TEACHER, LECTURER = "headsup_visitor", "headsup_teacher", "headsup_room"
@@ -38,9 +40,21 @@ def new_key() -> str:
 
 
 def owner() -> str | None:
-    """What stands in a run folder for this visitor; None for a browser that keeps no cookies."""
+    """What stands in what this visitor makes: the same in every browser for who is signed in; None for a browser that
+    keeps no cookies."""
+    person = people.here()
+    return person.owner if person else of_browser()
+
+
+def of_browser() -> str | None:
+    """What stands in what was made in this browser by nobody who was signed in."""
     key = cookies().get(VISITOR)
     return digest(key) if key else None
+
+
+def theirs(made_by: str | None) -> bool:
+    """Whether it is this visitor's: made while they were signed in, anywhere, or in this browser before."""
+    return made_by is not None and made_by in (owner(), of_browser())
 
 
 def digest(key: str) -> str:
@@ -55,8 +69,14 @@ def teacher_key() -> str:
     return kept_key("teacher.key")
 
 
+def cookie_secret() -> str:
+    """What cookies are signed with, the same in every process and after a restart. Raises OSError as `teacher_key`."""
+    return kept_key("cookie.secret")
+
+
 def kept_key(name: str) -> str:
-    """A key in the home, the same for all processes of this server and after a restart. Raises OSError."""
+    """A key in the home that only this user reads, the same for all processes of this server and after a restart.
+    Raises OSError."""
     path = home() / name
     if not (path.is_file() and path.read_text().strip()):
         with held(home() / LOCK):
@@ -98,7 +118,13 @@ def teacher_cookie() -> str:
 
 
 def is_teacher() -> bool:
-    given = cookies().get(TEACHER)
+    """Whether this visitor came by the teacher's link, or is signed in by a name that is on the list."""
+    person = people.here()
+    return bool(person and person.teaches) or holds_teachers_cookie(cookies())
+
+
+def holds_teachers_cookie(cookies: Mapping[str, str]) -> bool:
+    given = cookies.get(TEACHER)
     try:
         return bool(given) and hmac.compare_digest(given.encode(), teacher_cookie().encode())
     except OSError:

@@ -15,7 +15,8 @@ from transformer.jobs import run_files
 from transformer.jobs.lock import held
 from transformer.jobs.queue import record
 from transformer.text.sources import known
-from ui.access.keys import is_teacher, owner
+from ui.access import people, sign_in_file
+from ui.access.keys import is_teacher, of_browser, owner
 from ui.resources import home
 
 Action = Literal[
@@ -35,12 +36,15 @@ class NotAllowed(ValueError):
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who asks. owner: what stands in what they made; starting: whether the teacher lets others start anything."""
+    """Who asks. owner: what stands in what they make; before: in what was made in their browser before they signed in;
+    starting: whether the teacher lets others start anything; welcome: whether they are signed in where they must."""
 
     owner: str | None
     teacher: bool
     shared: bool
     starting: bool
+    before: str | None = None
+    welcome: bool = True
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,8 @@ class Thing:
 
 def refusal(visitor: Visitor, action: Action, thing: Thing | None = None) -> str | None:
     """Why a visitor may not do that and who can, in a sentence; None where they may."""
+    if not visitor.welcome:
+        return "you are signed out; load the page again to sign in"
     if visitor.teacher and action != "name a file":
         return None
     match action:
@@ -86,7 +92,7 @@ def refusal(visitor: Visitor, action: Action, thing: Thing | None = None) -> str
 def _not_theirs(visitor: Visitor, action: str, thing: Thing) -> str | None:
     if thing.owner is None:
         return f"only the teacher can {action} this {thing.what}" if visitor.shared else None
-    return None if thing.owner == visitor.owner else (
+    return None if thing.owner in (visitor.owner, visitor.before) else (
         f"only whoever {thing.made} this {thing.what}, and the teacher, can {action} it")
 
 
@@ -100,7 +106,9 @@ def refuse_corpus(visitor: Visitor, name: object) -> str | None:
 
 def me() -> Visitor:
     """Whoever this script runs for."""
-    return Visitor(owner(), is_teacher(), shared(), starting_allowed())
+    teacher, asked = is_teacher(), sign_in_file.current()
+    welcome = teacher or not (asked and asked.required) or people.here() is not None
+    return Visitor(owner(), teacher, shared(), starting_allowed(), of_browser(), welcome)
 
 
 def allowed(action: Action, thing: Thing | None = None) -> bool:

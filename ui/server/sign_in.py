@@ -19,7 +19,8 @@ _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title} · Heads Up</title><link rel="icon" href="./favicon.png">
 <style>:root {{ color-scheme: light dark }} body {{ font: 1.1rem/1.5 system-ui, sans-serif; max-width: 34rem;
-margin: 4rem auto; padding: 0 1rem }} input, button {{ font: inherit; padding: .3rem .6rem }}</style></head>
+margin: 4rem auto; padding: 0 1rem }} input, button {{ font: inherit; padding: .3rem .6rem }}
+.button {{ display: inline-block; padding: .4rem 1rem; border: 1px solid; border-radius: .4rem }}</style></head>
 <body><h1>{title}</h1>{body}</body></html>"""
 
 _TEACHER = """<p id="said" role="status">To sign in, open the link that the server printed.</p>
@@ -94,7 +95,7 @@ async def _move(request: Request) -> Response:
     if key is None:
         refused = (f"<p role='alert'>{escape(code[:20])} is not a code, or has expired: each works once, within five "
                    f"minutes.</p>")
-        return _html("My runs in this browser", _MOVE.format(refused=refused), 403)
+        return html("My runs in this browser", _MOVE.format(refused=refused), 403)
     response = RedirectResponse("./train?view=runs", 303)
     set_cookie(response, request.scope, keys.VISITOR, key, seconds=A_YEAR, same_site="lax")
     return response
@@ -110,12 +111,13 @@ async def _sent(request: Request) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
 
 
-def _html(title: str, body: str, status: int = 200) -> HTMLResponse:
+def html(title: str, body: str, status: int = 200) -> HTMLResponse:
+    """A page that is not Streamlit's."""
     return HTMLResponse(_PAGE.format(title=title, body=body), status, headers={"Cache-Control": "no-store"})
 
 
 def _page(title: str, body: str) -> Callable:
     async def page(request: Request) -> HTMLResponse:
-        return _html(title, body)
+        return html(title, body)
 
     return page

@@ -76,7 +76,7 @@ def _whose(thing: owners.Thing) -> str:
     """An owner by a few letters, which tell one from another."""
     if thing.owner is None:
         return "unknown"
-    return "you" if thing.owner == keys.owner() else f"visitor {thing.owner[:6]}"
+    return "you" if keys.theirs(thing.owner) else f"visitor {thing.owner[:6]}"
 
 
 def _runs() -> Iterator[Holding]:

@@ -11,7 +11,7 @@ from transformer.runs import Run, describe, find
 from transformer.task import unit_of
 from transformer.text.sources import published
 from ui import figures
-from ui.access import keys
+from ui.access import keys, people
 from ui.access.owners import shared
 from ui.components.run_curves import MOST_RUNS, show_curves
 from ui.held_out_corpus import corpus_name
@@ -20,6 +20,8 @@ from ui.resources import home
 from ui.train.watch import STATES, pace
 
 MOST_SHOWN = 200
+SIGNED_IN = ("What you start while signed in is yours in every browser in which you sign in. What was started in this "
+             "browser before is yours here, by a key that it keeps.")
 
 
 def show_runs(page: str, *, dark: bool) -> None:
@@ -58,12 +60,13 @@ def show_runs(page: str, *, dark: bool) -> None:
 
 def _take_along(page: str) -> None:
     """A code with which one's runs are one's own in another browser too."""
-    if keys.owner() is None:
+    if keys.of_browser() is None:
         return
     state, asked = st.session_state, f"{page}_code"
     with settings(page, "code"), st.popover("My runs in another browser", icon=":material/devices:"):
-        st.markdown("This browser keeps the key to the runs you start. A code passes the key to another browser. It "
-                    "works once, within five minutes, and whoever types it can stop, rename and delete your runs.")
+        st.markdown(SIGNED_IN if people.here() else "This browser keeps the key to the runs you start.")
+        st.markdown("A code passes the key to another browser. It works once, within five minutes, and whoever types "
+                    "it can stop, rename and delete your runs.")
         st.button("Make a code", key=f"{page}_make_code", on_click=lambda: state.update({asked: keys.code_to_move()}))
         if code := state.get(asked):
             st.code(code, language=None)
@@ -87,15 +90,14 @@ def _curves(page: str, chosen: list[Path], dark: bool) -> None:
 
 def _list(page: str, folders: list[Path]) -> None:
     runs = [describe(folder) for folder in folders]
-    mine = keys.owner()
     columns = ["run", "state", "step", "best held-out loss", "trained for", "what", "device", "started", "started by"]
-    st.html(figures.plain_table(columns, [_row(run, mine) for run in runs], label="Runs", numbers={2, 3}))
+    st.html(figures.plain_table(columns, [_row(run) for run in runs], label="Runs", numbers={2, 3}))
 
 
-def _row(run: Run, mine: str | None) -> list[str]:
+def _row(run: Run) -> list[str]:
     steps = f"{run.now.step:,}" + (f" of {run.now.steps:,}" if run.now.steps else "")
     what = " · ".join(filter(None, [run.corpus and corpus_name(run.corpus), run.shape]))
     started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started)) if run.started else ""
-    by = "you" if run.owner and run.owner == mine else "another visitor" if run.owner else "a shell"
+    by = "you" if keys.theirs(run.owner) else "another visitor" if run.owner else "a shell"
     return [run.name, STATES[run.now.state], steps, "" if run.best is None else f"{run.best:.4f}",
             duration(run.seconds) if run.seconds else "", what, run.device or "", started, by]

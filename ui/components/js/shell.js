@@ -6,6 +6,7 @@ import { chooseView, openDropped } from "./shell/saved_views.js";
 import { keepEnlarged } from "./shell/enlarge.js";
 import { announce } from "./shell/live.js";
 import { present } from "./shell/presenter.js";
+import { leaveWhenSignedOut } from "./shell/signed_out.js";
 import { explainTerms } from "./shell/terms.js";
 
 const NARROW = "(max-width: 768px)"; // where Streamlit turns the menu on top into a drawer
@@ -27,6 +28,7 @@ export default function component({ data, setStateValue, setTriggerValue }) {
   keepEnlarged(signal);
   explainTerms(signal, data.terms);
   announce(signal);
+  leaveWhenSignedOut(signal);
   present(signal, (what, value) => (what === "hide" ? setTriggerValue : setStateValue)(what, value));
   if (!window.headsUpHistory) tidyHistory();
 }

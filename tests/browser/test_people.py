@@ -1,0 +1,108 @@
+"""People sign in at a real provider, in a real browser, and out: over plain http, and behind a proxy over https."""
+
+import re
+import shutil
+import socket
+import subprocess
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import SETTLED
+from tests.server.provider import providing, sign_in_file
+
+pytestmark = pytest.mark.own_visitor
+TEACHES = "Others may start runs"
+
+
+@pytest.fixture(scope="module")
+def provider():
+    with providing() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def signing(serve, provider, tmp_path_factory):
+    """Starts an app on which people sign in, and leads back to `redirect`."""
+    def signing(redirect, sign_in, port="0"):
+        home = tmp_path_factory.mktemp("people")
+        (home / "sign-in.toml").write_text(sign_in_file(provider, redirect, sign_in))
+        return serve(home / "log.txt", "ui/serve.py", "--port", port, "--shared", HEADSUP_HOME=str(home))[1]
+
+    return signing
+
+
+@pytest.fixture(scope="module")
+def required(signing):
+    return signing("http://127.0.0.1:{port}/oauth2callback", "required")
+
+
+def unused_ports():
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
+        return one.getsockname()[1], other.getsockname()[1]
+
+
+def menu(page):
+    """What every page's menu says of who is here."""
+    page.get_by_test_id("stMainMenu").get_by_role("button").click()
+    page.get_by_text("About", exact=True).click()
+    found = page.get_by_role("dialog")
+    expect(found.get_by_text("igned in")).to_be_visible()
+    return found
+
+
+def test_two_people_sign_in_and_out(visitor, settle, required):
+    for name, teaches in (("Ada", True), ("Ben", False)):
+        page = visitor().new_page()
+        page.goto(f"{required}/write?text=To+be", wait_until="domcontentloaded")
+        expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+        page.get_by_role("link", name="Sign in").click()
+        page.get_by_role("link", name=name).click()
+        page.wait_for_url(f"{required}/write?text=To+be*")
+        expect(menu(settle(page))).to_contain_text(re.compile(f"Signed in as {name}.?@school.example", re.IGNORECASE))
+        page.goto(f"{required}/train", wait_until="domcontentloaded")
+        expect(settle(page).get_by_text(TEACHES)).to_have_count(int(teaches))
+        other = page.context.new_page()
+        other.goto(f"{required}/write", wait_until="domcontentloaded")
+        settle(other)
+        page.get_by_role("link", name="Sign out").evaluate("link => { link.target = ''; link.click(); }")
+        page.get_by_role("button", name="Sign out").click()
+        expect(page.get_by_role("heading", name="You are signed out")).to_be_visible()
+        expect(page.get_by_role("link", name="sign out of 127.0.0.1")).to_be_visible()
+        expect(other.get_by_role("heading", name="Sign in")).to_be_visible()
+        page.goto(f"{required}/train", wait_until="domcontentloaded")
+        expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+        page.go_back()
+        expect(page.get_by_text(TEACHES)).to_have_count(0)
+        page.context.close()
+
+
+def test_behind_a_proxy_over_https(chromium, signing, settle, tmp_path):
+    if not (caddy := shutil.which("caddy")):
+        pytest.skip("no caddy on the PATH")
+    outside, inside = unused_ports()
+    here = f"https://localhost:{outside}"
+    signing(f"{here}/oauth2callback", "optional", str(inside))
+    (tmp_path / "Caddyfile").write_text(
+        "{\n admin off\n skip_install_trust\n auto_https disable_redirects\n}\n"
+        f"{here} {{\n tls internal\n reverse_proxy 127.0.0.1:{inside}\n}}\n")
+    with (tmp_path / "caddy.log").open("w") as log:
+        proxy = subprocess.Popen([caddy, "run", "--config", str(tmp_path / "Caddyfile"), "--adapter", "caddyfile"],
+                                 stdout=log, stderr=log, env={"XDG_DATA_HOME": str(tmp_path), "HOME": str(tmp_path)})
+    context = chromium.new_context(ignore_https_errors=True)
+    try:
+        context.add_init_script(SETTLED)
+        page = context.new_page()
+        page.goto(f"{here}/train", wait_until="domcontentloaded")  # whoever has not signed in looks
+        settle(page).get_by_role("link", name="Sign in").evaluate("link => { link.target = ''; link.click(); }")
+        page.get_by_role("link", name="Sign in").click()
+        page.get_by_role("link", name="Ada").click()
+        page.wait_for_url(f"{here}/**")
+        page.goto(f"{here}/train", wait_until="domcontentloaded")
+        expect(settle(page).get_by_text(TEACHES)).to_be_visible()
+        (kept,) = [one for one in context.cookies() if one["name"] == "headsup_person"]
+        assert kept["secure"] and kept["httpOnly"] and kept["sameSite"] == "Lax"
+    finally:
+        context.close()
+        proxy.terminate()
+        proxy.wait()

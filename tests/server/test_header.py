@@ -1,0 +1,114 @@
+"""People whom an organisation's proxy signs in: its header is believed from its address alone, however it is sent."""
+
+import http.client
+
+import pytest
+from websockets.exceptions import InvalidStatus
+
+from tests.raw.client import Client
+from tests.raw.client import Server as Raw
+from transformer.jobs import run_files
+from ui.access import keys, people
+
+PROXY, STUDENT = "127.0.0.5", "127.0.0.6"  # addresses of this computer, from which they come
+TEACHES = "Others may start runs"
+FILE = f'''sign_in = "required"
+teachers = ["Ada", "Ægir"]
+
+[header]
+name = "X-Remote-User"
+proxies = ["{PROXY}"]
+sign_out = "https://sso.example/leave"
+'''
+
+
+@pytest.fixture(scope="module")
+def server(start):
+    return start(sign_in=FILE)
+
+
+@pytest.fixture
+def raw(server):
+    return Raw(f"http://{server.host}", server.log.parent / "home", server.process.pid)
+
+
+def ask(server, address, path="/train", *headers):
+    connection = http.client.HTTPConnection("127.0.0.2", server.port, timeout=60, source_address=(address, 0))
+    connection.putrequest("GET", path)
+    for name, value in (("Accept", "text/html"), *headers):
+        connection.putheader(name, value)
+    connection.endheaders()
+    answer = connection.getresponse()
+    body = answer.read().decode()
+    connection.close()
+    return answer.status, body
+
+
+def said_to(raw, address, headers):
+    client = Client(raw, {}, address=address, headers=headers)
+    try:
+        return client.open("train").text
+    finally:
+        client.close()
+
+
+@pytest.mark.parametrize(("name", "teaches"), [("ada", True), ("ben", False), ("ada ", True), ("adam", False)])
+def test_whom_the_proxy_names_is_signed_in(server, raw, name, teaches):
+    assert ask(server, PROXY, "/train", ("X-Remote-User", name))[0] == 200
+    said = said_to(raw, PROXY, {"X-Remote-User": name})
+    assert f"Signed in as **{name.strip()}**" in said and (TEACHES in said) == teaches
+
+
+def test_a_name_may_have_any_letters_but_is_nobody_elses(raw):
+    def header(name):
+        return {"X-Remote-User": name.encode().decode("latin-1")}
+
+    assert TEACHES in said_to(raw, PROXY, header("Ægir"))
+    said = said_to(raw, PROXY, header("**æ**![x](//evil.example/x)"))
+    assert TEACHES not in said and "![x](" not in said
+
+
+@pytest.mark.parametrize("headers", [
+    [("X-Remote-User", "ada")], [("x-remote-user", "ada")], [("X-Remote-User", "ada"), ("X-Forwarded-For", PROXY)],
+    [("X-Remote-User", "ada"), ("X-Forwarded-For", f"{PROXY}, {PROXY}"), ("Forwarded", f"for={PROXY}")],
+    [("X-Remote-User", "ada"), ("X-Real-IP", PROXY), ("Via", PROXY)], [(people.HERE, "ada")]])
+def test_a_student_who_sends_the_header_is_nobody(server, raw, headers):
+    for address in (STUDENT, "127.0.0.1"):  # of which uvicorn believes what a proxy says
+        status, body = ask(server, address, "/train", *headers)
+        assert status == 401 and "Your organisation signs you in" in body
+        with pytest.raises(InvalidStatus) as error:
+            said_to(raw, address, dict(headers))
+        assert error.value.response.status_code == 403
+
+
+def test_a_header_that_is_there_twice_names_nobody(server):
+    status, _ = ask(server, PROXY, "/train", ("X-Remote-User", "ben"), ("X-Remote-User", "ada"))
+    assert status == 400
+
+
+@pytest.mark.parametrize("name", ["", "   ", "a" * 201, "ad\x7fa", "\x00ada"])
+def test_a_header_that_names_nobody_lets_nobody_in(server, name):
+    assert ask(server, PROXY, "/train", ("X-Remote-User", name))[0] in (400, 401)
+
+
+def test_runs_are_the_persons_and_not_their_browsers(raw):
+    folder = raw.home / "runs" / "a-run"
+    folder.mkdir(parents=True)
+    owner = people.Person("header x-remote-user", "ben", "", "", "", 0).owner
+    run_files.write_json(folder / "config.json", {})
+    run_files.write_json(folder / "status.json", {"state": "stopped", "step": 3, "steps": 9})
+    run_files.write_json(folder / "launch.json", {"owner": owner, "ticket": 1, "time": 1.0, "devices": []})
+    for name, cookies in (("eve", {keys.VISITOR: "a key"}), ("eve", {keys.VISITOR: '["header x-remote-user", "ben"]'}),
+                          ("ben", {})):
+        assert folder.exists()
+        client = Client(raw, cookies, address=PROXY, headers={"X-Remote-User": name})
+        client.open("train", view="watch", run=folder.name).send("train_delete")
+        client.close()
+    assert not folder.exists()
+
+
+def test_the_way_out_is_the_organisations(server):
+    status, body = ask(server, PROXY, "/sign-out", ("X-Remote-User", "<b>ben"))
+    assert status == 200 and "&lt;b&gt;ben" in body and "https://sso.example/leave" in body
+    assert ask(server, PROXY, "/sign-in/start?with=default", ("X-Remote-User", "ben"))[0] == 303
+    assert ask(server, STUDENT, "/oauth2callback?code=x&state=x")[0] == 303

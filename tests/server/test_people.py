@@ -1,0 +1,286 @@
+"""People who sign in by OpenID Connect, at a real provider that this starts, without a browser."""
+
+import json
+import re
+from contextlib import suppress
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import itsdangerous.timed
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from tests.raw.client import Client
+from tests.raw.client import Server as Raw
+from tests.server.provider import providing, sign_in_file
+from transformer.jobs import run_files
+from ui.access import keys, people
+
+TEACHES = "Others may start runs"
+
+
+@pytest.fixture(scope="module")
+def provider():
+    with providing() as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def no_fault(provider):
+    yield
+    provider.fault = ""
+
+
+@pytest.fixture(scope="module")
+def server(start, provider):
+    """One on which everybody must sign in."""
+    return start(sign_in=sign_in_file(provider, "http://127.0.0.2:{port}/oauth2callback"))
+
+
+@pytest.fixture
+def home(server):
+    return server.log.parent / "home"
+
+
+class Browser:
+    """Keeps cookies, and follows no redirect by itself."""
+
+    def __init__(self, server):
+        self.server, self.cookies = server, {}
+
+    @property
+    def cookie(self):
+        return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+
+    def get(self, path, method="GET", **headers):
+        answer = self.server.ask(method, path, Cookie=self.cookie, Accept="text/html", **headers)
+        for given in answer.headers.get_all("Set-Cookie") or ():
+            name, _, value = given.partition(";")[0].partition("=")
+            self.cookies[name] = value
+            if value in ("", '""'):
+                del self.cookies[name]
+        return answer
+
+    def to_provider(self, to="/"):
+        return self.get(f"/sign-in/start?{urlencode({'with': 'default', 'to': to})}").headers["Location"]
+
+    def sign_in(self, name, to="/"):
+        """All the way; where it ends."""
+        return self.get(came_back(self.to_provider(to), name)).headers["Location"]
+
+    def visit(self):
+        return self.server.visit(Cookie=self.cookie)
+
+
+def came_back(url, name):
+    """The address to which the provider sends somebody back."""
+    import httpx2
+
+    found = urlsplit(httpx2.get(f"{url}&as={name}").headers["location"])
+    return f"{found.path}?{found.query}"
+
+
+@pytest.fixture
+def browser(server):
+    return Browser(server)
+
+
+def refused(browser):
+    with pytest.raises(InvalidStatus) as error, browser.visit():
+        pass
+    return error.value.response.status_code == 403
+
+
+def test_who_is_not_signed_in_sees_the_way_in_and_nothing_else(server, browser):
+    page = browser.get("/translate?text=Go.")
+    assert page.status == 401 and "Sign in" in page.text and "to=%2Ftranslate%3Ftext%3DGo." in page.text
+    assert server.ask("GET", "/translate").text == "Sign in first.\n"
+    for method, path in (("GET", "/"), ("GET", "/scripts/x"), ("GET", "/static/x.js"), ("GET", "/media/x.png"),
+                         ("PUT", "/_stcore/upload_file/x/y"), ("POST", "/move"), ("GET", "/_stcore/host-config")):
+        assert browser.get(path, method).status == 401, path
+    assert refused(browser)
+    assert server.ask("GET", "/_stcore/health").status == 200
+
+
+@pytest.mark.parametrize(("name", "teaches"), [("ada", True), ("ben", False)])
+def test_a_name_on_the_list_teaches_and_another_does_not(browser, name, teaches):
+    assert browser.sign_in(name, "/train?view=runs") == "/train?view=runs"
+    assert browser.get("/train").status == 200
+    with browser.visit() as session:
+        said = session.open("train")
+    assert re.search(rf"Signed in as \*\*{name}.{{0,5}}@school", said, re.IGNORECASE)
+    assert (TEACHES in said) == teaches
+
+
+def test_an_address_that_nobody_has_checked_makes_no_teacher(browser):
+    browser.sign_in("eve")
+    with browser.visit() as session:
+        assert TEACHES not in session.open("train")
+
+
+def test_who_is_taken_off_the_list_is_no_teacher_any_more(server, browser, home):
+    browser.sign_in("ada")
+    file = home / "sign-in.toml"
+    before = file.read_text()
+    with browser.visit() as session:
+        assert TEACHES in session.open("train")
+        try:
+            file.write_text(before.replace("ada@", "grace.hopper@"))
+            assert TEACHES not in session.open("train")
+            file.write_text("nothing that can be read")
+            assert TEACHES not in session.open("train")
+        finally:
+            file.write_text(before)
+        assert TEACHES in session.open("train")
+
+
+@pytest.mark.parametrize(("fault", "why"), [
+    ("nonce", "Invalid claim: 'nonce'"), ("audience", "Invalid claim: 'aud'"), ("issuer", "Invalid claim: 'iss'"),
+    ("expired", "The token is expired"), ("unsigned", "Algorithm of 'none' is not allowed"), ("key", "bad_signature")])
+def test_a_token_that_is_not_right_signs_nobody_in(server, browser, provider, fault, why):
+    provider.fault = fault
+    assert browser.sign_in("ada") == "/sign-in?failed=1"
+    assert people.PERSON not in browser.cookies and refused(browser)
+    assert "You were not signed in" in browser.get("/sign-in?failed=1").text
+    said = [line for line in server.log.read_text().splitlines() if "Somebody was not signed in: " in line]
+    assert why in said[-1]
+
+
+def test_a_way_back_works_once_and_only_in_the_browser_that_went(server, browser):
+    back = came_back(browser.to_provider(), "ada")
+    other = Browser(server)
+    assert other.get(back).headers["Location"] == "/sign-in?failed=1"
+    assert people.PERSON not in other.cookies
+    assert browser.get(back).headers["Location"] == "/"
+    del browser.cookies[people.PERSON]
+    assert browser.get(back).headers["Location"] == "/sign-in?failed=1"
+    assert people.PERSON not in browser.cookies
+
+
+def test_what_is_asked_of_the_provider_is_bound_to_this_browser(browser, server):
+    asked = parse_qs(urlsplit(browser.to_provider()).query)
+    assert asked["code_challenge_method"] == ["S256"] and asked["nonce"] and asked["state"]
+    assert asked["redirect_uri"] == [f"http://{server.host}/oauth2callback"]
+
+
+@pytest.mark.parametrize("query", ["", "?state=x", "?code=x&state=x", "?error=access_denied&state=x", "?code=x"])
+def test_a_way_back_that_nobody_asked_for_leads_nowhere(browser, query):
+    answer = browser.get(f"/oauth2callback{query}")
+    assert answer.status == 303 and answer.headers["Location"] in ("/", "/sign-in?failed=1")
+    assert people.PERSON not in browser.cookies
+    assert browser.get("/oauth2callback", "POST").status == 405
+
+
+@pytest.mark.parametrize("to", ["//evil.example", "https://evil.example", "/\\evil.example", "/a\r\nX: y", "evil", ""])
+def test_signing_in_leads_to_no_other_site(browser, to):
+    assert browser.sign_in("ben", to) == "/"
+
+
+@pytest.mark.parametrize("path", ["/auth/login", "/auth/logout"])
+def test_links_of_others_sign_nobody_in_or_out(browser, path):
+    browser.sign_in("ben")
+    assert browser.get(path).status == 404
+    assert browser.get("/sign-out", "POST", Origin="http://evil.example").status == 403
+    assert browser.get("/train").status == 200
+
+
+def test_the_cookie_is_no_scripts_and_no_other_sites(browser, home):
+    answer = browser.get(came_back(browser.to_provider(), "ada"))
+    given = next(one for one in answer.headers.get_all("Set-Cookie") if one.startswith(people.PERSON))
+    assert "HttpOnly" in given and "SameSite=lax" in given and f"Max-Age={12 * 3600}" in given
+    assert not [name for name in browser.cookies if name.startswith("_streamlit_user")]
+    assert (home / "cookie.secret").stat().st_mode & 0o777 == 0o600
+
+
+def forged(home, how):
+    """Ada's cookie, but for one thing."""
+    secret = (home / "cookie.secret").read_text().strip()
+    about = {"issuer": "http://idp", "subject": "a-1", "name": "Ada", "listed": "ada@school.example"}
+    if how == "another secret":
+        return people.cookie("x" * 43, **about)
+    given = people.cookie(secret, **about)
+    head, rest = given.split(".", 1)
+    return {"a letter": f"{head[:-1]}{'A' if head[-1] != 'A' else 'B'}.{rest}", "unsigned": head, "empty": "",
+            "no text": "\udcff".encode("latin-1", "replace").decode(), "whole": given}[how]
+
+
+@pytest.mark.parametrize("how", ["another secret", "a letter", "unsigned", "empty", "no text"])
+def test_a_forged_cookie_is_nobodys(browser, home, how):
+    browser.cookies[people.PERSON] = forged(home, "whole")
+    assert browser.get("/train").status == 200  # so that the rest is refused for what is wrong with it
+    browser.cookies[people.PERSON] = forged(home, how)
+    assert browser.get("/train").status == 401 and refused(browser)
+
+
+def test_an_old_cookie_is_nobodys(browser, home, monkeypatch):
+    now = itsdangerous.timed.time.time()
+    with monkeypatch.context() as context:
+        context.setattr(itsdangerous.timed.time, "time", lambda: now - 12 * 3600 - 60)
+        browser.cookies[people.PERSON] = forged(home, "whole")
+    assert browser.get("/train").status == 401 and refused(browser)
+
+
+def test_streamlits_own_cookie_and_headers_name_nobody(server, browser):
+    ada = Browser(server)
+    ada.sign_in("ada")
+    for headers in ({people.HERE: "x"}, {"X-Remote-User": "ada@school.example"},
+                    {people.HERE: ada.cookies[people.PERSON]}):
+        assert browser.get("/train", **headers).status == 401
+    browser.cookies["_streamlit_user"] = ada.cookies[people.PERSON]
+    assert refused(browser)
+
+
+def test_signing_out_closes_what_is_open_and_what_was_copied(server, browser):
+    browser.sign_in("ada")
+    thief = Browser(server)
+    thief.cookies = dict(browser.cookies)
+    with thief.visit() as session:
+        assert TEACHES in session.open("train")
+        assert browser.get("/sign-out", "POST").status == 303
+        page = browser.get("/sign-out")
+        assert "You are signed out" in page.text and "/leave?client_id=heads-up" in page.text
+        assert people.PERSON not in browser.cookies
+        with suppress(ConnectionClosed):
+            while True:
+                session.socket.recv(timeout=20)
+        assert session.socket.close_code == 1008
+    assert thief.get("/train").status == 401 and refused(thief)
+
+
+def may_delete(server, browser, folder):
+    client = Client(Raw(f"http://{server.host}", folder.parent.parent, server.process.pid), browser.cookies)
+    try:
+        client.open("train", view="watch", run=folder.name).send("train_delete")
+    finally:
+        client.close()
+    return not folder.exists()
+
+
+def test_runs_are_a_persons_in_every_browser_and_those_from_before_stay_in_theirs(server, home, provider):
+    here, there, other = Browser(server), Browser(server), Browser(server)
+    for browser, name, key in ((here, "ben", "a key"), (there, "ben", "another key"), (other, "eve", "a third key")):
+        browser.sign_in(name)
+        browser.cookies[keys.VISITOR] = key
+    ben = people.Person(provider.issuer, "b-2", "", "", "", 0).owner
+
+    def run(owner):
+        folder = home / "runs" / f"run-{owner[:8]}"
+        folder.mkdir(parents=True, exist_ok=True)
+        run_files.write_json(folder / "config.json", {})
+        run_files.write_json(folder / "status.json", {"state": "stopped", "step": 3, "steps": 9})
+        run_files.write_json(folder / "launch.json", {"owner": owner, "ticket": 1, "time": 1.0, "devices": []})
+        return folder
+
+    assert not may_delete(server, other, run(ben)) and may_delete(server, there, run(ben))
+    assert may_delete(server, here, run(ben))
+    before = run(keys.digest("a key"))
+    assert not may_delete(server, there, before) and may_delete(server, here, before)
+    # a key that was made up does not become a person
+    other.cookies[keys.VISITOR] = json.dumps([provider.issuer, "b-2"])
+    assert not may_delete(server, other, run(ben))
+
+
+def test_the_teachers_link_still_opens_everything(server, browser):
+    name, _, value = server.sign_in().partition("=")
+    browser.cookies[name] = value
+    with browser.visit() as session:
+        assert TEACHES in session.open("train")

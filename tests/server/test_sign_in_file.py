@@ -1,0 +1,116 @@
+"""What sign-in.toml may say, and what is said where it says something else; and what the gate makes of addresses."""
+
+import os
+import threading
+
+import pytest
+
+from ui.access import keys, people, sign_in_file
+from ui.server import gate, people_pages
+
+OIDC = '''sign_in = "optional"
+[auth]
+redirect_uri = "https://heads.example/oauth2callback"
+client_id = "a"
+client_secret = "b"
+server_metadata_url = "https://idp.example/.well-known/openid-configuration"
+'''
+HEADER = 'sign_in = "required"\n[header]\nname = "X-Remote-User"\nproxies = ["10.0.0.0/24", "::1"]\n'
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADSUP_HOME", str(tmp_path))
+    monkeypatch.setattr(sign_in_file, "_last", None)
+    return (tmp_path / "sign-in.toml").write_text
+
+
+def test_without_the_file_nobody_signs_in(write):
+    assert sign_in_file.begin() is None and sign_in_file.current() is None
+    assert people_pages.begin(set()) == people_pages.Hooks()
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("sign_in = ", "cannot be read"), ('sign_in = "yes"', 'sign_in = "required" or sign_in = "optional"'),
+    ('sign_in = "optional"', "either [auth]"), (OIDC + HEADER.partition("\n")[2], "either [auth]"),
+    (f"teacher = 'ada'\n{OIDC}", "teacher, which means nothing"), (f"teachers = [1]\n{OIDC}", "list of names"),
+    (f"teachers = ['']\n{OIDC}", "list of names"), (f"hours = 0\n{OIDC}", "hours is 0"),
+    (f"hours = true\n{OIDC}", "hours is True"), (OIDC.replace('client_id = "a"\n', ""), "needs client_id"),
+    (OIDC.replace("https://idp", "http://idp"), "server_metadata_url must be an https address"),
+    (OIDC.replace("/oauth2callback", "/"), "redirect_uri"), (OIDC.replace("[auth]", "[auth.my_school]"), "my_school"),
+    (OIDC + 'cookie_secret = "x"\n', "cookie_secret, which means nothing"),
+    (HEADER.replace("X-Remote-User", ""), "name of the header"), (HEADER.replace("10.0.0.0/24", "x"), "proxies"),
+    (HEADER.replace("10.0.0.0/24", "0.0.0.0/0"), "whole internet"),
+    ('sign_in = "required"\n[header]\nname = "X-User"\n', "addresses that the proxy connects from")])
+def test_what_cannot_be_done_is_said_in_a_sentence(write, text, said, capsys):
+    write(text)
+    with pytest.raises(ValueError, match=r"sign-in\.toml") as error:
+        sign_in_file.begin()
+    assert said in str(error.value)
+    with pytest.raises(SystemExit, match="People cannot sign in"):
+        people_pages.begin(set())
+
+
+def test_what_is_missing_is_named_with_what_brings_it(write, monkeypatch):
+    write(OIDC)
+    monkeypatch.setattr(sign_in_file, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r"authlib and httpx2; `pip install .*sign-in\]"):
+        sign_in_file.begin()
+
+
+def test_only_the_proxys_addresses_are_trusted(write):
+    write(HEADER)
+    asked = sign_in_file.begin()
+    for address, trusted in (("10.0.0.7", True), ("::ffff:10.0.0.7", True), ("::1", True), ("10.0.1.7", False),
+                             ("127.0.0.1", False), ("", False), (None, False), ("x", False)):
+        assert asked.trusts(address) == trusted, address
+
+
+def test_letters_that_only_look_alike_are_on_no_list(write):
+    write(f"teachers = [' Kim@School.example']\n{OIDC}")
+    asked = sign_in_file.begin()
+    assert asked.lists("kim@school.EXAMPLE")
+    assert not asked.lists("\u212aim@school.example") and not asked.lists("kim@\u017fchool.example")
+    assert not asked.lists("") and not asked.lists("kim")
+
+
+def scope(peer, *forwarded):
+    return {"type": "http", gate.PEER: peer, "headers": [(b"x-forwarded-for", one.encode()) for one in forwarded]}
+
+
+def test_behind_its_own_proxy_the_address_is_whom_that_one_names_last(monkeypatch):
+    monkeypatch.delenv(gate.BEHIND, raising=False)
+    assert gate._who_sent(scope("127.0.0.1", "10.0.0.5")) == "127.0.0.1"
+    monkeypatch.setenv(gate.BEHIND, "127.0.0.1, 172.16.0.0/12")
+    assert gate._who_sent(scope("172.18.0.2", "10.0.0.5, 192.0.2.1")) == "192.0.2.1"
+    assert gate._who_sent(scope("127.0.0.1", "10.0.0.5, 192.0.2.1")) == "192.0.2.1"
+    assert gate._who_sent(scope("127.0.0.1", "10.0.0.5", "192.0.2.1")) == "192.0.2.1"
+    assert gate._who_sent(scope("127.0.0.1")) == ""
+    assert gate._who_sent(scope("192.0.2.1", "10.0.0.5")) == "192.0.2.1"
+    assert gate._who_sent({"type": "http", "headers": []}) is None
+
+
+def test_one_secret_is_made_whoever_asks_first(write, tmp_path):
+    start, found = threading.Barrier(8), []
+
+    def make():
+        start.wait()
+        found.append(keys.cookie_secret())
+
+    threads = [threading.Thread(target=make) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(found)) == 1 and len(found[0]) >= 43
+    assert os.stat(tmp_path / "cookie.secret").st_mode & 0o777 == 0o600
+    assert [path.name for path in tmp_path.iterdir()] == ["cookie.secret"]
+
+
+def test_a_person_is_the_same_everywhere_and_no_key_leads_to_them():
+    def owner(issuer, subject):
+        return people.Person(issuer, subject, "", "", "", 0).owner
+
+    assert owner("https://a", "1") == owner("https://a", "1")
+    assert len({owner("https://a", "1"), owner("https://a", "2"), owner("https://b", "1"),
+                owner("https://a\n", "1"), keys.digest('["https://a", "1"]')}) == 5
