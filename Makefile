@@ -8,7 +8,7 @@ PYTEST := OMP_NUM_THREADS=1 $(PYTHON) -m pytest
 SLOW := app browser cluster faults raw server
 NEEDED := requirements.txt pyproject.toml Makefile
 NEEDED += $(shell $(PYTHON) -c 'import pip' 2> /dev/null || echo venv) # which is missing, half made or broken
-.PHONY: help app test test-fast test-cluster test-faults lint lint-js audit requirements clean venv chromium
+.PHONY: help app test test-fast test-cluster test-faults lint lint-js audit requirements clean venv chromium browsers
 
 help:
 	@echo 'make app     serve Heads Up on http://127.0.0.1:8501, or on the next free port'
@@ -32,7 +32,7 @@ app: .venv/app
 	@exec $(PYTHON) -m transformer app $(if $(HOST),--host '$(HOST)') $(if $(PORT),--port '$(PORT)') \
 	  $(if $(SHARED),--shared) $(foreach name,$(NAME),--name '$(name)')
 
-test: lint chromium
+test: lint chromium browsers
 	$(PYTEST) -n 2 --dist worksteal $(ARGS)
 
 test-fast: .venv/test
@@ -95,3 +95,16 @@ chromium:
 	  DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=600 install -y chromium > /dev/null && exit 0; \
 	fi; \
 	echo 'No Chromium here: install it from your system, or the browser tests are skipped.'
+
+# Firefox and WebKitGTK, which the main path is tested in as well.
+browsers:
+	@if command -v firefox-esr > /dev/null && command -v WebKitWebDriver > /dev/null && command -v Xvfb > /dev/null; then \
+	  exit 0; \
+	fi; \
+	if grep -qs '^ID=debian' /etc/os-release && [ "$$(id -u)" = 0 ]; then \
+	  echo 'Installing Firefox and WebKitGTK for the browser tests.'; \
+	  apt-get -qq update; \
+	  DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=600 install -y --no-install-recommends \
+	    firefox-esr webkit2gtk-driver xvfb gstreamer1.0-plugins-base > /dev/null && exit 0; \
+	fi; \
+	echo 'Firefox or WebKitGTK is missing here: the tests of the main path in them are skipped.'

@@ -17,7 +17,8 @@ from .webdriver import WAIT_S, Tab
 NAMES = ("firefox-esr", "firefox")
 START_S = 120
 # Nothing but what the pages ask for, and no page of its own at the first start.
-PREFERENCES = {"app.update.auto": False, "app.normandy.enabled": False, "datareporting.policy.dataSubmissionEnabled": False,
+PREFERENCES = {"app.update.auto": False, "app.normandy.enabled": False,
+               "datareporting.policy.dataSubmissionEnabled": False,
                "toolkit.telemetry.enabled": False, "browser.safebrowsing.update.enabled": False,
                "network.captive-portal-service.enabled": False, "network.connectivity-service.enabled": False,
                "browser.aboutConfig.showWarning": False, "browser.shell.checkDefaultBrowser": False,

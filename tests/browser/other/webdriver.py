@@ -8,11 +8,15 @@ from pathlib import Path
 
 WAIT_S = 120  # for anything on a page: no measurement, and enough for a machine ten times slower
 LOOK_S = 0.05  # between two looks
+QUIET_LOOKS = 5  # in a row at which a page that has settled is quiet
+QUIET = """((app) => app === null || (app?.dataset.testScriptState === "notRunning"
+  && !one('[data-testid=stSkeleton], [data-testid=stSpinner]')))(document.querySelector("[data-testid=stApp]"))"""
 KEYS = {"Enter": "\ue007", "Home": "\ue011", "End": "\ue010", "ArrowLeft": "\ue012", "ArrowRight": "\ue014",
         "Escape": "\ue00c", "Control": "\ue009", "Backspace": "\ue003"}
 # Components stand in trees of their own: `all("canvas")` looks into each, and `one(...)` is the first that is in sight.
 LOOK = """
-  const trees = (tree) => [tree, ...[...tree.querySelectorAll("*")].flatMap((e) => e.shadowRoot ? trees(e.shadowRoot) : [])];
+  const below = (tree) => [...tree.querySelectorAll("*")].flatMap((e) => e.shadowRoot ? trees(e.shadowRoot) : []);
+  const trees = (tree) => [tree, ...below(tree)];
   const all = (selector) => trees(document).flatMap((tree) => [...tree.querySelectorAll(selector)]);
   const seen = (e) => e.checkVisibility({ visibilityProperty: true }) && e.getBoundingClientRect().width > 1;
   const one = (selector, words) =>
@@ -57,10 +61,19 @@ class Tab(ABC):
             time.sleep(LOOK_S)
         return value
 
+    def settle(self) -> None:
+        """Waits until a page of the app has been quiet for some looks; one that is not Streamlit's always is."""
+        deadline, quiet = time.monotonic() + WAIT_S, 0
+        while quiet < QUIET_LOOKS:
+            quiet = quiet + 1 if self.look(QUIET) else 0
+            assert time.monotonic() < deadline, f"{self.name}: not settled in {WAIT_S} s"
+            time.sleep(LOOK_S)
+
     def click(self, selector: str, words: str | None = None, at: tuple[float, float] | None = None) -> None:
         """With the mouse: the first such element in sight, in its middle or so many pixels from its top left corner."""
         found = f"one({json.dumps(selector)}{'' if words is None else f', {json.dumps(words)}'})"
         self.until(found + " !== undefined")
+        self.settle()
         self.run(f"{LOOK} {found}.scrollIntoView({{ block: 'nearest', behavior: 'instant' }});")
         left, top, width, height = self.look(
             f"(({{left, top, width, height}}) => [left, top, width, height])({found}.getBoundingClientRect())")
@@ -71,6 +84,7 @@ class Tab(ABC):
 
     def press(self, *keys: str, held: str | None = None) -> None:
         """One key after the other; `held`: one that is down meanwhile."""
+        self.settle()
         strokes = [{"type": kind, "value": KEYS.get(key, key)} for key in keys for kind in ("keyDown", "keyUp")]
         if held:
             strokes = [{"type": "keyDown", "value": KEYS[held]}, *strokes, {"type": "keyUp", "value": KEYS[held]}]

@@ -6,8 +6,8 @@ export const FILM_KINDS = {
 };
 const BITS = 0.25; // for a pixel of a frame: text has sharp edges
 
-// What a VideoEncoder is set to for such a film; null where there is no encoder for it. A browser is asked first what it
-// plays: WebKitGTK before 2.54 ends the page where an encoder is the first that is asked for (WebKit bug 320327).
+// What a VideoEncoder is set to for such a film; null where there is no encoder for it. A browser is asked first what
+// it plays: WebKitGTK before 2.54 ends the page where an encoder is the first that is asked for (WebKit bug 320327).
 export async function encoderFor(kind, { width, height, fps }) {
   if (typeof VideoEncoder === "undefined") return null;
   const bitrate = Math.round(Math.max(2e6, width * height * fps * BITS));
