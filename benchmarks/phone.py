@@ -42,11 +42,11 @@ def pss(pids: list[int]) -> dict[str, int]:
     found: dict[str, int] = {}
     for pid in pids:
         try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").split()
             lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
         except OSError:  # it has just ended
             continue
-        if b"chrom" not in words[0]:
+        if not words or b"chrom" not in words[0]:
             continue  # Playwright's own
         kind = next((word[7:].decode() for word in words if word.startswith(b"--type=")), "browser")
         size = next((1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)

@@ -3,6 +3,11 @@ tapped on the main path is as large as a finger."""
 
 import pytest
 
+from benchmarks.visit import Count
+
+from .conftest import SETTLED, WAIT_MS, listen_for_others
+
+FIRST, STEP = 1_500_000, 50_000  # bytes: a first page, and a step
 SIZE = {"width": 360, "height": 740}
 FINGER = 40  # px
 LEAST = 120  # px, of the head in focus
@@ -38,16 +43,29 @@ LOOK = """tapped => {
 
 
 @pytest.fixture(scope="module")
-def phone(chromium, app_url):
-    """A telephone's page, which is touched."""
-    from .conftest import SETTLED, WAIT_MS, listen_for_others
-
+def phone(chromium):
+    """A telephone's page, which is touched, of somebody who was never here."""
     context = chromium.new_context(viewport=SIZE, device_scale_factor=2, has_touch=True, is_mobile=True)
     context.add_init_script(SETTLED)
     context.set_default_timeout(WAIT_MS)
     listen_for_others(context)
     yield context.new_page()
     context.close()
+
+
+def test_a_first_page_and_a_step_weigh_little(phone, app_url, settle, reached):
+    count = Count(phone.context.new_cdp_session(phone))
+
+    def passed():
+        return sum(file["wire"] for file in count.files.values()) + count.said  # messages as they are unpacked
+
+    phone.goto(app_url + ADDRESSES["translate"], wait_until="domcontentloaded")
+    settle(phone)
+    first = passed()
+    assert 500_000 < first <= FIRST
+    phone.locator('[data-action="step"]').tap()
+    reached(phone, step=5)
+    assert 0 < passed() - first <= STEP
 
 
 @pytest.mark.parametrize("name", ADDRESSES)

@@ -96,7 +96,7 @@ def test_a_picture_and_a_page_are_saved(visit_by_name, settle):
 
 
 def test_no_page_knows_of_another_host(chromium, app_url, settle, tmp_path):
-    """By the log of the browser's network itself, which has the names it looked up and what workers and fonts asked."""
+    """By the log of the browser's network itself: whatever is asked or connected, by fonts and workers too."""
     executable = next(filter(None, map(shutil.which, NAMES)))
     log = tmp_path / "net.json"
     browser = chromium.browser_type.launch(executable_path=executable, args=[
@@ -116,7 +116,8 @@ def test_no_page_knows_of_another_host(chromium, app_url, settle, tmp_path):
     started = [params for kind, params in said if kind == "URL_REQUEST_START_JOB" and "url" in params]
     by_pages = {host_of(one["url"]) for one in started if one.get("initiator", BY_ITSELF) != BY_ITSELF}
     by_itself = {host_of(one["url"]) for one in started} - by_pages
-    names = {host_of(params["host"]) for kind, params in said if kind.startswith("HOST_RESOLVER") and "host" in params}
+    connected = {host_of(params["url"]) for kind, params in said
+                 if kind == "HTTP_STREAM_JOB_CONTROLLER" and "url" in params}
     assert NAME in by_pages
     assert by_pages - OURS == set()
-    assert names - by_itself - OURS == set()
+    assert connected - by_itself - OURS == set()  # ahead of a request, too

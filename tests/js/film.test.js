@@ -50,7 +50,8 @@ test("only films that the browser can make are offered, with a sentence on the o
   });
   globalThis.window = { isSecureContext: true };
   const played = [];
-  const canPlayType = (type) => (played.push(type) && type.includes("mp4") ? "maybe" : type.includes("vp8") && "probably");
+  const canPlayType = (type) =>
+    played.push(type) && type.includes("mp4") ? "maybe" : type.includes("vp8") && "probably";
   globalThis.document = { createElement: () => ({ canPlayType }) };
   globalThis.VideoEncoder = {
     isConfigSupported: async ({ codec }) => {

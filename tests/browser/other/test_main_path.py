@@ -42,5 +42,5 @@ def tab(request, tmp_path_factory):
 
 
 @pytest.mark.parametrize("part", PATH)
-def test_the_main_path_is_passed(tab, for_others, part, request):
+def test_the_main_path_is_passed(tab, for_others, part):
     PATH[part](tab, for_others)
