@@ -8,7 +8,8 @@ PYTEST := OMP_NUM_THREADS=1 $(PYTHON) -m pytest
 SLOW := app browser cluster faults raw server
 NEEDED := requirements.txt pyproject.toml Makefile
 NEEDED += $(shell $(PYTHON) -c 'import pip' 2> /dev/null || echo venv) # which is missing, half made or broken
-.PHONY: help app serve test test-fast test-cluster test-faults lint lint-js audit requirements clean venv chromium caddy
+.PHONY: help app serve test test-fast test-cluster test-faults lint lint-js audit requirements clean venv chromium caddy \
+  browsers
 
 help:
 	@echo 'make app     serve Heads Up on http://127.0.0.1:8501, or on the next free port'
@@ -40,7 +41,7 @@ serve: .venv/app
 	@exec $(PYTHON) -m transformer serve $(if $(WORKERS),--workers '$(WORKERS)') $(if $(HOST),--host '$(HOST)') \
 	  $(if $(PORT),--port '$(PORT)') $(foreach name,$(NAME),--name '$(name)') $(if $(METRICS),--metrics '$(METRICS)')
 
-test: lint chromium caddy
+test: lint chromium browsers caddy
 	$(PYTEST) -n 2 --dist worksteal $(ARGS)
 
 test-fast: .venv/test
@@ -113,3 +114,16 @@ caddy:
 	    > /dev/null && { systemctl --quiet disable --now caddy 2> /dev/null; exit 0; }; \
 	fi; \
 	echo 'No Caddy here: install it from your system, or the tests of several workers are skipped.'
+
+# Firefox and WebKitGTK, which the main path is tested in as well.
+browsers:
+	@if command -v firefox-esr > /dev/null && command -v WebKitWebDriver > /dev/null && command -v Xvfb > /dev/null; then \
+	  exit 0; \
+	fi; \
+	if grep -qs '^ID=debian' /etc/os-release && [ "$$(id -u)" = 0 ]; then \
+	  echo 'Installing Firefox and WebKitGTK for the browser tests.'; \
+	  apt-get -qq update; \
+	  DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=600 install -y --no-install-recommends \
+	    firefox-esr webkit2gtk-driver xvfb gstreamer1.0-plugins-base > /dev/null && exit 0; \
+	fi; \
+	echo 'Firefox or WebKitGTK is missing here: the tests of the main path in them are skipped.'

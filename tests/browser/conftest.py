@@ -6,6 +6,7 @@ Without Chromium these tests are skipped, saying so; HEADSUP_REQUIRE_BROWSER=1 m
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -35,6 +36,9 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+CLOSED = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"  # what every browser knows of other hosts
+RULES = f"--host-resolver-rules={CLOSED}"
+OURS = {"127.0.0.1", "localhost", f"{socket.gethostname().lower()}.local"}
 WAIT_MS = 120_000  # for anything on a page: no measurement, and enough for a machine ten times slower
 START_S = 300  # importing torch and streamlit on busy cores
 SIZES = [(1440, 900), (1280, 720), (390, 844)]  # a laptop, a projector, a telephone
@@ -76,7 +80,7 @@ def chromium():
 
     expect.set_options(timeout=WAIT_MS)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=executable, args=[*FLAGS, RULES])
         yield browser
         browser.close()
 
@@ -137,11 +141,39 @@ def settle() -> Callable:
     return settle
 
 
+ASKED_OUTSIDE = []  # addresses of other hosts, by any page of any test
+
+
+def is_ours(name):
+    return name in OURS or name.startswith("127.")
+
+
+def listen_for_others(context):
+    """Notes whatever a page of that visitor, its workers and websockets ask of another host."""
+
+    def note(request):
+        url = urlsplit(request.url)
+        if url.scheme not in ("data", "blob", "about", "file") and not is_ours(url.hostname):
+            ASKED_OUTSIDE.append(request.url)
+
+    context.on("request", note)
+    context.on("page", lambda page: page.on("websocket", note))
+
+
+@pytest.fixture(autouse=True)
+def nothing_from_outside():
+    """No test may make a page ask another host."""
+    ASKED_OUTSIDE.clear()
+    yield
+    assert ASKED_OUTSIDE == []
+
+
 def _visitor(chromium, width=1440, height=900):
     context = chromium.new_context(viewport={"width": width, "height": height},
                                    permissions=["clipboard-read", "clipboard-write"])
     context.add_init_script(SETTLED)
     context.set_default_timeout(WAIT_MS)
+    listen_for_others(context)
     return context
 
 

@@ -49,8 +49,13 @@ test("only films that the browser can make are offered, with a sentence on the o
     why: "WebM and MP4 need https: over plain http a browser makes no video.",
   });
   globalThis.window = { isSecureContext: true };
+  const played = [];
+  const canPlayType = (type) =>
+    played.push(type) && type.includes("mp4") ? "maybe" : type.includes("vp8") && "probably";
+  globalThis.document = { createElement: () => ({ canPlayType }) };
   globalThis.VideoEncoder = {
     isConfigSupported: async ({ codec }) => {
+      assert.ok(played.at(-1).includes(codec)); // first whether it plays, or WebKitGTK ends the page
       if (codec.startsWith("avc1")) throw new TypeError("unknown");
       return { supported: codec === "vp8" };
     },

@@ -20,7 +20,8 @@ def _style(dark: bool | None) -> str:
 .weight-grid th, .weight-grid td {{ border: 0; padding: 0 3px; text-align: center; white-space: pre; }}
 .weight-grid th {{ font-weight: 500; background: {ZERO[bool(dark)]}; }}
 .weight-grid thead th {{ position: sticky; top: 0; z-index: 1; vertical-align: bottom; padding: 2px; }}
-.weight-grid.tall thead th bdi {{ writing-mode: vertical-rl; transform: rotate(180deg); }}
+.weight-grid.tall thead th bdi {{ writing-mode: vertical-rl; text-orientation: sideways;
+  transform: rotate(180deg); }}
 .weight-grid tbody th {{ position: sticky; left: 0; text-align: right; padding-right: 6px; }}
 .weight-grid tbody th i {{ font-style: normal; opacity: .65; }}
 .weight-grid td {{ min-width: var(--wide); height: var(--high); border-radius: 2px; }}

@@ -3,7 +3,8 @@ import { part } from "#view/elements.js";
 
 export const TERM_STYLE = `dfn.term {
   font-style: normal;
-  text-decoration: underline dotted;
+  text-decoration-line: underline; /* by their long names, which WebKit needs */
+  text-decoration-style: dotted;
   text-underline-offset: 0.2em;
   cursor: help;
 }`;

@@ -1,6 +1,7 @@
 // Mounted once for all pages. Runs again with every page; the listeners of the run before are let go first.
 import { keepAllFigures } from "#view/figures/expose.js";
 import { keepInSight } from "./follow.js";
+import { lendClipboard } from "./shell/clipboard.js";
 import { addToMenu } from "./shell/menu.js";
 import { chooseView, openDropped } from "./shell/saved_views.js";
 import { keepEnlarged } from "./shell/enlarge.js";
@@ -18,6 +19,7 @@ export default function component({ data, setStateValue, setTriggerValue }) {
   const { signal } = window.headsUpShell;
   document.addEventListener("click", closeDrawer, { signal });
   for (const kind of ["pointerdown", "keydown"]) window.addEventListener(kind, touched, { signal, capture: true });
+  lendClipboard();
   keepInSight(signal);
   const to = { signal, send: (view) => setTriggerValue("view", view), largest: data.largest };
   openDropped(to);

@@ -6,11 +6,15 @@ export const FILM_KINDS = {
 };
 const BITS = 0.25; // for a pixel of a frame: text has sharp edges
 
-// What a VideoEncoder is set to for such a film; null where there is no encoder for it.
+// What a VideoEncoder is set to for such a film; null where there is no encoder for it. A browser is asked first what
+// it plays: WebKitGTK before 2.54 ends the page where an encoder is the first that is asked for (WebKit bug 320327).
 export async function encoderFor(kind, { width, height, fps }) {
   if (typeof VideoEncoder === "undefined") return null;
   const bitrate = Math.round(Math.max(2e6, width * height * fps * BITS));
-  for (const codec of FILM_KINDS[kind].codecs) {
+  const { type, codecs } = FILM_KINDS[kind];
+  const player = document.createElement("video");
+  for (const codec of codecs) {
+    if (!player.canPlayType(`${type}; codecs="${codec}"`)) continue;
     const config = { codec, width, height, framerate: fps, bitrate };
     if (codec.startsWith("avc1")) config.avc = { format: "avc" };
     const { supported } = await VideoEncoder.isConfigSupported(config).catch(() => ({ supported: false }));

@@ -3,6 +3,7 @@ import { onPhone, topOnPage } from "#view/view/sizes.js";
 
 const LOWEST = 430; // px, of a window too low for it
 const LOWEST_ON_PHONE = 540;
+const LOWEST_BY_FINGER = 700; // where all that is tapped is larger
 const BELOW_IT = 10; // px
 const CAPTION = 28; // px, where a file says below it what it is of
 const HIGHEST_FIRST_LOOK = 470; // px
@@ -10,6 +11,8 @@ const HIGHEST_ON_PHONE = 600;
 
 // The bars of a lesson and of a room lie over the foot of the window.
 const footHeight = () => parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--foot")) || 0;
+
+const byFinger = () => matchMedia("(pointer: coarse)").matches;
 
 export function fit(stage) {
   const { root, parts } = stage;
@@ -19,5 +22,6 @@ export function fit(stage) {
   const room = window.innerHeight - topOnPage(root) - beside;
   const first = onPhone() ? HIGHEST_ON_PHONE : HIGHEST_FIRST_LOOK;
   const most = stage.data.brief ? first : Infinity;
-  parts.screen.style.height = `${Math.max(onPhone() ? LOWEST_ON_PHONE : LOWEST, Math.min(most, Math.floor(room)))}px`;
+  const least = onPhone() ? (byFinger() ? LOWEST_BY_FINGER : LOWEST_ON_PHONE) : LOWEST;
+  parts.screen.style.height = `${Math.max(least, Math.min(most, Math.floor(room)))}px`;
 }
