@@ -50,15 +50,17 @@ class Wire(ClientConnection):
 class Person:
     """One browser tab, of which nothing is known but what a step needs."""
 
-    def __init__(self, number: int, found: Found):
-        self.number, self.found, self.pressed = number, found, 0
+    def __init__(self, number: int, found: Found, cookie: str = ""):
+        self.number, self.found, self.pressed, self.cookie = number, found, 0, cookie
+        self.ids: dict[str, str] = {}  # of widgets, by key
         self._page = self._query = self._controls = self._fragment = ""
 
     async def open(self, server: Server, stack: AsyncExitStack) -> None:
         """Come to the page and wait for the picture."""
         self._socket: Wire = await stack.enter_async_context(connect(
             f"ws://{urlsplit(server.url).netloc}/_stcore/stream", subprotocols=["streamlit"], max_size=None,
-            origin=server.url, create_connection=Wire, ping_interval=None, open_timeout=ANSWER_S))
+            origin=server.url, create_connection=Wire, ping_interval=None, open_timeout=ANSWER_S,
+            additional_headers={"Cookie": self.cookie} if self.cookie else {}))
         self._query = urlencode({"text": SENTENCE.format(number=self.number)})
         message = BackMsg()
         message.rerun_script.page_name, message.rerun_script.query_string = "translate", self._query
@@ -67,10 +69,12 @@ class Person:
             kind = answer.WhichOneof("type")
             if kind == "navigation":
                 self._page = answer.navigation.page_script_hash
-            elif kind == "delta" and not self._controls:
+            elif kind == "delta":
                 for text in strings(answer.delta):
-                    if (widget := WIDGET.fullmatch(text)) and widget[1] == CONTROLS:
-                        self._controls, self._fragment = text, answer.delta.fragment_id
+                    if widget := WIDGET.fullmatch(text):
+                        self.ids[widget[1]] = text
+                        if widget[1] == CONTROLS:
+                            self._controls, self._fragment = text, answer.delta.fragment_id
         self.found.first.append(1_000 * (time.perf_counter() - began))
         assert self._controls, f"the page of {self.number} has no {CONTROLS}"
 
@@ -88,6 +92,16 @@ class Person:
         self.found.steps.append(1_000 * (time.perf_counter() - began))
         self.found.sizes.append(self._socket.came - before)
         self.found.messages.append(self._count)
+
+    async def send(self, **values: object) -> None:
+        """Set components to what their scripts would send, by key, and wait for the page."""
+        message = BackMsg()
+        rerun = message.rerun_script
+        rerun.query_string, rerun.page_script_hash = self._query, self._page
+        for key, value in values.items():
+            rerun.widget_states.widgets.add(id=self.ids[key], json_value=orjson.dumps(value).decode())
+        async for _ in self._answers(message):
+            pass
 
     async def _answers(self, message: BackMsg) -> AsyncIterator[ForwardMsg]:
         """What comes until the script has ended; whose it is, is looked up in all of it."""

@@ -87,10 +87,11 @@ def test_the_scripts_compute_what_python_does(cases):
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+ROOM = [*(HERE / "room").glob("*.js")]
 LATER = [JS / "film" / "make.js", JS / "figures" / "page.js", *VENDOR.glob("*/*.js")]
 
 
-@pytest.mark.parametrize("entry", [*JS.glob("*.js"), *HERE.glob("*.js"), *LATER], ids=lambda path: path.stem)
+@pytest.mark.parametrize("entry", [*JS.glob("*.js"), *HERE.glob("*.js"), *ROOM, *LATER], ids=lambda path: path.stem)
 def test_every_module_is_one_script_with_what_it_imports(entry, tmp_path):
     text = script(entry)
     assert "\nimport " not in text
@@ -120,6 +121,12 @@ def test_a_style_comes_as_text_and_only_the_module_asked_for_exports(tmp_path):
         'const STYLE = "a { content: \\"\\u00e9\\"; }\\n";\nconst b = 1;\nexport const a = [\nSTYLE,\nb,\n];\n')
 
 
+def test_what_an_imported_module_is_as_a_component_of_its_own_stays_behind(tmp_path):
+    (tmp_path / "one.js").write_text('import { b } from "./two.js";\nb();\n')
+    (tmp_path / "two.js").write_text("export default function component() {}\nexport function b() {}\n")
+    assert script(tmp_path / "one.js") == "function component() {}\nfunction b() {}\nb();\n"
+
+
 def test_what_is_imported_later_comes_from_its_address_or_not_at_all(tmp_path):
     (tmp_path / "one.js").write_text('export const load = () => import("./two.js");\n')
     (tmp_path / "two.js").write_text("export const b = 1;\n")
@@ -129,7 +136,7 @@ def test_what_is_imported_later_comes_from_its_address_or_not_at_all(tmp_path):
     assert "Promise.reject" in script(tmp_path / "one.js")
 
 
-@pytest.mark.parametrize("entry", [*JS.glob("*.js"), *HERE.glob("*.js")], ids=lambda path: path.stem)
+@pytest.mark.parametrize("entry", [*JS.glob("*.js"), *HERE.glob("*.js"), *ROOM], ids=lambda path: path.stem)
 def test_no_script_that_every_visitor_gets_holds_what_makes_films_and_zips(entry):
     text = script(entry, lambda path: path.name)
     for name in ("gifenc", "mediabunny", "fflate"):

@@ -36,7 +36,7 @@ def script(entry: Path, address: Address | None = None) -> str:
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"{entry.name} is made of modules of which two declare {', '.join(twice)}")
     *others, own = parts.values()
-    whole = re.sub(r"^export ", "", "".join(others), flags=re.MULTILINE) + own
+    whole = re.sub(r"^export (default )?", "", "".join(others), flags=re.MULTILINE) + own
     return re.sub(r"^ +|^//.*\n", "", whole, flags=re.MULTILINE)
 
 

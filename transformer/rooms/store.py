@@ -244,6 +244,10 @@ class Store(File):
         _known(phase, PHASES)
         self._change_question(id, question, "phase = ?", phase)
 
+    def set_key(self, id: str, question: int, key: Mapping[str, Any]) -> None:
+        """More of what is told with the answer."""
+        self._change_question(id, question, "key = ?", orjson.dumps(key))
+
     def ask_again(self, id: str, question: int) -> None:
         """A second round beside the first, open to answers."""
         self._change_question(id, question, "round = 2, phase = ?", OPEN)

@@ -11,9 +11,10 @@ from transformer.rooms.room import NoRoom, Room, read_code
 from ui.components.scripts import HERE, component
 from ui.link import expect, say_everywhere
 from ui.pages import HOME, PAGES
-from ui.present import present, presenting
+from ui.present import presenting
 from ui.publish import TAB, WALL, led, store
 from ui.room.address import join_address
+from ui.saved_view import OPENING
 
 KEY, LOOKING, WENT = "room_bar", "room_looking", "room_went"
 PAGES_OF = {HOME.name: HOME, **PAGES}
@@ -87,14 +88,14 @@ def _lead(room: Room) -> None:
 
 
 def _follow(page: str, room: Room) -> None:
-    """The wall opens what the lecturer shows, made for a projector."""
+    """The wall shows what the lecturer shows, made for a projector. Every run opens it anew: one that was on its way
+    when the room went on carries the address of what was shown before."""
     view = room.view or {"page": ROOM, "params": {}}
-    now = view["page"], view["params"], room.picture
-    if st.session_state.get(f"{WALL}_shows") == now:
-        present(page, True)
+    if view["page"] not in PAGES_OF:
         return
-    st.session_state[f"{WALL}_shows"] = now
-    _go(view["page"], {**view["params"], "present": "1"})
+    if view["page"] != page:
+        st.switch_page(PAGES_OF[view["page"]].script)
+    st.session_state[OPENING] = page, {**view["params"], "present": "1"}
 
 
 def _go(page: str, params: Mapping[str, str]) -> None:

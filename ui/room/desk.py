@@ -62,8 +62,8 @@ def do(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
 def offers(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
     """What can be asked about what is shown now, and why not the rest."""
     opened = _opened(room)
-    found = [{"about": one.about, "ask": one.asked.spec["ask"] if one.asked else "", "why": one.why}
-             for one in questions.offers(opened)]
+    found = [{"about": one.about, "ask": one.asked.spec["ask"] if one.asked else "", "why": one.why,
+              "ways": list(questions.WAYS.get(one.about, ()))} for one in questions.offers(opened)]
     stop = room.view.get("asked")
     return {"offers": [*([{**stop, "about": STOP, "why": None}] if stop else []), *found]}
 
@@ -97,14 +97,16 @@ def _open(view: Mapping[str, Any]) -> Opened:
     return open_stop(Stop(title="", page=view["page"], params=params, line=0))
 
 
-def _switch_off(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
-    """The head that most chose, the right one and a random one, each switched off in turn."""
+def _switch_off(store: Store, room: Room, sent: Mapping[str, Any]) -> None:
+    """The head that most chose, the right one and a random one, each switched off in turn: part of the answer from
+    then on."""
     question = _asked(store, room)
     if question.spec["about"] != "head":
         raise RoomError("heads are switched off after a question about heads; ask which head it is")
     votes = split(question.spec, [(one["number"], one["value"], one["sure"])
                                   for one in store.answers(room.id, question, question.round)])["counts"]
-    return {"heads": ablate(questions.Asked(dict(question.spec), dict(question.key)), _open(question.view), votes)}
+    asked = questions.Asked(dict(question.spec), dict(question.key))
+    store.set_key(room.id, question.id, asked.key | {"switched": ablate(asked, _open(question.view), votes)})
 
 
 def _asked(store: Store, room: Room) -> Question:

@@ -9,6 +9,7 @@ from transformer.rooms.scoring import for_phone, more_of_round, split, tell, to_
 from transformer.rooms.store import Store
 from ui.pages import HOME, PAGES
 
+MOST_EXCEPTIONS = 12  # sentences that most took otherwise than the model
 MOST_TEXTS = 60  # that are shown to a room
 
 
@@ -43,7 +44,8 @@ def counts(store: Store, room: Room) -> dict[str, Any]:
 def _question(store: Store, room: Room, question: Question) -> dict[str, Any]:
     spec = {name: value for name, value in question.spec.items() if name != "each"}
     found: dict[str, Any] = {"id": question.id, "number": question.number, "round": question.round,
-                             "phase": question.phase, "spec": spec, "own": "each" in question.spec}
+                             "since": question.since, "phase": question.phase, "spec": spec,
+                             "own": "each" in question.spec}
     if question.phase in (SPLIT, ANSWER):
         found |= results(store, room, question)
         found["texts"] = [one["value"] for one in store.answers(room.id, question, question.round)
@@ -59,6 +61,8 @@ def results(store: Store, room: Room, question: Question) -> dict[str, Any]:
     found: dict[str, Any] = {"split": to_show(now)}
     if question.phase == ANSWER:
         found["told"] = tell(question.spec, question.key, now)
+        if "exceptions" in found["told"]:
+            found["told"]["exceptions"] = found["told"]["exceptions"][:MOST_EXCEPTIONS]
     if question.round == 2:
         first = _split(store, room, question, 1)
         known = (question.spec, question.key) if question.phase == ANSWER else ()
@@ -94,7 +98,7 @@ def to_lecturer(store: Store, room: Room) -> dict[str, Any]:
         spec = {name: value for name, value in question.spec.items() if name != "each"}
         found["question"] = (found["question"] or {}) | {
             "id": question.id, "number": question.number, "round": question.round, "phase": question.phase,
-            "spec": spec}
+            "spec": spec, "view": question.view}
         if question.spec["form"] == "text":
             found["moderate"] = [{"seq": one["seq"], "number": one["number"], "text": one["value"],
                                   "shown": one["shown"]}

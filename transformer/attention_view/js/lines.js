@@ -34,7 +34,7 @@ export function linesGutter(info, look, lit, width) {
 }
 
 // painting: {info, look, layer, lit, hover, scroll, theme, gutter, row}; hover: [side, token] or null; lit: the heads
-// that are drawn.
+// that are drawn; a gutter without a number leaves weights out.
 export function paintLines(context, box, painting) {
   const { info, look, layer, lit, scroll, theme, gutter, row = ROW } = painting;
   const top = box.y + TOP - scroll;
@@ -105,7 +105,7 @@ function paintSide(
     if (y(at) < box.y || y(at) > bottom) continue;
     const weight = hover && hover[0] === side && hover[1] === at ? 700 : 400;
     text(context, labels[first[side] + at], x, y(at), { colour: theme.ink, align, size, weight });
-    if (!hover || hover[0] === side) continue;
+    if (!hover || hover[0] === side || !gutter.number) continue;
     const [query, key] = side ? [hover[1], at] : [at, hover[1]];
     const weights = lit.map((head) => values[(head * Q + query) * K + key]);
     const most = Math.max(...weights);

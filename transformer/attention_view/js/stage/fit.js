@@ -9,8 +9,7 @@ const HIGHEST_FIRST_LOOK = 470; // px
 const HIGHEST_ON_PHONE = 600;
 
 // The bars of a lesson and of a room lie over the foot of the window.
-const footHeight = () =>
-  parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--foot")) || 0;
+const footHeight = () => parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--foot")) || 0;
 
 export function fit(stage) {
   const { root, parts } = stage;

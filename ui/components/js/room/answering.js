@@ -7,6 +7,8 @@ import { nameOf, SURE } from "./words.js";
 const SENT = "Sent. You can change it until the lecturer closes the question.";
 const WAITING = "No connection. Your answer is kept on this page and sent as soon as there is one.";
 
+const FEW_LETTERS = 12;
+
 const MAKE = { choice: choiceForm, number: numberForm, draw: drawForm, text: textForm };
 
 export function enterAnswer({ spec, choices }) {
@@ -58,11 +60,14 @@ function choiceForm(entry) {
     show(at);
     entry.give(at);
   };
-  const short = choices.every((choice) => choice.length <= 12);
-  const element = part("div", { className: short ? "choices short" : "choices", role: "group" }, ...buttons);
+  const element = part("div", { className: choicesClass(choices), role: "group" }, ...buttons);
   element.setAttribute("aria-label", "Your answer");
   return { element, show };
 }
+
+// Short ones stand two in a row.
+export const choicesClass = (choices) =>
+  choices.every((choice) => choice.length <= FEW_LETTERS) ? "choices short" : "choices";
 
 // A number as people type it, with a point or a comma; null for none.
 export function readNumber(typed) {

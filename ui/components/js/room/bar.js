@@ -27,14 +27,21 @@ export default function component({ data, parentElement, setStateValue, setTrigg
 
 // A tab keeps its name when it is loaded again, so that a lecturer who does that goes on leading.
 function tellTab(bar) {
-  let tab = null;
+  const tab = (window.headsUpTab ??= keptName() ?? newName());
   try {
-    tab = sessionStorage.getItem("headsUpTab");
-    if (!tab) sessionStorage.setItem("headsUpTab", (tab = newName()));
+    sessionStorage.setItem("headsUpTab", tab);
   } catch {
-    tab = window.headsUpTab ??= newName();
+    // then it keeps its name until it is loaded again
   }
   if (bar.data.tab !== tab) bar.setState("tab", tab);
+}
+
+function keptName() {
+  try {
+    return sessionStorage.getItem("headsUpTab");
+  } catch {
+    return null;
+  }
 }
 
 const newName = () =>
@@ -47,13 +54,16 @@ function start(bar) {
   const { signal } = window.headsUpRoom;
   Object.assign(bar, { follows: `${data.face} ${data.code}`, state: null, desk: null });
   if (data.face === "lecturer") {
-    bar.desk = newDesk(part("div", { className: "desk" }), data.code);
-    bar.desk.parts = ["room", "question"];
+    bar.desk = newDesk(part("div", { className: "desk" }), data.code, ["room", "question"]);
   }
   if (data.face === "wall") window.addEventListener("keydown", swallow, { signal, capture: true });
   follow(data.code, {
     name: data.face === "lecturer" ? "lead" : "state",
-    query: (state) => ({ rev: state?.rev ?? 0, tally: state?.tally ?? "", ...(data.face === "lecturer" ? {} : { watch: 1 }) }),
+    query: (state) => ({
+      rev: state?.rev ?? 0,
+      tally: state?.tally ?? "",
+      ...(data.face === "lecturer" ? {} : { watch: 1 }),
+    }),
     read: readJson,
     told: {
       state: (state, before) => {
@@ -144,7 +154,9 @@ function cover(bar, on) {
   const { state } = bar;
   const asked = on && state.question && state.question.phase !== "draft";
   bar.cover ??= part("div", { className: "cover" });
-  bar.cover.classList.toggle("beside", state.question?.phase === "answer");
+  const beside = asked && state.question.phase === "answer";
+  bar.cover.classList.toggle("beside", beside);
+  document.documentElement.classList.toggle("room-beside", beside);
   if (!asked) {
     bar.cover.remove();
     return;
@@ -157,9 +169,16 @@ function drawLooking(bar) {
   const { root, data, state } = bar;
   const where = [state.view?.title, state.view?.place].filter(Boolean).join(", ");
   const asked = state.question ? "A question is open. " : "";
-  const words = part("p", { textContent: `${asked}${where ? `The lecturer is at ${where}.` : "The lecturer has shown nothing yet."}` });
+  const words = part("p", {
+    textContent: `${asked}${where ? `The lecturer is at ${where}.` : "The lecturer has shown nothing yet."}`,
+  });
   words.setAttribute("aria-live", "polite");
-  const back = part("button", { type: "button", className: "back", textContent: "Back to the lecture", onclick: () => backToLecture(bar) });
+  const back = part("button", {
+    type: "button",
+    className: "back",
+    textContent: "Back to the lecture",
+    onclick: () => backToLecture(bar),
+  });
   root.replaceChildren(words, ...(state.task ? [handIn(bar)] : []), back);
   if (data.face === "looking" && state.mode === "paused") backToLecture(bar);
 }
@@ -167,7 +186,11 @@ function drawLooking(bar) {
 function handIn(bar) {
   const { data, state } = bar;
   if (bar.handing?.task === state.task) return bar.handing.form;
-  const note = part("input", { maxLength: 200, placeholder: "A few words on it", ariaLabel: "A few words on what you found" });
+  const note = part("input", {
+    maxLength: 200,
+    placeholder: "A few words on it",
+    ariaLabel: "A few words on what you found",
+  });
   note.onkeydown = (event) => event.stopPropagation();
   const said = part("span", { role: "status" });
   const give = part("button", { type: "submit", textContent: "Show the lecturer" });
@@ -191,7 +214,12 @@ function handIn(bar) {
 
 function drawWall(bar) {
   const { root, data, state } = bar;
-  const join = part("p", { className: "join" }, `${data.join.replace(/^https?:\/\//, "")}/r  `, part("b", { textContent: data.code }));
+  const join = part(
+    "p",
+    { className: "join" },
+    `${data.join.replace(/^https?:\/\//, "")}/r  `,
+    part("b", { textContent: data.code }),
+  );
   root.replaceChildren(join);
   cover(bar, true);
   if (state.mode === "paused") root.append(part("div", { className: "cover pause", textContent: "Pause" }));

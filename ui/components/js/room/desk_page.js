@@ -10,14 +10,13 @@ export default function component({ data, parentElement }) {
   dress(root, QUESTION, STYLE);
   if (root.code === data.code) return;
   root.code = data.code;
-  mountDesk(root, data.code, ["people"]);
+  mountDesk(root, data.code, ["question", "people"]);
 }
 
 export function mountDesk(root, code, parts) {
   root.stop?.abort();
   root.stop = new AbortController();
-  const desk = newDesk(part("div", { className: "desk whole" }), code);
-  desk.parts = parts;
+  const desk = newDesk(part("div", { className: "desk whole" }), code, parts, { whole: true });
   root.replaceChildren(desk.root, ending(desk));
   follow(code, {
     name: "lead",

@@ -4,7 +4,7 @@ import { shares, wholePercents } from "./shares.js";
 import { nameOf } from "./words.js";
 
 const TALLEST = 100;
-const KEYS = {
+const BAR_KEYS = {
   ArrowRight: 2,
   ArrowUp: 2,
   ArrowLeft: -2,
@@ -100,9 +100,9 @@ function listenToBar(slider, { get, put }) {
     before = null;
   };
   slider.onkeydown = (event) => {
-    if (!(event.key in KEYS) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!(event.key in BAR_KEYS) || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     event.stopPropagation();
-    put(get() + KEYS[event.key]);
+    put(get() + BAR_KEYS[event.key]);
   };
 }

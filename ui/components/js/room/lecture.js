@@ -3,15 +3,15 @@
 import { part } from "#view/elements.js";
 import { ask, base, follow, readPacked } from "./api.js";
 import { showJoin } from "./join.js";
+import { remember, remembered } from "./memory.js";
 import { newOutbox } from "./outbox.js";
 import { drawQuestion } from "./question.js";
 import { buildShell, openKept, showShell } from "./shell.js";
-import { newPicture, redrawPicture, showPicture } from "./view.js";
+import { NOT_YET, showTask, showView } from "./shown.js";
 import { placeOf, sentence } from "./words.js";
 
 const NOTICE = 8_000; // ms
 const OPEN = ["open", "closed", "split"]; // phases in which the view would give the answer away
-const NOT_YET = "The lecturer has not shown anything yet.";
 
 export function enterRoom(main, code) {
   const room = { main, code, state: null, mine: null, sending: null, lost: false, wanted: null, sent: 0 };
@@ -129,7 +129,10 @@ function drawRoom(room) {
   if (state?.task) showTask(room);
   const before = room.screen;
   room.screen = screen.name;
-  if (before && before !== screen.name) window.scrollTo(0, 0);
+  if (before && before !== screen.name) {
+    if (screen.name !== "view") parts.notice.hidden = true;
+    window.scrollTo(0, 0);
+  }
   if (!lost && parts.live.textContent !== screen.said) parts.live.textContent = screen.said ?? "";
 }
 
@@ -177,88 +180,9 @@ function askRoom(room) {
   });
 }
 
-function showView(room) {
-  const { parts, state } = room;
-  const { view, mode, drawing, held, picture } = state;
-  room.viewing ??= buildView(parts.view, room);
-  const { title, place, free, words, look, root } = room.viewing;
-  title.textContent = view?.title ?? "";
-  place.textContent = view?.place ?? "";
-  free.hidden = mode !== "free";
-  look.hidden = !view;
-  if (view) look.href = addressOfView(room.code, view);
-  const drawn = view && drawing && held === picture;
-  root.hidden = !drawn;
-  words.hidden = Boolean(drawn);
-  words.textContent = view
-    ? `The lecturer shows ${view.title}. Look at the wall, or look around. ${view.said}`.trim()
-    : NOT_YET;
-  if (drawn) showPicture(room.viewing.picture, drawing);
-}
-
-function buildView(section, room) {
-  const made = {
-    title: part("h1"),
-    place: part("span", { className: "place" }),
-    free: part("p", { className: "free", textContent: "Look around on your own; the lecturer will call you back." }),
-    words: part("p", { className: "words" }),
-    look: part("a", { className: "look", textContent: "Look around" }),
-    root: part("div", { className: "picture-of-view" }),
-  };
-  made.look.title = "Open this page of the app at this very place";
-  made.look.onclick = () => remember(room, "away");
-  section.append(
-    part("div", { className: "heading" }, made.title, made.place, made.look),
-    made.free,
-    made.words,
-    made.root,
-  );
-  made.picture = newPicture(made.root);
-  let width = 0;
-  new ResizeObserver(() => {
-    if (made.root.clientWidth === width) return;
-    width = made.root.clientWidth;
-    redrawPicture(made.picture);
-  }).observe(made.root);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redrawPicture(made.picture));
-  return made;
-}
-
-function addressOfView(code, { page, params }) {
-  const search = new URLSearchParams({ ...params, room: code });
-  return new URL(`${base()}${page === "home" ? "" : page}?${search}`, document.baseURI).href;
-}
-
-function showTask({ parts, state }) {
-  const how = small("Look around, then press “Show the lecturer” on the page that you found.");
-  parts.task.replaceChildren(
-    part("h2", { textContent: "Task" }),
-    part("p", { className: "words", textContent: state.task }),
-    how,
-  );
-}
-
 // A page that a browser has kept as it was is asked anew where it comes back.
 function listenToPage(room) {
   window.addEventListener("pageshow", (event) => {
     if (event.persisted && room.state && remembered(room, "away")) comeBack(room);
   });
-}
-
-// What is known of a room when the page is loaded again; a browser may keep nothing.
-function remember({ code }, name, on = true) {
-  try {
-    if (on) sessionStorage.setItem(`room ${code} ${name}`, "1");
-    else sessionStorage.removeItem(`room ${code} ${name}`);
-  } catch {
-    // then a room that has ended is one that never was
-  }
-}
-
-function remembered({ code }, name) {
-  try {
-    return sessionStorage.getItem(`room ${code} ${name}`) !== null;
-  } catch {
-    return false;
-  }
 }

@@ -1,7 +1,7 @@
 // A question of a room, on a phone, on the wall and on the lecturer's desk: what is asked, how it is answered, how the
 // room answered, and what is right. Its style is question.css, in sizes that follow the type around it.
 import { part } from "#view/elements.js";
-import { enterAnswer } from "./answering.js";
+import { choicesClass, enterAnswer } from "./answering.js";
 import { drawResults, pictureOf } from "./split.js";
 import { answerSaid, choicesOf, keyOf, nameOf, ownOf, proofSaid, rowPlace, SURE, verdict } from "./words.js";
 
@@ -94,9 +94,11 @@ function quoted(label, words) {
   return line;
 }
 
+const namesOf = (spec) => spec.labels.map((label) => nameOf(spec, label));
+
 function choiceList(spec, choices) {
   const items = choices.map((choice) => part("li", {}, part("bdi", { textContent: nameOf(spec, choice) })));
-  return part("ul", { className: "choices" }, ...items);
+  return part("ul", { className: choicesClass(choices) }, ...items);
 }
 
 // What this device answered, and what that turned out to be.
@@ -106,30 +108,21 @@ function mineParts(question, choices, mine) {
   const given = mine.answers[`${id}/${round}`];
   if (!given) {
     const words = round === 2 ? "You did not answer in this round." : "You did not answer.";
-    return [part("p", { className: "mine none", textContent: words })];
+    return [part("p", { className: "own-answer none", textContent: words })];
   }
   const [value, sure] = given;
   const key = keyOf(question, mine);
   if (phase === "answer" && key) {
     const { right, words } = verdict(spec, choices, key, value);
-    const className = { true: "mine right", false: "mine wrong", null: "mine" }[right];
+    const className = { true: "own-answer right", false: "own-answer wrong", null: "own-answer" }[right];
     return [part("p", { className }, part("strong", { textContent: words }))];
   }
   const how = typeof sure === "number" ? ` (${SURE[sure]})` : "";
   const drawn = spec.form === "draw" && phase === "closed";
-  const words = part("p", {
-    className: "mine",
-    textContent: `Your answer: ${answerSaid(spec, choices, value)}${how}.`,
-  });
-  return drawn
-    ? [
-        words,
-        pictureOf(
-          spec.labels.map((one) => nameOf(spec, one)),
-          value,
-        ),
-      ]
-    : [words];
+  const words = `Your answer: ${answerSaid(spec, choices, value)}${how}`;
+  const parts = [part("p", { className: "own-answer", textContent: words })];
+  if (drawn) parts.push(pictureOf(namesOf(spec), value));
+  return parts;
 }
 
 function resultParts(question, choices, mine, face) {

@@ -27,7 +27,7 @@ export function buildShell(room) {
     part("span", { className: "unseen", textContent: "Room " }),
     room.code,
   );
-  parts.about = part("button", { type: "button", className: "about", textContent: "?", ariaLabel: "What is kept" });
+  parts.about = part("button", { type: "button", className: "about", ariaLabel: "What is kept" });
   parts.about.setAttribute("aria-controls", "kept");
   parts.about.onclick = () => openKept(room, parts.kept.hidden);
   room.parts = parts;

@@ -12,8 +12,8 @@ import {
   WHAT_DRAWN_MEANS,
 } from "./words.js";
 
-const WORTH = { "next token": "model", cell: "weight", head: "weight", class: "model" };
-const CERTAINLY = 0.999; // of the width of a bar
+const WORTH = { cell: "weight", head: "weight" };
+const SHORT = 16; // characters of a name
 
 // question, as the room is told it; choices: of this device; key: what is right, once that is shown; given: what this
 // device answered. Returns the elements.
@@ -23,7 +23,7 @@ export function drawResults({ question, choices, key, given, face }) {
   const results = { question, spec, split, first, choices, key, given };
   const parts = [part("p", { className: "of", textContent: totalSaid(question) })];
   const rows = rowsOfForm[spec.form](results);
-  if (rows.length) parts.push(legendOf(rows), listOf(rows));
+  if (rows.some(({ tracks }) => tracks.length)) parts.push(legendOf(rows, Boolean(first)), listOf(rows));
   parts.push(...saidOf(results));
   if (spec.form === "text") parts.push(textsOf(question, face));
   if (question.told?.exceptions?.length) parts.push(exceptionsOf(spec, question.told.exceptions, face));
@@ -48,14 +48,14 @@ function choiceRows({ question, spec, split, first, choices, key, given }) {
     const tracks = [];
     if (first?.counts) tracks.push(["before", first.counts[at] / most(first), String(first.counts[at])]);
     if (split.counts) tracks.push(["room", split.counts[at] / most(split), countShare(split.counts[at], split.count)]);
-    if (key) tracks.push(["model", key.values[at], `${worthOf(question)} ${share(key.values[at])}`]);
+    if (key?.values.length) tracks.push(["model", key.values[at], `${worthOf(question)} ${share(key.values[at])}`]);
     return { name: nameOf(spec, choice), tracks, right: key && at === key.right, mine: at === given };
   });
 }
 
 const countShare = (count, all) => (all ? `${count} · ${share(count / all)}` : String(count));
 
-const worthOf = ({ spec }) => (spec.picture ? "alike" : (WORTH[spec.of ?? spec.about] ?? "model"));
+const worthOf = ({ spec }) => (spec.picture ? "alike" : (WORTH[spec.of ?? spec.about] ?? ""));
 
 function numberRows({ spec, split, first, key, given }) {
   const bins = split.bins.length ? split.bins : (first?.bins ?? []);
@@ -92,36 +92,37 @@ function drawnRows({ spec, split, first, key, given }) {
 
 const WHO = { given: "shown", before: "first round", room: "the room", you: "you", model: "the model" };
 
-function legendOf(rows) {
+function legendOf(rows, again) {
   const who = rows[0].tracks.map(([one]) => one);
   if (who.length < 2) return null;
-  const items = who.map((one) => part("span", { className: one }, part("i"), WHO[one]));
+  const items = who.map((one) =>
+    part("span", { className: one }, part("i"), again && one === "room" ? "second round" : WHO[one]),
+  );
   return part("p", { className: "legend" }, ...items);
 }
 
-const listOf = (rows) => part("ul", { className: "results" }, ...rows.map(rowOfResult));
+// Short names stand beside their bars.
+function listOf(rows) {
+  const list = part("ul", { className: "results" }, ...rows.map(rowOfResult));
+  list.classList.toggle(
+    "beside",
+    rows.every(({ name }) => name.length <= SHORT),
+  );
+  return list;
+}
 
 function rowOfResult({ name, tracks, right, mine }) {
-  const title = part("span", { className: "name" }, part("bdi", { textContent: name }));
+  const title = part("div", { className: "name" }, part("bdi", { textContent: name }));
   if (right) title.append(part("b", { className: "mark", textContent: "✓ right" }));
   if (mine) title.append(part("b", { className: "yours", textContent: "your answer" }));
   const bars = tracks.map(([who, width, words]) => {
     const bar = part("i");
-    bar.style.width = `${(100 * Math.min(1, width > CERTAINLY ? 1 : width)).toFixed(2)}%`;
-    const label = part(
-      "span",
-      { className: "value" },
-      part("span", { className: "unseen", textContent: `${WHO[who]}: ` }),
-    );
-    label.append(words);
-    return part(
-      "span",
-      { className: `track ${who}` },
-      part("span", { className: "line", ariaHidden: "true" }, bar),
-      label,
-    );
+    bar.style.width = `${(100 * Math.min(1, width)).toFixed(2)}%`;
+    const whose = part("span", { className: "unseen", textContent: `${WHO[who]}: ` });
+    const value = part("span", { className: "value" }, whose, words);
+    return part("div", { className: `track ${who}` }, part("span", { className: "line" }, bar), value);
   });
-  const element = part("li", { className: "result" }, title, ...bars);
+  const element = part("li", { className: "result" }, title, part("div", { className: "tracks" }, ...bars));
   element.classList.toggle("right", Boolean(right));
   element.classList.toggle("mine", Boolean(mine));
   return element;
@@ -138,7 +139,7 @@ function saidOf({ question, spec, split, key }) {
       `The room’s mean and the model’s bars have ${share(told.overlap)} in common. ${divergenceSaid(told.kl)}`,
     );
   } else if (told && ["choice", "number"].includes(spec.form)) lines.push(rightSaid(told));
-  if (question.moved) lines.push(roundsSaid(question.moved));
+  if (question.rounds) lines.push(roundsSaid(question.rounds));
   const parts = lines.filter(Boolean).map((words) => part("p", { className: "line-said", textContent: words }));
   if (told && key && spec.form === "draw") {
     parts.push(part("details", {}, part("summary", { textContent: "What these numbers say" }), WHAT_DRAWN_MEANS));

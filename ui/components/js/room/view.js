@@ -4,20 +4,19 @@ import { resized } from "#view/canvas.js";
 import { prefersDark, themeOf } from "#view/colours.js";
 import { part, say } from "#view/elements.js";
 import { paintGrid, tileHeight, tileWidth } from "#view/grid.js";
-import { fittingRow, linesGutter, linesHeight, paintLines, TOP } from "#view/lines.js";
 import { cellUnder, matrixLayout, paintLegend, paintMatrix } from "#view/matrix.js";
-import { inPercent, plain } from "#view/numbers.js";
 import { kindName, numbered, OF } from "#view/names.js";
+import { plain } from "#view/numbers.js";
 import { keyboard, moved, same, spot } from "#view/pointer.js";
 import { rowSaid } from "#view/rows.js";
 import { mayLook } from "#view/scores.js";
 import { withoutNext } from "#view/stage/covered.js";
 import { drawRows, shadeRows } from "#view/stage/rows.js";
-import { placed, visible } from "#view/tokens.js";
+import { placed } from "#view/tokens.js";
 import { layerOf, weightsOf } from "#view/weights.js";
+import { drawCandidates } from "./candidates.js";
+import { drawLayer, linesSaid, tokenAt } from "./layer.js";
 
-const LEAST_BAR = 0.005; // what is less likely has no bar that could be seen
-const MOST_BARS = 8;
 const WIDEST_LEGEND = 230; // px
 
 // The elements, made once for `root`.
@@ -64,7 +63,7 @@ export function showPicture(picture, sent) {
 // Its canvases anew: for another width, or other colours.
 export function redrawPicture(picture) {
   if (!picture.message) return;
-  const { message, look, info, parts } = picture;
+  const { message, look, parts } = picture;
   picture.theme = themeOf(prefersDark());
   picture.width = Math.max(200, picture.root.clientWidth);
   picture.layer = look.view === "lines" ? layerOf(message, look) : null;
@@ -77,7 +76,7 @@ export function redrawPicture(picture) {
   if (picture.layer) drawLayer(picture);
   else if (picture.weights) drawHead(picture);
   drawHeads(picture);
-  tellSpot(picture, info);
+  tellSpot(picture);
 }
 
 function titleOf({ look, info, layer }) {
@@ -117,19 +116,6 @@ function drawHead(picture) {
     "aria-label",
     `${titleOf(picture)}: ${info.queries.length} by ${info.keys.length} weights. The arrow keys read one.`,
   );
-}
-
-function drawLayer(picture) {
-  const { parts, info, look, layer, width, theme, hover } = picture;
-  const lit = look.lit ?? Array.from({ length: info.heads }, (_, head) => head);
-  const gutter = linesGutter(info, look, lit, width);
-  const row = Math.max(14, fittingRow(layer, info, 420));
-  const height = linesHeight(layer, row);
-  Object.assign(picture, { gutter, row });
-  const context = resized(parts.matrix, width, height);
-  const painting = { info, look, layer, lit, hover, scroll: 0, theme, gutter, row };
-  paintLines(context, { x: 0, y: 0, width, height }, painting);
-  parts.matrix.setAttribute("aria-label", `${titleOf(picture)}: lines between tokens, stronger for larger weights.`);
 }
 
 function drawHeads({ parts, message, look, info, width, theme }) {
@@ -179,18 +165,12 @@ function putToken(picture, to) {
   if (same(to, picture.hover)) return;
   picture.hover = to;
   drawLayer(picture);
+  tellSpot(picture);
 }
 
-// The token of the lines at a place, [side, token], or null.
-function tokenAt({ gutter, layer, row, width }, [x, y]) {
-  const at = Math.floor((y - TOP) / row);
-  const right = x > width - gutter.right;
-  const beside = (x > gutter.left && !right) || at < 0 || at >= (right ? layer.k : layer.q);
-  return beside ? null : [right ? 1 : 0, at];
-}
-
-function tellSpot({ parts, cursor, info, look, weights, layer }) {
-  if (layer) return say(parts.readout, "Tap a token to see its lines alone.");
+function tellSpot(picture) {
+  const { parts, cursor, info, look, weights, layer } = picture;
+  if (layer) return say(parts.readout, picture.hover ? linesSaid(picture) : "Tap a token to see its lines alone.");
   if (!weights) return say(parts.readout, "");
   if (!cursor) return say(parts.readout, "Tap a cell to read its weight.");
   const [query, key] = cursor;
@@ -201,34 +181,4 @@ function tellSpot({ parts, cursor, info, look, weights, layer }) {
     key,
     weight,
   });
-}
-
-// What may come next, or the classes of a text.
-function drawCandidates(root, stage) {
-  const bars = stage?.bars;
-  root.hidden = !bars;
-  if (!bars) return;
-  const title = part("h2", { textContent: stage.hide ? `${bars.title} (hidden)` : bars.title });
-  if (stage.hide) {
-    root.replaceChildren(title);
-    return;
-  }
-  const rows = bars.rows.slice(0, MOST_BARS).filter((row, at) => at < bars.least || row.probability >= LEAST_BAR);
-  const named = rows.map((row) => [bars.tokens ? visible(row.label).slice(1, -1) : row.label, row.probability, row]);
-  const left = bars.rows.slice(rows.length).filter((row) => !row.excluded);
-  const rest = bars.rest === null ? 0 : left.reduce((all, row) => all + row.probability, bars.rest);
-  if (rest > 0) named.push(["all others", rest, { others: true }]);
-  const list = part("ul", { ariaLabel: bars.label }, ...named.map((one) => candidateRow(...one)));
-  root.replaceChildren(title, list);
-  if (bars.note) root.append(part("p", { className: "note", textContent: bars.note }));
-}
-
-function candidateRow(label, probability, row) {
-  const bar = part("i");
-  bar.style.width = `${probability < LEAST_BAR ? 0 : 100 * probability}%`;
-  const line = part("span", { className: "line", ariaHidden: "true" }, bar);
-  const name = part("bdi", { textContent: label });
-  const element = part("li", {}, name, line, part("span", { textContent: inPercent(probability) }));
-  element.className = ["chosen", "excluded", "others"].filter((kind) => row[kind]).join(" ");
-  return element;
 }

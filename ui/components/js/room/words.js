@@ -75,7 +75,7 @@ export function verdict(spec, choices, key, value) {
     case "draw":
       return { right: null, words: drawnSaid("Your bars", shares(key.values), shares(value)) };
     default:
-      return { right: null, words: `You wrote ${answerSaid(spec, choices, value)}.` };
+      return { right: null, words: `You wrote ${answerSaid(spec, choices, value)}` };
   }
 }
 

@@ -1,0 +1,112 @@
+"""A class of phones that follow a lecturer who steps, while others step for themselves, all on one server."""
+
+import asyncio
+import os
+import random
+import secrets
+import time
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from benchmarks.people import Found, Person, spread
+from tests.raw.client import Server
+from transformer.rooms.room import OPEN, new_key
+from transformer.rooms.store import Store
+from ui.phones import Met, Phone, all_join, all_vote
+
+JOIN_S, VOTE_S, EVERY_S, PEOPLE_EVERY_S = 10.0, 2.0, 3.0, 5.0
+
+
+class Lecturer(Person):
+    """The tab that the room sees."""
+
+    async def lead(self, store: Store, room: str) -> None:
+        tab = secrets.token_hex(16)
+        await self.send(room_bar={"tab": tab})
+        store.lead(room, tab)
+        await self.send(room_bar={"tab": tab})
+
+
+async def play(server: Server, phones: int, people: int, seconds: float, scripts: str) -> dict[str, object]:
+    """Everything at once, and the figures of it."""
+    store, key, met, found = Store(server.home / "rooms.sqlite"), new_key(), Met(), Found()
+    room = store.open_room(key)
+    async with AsyncExitStack() as stack:
+        lecturer = Lecturer(1, Found(), f"headsup_room={key}")
+        await lecturer.open(server, stack)
+        await lecturer.lead(store, room.id)
+        others = [Person(100 + number, found) for number in range(people)]
+        for at in range(0, people, 10):
+            await asyncio.gather(*(one.open(server, stack) for one in others[at:at + 10]))
+        tag = secrets.token_hex(4)
+        phones_ = [Phone(server.url, room.code, f"{tag}-{number}", met) for number in range(phones)]
+        joined = await all_join(phones_, JOIN_S, scripts)
+        first, met.later = list(met.first), []
+        until, chance, changes = time.perf_counter() + seconds, random.Random(people), {}
+        following = [asyncio.create_task(phone.follow(until + 2 * EVERY_S)) for phone in phones_]
+        stepping = [asyncio.create_task(one.keep_stepping(PEOPLE_EVERY_S, until, random.Random(chance.random())))
+                    for one in others]
+        while time.perf_counter() < until:
+            began = time.perf_counter()
+            await lecturer.step()
+            changes[store.rev(room.id)] = began
+            await asyncio.sleep(max(0, began + EVERY_S - time.perf_counter()))
+        ended = await asyncio.gather(*stepping, return_exceptions=True)
+        await asyncio.gather(*following)
+        took, late = arrivals(met, changes, phones)
+        spec = {"about": "next token", "form": "choice", "ask": "Which?", "choices": ["a", "b", "c", "d"]}
+        question = store.ask(room.id, spec, {"right": 0, "values": [1, 0, 0, 0], "said": ""}, {})
+        store.set_phase(room.id, question.id, OPEN)
+        voted = await all_vote(phones_, question.id, 4, VOTE_S)
+        counted = store.answers(room.id, store.question(room.id, question.id), 1)
+        for phone in phones_:
+            phone.close()
+    store.end(room.id)
+    found.errors += [repr(one) for one in ended if one is not None] + met.errors + lecturer.found.errors
+    return {"phones": phones, "people": people, "seconds": seconds, "joined_s": joined, "join": spread(met.joins),
+            "follow": spread(took), "late": late, "steps_of_lecturer": len(changes),
+            "step": spread([one / 1_000 for one in found.steps]), "steps": len(found.steps),
+            "voted_s": voted, "votes": len(counted), "right_counts": sorted(one["value"] for one in counted) == sorted(
+                at % 4 for at in range(phones)), "vote": spread(met.votes),
+            "first_bytes": max(first, default=0), "bytes_a_step": sum(met.later) / max(1, len(met.later)),
+            "mixed_up": found.mixed, "errors": len(found.errors), "first_error": next(iter(found.errors), None)}
+
+
+def arrivals(met: Met, changes: dict[int, float], phones: int) -> tuple[list[float], int]:
+    """Seconds from each press of the lecturer's to its revision on each phone; and how many phones were
+    told of it only with a later one."""
+    took, late = [], 0
+    for rev, began in changes.items():
+        there = [when - began for when in met.seen.get(rev, ())]
+        took += there
+        late += phones - len(there)
+    return took, late
+
+
+def processes(server: Server) -> list[int]:
+    """The server's, all of them."""
+    found, left = [], [server.pid]
+    while left:
+        pid = left.pop()
+        found.append(pid)
+        for task in Path(f"/proc/{pid}/task").glob("*/children"):
+            left += map(int, task.read_text().split())
+    return found
+
+
+def memory_of_all(server: Server) -> dict[str, float]:
+    """MB of all of the server's processes: resident each for itself, and with what they share counted once."""
+    rss = pss = 0
+    for pid in processes(server):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            rss += int(line.split()[1]) if line.startswith("Rss:") else 0
+            pss += int(line.split()[1]) if line.startswith("Pss:") else 0
+    return {"rss_mb": rss / 1_000, "pss_mb": pss / 1_000}
+
+
+def measure(server: Server, phones: int, people: int, seconds: float, script: str) -> dict[str, object]:
+    """All figures of one class."""
+    load, own, before = os.getloadavg()[0], time.process_time(), memory_of_all(server)
+    found = asyncio.run(play(server, phones, people, seconds, script))
+    return found | {"memory_before": before, "memory": memory_of_all(server), "processes": len(processes(server)),
+                    "own_cpu_s": time.process_time() - own, "load_before": load}

@@ -1,0 +1,120 @@
+// Everybody in the room, as a lecturer sees them: a task, what was handed in, texts to let through, and the phones.
+import { part } from "#view/elements.js";
+import { button, named, ownKeys } from "./parts.js";
+
+export function peoplePart(desk) {
+  const { state } = desk;
+  return part(
+    "div",
+    { className: "people" },
+    part("h3", { textContent: "Show what you found" }),
+    taskLine(desk),
+    tiles(desk),
+    ...(state.moderate ? [part("h3", { textContent: "What they wrote" }), moderation(desk)] : []),
+    ...(state.asked.length ? [part("h3", { textContent: "Asked so far" }), askedSoFar(desk)] : []),
+    part("h3", { textContent: state.devices.length === 1 ? "1 phone" : `${state.devices.length} phones` }),
+    devices(desk),
+  );
+}
+
+function taskLine({ state, act }) {
+  const task = part("input", {
+    className: "task",
+    value: state.task,
+    maxLength: 300,
+    placeholder: "Find a head that looks at the verb",
+    ariaLabel: "A task for everybody",
+  });
+  const give = named(
+    button(state.task ? "Change the task" : "Give a task", () => {
+      task.blur();
+      return act("task", { task: task.value });
+    }),
+    "task",
+  );
+  ownKeys(task).onkeydown = ({ key }) => key === "Enter" && give.click();
+  const line = part("div", { className: "line" }, task, give);
+  if (state.task)
+    line.append(
+      named(
+        button("Take it away", () => act("task", { task: "" })),
+        "no task",
+      ),
+    );
+  return line;
+}
+
+function tiles({ state, act }) {
+  if (!state.tiles.length) return part("p", { className: "none", textContent: "Nobody has handed in a view yet." });
+  const list = state.tiles.map(({ id, number, title, params, note, shown }) => {
+    const place = [
+      params.step && `step ${params.step}`,
+      params.kind,
+      params.layer && params.head && `layer ${params.layer}, head ${params.head}`,
+    ];
+    return part(
+      "li",
+      { className: shown ? "shown" : "" },
+      part("b", { textContent: [title, ...place.filter(Boolean)].join(", ") }),
+      part("q", { textContent: params.text ?? "" }),
+      part("p", { textContent: note }),
+      part("small", { textContent: `phone ${number + 1}` }),
+      named(
+        button("Open on the wall", () => act("tile", { id })),
+        `tile ${id}`,
+      ),
+      named(
+        button("Remove", () => act("drop tile", { id })),
+        `drop ${id}`,
+      ),
+    );
+  });
+  return part("ul", { className: "tiles" }, ...list);
+}
+
+function moderation({ state, act }) {
+  if (!state.moderate.length) return part("p", { className: "none", textContent: "Nobody has written anything yet." });
+  const list = state.moderate.map(({ seq, text, number, shown }) =>
+    part(
+      "li",
+      { className: shown ? "shown" : "" },
+      part("q", { textContent: text }),
+      part("small", { textContent: `phone ${number + 1}` }),
+      named(
+        button(shown ? "Hide" : "Show to the room", () => act("text", { seq, on: !shown })),
+        `text ${seq}`,
+      ),
+    ),
+  );
+  return part("ul", { className: "texts" }, ...list);
+}
+
+function askedSoFar({ state, act }) {
+  const list = state.asked.map(({ id, number, ask }) => {
+    const again = named(
+      button("Take it up again", () => act("back to", { question: id })),
+      `back ${id}`,
+    );
+    return part("li", {}, `${number}. ${ask} `, ...(state.question?.id === id ? [] : [again]));
+  });
+  return part("ul", { className: "asked" }, ...list);
+}
+
+function devices(desk) {
+  const { state, act } = desk;
+  const lock = named(
+    button(state.locked ? "Let new phones in" : "Let nobody new in", () => act("lock", { on: !state.locked })),
+    "lock",
+  );
+  const list = state.devices.map(({ number, here, out }) => {
+    const way = button(out ? "Let back in" : "Take out", () => act("out", { number, on: !out }));
+    const where = out ? ", taken out" : here ? "" : ", away";
+    return part("li", {}, `phone ${number + 1}${where} `, named(way, `out ${number}`));
+  });
+  const all = part("details", { open: Boolean(desk.listed) });
+  all.append(part("summary", { textContent: "Each of them" }), part("ul", {}, ...list));
+  all.ontoggle = () => {
+    desk.listed = all.open;
+  };
+  return part("div", {}, lock, all);
+}
