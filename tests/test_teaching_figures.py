@@ -114,8 +114,8 @@ def by_hand(ckpt) -> list[str]:
     assert f"{float(head.scaled[3, 2]):.2f}" == f"{weight:.2f}" and masked == 0
     row = ", ".join(f"{one:.2f}" for one in head.weights[3].tolist())
     return [f"{product:.2f}. Common mistakes", f"{product:.2f}, once by hand",
-            f"Right is {divisor:.0f}, its square root", f"{weight:.2f}. The scaled score is {weight:.2f} too", f"The row is {row}.",
-            f"the largest of the row has {float(head.weights[3].max()):.2f}"]
+            f"Right is {divisor:.0f}, its square root", f"{weight:.2f}. The scaled score is {weight:.2f} too",
+            f"The row is {row}.", f"the largest of the row has {float(head.weights[3].max()):.2f}"]
 
 
 def forming(ckpt) -> list[str]:
