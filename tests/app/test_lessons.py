@@ -53,7 +53,8 @@ def test_it_lists_what_comes_with_the_app(visit):
     at = visit(PAGE)
     assert at.title[0].value == "Lessons" and not at.error
     assert {one.value for one in at.subheader} > {read_file(ROOT / "lessons" / f"{name}.md").title for name in SHIPPED}
-    assert SHIPPED == ["heads-form", "masks-and-positions", "query-and-key", "walk"]
+    assert SHIPPED == ["attention-as-code", "heads-form", "masks-and-positions", "no-mathematics", "not-an-explanation",
+                       "query-and-key", "walk"]
     assert bar(at) is None
 
 

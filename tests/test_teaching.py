@@ -1,0 +1,103 @@
+"""Every link of docs/teaching.md opens what it names, and its tables leave nothing out."""
+
+import ast
+import re
+from functools import cache
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from transformer.lessons.answers import look
+from transformer.lessons.lesson import Lesson, Stop
+from transformer.lessons.parsing import read_file
+from transformer.places import ROOT
+from transformer.rooms.room import HOURS, MOST_HOURS
+from ui.by_hand.address import PARTS
+from ui.lessons.links import PAGES_OF, open_stop
+from ui.masks.address import MASKS
+from ui.pages import PAGES
+from ui.positions.address import VIEWS
+
+DOC = (ROOT / "docs" / "teaching.md").read_text("utf-8")
+LINKS = re.findall(r"\[([^]]+)\]\((http://localhost:8501[^)]*)\)", DOC)
+LESSONS = {  # the heading of its table -> its file
+    "## The 45-minute lesson": "query-and-key",
+    "### For school pupils, without mathematics: 20 minutes": "no-mathematics",
+    "### For programmers: 25 minutes": "attention-as-code",
+    "### For a research seminar: 25 minutes": "not-an-explanation"}
+FIRST = ("the first stop", "its first stop", "walk of eight stops")  # how a link to a whole lesson is named
+
+
+@cache
+def lesson(name: str) -> Lesson:
+    return read_file(ROOT / "lessons" / f"{name}.md", name)
+
+
+def opens(link: str) -> tuple[str, dict[str, str]]:
+    """The page of a link, and its parameters."""
+    parts = urlsplit(link)
+    return parts.path.strip("/"), dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
+
+
+def table(heading: str) -> list[list[str]]:
+    """The rows of the first table below a heading, each as its cells."""
+    below = DOC.split(f"\n{heading}\n", 1)[1].split("\n#", 1)[0]
+    lines = [line for line in below.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
+
+
+@pytest.mark.parametrize("link", [link for _, link in LINKS])
+def test_every_link_opens(link):
+    page, params = opens(link)
+    if page == "lessons" and params:
+        assert 1 <= int(params["stop"]) <= len(lesson(params["lesson"]).stops)
+    elif page:
+        look(open_stop(Stop(title="", page=page, params=params, line=0)))
+
+
+@pytest.mark.parametrize(("name", "link"), LINKS)
+def test_every_link_opens_what_it_names(name, link):
+    page, params = opens(link)
+    stops = {stop.title for one in LESSONS.values() for stop in lesson(one).stops
+             if (stop.page, stop.params) == (page, params)}
+    named = {PAGES_OF[page].title} if page else set()
+    if page == "lessons" and params:
+        named = {*FIRST, lesson(params["lesson"]).title}
+    assert name in stops or name.partition(",")[0] in {one.partition(",")[0] for one in named}
+
+
+@pytest.mark.parametrize(("heading", "name"), LESSONS.items())
+def test_a_table_has_the_stops_of_its_lesson_with_their_minutes(heading, name):
+    rows, stops = table(heading), lesson(name).stops
+    assert [re.match(r"\[(.*?)\]", row[1])[1] for row in rows] == [stop.title for stop in stops]
+    for row, stop in zip(rows, stops, strict=True):
+        assert re.findall(r"\d+", row[0]) == re.findall(r"\d+", stop.note.partition(" minutes")[0])
+    minutes = [[*map(int, row[0].split("–"))] for row in rows]
+    assert [one[1] for one in minutes[:-1]] == [one[0] for one in minutes[1:]]
+    assert (minutes[0][0], minutes[-1][1]) == (0, lesson(name).minutes)
+
+
+def test_every_view_of_every_page_stands_in_the_table():
+    named = "\n".join(row[0] for row in table("## What each view shows, and what it does not"))
+    for page in PAGES.values():
+        assert page.title in named
+    views = [*PARTS.values(), *MASKS.values(), *VIEWS]
+    for page in ("heads", "train", "checkpoints", "classify"):
+        tree = ast.parse((ROOT / PAGES_OF[page].script).read_text("utf-8"))
+        views += next(ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign)
+                      and getattr(node.targets[0], "id", "") == "VIEWS").values()
+    assert [view for view in views if view not in named] == []
+
+
+def test_other_pages_and_headings_that_it_leads_to_are_there():
+    for target in re.findall(r"\]\(([^)#:]+\.md)(?:#[^)]*)?\)", DOC):
+        assert (ROOT / "docs" / target).is_file(), target
+    headings = {re.sub(r"[^\w -]", "", line.lstrip("# ")).lower().replace(" ", "-")
+                for line in DOC.splitlines() if line.startswith("#")}
+    assert set(re.findall(r"\]\(#([^)]*)\)", DOC)) <= headings
+    assert (ROOT / "ui" / "rehearse.py").is_file()
+
+
+def test_it_says_for_how_long_a_room_is_kept():
+    hours = {4.0: "four", 12.0: "twelve"}
+    assert f"after {hours[HOURS]} hours, or after {hours[MOST_HOURS]}" in " ".join(DOC.replace(">", "").split())
