@@ -10,8 +10,8 @@ from transformer.shortage import said
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
                   help="Train, measure and use the models of Heads Up, or serve its pages.")
-ANY = {"allow_extra_args": True, "ignore_unknown_options": True}  # ui/serve.py and ui/workers.py read them
-for command in (serve.app, serve.serve):
+ANY = {"allow_extra_args": True, "ignore_unknown_options": True}  # a script of ui/ reads them
+for command in (serve.app, serve.serve, serve.rehearse):
     app.command(add_help_option=False, context_settings=ANY)(command)
 for command in (train.train, train.check, runs.follow, runs.stop, measure.evaluate, measure.roles, measure.ablate,
                 use.translate, use.write, checkpoints.export):

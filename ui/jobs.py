@@ -5,8 +5,8 @@ import time
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ui.board import board
+from ui.events import event
 from ui.resources import watchers
-from ui.server.events import event
 
 
 def pace() -> float:

@@ -54,6 +54,8 @@ def main() -> None:
     sys.path[0] = str(ROOT)
     os.environ["HEADSUP_SHARED"] = os.environ["HEADSUP_EVENTS"] = "1"
     os.environ.update(NO_THREADS)
+    if not args.proxy_elsewhere:
+        os.environ["HEADSUP_OWN_PROXY"] = "127.0.0.1"
     from ui.server import caddy
 
     try:
@@ -76,8 +78,8 @@ def serve(args: argparse.Namespace) -> None:
     alone.prepare()
     from ui.access import keys
     from ui.board import lay_out
+    from ui.events import event
     from ui.server.crew import Crew
-    from ui.server.events import event
     from ui.server.health import version
     from ui.server.sign_in import TeachersLink
 
@@ -211,7 +213,7 @@ def answers(host: str, port: int) -> bool:
 
 def watch(crew: "Crew", board: "Board") -> None:
     """Replace who has died, and end who says nothing any more."""
-    from ui.server.events import event
+    from ui.events import event
     from ui.server.health import in_use
 
     crew.look()

@@ -21,6 +21,11 @@ def serve(context: typer.Context) -> None:
     _become("workers.py", context.args)
 
 
+def rehearse(context: typer.Context) -> None:
+    """A class of phones plays against a running server, before the lesson; `headsup rehearse --help` tells how."""
+    _become("rehearse.py", context.args)
+
+
 def _become(name: str, arguments: list[str]) -> None:
     script = ROOT / "ui" / name
     if not script.is_file():

@@ -11,6 +11,7 @@ from transformer.rooms.ablation import ablate
 from transformer.rooms.room import MODES, PHASES, Question, Room, RoomError
 from transformer.rooms.scoring import fits, fits_sure, split
 from transformer.rooms.store import Store
+from ui.events import event
 from ui.lessons.links import PAGES_OF, open_stop
 
 LONGEST_NOTE, LONGEST_TASK, LONGEST_ASK = 200, 300, 200  # characters
@@ -139,6 +140,11 @@ def _show(store: Store, room: Room, sent: Mapping[str, Any]) -> None:
     store.go_to(room.id, {"page": page, "params": params})
 
 
+def _end(store: Store, room: Room, sent: Mapping[str, Any]) -> None:
+    store.end(room.id)
+    event("room ended", rooms=store.count())
+
+
 Deed = Callable[[Store, Room, Mapping[str, Any]], dict[str, Any] | None]
 DEEDS: dict[str, Deed] = {
     "mode": _mode, "phase": _phase, "press": _press, "offers": offers, "ask": ask, "switch off": _switch_off,
@@ -155,7 +161,7 @@ DEEDS: dict[str, Deed] = {
     "drop tile": lambda store, room, sent: store.drop_found(room.id, _whole(sent, "id")),
     "out": lambda store, room, sent: store.put_out(room.id, _whole(sent, "number"), sent.get("on") is True),
     "extend": lambda store, room, sent: store.extend(room.id),
-    "end": lambda store, room, sent: store.end(room.id)}
+    "end": _end}
 
 
 def _whole(sent: Mapping[str, Any], name: str) -> int:

@@ -9,6 +9,7 @@ from transformer.rooms.room import HOURS, MOST_HOURS, Room, RoomError, new_key, 
 from ui import figures
 from ui.access import keys, owners
 from ui.components.scripts import HERE, component
+from ui.events import event
 from ui.present import presenting, settings
 from ui.publish import store
 from ui.room.address import join_address, qr, reaches_others
@@ -54,6 +55,7 @@ def _open() -> None:
     key = new_key()
     try:
         store().open_room(key)
+        event("room opened", rooms=store().count())
     except (RoomError, OSError) as error:
         st.session_state["room_said"] = str(error)
         return

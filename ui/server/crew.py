@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ui.server.events import event
+from ui.events import event
 
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 SHORT = 5.0      # seconds: who lives no longer has failed at once, and is replaced after a while only

@@ -26,8 +26,8 @@ A_HEADER_HOLDS = 3600  # seconds that a connection stays whose it was when a pro
 STREAMLITS_OWN = ("/auth/login", "/auth/logout")  # which anybody's link could call; ui/server/people_pages.py has ours
 # The way in, and what tells nothing: phones of a room hold its code, and have neither account nor name.
 OPEN = ("/sign-in", "/sign-in/start", "/sign-out", "/oauth2callback", "/teacher", "/teacher.js", "/favicon.png",
-        "/health", "/_stcore/health")
-OPEN_BELOW = ("/r/",)
+        "/health", "/_stcore/health", "/r", "/lead")
+OPEN_BELOW = ("/r/", "/scripts/")
 
 
 def remember_peers() -> None:

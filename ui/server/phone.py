@@ -3,9 +3,10 @@ that every phone fetches once, and what the room is told."""
 
 from functools import cache
 from pathlib import Path
+from urllib.parse import quote
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from ui.components.scripts import HERE, kept_script
@@ -40,6 +41,9 @@ def pages() -> list[Route]:
         _kept(path)
 
         async def page(request: Request) -> Response:
+            code = request.path_params.get("code", "")
+            if code != code.upper():  # a proxy sends all of a room to one worker, by its code as it is written
+                return RedirectResponse(f"./{quote(code.upper())}", 303)
             return _kept(path).answer(request)
 
         return Route(path, page)

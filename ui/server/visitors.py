@@ -7,7 +7,7 @@ from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 
 from ui.board import board
-from ui.server.events import event
+from ui.events import event
 
 
 class Visitors:
