@@ -70,13 +70,12 @@ dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
 wanted = st.session_state.get(f"{PAGE}_checkpoint")
 about = next((one.about for one in entries() if one.about and one.about.id == wanted), None)
-question = question_of(about)
 
 
 def choose_view() -> None:
     """Whether a trained model reads a text, or one is trained on the spot."""
     st.segmented_control("Show", list(VIEWS), key=f"{PAGE}_show", required=True, label_visibility="collapsed",
-                         format_func=lambda name: {**VIEWS, "speakers": question}[name])
+                         format_func=lambda name: {**VIEWS, "speakers": question_of(about)}[name])
 
 
 show_title(PAGE, "Encoder" if about and about.config.task == "reads" else "Classify", choose_view)

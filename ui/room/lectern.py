@@ -35,7 +35,7 @@ def show_opening(page: str) -> None:
         if typed and not read_code(typed):
             st.warning("A code has five letters and digits, such as K7M4Q: no vowels, no 0 and no 1.")
         elif typed:
-            st.markdown(f"[Go to the room {read_code(typed)}](./r/{read_code(typed)})")
+            st.link_button("Go to the room", f"./r/{read_code(typed)}", type="primary")
     with own:
         st.subheader("Open a room", anchor=False)
         refused = owners.refusal(owners.me(), "open a room")
@@ -76,15 +76,16 @@ def show_lectern(page: str, room: Room) -> None:
         show_code(room, address)
     with faces, settings(page):
         key = keys.cookies()[keys.LECTURER]
-        st.markdown(f"[The wall](./room?wall={room.code}) is for a second screen or a projector: it shows what this "
-                    "tab shows, without controls. Presenting on this screen works as well.")
+        st.link_button("Open the wall", f"./room?wall={room.code}", icon=":material/present_to_all:",
+                       help="For a second screen or a projector: it shows what this tab shows, without controls. "
+                            "Presenting on this screen works as well.")
         _secret_link("Your phone as a remote", f"{address}/lead#{key}",
                      "Scan this with your own phone, out of sight of the class: whoever has it leads the room.")
         _secret_link("A second lecturer", f"{address}/lead?desk=1#{key}",
                      "This link opens the room to a colleague, with all that you can do. Send it to nobody else.")
         ends = datetime.fromtimestamp(room.ends)
-        st.caption(f"The room ends at {ends:%H:%M} and is deleted then, with all answers. It can last "
-                   f"{MOST_HOURS:.0f} hours at most.")
+        st.caption(f"The room ends at {figures.markdown_text(f'{ends:%H:%M}')} and is deleted then, with all answers. "
+                   f"It can last {MOST_HOURS:.0f} hours at most.")
     _desk(key="room_desk", data={"code": room.code})
 
 
