@@ -339,7 +339,7 @@ def test_it_says_what_is_kept_and_deletes_it(room):
     page.locator("button.choice").first.click()
     sent(page)
     page.get_by_role("button", name="What is kept").click()
-    expect(seen(page, re.compile(r"kept under the number 0, not a name, until .*; then they"))).to_be_visible()
+    expect(seen(page, re.compile(r"kept under the number 1, not a name, until .*; then they"))).to_be_visible()
     page.get_by_role("button", name="Delete mine now").click()
     expect(seen(page, "Deleted: all that this browser has answered and handed in.")).to_be_visible()
     expect(page.locator("button.choice[aria-pressed=true]")).to_have_count(0)

@@ -14,7 +14,8 @@ SCHEMA = """
 create table if not exists room (
     id text primary key, code text unique not null, rev integer not null, made real not null, ends real not null,
     mode text not null, gathered integer not null default 0, locked integer not null default 0,
-    task text not null default '', leader text not null default '', picture integer not null default 0,
+    task text not null default '', uncovered text not null default '',
+    leader text not null default '', picture integer not null default 0,
     view text, goto text, press text, question integer, drawn blob);
 create table if not exists device (
     room text not null references room(id) on delete cascade, device text not null, number integer not null,

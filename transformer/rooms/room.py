@@ -63,7 +63,8 @@ class Question:
 @dataclass(frozen=True, kw_only=True)
 class Room:
     """One room as it stands. rev: counts its changes; picture: the revision in which the picture of the view was
-    drawn; gathered: how often everybody was brought back; goto: a view that was asked for, and its number."""
+    drawn; gathered: how often everybody was brought back; uncovered: the stop of a lesson whose answer is shown
+    unasked; goto: a view that was asked for, and its number; press: the same for a key."""
 
     id: str
     code: str
@@ -74,6 +75,7 @@ class Room:
     gathered: int
     locked: bool
     task: str
+    uncovered: str
     leader: str
     picture: int
     view: Mapping[str, Any] | None

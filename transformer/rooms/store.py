@@ -71,8 +71,8 @@ class Store(File):
 
     def _room(self, by: str, value: str) -> Room:
         row = self._db.execute(
-            "select id, code, rev, made, ends, mode, gathered, locked, task, leader, picture, view, goto, press, "
-            f"question from room where {by} = ? and ends >= ?", [value, time.time()]).fetchone()
+            "select id, code, rev, made, ends, mode, gathered, locked, task, uncovered, leader, picture, view, goto, "
+            f"press, question from room where {by} = ? and ends >= ?", [value, time.time()]).fetchone()
         if row is None:
             raise NoRoom("there is no such room, or it has ended; ask the lecturer for the code")
         read = {name: orjson.loads(row[name]) if row[name] else None for name in ("view", "goto", "press")}
@@ -117,6 +117,10 @@ class Store(File):
     def set_task(self, id: str, task: str) -> None:
         """What everybody is to look for and hand in; empty: nothing."""
         self._change(id, task=task)
+
+    def uncover(self, id: str, stop: str) -> None:
+        """Show what a stop of a lesson asks, without having asked it."""
+        self._change(id, uncovered=stop)
 
     def go_to(self, id: str, view: Mapping[str, Any]) -> None:
         """Have the lecturer's browser open a view, which the room then sees."""

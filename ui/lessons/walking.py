@@ -183,7 +183,8 @@ def cover() -> None:
     walk = walking()
     question = walk.stop.question
     open_ = bool(question) and walk.at not in walk.answers
-    st.session_state[ASKED] = question and {"about": ABOUT[question.kind], "ask": question.ask, "query": question.query}
+    st.session_state[ASKED] = {"about": ABOUT[question.kind], "ask": question.ask, "query": question.query,
+                               "stop": f"{walk.lesson.name}/{walk.at}"} if open_ else None
     asked = open_ and (question.kind == "next token" or question.compare)
     st.session_state[CELL_ASKED] = walk.stop.page if open_ and question.kind == "cell" else None
     if walk.hidden and not (asked and walk.hidden == walk.stop.page):

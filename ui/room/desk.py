@@ -13,6 +13,7 @@ from transformer.rooms.scoring import fits, fits_sure, split
 from transformer.rooms.store import Store
 from ui.events import event
 from ui.lessons.links import PAGES_OF, open_stop
+from ui.room.told import results
 
 LONGEST_NOTE, LONGEST_TASK, LONGEST_ASK = 200, 300, 200  # characters
 LONGEST_SENTENCES = 12_000
@@ -116,6 +117,17 @@ def _asked(store: Store, room: Room) -> Question:
     return store.question(room.id, room.question)
 
 
+def _uncover(store: Store, room: Room, sent: Mapping[str, Any]) -> None:
+    if room.view and room.view.get("asked"):
+        store.uncover(room.id, room.view["asked"]["stop"])
+
+
+def _peek(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
+    """How the votes are split so far, for the lecturer alone."""
+    question = _asked(store, room)
+    return results(store, room, question) | {"question": question.id, "round": question.round}
+
+
 def _phase(store: Store, room: Room, sent: Mapping[str, Any]) -> None:
     if sent.get("phase") not in PHASES:
         raise RoomError(f"a question is in one of the phases {', '.join(PHASES)}")
@@ -154,6 +166,7 @@ DEEDS: dict[str, Deed] = {
     "again": lambda store, room, sent: store.ask_again(room.id, _asked(store, room).id),
     "reset": lambda store, room, sent: store.reset(room.id, _asked(store, room).id),
     "put away": lambda store, room, sent: store.put_away(room.id),
+    "uncover": _uncover, "peek": _peek,
     "back to": lambda store, room, sent: store.set_phase(room.id, _whole(sent, "question"), "closed"),
     "text": lambda store, room, sent: store.show_text(room.id, _whole(sent, "seq"), sent.get("on") is True),
     "task": lambda store, room, sent: store.set_task(room.id, _text(sent, "task", LONGEST_TASK)),

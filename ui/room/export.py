@@ -30,7 +30,7 @@ def answers(store: Store, room: Room) -> str:
         question = questions[one["question"]]
         judged = judge(question.spec, question.key, one["value"], one["number"])
         rows.writerow(map(_cell, (
-            question.number, question.spec["ask"], question.spec["about"], one["round"], one["number"],
+            question.number, question.spec["ask"], question.spec["about"], one["round"], one["number"] + 1,
             _plain(one["value"]), _chosen(question, one["value"], one["number"]),
             "" if one["sure"] is None else SURE[one["sure"]], "yes" if one["seq"] in counting else "no",
             {True: "yes", False: "no", None: ""}[judged["right"]], _rounded(judged["score"]),

@@ -17,12 +17,22 @@ def of_room(store: Store, room: Room) -> dict[str, Any]:
     """What everybody in the room is told."""
     question = _now(store, room)
     asked = question if question and question.phase != DRAFT else None
-    view, picture = room.view, room.picture
-    if view and guessing(question):  # what is shown has the answer in it
+    view, picture, coming = room.view, room.picture, coming_question(store, room)
+    if view and (guessing(question) or coming):  # what is shown has the answer in it
         view, picture = {**view, "said": ""}, 0
     return {"code": room.code, "rev": room.rev, "mode": room.mode, "gathered": room.gathered, "ends": room.ends,
             "task": room.task, "picture": picture, "view": view, "locked": room.locked,
-            "question": _question(store, room, asked) if asked else None}
+            "coming": coming, "question": _question(store, room, asked) if asked else None}
+
+
+def coming_question(store: Store, room: Room) -> str | None:
+    """What the stop that the lecturer has come to will ask, until it is asked or shown without that: its page has the
+    answer in it."""
+    asked = room.view and room.view.get("asked")
+    if not asked or asked["about"] == "text" or asked["stop"] == room.uncovered:
+        return None
+    known = [(one.view.get("asked") or {}).get("stop") for one in store.questions(room.id)]
+    return None if asked["stop"] in known else asked["ask"]
 
 
 def guessing(question: Question | None) -> bool:

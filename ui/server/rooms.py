@@ -37,7 +37,7 @@ COUNT_S = 1.0      # between looks at counts, which may change a hundred times a
 SEEN_S = 5.0       # between notes of who is there
 FORGET_S = 60.0    # between looks for rooms that have ended
 LARGEST = 20_000   # bytes of what is sent here
-MOST_WAITING = 6   # requests of one device
+MOST_WAITING = 12  # requests of one device
 MOST_MADE = 64     # answers kept for whoever asks next
 
 Handler = Callable[["Rooms", Request, Room], Awaitable[Response]]
@@ -48,19 +48,19 @@ class Watch:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._waiting: dict[str, dict[asyncio.Event, bool]] = {}  # room -> who waits, and whether for counts too
-        self._known: dict[str, tuple[int | None, str]] = {}
+        self._waiting: dict[str, dict[asyncio.Event, tuple[int, str | None]]] = {}  # room -> who waits, knowing what
         self._task: asyncio.Task | None = None
 
-    async def wait(self, id: str, seconds: float, *, counts: bool) -> None:
-        """Until the room, or its counts, may have changed, or so long."""
+    async def wait(self, id: str, seconds: float, rev: int, tally: str | None) -> None:
+        """Until the room is at another revision than that, or its counts at another tally, or so long."""
         event = asyncio.Event()
-        self._waiting.setdefault(id, {})[event] = counts
+        self._waiting.setdefault(id, {})[event] = rev, tally
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._look())
         try:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(event.wait(), seconds)
+            if self.store.rev(id) == rev:  # and has not changed since it was read
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(event.wait(), seconds)
         finally:
             del self._waiting[id][event]
             if not self._waiting[id]:
@@ -77,16 +77,12 @@ class Watch:
             for id in list(self._waiting) if stamp != before or count else ():
                 self._tell(id, count)
             await asyncio.sleep(LOOK_S)
-        self._known.clear()
 
     def _tell(self, id: str, count: bool) -> None:
-        waiting = self._waiting[id]
-        rev, tally = self.store.rev(id), self._known.get(id, (None, ""))[1]
-        if count and any(waiting.values()):
-            tally = self.store.tally(id)
-        before, self._known[id] = self._known.get(id), (rev, tally)
-        for event, counts in waiting.items() if before is not None else ():
-            if before[0] != rev or (counts and before[1] != tally):
+        waiting, now = self._waiting[id], self.store.rev(id)
+        counts = self.store.tally(id) if count and any(tally is not None for _, tally in waiting.values()) else None
+        for event, (rev, tally) in waiting.items():
+            if rev != now or (None not in (counts, tally) and tally != counts):
                 event.set()
 
 
@@ -131,8 +127,7 @@ class Rooms:
         seen, the view's picture goes along where there is a newer one; with `tally`, counts do."""
         device = await self._enter_room(request, room)
         rev, tally = _number(request, "rev"), request.query_params.get("tally")
-        if not await self._until(room, device, lambda room: room.rev != rev or (
-                tally is not None and self.store.tally(room.id) != tally), counts=tally is not None):
+        if not await self._until(room, device, rev, tally):
             return Response(status_code=204)
         room = self.store.room(room.id)
         if tally is not None:
@@ -193,18 +188,18 @@ class Rooms:
         await anyio.to_thread.run_sync(self.store.seen, seen)
         await anyio.to_thread.run_sync(self.store.forget_ended)
 
-    async def _until(self, room: Room, device: str, differs: Callable[[Room], bool], *, counts: bool) -> bool:
-        """Wait until that is so of the room; False if it is not in time. Raises RoomError for a device that waits too
-        often at once."""
+    async def _until(self, room: Room, device: str, rev: int, tally: str | None) -> bool:
+        """Wait until the room is at another revision than that, or at another tally; False if it is not in time. Raises
+        RoomError for a device that waits too often at once."""
         ends = time.monotonic() + WAIT_S
         if self._waits[device] >= MOST_WAITING:
             raise RoomError("too many pages of this browser wait for the room; close some of them")
         self._waits[device] += 1
         try:
-            while not differs(room):
+            while room.rev == rev and (tally is None or self.store.tally(room.id) == tally):
                 if (left := ends - time.monotonic()) <= 0:
                     return False
-                await self.watch.wait(room.id, left, counts=counts)
+                await self.watch.wait(room.id, left, rev, tally)
                 room = self.store.room(room.id)
             return True
         finally:
@@ -242,8 +237,7 @@ class Rooms:
         _check_lecturer(request, room)
         rev, tally = _number(request, "rev"), request.query_params.get("tally", "")
         device = f"lecturer of {room.id}"
-        if not await self._until(room, device, lambda room: room.rev != rev or self.store.tally(room.id) != tally,
-                                 counts=True):
+        if not await self._until(room, device, rev, tally):
             return Response(status_code=204)
         return _json(told.to_lecturer(self.store, self.store.room(room.id)))
 

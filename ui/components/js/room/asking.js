@@ -39,8 +39,21 @@ function toAsk(desk, redraw) {
   };
   const open = named(button("Ask…", toggle), "offers");
   open.setAttribute("aria-expanded", String(Boolean(desk.offers)));
-  return desk.offers ? [open, offersList(desk)] : [open];
+  const { coming } = desk.state;
+  const skip = named(
+    button("Show it without asking", () => desk.act("uncover")),
+    "uncover",
+  );
+  const parts = coming ? [part("p", { className: "said", textContent: `Covered until it is asked: ${coming}` })] : [];
+  parts.push(part("div", { className: "line" }, open, ...(coming ? [askStop(desk), skip] : [])));
+  return desk.offers ? [...parts, offersList(desk)] : parts;
 }
+
+const askStop = (desk) =>
+  named(
+    button("Ask this stop’s question", () => desk.act("ask", { about: "stop", open: true })),
+    "ask stop",
+  );
 
 function offersList(desk) {
   const items = desk.offers.map((offer) => {
@@ -124,8 +137,32 @@ function askedNow(desk, question, redraw) {
     part("p", { className: "ask" }, part("b", { textContent: number }), question.spec.ask),
     ...(said ? [part("p", { className: "said", textContent: said })] : []),
     part("div", { className: "line" }, phases, count, ...ways.filter(Boolean)),
-    ...(desk.whole ? [seenByRoom(state), exceptions(desk, question)].filter(Boolean) : []),
+    ...(desk.whole
+      ? [peek(desk, question, redraw), seenByRoom(state), exceptions(desk, question)].filter(Boolean)
+      : []),
   ];
+}
+
+// The votes so far, where nobody else looks at the screen.
+function peek(desk, question, redraw) {
+  if (!["open", "closed"].includes(question.phase)) return null;
+  const look = async () => {
+    desk.peeked = desk.peeked ? null : await desk.act("peek");
+    redraw();
+  };
+  const words = desk.peeked ? "Hide the votes" : "Look at the votes (on this screen only)";
+  const block = part("div", {}, named(button(words, look), "peek"));
+  const { peeked } = desk;
+  if (peeked?.question === question.id && peeked.round === question.round) {
+    const root = part("div", { className: "seen" });
+    drawQuestion(
+      root,
+      { question: { ...question, ...peeked, id: question.id, phase: "split", texts: [] } },
+      { face: "lecturer" },
+    );
+    block.append(root);
+  }
+  return block;
 }
 
 function seenByRoom(state) {

@@ -154,6 +154,7 @@ function cover(bar, on) {
   const { state } = bar;
   const asked = on && state.question && state.question.phase !== "draft";
   bar.cover ??= part("div", { className: "cover" });
+  if (on && state.coming) return coverComing(bar);
   const beside = asked && state.question.phase === "answer";
   bar.cover.classList.toggle("beside", beside);
   document.documentElement.classList.toggle("room-beside", beside);
@@ -163,6 +164,16 @@ function cover(bar, on) {
   }
   drawQuestion(bar.cover, state, { face: "wall" });
   bar.root.append(bar.cover);
+}
+
+// A stop whose page would give the answer away waits until it is asked.
+function coverComing({ root, state, cover: screen }) {
+  const words = part("h2", { className: "ask", textContent: state.coming });
+  screen.className = "cover question";
+  screen.asked = null;
+  screen.replaceChildren(part("p", { className: "kicker", textContent: "Think first" }), words);
+  document.documentElement.classList.remove("room-beside");
+  root.append(screen);
 }
 
 function drawLooking(bar) {

@@ -155,6 +155,10 @@ function screenOf({ state, refused, ended, code }) {
   if (OPEN.includes(phase)) {
     return { name: `${question.id}/${question.round}/${phase}`, shows: ["question"], said: questionSaid(question) };
   }
+  if (state.coming) {
+    const words = [big(state.coming), small("Think first. You will be asked in a moment.")];
+    return calm(`coming ${state.coming}`, `Think first: ${state.coming}`, ...words);
+  }
   const shows = state.task ? ["task", "view"] : ["view"];
   if (phase === "answer") {
     return { name: `${question.id} answer`, shows: ["question", "view"], said: "The answer is shown." };

@@ -3,7 +3,18 @@
 import { part } from "#view/elements.js";
 import { choicesClass, enterAnswer } from "./answering.js";
 import { drawResults, pictureOf } from "./split.js";
-import { answerSaid, choicesOf, keyOf, nameOf, ownOf, proofSaid, rowPlace, SURE, verdict } from "./words.js";
+import {
+  answerSaid,
+  choicesOf,
+  keyOf,
+  nameOf,
+  ownOf,
+  proofSaid,
+  rowPlace,
+  SURE,
+  verdict,
+  withoutHead,
+} from "./words.js";
 
 const PHASE_SAID = {
   draft: "not asked yet",
@@ -88,6 +99,12 @@ function contextOf(question, mine, face) {
   return lines;
 }
 
+// What becomes of the prediction without the head that most chose, without the right one, and without any other.
+function switchedHeads(rows) {
+  const items = rows.map((row) => part("li", { textContent: withoutHead(row) }));
+  return part("ul", { className: "switched" }, ...items);
+}
+
 function quoted(label, words) {
   const line = part("p", { className: "quoted" }, part("span", { className: "label", textContent: label }));
   line.append(part("bdi", { textContent: words }));
@@ -130,6 +147,7 @@ function resultParts(question, choices, mine, face) {
   const given = mine?.answers[`${question.id}/${question.round}`]?.[0];
   const said = key && part("p", { className: "said" }, part("bdi", { textContent: key.said }));
   const parts = [said, ...drawResults({ question, choices, key, given, face })];
+  if (key && question.key?.switched) parts.push(switchedHeads(question.key.switched));
   if (key) parts.push(part("p", { className: "proof", textContent: proofSaid(question.key.proof) }));
   return parts;
 }

@@ -154,6 +154,22 @@ export const placeOf = (view) => (view ? [view.title, view.place].filter(Boolean
 
 // What is kept of a device.
 export function keptSaid(ends, number) {
-  const who = typeof number === "number" ? `the number ${number}` : "a number";
+  const who = typeof number === "number" ? `the number ${number + 1}` : "a number";
   return `Your answers are kept under ${who}, not a name, until ${clock(ends)}; then they are deleted.`;
+}
+
+const WHOSE_HEAD = {
+  "most chosen": "the one most chose",
+  right: "the right one",
+  "most chosen and right": "the right one, which most chose",
+  random: "another one, drawn at random",
+};
+
+// One head switched off.
+export function withoutHead({ kind, layer, head, who, token, before, after, same, instead, output, as_it_is }) {
+  const off = `Without ${kind} head ${head} of layer ${layer} (${WHOSE_HEAD[who]})`;
+  const change = `“${token}” goes from ${inPercent(before)} to ${inPercent(after)}`;
+  const next = same ? "" : `; “${instead}” would come next`;
+  const text = output && output !== as_it_is ? `. The text would be: ${output}` : "";
+  return `${off}, ${change}${next}${text}.`.replace(/\.\.$/, ".");
 }
