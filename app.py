@@ -5,6 +5,7 @@ import streamlit as st
 from ui.components.shell import show_shell
 from ui.forged import drop_forged_values
 from ui.lessons.bar import show_lesson
+from ui.link import arriving
 from ui.pages import HOME, PAGES
 from ui.room.bar import show_room
 from ui.signed_in import signed_in
@@ -24,4 +25,5 @@ st.set_page_config(page_title=f"{page.title} · Heads Up")
 show_shell()
 show_lesson(page.url_path or HOME.name)
 show_room(page.url_path or HOME.name)
-page.run()
+with arriving():
+    page.run()

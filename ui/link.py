@@ -5,8 +5,8 @@ after them.
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from math import isnan
@@ -16,7 +16,7 @@ from urllib.parse import quote
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.pages_manager import PagesManager
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner import StopException, get_script_run_ctx
 
 from ui.present import present, presenting
 from ui.publish import publish
@@ -26,6 +26,7 @@ LONGEST = 1_500  # characters of the parameters
 KEPT = 200  # addresses remembered of a visit
 PRESENT = {"present": "1"}  # in the address of any page: it is shown to a room
 OPEN = {"open": True}
+ARRIVING = "arriving"  # in session state: page -> the address by which somebody is coming to it
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,16 @@ def enter(page: str) -> bool:
     state = st.session_state
     before, state["visited"] = state.get("visited"), page
     return before != page
+
+
+@contextmanager
+def arriving() -> Iterator[None]:
+    """Round a page's run: whoever comes by an address has arrived once a run has come to its end. One that is cut short
+    by the next, before all of the address was taken up, leaves the arrival to that one."""
+    coming = st.session_state.setdefault(ARRIVING, {})
+    with suppress(StopException):  # after which the session may not be asked for anything more
+        yield
+    coming.clear()
 
 
 def arrive_at(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:
@@ -218,12 +229,16 @@ def _arrived(page: str, *, known: bool) -> dict[str, str] | None:
     if (opened := view_being_opened(page)) is not None:
         seen.append(params)
         return opened
+    coming = state.setdefault(ARRIVING, {})
+    if coming.get(page) == params:
+        return params
     back = get_script_run_ctx().is_history_navigation
     if params not in seen and any(params == other for writer, other in _written() if writer != page):
         return None if known else {}
     if known and (not params or (params in seen and not entered and not back)):
         return None
     seen.append(params)
+    coming[page] = params
     return params
 
 

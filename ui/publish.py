@@ -15,8 +15,9 @@ from ui.access import keys
 from ui.pages import HOME, PAGES
 
 # in session state: which tab this is; what was drawn, and published; the room of which this is the wall; what the stop
-# of a lesson asks
-TAB, DRAWN, SAID, WALL, ASKED = "room_tab", "room_drawn", "room_published", "room_wall", "room_asked"
+# of a lesson asks, and what it says
+TAB, DRAWN, SAID, WALL = "room_tab", "room_drawn", "room_published", "room_wall"
+ASKED, STOP = "room_asked", "room_stop"
 LARGEST_PICTURE = 400_000  # bytes; phones are shown words in place of a larger one
 
 
@@ -62,7 +63,8 @@ def publish(page: str, params: Mapping[str, str]) -> None:
     params = {name: value for name, value in params.items() if name != "present"}
     view = {"page": page, "params": params, "title": about.title, "said": said,
             "place": f"step {params['step']}" if params.get("step", "").isdigit() else "",
-            "asked": st.session_state.get(ASKED)}
+            "asked": st.session_state.get(ASKED), "stop": st.session_state.get(STOP),
+            "hide": bool(st.session_state.get(f"{page}_hide"))}
     stamp = room.id, orjson.dumps(view), hash(picture)
     if st.session_state.get(SAID) != stamp:
         st.session_state[SAID] = stamp

@@ -1,6 +1,7 @@
 """What holds for the addresses of all pages."""
 
 import pytest
+import streamlit as st
 
 from .conftest import run
 
@@ -35,3 +36,21 @@ def test_a_link_of_the_same_words_from_two_pages_is_followed_on_each(visit, ship
     at = visit("heads", checkpoint=id)
     for page in ("write", "positions", "heads"):
         assert go(at, page, checkpoint=id).session_state[f"{page}_checkpoint"] == id
+
+
+def test_a_run_that_is_cut_short_leaves_the_arrival_to_the_next(visit, monkeypatch):
+    """As when a browser sends something while a page that it has just come to is still being made."""
+    from ui.stepper import settings
+
+    show, cut = settings.show_settings, []
+
+    def show_settings(*arguments: object) -> object:
+        if not cut:
+            cut.append(True)
+            st.rerun()
+        return show(*arguments)
+
+    monkeypatch.setattr(settings, "show_settings", show_settings)
+    at = visit("translate", text="I like red wine.", step="3", head="1")
+    assert cut
+    assert (at.query_params["step"], at.query_params["head"]) == ("3", "1")

@@ -182,7 +182,7 @@ def test_a_view_that_was_found_opens_on_the_wall(open_room):
     room.lecturer.goto(f"{room.url}/room")
     desk = room.lecturer.locator(".room-bar.page")
     desk.get_by_label("A task for everybody").fill("Find a head that looks at the verb")
-    desk.get_by_role("button", name="Give a task").click()
+    desk.get_by_role("button", name="Set the task").click()
     expect(phone.get_by_text("Find a head that looks at the verb")).to_be_visible()
     phone.goto(f"{room.url}/translate?text=Go on.&step=1&kind=encoder&layer=0&head=2&room={room.code}")
     strip = phone.locator(".st-key-room .room-bar")

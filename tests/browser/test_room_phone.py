@@ -313,7 +313,7 @@ def test_the_lecturer_lets_go_and_calls_back(room):
     expect(seen(page, "Look around on your own; the lecturer will call you back.")).to_be_visible()
     room.store.set_task(room.id, "Find a head that looks back.")
     expect(seen(page, "Find a head that looks back.")).to_be_visible()
-    expect(seen(page, "press “Show the lecturer” on the page that you found")).to_be_visible()
+    expect(seen(page, "press “Show the lecturer” on the page you found")).to_be_visible()
     page.evaluate("window.scrollTo(0, 400)")
     room.store.gather(room.id)
     expect(seen(page, "The lecturer has called everybody back.")).to_be_visible()

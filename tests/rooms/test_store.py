@@ -195,6 +195,19 @@ def test_a_locked_room_lets_nobody_new_in(store, room):
         store.join(room.id, "b")
 
 
+def test_a_crowd_that_was_made_up_keeps_nobody_out_once_it_has_gone(store, room, monkeypatch):
+    monkeypatch.setattr("transformer.rooms.store.MOST_DEVICES", 30)
+    for at in range(30):
+        store.join(room.id, f"made up {at}")
+    with pytest.raises(NotIn):
+        store.join(room.id, "honest")
+    store.put_out(room.id, 3)
+    assert store.join(room.id, "honest") == 30
+    later = time.time() + rooms.HERE_SECONDS + 1
+    monkeypatch.setattr(time, "time", lambda: later)
+    assert store.join(room.id, "late") == 31
+
+
 def test_a_device_that_never_joined_answers_nothing(store, room):
     with pytest.raises(NotIn):
         store.answer(room.id, asked(store, room), 1, "stranger", 1, None)

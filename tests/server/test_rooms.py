@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -136,6 +137,7 @@ def test_what_is_asked_is_not_in_what_phones_are_told(room):
             assert '"key"' not in text
             assert '"told"' not in text
             assert "Step 4" not in text
+            assert '"step":"4"' not in text  # the address of the page, which has the answer on it
     room.lead(do="phase", phase="answer")
     found = room.state()["question"]
     assert found["key"]["right"] == right.index(found["spec"]["choices"][found["key"]["right"]])
@@ -228,7 +230,7 @@ def test_a_student_does_nothing_that_is_a_lecturers(room, server, deed):
     room.ask()
     before = room.state()
     other = Class(server)
-    content = {"mode": "paused", "phase": "answer", "key": "b", "on": True, "task": "x", "number": 0, "id": 1, "seq": 1,
+    content = {"mode": "paused", "phase": "answer", "key": "h", "on": True, "task": "x", "number": 0, "id": 1, "seq": 1,
                "about": "text", "question": 1, "page": "heads", "params": {}}
     for key in ("", "x", other.key, room.room.id, room.room.code):
         answer = server.ask("POST", f"/r/{room.room.code}/do", body=orjson.dumps({"do": deed, **content}),
@@ -316,6 +318,7 @@ def test_nobody_answers_for_another(room):
 def test_what_a_device_said_goes_when_it_asks(room):
     question = room.ask("text")
     room.post("answer", "a", question=question["id"], round=1, value="delete me")
+    room.lead(do="task", task="Look")
     room.post("found", "a", page="heads", params={"view": "lens"}, note="and me")
     assert room.post("forget", "a").status == 200
     assert "delete me" not in room.lead("answers.csv", "GET").text
@@ -334,7 +337,61 @@ def test_texts_are_shown_only_once_they_are_let_through(room):
     assert room.state()["question"]["texts"] == []
 
 
+@pytest.mark.parametrize("name", ["wall", "room", "present", "lesson", "stop"])
+def test_a_view_that_is_handed_in_makes_nothing_else_of_the_lecturers_tab(room, name):
+    room.lead(do="task", task="Look")
+    assert room.post("found", "a", page="home", params={name: room.room.code}).status == 200
+    (tile,) = json.loads(room.lead("lead?rev=0", "GET").text)["tiles"]
+    room.lead(do="tile", id=tile["id"])
+    assert json.loads(room.lead("lead?rev=0", "GET").text)["goto"]["params"] == {}
+    room.lead(do="show", page="home", params={name: room.room.code})
+    assert json.loads(room.lead("lead?rev=0", "GET").text)["goto"]["params"] == {}
+
+
+def test_nothing_is_handed_in_where_nothing_is_looked_for_or_by_who_is_not_in(room):
+    room.get("mine", "in")
+    assert room.post("found", "in", page="home", params={}).status == 409
+    room.lead(do="task", task="Look")
+    room.lead(do="lock", on=True)
+    for at in range(3):
+        assert room.post("found?watch", f"new {at}", page="home", params={}).status == 403
+    number = json.loads(room.get("mine", "in").text)["number"]
+    room.lead(do="out", number=number, on=True)
+    assert room.post("found?watch=1", "in", page="home", params={}).status == 403
+    assert json.loads(room.lead("lead?rev=0", "GET").text)["tiles"] == []
+
+
+def test_who_begins_to_wait_while_others_wait_elsewhere_is_told(room, server):
+    """A look at the rooms may fall between what somebody read and their waiting for more."""
+    other, told = Class(server), []
+    rev = json.loads(other.get("state?rev=0&tally=", "o").text)["rev"]
+    for late in (0.0, 0.02, 0.3, 0.6):
+        elsewhere = threading.Thread(target=room.get, args=(f"state?rev={room.state()['rev']}&picture=0", "p"))
+        elsewhere.start()
+        time.sleep(0.35)
+        waiting = threading.Thread(target=lambda: told.append(
+            (other.get(f"state?rev={rev}&picture=0", "o").status, time.monotonic())))
+        waiting.start()
+        time.sleep(late)
+        other.store.gather(other.room.id)
+        began = time.monotonic()
+        waiting.join(20)
+        assert told[-1][0] == 200
+        assert told[-1][1] - began < 10  # where it is not told it waits for 25
+        rev = other.store.rev(other.room.id)
+        room.store.gather(room.room.id)
+        elsewhere.join(20)
+
+
+def test_a_computer_forgets_the_key(room, server):
+    gone = server.ask("POST", "/lead", body=b'{"leave": true}', Cookie=f"headsup_room={room.key}")
+    assert gone.status == 200
+    assert "headsup_room=" in gone.headers["Set-Cookie"]
+    assert "Max-Age=0" in gone.headers["Set-Cookie"]
+
+
 def test_a_view_that_is_handed_in_opens_on_the_wall(room):
+    room.lead(do="task", task="Look")
     sent = room.post("found", "a", page="write", params={"text": "ROMEO:", "step": "2"}, note="look\x00 here")
     assert sent.status == 200
     (tile,) = json.loads(room.lead("lead?rev=0", "GET").text)["tiles"]
@@ -350,6 +407,7 @@ def test_a_view_that_is_handed_in_opens_on_the_wall(room):
     {"page": "translate", "params": {"text": "a"}, "note": "x" * 500},
     {"page": "train", "params": {"javascript:": "1"}}])
 def test_what_is_no_view_is_not_handed_in(room, content):
+    room.lead(do="task", task="Look")
     sent = room.post("found", "a", **content)
     assert sent.status == 409
     assert json.loads(room.lead("lead?rev=0", "GET").text)["tiles"] == []
@@ -357,12 +415,15 @@ def test_what_is_no_view_is_not_handed_in(room, content):
 
 def test_hostile_answers_are_plain_text_in_the_table(room):
     question = room.ask("text")
-    hostile = ['=HYPERLINK("http://evil.example")', "+1+1", "-2", "@SUM(A1)", 'a","b', "line one"]
+    hostile = ['=HYPERLINK("http://evil.example")', "+1+1", "-2", "@SUM(A1)", 'a","b', "line one", "x;=1+1;y", "a|@b",
+               "＝1+1", "\u200d=1+1", " =1"]
     for at, text in enumerate(hostile):
         assert room.post("answer", f"p{at}", question=question["id"], round=1, value=text).status == 200
     rows = list(csv.DictReader(io.StringIO(room.lead("answers.csv", "GET").body.decode("utf-8-sig"))))
     assert len(rows) == len(hostile)
-    assert not [row["answer"] for row in rows if row["answer"].startswith(("=", "+", "-", "@"))]
+    for row in rows:
+        for part in re.split(r"[;|,]", row["answer"]):
+            assert not part.strip(" \u200d\"").startswith(("=", "+", "-", "@", "＝")), row["answer"]
     assert {len(row) for row in rows} == {14}
     assert all(set(row) == set(rows[0]) for row in rows)
 

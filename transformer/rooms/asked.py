@@ -102,7 +102,7 @@ def clear_lead(first: float, second: float, *, who: str) -> float:
     """The lead in nats; raises ValueError where it is too small to call one of the two right."""
     ahead = lead(first, second) if first > 0 else -inf
     if ahead < NATS:
-        raise ValueError(f"{who} hesitates: {percent(first)} and {percent(second)} are too near each other; choose "
+        raise ValueError(f"{who} hesitates: {percent(first)} and {percent(second)} are too close; choose "
                          "another step, head or text")
     return ahead
 

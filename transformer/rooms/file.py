@@ -33,6 +33,7 @@ create table if not exists found (
     id integer primary key autoincrement, room text not null references room(id) on delete cascade,
     device text not null, page text not null, params text not null, note text not null, at real not null,
     shown integer not null default 0);
+create index if not exists found_of on found (room, device);
 """
 
 

@@ -105,5 +105,5 @@ def _ask(moment: Moment, of: str) -> str:
 
 
 def _said(asked: int, of: int) -> str:
-    left = f"; {of - asked} more were left out, as the model hesitates there or the text ends before" * (of > asked)
+    left = f"; {of - asked} more were left out: there the model hesitates, or the text is too short" * (of > asked)
     return f"Each of {asked} sentences has an answer of its own{left}."

@@ -4,6 +4,7 @@ Answers are a log that only grows. What counts is the last one of each device in
 asked for, so no vote is lost to another that comes at the same time, and none counts twice.
 """
 
+import sqlite3
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -20,7 +21,9 @@ from transformer.rooms.room import (
     MODES,
     MOST_CHANGES,
     MOST_DEVICES,
+    MOST_EVER,
     MOST_FOUND,
+    MOST_HANDED_IN,
     MOST_HOURS,
     MOST_QUESTIONS,
     MOST_ROOMS,
@@ -151,12 +154,18 @@ class Store(File):
         """The room and all that was answered and handed in are deleted."""
         with self._writing() as db:
             db.execute("delete from room where id = ?", [id])
-        self._db.execute("pragma wal_checkpoint(truncate)")
+        self._tidy()
 
     def forget_ended(self) -> None:
         """Delete the rooms whose time is over."""
         with self._writing() as db:
-            db.execute("delete from room where ends < ?", [time.time()])
+            ended = db.execute("delete from room where ends < ?", [time.time()]).rowcount
+        if ended:
+            self._tidy()
+
+    def _tidy(self) -> None:
+        """Leave nothing of what was deleted in the log beside the file."""
+        self._db.execute("pragma wal_checkpoint(truncate)")
 
     # Devices
 
@@ -166,8 +175,9 @@ class Store(File):
         if row is None:
             with self._writing() as db:
                 room = db.execute("select locked from room where id = ?", [id]).fetchone()
-                count = db.execute("select count(*) from device where room = ?", [id]).fetchone()[0]
-                if room is None or room["locked"] or count >= MOST_DEVICES:
+                count, here = db.execute("select count(*), coalesce(sum(out = 0 and seen > ?), 0) from device where "
+                                         "room = ?", [time.time() - HERE_SECONDS, id]).fetchone()
+                if room is None or room["locked"] or here >= MOST_DEVICES or count >= MOST_EVER:
                     raise NotIn("nobody new is let into this room now; ask the lecturer")
                 db.execute("insert or ignore into device (room, device, number, seen) values (?, ?, ?, ?)",
                            [id, device, count, time.time()])
@@ -213,6 +223,7 @@ class Store(File):
             db.execute("delete from answer where device = ? and question in (select id from question where room = ?)",
                        [device, id])
             db.execute("delete from found where room = ? and device = ?", [id, device])
+        self._tidy()
 
     # Questions
 
@@ -291,9 +302,7 @@ class Store(File):
                                [question, id]).fetchone()
             if asked is None or asked["phase"] != OPEN or asked["round"] != round:
                 raise RoomError("this question is not open any more")
-            if db.execute("select 1 from device where room = ? and device = ? and out = 0",
-                          [id, device]).fetchone() is None:
-                raise NotIn("this device is not in the room; load the page again")
+            self._check_in(db, id, device)
             last = db.execute("select count(*) as count, max(seq) as seq from answer where question = ? and round = ? "
                               "and device = ? and seq > ?", [question, round, device, asked["since"]]).fetchone()
             if last["count"] >= MOST_CHANGES:
@@ -302,6 +311,11 @@ class Store(File):
             if not same or (same["value"], same["sure"]) != (data.decode(), sure):
                 db.execute("insert into answer (question, device, round, value, sure, at) values (?, ?, ?, ?, ?, ?)",
                            [question, device, round, data.decode(), sure, time.time()])
+
+    def _check_in(self, db: sqlite3.Connection, id: str, device: str) -> None:
+        row = db.execute("select 1 from device where room = ? and device = ? and out = 0", [id, device]).fetchone()
+        if row is None:
+            raise NotIn("this device is not in the room; load the page again")
 
     def answers(self, id: str, question: Question, round: int) -> list[dict[str, Any]]:
         """What counts in a round: [{seq, number, value, sure, shown}], one for each device, as they came."""
@@ -341,6 +355,9 @@ class Store(File):
     def hand_in(self, id: str, device: str, page: str, params: Mapping[str, str], note: str) -> None:
         """A view that a device shows the lecturer. Raises RoomError where it has shown enough."""
         with self._writing() as db:
+            self._check_in(db, id, device)
+            if db.execute("select count(*) from found where room = ?", [id]).fetchone()[0] >= MOST_HANDED_IN:
+                raise RoomError("the lecturer has as many views as can be looked at; wait until some are gone")
             count = db.execute("select count(*) from found where room = ? and device = ?", [id, device]).fetchone()[0]
             if count >= MOST_FOUND:
                 raise RoomError(f"you have handed in {MOST_FOUND} views, which is as many as one device can")

@@ -151,7 +151,11 @@ def _for_room(header: Mapping[str, object]) -> dict[str, object]:
     """What of a stage those see who do not step."""
     if "stage" not in header:
         return {}
-    return {"stage": {name: value for name, value in header["stage"].items() if name not in STEPPING}}
+    stage = {name: value for name, value in header["stage"].items() if name not in STEPPING}
+    if stage["hide"]:  # what comes next does not even travel
+        rows = [row | {"tokens": row["tokens"][:row.get("predicted")]} for row in stage["rows"]]
+        stage |= {"bars": None, "rows": rows}
+    return {"stage": stage}
 
 
 def _merged(shown: Shown, look: Look, head: Head) -> tuple[Shown, Look, Head]:

@@ -15,7 +15,7 @@ from ui.lessons.found import find
 from ui.lessons.links import PAGES_OF, open_stop
 from ui.link import expect, say_everywhere
 from ui.present import presenting
-from ui.publish import ASKED
+from ui.publish import ASKED, STOP
 
 # what a room may be asked in place of one visitor
 ABOUT = {"next token": "next token", "cell": "cell", "number": "number", "free text": "text"}
@@ -74,7 +74,7 @@ def go(at: int) -> None:
 def leave() -> None:
     """End the lesson where it is."""
     uncover()
-    for key in (STATE, CELL_ASKED, ASKED):
+    for key in (STATE, CELL_ASKED, ASKED, STOP):
         st.session_state.pop(key, None)
     say_everywhere(STATE, {})
 
@@ -185,6 +185,7 @@ def cover() -> None:
     open_ = bool(question) and walk.at not in walk.answers
     st.session_state[ASKED] = {"about": ABOUT[question.kind], "ask": question.ask, "query": question.query,
                                "stop": f"{walk.lesson.name}/{walk.at}"} if open_ else None
+    st.session_state[STOP] = {"title": walk.stop.title, "text": walk.stop.text}
     asked = open_ and (question.kind == "next token" or question.compare)
     st.session_state[CELL_ASKED] = walk.stop.page if open_ and question.kind == "cell" else None
     if walk.hidden and not (asked and walk.hidden == walk.stop.page):

@@ -7,13 +7,15 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from transformer.rooms.room import NoRoom, Room, read_code
+from transformer.rooms.room import ANSWER, NoRoom, Room, read_code
 from ui.components.scripts import HERE, component
 from ui.link import expect, say_everywhere
 from ui.pages import HOME, PAGES
 from ui.present import presenting
 from ui.publish import TAB, WALL, led, store
+from ui.room import told
 from ui.room.address import join_address
+from ui.room.desk import EVERYWHERE
 from ui.saved_view import OPENING
 
 KEY, LOOKING, WENT = "room_bar", "room_looking", "room_went"
@@ -54,7 +56,7 @@ def show_room(page: str) -> None:
     face, room = found
     say_everywhere(ROOM, {"wall": {"wall": room.code}, "looking": {"room": room.code}}.get(face, {}))
     if face == "lecturer":
-        _lead(room)
+        _lead(page, room)
     if face == "wall":
         _follow(page, room)
     with place:
@@ -70,7 +72,7 @@ def _sent(name: str) -> Any:
     return sent.get(name) if isinstance(sent, Mapping) else None
 
 
-def _lead(room: Room) -> None:
+def _lead(page: str, room: Room) -> None:
     """Which tab this is, as it says; whether it leads; and where a remote, or a tile, sends it."""
     state = st.session_state
     tab = _sent("tab")
@@ -82,6 +84,9 @@ def _lead(room: Room) -> None:
     if room.leader == "" or (_sent("lead") and room.leader != tab):
         store().lead(room.id, tab)
     went = state.setdefault(WENT, room.goto["number"] if room.goto else 0)
+    question = told.now(store(), room)
+    if question and question.phase == ANSWER and question.view.get("asked"):  # then it is seen here as well
+        st.session_state[f"{page}_hide"] = False
     if room.goto and room.goto["number"] > went and room.leader == tab:
         state[WENT] = room.goto["number"]
         _go(room.goto["page"], room.goto["params"])
@@ -91,10 +96,13 @@ def _follow(page: str, room: Room) -> None:
     """The wall shows what the lecturer shows, made for a projector. Every run opens it anew: one that was on its way
     when the room went on carries the address of what was shown before."""
     view = room.view or {"page": ROOM, "params": {}}
+    if told.hides_view(store(), room):  # what is shown has the answer in it, and anybody may be a wall
+        view = {"page": ROOM, "params": {}}
     if view["page"] not in PAGES_OF:
         return
     if view["page"] != page:
         st.switch_page(PAGES_OF[view["page"]].script)
+    st.session_state[f"{page}_hide"] = view.get("hide", False)
     st.session_state[OPENING] = page, {**view["params"], "present": "1"}
 
 
@@ -102,7 +110,7 @@ def _go(page: str, params: Mapping[str, str]) -> None:
     """Open a page at an address, though it may have had it before; ends this run."""
     if page not in PAGES_OF:
         return
-    params = dict(params)
+    params = {name: value for name, value in params.items() if name not in EVERYWHERE}
     for more in st.session_state.get("said_everywhere", {}).values():
         params |= more
     expect(page, params)

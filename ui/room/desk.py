@@ -20,9 +20,9 @@ LONGEST_SENTENCES = 12_000
 
 SENTENCES = 60  # of the held-out ones, where none are given
 EVERYWHERE = ("present", "room", "wall", "lesson", "stop")  # in the address of any page
-MOST_PARAMS, LONGEST_PARAMS = 60, 8_000
+MOST_PARAMS, LONGEST_PARAMS = 60, 3_000
 STOP = "stop"  # what the stop of a lesson asks
-REMOTE = ("ArrowRight", "ArrowLeft", "Home", "End", "PageDown", "PageUp", "p", "h", "b")  # keys of a lecturer's remote
+REMOTE = ("ArrowRight", "ArrowLeft", "Home", "End", "PageDown", "PageUp", "p", "h")  # keys of a lecturer's remote
 
 
 def take_answer(store: Store, room: Room, device: str, sent: Mapping[str, Any]) -> object:
@@ -36,7 +36,9 @@ def take_answer(store: Store, room: Room, device: str, sent: Mapping[str, Any]) 
 
 
 def take_found(store: Store, room: Room, device: str, sent: Mapping[str, Any]) -> None:
-    """A view that a device hands in. Raises ValueError for what no page can show."""
+    """A view that a device hands in. Raises ValueError for what no page can show, and where nothing is looked for."""
+    if not room.task:
+        raise RoomError("the lecturer is not asking for views now")
     page, params = view_of(sent)
     _open({"page": page, "params": params})
     store.hand_in(room.id, device, page, params, _text(sent, "note", LONGEST_NOTE))
@@ -49,7 +51,7 @@ def view_of(sent: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     if not known or not all(isinstance(value, str) for value in params.values()) or sum(
             len(name) + len(value) for name, value in params.items()) > LONGEST_PARAMS:
         raise RoomError("this is no view of a page here")
-    return page, params
+    return page, {name: value for name, value in params.items() if name not in EVERYWHERE}
 
 
 def do(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:

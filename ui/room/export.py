@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from datetime import UTC, datetime
 from urllib.parse import urlencode
 
@@ -13,7 +14,8 @@ from transformer.rooms.store import Store
 
 COLUMNS = ("question", "asked", "about", "round", "device", "answer", "chosen", "sure", "counts", "right", "score",
            "seconds", "model", "checkpoint")
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet would compute
+# How a cell begins that a spreadsheet would compute, whatever it takes to part cells.
+FORMULA = re.compile(r"(^|[;|,\t\r\n])([\s\u200b-\u200f\u2060\ufeff\"']*)([=+\-@＝＋－＠])")
 LESSON_KINDS = {"next token": "next token", "cell": "cell", "text": "free text"}
 
 
@@ -45,8 +47,7 @@ def _seconds(seconds: float) -> str:
 
 def _cell(value: object) -> str:
     """A cell that no spreadsheet takes for a formula."""
-    text = str(value).replace("\0", "")
-    return f"'{text}" if text.startswith(FORMULA) else text
+    return FORMULA.sub(r"\1\2'\3", str(value).replace("\0", ""))
 
 
 def _plain(value: object) -> str:

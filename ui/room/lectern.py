@@ -14,8 +14,10 @@ from ui.present import presenting, settings
 from ui.publish import store
 from ui.room.address import join_address, qr, reaches_others
 from ui.say import say_error
+from ui.texts import taken
 
 ENTER = "room_enter"
+LONGEST_CODE = 40  # characters, with whatever was typed around it
 SMALL = """<style>.qr { width: 11rem; max-width: 100%; border-radius: 6px; }
 .room-code { display: flex; flex-wrap: wrap; gap: 1.2rem; align-items: center; }
 .room-code p { margin: 0; } .room-code b { font-size: 2.6rem; letter-spacing: .08em; }</style>"""
@@ -31,7 +33,7 @@ def show_opening(page: str) -> None:
     join, own = st.columns(2, gap="large")
     with join:
         st.subheader("Join a room", anchor=False)
-        typed = st.text_input("Code of the room", key=f"{page}_code", placeholder="K7M4Q", max_chars=12)
+        typed = taken(st.text_input("Code of the room", key=f"{page}_code", placeholder="K7M4Q"), LONGEST_CODE)
         if typed and not read_code(typed):
             st.warning("A code has five letters and digits, such as K7M4Q: no vowels, no 0 and no 1.")
         elif typed:
@@ -111,5 +113,5 @@ def show_way_in(room: Room, address: str | None = None) -> None:
 .room-way-in {{ display: flex; flex-wrap: wrap; align-items: center; justify-content: center; gap: 6vw;
 min-height: 80vh; font-size: max(4vh, 1rem); }}
 .room-way-in img {{ width: min(72vh, 90vw); height: auto; border-radius: 8px; }}
-.room-way-in p {{ margin: .2em 0; }} .room-way-in .address {{ font-size: 1.3em; font-weight: 600; }}
+.room-way-in p {{ margin: .2em 0; font-size: 1em; }} .room-way-in .address {{ font-size: 1.3em; font-weight: 600; }}
 .room-way-in .code {{ font-size: 3.4em; font-weight: 700; letter-spacing: .12em; }}</style>""")

@@ -10,24 +10,35 @@ from transformer.rooms.store import Store
 from ui.pages import HOME, PAGES
 
 MOST_EXCEPTIONS = 12  # sentences that most took otherwise than the model
+COMING = "A question is coming."
+MOST_TILES, LONGEST_QUOTED = 60, 160  # views that were handed in; characters of a text in one
+SEEN_OF_TILE = ("text", "step", "kind", "layer", "head", "view")
 MOST_TEXTS = 60  # that are shown to a room
 
 
 def of_room(store: Store, room: Room) -> dict[str, Any]:
     """What everybody in the room is told."""
-    question = _now(store, room)
+    question = now(store, room)
     asked = question if question and question.phase != DRAFT else None
     view, picture, coming = room.view, room.picture, coming_question(store, room)
     if view and (guessing(question) or coming):  # what is shown has the answer in it
-        view, picture = {**view, "said": ""}, 0
+        view, picture = {**view, "said": "", "params": {}, "asked": None}, 0
     return {"code": room.code, "rev": room.rev, "mode": room.mode, "gathered": room.gathered, "ends": room.ends,
             "task": room.task, "picture": picture, "view": view, "locked": room.locked,
             "coming": coming, "question": _question(store, room, asked) if asked else None}
 
 
+def hides_view(store: Store, room: Room) -> bool:
+    """Whether what is shown is not for a room yet."""
+    return guessing(now(store, room)) or bool(coming_question(store, room))
+
+
 def coming_question(store: Store, room: Room) -> str | None:
     """What the stop that the lecturer has come to will ask, until it is asked or shown without that: its page has the
     answer in it."""
+    question = now(store, room)
+    if question and question.phase == DRAFT:
+        return COMING
     asked = room.view and room.view.get("asked")
     if not asked or asked["about"] == "text" or asked["stop"] == room.uncovered:
         return None
@@ -40,13 +51,14 @@ def guessing(question: Question | None) -> bool:
     return question is not None and question.phase in (OPEN, CLOSED, SPLIT)
 
 
-def _now(store: Store, room: Room) -> Question | None:
+def now(store: Store, room: Room) -> Question | None:
+    """The question that is asked."""
     return store.question(room.id, room.question) if room.question is not None else None
 
 
 def counts(store: Store, room: Room) -> dict[str, Any]:
     """How many are there and have answered, which a wall shows."""
-    question = _now(store, room)
+    question = now(store, room)
     return {"tally": store.tally(room.id), "here": store.here(room.id),
             "answered": store.answered(room.id, question, question.round) if question else 0}
 
@@ -67,16 +79,16 @@ def _question(store: Store, room: Room, question: Question) -> dict[str, Any]:
 
 def results(store: Store, room: Room, question: Question) -> dict[str, Any]:
     """How a question's votes are split, the first round beside the second."""
-    now = _split(store, room, question, question.round)
-    found: dict[str, Any] = {"split": to_show(now)}
+    votes = _split(store, room, question, question.round)
+    found: dict[str, Any] = {"split": to_show(votes)}
     if question.phase == ANSWER:
-        found["told"] = tell(question.spec, question.key, now)
+        found["told"] = tell(question.spec, question.key, votes)
         if "exceptions" in found["told"]:
             found["told"]["exceptions"] = found["told"]["exceptions"][:MOST_EXCEPTIONS]
     if question.round == 2:
         first = _split(store, room, question, 1)
         known = (question.spec, question.key) if question.phase == ANSWER else ()
-        found |= {"first": to_show(first), "rounds": more_of_round(first, now, *known)}
+        found |= {"first": to_show(first), "rounds": more_of_round(first, votes, *known)}
     return found
 
 
@@ -88,7 +100,7 @@ def _split(store: Store, room: Room, question: Question, round: int) -> dict[str
 def own_part(store: Store, room: Room, number: int) -> Mapping[str, Any] | None:
     """What the question asks of this device alone, with the answer once that is shown; None where all are asked the
     same."""
-    question = _now(store, room)
+    question = now(store, room)
     if question is None or question.phase == DRAFT or not question.spec.get("each"):
         return None
     found = {"question": question.id, **for_phone(question.spec, number)["each"][0]}
@@ -98,10 +110,10 @@ def own_part(store: Store, room: Room, number: int) -> Mapping[str, Any] | None:
 
 def to_lecturer(store: Store, room: Room) -> dict[str, Any]:
     """What a lecturer is told."""
-    question = _now(store, room)
+    question = now(store, room)
     found = of_room(store, room) | counts(store, room) | {
         "leader": room.leader, "goto": room.goto, "press": room.press, "devices": store.devices(room.id),
-        "tiles": [tile(one) for one in store.found(room.id)],
+        "tiles": [tile(one) for one in store.found(room.id)[:MOST_TILES]],
         "asked": [{"id": one.id, "number": one.number, "ask": one.spec["ask"], "phase": one.phase}
                   for one in store.questions(room.id)]}
     if question:
@@ -120,4 +132,5 @@ def tile(one: Mapping[str, Any]) -> dict[str, Any]:
     """A view that was handed in, as a tile."""
     page = {HOME.name: HOME, **PAGES}.get(one["page"])
     return {"id": one["id"], "number": one["number"], "page": one["page"], "title": page.title if page else "",
-            "params": one["params"], "note": one["note"], "shown": one["shown"]}
+            "params": {name: one["params"][name][:LONGEST_QUOTED] for name in SEEN_OF_TILE if name in one["params"]},
+            "note": one["note"], "shown": one["shown"]}

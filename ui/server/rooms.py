@@ -8,6 +8,7 @@ What is read here is read on the loop's own connection, which never writes: so i
 
 import asyncio
 import gzip
+import sqlite3
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable
@@ -18,7 +19,7 @@ from typing import Any
 import anyio.to_thread
 import numpy as np
 import orjson
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -117,6 +118,10 @@ class Rooms:
                 return _json({"error": str(error)}, 403)
             except ValueError as error:
                 return _json({"error": str(error)}, 409)
+            except sqlite3.IntegrityError:  # the room has ended meanwhile
+                return _json({"error": "the room has ended"}, 404)
+            except sqlite3.OperationalError:  # somebody else writes, and for long
+                return _json({"error": "the server is busy; it is tried again"}, 503)
 
         return answer
 
@@ -131,15 +136,17 @@ class Rooms:
             return Response(status_code=204)
         room = self.store.room(room.id)
         if tally is not None:
-            return _json(told.of_room(self.store, room) | told.counts(self.store, room))
-        return self._once(request, (room.id, room.rev, _number(request, "picture")), lambda: self._packed(
-            room, _number(request, "picture")))
+            tally = self.store.tally(room.id)
+            return self._once(request, ("counts", room.id, room.rev, tally), lambda: orjson.dumps(
+                told.of_room(self.store, room) | told.counts(self.store, room)), "application/json")
+        picture = 0 if told.hides_view(self.store, room) else room.picture
+        seen = _number(request, "picture") == picture
+        return self._once(request, ("phone", room.id, room.rev, seen), lambda: self._packed(room, picture, seen))
 
-    def _packed(self, room: Room, seen: int) -> bytes:
+    def _packed(self, room: Room, picture: int, seen: bool) -> bytes:
         """What phones read: the room, and the picture of what is shown, where another has been seen."""
-        state = told.of_room(self.store, room)
-        drawn = self.store.drawn(room.id) if state["picture"] else None
-        return pack(state, {} if seen == state["picture"] else {"picture": np.frombuffer(drawn or b"", np.uint8)})
+        drawn = self.store.drawn(room.id) if picture else None
+        return pack(told.of_room(self.store, room), {} if seen else {"picture": np.frombuffer(drawn or b"", np.uint8)})
 
     async def _mine(self, request: Request, room: Room) -> Response:
         """What this device has answered, and what it alone is asked."""
@@ -171,7 +178,7 @@ class Rooms:
             raise NotIn("this browser keeps no cookies, so it could not be told from another; allow them and load the "
                         "page again")
         device = device_id(room.id, visitor)
-        if "watch" in request.query_params:
+        if "watch" in request.query_params and request.method == "GET":
             return device
         if not self.store.is_in(room.id, device):
             await anyio.to_thread.run_sync(self.store.join, room.id, device)
@@ -207,7 +214,8 @@ class Rooms:
             if not self._waits[device]:
                 del self._waits[device]
 
-    def _once(self, request: Request, name: tuple, make: Callable[[], bytes]) -> Response:
+    def _once(self, request: Request, name: tuple, make: Callable[[], bytes],
+              media_type: str = "application/octet-stream") -> Response:
         """An answer that is the same for all who ask."""
         if name not in self._made:
             plain = make()
@@ -216,14 +224,19 @@ class Rooms:
                 self._made.popitem(last=False)
         plain, packed = self._made[name]
         zipped = takes_gzip(request.headers.get("accept-encoding", ""))
-        return Response(packed if zipped else plain, media_type="application/octet-stream", headers={
+        return Response(packed if zipped else plain, media_type=media_type, headers={
             "Cache-Control": "no-store", **({"Content-Encoding": "gzip"} if zipped else {})})
 
     # What lecturers ask
 
     async def _enter(self, request: Request) -> Response:
-        """The lecturer's key becomes a cookie of this browser."""
-        key = (await _sent(request)).get("key", request.cookies.get(keys.LECTURER))
+        """The lecturer's key becomes a cookie of this browser, or leaves it."""
+        sent = await _sent(request)
+        if sent.get("leave") is True:
+            response = _json({})
+            set_cookie(response, request.scope, keys.LECTURER, "", seconds=0, same_site="lax")
+            return response
+        key = sent.get("key", request.cookies.get(keys.LECTURER))
         try:
             room = self.store.room(room_id(key if isinstance(key, str) else ""))
         except NoRoom as error:
@@ -239,7 +252,9 @@ class Rooms:
         device = f"lecturer of {room.id}"
         if not await self._until(room, device, rev, tally):
             return Response(status_code=204)
-        return _json(told.to_lecturer(self.store, self.store.room(room.id)))
+        room = self.store.room(room.id)
+        return self._once(request, ("lead", room.id, room.rev, self.store.tally(room.id)), lambda: orjson.dumps(
+            told.to_lecturer(self.store, room)), "application/json")
 
     async def _do(self, request: Request, room: Room) -> Response:
         _check_lecturer(request, room)
@@ -269,10 +284,11 @@ def _number(request: Request, name: str) -> int:
 async def _sent(request: Request) -> dict[str, Any]:
     """Raises RoomError for what is no JSON object, or a large one."""
     body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > LARGEST:
-            raise RoomError(f"at most {LARGEST:,} bytes are taken")
+    with suppress(ClientDisconnect):
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > LARGEST:
+                raise RoomError(f"at most {LARGEST:,} bytes are taken")
     with suppress(orjson.JSONDecodeError):
         if isinstance(sent := orjson.loads(body), dict):
             return sent

@@ -2,6 +2,8 @@
 import { part, segments } from "#view/elements.js";
 import { drawQuestion } from "./question.js";
 import { button, named, ownKeys } from "./parts.js";
+import { moderation } from "./people.js";
+import { nameOf, withoutHead } from "./words.js";
 
 const PHASES = [
   ["draft", "Draft"],
@@ -56,6 +58,26 @@ const askStop = (desk) =>
   );
 
 function offersList(desk) {
+  return desk.whole ? longList(desk) : shortList(desk);
+}
+
+// In the strip there is room for the buttons alone; all of the room has the words too.
+function shortList(desk) {
+  const items = desk.offers.map(({ about, ask, why }) => {
+    const put = () => {
+      desk.offers = null;
+      return desk.act("ask", { about });
+    };
+    return named(button(ABOUT[about], put, { disabled: Boolean(why), title: why ?? ask }), about);
+  });
+  return part(
+    "div",
+    { className: "line offers", role: "group", ariaLabel: "What can be asked about this view" },
+    ...items,
+  );
+}
+
+function longList(desk) {
   const items = desk.offers.map((offer) => {
     if (offer.why) {
       const cannot = button(ABOUT[offer.about], () => {}, { disabled: true });
@@ -131,12 +153,15 @@ function askedNow(desk, question, redraw) {
       named(button("Switch the heads off", switching), "switch"),
   ];
   const number = `Question ${question.number}${question.round === 2 ? ", second round" : ""}: `;
-  const choices = draft && question.spec.choices ? question.spec.choices.join("  ·  ") : "";
+  const names = question.spec.choices?.map((choice) => nameOf(question.spec, choice)) ?? [];
+  const choices = draft ? names.join("  ·  ") : "";
   const said = question.phase === "answer" ? question.key?.said : choices;
   return [
     part("p", { className: "ask" }, part("b", { textContent: number }), question.spec.ask),
     ...(said ? [part("p", { className: "said", textContent: said })] : []),
+    ...(question.key?.switched ?? []).map((row) => part("p", { className: "said", textContent: withoutHead(row) })),
     part("div", { className: "line" }, phases, count, ...ways.filter(Boolean)),
+    ...(state.moderate && !desk.parts.includes("people") ? [moderation(desk)] : []),
     ...(desk.whole
       ? [peek(desk, question, redraw), seenByRoom(state), exceptions(desk, question)].filter(Boolean)
       : []),

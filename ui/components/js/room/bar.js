@@ -62,7 +62,7 @@ function start(bar) {
     query: (state) => ({
       rev: state?.rev ?? 0,
       tally: state?.tally ?? "",
-      ...(data.face === "lecturer" ? {} : { watch: 1 }),
+      ...(data.face === "wall" ? { watch: 1 } : {}),
     }),
     read: readJson,
     told: {
@@ -77,8 +77,8 @@ function start(bar) {
         bar.lost = true;
         draw(bar);
       },
-      refused: (why) => {
-        bar.refused = why;
+      refused: (why, status) => {
+        Object.assign(bar, { refused: why, state: status === 404 ? null : bar.state });
         draw(bar);
       },
     },
@@ -95,7 +95,7 @@ function swallow(event) {
 
 function obey(bar, before) {
   const { state, data } = bar;
-  if (data.face === "wall" && state.picture && state.picture !== bar.shows) {
+  if (data.face === "wall" && state.picture !== bar.shows) {
     bar.shows = state.picture;
     bar.setState("went", state.rev);
   }
@@ -104,7 +104,8 @@ function obey(bar, before) {
   const leads = state.leader === tabOf(bar);
   if (leads && state.goto && state.goto.number > data.went) bar.setState("went", state.goto.number);
   if (leads && before && state.press && state.press.number > (before.press?.number ?? 0)) press(state.press.key);
-  if (before && before.leader !== state.leader) bar.setState("went", -state.rev); // Python hears who leads
+  const shown = state.question?.phase === "answer" && before?.question?.phase !== "answer";
+  if (before && (shown || before.leader !== state.leader)) bar.setState("went", -state.rev); // which Python hears
 }
 
 const tabOf = ({ data }) => data.tab;
@@ -123,7 +124,9 @@ function draw(bar) {
   const { root, data, state } = bar;
   const faces = { lecturer: drawLecturer, looking: drawLooking, wall: drawWall };
   if (!state) {
-    root.replaceChildren(part("p", { className: "waiting", textContent: bar.refused ?? `Room ${data.code} …` }));
+    const words = bar.refused ?? `Room ${data.code} …`;
+    const ended = bar.refused && data.face === "wall";
+    root.replaceChildren(part("p", { className: ended ? "cover pause" : "waiting", textContent: words }));
     return;
   }
   faces[data.face](bar);
@@ -141,7 +144,7 @@ function drawLecturer(bar) {
     disabled: leads,
     onclick: () => bar.trigger("lead", true),
   });
-  const room = part("a", { href: "./room", target: "_self", textContent: "All of the room" });
+  const room = part("a", { href: "./room", target: "_self", textContent: "Manage the room" });
   const more = part("div", { className: "more" }, lead, room);
   if (desk.root.parentElement !== root || !root.querySelector(".more")) root.replaceChildren(desk.root, more);
   else root.querySelector(".more").replaceWith(more);
@@ -149,31 +152,23 @@ function drawLecturer(bar) {
   cover(bar, data.presenting);
 }
 
-// While something is asked, the answer on the page behind is not to be seen.
+// While something is asked, the page behind is not to be seen; and what became of it takes the whole screen.
 function cover(bar, on) {
-  const { state } = bar;
+  const { root, state } = bar;
   const asked = on && state.question && state.question.phase !== "draft";
   bar.cover ??= part("div", { className: "cover" });
-  if (on && state.coming) return coverComing(bar);
-  const beside = asked && state.question.phase === "answer";
-  bar.cover.classList.toggle("beside", beside);
-  document.documentElement.classList.toggle("room-beside", beside);
-  if (!asked) {
-    bar.cover.remove();
-    return;
-  }
-  drawQuestion(bar.cover, state, { face: "wall" });
-  bar.root.append(bar.cover);
+  if (on && state.coming) coverComing(bar);
+  else if (asked) drawQuestion(bar.cover, state, { face: "wall" });
+  else return bar.cover.remove();
+  root.append(bar.cover);
 }
 
 // A stop whose page would give the answer away waits until it is asked.
-function coverComing({ root, state, cover: screen }) {
+function coverComing({ state, cover: screen }) {
   const words = part("h2", { className: "ask", textContent: state.coming });
-  screen.className = "cover question";
+  screen.classList.add("question");
   screen.asked = null;
   screen.replaceChildren(part("p", { className: "kicker", textContent: "Think first" }), words);
-  document.documentElement.classList.remove("room-beside");
-  root.append(screen);
 }
 
 function drawLooking(bar) {
@@ -181,7 +176,7 @@ function drawLooking(bar) {
   const where = [state.view?.title, state.view?.place].filter(Boolean).join(", ");
   const asked = state.question ? "A question is open. " : "";
   const words = part("p", {
-    textContent: `${asked}${where ? `The lecturer is at ${where}.` : "The lecturer has shown nothing yet."}`,
+    textContent: `${asked}${where ? `The lecturer is on ${where}.` : "The lecturer has shown nothing yet."}`,
   });
   words.setAttribute("aria-live", "polite");
   const back = part("button", {
@@ -191,7 +186,19 @@ function drawLooking(bar) {
     onclick: () => backToLecture(bar),
   });
   root.replaceChildren(words, ...(state.task ? [handIn(bar)] : []), back);
+  if (state.question?.phase === "open") root.append(coverOpen(bar));
   if (data.face === "looking" && state.mode === "paused") backToLecture(bar);
+}
+
+// The page behind may have the answer on it.
+function coverOpen(bar) {
+  const button = { type: "button", className: "back", textContent: "Answer it", onclick: () => backToLecture(bar) };
+  return part(
+    "div",
+    { className: "cover calm" },
+    part("p", { textContent: "A question is open." }),
+    part("button", button),
+  );
 }
 
 function handIn(bar) {
@@ -225,13 +232,11 @@ function handIn(bar) {
 
 function drawWall(bar) {
   const { root, data, state } = bar;
-  const join = part(
-    "p",
-    { className: "join" },
-    `${data.join.replace(/^https?:\/\//, "")}/r  `,
-    part("b", { textContent: data.code }),
-  );
-  root.replaceChildren(join);
+  const stop = state.view?.stop;
+  const about = state.task ? `Task: ${state.task}` : stop ? `${stop.title}. ${stop.text}` : "";
+  const address = data.join.replace(/^https?:\/\//, "");
+  const join = part("p", { className: "join" }, `${address}/r  `, part("b", { textContent: data.code }));
+  root.replaceChildren(part("p", { className: "about", textContent: about }), join);
   cover(bar, true);
   if (state.mode === "paused") root.append(part("div", { className: "cover pause", textContent: "Pause" }));
 }

@@ -16,7 +16,6 @@ const PRESSES = [
   ["ArrowRight", "Step ▶"],
   ["PageUp", "Previous stop"],
   ["PageDown", "Next stop"],
-  ["b", "Dark"],
   ["h", "Hide what comes"],
 ];
 const MAKING = { room: roomLine, question: questionPart, remote: remoteKeys, people: peoplePart };

@@ -48,6 +48,15 @@ function ending(desk) {
     await desk.act("end");
     window.location.reload();
   };
+  const leave = part("button", {
+    type: "button",
+    textContent: "Leave it on this computer",
+    title: "This browser forgets the key; the room goes on",
+  });
+  leave.onclick = async () => {
+    await fetch(new URL("./lead", document.baseURI), { method: "POST", body: JSON.stringify({ leave: true }) });
+    window.location.reload();
+  };
   const longer = part("button", { type: "button", textContent: "Keep it longer", onclick: () => desk.act("extend") });
   return part(
     "div",
@@ -55,6 +64,7 @@ function ending(desk) {
     file("answers.csv", "Answers (CSV)"),
     file("lesson.md", "Questions as a lesson"),
     longer,
+    leave,
     end,
   );
 }

@@ -42,7 +42,7 @@ export function showJoin(main, { why = "", typed = "" } = {}) {
   const title = part("h1", { textContent: "Join a room" });
   const hint = part("p", {
     className: "hint",
-    textContent: "It is on the wall, or your lecturer says it. No name is asked.",
+    textContent: "It is on the wall, or your lecturer says it. No name needed.",
   });
   main.replaceChildren(
     part("form", { className: "join", onsubmit, noValidate: true }, title, label, field, wrong, button, hint),

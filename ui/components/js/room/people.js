@@ -7,7 +7,7 @@ export function peoplePart(desk) {
   return part(
     "div",
     { className: "people" },
-    part("h3", { textContent: "Show what you found" }),
+    part("h3", { textContent: "A task, and what was found" }),
     taskLine(desk),
     tiles(desk),
     ...(state.moderate ? [part("h3", { textContent: "What they wrote" }), moderation(desk)] : []),
@@ -26,7 +26,7 @@ function taskLine({ state, act }) {
     ariaLabel: "A task for everybody",
   });
   const give = named(
-    button(state.task ? "Change the task" : "Give a task", () => {
+    button(state.task ? "Change the task" : "Set the task", () => {
       task.blur();
       return act("task", { task: task.value });
     }),
@@ -37,7 +37,7 @@ function taskLine({ state, act }) {
   if (state.task)
     line.append(
       named(
-        button("Take it away", () => act("task", { task: "" })),
+        button("Remove the task", () => act("task", { task: "" })),
         "no task",
       ),
     );
@@ -72,7 +72,7 @@ function tiles({ state, act }) {
   return part("ul", { className: "tiles" }, ...list);
 }
 
-function moderation({ state, act }) {
+export function moderation({ state, act }) {
   if (!state.moderate.length) return part("p", { className: "none", textContent: "Nobody has written anything yet." });
   const list = state.moderate.map(({ seq, text, number, shown }) =>
     part(
@@ -92,7 +92,7 @@ function moderation({ state, act }) {
 function askedSoFar({ state, act }) {
   const list = state.asked.map(({ id, number, ask }) => {
     const again = named(
-      button("Take it up again", () => act("back to", { question: id })),
+      button("Bring it back", () => act("back to", { question: id })),
       `back ${id}`,
     );
     return part("li", {}, `${number}. ${ask} `, ...(state.question?.id === id ? [] : [again]));
@@ -103,7 +103,7 @@ function askedSoFar({ state, act }) {
 function devices(desk) {
   const { state, act } = desk;
   const lock = named(
-    button(state.locked ? "Let new phones in" : "Let nobody new in", () => act("lock", { on: !state.locked })),
+    button(state.locked ? "Unlock the room" : "Lock the room", () => act("lock", { on: !state.locked })),
     "lock",
   );
   const list = state.devices.map(({ number, here, out }) => {
@@ -112,7 +112,7 @@ function devices(desk) {
     return part("li", {}, `phone ${number + 1}${where} `, named(way, `out ${number}`));
   });
   const all = part("details", { open: Boolean(desk.listed) });
-  all.append(part("summary", { textContent: "Each of them" }), part("ul", {}, ...list));
+  all.append(part("summary", { textContent: "All phones" }), part("ul", {}, ...list));
   all.ontoggle = () => {
     desk.listed = all.open;
   };

@@ -14,14 +14,15 @@ export function showView(room) {
   title.replaceChildren(view?.title ?? "", " ", place);
   place.textContent = view?.place ?? "";
   free.hidden = mode !== "free" || Boolean(state.task);
-  look.hidden = !view;
+  look.hidden = !view || view.page === "room";
   if (view) look.href = addressOfView(room.code, view);
   const drawn = view && drawing && held === picture;
   root.hidden = !drawn;
   words.hidden = Boolean(drawn);
-  words.textContent = view
-    ? `The lecturer shows ${view.title}. Look at the wall, or look around. ${view.said}`.trim()
-    : NOT_YET;
+  words.textContent =
+    view && view.page !== "room"
+      ? `The lecturer shows ${view.title}. Look at the wall, or look around. ${view.said}`.trim()
+      : NOT_YET;
   if (drawn) showPicture(room.viewing.picture, drawing);
 }
 
@@ -54,7 +55,7 @@ function addressOfView(code, { page, params }) {
 }
 
 export function showTask({ parts, state }) {
-  const textContent = "Look around, then press “Show the lecturer” on the page that you found.";
+  const textContent = "Look around, then press “Show the lecturer” on the page you found.";
   const how = part("p", { textContent });
   parts.task.replaceChildren(
     part("h2", { textContent: "Task" }),

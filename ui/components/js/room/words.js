@@ -85,7 +85,7 @@ export function verdict(spec, choices, key, value) {
 
 const within = (spec, { tolerance }) =>
   spec.unit === "%"
-    ? ` (up to ${Number(tolerance.toPrecision(3))} points off counts)`
+    ? ` (up to ${Number(tolerance.toPrecision(3))} points off is right)`
     : ` (up to ${Number(tolerance.toPrecision(3))} off counts)`;
 
 // How bars that were drawn compare with the model's.
@@ -120,7 +120,7 @@ export function rightSaid(told) {
     else lines.push("Those who were wrong were as sure as those who were right.");
   }
   if (told.sentences)
-    lines.push(`For ${told.agreed} of ${countOf(told.sentences, "sentence")} most answers were right.`);
+    lines.push(`Most answers were right for ${told.agreed} of ${countOf(told.sentences, "sentence")}.`);
   return lines.join(" ");
 }
 
