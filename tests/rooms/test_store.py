@@ -1,5 +1,6 @@
 """Rooms on the disk: what is kept, what counts, and who is let in, from several threads and processes."""
 
+import sqlite3
 import subprocess
 import sys
 import time
@@ -296,6 +297,17 @@ def test_a_text_is_shown_once_it_is_let_through(store, room):
     assert store.answers(room.id, store.question(room.id, question), 1)[0]["shown"]
     store.answer(room.id, question, 1, "a", "something else", None)  # which nobody has read
     assert not store.answers(room.id, store.question(room.id, question), 1)[0]["shown"]
+
+
+def test_a_file_of_another_version_is_put_aside(tmp_path):
+    path = tmp_path / "rooms.sqlite"
+    with sqlite3.connect(path) as db:
+        db.execute("create table room (id text)")
+    store = Store(path)
+    store.open_room(new_key())
+    assert store.count() == 1
+    assert Store(path).count() == 1
+    assert (tmp_path / "rooms.sqlite.damaged").is_file()
 
 
 def test_a_damaged_file_is_put_aside(tmp_path):

@@ -369,8 +369,8 @@ def test_who_begins_to_wait_while_others_wait_elsewhere_is_told(room, server):
         elsewhere = threading.Thread(target=room.get, args=(f"state?rev={room.state()['rev']}&picture=0", "p"))
         elsewhere.start()
         time.sleep(0.35)
-        waiting = threading.Thread(target=lambda: told.append(
-            (other.get(f"state?rev={rev}&picture=0", "o").status, time.monotonic())))
+        waiting = threading.Thread(target=lambda rev: told.append(
+            (other.get(f"state?rev={rev}&picture=0", "o").status, time.monotonic())), args=[rev])
         waiting.start()
         time.sleep(late)
         other.store.gather(other.room.id)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from transformer.places import home
 
+VERSION = 1  # of the tables; a file with others is put aside
 WAITS_MS = 5_000  # for another process that writes
 SCHEMA = """
 create table if not exists room (
@@ -52,7 +53,8 @@ class File:
         return self._of_thread.db
 
     def _connect(self) -> sqlite3.Connection:
-        """A file that is damaged is put aside: what it held lasts for hours, and a class is waiting."""
+        """A file that is damaged, or another version's, is put aside: what it held lasts for hours, and a class is
+        waiting."""
         try:
             return self._open()
         except sqlite3.OperationalError:
@@ -68,11 +70,17 @@ class File:
         db.row_factory = sqlite3.Row
         if new:
             self.path.chmod(0o600)
+        version = db.execute("pragma user_version").fetchone()[0]
+        if version != VERSION and db.execute("select 1 from sqlite_master").fetchone():
+            db.close()
+            raise sqlite3.DatabaseError(f"the tables are of version {version}")
         db.execute("pragma journal_mode = wal")
         db.execute("pragma synchronous = normal")
         db.execute("pragma foreign_keys = on")
         db.execute("pragma secure_delete = on")
         db.executescript(SCHEMA)
+        if version != VERSION:
+            db.execute(f"pragma user_version = {VERSION}")
         return db
 
     @contextmanager

@@ -75,5 +75,5 @@ function remoteKeys({ state, act: deed }) {
   const words = state.leader
     ? `Shown now: ${where}`
     : "No tab leads. Open the room on the computer that you show from; then these keys step there.";
-  return part("div", { className: "remote" }, part("p", { textContent: words }), ...presses);
+  return part("div", { className: "presses" }, part("p", { textContent: words }), ...presses);
 }
