@@ -1,6 +1,7 @@
 """What visitors notice of each other.
 
     python benchmarks/load.py others [--steps 30] [--rounds 2] [--json]
+    python benchmarks/load.py room [--phones 200] [--people 50] [--seconds 60] [--workers 2] [--json]
     python benchmarks/load.py people [--people 100] [--seconds 60] [--every 5] [--workers 2 | --url URL] [--json]
 
 Others: three paste 100,000 characters, three run the heaviest views, while a seventh steps through a translation; and
@@ -35,11 +36,13 @@ import typer
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import people as crowds
+from benchmarks import room as rooms
 from benchmarks.people import memory, processor, spread
 from tests.raw.client import Client, Server, serving
 
 SLOWER, GROWN = 2.0, 1.2  # goals
 P95_MS = 1_000.0
+JOIN_S = 10.5             # all phones are in, which arrive within 10
 AWAY = 60                 # seconds after all have left
 FORGOTTEN = 5             # seconds after which nothing is computed for them any more, and as long is looked
 TEXT = "The quick brown fox jumps over the lazy dog and sees a red house near the river in the morning"
@@ -213,6 +216,34 @@ def measure_people(
               f"the people's {row['own_cpu_s']:.1f} s; load before {row['load_before']:.1f}")
         if row["first_error"]:
             print(f"  first error: {row['first_error']}")
+    raise typer.Exit(not met)
+
+
+@app.command("room")
+def measure_room(
+    phones: Annotated[int, typer.Option(min=1)] = 200, people: Annotated[int, typer.Option(min=0)] = 50,
+    seconds: Annotated[float, typer.Option(min=6)] = 60,
+    workers: Annotated[int, typer.Option(min=0, help="So many processes behind a proxy; 0: one, and none.")] = 2,
+    json: bool = False,
+) -> None:
+    """A class of phones that follow a lecturer, and others who step; ends with 1 where a goal is missed."""
+    with TemporaryDirectory() as folder, serving(Path(folder), workers=workers) as server:
+        found = rooms.measure(server, phones, people, seconds)
+    met = (found["follow"]["p95_ms"] <= P95_MS and found["step"]["p95_ms"] <= P95_MS and found["joined_s"] <= JOIN_S
+           and found["votes"] == phones and found["right_counts"] and not found["errors"] and not found["mixed_up"])
+    if json:
+        print(orjson.dumps(found | {"benchmark": "room", "goals_met": met}, option=orjson.OPT_INDENT_2).decode())
+        raise typer.Exit(not met)
+    follow, step, memory_mb = found["follow"], found["step"], found["memory"]
+    print(f"{phones} phones in after {found['joined_s']:.1f} s (goal {JOIN_S:g}), each after {found['first_bytes'] / 1e3:.0f} "
+          f"kB; a step of the lecturer's reaches them in {follow['median_ms']:,.0f} ms, 95 of 100 in "
+          f"{follow['p95_ms']:,.0f} (goal {P95_MS:,.0f}), in {found['bytes_a_step'] / 1e3:.1f} kB")
+    print(f"  {people} people besides: a step {step['median_ms']:,.0f} ms, 95th percentile {step['p95_ms']:,.0f} (goal "
+          f"{P95_MS:,.0f}); {found['votes']} votes in {found['voted_s']:.1f} s, counts right: {found['right_counts']}; "
+          f"{found['errors']} errors, {found['mixed_up']} mixed up; {memory_mb['pss_mb']:,.0f} MB in {found['processes']} "
+          f"processes ({memory_mb['rss_mb']:,.0f} added up); load before {found['load_before']:.1f}")
+    if found["first_error"]:
+        print(f"  first error: {found['first_error']}")
     raise typer.Exit(not met)
 
 

@@ -3,10 +3,12 @@
 import asyncio
 import os
 import random
+import re
 import secrets
 import time
 from contextlib import AsyncExitStack
 from pathlib import Path
+from urllib.request import urlopen
 
 from benchmarks.people import Found, Person, spread
 from tests.raw.client import Server
@@ -63,11 +65,11 @@ async def play(server: Server, phones: int, people: int, seconds: float, scripts
             phone.close()
     store.end(room.id)
     found.errors += [repr(one) for one in ended if one is not None] + met.errors + lecturer.found.errors
-    return {"phones": phones, "people": people, "seconds": seconds, "joined_s": joined, "join": spread(met.joins),
-            "follow": spread(took), "late": late, "steps_of_lecturer": len(changes),
-            "step": spread([one / 1_000 for one in found.steps]), "steps": len(found.steps),
+    return {"phones": phones, "people": people, "seconds": seconds, "joined_s": joined, "join": spread([1_000 * one for one in met.joins]),
+            "follow": spread([1_000 * one for one in took]), "late": late, "steps_of_lecturer": len(changes),
+            "step": spread(found.steps), "steps": len(found.steps),
             "voted_s": voted, "votes": len(counted), "right_counts": sorted(one["value"] for one in counted) == sorted(
-                at % 4 for at in range(phones)), "vote": spread(met.votes),
+                at % 4 for at in range(phones)), "vote": spread([1_000 * one for one in met.votes]),
             "first_bytes": max(first, default=0), "bytes_a_step": sum(met.later) / max(1, len(met.later)),
             "mixed_up": found.mixed, "errors": len(found.errors), "first_error": next(iter(found.errors), None)}
 
@@ -104,8 +106,10 @@ def memory_of_all(server: Server) -> dict[str, float]:
     return {"rss_mb": rss / 1_000, "pss_mb": pss / 1_000}
 
 
-def measure(server: Server, phones: int, people: int, seconds: float, script: str) -> dict[str, object]:
+def measure(server: Server, phones: int, people: int, seconds: float) -> dict[str, object]:
     """All figures of one class."""
+    with urlopen(f"{server.url}/r") as page:
+        script = re.search(r"scripts/([\w.-]+)", page.read().decode())[1]
     load, own, before = os.getloadavg()[0], time.process_time(), memory_of_all(server)
     found = asyncio.run(play(server, phones, people, seconds, script))
     return found | {"memory_before": before, "memory": memory_of_all(server), "processes": len(processes(server)),

@@ -4,6 +4,7 @@ A page names in one table of `Field`s all that its address can say, calls `arriv
 after them.
 """
 
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -126,9 +127,18 @@ def arriving() -> Iterator[None]:
     """Round a page's run: whoever comes by an address has arrived once a run has come to its end. One that is cut short
     by the next, before all of the address was taken up, leaves the arrival to that one."""
     coming = st.session_state.setdefault(ARRIVING, {})
-    with suppress(StopException):  # after which the session may not be asked for anything more
+    try:
         yield
+    except StopException as error:  # after which the session may not be asked for anything more
+        if not _by_itself(error):
+            raise
     coming.clear()
+
+
+def _by_itself(error: StopException) -> bool:
+    """Whether a page has called st.stop, and was not stopped by a run that came after it."""
+    return any(frame.f_code.co_name == "stop" and frame.f_code.co_filename.endswith("execution_control.py")
+               for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
 def arrive_at(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:

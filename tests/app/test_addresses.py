@@ -2,6 +2,7 @@
 
 import pytest
 import streamlit as st
+from streamlit.runtime.scriptrunner import StopException
 
 from .conftest import run
 
@@ -38,8 +39,10 @@ def test_a_link_of_the_same_words_from_two_pages_is_followed_on_each(visit, ship
         assert go(at, page, checkpoint=id).session_state[f"{page}_checkpoint"] == id
 
 
-def test_a_run_that_is_cut_short_leaves_the_arrival_to_the_next(visit, monkeypatch):
-    """As when a browser sends something while a page that it has just come to is still being made."""
+@pytest.mark.parametrize("end", [st.rerun, "stopped"])
+def test_a_run_that_is_cut_short_leaves_the_arrival_to_the_next(visit, monkeypatch, end):
+    """As when a browser sends something while a page that it has just come to is still being made: Streamlit stops that
+    run wherever it is."""
     from ui.stepper import settings
 
     show, cut = settings.show_settings, []
@@ -47,10 +50,14 @@ def test_a_run_that_is_cut_short_leaves_the_arrival_to_the_next(visit, monkeypat
     def show_settings(*arguments: object) -> object:
         if not cut:
             cut.append(True)
-            st.rerun()
+            if end == "stopped":
+                raise StopException
+            end()
         return show(*arguments)
 
     monkeypatch.setattr(settings, "show_settings", show_settings)
     at = visit("translate", text="I like red wine.", step="3", head="1")
     assert cut
+    if end == "stopped":
+        at = run(at)
     assert (at.query_params["step"], at.query_params["head"]) == ("3", "1")

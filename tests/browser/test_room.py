@@ -10,6 +10,7 @@ from transformer.rooms.room import new_key
 from transformer.rooms.store import Store
 
 pytestmark = pytest.mark.own_visitor
+WAIT_MS = 120_000  # no measurement, and enough for a busy machine
 PHONE = {"width": 390, "height": 844}
 TEXT = "I like red wine."
 
@@ -37,6 +38,7 @@ class Room:
 
     def tab(self, width=1280, height=720):
         context = self.chromium.new_context(viewport={"width": width, "height": height})
+        context.set_default_timeout(WAIT_MS)
         self.contexts.append(context)
         return context.new_page()
 
@@ -164,9 +166,9 @@ def test_looking_around_and_being_brought_back(open_room):
     phone.get_by_role("link", name="Look around").or_(phone.get_by_role("button", name="Look around")).click()
     phone.wait_for_url(step(3))  # the real page, at this very view
     strip = phone.locator(".st-key-room .room-bar")
-    expect(strip).to_contain_text("The lecturer is at Translate, step 3.")
+    expect(strip).to_contain_text("The lecturer is on Translate, step 3.")
     room.lecturer.keyboard.press("ArrowRight")
-    expect(strip).to_contain_text("The lecturer is at Translate, step 4.")
+    expect(strip).to_contain_text("The lecturer is on Translate, step 4.")
     phone.wait_for_url(step(3))  # whoever looks around stays where they are
     room.bar.get_by_role("button", name="Bring everyone here").click()
     phone.wait_for_url(re.compile(f"/r/{room.code}$"))
@@ -239,6 +241,7 @@ def test_the_wall_ends_where_the_room_is_however_quickly_it_goes_on(chromium, ap
     store.lead(room.id, "tab")
     tokens = ["J", "'", "aime", "le", "vin", "rouge", "."]
     context = chromium.new_context(viewport={"width": 1280, "height": 720})
+    context.set_default_timeout(WAIT_MS)
     wall, chance = context.new_page(), random.Random(1)
     wall.goto(f"{url}/room?wall={room.code}")
     expect(wall.locator(".join")).to_be_visible()
