@@ -235,13 +235,14 @@ def measure_room(
         print(orjson.dumps(found | {"benchmark": "room", "goals_met": met}, option=orjson.OPT_INDENT_2).decode())
         raise typer.Exit(not met)
     follow, step, memory_mb = found["follow"], found["step"], found["memory"]
-    print(f"{phones} phones in after {found['joined_s']:.1f} s (goal {JOIN_S:g}), each after {found['first_bytes'] / 1e3:.0f} "
-          f"kB; a step of the lecturer's reaches them in {follow['median_ms']:,.0f} ms, 95 of 100 in "
-          f"{follow['p95_ms']:,.0f} (goal {P95_MS:,.0f}), in {found['bytes_a_step'] / 1e3:.1f} kB")
+    kept, busy = found["bytes_a_step"] / 1e3, found["processes"]
+    print(f"{phones} phones in after {found['joined_s']:.1f} s (goal {JOIN_S:g}), each after "
+          f"{found['first_bytes'] / 1e3:.0f} kB; a step of the lecturer's reaches them in "
+          f"{follow['median_ms']:,.0f} ms, 95 of 100 in {follow['p95_ms']:,.0f} (goal {P95_MS:,.0f}), in {kept:.1f} kB")
     print(f"  {people} people besides: a step {step['median_ms']:,.0f} ms, 95th percentile {step['p95_ms']:,.0f} (goal "
           f"{P95_MS:,.0f}); {found['votes']} votes in {found['voted_s']:.1f} s, counts right: {found['right_counts']}; "
-          f"{found['errors']} errors, {found['mixed_up']} mixed up; {memory_mb['pss_mb']:,.0f} MB in {found['processes']} "
-          f"processes ({memory_mb['rss_mb']:,.0f} added up); load before {found['load_before']:.1f}")
+          f"{found['errors']} errors, {found['mixed_up']} mixed up; {memory_mb['pss_mb']:,.0f} MB in {busy} processes "
+          f"({memory_mb['rss_mb']:,.0f} added up); load before {found['load_before']:.1f}")
     if found["first_error"]:
         print(f"  first error: {found['first_error']}")
     raise typer.Exit(not met)

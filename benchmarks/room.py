@@ -65,7 +65,8 @@ async def play(server: Server, phones: int, people: int, seconds: float, scripts
             phone.close()
     store.end(room.id)
     found.errors += [repr(one) for one in ended if one is not None] + met.errors + lecturer.found.errors
-    return {"phones": phones, "people": people, "seconds": seconds, "joined_s": joined, "join": spread([1_000 * one for one in met.joins]),
+    return {"phones": phones, "people": people, "seconds": seconds, "joined_s": joined,
+            "join": spread([1_000 * one for one in met.joins]),
             "follow": spread([1_000 * one for one in took]), "late": late, "steps_of_lecturer": len(changes),
             "step": spread(found.steps), "steps": len(found.steps),
             "voted_s": voted, "votes": len(counted), "right_counts": sorted(one["value"] for one in counted) == sorted(

@@ -8,7 +8,7 @@ import typer
 
 from transformer.places import IS_CLONE, ROOT
 
-NEEDED = ("streamlit", "plotly", "altair", "prometheus_client")
+NEEDED = ("streamlit", "plotly", "altair", "prometheus_client", "segno")
 
 
 def app(context: typer.Context) -> None:

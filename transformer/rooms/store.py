@@ -1,17 +1,12 @@
-"""Where rooms are kept: one SQLite file in HEADSUP_HOME, shared by all processes of a server.
+"""Where rooms are kept: one SQLite file in HEADSUP_HOME, shared by all processes of a server."""
 
-Answers are a log that only grows. What counts is the last one of each device in each round, derived whenever it is
-asked for, so no vote is lost to another that comes at the same time, and none counts twice.
-"""
-
-import sqlite3
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
 
-from transformer.rooms.file import File
+from transformer.rooms.answers import Answers
 from transformer.rooms.room import (
     CLOSED,
     DRAFT,
@@ -19,11 +14,8 @@ from transformer.rooms.room import (
     HERE_SECONDS,
     HOURS,
     MODES,
-    MOST_CHANGES,
     MOST_DEVICES,
     MOST_EVER,
-    MOST_FOUND,
-    MOST_HANDED_IN,
     MOST_HOURS,
     MOST_QUESTIONS,
     MOST_ROOMS,
@@ -38,13 +30,8 @@ from transformer.rooms.room import (
     room_id,
 )
 
-_LATEST = """select answer.seq, answer.value, answer.sure, answer.shown, device.number from answer
-    join device on device.room = ? and device.device = answer.device and device.out = 0
-    where answer.seq in (select max(seq) from answer where question = ? and round = ? and seq > ? group by device)
-    order by answer.seq"""
 
-
-class Store(File):
+class Store(Answers):
     """The rooms of one server. Every method is one transaction or a read, and may be called from any thread."""
 
     # Rooms
@@ -291,88 +278,6 @@ class Store(File):
                 raise RoomError("this room has not asked that question")
             db.execute("update room set question = ?, rev = rev + 1 where id = ?", [question, id])
 
-    # Answers
-
-    def answer(self, id: str, question: int, round: int, device: str, value: object, sure: int | None) -> None:
-        """Write down what a device answers; the one before stays in the log and counts no more. Raises RoomError where
-        the question is not open in that round, and NotIn for a device that is not in the room."""
-        data = orjson.dumps(value)
-        with self._writing() as db:
-            asked = db.execute("select phase, round, since from question where id = ? and room = ?",
-                               [question, id]).fetchone()
-            if asked is None or asked["phase"] != OPEN or asked["round"] != round:
-                raise RoomError("this question is not open any more")
-            self._check_in(db, id, device)
-            last = db.execute("select count(*) as count, max(seq) as seq from answer where question = ? and round = ? "
-                              "and device = ? and seq > ?", [question, round, device, asked["since"]]).fetchone()
-            if last["count"] >= MOST_CHANGES:
-                raise RoomError(f"an answer can be changed {MOST_CHANGES} times")
-            same = last["seq"] and db.execute("select value, sure from answer where seq = ?", [last["seq"]]).fetchone()
-            if not same or (same["value"], same["sure"]) != (data.decode(), sure):
-                db.execute("insert into answer (question, device, round, value, sure, at) values (?, ?, ?, ?, ?, ?)",
-                           [question, device, round, data.decode(), sure, time.time()])
-
-    def _check_in(self, db: sqlite3.Connection, id: str, device: str) -> None:
-        row = db.execute("select 1 from device where room = ? and device = ? and out = 0", [id, device]).fetchone()
-        if row is None:
-            raise NotIn("this device is not in the room; load the page again")
-
-    def answers(self, id: str, question: Question, round: int) -> list[dict[str, Any]]:
-        """What counts in a round: [{seq, number, value, sure, shown}], one for each device, as they came."""
-        return [dict(row) | {"value": orjson.loads(row["value"]), "shown": bool(row["shown"])} for row in
-                self._db.execute(_LATEST, [id, question.id, round, question.since]).fetchall()]
-
-    def answered(self, id: str, question: Question, round: int) -> int:
-        """How many devices have answered in a round."""
-        return self._db.execute(f"select count(*) from ({_LATEST})",
-                                [id, question.id, round, question.since]).fetchone()[0]
-
-    def log(self, id: str) -> list[dict[str, Any]]:
-        """Every answer that was ever given in the room, those that count no more among them, in the order they came."""
-        rows = self._db.execute(
-            "select answer.seq, answer.question, answer.round, answer.value, answer.sure, answer.at, device.number, "
-            "device.out from answer join question on question.id = answer.question join device on device.room = "
-            "question.room and device.device = answer.device where question.room = ? order by answer.seq", [id])
-        return [dict(row) | {"value": orjson.loads(row["value"])} for row in rows.fetchall()]
-
-    def own(self, id: str, device: str) -> dict[str, Any]:
-        """What a device has answered to the question that is asked: {"<question>/<round>": [value, sure]}."""
-        rows = self._db.execute(
-            "select answer.question, answer.round, answer.value, answer.sure from answer join question on "
-            "question.id = answer.question where question.room = ? and answer.device = ? and answer.seq > since "
-            "order by answer.seq", [id, device])
-        return {f"{row['question']}/{row['round']}": [orjson.loads(row["value"]), row["sure"]] for row in rows}
-
-    def show_text(self, id: str, seq: int, shown: bool) -> None:
-        """Let the room see a text that was answered, or not any more."""
-        with self._writing() as db:
-            db.execute("update answer set shown = ? where seq = ? and question in (select id from question where room "
-                       "= ?)", [int(shown), seq, id])
-            db.execute("update room set rev = rev + 1 where id = ?", [id])
-
-    # What was found
-
-    def hand_in(self, id: str, device: str, page: str, params: Mapping[str, str], note: str) -> None:
-        """A view that a device shows the lecturer. Raises RoomError where it has shown enough."""
-        with self._writing() as db:
-            self._check_in(db, id, device)
-            if db.execute("select count(*) from found where room = ?", [id]).fetchone()[0] >= MOST_HANDED_IN:
-                raise RoomError("the lecturer has as many views as can be looked at; wait until some are gone")
-            count = db.execute("select count(*) from found where room = ? and device = ?", [id, device]).fetchone()[0]
-            if count >= MOST_FOUND:
-                raise RoomError(f"you have handed in {MOST_FOUND} views, which is as many as one device can")
-            db.execute("insert into found (room, device, page, params, note, at) values (?, ?, ?, ?, ?, ?)",
-                       [id, device, page, orjson.dumps(params), note, time.time()])
-
-    def found(self, id: str) -> list[dict[str, Any]]:
-        """[{id, number, page, params, note, shown}], the newest first, of devices that are in the room."""
-        rows = self._db.execute(
-            "select found.id, found.page, found.params, found.note, found.shown, device.number from found join device "
-            "on device.room = found.room and device.device = found.device and device.out = 0 where found.room = ? "
-            "order by found.id desc", [id])
-        return [dict(row) | {"params": orjson.loads(row["params"]), "shown": bool(row["shown"])}
-                for row in rows.fetchall()]
-
     def show_found(self, id: str, found: int) -> None:
         """Have the lecturer's browser open what was handed in."""
         for one in self.found(id):
@@ -380,10 +285,6 @@ class Store(File):
                 self.go_to(id, {"page": one["page"], "params": one["params"]})
                 with self._writing() as db:
                     db.execute("update found set shown = 1 where id = ?", [found])
-
-    def drop_found(self, id: str, found: int) -> None:
-        with self._writing() as db:
-            db.execute("delete from found where id = ? and room = ?", [found, id])
 
     def tally(self, id: str) -> str:
         """Changes with every answer, arrival and view handed in: what the lecturer's counts stand on."""
