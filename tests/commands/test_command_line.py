@@ -61,8 +61,8 @@ def test_an_error_is_one_line_with_every_character_of_it(run, tmp_path):
 
 def test_pages_without_their_packages_are_a_sentence(run, monkeypatch, tmp_path):
     monkeypatch.setattr(serve, "find_spec", lambda name: None)
-    assert run("app") == (2, "", "error: the pages need streamlit, plotly, altair, prometheus_client, segno; `pip install -r "
-                                 "requirements.txt` brings them\n")
+    assert run("app") == (2, "", "error: the pages need streamlit, plotly, altair, prometheus_client, segno; "
+                                 "`pip install -r requirements.txt` brings them\n")
     monkeypatch.setattr(serve, "ROOT", tmp_path)
     assert "the library alone is installed" in run("app")[2]
 
