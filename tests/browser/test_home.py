@@ -5,6 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from ui import pages
+
 PAGES = {"Home": "/", "Translate": "/translate", "Write": "/write"}
 
 
@@ -79,6 +81,16 @@ def test_a_link_opened_first_shows_the_navigation_and_no_dialog(visit_anew, addr
     expect(page.locator(".controls > output")).to_contain_text("step 1")
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(page.get_by_text("Page not found")).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [1281, 1440, 1501])
+def test_every_page_stands_in_the_menu_and_none_in_a_box(visit, width):
+    page = visit("/")
+    page.set_viewport_size({"width": width, "height": 800})
+    for there in pages.PAGES.values():
+        link = page.get_by_test_id("stTopNavLink").filter(has_text=there.title)
+        expect(link).to_be_in_viewport(ratio=1)
+        assert link.evaluate("link => !link.closest('[inert]')"), there.title
 
 
 def test_a_tour_asks_no_other_host_and_complains_of_nothing(visit, settle, reached, complaints):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ui import events
 from ui.board import EVER, NOW, Board
-from ui.server import events
 
 ROOT = Path(__file__).resolve().parents[2]
 

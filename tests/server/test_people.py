@@ -94,11 +94,13 @@ def test_who_is_not_signed_in_sees_the_way_in_and_nothing_else(server, browser):
     page = browser.get("/translate?text=Go.")
     assert page.status == 401 and "Sign in" in page.text and "to=%2Ftranslate%3Ftext%3DGo." in page.text
     assert server.ask("GET", "/translate").text == "Sign in first.\n"
-    for method, path in (("GET", "/"), ("GET", "/scripts/x"), ("GET", "/static/x.js"), ("GET", "/media/x.png"),
+    for method, path in (("GET", "/"), ("GET", "/static/x.js"), ("GET", "/media/x.png"), ("GET", "/room"),
                          ("PUT", "/_stcore/upload_file/x/y"), ("POST", "/move"), ("GET", "/_stcore/host-config")):
         assert browser.get(path, method).status == 401, path
     assert refused(browser)
     assert server.ask("GET", "/_stcore/health").status == 200
+    for path in ("/r", "/lead"):  # a telephone in a room has no account
+        assert browser.get(path).status == 200, path
 
 
 @pytest.mark.parametrize(("name", "teaches"), [("ada", True), ("ben", False)])
