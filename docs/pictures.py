@@ -1,6 +1,7 @@
 """Photographs the pages for the README: `python docs/pictures.py`, with Playwright and Chromium installed.
 
-Writes docs/stepping.gif, docs/pages/<page>.png and, of a room, wall beside phone, docs/pages/room.png from the app of this clone, served on a free port with an empty home.
+Writes docs/stepping.gif, docs/pages/<page>.png and, wall beside phone, docs/pages/room.png from the app of this clone,
+served on a free port with an empty home.
 """
 
 import os
