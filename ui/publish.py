@@ -50,21 +50,23 @@ def draw(page: str, picture: bytes, said: str = "") -> None:
     st.session_state[DRAWN] = page, picture, said
 
 
-def publish(page: str, params: Mapping[str, str]) -> None:
-    """Have the room see this page as it is now, where this session leads one."""
+def publish(page: str, params: Mapping[str, str], *, shown_on: str | None = None) -> None:
+    """Have the room see this page as it is now, where this session leads one. shown_on: the page that shows it, where
+    that is another: Home has no address of its steps, and is seen as the page that has."""
+    shown_on = shown_on or page
     drawn = st.session_state.pop(DRAWN, None)
     room = leading()
-    if room is None:
+    if room is None or page == HOME.name:
         return
-    about = {HOME.name: HOME, **PAGES}[page]
-    picture, said = drawn[1:] if drawn and drawn[0] == page else (None, "")
+    about = PAGES[page]
+    picture, said = drawn[1:] if drawn and drawn[0] == shown_on else (None, "")
     if picture and len(picture) > LARGEST_PICTURE:
         picture = None
     params = {name: value for name, value in params.items() if name != "present"}
     view = {"page": page, "params": params, "title": about.title, "said": said,
             "place": f"step {params['step']}" if params.get("step", "").isdigit() else "",
             "asked": st.session_state.get(ASKED), "stop": st.session_state.get(STOP),
-            "hide": bool(st.session_state.get(f"{page}_hide"))}
+            "hide": bool(st.session_state.get(f"{shown_on}_hide"))}
     stamp = room.id, orjson.dumps(view), hash(picture)
     if st.session_state.get(SAID) != stamp:
         st.session_state[SAID] = stamp
