@@ -1,19 +1,24 @@
 """Rooms over http, as phones and lecturers speak to them, with everything that may be forged."""
 
+import asyncio
 import csv
 import io
 import json
 import re
+import sqlite3
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import orjson
 import pytest
+from starlette.requests import Request
 
 from tests.server.conftest import Answer, Server
-from transformer.rooms.room import new_key
+from transformer.rooms.room import MOST_HOURS, new_key
 from transformer.rooms.store import Store
+from ui.server import rooms
 from ui.server.rooms import LARGEST
 
 VIEW = {"page": "translate", "params": {"text": "I like red wine.", "step": "4", "kind": "cross", "layer": "1",
@@ -381,6 +386,50 @@ def test_who_begins_to_wait_while_others_wait_elsewhere_is_told(room, server):
         rev = other.store.rev(other.room.id)
         room.store.gather(room.room.id)
         elsewhere.join(20)
+
+
+def requested(phone: str) -> Request:
+    return Request({"type": "http", "method": "GET", "query_string": b"",
+                    "headers": [(b"cookie", f"headsup_visitor={phone}".encode())]})
+
+
+def test_who_comes_while_others_are_noted_is_noted_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(rooms, "SEEN_S", 0)
+    store = Store(tmp_path / "rooms.sqlite")
+    room, noted = store.open_room(new_key()), []
+
+    async def play() -> None:
+        served, loop = rooms.Rooms(store), asyncio.get_running_loop()
+
+        def seen(devices: set) -> None:
+            noted.append(devices)
+            if len(noted) == 1:  # the same phone comes again while it is being written down
+                asyncio.run_coroutine_threadsafe(served._enter_room(requested("p"), room), loop).result(10)
+
+        monkeypatch.setattr(store, "seen", seen)
+        for _ in range(2):
+            await served._enter_room(requested("p"), room)
+            await served._noting
+
+    asyncio.run(play())
+    assert len(noted) == 2
+
+
+def test_a_room_whose_time_is_over_is_deleted_though_nobody_asks(tmp_path, monkeypatch):
+    store = Store(tmp_path / "rooms.sqlite")
+    store.open_room(new_key())
+    deleted = threading.Event()
+    monkeypatch.setattr(store, "forget_ended", lambda: (Store.forget_ended(store), deleted.set()))
+    later = time.time() + 3_600 * MOST_HOURS
+    monkeypatch.setattr(time, "time", lambda: later)
+
+    async def serve() -> None:
+        async with rooms.Rooms(store).forgetting():
+            assert await asyncio.to_thread(deleted.wait, 10)
+
+    asyncio.run(serve())
+    with closing(sqlite3.connect(store.path)) as file:
+        assert file.execute("select count(*) from room").fetchone() == (0,)
 
 
 def test_a_computer_forgets_the_key(room, server):

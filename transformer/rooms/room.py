@@ -52,9 +52,10 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Room:
-    """One room as it stands. view: what the lecturer shows, see `ui.publish`; rev: counts its changes; picture: the revision in which the picture of the view was
+    """One room as it stands. rev: counts its changes; picture: the revision in which the picture of the view was
     drawn; gathered: how often everybody was brought back; uncovered: the stop of a lesson whose answer is shown
-    unasked; goto: a view that was asked for, and its number; press: the same for a key."""
+    unasked; view: what the lecturer shows, as `ui.publish` says it; goto: a view that was asked for, and its number;
+    press: the same for a key."""
 
     id: str
     code: str
