@@ -82,7 +82,7 @@ test("what becomes of the text without a head is said, and how many chose it", (
   const row = { kind: "cross", layer: 1, head: 5, token: "le", before: 0.9, after: 0.2, same: false, instead: "la" };
   assert.equal(
     withoutHead({ ...row, who: "most chosen", votes: 12, output: "J'aime la vin.", as_it_is: "J'aime le vin." }),
-    "Without cross head 5 of layer 1 (which 12 of you chose), “le” goes from 90.0% to 20.0%; “la” would be likeliest. " +
+    "Without cross head 5 of layer 1 (which 12 of you chose), “le” goes from 90% to 20%; “la” would be likeliest. " +
       "The text would be: “J'aime la vin.”",
   );
   assert.match(withoutHead({ ...row, who: "right", votes: 0 }), /the right one, which none of you chose/);
@@ -94,8 +94,8 @@ test("how a room did is said", () => {
   assert.equal(rightSaid({ count: 0, right: 0, share: null }), "Nobody answered.");
   assert.equal(
     roundsSaid({ both: 50, changed: 18, became_right: 15, became_wrong: 1, share: [0.56, 0.84] }),
-    "Right: 56% before, 84% now. Of the 50 who answered twice, 18 changed their answer: 15 from wrong to right, 1 from " +
-      "right to wrong.",
+    "Right: 56% before, 84% now. Of the 50 who answered twice, 18 changed their answer: 15 from wrong to right, " +
+      "1 from right to wrong.",
   );
   assert.equal(roundsSaid({ both: 2, changed: 1 }), "Of the 2 who answered twice, 1 changed their answer.");
   assert.equal(
