@@ -333,6 +333,38 @@ def test_a_text_is_shown_once_it_is_let_through(store, room):
     assert not store.answers(room.id, store.question(room.id, question), 1)[0]["shown"]
 
 
+OPENS = """
+import sys, time
+from pathlib import Path
+from transformer.rooms.store import Store
+print(flush=True)
+for name in sys.stdin:
+    Store(Path(name.strip())).forget_ended()
+    print(flush=True)
+"""
+
+
+@pytest.mark.parametrize("before", [None, b"no database at all"], ids=["new", "damaged"])
+def test_processes_that_open_the_file_at_once_all_get_it(tmp_path, before):
+    workers = [subprocess.Popen([sys.executable, "-c", OPENS], cwd=ROOT, text=True, stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE) for _ in range(3)]
+    try:
+        for worker in workers:
+            worker.stdout.readline()
+        for number in range(60):
+            path = tmp_path / f"{number}.sqlite"
+            if before:
+                path.write_bytes(before)
+            for worker in workers:
+                worker.stdin.write(f"{path}\n")
+                worker.stdin.flush()
+            for worker in workers:
+                assert worker.stdout.readline() == "\n"
+    finally:
+        for worker in workers:
+            worker.communicate()
+
+
 def test_a_file_of_another_version_is_put_aside(tmp_path):
     path = tmp_path / "rooms.sqlite"
     with sqlite3.connect(path) as db:
