@@ -132,6 +132,11 @@ def test_a_room_from_the_first_phone_to_the_last_vote(open_room):
     room.bar.get_by_role("button", name="Done").click()
     expect(phones[0].get_by_text("step 4", exact=True)).to_be_visible()
 
+    room.bar.get_by_role("link", name="Manage the room").click()
+    room.lecturer.wait_for_url("**/room*")
+    room.lecturer.get_by_test_id("stTopNavLink").filter(has_text="Translate").click()
+    room.lecturer.wait_for_url(step(4))  # where the lecturer was
+
 
 def test_who_comes_late_loads_again_or_loses_the_network_is_where_the_room_is(open_room):
     room = open_room()

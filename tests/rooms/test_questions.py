@@ -91,6 +91,14 @@ def test_the_head_is_the_one_of_a_plain_pass(ckpt, of):
             assert asked.key["values"] == pytest.approx(column.tolist(), abs=1e-5)
 
 
+def test_beside_each_head_stands_what_it_does_elsewhere_and_not_in_the_row_that_is_asked_about(ckpt):
+    for values, asked in made("head", ckpt):
+        weights = passes(ckpt, TEXT, values["step"])[1][values["kind"]][int(values["layer"])]  # (H, Tq, Tk)
+        keys = weights.shape[-1] if values["kind"] == "cross" else asked.spec["row"]["query"] + 1
+        before = weights[asked.spec["heads"], max(0, weights.shape[1] - 9):-1, max(0, keys - 16):keys]
+        assert asked.spec["other_rows"] == (99 * before).round().int().tolist()
+
+
 def test_the_head_on_the_page_plays_no_part(ckpt):
     for of in ("most on a token", "whose row"):
         for values, asked in made("head", ckpt, of=of)[:4]:
@@ -226,7 +234,8 @@ def test_a_key_that_is_not_the_models_does_not_agree(translator):
 
 
 PUBLIC = {"about", "form", "ask", "choices", "labels", "row", "unit", "least", "most", "longest", "each", "pieces",
-          "text", "written", "heads", "on", "picture", "left_out", "of"}
+          "text", "written", "heads", "on", "picture", "left_out", "of",
+          "other_rows"}
 
 
 def test_no_question_gives_its_key_away(ckpt):

@@ -31,6 +31,8 @@ WAYS = "most on a token", "whose row"
 TO_CHOOSE = 8  # heads or keys, at most
 SEVERAL = 12  # keys that are all offered
 CLEARLY = 0.05  # of a row's weight: the lead of the first head
+ROWS, KEYS = 8, 16  # of a head's picture beside its name
+DARKEST = 99  # of a cell there: a weight of 1
 UNLIKE = 0.15  # of a row's weight: what must lie elsewhere for a picture to tell two heads apart
 
 
@@ -73,14 +75,23 @@ def head(moment: Moment, *, query: str = "newest", of: str | None = None, heads:
     chosen = _heads(moment, heads)
     if len(chosen) < 2:
         raise ValueError("there is one head to choose from; take a layer with more")
-    layer = moment.shown.attended(found.kind, slice(found.layer, found.layer + 1))[1][0, :, found.query]
-    rows = layer[:, list(found.seen)].cpu().double()  # (H, K)
+    layer = moment.shown.attended(found.kind, slice(found.layer, found.layer + 1))[1][0].cpu()  # (H, Tq, Tk)
+    rows = layer[:, found.query, list(found.seen)].double()  # (H, K)
     made = {"query": query, "of": of or WAYS[0], "heads": None if heads is None else chosen, "seed": seed}
-    ask = _whose_row if of == WAYS[1] else _most_on_a_token
-    return ask(moment, found, rows, chosen, made)
+    if of == WAYS[1]:
+        return _whose_row(moment, found, rows, chosen, made)
+    return _most_on_a_token(moment, found, rows, chosen, made, other_rows=_other_rows(layer, found))
 
 
-def _most_on_a_token(moment: Moment, found: Row, rows: Tensor, chosen: list[int], made: dict) -> Asked:
+def _other_rows(layer: Tensor, found: Row) -> list[list[list[int]]]:
+    """Where each head looks from the tokens next to the query, (H, rows, keys) in whole numbers to `DARKEST`: something
+    to go by, and nothing of the row that is asked about."""
+    near = sorted(range(layer.shape[1]), key=lambda at: (abs(at - found.query), at))[1:ROWS + 1]
+    return (layer[:, sorted(near)][..., list(found.seen)[-KEYS:]] * DARKEST).round().int().tolist()
+
+
+def _most_on_a_token(moment: Moment, found: Row, rows: Tensor, chosen: list[int], made: dict, *,
+                     other_rows: list[list[list[int]]]) -> Asked:
     """Asked of the key where one head leads the others by most, of those where it leads clearly."""
     most, next_most = rows[chosen].topk(2, dim=0).values  # (K,) each
     clear = [at for at in range(len(most)) if most[at] - next_most[at] >= CLEARLY
@@ -98,7 +109,8 @@ def _most_on_a_token(moment: Moment, found: Row, rows: Tensor, chosen: list[int]
         moment, found, offered, first, values, margin, made,
         ask=f"Which head of layer {found.layer} looks most at {bare(name)} from {reading}?",
         said=f"Head {first} puts {percent(values[first])} of its row on {bare(name)}; head {second} comes second with "
-             f"{percent(values[second])}.", on={"at": found.seen[at], "token": name})
+             f"{percent(values[second])}.", on={"at": found.seen[at], "token": name},
+        other_rows=[other_rows[one] for one in offered])
 
 
 def _whose_row(moment: Moment, found: Row, rows: Tensor, chosen: list[int], made: dict) -> Asked:
