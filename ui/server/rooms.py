@@ -123,10 +123,10 @@ class Rooms:
                 return _json({"error": str(error)}, 409)
             except sqlite3.IntegrityError:  # the room has ended meanwhile
                 return _json({"error": "the room has ended"}, 404)
-            except sqlite3.OperationalError:  # somebody else writes, and for long
-                return _json({"error": "the server is busy; it is tried again"}, 503)
-            except (sqlite3.DatabaseError, OSError) as error:
-                _log.error("Rooms cannot be read or written: %s", error)
+            except (sqlite3.Error, OSError) as error:
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:  # others write, and for long
+                    return _json({"error": "the server is busy; it is tried again"}, 503)
+                _log.error("Rooms cannot be read or written: %s", error)  # a disk that is full, or damaged
                 return _json({"error": "the server cannot keep rooms now; its log says why"}, 503)
 
         return answer
