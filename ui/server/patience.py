@@ -6,6 +6,7 @@ import logging
 import resource
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -26,7 +27,8 @@ def allow_many() -> None:
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST_OPEN if most == resource.RLIM_INFINITY else min(MOST_OPEN, most)
     if now != resource.RLIM_INFINITY and now < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+        with suppress(ValueError, OSError):  # macOS has a limit of its own below that
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def give_up_on_silence() -> None:
