@@ -1,6 +1,7 @@
 """Photographs the pages for the README: `python docs/pictures.py`, with Playwright and Chromium installed.
 
-Writes docs/stepping.gif and docs/pages/<page>.png from the app of this clone, served on a free port with an empty home.
+Writes docs/stepping.gif, docs/pages/<page>.png and, wall beside phone, docs/pages/room.png from the app of this clone,
+served on a free port with an empty home.
 """
 
 import os
@@ -13,14 +14,16 @@ from pathlib import Path
 from shutil import which
 
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 SIZE = {"width": 1280, "height": 720}
 PAGES = {
-    "home": "", "translate": "translate?text=I+like+red+wine.&step=4&kind=cross&layer=1&head=3",
+    "translate": "translate?text=I+like+red+wine.&step=4&kind=cross&layer=1&head=3",
     "write": "write", "classify": "classify", "by_hand": "by_hand", "masks": "masks", "positions": "positions",
     "heads": "heads", "train": "train", "checkpoints": "checkpoints", "lessons": "lessons", "library": "library"}
+WALL, PHONE = {"width": 900, "height": 720}, {"width": 380, "height": 720}
+VOTES = (0, 3, 3, 3, 2)
 STEPPING = "translate?text=I+like+red+wine.&step=0&kind=cross&layer=1&head=3&present=1"
 STEPS = 7
 QUIET = """() => document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === 'notRunning'
@@ -57,6 +60,37 @@ def photograph(page: Page, url: str) -> None:
         picture(page, 640).quantize(192).save(ROOT / "docs" / "pages" / f"{name}.png", optimize=True)
 
 
+def room(browser: Browser, url: str) -> None:
+    """A question in a room of a few phones, its answer shown."""
+    lecturer = browser.new_page(viewport=SIZE)
+    lecturer.goto(f"{url}room")
+    lecturer.get_by_role("button", name="Open a room").click()
+    bar = lecturer.locator(".room-bar").first
+    code = bar.locator(".code").inner_text()
+    wall = browser.new_page(viewport=WALL)
+    wall.goto(f"{url}room?wall={code}")
+    phones = [browser.new_context(viewport=PHONE).new_page() for _ in VOTES]
+    for phone in phones:
+        phone.goto(f"{url}r/{code}")
+    lecturer.goto(url + PAGES["translate"])
+    settle(lecturer)
+    bar.get_by_role("button", name="Ask…").click()
+    bar.locator("[data-act=cell]").click()
+    bar.get_by_role("radio", name="Open").click()
+    for phone, choice in zip(phones, VOTES, strict=True):
+        phone.locator("button.choice").nth(choice).click()
+    bar.get_by_role("radio", name="Answer").click()
+    wall.get_by_text("✓ right").first.wait_for()
+    phones[1].get_by_text("✓ right").first.wait_for()
+    settle(wall)
+    both = Image.new("RGB", (SIZE["width"], SIZE["height"]), "white")
+    both.paste(Image.open(BytesIO(wall.screenshot())), (0, 0))
+    both.paste(Image.open(BytesIO(phones[1].screenshot())), (WALL["width"], 0))
+    both.paste("#999", (WALL["width"], 0, WALL["width"] + 1, SIZE["height"]))
+    both.resize((640, 360), Image.Resampling.LANCZOS).quantize(192).save(ROOT / "docs" / "pages" / "room.png",
+                                                                       optimize=True)
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         command = [sys.executable, "ui/serve.py", "--port", "0"]
@@ -67,6 +101,7 @@ def main() -> None:
             with sync_playwright() as playwright:
                 browser = playwright.chromium.launch(executable_path=which("chromium"), args=["--no-sandbox"])
                 photograph(browser.new_page(viewport=SIZE), f"{url}/")
+                room(browser, f"{url}/")
                 browser.close()
         finally:
             server.terminate()

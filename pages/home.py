@@ -12,6 +12,7 @@ from ui.lessons.offer import offer_walk
 from ui.link import arrive_at, leave_at
 from ui.pages import GROUPS, HOME, PAGES
 from ui.present import presenting, show_title
+from ui.publish import publish
 from ui.resources import opened
 from ui.say import say_error
 from ui.stepper.address import address_of_step
@@ -48,8 +49,9 @@ def step_through(ckpt: Checkpoint, *, dark: bool) -> None:
     rows = [source_row(walk, label=sides.source), target_row(walk, label=sides.target)]
     show_walk(PAGE, walk, look, head, rows=rows, text=None, dark=dark, brief=not presenting(PAGE),
               plays=PLAYS if walk.step.text == RED and not walk.index else 0)
-    query, _ = address_of_step(ckpt.id, walk.step.text, step=walk.index, look={**LOOK, "view": None, "lit": None},
-                               choices=walk.branch.departures(sampling_of(PAGE)))
+    at = {"step": walk.index, "choices": walk.branch.departures(sampling_of(PAGE))}
+    publish("translate", address_of_step(ckpt.id, walk.step.text, look=LOOK, **at)[0], shown_on=PAGE)
+    query, _ = address_of_step(ckpt.id, walk.step.text, look={**LOOK, "view": None, "lit": None}, **at)
     st.page_link(PAGES["translate"].script, label="Every head of it, and your own sentence", query_params=query,
                  icon=":material/arrow_forward:")
 

@@ -15,6 +15,7 @@ from transformer.rooms.room import NoRoom, Room, room_id
 from transformer.rooms.store import Store
 from ui.access import keys
 from ui.pages import HOME, PAGES
+from ui.present import presenting
 
 # in session state: which tab this is; what was drawn, and published; the room of which this is the wall; what the stop
 # of a lesson asks, and what it says
@@ -53,21 +54,26 @@ def draw(page: str, picture: bytes, said: str = "") -> None:
     st.session_state[DRAWN] = page, picture, said
 
 
-def publish(page: str, params: Mapping[str, str]) -> None:
-    """Have the room see this page as it is now, where this session leads one."""
+def publish(page: str, params: Mapping[str, str], *, shown_on: str | None = None) -> None:
+    """Have the room see this page as it is now, where this session leads one. The page of the room itself is for the
+    lecturer, and a room goes on seeing what it saw; while it is presented everybody sees the way in.
+
+    shown_on: the page that shows it, where that is another: Home has no address of its steps, and is seen as the page
+    that has."""
+    shown_on = shown_on or page
     drawn = st.session_state.pop(DRAWN, None)
     room = leading()
-    if room is None:
+    if room is None or page == HOME.name or (page == "room" and not presenting(page)):
         return
-    about = {HOME.name: HOME, **PAGES}[page]
-    picture, said = drawn[1:] if drawn and drawn[0] == page else (None, "")
+    about = PAGES[page]
+    picture, said = drawn[1:] if drawn and drawn[0] == shown_on else (None, "")
     if picture and len(picture) > LARGEST_PICTURE:
         picture = None
     params = {name: value for name, value in params.items() if name != "present"}
     view = {"page": page, "params": params, "title": about.title, "said": said,
             "place": f"step {params['step']}" if params.get("step", "").isdigit() else "",
             "asked": st.session_state.get(ASKED), "stop": st.session_state.get(STOP),
-            "hide": bool(st.session_state.get(f"{page}_hide"))}
+            "hide": bool(st.session_state.get(f"{shown_on}_hide"))}
     stamp = room.id, orjson.dumps(view), hash(picture)
     if st.session_state.get(SAID) != stamp:
         try:

@@ -41,7 +41,7 @@ class Bar:
 class Bars:
     """What may come next, or the classes of a text. rest: the probability of all that have no bar; label: for a screen
     reader; keys: each is chosen by a digit; least: how many are there however unlikely; most: how many there is room
-    for; tokens: their labels are tokens."""
+    for; tokens: their labels are tokens; hint: what a click on one does; invites: to click, those who can."""
 
     title: str
     label: str
@@ -54,6 +54,7 @@ class Bars:
     hint: str = "choose this token"
     help: str = ""
     note: str = ""
+    invites: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

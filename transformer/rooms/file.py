@@ -85,7 +85,7 @@ class File:
 
         before: the connection that this one comes after, which may have found damage.
         """
-        with held(self.path.with_name(f".{self.path.name}.lock")):
+        with held(self.path.with_name(f"{self.path.name}.lock")):
             if before and before.damaged and before.file == self._file():
                 self._put_aside()
             try:

@@ -10,19 +10,36 @@ from torch import Tensor
 
 from transformer.lessons.answers import cell as heaviest
 from transformer.lessons.opened import Row, row_of
-from transformer.rooms.asked import BARS, FORMS, Asked, Moment, apart, bare, clear_lead, key, mixed, percent, place
+from transformer.rooms.asked import (
+    BARS,
+    FORMS,
+    NATS,
+    Asked,
+    Moment,
+    apart,
+    bare,
+    clear_lead,
+    key,
+    lead,
+    mixed,
+    most_is,
+    percent,
+    place,
+)
 
 WAYS = "most on a token", "whose row"
 TO_CHOOSE = 8  # heads or keys, at most
 SEVERAL = 12  # keys that are all offered
 CLEARLY = 0.05  # of a row's weight: the lead of the first head
+ROWS, KEYS = 8, 16  # of a head's picture beside its name
+DARKEST = 99  # of a cell there: a weight of 1
 UNLIKE = 0.15  # of a row's weight: what must lie elsewhere for a picture to tell two heads apart
 
 
 def cell(moment: Moment, *, query: str = "newest") -> Asked:
     """On which key most of a row's weight is. The choices are keys that it looks at, in the order of the text."""
     row = row_of(moment.opened, query, moment.shown)
-    right = heaviest(row).right
+    right = heaviest(row).right  # which raises where there is nothing to choose
     order = sorted(row.seen, key=lambda at: -row.weights[at])
     margin = clear_lead(row.weights[right], row.weights[order[1]], who="the head")
     first, second = (percent(row.weights[at]) for at in (right, order[1]))
@@ -42,13 +59,12 @@ def row(moment: Moment, *, query: str = "newest") -> Asked:
     found = row_of(moment.opened, query, moment.shown)
     labels = _bars(found)
     weights = [found.weights[at] for at in found.seen]
-    first = max(range(len(weights)), key=weights.__getitem__)
     return Asked(
         {"about": "row", "form": FORMS["row"], "labels": labels, "pieces": True, "row": place(found),
          "ask": f"Draw how this head spreads its attention from {bare(found.queries[found.query])}.",
          **moment.context()},
         key(weights, proof=moment.proof(query=query),
-            said=f"Most is on {bare(labels[first])}, {percent(weights[first])} of the row."))
+            said=most_is([*map(bare, labels)], weights)))
 
 
 def head(moment: Moment, *, query: str = "newest", of: str | None = None, heads: Sequence[int] | None = None,
@@ -59,30 +75,42 @@ def head(moment: Moment, *, query: str = "newest", of: str | None = None, heads:
     chosen = _heads(moment, heads)
     if len(chosen) < 2:
         raise ValueError("there is one head to choose from; take a layer with more")
-    layer = moment.shown.attended(found.kind, slice(found.layer, found.layer + 1))[1][0, :, found.query]
-    rows = layer[:, list(found.seen)].cpu().double()  # (H, K)
+    layer = moment.shown.attended(found.kind, slice(found.layer, found.layer + 1))[1][0].cpu()  # (H, Tq, Tk)
+    rows = layer[:, found.query, list(found.seen)].double()  # (H, K)
     made = {"query": query, "of": of or WAYS[0], "heads": None if heads is None else chosen, "seed": seed}
-    ask = _whose_row if of == WAYS[1] else _most_on_a_token
-    return ask(moment, found, rows, chosen, made)
+    if of == WAYS[1]:
+        return _whose_row(moment, found, rows, chosen, made)
+    return _most_on_a_token(moment, found, rows, chosen, made, other_rows=_other_rows(layer, found))
 
 
-def _most_on_a_token(moment: Moment, found: Row, rows: Tensor, chosen: list[int], made: dict) -> Asked:
-    """Asked of the key where one head leads the others by most."""
-    leads = rows[chosen].topk(2, dim=0).values.diff(dim=0).neg()[0]  # (K,)
-    at = int(leads.argmax())
-    values = {one: float(rows[one, at]) for one in chosen}
-    first, second = sorted(chosen, key=lambda one: -values[one])[:2]
-    if leads[at] < CLEARLY:
+def _other_rows(layer: Tensor, found: Row) -> list[list[list[int]]]:
+    """Where each head looks from the tokens next to the query, (H, rows, keys) in whole numbers to `DARKEST`: something
+    to go by, and nothing of the row that is asked about."""
+    near = sorted(range(layer.shape[1]), key=lambda at: (abs(at - found.query), at))[1:ROWS + 1]
+    return (layer[:, sorted(near)][..., list(found.seen)[-KEYS:]] * DARKEST).round().int().tolist()
+
+
+def _most_on_a_token(moment: Moment, found: Row, rows: Tensor, chosen: list[int], made: dict, *,
+                     other_rows: list[list[list[int]]]) -> Asked:
+    """Asked of the key where one head leads the others by most, of those where it leads clearly."""
+    most, next_most = rows[chosen].topk(2, dim=0).values  # (K,) each
+    clear = [at for at in range(len(most)) if most[at] - next_most[at] >= CLEARLY
+             and lead(most[at], next_most[at]) >= NATS]
+    if not clear:
         raise ValueError("no head looks at any of these tokens clearly more than the others do; choose another layer, "
                          "step or query")
-    margin = clear_lead(values[first], values[second], who="the choice")
+    at = max(clear, key=lambda one: float(most[one] - next_most[one]))
+    values = {one: float(rows[one, at]) for one in chosen}
+    first, second = sorted(chosen, key=lambda one: -values[one])[:2]
+    margin = lead(values[first], values[second])
     offered = _fewer(chosen, {first, second}, found)
     name, reading = apart(found.keys)[found.seen[at]], bare(found.queries[found.query])
     return _asked(
         moment, found, offered, first, values, margin, made,
         ask=f"Which head of layer {found.layer} looks most at {bare(name)} from {reading}?",
         said=f"Head {first} puts {percent(values[first])} of its row on {bare(name)}; head {second} comes second with "
-             f"{percent(values[second])}.", on={"at": found.seen[at], "token": name})
+             f"{percent(values[second])}.", on={"at": found.seen[at], "token": name},
+        other_rows=[other_rows[one] for one in offered])
 
 
 def _whose_row(moment: Moment, found: Row, rows: Tensor, chosen: list[int], made: dict) -> Asked:

@@ -81,7 +81,7 @@ def _bars(prefix: str, ckpt: Checkpoint, reading: Reading, *, question: str) -> 
                 chosen=ckpt.classes[at] == chosen) for at in _order(reading)]
     return Bars(title=question, label="classes", rows=rows, keys=False, tokens=False, least=CLASSES, most=CLASSES,
                 rest=0.0 if len(rows) > CLASSES else None, hint="Show which tokens speak for this class",
-                note="Blue tokens speak for the class in orange, red ones against it. Click another class.")
+                note="Blue tokens speak for the class in orange, red ones against it.", invites="Click another class.")
 
 
 def _said(prefix: str, ckpt: Checkpoint, reading: Reading) -> str:

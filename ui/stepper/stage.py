@@ -47,11 +47,11 @@ def bars_of(walk: Walk, sampling: Sampling, *, brief: bool = False) -> Bars:
     """The likeliest next tokens."""
     step = walk.step
     given = f"at temperature {sampling.temperature:g}" if sampling.temperature else ""
-    note = "Click another word to use it instead." if brief else ""
+    note = given.capitalize()
     if step.full and step.id != step.ckpt.config.eos_id:
         note = f"Context full: this model reads at most {step.ckpt.config.max_len:,} tokens."
     return candidate_bars(step, bars(step, sampling), label=f"next tokens {given}".strip(),
-                          note=note or given.capitalize(), help=HELP,
+                          note=note, help=HELP, invites="Click another word to use it instead." if brief else "",
                           hint=f"Choose this token and go on from it. {_why(walk, sampling)}")
 
 

@@ -26,7 +26,8 @@ export function drawBars(stage) {
   if (rest !== null && rest > 0) list.append(othersOf(stage, rest, rows.length));
   parts.bars.classList.toggle("covered", Boolean(data.hide));
   parts.bars.replaceChildren(head, list);
-  if (bars.note) parts.bars.append(part("p", { className: "note", textContent: bars.note }));
+  const note = [bars.note, bars.invites].filter(Boolean).join(" ");
+  if (note) parts.bars.append(part("p", { className: "note", textContent: note }));
   if (data.branches?.length) parts.bars.append(branchesOf(stage));
 }
 

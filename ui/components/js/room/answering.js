@@ -1,6 +1,6 @@
 // How a phone answers: `entry` is one question in one round, until it is closed. value: what is chosen, typed or drawn;
 // dirty: it is not what was sent last.
-import { part } from "#view/elements.js";
+import { part, svgPart } from "#view/elements.js";
 import { drawForm } from "./drawn.js";
 import { nameOf, SURE } from "./words.js";
 
@@ -8,6 +8,7 @@ const SENT = "Sent. You can change it until the lecturer closes the question.";
 const WAITING = "No connection. Your answer is kept on this page and sent as soon as there is one.";
 
 const FEW_LETTERS = 12;
+const DARKEST_LOOK = 99; // in whole numbers, a weight of 1
 
 const MAKE = { choice: choiceForm, number: numberForm, draw: drawForm, text: textForm };
 
@@ -50,8 +51,11 @@ function statusSaid({ spec, given, dirty, sending }) {
 function choiceForm(entry) {
   const { spec, choices } = entry;
   const buttons = choices.map((choice, at) => {
-    const name = part("bdi", { textContent: nameOf(spec, choice) });
-    return part("button", { type: "button", className: "choice", onclick: () => chosen(at) }, name);
+    return part(
+      "button",
+      { type: "button", className: "choice", onclick: () => chosen(at) },
+      ...choiceParts(spec, choice, at),
+    );
   });
   const show = (value) => {
     for (const [at, button] of buttons.entries()) button.setAttribute("aria-pressed", String(at === value));
@@ -63,6 +67,25 @@ function choiceForm(entry) {
   const element = part("div", { className: choicesClass(choices), role: "group" }, ...buttons);
   element.setAttribute("aria-label", "Your answer");
   return { element, show };
+}
+
+// A choice by its name; a head with where it looks from other tokens, darker where it looks more.
+export function choiceParts(spec, choice, at) {
+  const parts = [part("bdi", { textContent: nameOf(spec, choice) })];
+  const rows = spec.other_rows?.[at];
+  if (rows?.length) {
+    const cells = rows.flatMap((row, y) =>
+      row.map((weight, x) => svgPart("rect", { x, y, width: 1, height: 1, "fill-opacity": weight / DARKEST_LOOK })),
+    );
+    parts.push(
+      svgPart(
+        "svg",
+        { class: "looks", viewBox: `0 0 ${rows[0].length} ${rows.length}`, "aria-hidden": "true" },
+        ...cells,
+      ),
+    );
+  }
+  return parts;
 }
 
 // Short ones stand two in a row.

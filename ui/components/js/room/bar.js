@@ -144,12 +144,22 @@ function drawLecturer(bar) {
     disabled: leads,
     onclick: () => bar.trigger("lead", true),
   });
-  const room = part("a", { href: "./room", target: "_self", textContent: "Manage the room" });
+  const room = part("a", { href: "./room", target: "_self", textContent: "Manage the room", onclick: byTheMenu });
   const more = part("div", { className: "more" }, lead, room);
   if (desk.root.parentElement !== root || !root.querySelector(".more")) root.replaceChildren(desk.root, more);
   else root.querySelector(".more").replaceWith(more);
   root.classList.toggle("leads", leads);
   cover(bar, data.presenting);
+}
+
+// Within the visit, which a page loaded anew would end; a drawer that is closed has no link.
+function byTheMenu(event) {
+  const link = document.querySelector(
+    "[data-testid=stTopNavLink][href$='/room'], [data-testid=stSidebarNavLink][href$='/room']",
+  );
+  if (!link) return;
+  event.preventDefault();
+  link.click();
 }
 
 // While something is asked, the page behind is not to be seen; and what became of it takes the whole screen.

@@ -1,7 +1,7 @@
 // A question of a room, on a phone, on the wall and on the lecturer's desk: what is asked, how it is answered, how the
 // room answered, and what is right. Its style is question.css, in sizes that follow the type around it.
 import { part } from "#view/elements.js";
-import { choicesClass, enterAnswer } from "./answering.js";
+import { choiceParts, choicesClass, enterAnswer } from "./answering.js";
 import { drawResults, pictureOf } from "./split.js";
 import {
   answerSaid,
@@ -23,6 +23,11 @@ const PHASE_SAID = {
   split: "how the room answered",
   answer: "the answer",
 };
+
+const SHOWN = ["split", "answer"]; // phases in which there is something to see
+
+const OTHER_ROWS =
+  "Beside each head: where it looks from the other tokens, one row per token. The stronger the colour, the more.";
 
 // state: what the room is told, with {answered, here} for the wall; face: "phone", "wall" or "lecturer"; mine: what
 // this device is told alone; sending: {state, why} of an answer that is on its way; onAnswer(value, sure): told of one.
@@ -65,7 +70,7 @@ function build(root, mine) {
     parts.push(asked.count);
   }
   if (face === "phone" && !answers) parts.push(...mineParts(question, choices, mine));
-  if (["split", "answer"].includes(phase)) parts.push(...resultParts(question, choices, mine, face));
+  if (SHOWN.includes(phase)) parts.push(...resultParts(question, choices, mine, face));
   root.replaceChildren(...parts.filter(Boolean));
 }
 
@@ -89,6 +94,8 @@ function contextOf(question, mine, face) {
   if (about?.text) lines.push(quoted(own ? "Your sentence" : "The text", about.text));
   if (about?.written) lines.push(quoted("Written so far", about.written));
   if (spec.row) lines.push(part("p", { className: "place", textContent: rowPlace(spec.row) }));
+  if (spec.other_rows?.[0].length && !SHOWN.includes(question.phase))
+    lines.push(part("p", { className: "hint", textContent: OTHER_ROWS }));
   if (spec.picture)
     lines.push(
       pictureOf(
@@ -114,7 +121,7 @@ function quoted(label, words) {
 const namesOf = (spec) => spec.labels.map((label) => nameOf(spec, label));
 
 function choiceList(spec, choices) {
-  const items = choices.map((choice) => part("li", {}, part("bdi", { textContent: nameOf(spec, choice) })));
+  const items = choices.map((choice, at) => part("li", {}, ...choiceParts(spec, choice, at)));
   return part("ul", { className: choicesClass(choices) }, ...items);
 }
 
