@@ -4,7 +4,8 @@ import { answerWith } from "./acts.js";
 
 const KINDS = { "next token": choices, cell: row, number, "free text": freeText };
 
-export function questionOf(view) {
+// waits: while the room is asked, nothing here says what is right.
+export function questionOf(view, { waits }) {
   const { question } = view.data;
   if (!question) return [];
   const block = part("div", { className: "question" });
@@ -13,6 +14,11 @@ export function questionOf(view) {
     return [block];
   }
   block.append(part("p", { className: "ask", textContent: question.ask, id: "lesson-ask" }));
+  if (waits) {
+    if (question.choices) block.append(choices(view, { choices: question.choices, given: null }));
+    block.append(part("p", { className: "hint", textContent: "The room is being asked." }));
+    return [block];
+  }
   block.append(KINDS[question.kind](view, question));
   const verdict = part("p", { className: "verdict", textContent: question.said ?? "", role: "status" });
   verdict.classList.add(question.right === null ? "kept" : question.right ? "right" : "wrong");
