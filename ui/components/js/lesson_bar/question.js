@@ -4,8 +4,7 @@ import { answerWith } from "./acts.js";
 
 const KINDS = { "next token": choices, cell: row, number, "free text": freeText };
 
-// waits: while the room is asked, nothing here says what is right.
-export function questionOf(view, { waits }) {
+export function questionOf(view) {
   const { question } = view.data;
   if (!question) return [];
   const block = part("div", { className: "question" });
@@ -14,11 +13,6 @@ export function questionOf(view, { waits }) {
     return [block];
   }
   block.append(part("p", { className: "ask", textContent: question.ask, id: "lesson-ask" }));
-  if (waits) {
-    if (question.choices) block.append(choices(view, { choices: question.choices, given: null }));
-    block.append(part("p", { className: "hint", textContent: "The room is being asked." }));
-    return [block];
-  }
   block.append(KINDS[question.kind](view, question));
   const verdict = part("p", { className: "verdict", textContent: question.said ?? "", role: "status" });
   verdict.classList.add(question.right === null ? "kept" : question.right ? "right" : "wrong");

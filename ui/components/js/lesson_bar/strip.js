@@ -18,9 +18,11 @@ export function showStrip(view) {
   Object.assign(view, { drawn: now, shownAt: data.at });
   root.setAttribute("role", "region");
   root.setAttribute("aria-label", `Lesson: ${data.name}`);
-  const oneLine = Boolean(room && data.large); // the screen is the room's, and so are the questions
+  const asks = room === "asks";
+  const oneLine = asks || Boolean(room && data.large); // the screen is the room's, and so are the questions
   root.classList.toggle("one-line", oneLine);
-  const question = oneLine ? [] : questionOf(view, { waits: room === "asks" });
+  const why = asks && data.question ? [part("p", { className: "hint", textContent: "The room is being asked." })] : [];
+  const question = oneLine ? why : questionOf(view);
   root.replaceChildren(progress(data), words(data), ...question, ways(view));
   if (moved) scrollTo(view);
   if (focused && !moved) root.querySelector(`[data-act="${focused}"]`)?.focus({ preventScroll: true });

@@ -54,7 +54,8 @@ function toAsk(desk, redraw) {
   const line = part("div", { className: "line" }, ...ways, open);
   if (!coming || desk.presenting) return [line]; // which the cover says in large type
   if (desk.whole) return [part("p", { textContent: `Covered until it is asked: ${coming}` }), line];
-  line.prepend(part("span", { className: "said", textContent: "Covered until it is asked:" })); // the lesson's own bar has the words
+  const said = "Covered until it is asked:"; // the lesson's own bar has the words
+  line.prepend(part("span", { className: "said", textContent: said }));
   return [line];
 }
 

@@ -91,7 +91,7 @@ function remoteKeys({ state, act: deed }) {
   const press = (key) => () => deed("press", { key });
   const keys = state.view?.stop ? [...STEPS, ...STOPS] : STEPS;
   const presses = keys.map(([key, words]) => named(button(words, press(key)), `press ${key}`));
-  presses.push(named(toggle(HIDE, Boolean(state.view?.hide), press("h")), "press h"));
+  if (state.view?.place) presses.push(named(toggle(HIDE, Boolean(state.view.hide), press("h")), "press h"));
   const where = [state.view?.title, state.view?.place].filter(Boolean).join(", ") || "nothing yet";
   const words = state.leader
     ? `Shown now: ${where}`

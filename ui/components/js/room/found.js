@@ -1,37 +1,29 @@
-// What phones have handed in or written since a lecturer has last looked: kept for this browser.
-const UNSEEN = { tile: 0, text: 0 };
+// What phones have handed in ("tiles") or written ("moderate") since a lecturer has last looked: kept for this browser.
+const NUMBER = { tiles: "id", moderate: "seq" };
 const nameOfLooks = ({ code }) => `headsup-found-${code}`;
 
 function looks(state) {
   try {
-    return { ...UNSEEN, ...JSON.parse(localStorage.getItem(nameOfLooks(state))) };
+    return JSON.parse(localStorage.getItem(nameOfLooks(state))) ?? {};
   } catch {
-    return UNSEEN;
+    return {};
   }
 }
 
-const newest = (numbers, before) => Math.max(before, ...numbers);
-
-export function lookedAt(state) {
-  const before = looks(state);
-  const tile = newest(
-    state.tiles.map(({ id }) => id),
-    before.tile,
-  );
-  const text = newest(
-    (state.moderate ?? []).map(({ seq }) => seq),
-    before.text,
-  );
+export function lookedAt(state, ...lists) {
+  const seen = looks(state);
+  for (const list of lists) {
+    seen[list] = Math.max(seen[list] ?? 0, ...(state[list] ?? []).map((one) => one[NUMBER[list]]));
+  }
   try {
-    localStorage.setItem(nameOfLooks(state), JSON.stringify({ tile, text }));
+    localStorage.setItem(nameOfLooks(state), JSON.stringify(seen));
   } catch {
     // then all of it is new
   }
 }
 
 export function foundSince(state) {
-  const { tile, text } = looks(state);
-  const tiles = state.tiles.filter(({ id }) => id > tile);
-  const texts = (state.moderate ?? []).filter(({ seq, shown }) => seq > text && !shown);
-  return tiles.length + texts.length;
+  const seen = looks(state);
+  const unseen = (list) => (state[list] ?? []).filter((one) => one[NUMBER[list]] > (seen[list] ?? 0));
+  return unseen("tiles").length + unseen("moderate").length;
 }

@@ -1,5 +1,6 @@
 // Texts that phones have written, to let through one by one or all that wait.
 import { part } from "#view/elements.js";
+import { lookedAt } from "./found.js";
 import { button, named, radios } from "./parts.js";
 
 const SIDES = { waiting: "Waiting", shown: "Shown" };
@@ -7,6 +8,7 @@ const NO_TEXTS = { waiting: "Nothing waits.", shown: "None is shown." };
 
 export function moderation(desk, redraw) {
   const { state, act } = desk;
+  lookedAt(state, "moderate");
   if (!state.moderate.length) return part("p", { className: "none", textContent: "Nobody has written anything yet." });
   const side = (desk.textsSide ??= "waiting");
   const listed = state.moderate.filter(({ shown }) => shown === (side === "shown"));
@@ -27,7 +29,12 @@ export function moderation(desk, redraw) {
   );
   const rows = listed.map((one) => row(one, act));
   const none = part("p", { className: "none", textContent: NO_TEXTS[side] });
-  return part("div", {}, line, rows.length ? part("ul", { className: "texts" }, ...rows) : none);
+  return part(
+    "div",
+    { className: "moderation" },
+    line,
+    rows.length ? part("ul", { className: "texts" }, ...rows) : none,
+  );
 }
 
 function row({ seq, text, number, shown }, act) {

@@ -6,7 +6,7 @@ import { button, named, ownKeys } from "./parts.js";
 
 export function peoplePart(desk, redraw) {
   const { state } = desk;
-  lookedAt(state);
+  lookedAt(state, "tiles");
   return part(
     "div",
     { className: "people" },
