@@ -21,8 +21,8 @@ LONGEST_CODE = 40  # characters, with whatever was typed around it
 SMALL = """<style>.qr { width: 11rem; max-width: 100%; border-radius: 6px; }
 .room-code { display: flex; flex-wrap: wrap; gap: 1.2rem; align-items: center; }
 .room-code p { margin: 0; } .room-code b { font-size: 2.6rem; letter-spacing: .08em; }</style>"""
-ADVICE = """- Extend your screen rather than mirror it: your own page shows the answers. With one screen alone, F presents, and
-  covers them while something is asked.
+ADVICE = """- Extend your screen rather than mirror it: your own page shows the answers. With one screen alone, F
+  presents and covers them while something is asked.
 - Open the wall on the projector.
 - Press *Hide what comes next* before you step to what you ask."""
 _door = component("room_door", HERE / "room" / "door.js", '<div class="room-door"></div>')
