@@ -11,6 +11,7 @@ import {
   roundsSaid,
   share,
   verdict,
+  withoutHead,
 } from "../../ui/components/js/room/words.js";
 import { cases } from "./cases.js";
 
@@ -35,7 +36,7 @@ test("whole percentages add up to 100", () => {
 });
 
 test("a share is never a false 0 or 100", () => {
-  assert.deepEqual([0, 0.001, 0.5, 0.999, 1].map(share), ["0%", "< 1%", "50%", "> 99%", "100%"]);
+  assert.deepEqual([0, 0.001, 0.5, 199 / 200, 0.999, 1].map(share), ["0%", "< 1%", "50%", "> 99%", "> 99%", "100%"]);
 });
 
 test("a number is read with a point or a comma, and anything else is none", () => {
@@ -77,13 +78,29 @@ test("what an answer turned out to be is said", () => {
   assert.match(drawn.words, /100% in common. KL divergence 0.00 nats: almost the same/);
 });
 
+test("what becomes of the text without a head is said, and how many chose it", () => {
+  const row = { kind: "cross", layer: 1, head: 5, token: "le", before: 0.9, after: 0.2, same: false, instead: "la" };
+  assert.equal(
+    withoutHead({ ...row, who: "most chosen", votes: 12, output: "J'aime la vin.", as_it_is: "J'aime le vin." }),
+    "Without cross head 5 of layer 1 (which 12 of you chose), “le” goes from 90% to 20%; “la” would be likeliest. " +
+      "The text would be: “J'aime la vin.”",
+  );
+  assert.match(withoutHead({ ...row, who: "right", votes: 0 }), /the right one, which none of you chose/);
+});
+
 test("how a room did is said", () => {
   const told = { count: 34, right: 21, share: 21 / 34, sure_right: 0.8, sure_wrong: 0.4 };
   assert.equal(rightSaid(told), "21 of 34 were right (62%). Those who were right were surer than those who were not.");
   assert.equal(rightSaid({ count: 0, right: 0, share: null }), "Nobody answered.");
   assert.equal(
-    roundsSaid({ moved: 0.28, share: [0.56, 0.84] }),
-    "Right: 56% before, 84% now. At least 28% of the answers moved.",
+    roundsSaid({ both: 50, changed: 18, became_right: 15, became_wrong: 1, share: [0.56, 0.84] }),
+    "Right: 56% before, 84% now. Of the 50 who answered twice, 18 changed their answer: 15 from wrong to right, " +
+      "1 from right to wrong.",
+  );
+  assert.equal(roundsSaid({ both: 2, changed: 1 }), "Of the 2 who answered twice, 1 changed their answer.");
+  assert.equal(
+    roundsSaid({ both: 3, changed: null, overlap: [0.4, 0.7] }),
+    "In common with the model: 40% before, 70% now.",
   );
   assert.equal(rangeSaid({ least: 0, unit: "%" }, { from: 40, to: 50 }), "40–50%");
   assert.equal(rangeSaid({ least: -1000, unit: "" }, { from: -20, to: -10 }), "-20 to -10");

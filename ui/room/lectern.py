@@ -1,7 +1,9 @@
 """The lecturer's page: opening a room, letting everybody in, and what they hand in."""
 
-from datetime import datetime
+import sqlite3
+from datetime import datetime, tzinfo
 from html import escape
+from zoneinfo import ZoneInfo
 
 import streamlit as st
 
@@ -69,7 +71,7 @@ def _open() -> None:
     try:
         store().open_room(key)
         event("room opened", rooms=store().count())
-    except (RoomError, OSError) as error:
+    except (RoomError, OSError, sqlite3.Error) as error:
         st.session_state["room_said"] = str(error)
         return
     st.session_state[ENTER] = key
@@ -97,10 +99,18 @@ def show_lectern(page: str, room: Room) -> None:
                      "Scan this with your own phone, out of sight of the class: whoever has it leads the room.")
         _secret_link("A second lecturer", f"{address}/lead?desk=1#{key}",
                      "This link opens the room to a colleague, with all that you can do. Send it to nobody else.")
-        ends = datetime.fromtimestamp(room.ends)
+        ends = datetime.fromtimestamp(room.ends, _zone())
         st.caption(f"The room ends at {figures.markdown_text(f'{ends:%H:%M}')} and is deleted then, with all answers. "
                    f"It can last {MOST_HOURS:.0f} hours at most.")
     _desk(key="room_desk", data={"code": room.code})
+
+
+def _zone() -> tzinfo | None:
+    """Of the browser, whose clock the lecturer looks at; this computer's where it does not say."""
+    try:
+        return ZoneInfo(st.context.timezone or "")
+    except (ValueError, OSError, KeyError):
+        return None
 
 
 def _secret_link(title: str, link: str, said: str) -> None:

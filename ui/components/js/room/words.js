@@ -12,7 +12,7 @@ export const countOf = (count, one, many = `${one}s`) => `${thousands(count)} ${
 // A share, in whole percent, and never a false 0 or 100.
 export function share(part) {
   if (part > 0 && part < 0.005) return "< 1%";
-  if (part < 1 && part > 0.995) return "> 99%";
+  if (part < 1 && part >= 0.995) return "> 99%";
   return `${Math.round(100 * part)}%`;
 }
 
@@ -85,8 +85,8 @@ export function verdict(spec, choices, key, value) {
 
 const within = (spec, { tolerance }) =>
   spec.unit === "%"
-    ? ` (up to ${Number(tolerance.toPrecision(3))} points off is right)`
-    : ` (up to ${Number(tolerance.toPrecision(3))} off counts)`;
+    ? ` (up to ${Number(tolerance.toPrecision(3))} percentage points off counts as right)`
+    : ` (up to ${Number(tolerance.toPrecision(3))} off counts as right)`;
 
 // How bars that were drawn compare with the model's.
 export function drawnSaid(whose, model, drawn) {
@@ -120,18 +120,23 @@ export function rightSaid(told) {
     else lines.push("Those who were wrong were as sure as those who were right.");
   }
   if (told.sentences)
-    lines.push(`Most answers were right for ${told.agreed} of ${countOf(told.sentences, "sentence")}.`);
+    lines.push(`The most common answer was right for ${told.agreed} of ${countOf(told.sentences, "sentence")}.`);
   return lines.join(" ");
 }
 
 // What a second round changed.
-export function roundsSaid({ moved, share: right, overlap: common }) {
+export function roundsSaid({ both, changed, became_right: gained, became_wrong: lost, share: right, overlap: common }) {
   const lines = [];
   const pair = right ?? common;
   if (pair?.every((one) => typeof one === "number")) {
     lines.push(`${right ? "Right" : "In common with the model"}: ${share(pair[0])} before, ${share(pair[1])} now.`);
   }
-  if (typeof moved === "number") lines.push(`At least ${share(moved)} of the answers moved.`);
+  if (both && changed !== null) {
+    const turned = typeof gained === "number" && `: ${gained} from wrong to right, ${lost} from right to wrong`;
+    lines.push(
+      `Of the ${thousands(both)} who answered twice, ${thousands(changed)} changed their answer${turned || ""}.`,
+    );
+  }
   return lines.join(" ");
 }
 
@@ -143,8 +148,6 @@ export function proofSaid({ checkpoint, trained, step, seed }) {
   if (typeof seed === "number") parts.push(`seed ${seed}`);
   return `Computed: ${parts.join(", ")}.`;
 }
-
-export const modelSaid = (value) => inPercent(value);
 
 // What the server says, as a sentence of its own.
 export const sentence = (words) => (words ? `${words[0].toUpperCase()}${words.slice(1).replace(/\.$/, "")}.` : "");
@@ -158,18 +161,19 @@ export function keptSaid(ends, number) {
   return `Your answers are kept under ${who}, not a name, until ${clock(ends)}; then they are deleted.`;
 }
 
+// Why a head was switched off, by how many votes it got.
 const WHOSE_HEAD = {
-  "most chosen": "the one most chose",
-  right: "the right one",
-  "most chosen and right": "the right one, which most chose",
-  random: "another one, drawn at random",
+  "most chosen": (votes) => `which ${thousands(votes)} of you chose`,
+  right: (votes) => `the right one, which ${votes ? thousands(votes) : "none"} of you chose`,
+  "most chosen and right": (votes) => `the right one, which ${thousands(votes)} of you chose`,
+  random: () => "another one, drawn at random",
 };
 
 // One head switched off.
-export function withoutHead({ kind, layer, head, who, token, before, after, same, instead, output, as_it_is }) {
-  const off = `Without ${kind} head ${head} of layer ${layer} (${WHOSE_HEAD[who]})`;
+export function withoutHead({ kind, layer, head, who, votes, token, before, after, same, instead, output, as_it_is }) {
+  const off = `Without ${kind} head ${head} of layer ${layer} (${WHOSE_HEAD[who](votes)})`;
   const change = `“${token}” goes from ${inPercent(before)} to ${inPercent(after)}`;
-  const next = same ? "" : `; “${instead}” would come next`;
-  const text = output && output !== as_it_is ? `. The text would be: ${output}` : "";
-  return `${off}, ${change}${next}${text}.`.replace(/\.\.$/, ".");
+  const next = same ? "" : `; “${instead}” would be likeliest`;
+  const text = output && output !== as_it_is ? ` The text would be: “${output}”` : "";
+  return `${off}, ${change}${next}.${text}`;
 }
