@@ -10,6 +10,8 @@ import ui.link
 from transformer.lessons.lesson import LARGEST
 from transformer.lessons.parsing import parse, read_file
 from transformer.places import ROOT
+from transformer.rooms.room import new_key
+from transformer.rooms.store import Store
 from ui.access import keys
 from ui.lessons.links import fields_of
 from ui.lessons.walking import Walking, check_lesson
@@ -220,6 +222,24 @@ def test_a_cell_clicked_in_the_row_asked_about_is_the_answer(visit):
         at.session_state["translate_pair"] = pair
         run(at)
         assert bar(at)["question"].get("said") == said
+
+
+def test_nothing_is_judged_while_a_room_is_asked(visit, cookies, home, monkeypatch):
+    home.mkdir(exist_ok=True)
+    rooms, key = Store(home / "rooms.sqlite"), new_key()
+    room = rooms.open_room(key)
+    rooms.lead(room.id, "a" * 16)
+    for module in ("publish", "lessons.walking"):
+        monkeypatch.setattr(f"ui.{module}.store", lambda: rooms)
+    cookies[keys.LECTURER] = key
+    at = answering(visit, HEAD + GUESS.replace("next token", "cell"))
+    at.session_state["room_tab"] = "a" * 16
+    question = rooms.ask(room.id, {"about": "text", "form": "text", "ask": "What?"}, {}, {})
+    for phase, pair, judged in (("open", (4, 3), False), ("answer", (4, 3), False), ("answer", (4, 2), True)):
+        rooms.set_phase(room.id, question.id, phase)
+        at.session_state["translate_pair"] = pair
+        run(at)
+        assert ("said" in bar(at)["question"]) is judged, phase  # nor what was clicked then, once the answer is shown
 
 
 def test_free_text_is_kept_and_compared(visit):

@@ -214,6 +214,16 @@ def test_the_phone_is_a_remote_and_a_colleague_takes_over(open_room):
     remote.get_by_role("button", name="Step ▶").click()
     room.lecturer.wait_for_url(step(3))
     expect(remote.get_by_text("Shown now: Translate, step 3")).to_be_visible()
+    expect(remote.get_by_role("button", name="Next stop")).to_have_count(0)  # where no lesson runs
+    hides = [tab.get_by_role("button", name="Hide what comes next") for tab in (remote, room.lecturer)]
+    hides[0].click()
+    for button in hides:
+        expect(button).to_have_attribute("aria-pressed", "true")
+    expect(room.lecturer.locator(".stage [data-part=target] .predicted")).to_have_count(0)
+    hides[1].click()
+    for button in hides:
+        expect(button).to_have_attribute("aria-pressed", "false")
+    expect(room.lecturer.locator(".stage [data-part=target] .predicted")).to_be_visible()
 
     colleague = room.tab()
     colleague.goto(f"{room.url}/lead?desk=1#{room.key}")
@@ -284,6 +294,63 @@ def test_a_stop_of_a_lesson_is_asked(open_room):
     room.bar.get_by_role("button", name="Ask this stop’s question").click()
     expect(phone.get_by_role("heading", name="The model has written", exact=False)).to_be_visible()
     expect(phone.locator("button.choice")).to_have_count(4)
+    choices = room.lecturer.locator(".lesson-bar button.choice")
+    expect(room.lecturer.locator(".lesson-bar")).to_contain_text("The room is being asked.")
+    expect(choices).to_have_count(0)
+    room.phase("Answer")
+    expect(choices).to_have_count(4)
+    room.lecturer.get_by_role("button", name="Present").click()
+    expect(room.lecturer.locator(".cover")).to_contain_text("The model gives")
+    expect(room.lecturer.locator(".lesson-bar")).to_be_hidden()  # what was asked has the screen
+    room.bar.get_by_role("button", name="Done").click()
+    line = room.lecturer.locator(".lesson-bar")
+    expect(line.get_by_role("button", name="Next stop")).to_be_visible()
+    expect(line.locator(".choice")).to_have_count(0)
+    assert line.bounding_box()["height"] < 60
+
+
+def test_a_question_is_asked_by_keyboard_and_the_arrows_step_nothing(open_room):
+    room = open_room()
+    room.show(text=TEXT, step=3)
+    keys, asks = room.lecturer.keyboard, room.bar.get_by_role("button", name="Ask…")
+    asks.press("Enter")
+    expect(room.bar).to_contain_text("Everyone can see the answer now")
+    keys.press("Escape")
+    expect(room.bar.locator(".offers")).to_have_count(0)
+    expect(asks).to_be_focused()
+    keys.press("Enter")
+    room.bar.get_by_role("button", name="What comes next?").press("Enter")
+    phase = {name: room.bar.get_by_role("radio", name=name, exact=True) for name in ("Draft", "Open", "Closed")}
+    expect(phase["Open"]).to_be_focused()
+    keys.press("ArrowRight")
+    expect(phase["Closed"]).to_be_focused()
+    expect(phase["Draft"]).to_have_attribute("aria-checked", "true")  # nothing is chosen by passing
+    keys.press("ArrowLeft")
+    keys.press("Enter")
+    expect(phase["Open"]).to_have_attribute("aria-checked", "true")
+    expect(phase["Open"]).to_be_focused()
+    assert step(3).search(room.lecturer.url)
+
+
+def test_what_is_found_is_said_and_texts_are_let_through_together(open_room):
+    room = open_room()
+    phones = [room.phone() for _ in range(2)]
+    room.show(text=TEXT, step=3)
+    room.lecturer.get_by_role("button", name="Present").click()
+    room.ask("In your own words")
+    for at, page in enumerate(phones):
+        page.locator("main textarea").fill(f"thought {at}")
+        page.get_by_role("button", name="Send").click()
+    expect(room.bar.get_by_role("link", name="2 found")).to_be_visible()
+    room.phase("Votes")
+    expect(room.bar.locator(".texts")).to_have_count(0)  # everybody sees this screen
+    room.lecturer.keyboard.press("Escape")
+    expect(room.bar.locator(".texts li")).to_have_count(2)
+    expect(room.bar.get_by_role("link", name="found")).to_have_count(0)
+    room.bar.get_by_role("button", name="Show all").click()
+    expect(room.bar.get_by_role("radio", name="Shown 2")).to_be_visible()
+    for page in phones:
+        expect(page.locator("main")).to_contain_text("thought 1")
 
 
 def test_the_end_is_said_and_leaves_nothing(open_room):

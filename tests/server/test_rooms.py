@@ -246,7 +246,7 @@ def test_what_is_no_message_is_refused(room, body):
 
 
 DEEDS = ("mode", "phase", "press", "offers", "ask", "switch off", "show", "gather", "lock", "again", "reset",
-         "put away", "back to", "text", "uncover", "peek", "task", "tile", "drop tile", "out", "extend", "end")
+         "put away", "back to", "text", "texts", "uncover", "peek", "task", "tile", "drop tile", "out", "extend", "end")
 
 
 @pytest.mark.parametrize("deed", DEEDS)
@@ -256,7 +256,7 @@ def test_a_student_does_nothing_that_is_a_lecturers(room, server, deed):
     before = room.state()
     other = Class(server)
     content = {"mode": "paused", "phase": "answer", "key": "h", "on": True, "task": "x", "number": 0, "id": 1, "seq": 1,
-               "about": "text", "question": 1, "page": "heads", "params": {}}
+               "about": "text", "question": 1, "page": "heads", "params": {}, "seqs": [1]}
     for key in ("", "x", other.key, room.room.id, room.room.code):
         answer = server.ask("POST", f"/r/{room.room.code}/do", body=orjson.dumps({"do": deed, **content}),
                             Cookie=f"headsup_visitor=p; headsup_room={key}" if key else "headsup_visitor=p")
@@ -360,6 +360,10 @@ def test_texts_are_shown_only_once_they_are_let_through(room):
     assert room.state()["question"]["texts"] == ["<b>rude</b>"]
     room.lead(do="text", seq=one["seq"], on=False)
     assert room.state()["question"]["texts"] == []
+    room.post("answer", "b", question=question["id"], round=1, value="came meanwhile")
+    room.lead(do="texts", seqs=[one["seq"]])
+    assert room.state()["question"]["texts"] == ["<b>rude</b>"]
+    assert room.lead(do="texts", seqs=["x"]).status == 409
 
 
 @pytest.mark.parametrize("name", ["wall", "room", "present", "lesson", "stop"])

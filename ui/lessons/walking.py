@@ -9,13 +9,14 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from transformer.lessons.answers import Cell, NextToken, Number
 from transformer.lessons.checking import Finding, check, check_stop
 from transformer.lessons.lesson import Lesson, Stop
+from transformer.rooms.room import ANSWER
 from ui.components.attention_view import CELL_ASKED
 from ui.heavy import heavy
 from ui.lessons.found import find
 from ui.lessons.links import PAGES_OF, open_stop
 from ui.link import expect, say_everywhere
 from ui.present import presenting
-from ui.publish import ASKED, STOP
+from ui.publish import ASKED, STOP, leading, store
 
 # what a room may be asked in place of one visitor
 ABOUT = {"next token": "next token", "cell": "cell", "number": "number", "free text": "text"}
@@ -28,7 +29,7 @@ LONGEST_ANSWER = 400  # characters
 class Walking:
     """A lesson under way. at: the stop; answers: stop -> what was answered there; found: stop -> what the model says;
     hidden: the page whose candidates are covered for a question; moved: the stop has just changed, and its page has to
-    be opened."""
+    be opened; unjudged: the cell that was clicked while a room was asked."""
 
     lesson: Lesson
     at: int = 0
@@ -36,6 +37,7 @@ class Walking:
     found: dict[int, Finding] = field(default_factory=dict)
     hidden: str | None = None
     moved: bool = True
+    unjudged: object = None
 
     @property
     def stop(self) -> Stop:
@@ -108,7 +110,7 @@ def open_page(page: str) -> None:
     walk = walking()
     if not walk.moved:
         return
-    walk.moved = False
+    walk.moved, walk.unjudged = False, None
     stop = walk.stop
     params = dict(stop.params)
     if presenting(page) or st.query_params.get("present") == "1":
@@ -142,11 +144,22 @@ def check_lesson(lesson: Lesson) -> list[Finding]:
 def take_answers(sent: Mapping[str, object]) -> None:
     """What the bar has sent: the first answer to each stop counts."""
     walk = walking()
+    if room_is_asked():
+        return
     for key, given in list(sent.items())[:len(walk.lesson.stops)]:
         at = int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) < 4 else -1
         if 0 <= at < len(walk.lesson.stops) and at not in walk.answers and _fits(walk, at, given):
             walk.answers[at] = given
     cover()
+
+
+def room_is_asked() -> bool:
+    """Whether the room that this session leads is asked something and has not been told the answer: then nothing is
+    judged here, for the room may see it."""
+    room = leading()
+    if room is None or room.question is None:
+        return False
+    return store().question(room.id, room.question).phase != ANSWER
 
 
 def _fits(walk: Walking, at: int, given: object) -> bool:
@@ -170,7 +183,12 @@ def take_cell(page: str) -> None:
     stop, state = walk.stop, st.session_state
     if not (stop.question and stop.question.kind == "cell") or page != stop.page or walk.at in walk.answers:
         return
-    answer, pair = finding(walk).answer, state.get(f"{page}_pair")
+    pair = state.get(f"{page}_pair")
+    if room_is_asked():
+        walk.unjudged = pair
+    if pair is None or pair == walk.unjudged:
+        return
+    answer = finding(walk).answer
     if not isinstance(answer, Cell) or not isinstance(pair, list | tuple) or len(pair) != 2 or walk.moved:
         return
     seen = tuple(state.get(f"{page}_{name}") for name in ("kind", "layer", "head"))

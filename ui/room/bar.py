@@ -21,6 +21,7 @@ from ui.saved_view import OPENING
 KEY, LOOKING, WENT = "room_bar", "room_looking", "room_went"
 PAGES_OF = {HOME.name: HOME, **PAGES}
 ROOM = "room"  # the page
+HIDING = (HOME.name, "translate", "write")  # pages that can hide what comes next
 
 _bar = component("room_bar", HERE / "room" / "bar.js", '<div class="room-bar"></div>')
 
@@ -61,9 +62,11 @@ def show_room(page: str) -> None:
         _follow(page, room)
     with place:
         _bar(key=KEY, on_tab_change=lambda: None, on_lead_change=lambda: None, on_went_change=lambda: None,
+             on_hide_change=_hide,
              data={"face": face, "code": room.code, "page": page, "presenting": presenting(page),
                    "tab": st.session_state.get(TAB), "leading": room.leader == st.session_state.get(TAB),
                    "join": join_address(), "rev": room.rev,
+                   "hide": bool(st.session_state.get(f"{page}_hide")) if page in HIDING else None,
                    "went": st.session_state.get(WENT, room.goto["number"] if room.goto else 0)})
 
 
@@ -91,6 +94,13 @@ def _lead(page: str, room: Room) -> None:
     if room.goto and room.goto["number"] > went and room.leader == tab:
         state[WENT] = room.goto["number"]
         _go(room.goto["page"], room.goto["params"])
+
+
+def _hide() -> None:
+    """What comes next on a page is hidden, or seen again, as its lecturer or their remote has asked."""
+    page = _sent("hide")
+    if page in HIDING:
+        st.session_state[f"{page}_hide"] = not st.session_state.get(f"{page}_hide")
 
 
 def _follow(page: str, room: Room) -> None:

@@ -8,7 +8,7 @@ from transformer.lessons.lesson import Stop
 from transformer.lessons.opened import Opened
 from transformer.rooms import questions
 from transformer.rooms.ablation import ablate
-from transformer.rooms.room import CLOSED, DRAFT, MODES, OPEN, PHASES, Question, Room, RoomError
+from transformer.rooms.room import CLOSED, DRAFT, MODES, MOST_DEVICES, OPEN, PHASES, Question, Room, RoomError
 from transformer.rooms.scoring import fits, fits_sure, split
 from transformer.rooms.store import Store
 from ui.events import event
@@ -150,6 +150,15 @@ def _show(store: Store, room: Room, sent: Mapping[str, Any]) -> None:
     store.go_to(room.id, {"page": page, "params": params})
 
 
+def _show_texts(store: Store, room: Room, sent: Mapping[str, Any]) -> None:
+    """Those that the lecturer has before them, and none that has come meanwhile."""
+    seqs = sent.get("seqs")
+    if not isinstance(seqs, list) or len(seqs) > MOST_DEVICES:
+        raise RoomError("seqs lists the texts to show")
+    for seq in seqs:
+        store.show_text(room.id, _whole({"seq": seq}, "seq"), True)
+
+
 def _end(store: Store, room: Room, sent: Mapping[str, Any]) -> None:
     store.end(room.id)
     event("room ended", rooms=store.count())
@@ -167,6 +176,7 @@ DEEDS: dict[str, Deed] = {
     "uncover": _uncover, "peek": _peek,
     "back to": lambda store, room, sent: store.set_phase(room.id, _whole(sent, "question"), CLOSED),
     "text": lambda store, room, sent: store.show_text(room.id, _whole(sent, "seq"), sent.get("on") is True),
+    "texts": _show_texts,
     "task": lambda store, room, sent: store.set_task(room.id, _text(sent, "task", LONGEST_TASK)),
     "tile": lambda store, room, sent: store.show_found(room.id, _whole(sent, "id")),
     "drop tile": lambda store, room, sent: store.drop_found(room.id, _whole(sent, "id")),

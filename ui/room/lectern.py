@@ -23,7 +23,12 @@ LONGEST_CODE = 40  # characters, with whatever was typed around it
 SMALL = """<style>.qr { width: 11rem; max-width: 100%; border-radius: 6px; }
 .room-code { display: flex; flex-wrap: wrap; gap: 1.2rem; align-items: center; }
 .room-code p { margin: 0; } .room-code b { font-size: 2.6rem; letter-spacing: .08em; }</style>"""
+ADVICE = """- Extend your screen rather than mirror it: your own page shows the answers. With one screen alone, F
+  presents and covers them while something is asked.
+- Open the wall on the projector.
+- Press *Hide what comes next* before you step to what you ask."""
 _door = component("room_door", HERE / "room" / "door.js", '<div class="room-door"></div>')
+_way = component("room_way", HERE / "room" / "way.js", "<span hidden></span>")
 _desk = component("room_desk", HERE / "room" / "desk_page.js", '<div class="room-bar lecturer page"></div>')
 
 
@@ -35,11 +40,7 @@ def show_opening(page: str) -> None:
     join, own = st.columns(2, gap="large")
     with join:
         st.subheader("Join a room", anchor=False)
-        typed = taken(st.text_input("Code of the room", key=f"{page}_code", placeholder="K7M4Q"), LONGEST_CODE)
-        if typed and not read_code(typed):
-            st.warning("A code has five letters and digits, such as K7M4Q: no vowels, no 0 and no 1.")
-        elif typed:
-            st.link_button("Go to the room", f"./r/{read_code(typed)}", type="primary")
+        _show_join(page)
     with own:
         st.subheader("Open a room", anchor=False)
         refused = owners.refusal(owners.me(), "open a room")
@@ -52,6 +53,16 @@ def show_opening(page: str) -> None:
         say_error(said)
     if key := st.session_state.get(ENTER):
         _door(key=ENTER + "_door", data={"key": key})  # the browser takes the key and comes again with it
+
+
+def _show_join(page: str) -> None:
+    with st.form(f"{page}_join", border=False):
+        typed = taken(st.text_input("Code of the room", key=f"{page}_code", placeholder="K7M4Q"), LONGEST_CODE)
+        joins = st.form_submit_button("Join", type="primary")
+    if joins and read_code(typed):
+        _way(key=f"{page}_way", data={"code": read_code(typed)})
+    elif joins:
+        st.warning("A code has five letters and digits, such as K7M4Q: no vowels, no 0 and no 1.")
 
 
 def _open() -> None:
@@ -83,6 +94,7 @@ def show_lectern(page: str, room: Room) -> None:
         st.link_button("Open the wall", f"./room?wall={room.code}", icon=":material/present_to_all:",
                        help="For a second screen or a projector: it shows what this tab shows, without controls. "
                             "Presenting on this screen works as well.")
+        st.markdown(ADVICE)
         _secret_link("Your phone as a remote", f"{address}/lead#{key}",
                      "Scan this with your own phone, out of sight of the class: whoever has it leads the room.")
         _secret_link("A second lecturer", f"{address}/lead?desk=1#{key}",

@@ -6,6 +6,7 @@ import { takeFoot } from "./foot.js";
 import { endGuide, showGuide } from "./lesson_bar/guide.js";
 import { listenForLesson } from "./lesson_bar/keys.js";
 import { showStrip } from "./lesson_bar/strip.js";
+import { hearRoom } from "./room_asks.js";
 
 export default function component({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector(".lesson-bar");
@@ -15,7 +16,10 @@ export default function component({ data, parentElement, setStateValue }) {
   if (view.lesson !== data.lesson) Object.assign(view, { lesson: data.lesson, answers: {}, sent: data.served });
   if (data.served >= view.sent) view.target = data.at; // nothing is under way
   view.data = data;
-  if (window.headsUpLesson?.view !== view) listenForLesson(view);
+  if (window.headsUpLesson?.view !== view) {
+    listenForLesson(view);
+    hearRoom(() => view.root.isConnected && !view.data.guided && showStrip(view), window.headsUpLesson.signal);
+  }
   root.classList.toggle("guided", data.guided);
   root.classList.toggle("large", data.large);
   if (data.guided) {

@@ -9,6 +9,8 @@ import { STAGES } from "#view/stages.js";
 import { boxed, change, infoOf, inLines, merges } from "#view/view/look.js";
 import { fileEntries, save } from "#view/view/save.js";
 
+const BESIDE = 8; // px, between the box of options and what it must not lie under
+
 export function toolbar(view) {
   const matrix = !inLines(view);
   const all = !view.large;
@@ -35,6 +37,7 @@ function opener(view) {
   button.onclick = () => {
     options.hidden = !options.hidden;
     button.ariaExpanded = !options.hidden;
+    if (!options.hidden) keepInWindow(options);
   };
   view.root.onkeydown = (event) => {
     if (event.key !== "Escape" || options.hidden) return;
@@ -50,6 +53,19 @@ function opener(view) {
   };
   document.addEventListener("pointerdown", onDown, { signal: view.outside.signal });
   return button;
+}
+
+// Where the page ends below it, or a bar lies over the foot of the window, the box stands higher, so that all of it is
+// seen.
+function keepInWindow(options) {
+  options.style.translate = "";
+  options.style.maxHeight = "";
+  const foot = parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--foot")) || 0;
+  const free = window.innerHeight - foot - BESIDE;
+  const { top, height } = { top: options.getBoundingClientRect().top, height: options.scrollHeight + 2 };
+  const up = Math.min(Math.max(0, top + height - free), Math.max(0, top - BESIDE));
+  options.style.translate = `0 ${-up}px`;
+  options.style.maxHeight = `${Math.max(0, free - top + up)}px`;
 }
 
 // On a projector there is room for one picture: the head, or all heads.

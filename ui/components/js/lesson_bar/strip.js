@@ -2,6 +2,7 @@
 import { part, scrollUpTo } from "#view/elements.js";
 import { goTo, leaveLesson } from "./acts.js";
 import { partOf } from "./parts.js";
+import { whatRoomDoes } from "../room_asks.js";
 import { questionOf } from "./question.js";
 
 const SEEK_MS = 300; // between two looks whether a part is there
@@ -9,14 +10,20 @@ const MOST_LOOKS = 30; // looks
 
 export function showStrip(view) {
   const { data, root } = view;
-  const now = JSON.stringify({ ...data, served: 0 });
+  const room = whatRoomDoes();
+  const now = JSON.stringify({ ...data, served: 0, room });
   if (view.drawn === now) return; // the page has changed and the stop has not
   const moved = view.shownAt !== data.at;
   const focused = root.getRootNode().activeElement?.dataset?.act;
   Object.assign(view, { drawn: now, shownAt: data.at });
   root.setAttribute("role", "region");
   root.setAttribute("aria-label", `Lesson: ${data.name}`);
-  root.replaceChildren(progress(data), words(data), ...questionOf(view), ways(view));
+  const asks = room === "asks";
+  const oneLine = asks || Boolean(room && data.large); // the screen is the room's, and so are the questions
+  root.classList.toggle("one-line", oneLine);
+  const why = asks && data.question ? [part("p", { className: "hint", textContent: "The room is being asked." })] : [];
+  const question = oneLine ? why : questionOf(view);
+  root.replaceChildren(progress(data), words(data), ...question, ways(view));
   if (moved) scrollTo(view);
   if (focused && !moved) root.querySelector(`[data-act="${focused}"]`)?.focus({ preventScroll: true });
 }

@@ -1,8 +1,8 @@
 // A lecturer's question: what can be asked of what is shown, the five phases, and what became of it.
-import { part, segments } from "#view/elements.js";
+import { part } from "#view/elements.js";
 import { drawQuestion } from "./question.js";
-import { button, named, ownKeys } from "./parts.js";
-import { moderation } from "./people.js";
+import { moderation } from "./moderation.js";
+import { button, growing, named, ownKeys, radios } from "./parts.js";
 import { nameOf, withoutHead } from "./words.js";
 
 const PHASES = [
@@ -13,7 +13,7 @@ const PHASES = [
   ["answer", "Answer"],
 ];
 const ABOUT = {
-  stop: "What this stop asks",
+  stop: "This stop’s question",
   "next token": "What comes next?",
   cell: "Where does this head look?",
   head: "Which head is it?",
@@ -23,7 +23,10 @@ const ABOUT = {
   text: "In your own words",
   "own sentence": "A sentence for each phone",
 };
+const FIRST_PHASE = "phase 1";
 const MOST_EXCEPTIONS = 8;
+const ON_SCREEN = ["next token", "number", "distribution"]; // what a page says while nothing is hidden
+const SEEN = "Everyone can see the answer now: hide what comes next before you step there.";
 
 // redraw: the desk is drawn anew.
 export function questionPart(desk, redraw) {
@@ -41,39 +44,58 @@ function toAsk(desk, redraw) {
   };
   const open = named(button("Ask…", toggle), "offers");
   open.setAttribute("aria-expanded", String(Boolean(desk.offers)));
+  if (desk.offers) return [offersList(desk, open)];
   const { coming } = desk.state;
   const skip = named(
     button("Show it without asking", () => desk.act("uncover")),
     "uncover",
   );
-  const parts = coming ? [part("p", { className: "said", textContent: `Covered until it is asked: ${coming}` })] : [];
-  parts.push(part("div", { className: "line" }, open, ...(coming ? [askStop(desk), skip] : [])));
-  return desk.offers ? [...parts, offersList(desk)] : parts;
+  const ways = coming ? [askStop(desk), skip] : [];
+  const line = part("div", { className: "line" }, ...ways, open);
+  if (!coming || desk.presenting) return [line]; // which the cover says in large type
+  if (desk.whole) return [part("p", { textContent: `Covered until it is asked: ${coming}` }), line];
+  const said = "Covered until it is asked:"; // the lesson's own bar has the words
+  line.prepend(part("span", { className: "said", textContent: said }));
+  return [line];
+}
+
+// Whether what an offer asks stands on everybody's screen.
+function seenNow({ offers, state: { view, coming } }) {
+  const asked = offers.some(({ about, why }) => !why && ON_SCREEN.includes(about));
+  return Boolean(asked && view && !view.hide && !coming);
 }
 
 const askStop = (desk) =>
   named(
-    button("Ask this stop’s question", () => desk.act("ask", { about: "stop", open: true })),
+    button("Ask this stop’s question", ({ detail }) => choose(desk, detail, { about: "stop", open: true })),
     "ask stop",
   );
 
-function offersList(desk) {
-  return desk.whole ? longList(desk) : shortList(desk);
+// Who chooses by keyboard goes on with the phases; a mouse leaves the keys to the page.
+function choose(desk, detail, what) {
+  desk.offers = null;
+  if (!detail) desk.focusNext = FIRST_PHASE;
+  return desk.act("ask", what);
+}
+
+function offersList(desk, open) {
+  const warned = seenNow(desk) ? [part("p", { className: "warned", textContent: SEEN })] : [];
+  if (!desk.whole) return shortList(desk, [open], warned);
+  return part("div", {}, part("div", { className: "line" }, open), ...warned, longList(desk));
 }
 
 // In the strip there is room for the buttons alone; all of the room has the words too.
-function shortList(desk) {
+function shortList(desk, before, after) {
   const items = desk.offers.map(({ about, ask, why }) => {
-    const put = () => {
-      desk.offers = null;
-      return desk.act("ask", { about });
-    };
+    const put = ({ detail }) => choose(desk, detail, { about });
     return named(button(ABOUT[about], put, { disabled: Boolean(why), title: why ?? ask }), about);
   });
   return part(
     "div",
     { className: "line offers", role: "group", ariaLabel: "What can be asked about this view" },
+    ...before,
     ...items,
+    ...after,
   );
 }
 
@@ -84,14 +106,20 @@ function longList(desk) {
       return part("li", {}, cannot, part("span", { className: "why", textContent: offer.why }));
     }
     const words = ownKeys(
-      part("input", { value: offer.ask, maxLength: 200, ariaLabel: `${ABOUT[offer.about]} In your words` }),
+      growing(
+        part("textarea", {
+          value: offer.ask,
+          placeholder: "In your words",
+          maxLength: 200,
+          ariaLabel: `${ABOUT[offer.about]} In your words`,
+        }),
+      ),
     );
     const way = offer.ways?.length > 1 ? wayChooser(offer) : null;
     const lines = offer.about === "own sentence" ? sentencesBox() : null;
-    const ask = () => {
-      desk.offers = null;
+    const ask = ({ detail }) => {
       const own = words.value.trim() === offer.ask ? "" : words.value.trim();
-      return desk.act("ask", {
+      return choose(desk, detail, {
         about: offer.about,
         ask: own,
         of: way && way.value !== offer.ways[0] ? way.value : "",
@@ -122,8 +150,7 @@ const sentencesBox = () =>
 
 function askedNow(desk, question, redraw) {
   const { state, act } = desk;
-  const phases = segments("Phase of the question", PHASES, question.phase, (phase) => act("phase", { phase }));
-  for (const [at, one] of [...phases.children].entries()) named(one, `phase ${at}`);
+  const phases = radios("Phase of the question", "phase", PHASES, question.phase, (phase) => act("phase", { phase }));
   const count = part("span", { className: "count", textContent: `${state.answered} of ${state.here} have answered` });
   count.setAttribute("aria-live", "polite");
   const draft = question.phase === "draft";
@@ -156,12 +183,14 @@ function askedNow(desk, question, redraw) {
   const names = question.spec.choices?.map((choice) => nameOf(question.spec, choice)) ?? [];
   const choices = draft ? names.join("  ·  ") : "";
   const said = question.phase === "answer" ? question.key?.said : choices;
+  const line = part("div", { className: "line" }, phases, count, ...ways.filter(Boolean));
+  if (desk.presenting && !draft) return [line]; // the rest is on the cover, and texts to let through are nobody's yet
   return [
     part("p", { className: "ask" }, part("b", { textContent: number }), question.spec.ask),
     ...(said ? [part("p", { className: "said", textContent: said })] : []),
     ...(question.key?.switched ?? []).map((row) => part("p", { className: "said", textContent: withoutHead(row) })),
-    part("div", { className: "line" }, phases, count, ...ways.filter(Boolean)),
-    ...(state.moderate && !desk.parts.includes("people") ? [moderation(desk)] : []),
+    line,
+    ...(state.moderate && !desk.parts.includes("people") ? [moderation(desk, redraw)] : []),
     ...(desk.whole
       ? [peek(desk, question, redraw), seenByRoom(state), exceptions(desk, question)].filter(Boolean)
       : []),

@@ -5,7 +5,9 @@ import STYLE from "./bar.css";
 import { dress, part } from "#view/elements.js";
 import { follow, readJson, send } from "./api.js";
 import { drawDesk, newDesk } from "./desk.js";
+import { escapeFromBar, pressHere, toRoom, whoLeads } from "./leading.js";
 import { takeFoot } from "../foot.js";
+import { sayWhatRoomDoes } from "../room_asks.js";
 import { drawQuestion } from "./question.js";
 
 const NAMED = { wall: "The room", lecturer: "Your room", looking: "The lecture" };
@@ -57,6 +59,9 @@ function start(bar) {
     bar.desk = newDesk(part("div", { className: "desk" }), data.code, ["room", "question"]);
   }
   if (data.face === "wall") window.addEventListener("keydown", swallow, { signal, capture: true });
+  if (data.face === "lecturer")
+    window.addEventListener("keydown", (event) => escapeFromBar(bar, event), { signal, capture: true });
+  sayWhatRoomDoes(null);
   follow(data.code, {
     name: data.face === "lecturer" ? "lead" : "state",
     query: (state) => ({
@@ -103,18 +108,13 @@ function obey(bar, before) {
   if (data.face !== "lecturer") return;
   const leads = state.leader === tabOf(bar);
   if (leads && state.goto && state.goto.number > data.went) bar.setState("went", state.goto.number);
-  if (leads && before && state.press && state.press.number > (before.press?.number ?? 0)) press(state.press.key);
+  if (leads && before && state.press && state.press.number > (before.press?.number ?? 0))
+    pressHere(bar, state.press.key);
   const shown = state.question?.phase === "answer" && before?.question?.phase !== "answer";
   if (before && (shown || before.leader !== state.leader)) bar.setState("went", -state.rev); // which Python hears
 }
 
 const tabOf = ({ data }) => data.tab;
-
-// As if the lecturer had pressed it here.
-function press(key) {
-  const options = { key, code: key, bubbles: true, cancelable: true, composed: true };
-  document.body.dispatchEvent(new KeyboardEvent("keydown", options));
-}
 
 function backToLecture({ data }) {
   window.location.assign(new URL(`./r/${data.code}`, document.baseURI));
@@ -135,31 +135,20 @@ function draw(bar) {
 
 function drawLecturer(bar) {
   const { root, data, desk, state } = bar;
-  Object.assign(desk, { state, parts: data.page === "room" ? ["room"] : ["room", "question"] });
+  const hide = data.hide === null ? null : { on: data.hide, turn: () => bar.trigger("hide", data.page) };
+  const parts = data.page === "room" ? ["room"] : ["room", "question"];
+  Object.assign(desk, { state, parts, hide, presenting: data.presenting });
   drawDesk(desk);
   const leads = state.leader === data.tab;
-  const lead = part("button", {
-    type: "button",
-    textContent: leads ? "The room sees this tab" : "Show this tab to the room",
-    disabled: leads,
-    onclick: () => bar.trigger("lead", true),
-  });
-  const room = part("a", { href: "./room", target: "_self", textContent: "Manage the room", onclick: byTheMenu });
-  const more = part("div", { className: "more" }, lead, room);
+  const asks = state.question && state.question.phase !== "answer";
+  sayWhatRoomDoes(leads ? (asks ? "asks" : "shows") : null);
+  const more = part("div", { className: "more" }, ...(data.page === "room" ? [] : toRoom(bar)), whoLeads(bar, leads));
   if (desk.root.parentElement !== root || !root.querySelector(".more")) root.replaceChildren(desk.root, more);
   else root.querySelector(".more").replaceWith(more);
   root.classList.toggle("leads", leads);
+  root.classList.toggle("presents", data.presenting);
   cover(bar, data.presenting);
-}
-
-// Within the visit, which a page loaded anew would end; a drawer that is closed has no link.
-function byTheMenu(event) {
-  const link = document.querySelector(
-    "[data-testid=stTopNavLink][href$='/room'], [data-testid=stSidebarNavLink][href$='/room']",
-  );
-  if (!link) return;
-  event.preventDefault();
-  link.click();
+  document.documentElement.classList.toggle("room-covered", Boolean(bar.cover?.isConnected));
 }
 
 // While something is asked, the page behind is not to be seen; and what became of it takes the whole screen.

@@ -1,9 +1,11 @@
 // What a lecturer does with a room: in the strip at the foot of every page, on the page of the room, and on the phone
 // that is the remote. `desk` holds the root, the state that came last, and how things are sent.
-import { part, segments } from "#view/elements.js";
+import { part } from "#view/elements.js";
+import { take } from "#view/pointer.js";
 import { send } from "./api.js";
 import { questionPart } from "./asking.js";
-import { button, named } from "./parts.js";
+import { keepingPart } from "./keeping.js";
+import { button, named, radios, toggle } from "./parts.js";
 import { peoplePart } from "./people.js";
 
 const MODES = [
@@ -11,19 +13,24 @@ const MODES = [
   ["free", "Look around"],
   ["paused", "Pause"],
 ];
-const PRESSES = [
+const STEPS = [
   ["ArrowLeft", "◀ Back"],
   ["ArrowRight", "Step ▶"],
+];
+const STOPS = [
   ["PageUp", "Previous stop"],
   ["PageDown", "Next stop"],
-  ["h", "Hide what comes"],
 ];
-const MAKING = { room: roomLine, question: questionPart, remote: remoteKeys, people: peoplePart };
+export const HIDE = "Hide what comes next";
+const MAKING = { room: roomLine, question: questionPart, remote: remoteKeys, people: peoplePart, keeping: keepingPart };
 
-// parts: which of MAKING stand there; whole: with all that became of a question.
+// parts: which of MAKING stand there; whole: with all that became of a question. Set besides: `hide`, how the page here
+// hides what comes next, {on, turn}, where it can; `presenting`, when everybody reads what stands here; `focusNext`,
+// what has the focus once it is there.
 export function newDesk(root, code, parts, { whole = false } = {}) {
   const desk = { root, code, parts, whole, error: "", offers: null };
   desk.act = (name, more) => act(desk, name, more);
+  root.addEventListener("keydown", (event) => event.key === "Escape" && closeOffers(desk) && take(event));
   return desk;
 }
 
@@ -49,28 +56,42 @@ export function drawDesk(desk) {
   const redraw = () => drawDesk(desk);
   const error = part("p", { className: "error", role: "alert", textContent: desk.error });
   root.replaceChildren(...parts.map((name) => MAKING[name](desk, redraw)), error);
-  if (focused) root.querySelector(`[data-act="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+  const next = desk.focusNext && root.querySelector(`[data-act="${desk.focusNext}"]`);
+  if (next) desk.focusNext = null;
+  const kept = focused && root.querySelector(`[data-act="${CSS.escape(focused)}"]`);
+  (next || kept)?.focus({ preventScroll: true });
 }
 
-function roomLine({ state, act: deed }) {
-  const mode = segments("What phones show", MODES, state.mode, (value) => deed("mode", { mode: value }));
-  for (const [at, one] of [...mode.children].entries()) named(one, `mode ${at}`);
+// What goes away with Escape -> whether there was anything.
+export function closeOffers(desk) {
+  if (!desk.offers) return false;
+  desk.offers = null;
+  drawDesk(desk);
+  desk.root.querySelector("[data-act=offers]")?.focus({ preventScroll: true });
+  return true;
+}
+
+// While something is chosen or asked, the strip has that in place of what it offers at other times.
+function roomLine({ state, act: deed, hide, presenting, offers, whole }) {
   const here = part("span", { className: "here", textContent: `${state.here} here`, title: "Phones in the room now" });
   const gather = button("Bring everyone here", () => deed("gather"), {
     title: "Whoever looks around comes back to the lecture",
   });
   const code = part("b", { className: "code", textContent: state.code });
-  return part("div", { className: "line" }, part("span", {}, "Room ", code), here, mode, named(gather, "gather"));
+  const line = part("div", { className: "line" }, part("span", {}, "Room ", code), here);
+  if (!whole && (offers || (presenting && state.question))) return line;
+  line.append(radios("What phones show", "mode", MODES, state.mode, (mode) => deed("mode", { mode })));
+  line.append(named(gather, "gather"));
+  if (hide) line.append(named(toggle(HIDE, hide.on, hide.turn), "hide"));
+  return line;
 }
 
 // The remote: what a key would do on the lecturer's own computer.
 function remoteKeys({ state, act: deed }) {
-  const presses = PRESSES.map(([key, words]) =>
-    named(
-      button(words, () => deed("press", { key })),
-      `press ${key}`,
-    ),
-  );
+  const press = (key) => () => deed("press", { key });
+  const keys = state.view?.stop ? [...STEPS, ...STOPS] : STEPS;
+  const presses = keys.map(([key, words]) => named(button(words, press(key)), `press ${key}`));
+  if (state.view?.place) presses.push(named(toggle(HIDE, Boolean(state.view.hide), press("h")), "press h"));
   const where = [state.view?.title, state.view?.place].filter(Boolean).join(", ") || "nothing yet";
   const words = state.leader
     ? `Shown now: ${where}`

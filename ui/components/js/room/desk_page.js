@@ -2,7 +2,7 @@
 import QUESTION from "./question.css";
 import STYLE from "./bar.css";
 import { dress, part } from "#view/elements.js";
-import { addressOf, follow, readJson } from "./api.js";
+import { follow, readJson } from "./api.js";
 import { drawDesk, newDesk } from "./desk.js";
 
 export default function component({ data, parentElement }) {
@@ -10,14 +10,14 @@ export default function component({ data, parentElement }) {
   dress(root, QUESTION, STYLE);
   if (root.code === data.code) return;
   root.code = data.code;
-  mountDesk(root, data.code, ["question", "people"]);
+  mountDesk(root, data.code, ["keeping", "question", "people"]);
 }
 
 export function mountDesk(root, code, parts) {
   root.stop?.abort();
   root.stop = new AbortController();
   const desk = newDesk(part("div", { className: "desk whole" }), code, parts, { whole: true });
-  root.replaceChildren(desk.root, ending(desk));
+  root.replaceChildren(desk.root);
   follow(code, {
     name: "lead",
     query: (state) => ({ rev: state?.rev ?? 0, tally: state?.tally ?? "" }),
@@ -33,38 +33,4 @@ export function mountDesk(root, code, parts) {
     },
     signal: root.stop.signal,
   });
-}
-
-// What a lecturer takes home, and the end.
-function ending(desk) {
-  const file = (name, textContent) => part("a", { href: addressOf(desk.code, name), download: "", textContent });
-  const end = part("button", { type: "button", textContent: "End the room" });
-  end.onclick = async () => {
-    if (!end.dataset.sure) {
-      end.dataset.sure = "1";
-      end.textContent = "End it and delete every answer: press again";
-      return;
-    }
-    await desk.act("end");
-    window.location.reload();
-  };
-  const leave = part("button", {
-    type: "button",
-    textContent: "Leave it on this computer",
-    title: "This browser forgets the key; the room goes on",
-  });
-  leave.onclick = async () => {
-    await fetch(new URL("./lead", document.baseURI), { method: "POST", body: JSON.stringify({ leave: true }) });
-    window.location.reload();
-  };
-  const longer = part("button", { type: "button", textContent: "Keep it longer", onclick: () => desk.act("extend") });
-  return part(
-    "div",
-    { className: "line ending" },
-    file("answers.csv", "Answers (CSV)"),
-    file("lesson.md", "Questions as a lesson"),
-    longer,
-    leave,
-    end,
-  );
 }

@@ -1,16 +1,19 @@
 // Everybody in the room, as a lecturer sees them: a task, what was handed in, texts to let through, and the phones.
 import { part } from "#view/elements.js";
+import { lookedAt } from "./found.js";
+import { moderation } from "./moderation.js";
 import { button, named, ownKeys } from "./parts.js";
 
-export function peoplePart(desk) {
+export function peoplePart(desk, redraw) {
   const { state } = desk;
+  lookedAt(state, "tiles");
   return part(
     "div",
     { className: "people" },
     part("h3", { textContent: "A task, and what was found" }),
     taskLine(desk),
     tiles(desk),
-    ...(state.moderate ? [part("h3", { textContent: "What they wrote" }), moderation(desk)] : []),
+    ...(state.moderate ? [part("h3", { textContent: "What they wrote" }), moderation(desk, redraw)] : []),
     ...(state.asked.length ? [part("h3", { textContent: "Asked so far" }), askedSoFar(desk)] : []),
     part("h3", { textContent: state.devices.length === 1 ? "1 phone" : `${state.devices.length} phones` }),
     devices(desk),
@@ -33,7 +36,7 @@ function taskLine({ state, act }) {
     "task",
   );
   ownKeys(task).onkeydown = ({ key }) => key === "Enter" && give.click();
-  const line = part("div", { className: "line" }, task, give);
+  const line = part("div", { className: "line task-line" }, task, give);
   if (state.task)
     line.append(
       named(
@@ -72,23 +75,6 @@ function tiles({ state, act }) {
   return part("ul", { className: "tiles" }, ...list);
 }
 
-export function moderation({ state, act }) {
-  if (!state.moderate.length) return part("p", { className: "none", textContent: "Nobody has written anything yet." });
-  const list = state.moderate.map(({ seq, text, number, shown }) =>
-    part(
-      "li",
-      { className: shown ? "shown" : "" },
-      part("q", { textContent: text }),
-      part("small", { textContent: `phone ${number + 1}` }),
-      named(
-        button(shown ? "Hide" : "Show to the room", () => act("text", { seq, on: !shown })),
-        `text ${seq}`,
-      ),
-    ),
-  );
-  return part("ul", { className: "texts" }, ...list);
-}
-
 function askedSoFar({ state, act }) {
   const list = state.asked.map(({ id, number, ask }) => {
     const again = named(
@@ -102,13 +88,9 @@ function askedSoFar({ state, act }) {
 
 function devices(desk) {
   const { state, act } = desk;
-  const lock = named(
-    button(state.locked ? "Unlock the room" : "Lock the room", () => act("lock", { on: !state.locked })),
-    "lock",
-  );
   const list = state.devices.map(({ number, here, out }) => {
-    const way = button(out ? "Let back in" : "Take out", () => act("out", { number, on: !out }));
-    const where = out ? ", taken out" : here ? "" : ", away";
+    const way = button(out ? "Let back in" : "Remove this phone", () => act("out", { number, on: !out }));
+    const where = out ? ", removed" : here ? "" : ", away";
     return part("li", {}, `phone ${number + 1}${where} `, named(way, `out ${number}`));
   });
   const all = part("details", { open: Boolean(desk.listed) });
@@ -116,5 +98,5 @@ function devices(desk) {
   all.ontoggle = () => {
     desk.listed = all.open;
   };
-  return part("div", {}, lock, all);
+  return all;
 }

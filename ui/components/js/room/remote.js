@@ -5,7 +5,7 @@ import PAGE from "./remote.css";
 import { dress, part } from "#view/elements.js";
 import { mountDesk } from "./desk_page.js";
 
-const PARTS = ["remote", "room", "question", "people"];
+const PARTS = ["remote", "room", "question", "people", "keeping"];
 const DESK = new URLSearchParams(window.location.search).has("desk");
 
 const main = document.querySelector("main");

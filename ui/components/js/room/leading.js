@@ -1,0 +1,49 @@
+// What a lecturer's strip has besides the desk: whether the room sees this tab, the way to the room's page, and keys.
+import { part } from "#view/elements.js";
+import { take } from "#view/pointer.js";
+import { closeOffers } from "./desk.js";
+import { foundSince } from "./found.js";
+
+// Closes what can be asked before it leaves the presentation.
+export function escapeFromBar(bar, event) {
+  if (event.key === "Escape" && bar.root.isConnected && closeOffers(bar.desk)) take(event);
+}
+
+// As if the lecturer had pressed it here; H hides what comes though nothing is presented.
+export function pressHere(bar, key) {
+  if (key === "h") {
+    bar.trigger("hide", bar.data.page);
+    return;
+  }
+  const options = { key, code: key, bubbles: true, cancelable: true, composed: true };
+  document.body.dispatchEvent(new KeyboardEvent("keydown", options));
+}
+
+export function whoLeads(bar, leads) {
+  if (leads) return part("span", { className: "leading", textContent: "The room sees this tab" });
+  return part("button", {
+    type: "button",
+    textContent: "Show this tab to the room",
+    onclick: () => bar.trigger("lead", true),
+  });
+}
+
+// The way to the room's page, and what waits there.
+export function toRoom({ state }) {
+  const link = (textContent) => part("a", { href: "./room", target: "_self", textContent, onclick: byTheMenu });
+  const found = foundSince(state);
+  const waits = found
+    ? [Object.assign(link(`${found} found`), { className: "found", title: "On the room’s page" })]
+    : [];
+  return [...waits, link("Manage the room")];
+}
+
+// Within the visit, which a page loaded anew would end; a drawer that is closed has no link.
+function byTheMenu(event) {
+  const link = document.querySelector(
+    "[data-testid=stTopNavLink][href$='/room'], [data-testid=stSidebarNavLink][href$='/room']",
+  );
+  if (!link) return;
+  event.preventDefault();
+  link.click();
+}
