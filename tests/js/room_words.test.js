@@ -69,18 +69,21 @@ test("tokens are named with every character visible, and other names as they are
 test("what an answer turned out to be is said", () => {
   const choice = { form: "choice", pieces: true };
   assert.equal(verdict(choice, ["a", "b"], { right: 1 }, 1).right, true);
-  assert.match(verdict(choice, ["a", "b"], { right: 1 }, 0).words, /You answered “a”. Right is “b”/);
+  assert.match(verdict(choice, ["a", "b"], { right: 1 }, 0).words, /You answered “a”. The right answer is “b”/);
   const number = { form: "number", unit: "%" };
   assert.equal(verdict(number, null, { right: 87.7, tolerance: 5 }, 83).right, true);
-  assert.equal(verdict(number, null, { right: 87.7, tolerance: 5 }, 82).right, false);
+  const far = verdict(number, null, { right: 87.7, tolerance: 5 }, 82);
+  assert.deepEqual(far, { right: false, words: "You said 82%. Not close enough: within 5 points counts as right." });
   const drawn = verdict({ form: "draw" }, null, { values: [0.5, 0.5] }, [0.5, 0.5]);
-  assert.match(drawn.words, /100% in common. KL divergence 0.00 nats: almost the same/);
+  assert.match(drawn.words, /100% in common. Almost the same \(KL divergence 0.00 nats\)\./);
 });
 
 test("how a room did is said", () => {
   const told = { count: 34, right: 21, share: 21 / 34, sure_right: 0.8, sure_wrong: 0.4 };
-  assert.equal(rightSaid(told), "21 of 34 were right (62%). Those who were right were surer than those who were not.");
-  assert.equal(rightSaid({ count: 0, right: 0, share: null }), "Nobody answered.");
+  const sure = [3, 1, 1, 29];
+  assert.equal(rightSaid(told, { sure }), "21 of 34 were right (62%). Those who were right were more confident.");
+  assert.equal(rightSaid(told, { sure: [3, 1, 0, 30] }), "21 of 34 were right (62%)."); // four say nothing of a room
+  assert.equal(rightSaid({ count: 0, right: 0, share: null }, { sure: [0, 0, 0, 0] }), "Nobody answered.");
   assert.equal(
     roundsSaid({ moved: 0.28, share: [0.56, 0.84] }),
     "Right: 56% before, 84% now. At least 28% of the answers moved.",

@@ -248,5 +248,5 @@ function drawWall(bar) {
   const join = part("p", { className: "join" }, `${address}/r  `, part("b", { textContent: data.code }));
   root.replaceChildren(part("p", { className: "about", textContent: about }), join);
   cover(bar, true);
-  if (state.mode === "paused") root.append(part("div", { className: "cover pause", textContent: "Pause" }));
+  if (state.mode === "paused") root.append(part("div", { className: "cover pause", textContent: "Look up." }));
 }

@@ -139,7 +139,7 @@ function saidOf({ question, spec, split, key }) {
     lines.push(
       `The room’s mean and the model’s bars have ${share(told.overlap)} in common. ${divergenceSaid(told.kl)}`,
     );
-  } else if (told && ["choice", "number"].includes(spec.form)) lines.push(rightSaid(told));
+  } else if (told && ["choice", "number"].includes(spec.form)) lines.push(rightSaid(told, split));
   if (question.rounds) lines.push(roundsSaid(question.rounds));
   const parts = lines.filter(Boolean).map((words) => part("p", { className: "line-said", textContent: words }));
   if (told && key && spec.form === "draw") {

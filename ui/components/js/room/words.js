@@ -5,6 +5,7 @@ import { visible } from "#view/tokens.js";
 import { divergence, overlap, shares } from "./shares.js";
 
 export const SURE = ["a guess", "fairly sure", "certain"];
+const FEWEST_SURE = 5; // answers with a confidence, of which anything can be said
 const OTHERS = "all others"; // a bar that is no token
 
 export const countOf = (count, one, many = `${one}s`) => `${thousands(count)} ${count === 1 ? one : many}`;
@@ -66,14 +67,14 @@ export function verdict(spec, choices, key, value) {
       if (value === key.right) return { right: true, words: "You were right." };
       return {
         right: false,
-        words: `You answered ${answerSaid(spec, choices, value)}. Right is ${answerSaid(spec, choices, key.right)}.`,
+        words: `You answered ${answerSaid(spec, choices, value)}. The right answer is ${answerSaid(spec, choices, key.right)}.`,
       };
     case "number": {
       const off = Math.abs(value - key.right);
       const right = off <= key.tolerance * (1 + 1e-9);
       return {
         right,
-        words: `You said ${numberSaid(spec, value)}: ${right ? "right" : "too far off"}${within(spec, key)}.`,
+        words: `You said ${numberSaid(spec, value)}. ${right ? "Right" : "Not close enough"}: ${within(spec, key)}.`,
       };
     }
     case "draw":
@@ -84,9 +85,7 @@ export function verdict(spec, choices, key, value) {
 }
 
 const within = (spec, { tolerance }) =>
-  spec.unit === "%"
-    ? ` (up to ${Number(tolerance.toPrecision(3))} points off is right)`
-    : ` (up to ${Number(tolerance.toPrecision(3))} off counts)`;
+  `within ${Number(tolerance.toPrecision(3))}${spec.unit === "%" ? " points" : ""} counts as right`;
 
 // How bars that were drawn compare with the model's.
 export function drawnSaid(whose, model, drawn) {
@@ -95,16 +94,16 @@ export function drawnSaid(whose, model, drawn) {
 }
 
 export function divergenceSaid(nats) {
-  const how = nats < 0.05 ? "almost the same" : nats < 0.3 ? "close" : nats < 1 ? "some way off" : "far off";
-  return `KL divergence ${nats.toFixed(2)} nats: ${how}.`;
+  const how = nats < 0.05 ? "Almost the same" : nats < 0.3 ? "Close" : nats < 1 ? "Some way off" : "Far off";
+  return `${how} (KL divergence ${nats.toFixed(2)} nats).`;
 }
 
 export const WHAT_DRAWN_MEANS =
   "In common: 100% would be the same bars, 0% none that overlap. The KL divergence is 0 for the same bars, and grows " +
   "fastest where a bar is left out that matters to the model.";
 
-// How many of a room were right, and how sure they were.
-export function rightSaid(told) {
+// How many of a room were right, and how sure they were, where enough said so. split: how the room answered.
+export function rightSaid(told, split) {
   if (!told.count) return "Nobody answered.";
   const all = thousands(told.count);
   const was = told.right === 1 ? "was" : "were";
@@ -114,10 +113,11 @@ export function rightSaid(told) {
       : `None of ${all} was right.`,
   ];
   const { sure_right: right, sure_wrong: wrong } = told;
-  if (typeof right === "number" && typeof wrong === "number") {
-    if (right - wrong > 0.1) lines.push("Those who were right were surer than those who were not.");
-    else if (wrong - right > 0.1) lines.push("Those who were wrong were surer than those who were right.");
-    else lines.push("Those who were wrong were as sure as those who were right.");
+  const saidHow = split.sure.slice(0, SURE.length).reduce((all, one) => all + one, 0);
+  if (saidHow >= FEWEST_SURE && typeof right === "number" && typeof wrong === "number") {
+    if (right - wrong > 0.1) lines.push("Those who were right were more confident.");
+    else if (wrong - right > 0.1) lines.push("Those who were wrong were more confident.");
+    else lines.push("Those who were wrong were just as confident as those who were right.");
   }
   if (told.sentences)
     lines.push(`Most answers were right for ${told.agreed} of ${countOf(told.sentences, "sentence")}.`);
