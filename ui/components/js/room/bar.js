@@ -4,9 +4,10 @@ import QUESTION from "./question.css";
 import STYLE from "./bar.css";
 import { dress, part } from "#view/elements.js";
 import { follow, readJson, send } from "./api.js";
+import { coverRoom, saidLarge } from "./cover.js";
 import { drawDesk, newDesk } from "./desk.js";
 import { takeFoot } from "../foot.js";
-import { drawQuestion } from "./question.js";
+import { ENDED, ended, ENDED_HERE, sentence } from "./words.js";
 
 const NAMED = { wall: "The room", lecturer: "Your room", looking: "The lecture" };
 
@@ -78,7 +79,9 @@ function start(bar) {
         draw(bar);
       },
       refused: (why, status) => {
-        Object.assign(bar, { refused: why, state: status === 404 ? null : bar.state });
+        const gone = status === 404;
+        const words = data.face === "lecturer" ? ENDED_HERE : ENDED;
+        Object.assign(bar, { refused: gone && bar.state ? words : why, state: gone ? null : bar.state });
         draw(bar);
       },
     },
@@ -124,9 +127,10 @@ function draw(bar) {
   const { root, data, state } = bar;
   const faces = { lecturer: drawLecturer, looking: drawLooking, wall: drawWall };
   if (!state) {
-    const words = bar.refused ?? `Room ${data.code} …`;
-    const ended = bar.refused && data.face === "wall";
-    root.replaceChildren(part("p", { className: ended ? "cover pause" : "waiting", textContent: words }));
+    const words = bar.refused ? sentence(bar.refused) : `Room ${data.code} …`;
+    root.replaceChildren();
+    if (bar.refused && data.face === "wall") saidLarge(root, words);
+    else root.append(part("p", { className: "waiting", textContent: words }));
     return;
   }
   faces[data.face](bar);
@@ -149,7 +153,7 @@ function drawLecturer(bar) {
   if (desk.root.parentElement !== root || !root.querySelector(".more")) root.replaceChildren(desk.root, more);
   else root.querySelector(".more").replaceWith(more);
   root.classList.toggle("leads", leads);
-  cover(bar, data.presenting);
+  coverRoom(bar, data.presenting);
 }
 
 // Within the visit, which a page loaded anew would end; a drawer that is closed has no link.
@@ -160,25 +164,6 @@ function byTheMenu(event) {
   if (!link) return;
   event.preventDefault();
   link.click();
-}
-
-// While something is asked, the page behind is not to be seen; and what became of it takes the whole screen.
-function cover(bar, on) {
-  const { root, state } = bar;
-  const asked = on && state.question && state.question.phase !== "draft";
-  bar.cover ??= part("div", { className: "cover" });
-  if (on && state.coming) coverComing(bar);
-  else if (asked) drawQuestion(bar.cover, state, { face: "wall" });
-  else return bar.cover.remove();
-  root.append(bar.cover);
-}
-
-// A stop whose page would give the answer away waits until it is asked.
-function coverComing({ state, cover: screen }) {
-  const words = part("h2", { className: "ask", textContent: state.coming });
-  screen.classList.add("question");
-  screen.asked = null;
-  screen.replaceChildren(part("p", { className: "kicker", textContent: "Think first" }), words);
 }
 
 function drawLooking(bar) {
@@ -243,10 +228,10 @@ function handIn(bar) {
 function drawWall(bar) {
   const { root, data, state } = bar;
   const stop = state.view?.stop;
-  const about = state.task ? `Task: ${state.task}` : stop ? `${stop.title}. ${stop.text}` : "";
+  const about = state.task ? `Task: ${state.task}` : stop ? `${ended(stop.title)} ${stop.text}` : "";
   const address = data.join.replace(/^https?:\/\//, "");
   const join = part("p", { className: "join" }, `${address}/r  `, part("b", { textContent: data.code }));
   root.replaceChildren(part("p", { className: "about", textContent: about }), join);
-  cover(bar, true);
-  if (state.mode === "paused") root.append(part("div", { className: "cover pause", textContent: "Look up." }));
+  coverRoom(bar, true);
+  if (state.mode === "paused" && state.question?.phase !== "open") saidLarge(root, "Look up.");
 }

@@ -25,7 +25,7 @@ export function drawResults({ question, choices, key, given, face }) {
   const parts = [part("p", { className: "of", textContent: totalSaid(question) })];
   const rows = rowsOfForm[spec.form](results);
   if (rows.some(({ tracks }) => tracks.length)) parts.push(legendOf(rows, Boolean(first)), listOf(rows));
-  parts.push(...saidOf(results));
+  parts.push(...saidOf(results, face));
   if (spec.form === "text") parts.push(textsOf(question, face));
   if (question.told?.exceptions?.length) parts.push(exceptionsOf(spec, question.told.exceptions, face));
   return parts.filter(Boolean);
@@ -129,7 +129,7 @@ function rowOfResult({ name, tracks, right, mine }) {
   return element;
 }
 
-function saidOf({ question, spec, split, key }) {
+function saidOf({ question, spec, split, key }, face) {
   const lines = [];
   if (spec.form === "number" && split.median !== null) {
     lines.push(`Half of the room said ${numberSaid(spec, split.median)} or less.`);
@@ -142,7 +142,7 @@ function saidOf({ question, spec, split, key }) {
   } else if (told && ["choice", "number"].includes(spec.form)) lines.push(rightSaid(told, split));
   if (question.rounds) lines.push(roundsSaid(question.rounds));
   const parts = lines.filter(Boolean).map((words) => part("p", { className: "line-said", textContent: words }));
-  if (told && key && spec.form === "draw") {
+  if (told && key && spec.form === "draw" && face !== "wall") {
     parts.push(part("details", {}, part("summary", { textContent: "What these numbers say" }), WHAT_DRAWN_MEANS));
   }
   return parts;

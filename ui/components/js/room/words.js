@@ -7,6 +7,9 @@ import { divergence, overlap, shares } from "./shares.js";
 export const SURE = ["a guess", "fairly sure", "certain"];
 const FEWEST_SURE = 5; // answers with a confidence, of which anything can be said
 const OTHERS = "all others"; // a bar that is no token
+export const COMING = "A question is coming."; // what the server says of a question that is not asked yet
+export const ENDED = "The room has ended. Thank you for taking part.";
+export const ENDED_HERE = "The room has ended. Everything in it is deleted.";
 
 export const countOf = (count, one, many = `${one}s`) => `${thousands(count)} ${count === 1 ? one : many}`;
 
@@ -62,12 +65,13 @@ export function rowPlace({ kind, layer, head, token }) {
 
 // What an answer turned out to be, {right, words}; right is null where nothing is right or wrong.
 export function verdict(spec, choices, key, value) {
+  const said = (one) => answerSaid(spec, choices, one);
   switch (spec.form) {
     case "choice":
       if (value === key.right) return { right: true, words: "You were right." };
       return {
         right: false,
-        words: `You answered ${answerSaid(spec, choices, value)}. The right answer is ${answerSaid(spec, choices, key.right)}.`,
+        words: `You answered ${said(value)}. The right answer is ${said(key.right)}.`,
       };
     case "number": {
       const off = Math.abs(value - key.right);
@@ -80,7 +84,7 @@ export function verdict(spec, choices, key, value) {
     case "draw":
       return { right: null, words: drawnSaid("Your bars", shares(key.values), shares(value)) };
     default:
-      return { right: null, words: `You wrote ${answerSaid(spec, choices, value)}` };
+      return { right: null, words: `You wrote ${said(value)}` };
   }
 }
 
@@ -149,6 +153,9 @@ export const modelSaid = (value) => inPercent(value);
 // What the server says, as a sentence of its own.
 export const sentence = (words) => (words ? `${words[0].toUpperCase()}${words.slice(1).replace(/\.$/, "")}.` : "");
 
+// Words with the stop that a sentence ends in, where they do not end in one.
+export const ended = (words) => (/[.?!…]["”’)]*$/.test(words) ? words : `${words}.`);
+
 // Where the lecturer is.
 export const placeOf = (view) => (view ? [view.title, view.place].filter(Boolean).join(", ") : "");
 
@@ -171,5 +178,5 @@ export function withoutHead({ kind, layer, head, who, token, before, after, same
   const change = `“${token}” goes from ${inPercent(before)} to ${inPercent(after)}`;
   const next = same ? "" : `; “${instead}” would come next`;
   const text = output && output !== as_it_is ? `. The text would be: ${output}` : "";
-  return `${off}, ${change}${next}${text}.`.replace(/\.\.$/, ".");
+  return ended(`${off}, ${change}${next}${text}`);
 }
