@@ -323,6 +323,16 @@ def test_the_lecturer_lets_go_and_calls_back(room):
     expect(look).to_be_hidden()
 
 
+def test_a_task_can_be_looked_for_before_anything_is_shown(room):
+    page = room.phone()
+    expect(seen(page, "The lecturer has not shown anything yet.")).to_be_visible()
+    room.store.set_task(room.id, "Find a head that looks back.")
+    look = page.get_by_role("link", name="Look around")
+    expect(look).to_be_visible()
+    assert look.get_attribute("href") == f"{room.url}/?room={room.room.code}"
+    expect(seen(page, "The lecturer has not shown anything yet.")).to_be_hidden()
+
+
 def test_whoever_comes_back_is_told_where_the_lecturer_is(room):
     page = room.phone()
     room.show(4)

@@ -4,6 +4,7 @@ import { readNumber } from "../../ui/components/js/room/answering.js";
 import { readCode, wrongWith } from "../../ui/components/js/room/join.js";
 import { divergence, overlap, shares, wholePercents } from "../../ui/components/js/room/shares.js";
 import {
+  ended,
   nameOf,
   proofSaid,
   rangeSaid,
@@ -11,6 +12,7 @@ import {
   roundsSaid,
   share,
   verdict,
+  withoutHead,
 } from "../../ui/components/js/room/words.js";
 import { cases } from "./cases.js";
 
@@ -78,6 +80,13 @@ test("what an answer turned out to be is said", () => {
   assert.match(drawn.words, /100% in common. Almost the same \(KL divergence 0.00 nats\)\./);
 });
 
+test("a sentence ends in one stop, whatever it ended in before", () => {
+  assert.equal(ended("Where it looks"), "Where it looks.");
+  for (const words of ["What comes next?", "It says “stop.”", "And then …"]) assert.equal(ended(words), words);
+  const row = { kind: "cross", layer: 1, head: 0, who: "right", token: "▁jamais", before: 0.9, after: 0.5, same: true };
+  assert.match(withoutHead({ ...row, output: "Jamais ?", as_it_is: "" }), /“jamais” goes .* would be: Jamais \?$/);
+});
+
 test("how a room did is said", () => {
   const told = { count: 34, right: 21, share: 21 / 34, sure_right: 0.8, sure_wrong: 0.4 };
   const sure = [3, 1, 1, 29];
@@ -88,6 +97,7 @@ test("how a room did is said", () => {
     roundsSaid({ moved: 0.28, share: [0.56, 0.84] }),
     "Right: 56% before, 84% now. At least 28% of the answers moved.",
   );
+  assert.equal(roundsSaid({ moved: 0, share: [0.5, 0.5] }), "Right: 50% before, 50% now.");
   assert.equal(rangeSaid({ least: 0, unit: "%" }, { from: 40, to: 50 }), "40–50%");
   assert.equal(rangeSaid({ least: -1000, unit: "" }, { from: -20, to: -10 }), "-20 to -10");
   assert.equal(

@@ -9,6 +9,7 @@ import { drawDesk, newDesk } from "./desk.js";
 import { takeFoot } from "../foot.js";
 import { ENDED, ended, ENDED_HERE, sentence } from "./words.js";
 
+const NARROW = 600; // px, up to which a task is one line until it is opened
 const NAMED = { wall: "The room", lecturer: "Your room", looking: "The lecture" };
 
 export default function component({ data, parentElement, setStateValue, setTriggerValue }) {
@@ -198,7 +199,7 @@ function coverOpen(bar) {
 
 function handIn(bar) {
   const { data, state } = bar;
-  if (bar.handing?.task === state.task) return bar.handing.form;
+  if (bar.handing?.task === state.task) return bar.handing.element;
   const note = part("input", {
     maxLength: 200,
     placeholder: "A few words on it",
@@ -207,7 +208,9 @@ function handIn(bar) {
   note.onkeydown = (event) => event.stopPropagation();
   const said = part("span", { role: "status" });
   const give = part("button", { type: "submit", textContent: "Show the lecturer" });
-  const form = part("form", {}, part("span", { textContent: state.task }), note, give, said);
+  const form = part("form", {}, note, give, said);
+  const summary = part("summary", { textContent: `Task: ${state.task}` });
+  const open = window.innerWidth > NARROW;
   form.onsubmit = async (event) => {
     event.preventDefault();
     const { pathname, search } = window.location;
@@ -221,8 +224,8 @@ function handIn(bar) {
       said.textContent = error.message;
     }
   };
-  bar.handing = { task: state.task, form };
-  return form;
+  bar.handing = { task: state.task, element: part("details", { className: "task", open }, summary, form) };
+  return bar.handing.element;
 }
 
 function drawWall(bar) {

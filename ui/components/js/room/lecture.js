@@ -164,7 +164,8 @@ function screenOf({ state, refused, ended, code }) {
   if (phase === "answer") {
     return { name: `${question.id} answer`, shows: ["question", "view"], said: "The answer is shown." };
   }
-  const said = drawing?.stage?.said || view?.said || (view ? `The lecturer shows ${placeOf(view)}.` : NOT_YET);
+  const nothing = state.task ? `Task: ${state.task}` : NOT_YET;
+  const said = drawing?.stage?.said || view?.said || (view ? `The lecturer shows ${placeOf(view)}.` : nothing);
   return { name: "view", shows, said };
 }
 

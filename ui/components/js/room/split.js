@@ -15,6 +15,7 @@ import {
 
 const WORTH = { cell: "weight", head: "weight" };
 const SHORT = 16; // characters of a name
+const FEW_EXCEPTIONS = 3; // for which a wall has room
 
 // question, as the room is told it; choices: of this device; key: what is right, once that is shown; given: what this
 // device answered. Returns the elements.
@@ -109,6 +110,7 @@ function listOf(rows) {
     "beside",
     rows.every(({ name }) => name.length <= SHORT),
   );
+  list.style.setProperty("--half", Math.ceil(rows.length / 2));
   return list;
 }
 
@@ -158,7 +160,8 @@ function textsOf({ texts = [], phase }, face) {
 
 // Sentences that most of those who had them got wrong.
 function exceptionsOf(spec, exceptions, face) {
-  const items = exceptions.map(({ text, said, right, counts }) => {
+  const onWall = face === "wall";
+  const items = (onWall ? exceptions.slice(0, FEW_EXCEPTIONS) : exceptions).map(({ text, said, right, counts }) => {
     const pair = `Most said “${nameOf(spec, said)}”, the model “${nameOf(spec, right)}”`;
     const words = `${pair} (${countOf(sumOf(counts), "answer")}).`;
     return part(
@@ -168,13 +171,10 @@ function exceptionsOf(spec, exceptions, face) {
       part("span", { textContent: words }),
     );
   });
-  const title = part("summary", { textContent: `${countOf(exceptions.length, "sentence")} that most got wrong` });
-  return part(
-    "details",
-    { className: "exceptions", open: face === "wall" && exceptions.length < 4 },
-    title,
-    part("ul", {}, ...items),
-  );
+  const some = items.length < exceptions.length ? ", such as" : "";
+  const textContent = `${countOf(exceptions.length, "sentence")} that most got wrong${some}`;
+  const title = part("summary", { textContent });
+  return part("details", { className: "exceptions", open: onWall }, title, part("ul", {}, ...items));
 }
 
 const sumOf = (counts) => counts.reduce((all, one) => all + one, 0);

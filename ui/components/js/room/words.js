@@ -5,6 +5,7 @@ import { visible } from "#view/tokens.js";
 import { divergence, overlap, shares } from "./shares.js";
 
 export const SURE = ["a guess", "fairly sure", "certain"];
+const LEAST_MOVED = 0.005; // of the answers, of which nothing is said
 const FEWEST_SURE = 5; // answers with a confidence, of which anything can be said
 const OTHERS = "all others"; // a bar that is no token
 export const COMING = "A question is coming."; // what the server says of a question that is not asked yet
@@ -121,7 +122,7 @@ export function rightSaid(told, split) {
   if (saidHow >= FEWEST_SURE && typeof right === "number" && typeof wrong === "number") {
     if (right - wrong > 0.1) lines.push("Those who were right were more confident.");
     else if (wrong - right > 0.1) lines.push("Those who were wrong were more confident.");
-    else lines.push("Those who were wrong were just as confident as those who were right.");
+    else lines.push("Right or wrong, they were equally confident.");
   }
   if (told.sentences)
     lines.push(`Most answers were right for ${told.agreed} of ${countOf(told.sentences, "sentence")}.`);
@@ -135,7 +136,7 @@ export function roundsSaid({ moved, share: right, overlap: common }) {
   if (pair?.every((one) => typeof one === "number")) {
     lines.push(`${right ? "Right" : "In common with the model"}: ${share(pair[0])} before, ${share(pair[1])} now.`);
   }
-  if (typeof moved === "number") lines.push(`At least ${share(moved)} of the answers moved.`);
+  if (moved >= LEAST_MOVED) lines.push(`At least ${share(moved)} of the answers moved.`);
   return lines.join(" ");
 }
 
@@ -172,11 +173,13 @@ const WHOSE_HEAD = {
   random: "another one, drawn at random",
 };
 
+const bare = (piece) => piece.replace(/^▁/, "") || piece;
+
 // One head switched off.
 export function withoutHead({ kind, layer, head, who, token, before, after, same, instead, output, as_it_is }) {
   const off = `Without ${kind} head ${head} of layer ${layer} (${WHOSE_HEAD[who]})`;
-  const change = `“${token}” goes from ${inPercent(before)} to ${inPercent(after)}`;
-  const next = same ? "" : `; “${instead}” would come next`;
+  const change = `“${bare(token)}” goes from ${inPercent(before)} to ${inPercent(after)}`;
+  const next = same ? "" : `; “${bare(instead)}” would come next`;
   const text = output && output !== as_it_is ? `. The text would be: ${output}` : "";
   return ended(`${off}, ${change}${next}${text}`);
 }
