@@ -14,7 +14,7 @@ export function showView(room) {
   const { title, place, free, words, look, root } = room.viewing;
   const away = !view || view.page === "room"; // nothing is shown that can be opened
   title.replaceChildren(away ? "" : view.title, " ", place);
-  place.textContent = view?.place ?? "";
+  place.textContent = (!away && view.place) || "";
   free.hidden = mode !== "free" || Boolean(state.task);
   look.hidden = away && !state.task;
   look.href = addressOfView(room.code, away ? HOME : view);
