@@ -198,4 +198,4 @@ def processor(pid: int) -> float:
 def spread(taken: list[float]) -> dict[str, float]:
     """Median and 95th percentile, of what there is."""
     return {"median_ms": median(taken) if taken else 0.0,
-            "p95_ms": quantiles(taken, n=20)[-1] if len(taken) > 1 else sum(taken)}
+            "p95_ms": quantiles(taken, n=20, method="inclusive")[-1] if len(taken) > 1 else sum(taken)}

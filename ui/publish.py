@@ -13,6 +13,7 @@ from transformer.rooms.room import NoRoom, Room, room_id
 from transformer.rooms.store import Store
 from ui.access import keys
 from ui.pages import HOME, PAGES
+from ui.present import presenting
 
 # in session state: which tab this is; what was drawn, and published; the room of which this is the wall; what the stop
 # of a lesson asks, and what it says
@@ -51,12 +52,15 @@ def draw(page: str, picture: bytes, said: str = "") -> None:
 
 
 def publish(page: str, params: Mapping[str, str], *, shown_on: str | None = None) -> None:
-    """Have the room see this page as it is now, where this session leads one. shown_on: the page that shows it, where
-    that is another: Home has no address of its steps, and is seen as the page that has."""
+    """Have the room see this page as it is now, where this session leads one. The page of the room itself is for the
+    lecturer, and a room goes on seeing what it saw; while it is presented everybody sees the way in.
+
+    shown_on: the page that shows it, where that is another: Home has no address of its steps, and is seen as the page
+    that has."""
     shown_on = shown_on or page
     drawn = st.session_state.pop(DRAWN, None)
     room = leading()
-    if room is None or page == HOME.name:
+    if room is None or page == HOME.name or (page == "room" and not presenting(page)):
         return
     about = PAGES[page]
     picture, said = drawn[1:] if drawn and drawn[0] == shown_on else (None, "")

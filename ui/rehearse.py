@@ -29,7 +29,7 @@ async def play(url: str, key: str, people: int, seconds: float) -> dict[str, obj
     joined = await all_join(phones, min(JOIN_S, people / 10))
     until = time.perf_counter() + seconds
     following = [asyncio.create_task(phone.follow(until)) for phone in phones]
-    changes, at = {}, 0
+    task, changes, at = (await lecturer.state())["task"], {}, 0
     while time.perf_counter() + EVERY_S < until:
         await asyncio.sleep(EVERY_S)
         at += 1
@@ -37,6 +37,7 @@ async def play(url: str, key: str, people: int, seconds: float) -> dict[str, obj
         await lecturer.do("task", task=f"Rehearsal, change {at}" if at % 2 else "")
         changes[(await lecturer.state())["rev"]] = began
     await asyncio.gather(*following)
+    await lecturer.do("task", task=task)  # as the lecturer had it
     took = [seen - began for rev, began in changes.items() for seen in met.seen.get(rev, ())]
     missed = len(changes) * people - len(took)
     voted = counted = None
@@ -56,7 +57,7 @@ async def play(url: str, key: str, people: int, seconds: float) -> dict[str, obj
 
 def spread(taken: list[float]) -> dict[str, float]:
     return {"median": median(taken) if taken else 0.0,
-            "p95": quantiles(taken, n=20)[-1] if len(taken) > 1 else sum(taken)}
+            "p95": quantiles(taken, n=20, method="inclusive")[-1] if len(taken) > 1 else sum(taken)}
 
 
 def main() -> None:

@@ -118,7 +118,7 @@ def run(host: str, options: dict[str, Any], *, front: str, public: set[str], lin
     async def living(app: st.App) -> AsyncIterator[dict[str, Any]]:
         gc.collect()
         gc.freeze()
-        async with health.beating():
+        async with health.beating(), classes.forgetting():
             ready()
             yield {}
 
@@ -138,9 +138,9 @@ def run(host: str, options: dict[str, Any], *, front: str, public: set[str], lin
     logging.getLogger("uvicorn.error").addFilter(lambda record: record.levelno >= logging.WARNING)
     sys.argv = [str(APP)]  # where Streamlit looks for .streamlit/config.toml
     names = {"localhost", front.lower(), name, f"{name}.local"}
-    people = people_pages.begin(names)
+    people, classes = people_pages.begin(names), rooms.Rooms()
     routes = [*index.routes(), *sign_in.routes(link), *people.routes, *scripts.routes(), *health.routes(),
-              *rooms.Rooms().routes()]
+              *classes.routes()]
     st.App(APP, lifespan=living, routes=routes, secrets=people.secrets, middleware=[
         Middleware(door.Door, names=names, public=public), *people.middleware, Middleware(packing.Packing),
         Middleware(visitors.Visitors), Middleware(uploads.Uploads)]).run(config=options)

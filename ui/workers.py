@@ -15,6 +15,7 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -187,7 +188,7 @@ def forget(board: "Board", number: int) -> None:
     board.add("deaths", worker=number)
 
 
-def wait_for(crew: "Crew", there: object) -> None:
+def wait_for(crew: "Crew", there: Callable[[], bool]) -> None:
     """Until something is there, or a signal ends everything. Raises ValueError where it takes too long."""
     until = time.monotonic() + STARTING
     while not crew.ending and not there():

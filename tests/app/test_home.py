@@ -8,10 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
-from transformer.rooms.room import new_key
-from transformer.rooms.store import Store
 from transformer.training.forming import read_forming
-from ui.access import keys
 from ui.figures.labels import markdown_text
 from ui.home.growing import FOLDER, growing_message
 from ui.pages import GROUPS, PAGES
@@ -95,17 +92,3 @@ def test_coming_back_from_the_front_page_finds_the_work_as_it_was(visit, move):
     at.query_params.clear()
     at.switch_page("pages/translate.py").run()
     assert dict(at.query_params) == address
-
-
-def test_a_room_sees_its_step_as_the_page_that_has_an_address_of_it(at, cookies, home, monkeypatch, move):
-    home.mkdir(exist_ok=True)
-    rooms, key = Store(home / "rooms.sqlite"), new_key()
-    room = rooms.open_room(key)
-    rooms.lead(room.id, "a" * 16)
-    monkeypatch.setattr("ui.publish.store", lambda: rooms)
-    cookies[keys.LECTURER] = key
-    at.session_state["room_tab"] = "a" * 16
-    move(at, "home", 2, number=1)
-    view = rooms.room(room.id).view
-    assert (view["page"], view["place"], view["params"]["text"]) == ("translate", "step 2", RED)
-    assert rooms.drawn(room.id)

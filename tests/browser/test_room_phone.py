@@ -281,7 +281,8 @@ def test_each_phone_is_asked_about_a_sentence_of_its_own(room):
     room.phase(question, "answer")
     for page, text in zip(phones, shown, strict=True):
         key = made.key["each"][texts.index(text)]
-        expect(page.locator(".own-answer")).to_contain_text("You were right." if key["right"] == 0 else "The right answer is")
+        said = "You were right." if key["right"] == 0 else "The right answer is"
+        expect(page.locator(".own-answer")).to_contain_text(said)
         expect(page.locator(".result.right")).to_have_count(1)
 
 

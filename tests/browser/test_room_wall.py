@@ -130,7 +130,8 @@ def test_nothing_of_a_question_is_cut_on_the_wall(room, about):
     if about not in ("text", "own sentence"):
         expect(page.locator(".cover .quoted").first).to_be_visible()
     if about == "head":
-        switched = ablate(made, OPENED, [3, 3, *[0] * (len(made.spec["choices"]) - 2)])
+        votes = [3, 3, *[0] * (len(made.spec["choices"]) - 2)]
+        switched = {"votes": votes, "rows": ablate(made, OPENED, votes)}
         room.store.set_key(room.id, question.id, made.key | {"switched": switched})
         expect(page.locator(".cover .switched li").first).to_be_visible()
         shown(page, "answer", "head switched")

@@ -37,7 +37,7 @@ test("whole percentages add up to 100", () => {
 });
 
 test("a share is never a false 0 or 100", () => {
-  assert.deepEqual([0, 0.001, 0.5, 0.999, 1].map(share), ["0%", "< 1%", "50%", "> 99%", "100%"]);
+  assert.deepEqual([0, 0.001, 0.5, 199 / 200, 0.999, 1].map(share), ["0%", "< 1%", "50%", "> 99%", "> 99%", "100%"]);
 });
 
 test("a number is read with a point or a comma, and anything else is none", () => {
@@ -75,7 +75,8 @@ test("what an answer turned out to be is said", () => {
   const number = { form: "number", unit: "%" };
   assert.equal(verdict(number, null, { right: 87.7, tolerance: 5 }, 83).right, true);
   const far = verdict(number, null, { right: 87.7, tolerance: 5 }, 82);
-  assert.deepEqual(far, { right: false, words: "You said 82%. Not close enough: within 5 points counts as right." });
+  assert.equal(far.right, false);
+  assert.equal(far.words, "You said 82%. Not close enough: within 5 percentage points counts as right.");
   const drawn = verdict({ form: "draw" }, null, { values: [0.5, 0.5] }, [0.5, 0.5]);
   assert.match(drawn.words, /100% in common. Almost the same \(KL divergence 0.00 nats\)\./);
 });
@@ -83,8 +84,19 @@ test("what an answer turned out to be is said", () => {
 test("a sentence ends in one stop, whatever it ended in before", () => {
   assert.equal(ended("Where it looks"), "Where it looks.");
   for (const words of ["What comes next?", "It says “stop.”", "And then …"]) assert.equal(ended(words), words);
-  const row = { kind: "cross", layer: 1, head: 0, who: "right", token: "▁jamais", before: 0.9, after: 0.5, same: true };
-  assert.match(withoutHead({ ...row, output: "Jamais ?", as_it_is: "" }), /“jamais” goes .* would be: Jamais \?$/);
+  const head = { kind: "cross", layer: 1, head: 0, who: "right", votes: 1 };
+  const row = { ...head, token: "▁jamais", before: 0.9, after: 0.5, same: true };
+  assert.match(withoutHead({ ...row, output: "Jamais ?", as_it_is: "" }), /“jamais” goes .* would be: “Jamais \?”$/);
+});
+
+test("what becomes of the text without a head is said, and how many chose it", () => {
+  const row = { kind: "cross", layer: 1, head: 5, token: "le", before: 0.9, after: 0.2, same: false, instead: "la" };
+  assert.equal(
+    withoutHead({ ...row, who: "most chosen", votes: 12, output: "J'aime la vin.", as_it_is: "J'aime le vin." }),
+    "Without cross head 5 of layer 1 (which 12 of you chose), “le” goes from 90% to 20%; “la” would be likeliest. " +
+      "The text would be: “J'aime la vin.”",
+  );
+  assert.match(withoutHead({ ...row, who: "right", votes: 0 }), /the right one, which none of you chose/);
 });
 
 test("how a room did is said", () => {
@@ -94,10 +106,15 @@ test("how a room did is said", () => {
   assert.equal(rightSaid(told, { sure: [3, 1, 0, 30] }), "21 of 34 were right (62%)."); // four say nothing of a room
   assert.equal(rightSaid({ count: 0, right: 0, share: null }, { sure: [0, 0, 0, 0] }), "Nobody answered.");
   assert.equal(
-    roundsSaid({ moved: 0.28, share: [0.56, 0.84] }),
-    "Right: 56% before, 84% now. At least 28% of the answers moved.",
+    roundsSaid({ both: 50, changed: 18, became_right: 15, became_wrong: 1, share: [0.56, 0.84] }),
+    "Right: 56% before, 84% now. Of the 50 who answered twice, 18 changed their answer: 15 from wrong to right, " +
+      "1 from right to wrong.",
   );
-  assert.equal(roundsSaid({ moved: 0, share: [0.5, 0.5] }), "Right: 50% before, 50% now.");
+  assert.equal(roundsSaid({ both: 2, changed: 1 }), "Of the 2 who answered twice, 1 changed their answer.");
+  assert.equal(
+    roundsSaid({ both: 3, changed: null, overlap: [0.4, 0.7] }),
+    "In common with the model: 40% before, 70% now.",
+  );
   assert.equal(rangeSaid({ least: 0, unit: "%" }, { from: 40, to: 50 }), "40–50%");
   assert.equal(rangeSaid({ least: -1000, unit: "" }, { from: -20, to: -10 }), "-20 to -10");
   assert.equal(

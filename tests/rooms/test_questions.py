@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from types import SimpleNamespace
 
 import orjson
 import pytest
@@ -12,8 +13,10 @@ from tests.rooms.plain import opened, passes
 from transformer.by_hand.stages import ByHand, Settings
 from transformer.inference.reading import attend
 from transformer.inference.sampling import Candidate
+from transformer.lessons.opened import Row
 from transformer.places import ROOT
-from transformer.rooms.asked import ABOUT, Asked, apart, mixed, percent
+from transformer.rooms import heads, numbers
+from transformer.rooms.asked import ABOUT, Asked, Moment, apart, mixed, most_is, percent
 from transformer.rooms.questions import agrees, make, offers
 
 TEXT = "We can go home."
@@ -263,6 +266,48 @@ def test_an_order_does_not_depend_on_the_probabilities():
     others = [Candidate(one.id, one.piece, 0.6 - one.probability) for one in reversed(tokens)]
     orders = [[one.id for one in mixed(few, "text", 3, by=lambda one: one.id)] for few in (tokens, others)]
     assert orders[0] == orders[1] and mixed(range(6), "a") != mixed(range(6), "b")
+
+
+def test_a_row_of_one_key_is_nothing_to_choose_from(writer):
+    """The first row of a decoder sees itself alone, whatever comes after it."""
+    at = opened(writer, step=2, text="Go on.", kind="decoder", layer="0", head="0")
+    with pytest.raises(ValueError, match="looks at one token"):
+        make("cell", at, query="0")
+
+
+def test_a_head_is_asked_for_where_it_leads_clearly(translator, monkeypatch):
+    """Though another token, at which two heads look hard, parts them by more."""
+    weights = torch.tensor([[0.95, 0.04, 0.01], [0.85, 0.01, 0.14]])  # leads: 0.10 and 0.11 nats, 0.03, 0.13 and 2.6
+    monkeypatch.setattr(heads, "row_of", lambda *_: Row("cross", 0, 0, 0, ("q",), ("a", "b", "c"), (), (0, 1, 2)))
+    moment = SimpleNamespace(opened=None, context=dict, proof=dict, shown=SimpleNamespace(
+        ckpt=translator, attended=lambda *_: (None, weights[None, :, None])))
+    assert heads.head(moment).spec["on"]["token"] == "c"
+    weights[:] = torch.tensor([[0.99, 0.01, 0], [0.93, 0.07, 0]])  # 0.06 apart, and 0.06 nats; 0.06, and 1.9
+    assert heads.head(moment).spec["on"]["token"] == "b"
+
+
+def test_where_most_is_claims_no_more_than_there_is():
+    assert most_is(["a", "b", "c"], [0.2, 0.7, 0.1]) == "Most is on b, 70.0%."
+    assert most_is(["a", "b", "c"], [0.46, 0.08, 0.46]) == "Most is on a and c, 46.0% and 46.0%."
+    assert most_is(["a", "b", "c"], [0.33, 0.34, 0.33]) == "It is nearly uniform: from 33.0% to 34.0% each."
+    assert most_is(["a", "b"], [0.5, 0.5]) == "It is nearly uniform: from 50.0% to 50.0% each."
+
+
+@pytest.mark.parametrize(("logits", "said"), [([9.0, 0.0, 0.0], "more than 99.9%"), ([2.0, 1.0, 0.0], "66.5%")])
+def test_a_probability_is_never_said_to_be_all(make_checkpoint, monkeypatch, logits, said):
+    ckpt = make_checkpoint(decoder_layers=0, n_classes=3, pooling="mean")
+    moment = Moment(opened(ckpt, "reading"))
+    object.__setattr__(moment.shown, "logits", torch.tensor(logits).log_softmax(0))
+    asked = numbers.number(moment)
+    assert asked.key["said"] == f"The model gives it {said}."
+
+
+def test_no_likeliest_one_is_named_where_there_is_none(make_checkpoint):
+    ckpt = make_checkpoint(decoder_layers=0, n_classes=3, pooling="mean")
+    moment = Moment(opened(ckpt, "reading"))
+    object.__setattr__(moment.shown, "logits", torch.tensor([1.0, 1.02, 0.0]).log_softmax(0))
+    with pytest.raises(ValueError, match="the model hesitates"):
+        numbers.number(moment)
 
 
 def test_tokens_that_stand_there_twice_are_told_apart():

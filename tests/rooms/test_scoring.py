@@ -11,7 +11,6 @@ import pytest
 
 from transformer.rooms.scoring import (
     SURE,
-    changes,
     fits,
     fits_sure,
     for_phone,
@@ -178,16 +177,27 @@ def test_exceptions_are_sentences_that_most_got_wrong():
 def test_a_second_round_is_told_beside_the_first():
     first = [(0, 0, None), (1, 0, None), (2, 2, None), (3, 2, None)]
     second = [(0, 2, None), (1, 0, None), (2, 2, None), (3, 1, None), (4, 2, None)]
-    told = more_of_round(split(CHOICE, first), split(CHOICE, second), CHOICE, RIGHT)
-    assert told == {"count": [4, 5], "moved": pytest.approx(0.3), "share": [0.5, 0.6]}
-    assert changes(CHOICE, RIGHT, first, second) == {"became right": 1, "became wrong": 1, "stayed right": 1,
-                                                     "stayed wrong": 1}
-    numbers = [split({**NUMBER, "most": 1000.0}, [(0, value, None)]) for value in (10, 900)]
-    assert more_of_round(numbers[0], numbers[0])["moved"] == 0 and more_of_round(*numbers)["moved"] == 1
-    drawn = [split(DRAW, [(0, bars, None)]) for bars in ([1.0, 0.0, 0.0], [0.0, 0.5, 0.5])]
-    assert more_of_round(*drawn, DRAW, BARS)["moved"] == 1
-    for spec in (CHOICE, NUMBER, DRAW, TEXT, OWN):
-        assert more_of_round(split(spec, []), split(spec, several(spec)))["moved"] is None
+    told = more_of_round(CHOICE, first, second, RIGHT)
+    assert told == {"count": [4, 5], "both": 4, "changed": 2, "became_right": 1, "became_wrong": 1, "share": [0.5, 0.6]}
+    assert more_of_round(CHOICE, first, second) == {"count": [4, 5], "both": 4, "changed": 2}
+    bars = [[(0, one, None)] for one in ([1.0, 0.0, 0.0], [0.7, 0.2, 0.1])]
+    told = more_of_round(DRAW, *bars, BARS)
+    assert told["changed"] is None and told["overlap"] == pytest.approx([0.7, 1])
+    for spec, key in ((CHOICE, RIGHT), (NUMBER, FIFTY), (DRAW, BARS), (TEXT, {}), (OWN, EACH)):
+        told = more_of_round(spec, [], several(spec), key)
+        assert told["both"] == 0 and not told["changed"]
+
+
+def test_who_answers_in_one_round_alone_has_changed_nothing():
+    assert more_of_round(CHOICE, [(0, 0, None)], [(0, 0, None), (1, 2, None)])["changed"] == 0
+
+
+def test_numbers_of_both_rounds_lie_in_the_same_bins():
+    wide = {**NUMBER, "least": -1000.0, "most": 1000.0}
+    first, second = ([(at, value, None) for at, value in enumerate(values)] for values in ([-3, 0.5], [812, 40, 41]))
+    rounds = split(wide, first, second)["bins"], split(wide, second, first)["bins"]
+    assert len({tuple((bar["from"], bar["to"]) for bar in bars) for bars in rounds}) == 1
+    assert [sum(bar["count"] for bar in bars) for bars in rounds] == [2, 3]
 
 
 def test_judging_and_counting_need_no_model():

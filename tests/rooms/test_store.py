@@ -173,6 +173,39 @@ def test_a_new_question_closes_the_one_before(store, room):
     assert store.question(room.id, first).phase == CLOSED
 
 
+def test_one_question_at_a_time_is_open(store, room):
+    first, second = asked(store, room), asked(store, room)
+    store.set_phase(room.id, first, CLOSED)  # brought back while the second is open
+    assert store.question(room.id, second).phase == CLOSED
+    store.set_phase(room.id, first, OPEN)
+    store.ask_again(room.id, second)
+    assert store.question(room.id, first).phase == CLOSED
+
+
+def test_what_is_added_to_a_key_brings_no_question_back(store, room):
+    question = asked(store, room)
+    store.put_away(room.id)
+    store.set_key(room.id, question, {**KEY, "more": 1})
+    assert store.room(room.id).question is None
+    assert store.question(room.id, question).key["more"] == 1
+
+
+@pytest.mark.parametrize("gone", ["forget", "drop"])
+def test_what_is_deleted_is_a_change_of_the_room(store, room, gone):
+    """Counts and texts that are on the wall, and the lecturer's tiles, are asked for anew."""
+    question = asked(store, room)
+    for device in ("a", "b"):
+        store.join(room.id, device)
+        store.answer(room.id, question, 1, device, 1, None)
+        store.hand_in(room.id, device, "heads", {}, "")
+    before = store.rev(room.id)
+    if gone == "forget":
+        store.forget_device(room.id, "a")
+    else:
+        store.drop_found(room.id, store.found(room.id)[-1]["id"])
+    assert store.rev(room.id) > before
+
+
 def test_a_device_that_is_taken_out_counts_no_more_and_answers_no_more(store, room):
     question = asked(store, room)
     number = store.join(room.id, "a")
@@ -252,8 +285,9 @@ def test_a_room_lasts_longer_when_it_is_asked_to_and_not_for_ever(store, room):
 def test_an_answer_is_not_changed_without_end(store, room):
     question = asked(store, room)
     store.join(room.id, "a")
-    for at in range(MOST_CHANGES):
+    for at in range(MOST_CHANGES + 1):
         store.answer(room.id, question, 1, "a", at % 3, None)
+    store.answer(room.id, question, 1, "a", MOST_CHANGES % 3, None)  # sent again, as its answer was lost
     with pytest.raises(RoomError, match="can be changed"):
         store.answer(room.id, question, 1, "a", 1, None)
 
@@ -297,6 +331,38 @@ def test_a_text_is_shown_once_it_is_let_through(store, room):
     assert store.answers(room.id, store.question(room.id, question), 1)[0]["shown"]
     store.answer(room.id, question, 1, "a", "something else", None)  # which nobody has read
     assert not store.answers(room.id, store.question(room.id, question), 1)[0]["shown"]
+
+
+OPENS = """
+import sys, time
+from pathlib import Path
+from transformer.rooms.store import Store
+print(flush=True)
+for name in sys.stdin:
+    Store(Path(name.strip())).forget_ended()
+    print(flush=True)
+"""
+
+
+@pytest.mark.parametrize("before", [None, b"no database at all"], ids=["new", "damaged"])
+def test_processes_that_open_the_file_at_once_all_get_it(tmp_path, before):
+    workers = [subprocess.Popen([sys.executable, "-c", OPENS], cwd=ROOT, text=True, stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE) for _ in range(3)]
+    try:
+        for worker in workers:
+            worker.stdout.readline()
+        for number in range(60):
+            path = tmp_path / f"{number}.sqlite"
+            if before:
+                path.write_bytes(before)
+            for worker in workers:
+                worker.stdin.write(f"{path}\n")
+                worker.stdin.flush()
+            for worker in workers:
+                assert worker.stdout.readline() == "\n"
+    finally:
+        for worker in workers:
+            worker.communicate()
 
 
 def test_a_file_of_another_version_is_put_aside(tmp_path):

@@ -1,19 +1,28 @@
 """Rooms over http, as phones and lecturers speak to them, with everything that may be forged."""
 
+import asyncio
 import csv
 import io
 import json
 import re
+import sqlite3
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import orjson
 import pytest
+from starlette.requests import Request
 
 from tests.server.conftest import Answer, Server
-from transformer.rooms.room import new_key
+from transformer.lessons.answers import answer
+from transformer.lessons.parsing import parse
+from transformer.rooms.room import MOST_HOURS, RoomError, new_key
 from transformer.rooms.store import Store
+from ui.lessons.links import open_stop
+from ui.room import desk, export
+from ui.server import rooms
 from ui.server.rooms import LARGEST
 
 VIEW = {"page": "translate", "params": {"text": "I like red wine.", "step": "4", "kind": "cross", "layer": "1",
@@ -160,6 +169,22 @@ def test_a_stop_that_asks_is_covered_until_it_is_asked_or_shown_without(room):
     assert room.state()["coming"]
     room.lead(do="uncover")
     assert room.state()["coming"] is None
+
+
+def test_heads_that_were_switched_off_go_with_the_votes(room):
+    """Who “most of you” are is said of the votes that count, in whatever round."""
+    room.store.publish(room.room.id, {**VIEW, "params": {**VIEW["params"], "layer": "0"}}, None, "tab")
+    question = room.ask("head")
+    room.post("answer", "a", question=question["id"], round=1, value=0)
+    room.lead(do="phase", phase="answer")
+    assert room.lead(do="switch off").status == 200
+    assert room.state()["question"]["key"]["switched"][0]["votes"] == 1
+    for deed in ("again", "reset"):
+        room.lead(do=deed)
+        room.lead(do="phase", phase="answer")
+        assert "switched" not in room.state()["question"]["key"]
+    room.lead(do="put away")
+    assert room.lead(do="switch off").status == 409
 
 
 def test_a_lecturer_may_look_at_the_votes_before_the_room(room):
@@ -383,6 +408,50 @@ def test_who_begins_to_wait_while_others_wait_elsewhere_is_told(room, server):
         elsewhere.join(20)
 
 
+def requested(phone: str) -> Request:
+    return Request({"type": "http", "method": "GET", "query_string": b"",
+                    "headers": [(b"cookie", f"headsup_visitor={phone}".encode())]})
+
+
+def test_who_comes_while_others_are_noted_is_noted_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(rooms, "SEEN_S", 0)
+    store = Store(tmp_path / "rooms.sqlite")
+    room, noted = store.open_room(new_key()), []
+
+    async def play() -> None:
+        served, loop = rooms.Rooms(store), asyncio.get_running_loop()
+
+        def seen(devices: set) -> None:
+            noted.append(devices)
+            if len(noted) == 1:  # the same phone comes again while it is being written down
+                asyncio.run_coroutine_threadsafe(served._enter_room(requested("p"), room), loop).result(10)
+
+        monkeypatch.setattr(store, "seen", seen)
+        for _ in range(2):
+            await served._enter_room(requested("p"), room)
+            await served._noting
+
+    asyncio.run(play())
+    assert len(noted) == 2
+
+
+def test_a_room_whose_time_is_over_is_deleted_though_nobody_asks(tmp_path, monkeypatch):
+    store = Store(tmp_path / "rooms.sqlite")
+    store.open_room(new_key())
+    deleted = threading.Event()
+    monkeypatch.setattr(store, "forget_ended", lambda: (Store.forget_ended(store), deleted.set()))
+    later = time.time() + 3_600 * MOST_HOURS
+    monkeypatch.setattr(time, "time", lambda: later)
+
+    async def serve() -> None:
+        async with rooms.Rooms(store).forgetting():
+            assert await asyncio.to_thread(deleted.wait, 10)
+
+    asyncio.run(serve())
+    with closing(sqlite3.connect(store.path)) as file:
+        assert file.execute("select count(*) from room").fetchone() == (0,)
+
+
 def test_a_computer_forgets_the_key(room, server):
     gone = server.ask("POST", "/lead", body=b'{"leave": true}', Cookie=f"headsup_room={room.key}")
     assert gone.status == 200
@@ -429,13 +498,53 @@ def test_hostile_answers_are_plain_text_in_the_table(room):
 
 
 def test_what_was_asked_becomes_a_lesson(room):
-    from transformer.lessons.parsing import parse
-
     room.ask()
     room.ask("cell")
     lesson = parse(room.lead("lesson.md", "GET").body, "room")
     assert [stop.question.kind for stop in lesson.stops] == ["next token", "cell"]
     assert lesson.stops[0].params["text"] == "I like red wine."
+
+
+HAND = {"page": "by_hand", "params": {"text": "I like red wine"}, "title": "By hand"}
+CLASS = {"page": "classify", "params": {"text": "To be, or not to be, that is the question", "layer": "1"},
+         "title": "Classify"}
+
+
+def test_a_lesson_of_what_was_asked_opens_and_has_the_rooms_answers(tmp_path):
+    """What a lesson can ask is asked there, with the same answer; the rest is asked in words."""
+    store = Store(tmp_path / "rooms.sqlite")
+    room, keys = store.open_room(new_key()), []
+    with pytest.raises(RoomError, match="nothing has been asked"):
+        export.lesson(store, room)
+    store.lead(room.id, "tab")
+    long = {**VIEW, "params": {**VIEW["params"], "compare_text": "x " * 1_000}}
+    for view, about, more in (
+            (VIEW, "next token", {}), (VIEW, "cell", {}), (VIEW, "distribution", {}), (VIEW, "text", {}),
+            (HAND, "number", {"of": "scaled"}), (VIEW, "number", {"of": "weight"}), (CLASS, "next token", {}),
+            (long, "next token", {})):
+        store.publish(room.id, view, None, "tab")
+        question = desk.ask(store, store.room(room.id), {"about": about, **more})["question"]
+        keys.append(store.question(room.id, question))
+    found = parse(export.lesson(store, room).encode(), "room")
+    assert [stop.question.kind for stop in found.stops] == [
+        "next token", "cell", "free text", "free text", "number", "free text", "free text", "free text"]
+    token, cell, *_, number = (answer(stop.question, open_stop(stop)) for stop in found.stops[:5])
+    asked = keys[0]
+    assert token.choices[token.right].piece == asked.spec["choices"][asked.key["right"]]
+    assert cell.weights[cell.right] == pytest.approx(keys[1].key["values"][keys[1].key["right"]])
+    assert number.right == pytest.approx(keys[4].key["right"])
+
+
+def test_a_number_that_was_answered_stays_one_in_the_table(tmp_path):
+    store = Store(tmp_path / "rooms.sqlite")
+    room = store.open_room(new_key())
+    store.lead(room.id, "tab")
+    store.publish(room.id, HAND, None, "tab")
+    asked = desk.ask(store, store.room(room.id), {"about": "number", "of": "product", "open": True})
+    store.join(room.id, "a")
+    desk.take_answer(store, store.room(room.id), "a", {**asked, "round": 1, "value": -3.5})
+    row, = csv.DictReader(io.StringIO(export.answers(store, room).removeprefix("\ufeff")))
+    assert row["answer"] == "-3.5"
 
 
 def test_the_end_deletes_all_of_it(room):

@@ -109,9 +109,9 @@ def next_token(step: Step) -> NextToken:
 
 def cell(row: Row) -> Cell:
     """The key with most of a row's weight; raises ValueError where the head hesitates between two."""
-    order = sorted(range(len(row.weights)), key=row.weights.__getitem__, reverse=True)
+    order = sorted(row.seen, key=row.weights.__getitem__, reverse=True)
     if len(order) < 2:
-        raise ValueError("this row has one token, so there is nothing to choose; take a later step")
+        raise ValueError("this row looks at one token, so there is nothing to choose; take a later step")
     first, second = order[:2]
     weights, keys = row.weights, row.keys
     if weights[first] - weights[second] < CLEAR:

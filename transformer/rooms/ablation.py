@@ -26,7 +26,7 @@ def ablate(asked: Asked, opened: Opened, votes: Sequence[int]) -> list[dict[str,
     """What becomes of the model's prediction at this step without a head, one row a head: the one that most chose, the
     right one, and another of its kind drawn with the question's seed.
 
-    votes: how many chose each head offered. label, layer, head; who: "most chosen", "right", "most chosen and right"
+    votes: how many chose each head offered. kind, layer, head; who: "most chosen", "right", "most chosen and right"
     or "random"; votes; token: what the model predicts as it is; before and after: its probability; nats: the change of
     its logarithm; instead: what is likeliest without the head; as_it_is and output: the text that is written then.
     All that was read before stays as it was. Raises ValueError for a question that is not about heads.
@@ -45,11 +45,11 @@ def ablate(asked: Asked, opened: Opened, votes: Sequence[int]) -> list[dict[str,
         after = _probabilities(shown, off)
         instead = int(after.argmax())
         rows.append({
-            "label": f"{head.kind} {head.layer}.{head.head}", "kind": head.kind, "layer": head.layer,
+            "kind": head.kind, "layer": head.layer,
             "head": head.head, "who": who, "votes": votes[heads.index(head.head)] if who != "random" else None,
             "token": label(token), "before": float(before[token]), "after": float(after[token]),
             "nats": _log(after[token]) - _log(before[token]), "instead": label(instead), "same": instead == token,
-            "instead_probability": float(after[instead]), "as_it_is": as_it_is, "output": _output(shown, off)})
+            "as_it_is": as_it_is, "output": _output(shown, off)})
     return rows
 
 

@@ -107,6 +107,19 @@ def clear_lead(first: float, second: float, *, who: str) -> float:
     return ahead
 
 
+def most_is(names: Sequence[str], values: Sequence[float]) -> str:
+    """Where most of a distribution is, in a sentence; two that are nearly alike are both named, and of what is nearly
+    uniform that is said."""
+    order = sorted(range(len(values)), key=lambda at: -values[at])
+    first, second, last = *order[:2], order[-1]
+    if lead(values[first], values[last]) < NATS:
+        return f"It is nearly uniform: from {percent(values[last])} to {percent(values[first])} each."
+    if lead(values[first], values[second]) < NATS:
+        return (f"Most is on {names[first]} and {names[second]}, {percent(values[first])} and "
+                f"{percent(values[second])}.")
+    return f"Most is on {names[first]}, {percent(values[first])}."
+
+
 def bare(piece: str) -> str:
     """A token inside a sentence: in quotes, without the sign of a space before it."""
     return f"“{CONTROLS.get(piece, piece.strip('▁ ') or '␣')}”"
@@ -114,7 +127,7 @@ def bare(piece: str) -> str:
 
 def percent(share: float) -> str:
     """A share that is not all and not nothing is not said to be."""
-    if 0 < share < 0.0005 or 0.9995 < share < 1:
+    if 0 < share < 0.0005 or 0.9995 <= share < 1:
         return "less than 0.1%" if share < 0.5 else "more than 99.9%"
     return f"{share:.1%}"
 

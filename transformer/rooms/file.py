@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from transformer.jobs.lock import held
 from transformer.places import home
 
 VERSION = 1  # of the tables; a file with others is put aside
@@ -54,17 +55,17 @@ class File:
 
     def _connect(self) -> sqlite3.Connection:
         """A file that is damaged, or another version's, is put aside: what it held lasts for hours, and a class is
-        waiting."""
-        try:
-            return self._open()
-        except sqlite3.OperationalError:
-            raise
-        except sqlite3.DatabaseError:
-            self.path.replace(self.path.with_name(f"{self.path.name}.damaged"))
-            return self._open()
+        waiting. One process at a time: two that make the file, or put it aside, at once would fail."""
+        with held(self.path.with_name(f"{self.path.name}.lock")):
+            try:
+                return self._open()
+            except sqlite3.OperationalError:
+                raise
+            except sqlite3.DatabaseError:
+                self.path.replace(self.path.with_name(f"{self.path.name}.damaged"))
+                return self._open()
 
     def _open(self) -> sqlite3.Connection:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         new = not self.path.exists()
         db = sqlite3.connect(self.path, timeout=WAITS_MS / 1_000, isolation_level=None, check_same_thread=False)
         db.row_factory = sqlite3.Row

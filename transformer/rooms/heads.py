@@ -10,7 +10,22 @@ from torch import Tensor
 
 from transformer.lessons.answers import cell as heaviest
 from transformer.lessons.opened import Row, row_of
-from transformer.rooms.asked import BARS, FORMS, Asked, Moment, apart, bare, clear_lead, key, mixed, percent, place
+from transformer.rooms.asked import (
+    BARS,
+    FORMS,
+    NATS,
+    Asked,
+    Moment,
+    apart,
+    bare,
+    clear_lead,
+    key,
+    lead,
+    mixed,
+    most_is,
+    percent,
+    place,
+)
 
 WAYS = "most on a token", "whose row"
 TO_CHOOSE = 8  # heads or keys, at most
@@ -24,7 +39,7 @@ UNLIKE = 0.15  # of a row's weight: what must lie elsewhere for a picture to tel
 def cell(moment: Moment, *, query: str = "newest") -> Asked:
     """On which key most of a row's weight is. The choices are keys that it looks at, in the order of the text."""
     row = row_of(moment.opened, query, moment.shown)
-    right = heaviest(row).right
+    right = heaviest(row).right  # which raises where there is nothing to choose
     order = sorted(row.seen, key=lambda at: -row.weights[at])
     margin = clear_lead(row.weights[right], row.weights[order[1]], who="the head")
     first, second = (percent(row.weights[at]) for at in (right, order[1]))
@@ -44,13 +59,12 @@ def row(moment: Moment, *, query: str = "newest") -> Asked:
     found = row_of(moment.opened, query, moment.shown)
     labels = _bars(found)
     weights = [found.weights[at] for at in found.seen]
-    first = max(range(len(weights)), key=weights.__getitem__)
     return Asked(
         {"about": "row", "form": FORMS["row"], "labels": labels, "pieces": True, "row": place(found),
          "ask": f"Draw how this head spreads its attention from {bare(found.queries[found.query])}.",
          **moment.context()},
         key(weights, proof=moment.proof(query=query),
-            said=f"Most is on {bare(labels[first])}, {percent(weights[first])} of the row."))
+            said=most_is([*map(bare, labels)], weights)))
 
 
 def head(moment: Moment, *, query: str = "newest", of: str | None = None, heads: Sequence[int] | None = None,
@@ -78,15 +92,17 @@ def _other_rows(layer: Tensor, found: Row) -> list[list[list[int]]]:
 
 def _most_on_a_token(moment: Moment, found: Row, rows: Tensor, chosen: list[int], made: dict, *,
                      other_rows: list[list[list[int]]]) -> Asked:
-    """Asked of the key where one head leads the others by most."""
-    leads = rows[chosen].topk(2, dim=0).values.diff(dim=0).neg()[0]  # (K,)
-    at = int(leads.argmax())
-    values = {one: float(rows[one, at]) for one in chosen}
-    first, second = sorted(chosen, key=lambda one: -values[one])[:2]
-    if leads[at] < CLEARLY:
+    """Asked of the key where one head leads the others by most, of those where it leads clearly."""
+    most, next_most = rows[chosen].topk(2, dim=0).values  # (K,) each
+    clear = [at for at in range(len(most)) if most[at] - next_most[at] >= CLEARLY
+             and lead(most[at], next_most[at]) >= NATS]
+    if not clear:
         raise ValueError("no head looks at any of these tokens clearly more than the others do; choose another layer, "
                          "step or query")
-    margin = clear_lead(values[first], values[second], who="the choice")
+    at = max(clear, key=lambda one: float(most[one] - next_most[one]))
+    values = {one: float(rows[one, at]) for one in chosen}
+    first, second = sorted(chosen, key=lambda one: -values[one])[:2]
+    margin = lead(values[first], values[second])
     offered = _fewer(chosen, {first, second}, found)
     name, reading = apart(found.keys)[found.seen[at]], bare(found.queries[found.query])
     return _asked(

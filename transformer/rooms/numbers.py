@@ -3,7 +3,7 @@
 from transformer.lessons.answers import number as by_hand
 from transformer.lessons.lesson import NUMBERS, Question
 from transformer.lessons.opened import row_of
-from transformer.rooms.asked import FORMS, Asked, Moment, apart, bare, key, place
+from transformer.rooms.asked import FORMS, Asked, Moment, apart, bare, clear_lead, key, percent, place
 
 WAYS = ("probability", *(name for name in reversed(NUMBERS)))
 POINTS = 5.0  # of a percentage: how far off an answer may be
@@ -24,30 +24,31 @@ def number(moment: Moment, *, of: str | None = None, query: str = "newest") -> A
 
 def _probability(moment: Moment) -> Asked:
     if moment.opened.shows == "reading":
-        names, values = moment.classes
-        first = max(range(len(names)), key=values.__getitem__)
-        what, right = f"{names[first]}, its likeliest class", 100 * values[first]
+        found = sorted(zip(*reversed(moment.classes), strict=True), reverse=True)
+        what = f"{found[0][1]}, its likeliest class"
     else:
-        top = moment.step.top(1)[0]
-        what, right = f"{bare(top.piece)}, its likeliest next token", 100 * top.probability
-    return _percent(moment, right, ask=f"What probability does the model give {what}?", made={"of": "probability"},
-                    said="The model gives it {:.1f}%.")
+        found = [(one.probability, one.piece) for one in moment.step.top(2)]
+        what = f"{bare(found[0][1])}, its likeliest next token"
+    clear_lead(found[0][0], found[1][0], who="the model")  # or there is no likeliest one
+    return _share(moment, found[0][0], ask=f"What probability does the model give {what}?",
+                  made={"of": "probability"}, said="The model gives it {}.")
 
 
 def _weight(moment: Moment, query: str) -> Asked:
     """Of the key with most of a row."""
     row = row_of(moment.opened, query, moment.shown)
     at = max(row.seen, key=row.weights.__getitem__)
-    return _percent(
-        moment, 100 * row.weights[at], row=place(row), said="The weight is {:.1f}%.",
+    return _share(
+        moment, row.weights[at], row=place(row), said="It is {} of the row.",
         ask=f"How much of this head's attention from {bare(row.queries[row.query])} is on {bare(apart(row.keys)[at])}?",
         made={"of": "weight", "query": query})
 
 
-def _percent(moment: Moment, right: float, *, ask: str, said: str, made: dict, **more: object) -> Asked:
+def _share(moment: Moment, right: float, *, ask: str, said: str, made: dict, **more: object) -> Asked:
     return Asked({"about": "number", "form": FORMS["number"], "ask": ask, "unit": "%", "least": 0.0, "most": 100.0,
                   **more, **moment.context()},
-                 key(right=right, tolerance=POINTS, said=said.format(right), proof=moment.proof(**made)))
+                 key(right=100 * right, tolerance=POINTS, said=said.format(percent(right)),
+                     proof=moment.proof(**made)))
 
 
 def _by_hand(moment: Moment, of: str) -> Asked:

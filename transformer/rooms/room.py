@@ -36,21 +36,9 @@ class NotIn(RoomError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class View:
-    """What the lecturer shows: a page and the parameters of its address. title: of the page; said: in a sentence;
-    place: where on it, in two words, as "step 7"."""
-
-    page: str
-    params: Mapping[str, str]
-    title: str
-    said: str = ""
-    place: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Question:
     """One that was asked. spec and key: see `transformer.rooms.questions`; since: answers up to that number of the log
-    have been reset; view: what was shown when it was asked."""
+    have been reset; view: what was shown when it was asked, see `Room`."""
 
     id: int
     number: int
@@ -66,7 +54,8 @@ class Question:
 class Room:
     """One room as it stands. rev: counts its changes; picture: the revision in which the picture of the view was
     drawn; gathered: how often everybody was brought back; uncovered: the stop of a lesson whose answer is shown
-    unasked; goto: a view that was asked for, and its number; press: the same for a key."""
+    unasked; view: what the lecturer shows, as `ui.publish` says it; goto: a view that was asked for, and its number;
+    press: the same for a key."""
 
     id: str
     code: str

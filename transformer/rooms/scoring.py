@@ -6,13 +6,14 @@ whoever keeps them to say.
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
+from statistics import fmean, median
 from typing import Any
 
 from transformer.rooms.distance import divergence, overlap, shares
 from transformer.rooms.fitting import SURE, fits, fits_sure
 from transformer.rooms.histogram import bins, span
 
-__all__ = ["SURE", "changes", "fits", "fits_sure", "for_phone", "judge", "more_of_round", "split", "tell", "to_show"]
+__all__ = ["SURE", "fits", "fits_sure", "for_phone", "judge", "more_of_round", "split", "tell", "to_show"]
 
 Spec = Mapping[str, Any]
 Answers = Iterable[tuple[int, Any, int | None]]  # the phone's number, what it said as `fits` gave it back, how sure
@@ -43,12 +44,13 @@ def judge(spec: Spec, key: Mapping[str, Any], value: Any, number: int) -> dict[s
     return out
 
 
-def split(spec: Spec, answers: Answers) -> dict[str, Any]:
+def split(spec: Spec, answers: Answers, beside: Answers = ()) -> dict[str, Any]:
     """How a room answered, before it is known what is right. Texts are not in it.
 
     count: of answers; sure: how many were how sure, the last of them did not say. Of choices: counts, and by_sure the
     same for each of those. Of numbers: bins, median and mean. Of what is drawn: mean, the mean height of each bar.
-    "values" and "each" are for `tell` and large: `to_show` leaves them out.
+    "values" and "each" are for `tell` and large: `to_show` leaves them out. beside: answers of the other round, whose
+    numbers lie in the same bins.
     """
     answers = list(answers)
     levels = [_level(sure) for *_, sure in answers]
@@ -65,8 +67,9 @@ def split(spec: Spec, answers: Answers) -> dict[str, Any]:
         case "number":
             pairs = sorted((float(value), level) for (_, value, _), level in zip(answers, levels, strict=True))
             values = [value for value, _ in pairs]
-            out |= {"bins": bins(values, *span(values, spec["least"], spec["most"])), "median": _median(values),
-                    "mean": fsum(values) / len(values) if values else None, "values": [list(pair) for pair in pairs]}
+            low, high = span([*values, *(float(value) for _, value, _ in beside)], spec["least"], spec["most"])
+            out |= {"bins": bins(values, low, high), "median": median(values) if values else None,
+                    "mean": fmean(values) if values else None, "values": [list(pair) for pair in pairs]}
         case "draw":
             drawn = [value for _, value, _ in answers]
             out["mean"] = [fsum(bar) / len(drawn) for bar in zip(*drawn, strict=True)] if drawn else None
@@ -96,26 +99,22 @@ def tell(spec: Spec, key: Mapping[str, Any], split: Mapping[str, Any]) -> dict[s
     return out | _sentences(spec, key, split) if "each" in spec else out
 
 
-def more_of_round(first: Mapping[str, Any], second: Mapping[str, Any], spec: Spec | None = None,
-                  key: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """A second round beside the first: how many answered, moved, and with the key the share that was right. moved:
-    the share of the room's answers that lies elsewhere, 0 to 1; single phones may have changed places unseen."""
-    out: dict[str, Any] = {"count": [first["count"], second["count"]], "moved": _moved(first, second)}
-    if spec is not None and key is not None:
-        told = [tell(spec, key, one) for one in (first, second)]
-        name = "overlap" if spec["form"] == "draw" else "share"
-        out[name] = [one.get(name) for one in told]
-    return out
-
-
-def changes(spec: Spec, key: Mapping[str, Any], first: Answers, second: Answers) -> dict[str, int]:
-    """Of the phones that answered in both rounds how many became right, became wrong, stayed right, stayed wrong."""
-    before = {number: judge(spec, key, value, number)["right"] for number, value, _ in first}
-    out = {"became right": 0, "became wrong": 0, "stayed right": 0, "stayed wrong": 0}
-    for number, value, _ in second:
-        right = judge(spec, key, value, number)["right"]
-        if right is not None and number in before:
-            out[f"{'stayed' if before[number] == right else 'became'} {'right' if right else 'wrong'}"] += 1
+def more_of_round(spec: Spec, first: Answers, second: Answers, key: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """A second round beside the first. count: of answers in each; both: how many phones answered in both, and changed:
+    how many of those said something else, None of what is drawn, as nobody draws twice alike. With the key, share or
+    overlap: as `tell` has it of each, and became_right and became_wrong: of those in both, where something is right."""
+    first, second = list(first), list(second)
+    before = {number: value for number, value, _ in first}
+    both = [(before[number], value, number) for number, value, _ in second if number in before]
+    drawn = spec["form"] == "draw"
+    out: dict[str, Any] = {"count": [len(first), len(second)], "both": len(both),
+                           "changed": None if drawn else sum(one != other for one, other, _ in both)}
+    if key is not None:
+        name = "overlap" if drawn else "share"
+        out[name] = [tell(spec, key, split(spec, answers)).get(name) for answers in (first, second)]
+        if spec["form"] in ("choice", "number"):
+            right = [[judge(spec, key, value, number)["right"] for value in pair] for *pair, number in both]
+            out |= {"became_right": right.count([False, True]), "became_wrong": right.count([True, False])}
     return out
 
 
@@ -170,21 +169,3 @@ def _sentences(spec: Spec, key: Mapping[str, Any], split: Mapping[str, Any]) -> 
             exceptions.append({"number": int(at), "text": one["text"], "right": one["choices"][right],
                                "said": one["choices"][most], "counts": counts, "margin": margin})
     return {"sentences": len(split["each"]), "agreed": agreed, "exceptions": exceptions}
-
-
-def _median(values: Sequence[float]) -> float | None:
-    if not values:
-        return None
-    half = len(values) // 2
-    return values[half] if len(values) % 2 else (values[half - 1] + values[half]) / 2
-
-
-def _moved(first: Mapping[str, Any], second: Mapping[str, Any]) -> float | None:
-    """None where nothing was said, and of sentences of one's own, as others may have been answered."""
-    if "values" in first:
-        said = [[value for value, _ in one["values"]] for one in (first, second)]
-        low, high = min(map(min, filter(None, said)), default=0), max(map(max, filter(None, said)), default=0)
-        parts = [[bar["count"] for bar in bins(values, low, high)] for values in said]
-    else:
-        parts = [one.get("counts") or one.get("mean") for one in (first, second)]
-    return 1 - overlap(*map(shares, parts)) if all(map(any, (part or () for part in parts))) else None

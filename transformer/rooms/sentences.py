@@ -11,7 +11,7 @@ from transformer.rooms.tokens import likeliest_class, next_token
 
 WAYS = "next token", "cell", "class"
 MOST = 200  # sentences
-USUAL = 40
+USUAL = 60  # of the held-out ones
 FEWEST = 2  # that must be left
 BEGINNING = 60  # characters of running text
 LONGEST = 200  # characters of a sentence on a phone

@@ -1,5 +1,6 @@
 """Where rooms are kept: one SQLite file in HEADSUP_HOME, shared by all processes of a server."""
 
+import sqlite3
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -30,6 +31,9 @@ from transformer.rooms.room import (
     room_id,
 )
 
+NOT_ASKED = "this room has not asked that question"
+_QUESTION = "select id, number, spec, key, phase, round, since, view from question"
+
 
 class Store(Answers):
     """The rooms of one server. Every method is one transaction or a read, and may be called from any thread."""
@@ -38,9 +42,9 @@ class Store(Answers):
 
     def open_room(self, key: str) -> Room:
         """Raises RoomError where there are too many."""
+        self.forget_ended()
         now = time.time()
         with self._writing() as db:
-            db.execute("delete from room where ends < ?", [now])
             if db.execute("select count(*) from room").fetchone()[0] >= MOST_ROOMS:
                 raise RoomError(f"there are {MOST_ROOMS} rooms on this server, and no more at once; end one first")
             while True:
@@ -207,39 +211,40 @@ class Store(Answers):
     def forget_device(self, id: str, device: str) -> None:
         """Delete all that a device has answered and handed in; its number stays taken."""
         with self._writing() as db:
-            db.execute("delete from answer where device = ? and question in (select id from question where room = ?)",
-                       [device, id])
-            db.execute("delete from found where room = ? and device = ?", [id, device])
+            gone = db.execute("delete from answer where device = ? and question in (select id from question where "
+                              "room = ?)", [device, id]).rowcount
+            gone += db.execute("delete from found where room = ? and device = ?", [id, device]).rowcount
+            if gone:  # counts and texts that are shown change with it
+                db.execute("update room set rev = rev + 1 where id = ?", [id])
         self._tidy()
 
     # Questions
 
-    def ask(self, id: str, spec: Mapping[str, Any], key: Mapping[str, Any], view: Mapping[str, Any]) -> Question:
-        """A new question, as a draft that nobody sees yet. Raises RoomError where there are too many."""
+    def ask(self, id: str, spec: Mapping[str, Any], key: Mapping[str, Any], view: Mapping[str, Any],
+            phase: str = DRAFT) -> Question:
+        """A new question; nobody sees a draft. Raises RoomError where there are too many."""
         with self._writing() as db:
             number = 1 + db.execute("select count(*) from question where room = ?", [id]).fetchone()[0]
             if number > MOST_QUESTIONS:
                 raise RoomError(f"this room has asked {MOST_QUESTIONS} questions; open another room")
-            db.execute("update question set phase = ? where room = ? and phase = ?", [CLOSED, id, OPEN])
+            _close(db, id)
             cursor = db.execute(
                 "insert into question (room, number, spec, key, phase, round, view, made) "
                 "values (?, ?, ?, ?, ?, 1, ?, ?)",
-                [id, number, orjson.dumps(spec), orjson.dumps(key), DRAFT, orjson.dumps(view), time.time()])
+                [id, number, orjson.dumps(spec), orjson.dumps(key), phase, orjson.dumps(view), time.time()])
             db.execute("update room set question = ?, rev = rev + 1 where id = ?", [cursor.lastrowid, id])
         return self.question(id, cursor.lastrowid)
 
     def question(self, id: str, question: int) -> Question:
         """Raises RoomError for one that this room has not asked."""
-        row = self._db.execute("select id, number, spec, key, phase, round, since, view from question where id = ? and "
-                               "room = ?", [question, id]).fetchone()
+        row = self._db.execute(f"{_QUESTION} where room = ? and id = ?", [id, question]).fetchone()
         if row is None:
-            raise RoomError("this room has not asked that question")
-        return Question(**{**dict(row), **{name: orjson.loads(row[name]) for name in ("spec", "key", "view")}})
+            raise RoomError(NOT_ASKED)
+        return _question(row)
 
     def questions(self, id: str) -> list[Question]:
         """All of them, in the order in which they were asked."""
-        return [self.question(id, row[0]) for row in
-                self._db.execute("select id from question where room = ? order by id", [id]).fetchall()]
+        return [_question(row) for row in self._db.execute(f"{_QUESTION} where room = ? order by id", [id]).fetchall()]
 
     def set_phase(self, id: str, question: int, phase: str) -> None:
         """Go to a phase of the question. Raises RoomError for what is none."""
@@ -247,8 +252,10 @@ class Store(Answers):
         self._change_question(id, question, "phase = ?", phase)
 
     def set_key(self, id: str, question: int, key: Mapping[str, Any]) -> None:
-        """More of what is told with the answer."""
-        self._change_question(id, question, "key = ?", orjson.dumps(key))
+        """More of what is told with the answer; what is asked meanwhile stays."""
+        with self._writing() as db:
+            db.execute("update question set key = ? where id = ? and room = ?", [orjson.dumps(key), question, id])
+            db.execute("update room set rev = rev + 1 where id = ?", [id])
 
     def ask_again(self, id: str, question: int) -> None:
         """A second round beside the first, open to answers."""
@@ -264,27 +271,25 @@ class Store(Answers):
 
     def put_away(self, id: str) -> None:
         """No question is asked any more; what was answered stays."""
-        room = self.room(id)
-        if room.question is None:
-            return
         with self._writing() as db:
-            db.execute("update question set phase = ? where id = ? and phase = ?", [CLOSED, room.question, OPEN])
+            _close(db, id)
             db.execute("update room set question = null, rev = rev + 1 where id = ?", [id])
 
     def _change_question(self, id: str, question: int, change: str, *values: object) -> None:
         with self._writing() as db:
+            _close(db, id)
             if not db.execute(f"update question set {change} where id = ? and room = ?",
                               [*values, question, id]).rowcount:
-                raise RoomError("this room has not asked that question")
+                raise RoomError(NOT_ASKED)
             db.execute("update room set question = ?, rev = rev + 1 where id = ?", [question, id])
 
     def show_found(self, id: str, found: int) -> None:
         """Have the lecturer's browser open what was handed in."""
         for one in self.found(id):
             if one["id"] == found:
-                self.go_to(id, {"page": one["page"], "params": one["params"]})
                 with self._writing() as db:
                     db.execute("update found set shown = 1 where id = ?", [found])
+                self.go_to(id, {"page": one["page"], "params": one["params"]})
 
     def tally(self, id: str) -> str:
         """Changes with every answer, arrival and view handed in: what the lecturer's counts stand on."""
@@ -294,6 +299,15 @@ class Store(Answers):
             "> :since) as here, (select coalesce(max(id), 0) from found where room = :id) as found",
             {"id": id, "since": time.time() - HERE_SECONDS}).fetchone()
         return ".".join(map(str, row))
+
+
+def _close(db: sqlite3.Connection, id: str) -> None:
+    """One question at a time is open."""
+    db.execute("update question set phase = ? where room = ? and phase = ?", [CLOSED, id, OPEN])
+
+
+def _question(row: sqlite3.Row) -> Question:
+    return Question(**{**dict(row), **{name: orjson.loads(row[name]) for name in ("spec", "key", "view")}})
 
 
 def _known(value: str, known: tuple[str, ...]) -> None:

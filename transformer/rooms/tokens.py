@@ -1,7 +1,7 @@
 """What a room is asked about a model's prediction: the next token, a class, and the whole distribution."""
 
 from transformer.lessons.answers import next_token as likeliest
-from transformer.rooms.asked import BARS, FORMS, Asked, Moment, bare, clear_lead, key, mixed, percent
+from transformer.rooms.asked import BARS, FORMS, Asked, Moment, bare, clear_lead, key, mixed, most_is, percent
 
 LIKELIEST = 6  # bars of a distribution, beside that of all others
 OTHERS = "all others"
@@ -40,8 +40,8 @@ def distribution(moment: Moment) -> Asked:
          "ask": "How does the model spread its probability over the next token?",
          "labels": [*(one.piece for one in order), OTHERS], **moment.context()},
         key([*(one.probability for one in order), rest], proof=moment.proof(),
-            said=f"Most is on {bare(top[0].piece)}, {percent(top[0].probability)}; all tokens not named here have "
-                 f"{percent(rest)} together."))
+            said=f"{most_is([bare(one.piece) for one in top], [one.probability for one in top])} All tokens not named "
+                 f"here have {percent(rest)} together."))
 
 
 def _of_classes(moment: Moment) -> Asked:
@@ -49,11 +49,10 @@ def _of_classes(moment: Moment) -> Asked:
     if len(names) > BARS:
         raise ValueError(f"this model tells {len(names)} classes apart, and a phone has room to draw {BARS}; ask for a "
                          "number")
-    first = max(range(len(names)), key=values.__getitem__)
     return Asked(
         {"about": "distribution", "form": FORMS["distribution"], "pieces": False, "labels": names,
          "ask": "How does the model spread its probability over the classes?", **moment.context()},
-        key(values, proof=moment.proof(), said=f"Most is on {names[first]}, {percent(values[first])}."))
+        key(values, proof=moment.proof(), said=most_is(names, values)))
 
 
 def likeliest_class(moment: Moment) -> Asked:

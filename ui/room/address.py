@@ -4,6 +4,7 @@ import os
 import socket
 from html import escape
 from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 import segno
 import streamlit as st
@@ -16,8 +17,7 @@ def join_address() -> str:
     """Of this server, without what comes after it, as other computers reach it."""
     host = st.context.headers.get("Host", "")
     scheme = st.context.headers.get("X-Forwarded-Proto", "http")
-    name = host.rpartition(":")[0] if ":" in host.rpartition("]")[2] else host
-    if name and not _only_here(name):
+    if host and not _only_here(host):
         return f"{'https' if scheme == 'https' else 'http'}://{host}"
     if os.environ.get(FRONT) in ("0.0.0.0", "::"):
         address = get_internal_ip()
@@ -28,14 +28,16 @@ def join_address() -> str:
 
 def reaches_others(address: str) -> bool:
     """Whether other computers can open that address."""
-    return not _only_here(address.partition("://")[2].rpartition(":")[0] or address.partition("://")[2])
+    return not _only_here(address.partition("://")[2])
 
 
-def _only_here(name: str) -> bool:
+def _only_here(host: str) -> bool:
+    """host: with a port or without."""
     try:
-        return ip_address(name.strip("[]")).is_loopback
+        name = urlsplit(f"//{host}").hostname or ""
+        return name in ("localhost", "") or ip_address(name).is_loopback
     except ValueError:
-        return name in ("localhost", "")
+        return False
 
 
 def qr(text: str) -> str:

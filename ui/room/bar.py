@@ -12,7 +12,7 @@ from ui.components.scripts import HERE, component
 from ui.link import expect, say_everywhere
 from ui.pages import HOME, PAGES
 from ui.present import presenting
-from ui.publish import TAB, WALL, led, store
+from ui.publish import SAID, TAB, WALL, led, store
 from ui.room import told
 from ui.room.address import join_address
 from ui.room.desk import EVERYWHERE
@@ -83,6 +83,7 @@ def _lead(page: str, room: Room) -> None:
         return
     if room.leader == "" or (_sent("lead") and room.leader != tab):
         store().lead(room.id, tab)
+        state.pop(SAID, None)  # what this tab said before, another has said over
     went = state.setdefault(WENT, room.goto["number"] if room.goto else 0)
     question = told.now(store(), room)
     if question and question.phase == ANSWER and question.view.get("asked"):  # then it is seen here as well

@@ -8,17 +8,15 @@ from transformer.lessons.lesson import Stop
 from transformer.lessons.opened import Opened
 from transformer.rooms import questions
 from transformer.rooms.ablation import ablate
-from transformer.rooms.room import MODES, PHASES, Question, Room, RoomError
+from transformer.rooms.room import CLOSED, DRAFT, MODES, OPEN, PHASES, Question, Room, RoomError
 from transformer.rooms.scoring import fits, fits_sure, split
 from transformer.rooms.store import Store
 from ui.events import event
 from ui.lessons.links import PAGES_OF, open_stop
-from ui.room.told import results
+from ui.room.told import answers, results
 
 LONGEST_NOTE, LONGEST_TASK, LONGEST_ASK = 200, 300, 200  # characters
 LONGEST_SENTENCES = 12_000
-
-SENTENCES = 60  # of the held-out ones, where none are given
 EVERYWHERE = ("present", "room", "wall", "lesson", "stop")  # in the address of any page
 MOST_PARAMS, LONGEST_PARAMS = 60, 3_000
 STOP = "stop"  # what the stop of a lesson asks
@@ -86,10 +84,8 @@ def ask(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
     of, sentences = _text(sent, "of", 40) or None, _text(sent, "sentences", LONGEST_SENTENCES)
     own = [line.strip() for line in sentences.splitlines() if line.strip()]
     made = questions.make(about, _opened(room), ask=_text(sent, "ask", LONGEST_ASK) or None, of=of,
-                          query=_text(sent, "query", 40) or "newest", sentences=own or SENTENCES, seed=room.rev)
-    question = store.ask(room.id, made.spec, made.key, room.view or {})
-    if sent.get("open") is True:
-        store.set_phase(room.id, question.id, "open")
+                          query=_text(sent, "query", 40) or "newest", sentences=own or None, seed=room.rev)
+    question = store.ask(room.id, made.spec, made.key, room.view or {}, OPEN if sent.get("open") is True else DRAFT)
     return {"question": question.id}
 
 
@@ -106,15 +102,15 @@ def _open(view: Mapping[str, Any]) -> Opened:
 
 
 def _switch_off(store: Store, room: Room, sent: Mapping[str, Any]) -> None:
-    """The head that most chose, the right one and a random one, each switched off in turn: part of the answer from
-    then on."""
+    """The head that most chose, the right one and a random one, each switched off in turn: part of the answer for as
+    long as those are the votes."""
     question = _asked(store, room)
     if question.spec["about"] != "head":
         raise RoomError("heads are switched off after a question about heads; ask which head it is")
-    votes = split(question.spec, [(one["number"], one["value"], one["sure"])
-                                  for one in store.answers(room.id, question, question.round)])["counts"]
+    votes = split(question.spec, answers(store, room, question, question.round))["counts"]
     asked = questions.Asked(dict(question.spec), dict(question.key))
-    store.set_key(room.id, question.id, asked.key | {"switched": ablate(asked, _open(question.view), votes)})
+    rows = ablate(asked, _open(question.view), votes)
+    store.set_key(room.id, question.id, asked.key | {"switched": {"votes": votes, "rows": rows}})
 
 
 def _asked(store: Store, room: Room) -> Question:
@@ -173,7 +169,7 @@ DEEDS: dict[str, Deed] = {
     "reset": lambda store, room, sent: store.reset(room.id, _asked(store, room).id),
     "put away": lambda store, room, sent: store.put_away(room.id),
     "uncover": _uncover, "peek": _peek,
-    "back to": lambda store, room, sent: store.set_phase(room.id, _whole(sent, "question"), "closed"),
+    "back to": lambda store, room, sent: store.set_phase(room.id, _whole(sent, "question"), CLOSED),
     "text": lambda store, room, sent: store.show_text(room.id, _whole(sent, "seq"), sent.get("on") is True),
     "task": lambda store, room, sent: store.set_task(room.id, _text(sent, "task", LONGEST_TASK)),
     "tile": lambda store, room, sent: store.show_found(room.id, _whole(sent, "id")),

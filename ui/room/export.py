@@ -8,15 +8,18 @@ from urllib.parse import urlencode
 
 import orjson
 
-from transformer.rooms.room import Question, Room
+from transformer.lessons.lesson import LINK, NUMBERS, SENTENCES, STOPS
+from transformer.rooms.room import Question, Room, RoomError
 from transformer.rooms.scoring import SURE, judge
 from transformer.rooms.store import Store
+from ui.pages import HOME
+from ui.room.desk import EVERYWHERE
 
 COLUMNS = ("question", "asked", "about", "round", "device", "answer", "chosen", "sure", "counts", "right", "score",
            "seconds", "model", "checkpoint")
 # How a cell begins that a spreadsheet would compute, whatever it takes to part cells.
 FORMULA = re.compile(r"(^|[;|,\t\r\n])([\s\u200b-\u200f\u2060\ufeff\"']*)([=+\-@＝＋－＠])")
-LESSON_KINDS = {"next token": "next token", "cell": "cell", "text": "free text"}
+ANY = ("- question: free text",)
 
 
 def answers(store: Store, room: Room) -> str:
@@ -38,7 +41,7 @@ def answers(store: Store, room: Room) -> str:
             {True: "yes", False: "no", None: ""}[judged["right"]], _rounded(judged["score"]),
             _seconds(one["at"] - room.made), question.key.get("said", ""),
             question.key.get("proof", {}).get("checkpoint") or "")))
-    return "﻿" + written.getvalue()
+    return "\ufeff" + written.getvalue()
 
 
 def _seconds(seconds: float) -> str:
@@ -46,12 +49,14 @@ def _seconds(seconds: float) -> str:
 
 
 def _cell(value: object) -> str:
-    """A cell that no spreadsheet takes for a formula."""
+    """A cell that no spreadsheet takes for a formula; a number is none."""
+    if isinstance(value, int | float):
+        return str(value)
     return FORMULA.sub(r"\1\2'\3", str(value).replace("\0", ""))
 
 
-def _plain(value: object) -> str:
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
+def _plain(value: object) -> object:
+    return value if isinstance(value, str | int | float) else orjson.dumps(value).decode()
 
 
 def _rounded(value: float | None) -> str:
@@ -66,22 +71,37 @@ def _chosen(question: Question, value: object, number: int) -> str:
 
 
 def lesson(store: Store, room: Room) -> str:
-    """The questions of a room as a lesson file, each with the link of what was shown."""
-    questions = store.questions(room.id)
+    """The questions of a room as a lesson file, each with the link of what was shown. Raises RoomError where nothing
+    has been asked."""
+    questions = store.questions(room.id)[:STOPS]
+    if not questions:
+        raise RoomError("nothing has been asked yet, so there is no lesson; ask a question first")
     day = datetime.fromtimestamp(room.made, UTC).date()
     parts = [f"---\ntitle: What we asked on {day}\nminutes: {max(5, 3 * len(questions))}\n"
              f"description: {len(questions)} questions from a room.\n---\n"]
     for one in questions:
-        view = one.view or {"page": "home", "params": {}}
-        link = f"/{view['page']}" + (f"?{urlencode(params)}" if (params := {
-            name: value for name, value in view["params"].items() if name not in ("present", "room")}) else "")
-        kind = LESSON_KINDS.get(one.spec["about"], "free text")
-        lines = [f"## Question {one.number}", f"- link: {link}", f"- question: {kind}",
-                 f"- ask: {_line(one.spec['ask'])}"]
-        if kind == "cell" and "row" in one.spec:
-            lines.append(f"- query: {one.spec['row']['query']}")
-        parts.append("\n".join([*lines, "", _line(f"In the room: {one.key.get('said', '')}"), ""]))
+        view = one.view or {"page": HOME.name, "params": {}}
+        params = urlencode({name: value for name, value in view["params"].items() if name not in EVERYWHERE})
+        link, asks = f"/{view['page']}" + f"?{params}" * bool(params), _asks(one)
+        if len(link) > LINK:  # the words alone are left then
+            link, asks = f"/{view['page']}", ANY
+        said = _line(f"In the room: {one.key.get('said', '')}")
+        parts.append("\n".join([f"## Question {one.number}", f"- link: {link}", *asks,
+                                f"- ask: {_line(one.spec['ask'])}", "", said[:SENTENCES], ""]))
     return "\n".join(parts)
+
+
+def _asks(question: Question) -> tuple[str, ...]:
+    """The lines by which a stop asks the same; `ANY` of what only a room can be asked."""
+    spec, proof = question.spec, question.key.get("proof", {})
+    match spec["about"]:
+        case "next token" if proof.get("step") is not None:  # and no class of a text
+            return ("- question: next token",)
+        case "cell":
+            return "- question: cell", f"- query: {spec['row']['query']}"
+        case "number" if proof.get("made", {}).get("of") in NUMBERS and not spec["unit"]:  # of By hand
+            return "- question: number", f"- value: {proof['made']['of']}", f"- tolerance: {question.key['tolerance']}"
+    return ANY
 
 
 def _line(text: str) -> str:

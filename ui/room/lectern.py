@@ -1,7 +1,8 @@
 """The lecturer's page: opening a room, letting everybody in, and what they hand in."""
 
-from datetime import datetime
+from datetime import datetime, tzinfo
 from html import escape
+from zoneinfo import ZoneInfo
 
 import streamlit as st
 
@@ -85,10 +86,18 @@ def show_lectern(page: str, room: Room) -> None:
                      "Scan this with your own phone, out of sight of the class: whoever has it leads the room.")
         _secret_link("A second lecturer", f"{address}/lead?desk=1#{key}",
                      "This link opens the room to a colleague, with all that you can do. Send it to nobody else.")
-        ends = datetime.fromtimestamp(room.ends)
+        ends = datetime.fromtimestamp(room.ends, _zone())
         st.caption(f"The room ends at {figures.markdown_text(f'{ends:%H:%M}')} and is deleted then, with all answers. "
                    f"It can last {MOST_HOURS:.0f} hours at most.")
     _desk(key="room_desk", data={"code": room.code})
+
+
+def _zone() -> tzinfo | None:
+    """Of the browser, whose clock the lecturer looks at; this computer's where it does not say."""
+    try:
+        return ZoneInfo(st.context.timezone or "")
+    except (ValueError, OSError, KeyError):
+        return None
 
 
 def _secret_link(title: str, link: str, said: str) -> None:

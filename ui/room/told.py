@@ -73,28 +73,31 @@ def _question(store: Store, room: Room, question: Question) -> dict[str, Any]:
         found["texts"] = [one["value"] for one in store.answers(room.id, question, question.round)
                           if one["shown"] and isinstance(one["value"], str)][-MOST_TEXTS:]
     if question.phase == ANSWER:
-        found["key"] = {name: value for name, value in question.key.items() if name != "each"}
+        found["key"] = {name: value for name, value in question.key.items() if name not in ("each", "switched")}
+        switched = question.key.get("switched")
+        if switched and switched["votes"] == found["split"]["counts"]:  # and nobody has voted since
+            found["key"]["switched"] = switched["rows"]
     return found
 
 
 def results(store: Store, room: Room, question: Question) -> dict[str, Any]:
     """How a question's votes are split, the first round beside the second."""
-    votes = _split(store, room, question, question.round)
+    rounds = [answers(store, room, question, round) for round in range(1, question.round + 1)]
+    votes = split(question.spec, rounds[-1], rounds[0])
     found: dict[str, Any] = {"split": to_show(votes)}
     if question.phase == ANSWER:
         found["told"] = tell(question.spec, question.key, votes)
         if "exceptions" in found["told"]:
             found["told"]["exceptions"] = found["told"]["exceptions"][:MOST_EXCEPTIONS]
     if question.round == 2:
-        first = _split(store, room, question, 1)
-        known = (question.spec, question.key) if question.phase == ANSWER else ()
-        found |= {"first": to_show(first), "rounds": more_of_round(first, votes, *known)}
+        key = question.key if question.phase == ANSWER else None
+        found |= {"first": to_show(split(question.spec, *rounds)), "rounds": more_of_round(question.spec, *rounds, key)}
     return found
 
 
-def _split(store: Store, room: Room, question: Question, round: int) -> dict[str, Any]:
-    return split(question.spec, [(one["number"], one["value"], one["sure"])
-                                 for one in store.answers(room.id, question, round)])
+def answers(store: Store, room: Room, question: Question, round: int) -> list[tuple[int, Any, int | None]]:
+    """What counts in a round, as it is scored."""
+    return [(one["number"], one["value"], one["sure"]) for one in store.answers(room.id, question, round)]
 
 
 def own_part(store: Store, room: Room, number: int) -> Mapping[str, Any] | None:

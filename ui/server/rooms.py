@@ -11,8 +11,8 @@ import gzip
 import sqlite3
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from functools import wraps
 from typing import Any
 
@@ -36,12 +36,12 @@ WAIT_S = 25.0      # that an answer waits for a change; some proxies cut off aft
 LOOK_S = 0.05      # between looks at whether anybody has written
 COUNT_S = 1.0      # between looks at counts, which may change a hundred times a second
 SEEN_S = 5.0       # between notes of who is there
-FORGET_S = 60.0    # between looks for rooms that have ended
+FORGET_S = 60.0    # between looks for rooms whose time is over
 LARGEST = 20_000   # bytes of what is sent here
 MOST_WAITING = 12  # requests of one device
 MOST_MADE = 64     # answers kept for whoever asks next
 
-Handler = Callable[["Rooms", Request, Room], Awaitable[Response]]
+Handler = Callable[[Request, Room], Awaitable[Response]]
 
 
 class Watch:
@@ -106,7 +106,7 @@ class Rooms:
                 *(Route(f"/r/{{code}}/{name}", self._of_room(handler), methods=[method])
                   for name, (handler, method) in of_room.items())]
 
-    def _of_room(self, handler: Callable[[Request, Room], Awaitable[Response]]) -> Callable:
+    def _of_room(self, handler: Handler) -> Callable:
         """With the room of the address; what a room does not do is said with the status that fits."""
         @wraps(handler)
         async def answer(request: Request) -> Response:
@@ -129,8 +129,10 @@ class Rooms:
 
     async def _state(self, request: Request, room: Room) -> Response:
         """The room since revision `rev`: 204 where nothing has come in time. With `picture`, the number of the last one
-        seen, the view's picture goes along where there is a newer one; with `tally`, counts do."""
-        device = await self._enter_room(request, room)
+        seen, the view's picture goes along where there is a newer one; with `tally`, counts do. A wall asks with
+        `watch` and is no device of the room."""
+        watches = "watch" in request.query_params
+        device = self._device(request, room) if watches else await self._enter_room(request, room)
         rev, tally = _number(request, "rev"), request.query_params.get("tally")
         if not await self._until(room, device, rev, tally):
             return Response(status_code=204)
@@ -170,22 +172,23 @@ class Rooms:
         await anyio.to_thread.run_sync(lambda: self.store.forget_device(room.id, device))
         return _json({})
 
-    async def _enter_room(self, request: Request, room: Room) -> str:
-        """Who asks, who is in the room from then on. The wall and lecturers are no devices that answer, and count as
-        one only where they ask as one. Raises NotIn."""
+    @staticmethod
+    def _device(request: Request, room: Room) -> str:
+        """Raises NotIn for a browser without a cookie."""
         visitor = request.cookies.get(keys.VISITOR)
         if not visitor:
             raise NotIn("this browser keeps no cookies, so it could not be told from another; allow them and load the "
                         "page again")
-        device = device_id(room.id, visitor)
-        if "watch" in request.query_params and request.method == "GET":
-            return device
+        return device_id(room.id, visitor)
+
+    async def _enter_room(self, request: Request, room: Room) -> str:
+        """Who asks, who is in the room from then on. Raises NotIn."""
+        device = self._device(request, room)
         if not self.store.is_in(room.id, device):
             await anyio.to_thread.run_sync(self.store.join, room.id, device)
-        if (room.id, device) not in self._seen:
-            self._seen.add((room.id, device))
-            if self._noting is None or self._noting.done():
-                self._noting = asyncio.create_task(self._note())
+        self._seen.add((room.id, device))
+        if self._noting is None or self._noting.done():
+            self._noting = asyncio.create_task(self._note())
         return device
 
     async def _note(self) -> None:
@@ -193,7 +196,21 @@ class Rooms:
         await asyncio.sleep(SEEN_S)
         seen, self._seen = self._seen, set()
         await anyio.to_thread.run_sync(self.store.seen, seen)
-        await anyio.to_thread.run_sync(self.store.forget_ended)
+
+    @asynccontextmanager
+    async def forgetting(self) -> AsyncIterator[None]:
+        """While a worker serves: rooms whose time is over are deleted, though nobody asks for them."""
+        async def forget() -> None:
+            while True:
+                with suppress(sqlite3.OperationalError):  # somebody else writes; the next look does it
+                    await anyio.to_thread.run_sync(self.store.forget_ended)
+                await asyncio.sleep(FORGET_S)
+
+        task = asyncio.create_task(forget())
+        try:
+            yield
+        finally:
+            task.cancel()
 
     async def _until(self, room: Room, device: str, rev: int, tally: str | None) -> bool:
         """Wait until the room is at another revision than that, or at another tally; False if it is not in time. Raises
@@ -263,11 +280,13 @@ class Rooms:
 
     async def _csv(self, request: Request, room: Room) -> Response:
         _check_lecturer(request, room)
-        return _file(export.answers(self.store, room), "text/csv", f"room-{room.code}.csv")
+        table = await anyio.to_thread.run_sync(export.answers, self.store, room)
+        return _file(table, "text/csv", f"room-{room.code}.csv")
 
     async def _lesson(self, request: Request, room: Room) -> Response:
         _check_lecturer(request, room)
-        return _file(export.lesson(self.store, room), "text/markdown", f"room-{room.code}.md")
+        text = await anyio.to_thread.run_sync(export.lesson, self.store, room)
+        return _file(text, "text/markdown", f"room-{room.code}.md")
 
 
 def _check_lecturer(request: Request, room: Room) -> None:

@@ -18,12 +18,13 @@ export function enlarged(message) {
 }
 
 // Of how many tokens the picture holds a part, in words; empty where it holds all.
-export function partSaid({ kinds, look, of, newest }) {
+export function partSaid({ kinds, look, of }) {
   if (!of) return "";
-  const { queries, keys } = kinds[look.kind];
-  const most = Math.max(...of);
-  const drawn = of[0] >= of[1] ? queries.length : keys.length;
-  if (queries.length === of[0] && keys.length === of[1]) return "";
-  const which = newest && look.kind !== "encoder" ? "last" : "first";
-  return `The ${which} ${drawn} of ${most.toLocaleString("en")} tokens are drawn: a row adds up to 1 with the others.`;
+  const { queries, keys, first } = kinds[look.kind];
+  const sides = [queries, keys].map((side, at) => ({ drawn: side.length, all: of[at], first: first[at] }));
+  const cut = sides.filter(({ drawn, all }) => drawn < all).sort((one, other) => other.all - one.all);
+  if (!cut.length) return "";
+  const [{ drawn, all, first: from }] = cut;
+  const more = keys.length < of[1] ? ": a row adds up to 1 with the others" : "";
+  return `The ${from ? "last" : "first"} ${drawn} of ${all.toLocaleString("en")} tokens are drawn${more}.`;
 }

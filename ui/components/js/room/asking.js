@@ -205,7 +205,9 @@ function exceptions({ act }, question) {
     const params = { ...question.view.params, text: one.text };
     delete params.choices;
     const open = button("Open on the wall", () => act("show", { page: question.view.page, params }));
-    const words = part("span", { textContent: `Most said ${one.said}; the model ${one.right}.` });
+    const words = part("span", {
+      textContent: `Most common: ${nameOf(question.spec, one.said)}. The model: ${nameOf(question.spec, one.right)}.`,
+    });
     return part("li", {}, part("q", { textContent: one.text }), words, named(open, `exception ${one.number}`));
   });
   return part("ul", { className: "exceptions", ariaLabel: "Where the room and the model differ" }, ...items);

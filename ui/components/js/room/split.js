@@ -59,19 +59,21 @@ const countShare = (count, all) => (all ? `${count} · ${share(count / all)}` : 
 
 const worthOf = ({ spec }) => (spec.picture ? "alike" : (WORTH[spec.of ?? spec.about] ?? ""));
 
+// Both rounds have the same bins.
 function numberRows({ spec, split, first, key, given }) {
-  const bins = split.bins.length ? split.bins : (first?.bins ?? []);
   const most = Math.max(1, ...[split, first ?? split].flatMap((one) => one.bins.map(({ count }) => count)));
-  return bins.map((bin, at) => {
-    const last = at === bins.length - 1;
+  return split.bins.map((bin, at) => {
+    const last = at === split.bins.length - 1;
     const holds = (value) =>
       typeof value === "number" && value >= bin.from && (last ? value <= bin.to : value < bin.to);
-    const earlier = first?.bins.find(({ from, to }) => from === bin.from && to === bin.to)?.count;
-    const now = split.bins.length ? bin.count : 0;
-    const tracks = [["room", now / most, String(now)]];
-    if (first) tracks.unshift(["before", (earlier ?? 0) / most, String(earlier ?? 0)]);
-    const name = rangeSaid(spec, bin);
-    return { name, tracks, right: key && holds(key.right), mine: holds(given) };
+    const tracks = [first?.bins[at], bin].filter(Boolean).map(({ count }) => [count / most, String(count)]);
+    const who = first ? ["before", "room"] : ["room"];
+    return {
+      name: rangeSaid(spec, bin),
+      tracks: tracks.map((track, round) => [who[round], ...track]),
+      right: key && holds(key.right),
+      mine: holds(given),
+    };
   });
 }
 
@@ -162,7 +164,7 @@ function textsOf({ texts = [], phase }, face) {
 function exceptionsOf(spec, exceptions, face) {
   const onWall = face === "wall";
   const items = (onWall ? exceptions.slice(0, FEW_EXCEPTIONS) : exceptions).map(({ text, said, right, counts }) => {
-    const pair = `Most said “${nameOf(spec, said)}”, the model “${nameOf(spec, right)}”`;
+    const pair = `Most common: “${nameOf(spec, said)}”. The model: “${nameOf(spec, right)}”`;
     const words = `${pair} (${countOf(sumOf(counts), "answer")}).`;
     return part(
       "li",

@@ -5,7 +5,6 @@ import { visible } from "#view/tokens.js";
 import { divergence, overlap, shares } from "./shares.js";
 
 export const SURE = ["a guess", "fairly sure", "certain"];
-const LEAST_MOVED = 0.005; // of the answers, of which nothing is said
 const FEWEST_SURE = 5; // answers with a confidence, of which anything can be said
 const OTHERS = "all others"; // a bar that is no token
 export const COMING = "A question is coming."; // what the server says of a question that is not asked yet
@@ -17,7 +16,7 @@ export const countOf = (count, one, many = `${one}s`) => `${thousands(count)} ${
 // A share, in whole percent, and never a false 0 or 100.
 export function share(part) {
   if (part > 0 && part < 0.005) return "< 1%";
-  if (part < 1 && part > 0.995) return "> 99%";
+  if (part < 1 && part >= 0.995) return "> 99%";
   return `${Math.round(100 * part)}%`;
 }
 
@@ -90,7 +89,7 @@ export function verdict(spec, choices, key, value) {
 }
 
 const within = (spec, { tolerance }) =>
-  `within ${Number(tolerance.toPrecision(3))}${spec.unit === "%" ? " points" : ""} counts as right`;
+  `within ${Number(tolerance.toPrecision(3))}${spec.unit === "%" ? " percentage points" : ""} counts as right`;
 
 // How bars that were drawn compare with the model's.
 export function drawnSaid(whose, model, drawn) {
@@ -125,18 +124,23 @@ export function rightSaid(told, split) {
     else lines.push("Right or wrong, they were equally confident.");
   }
   if (told.sentences)
-    lines.push(`Most answers were right for ${told.agreed} of ${countOf(told.sentences, "sentence")}.`);
+    lines.push(`The most common answer was right for ${told.agreed} of ${countOf(told.sentences, "sentence")}.`);
   return lines.join(" ");
 }
 
 // What a second round changed.
-export function roundsSaid({ moved, share: right, overlap: common }) {
+export function roundsSaid({ both, changed, became_right: gained, became_wrong: lost, share: right, overlap: common }) {
   const lines = [];
   const pair = right ?? common;
   if (pair?.every((one) => typeof one === "number")) {
     lines.push(`${right ? "Right" : "In common with the model"}: ${share(pair[0])} before, ${share(pair[1])} now.`);
   }
-  if (moved >= LEAST_MOVED) lines.push(`At least ${share(moved)} of the answers moved.`);
+  if (both && changed !== null) {
+    const turned = typeof gained === "number" && `: ${gained} from wrong to right, ${lost} from right to wrong`;
+    lines.push(
+      `Of the ${thousands(both)} who answered twice, ${thousands(changed)} changed their answer${turned || ""}.`,
+    );
+  }
   return lines.join(" ");
 }
 
@@ -148,8 +152,6 @@ export function proofSaid({ checkpoint, trained, step, seed }) {
   if (typeof seed === "number") parts.push(`seed ${seed}`);
   return `Computed: ${parts.join(", ")}.`;
 }
-
-export const modelSaid = (value) => inPercent(value);
 
 // What the server says, as a sentence of its own.
 export const sentence = (words) => (words ? `${words[0].toUpperCase()}${words.slice(1).replace(/\.$/, "")}.` : "");
@@ -166,20 +168,21 @@ export function keptSaid(ends, number) {
   return `Your answers are kept under ${who}, not a name, until ${clock(ends)}; then they are deleted.`;
 }
 
+// Why a head was switched off, by how many votes it got.
 const WHOSE_HEAD = {
-  "most chosen": "the one most chose",
-  right: "the right one",
-  "most chosen and right": "the right one, which most chose",
-  random: "another one, drawn at random",
+  "most chosen": (votes) => `which ${thousands(votes)} of you chose`,
+  right: (votes) => `the right one, which ${votes ? thousands(votes) : "none"} of you chose`,
+  "most chosen and right": (votes) => `the right one, which ${thousands(votes)} of you chose`,
+  random: () => "another one, drawn at random",
 };
 
 const bare = (piece) => piece.replace(/^▁/, "") || piece;
 
 // One head switched off.
-export function withoutHead({ kind, layer, head, who, token, before, after, same, instead, output, as_it_is }) {
-  const off = `Without ${kind} head ${head} of layer ${layer} (${WHOSE_HEAD[who]})`;
+export function withoutHead({ kind, layer, head, who, votes, token, before, after, same, instead, output, as_it_is }) {
+  const off = `Without ${kind} head ${head} of layer ${layer} (${WHOSE_HEAD[who](votes)})`;
   const change = `“${bare(token)}” goes from ${inPercent(before)} to ${inPercent(after)}`;
-  const next = same ? "" : `; “${bare(instead)}” would come next`;
-  const text = output && output !== as_it_is ? `. The text would be: ${output}` : "";
-  return ended(`${off}, ${change}${next}${text}`);
+  const next = same ? "" : `; “${bare(instead)}” would be likeliest`;
+  const text = output && output !== as_it_is ? ` The text would be: “${output}”` : "";
+  return `${off}, ${change}${next}.${text}`;
 }

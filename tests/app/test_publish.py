@@ -1,0 +1,50 @@
+"""What a room sees of the pages that its lecturer goes through."""
+
+import pytest
+
+from tests.app.conftest import run
+from transformer.rooms.room import Room, new_key
+from transformer.rooms.store import Store
+from ui.access import keys
+
+TAB = "a" * 16
+RED = "I like red wine."
+
+
+@pytest.fixture
+def rooms(home, monkeypatch) -> Store:
+    home.mkdir(exist_ok=True)
+    rooms = Store(home / "rooms.sqlite")
+    monkeypatch.setattr("ui.publish.store", lambda: rooms)
+    monkeypatch.setattr("ui.room.bar.store", lambda: rooms)
+    return rooms
+
+
+@pytest.fixture
+def room(rooms, cookies) -> Room:
+    """Led by the tab of every visit that is told so."""
+    cookies[keys.LECTURER] = new_key()
+    room = rooms.open_room(cookies[keys.LECTURER])
+    rooms.lead(room.id, TAB)
+    return room
+
+
+def test_the_steps_of_home_are_seen_as_the_page_that_has_an_address_of_them(visit, move, rooms, room):
+    at = visit("home")
+    at.session_state["room_tab"] = TAB
+    move(at, "home", 2, number=1)
+    view = rooms.room(room.id).view
+    assert (view["page"], view["place"], view["params"]["text"]) == ("translate", "step 2", RED)
+    assert rooms.drawn(room.id)
+
+
+def test_who_manages_a_room_takes_nobody_along_but_to_show_the_way_in(visit, rooms, room):
+    at = visit("translate", text=RED, step="2")
+    at.session_state["room_tab"] = TAB
+    run(at)
+    assert rooms.room(room.id).view["place"] == "step 2"
+    run(at.switch_page("pages/room.py"))
+    assert rooms.room(room.id).view["place"] == "step 2"
+    at.session_state["room_presenting"] = True
+    run(at)
+    assert rooms.room(room.id).view["page"] == "room"
