@@ -184,7 +184,7 @@ def test_a_second_round_stands_beside_the_first(room):
     assert room.answers(question, 2) == [1]
     room.phase(question, "split")
     expect(page.locator("p.legend")).to_contain_text("first round")
-    expect(seen(page, "At least 100% of the answers moved.")).to_be_visible()
+    expect(seen(page, "Of the 1 who answered twice, 1 changed their answer.")).to_be_visible()
 
 
 def test_an_answer_given_without_a_network_is_sent_once_there_is_one(room):
