@@ -3,6 +3,8 @@
 Nothing of this happens in the session of anybody else.
 """
 
+import logging
+import sqlite3
 from collections.abc import Mapping
 from functools import cache
 
@@ -19,6 +21,7 @@ from ui.present import presenting
 # of a lesson asks, and what it says
 TAB, DRAWN, SAID, WALL = "room_tab", "room_drawn", "room_published", "room_wall"
 ASKED, STOP = "room_asked", "room_stop"
+_log = logging.getLogger(__name__)
 LARGEST_PICTURE = 400_000  # bytes; phones are shown words in place of a larger one
 
 
@@ -73,5 +76,9 @@ def publish(page: str, params: Mapping[str, str], *, shown_on: str | None = None
             "hide": bool(st.session_state.get(f"{shown_on}_hide"))}
     stamp = room.id, orjson.dumps(view), hash(picture)
     if st.session_state.get(SAID) != stamp:
-        st.session_state[SAID] = stamp
-        store().publish(room.id, view, picture, room.leader)
+        try:
+            store().publish(room.id, view, picture, room.leader)
+        except sqlite3.Error as error:  # the lecturer's page goes on, and says it again with the next step
+            _log.error("A room was not told what its lecturer shows: %s", error)
+        else:
+            st.session_state[SAID] = stamp

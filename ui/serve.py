@@ -93,12 +93,15 @@ def prepare() -> None:
     os.environ[SERVED] = "1"
     preload()
     from ui.link import forget_pages_folder
-    from ui.server import at_once, visitors
+    from ui.server import at_once, patience, visitors
 
     forget_pages_folder()
     at_once.send_at_once()
     at_once.send_large_as_they_are()
     at_once.take_no_more_packed()
+    at_once.take_no_more_plain()
+    patience.allow_many()
+    patience.give_up_on_silence()
     visitors.time_answers()
 
 
@@ -109,7 +112,19 @@ def run(host: str, options: dict[str, Any], *, front: str, public: set[str], lin
     import streamlit as st
     from starlette.middleware import Middleware
 
-    from ui.server import door, health, index, packing, people_pages, rooms, scripts, sign_in, uploads, visitors
+    from ui.server import (
+        door,
+        health,
+        index,
+        packing,
+        patience,
+        people_pages,
+        rooms,
+        scripts,
+        sign_in,
+        uploads,
+        visitors,
+    )
 
     name = socket.gethostname().lower()
     os.environ[FRONT] = front
@@ -142,8 +157,8 @@ def run(host: str, options: dict[str, Any], *, front: str, public: set[str], lin
     routes = [*index.routes(), *sign_in.routes(link), *people.routes, *scripts.routes(), *health.routes(),
               *classes.routes()]
     st.App(APP, lifespan=living, routes=routes, secrets=people.secrets, middleware=[
-        Middleware(door.Door, names=names, public=public), *people.middleware, Middleware(packing.Packing),
-        Middleware(visitors.Visitors), Middleware(uploads.Uploads)]).run(config=options)
+        Middleware(patience.Patience), Middleware(door.Door, names=names, public=public), *people.middleware,
+        Middleware(packing.Packing), Middleware(visitors.Visitors), Middleware(uploads.Uploads)]).run(config=options)
 
 
 def address_of(host: str, port: int) -> str:

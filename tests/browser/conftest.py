@@ -133,9 +133,14 @@ def teachers_link(app) -> Callable[[], str]:
 def settle() -> Callable:
     """Waits until the script of a page has ended, all of it that was asked for: `settle(page)`."""
 
+    from playwright.sync_api import TimeoutError as TooLate
+
     def settle(page, *, timeout=WAIT_MS):
         page.evaluate("settled(true)")
-        page.wait_for_function("settled()", polling=50, timeout=timeout)
+        try:
+            page.wait_for_function("settled()", polling=50, timeout=timeout)
+        except TooLate as error:
+            raise AssertionError(f"unsettled at {page.url}: {page.evaluate('whyUnsettled()')}") from error
         return page
 
     return settle

@@ -58,14 +58,17 @@
       shadowRoot?.querySelector("div > div > *") && !shadowRoot.querySelector(".attention-view:empty, .stage:empty");
     const components = [...document.querySelectorAll('[data-testid="stBidiComponentIsolated"]')];
     const running = ["running", "initial", "rerunRequested"].includes(app?.getAttribute("data-test-script-state"));
+    const late = components.find((one) => !drawn(one));
     return (
-      asked ||
-      !app ||
-      running ||
-      !components.every(drawn) ||
-      document.querySelector('[data-testid="stSkeleton"], [data-testid="stSpinner"]')
+      (asked && `a rerun that was asked for has ${begun ? "begun" : "not begun"}`) ||
+      (!app && "there is no app") ||
+      (running && "the script runs") ||
+      (late && `not drawn: ${late.closest('[class*="st-key-"]')?.className}`) ||
+      document.querySelector('[data-testid="stSkeleton"], [data-testid="stSpinner"]')?.dataset.testid
     );
   };
+
+  window.whyUnsettled = busy;
 
   // For 300 ms of this page's own time: some widgets ask a moment after a key, and what has come has yet to be drawn.
   window.settled = (anew) => {

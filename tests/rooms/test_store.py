@@ -3,8 +3,10 @@
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
@@ -383,3 +385,47 @@ def test_a_damaged_file_is_put_aside(tmp_path):
     store.open_room(new_key())
     assert store.count() == 1
     assert (tmp_path / "rooms.sqlite.damaged").read_bytes().startswith(b"no database")
+
+
+def test_threads_that_open_the_first_rooms_at_once_keep_all_of_them(tmp_path):
+    for turn in range(10):
+        path = tmp_path / str(turn) / "rooms.sqlite"
+        together = threading.Barrier(8)
+
+        def open_one(path=path, together=together):
+            store = Store(path)
+            together.wait()
+            store.open_room(new_key())
+
+        with ThreadPoolExecutor(8) as pool:
+            for done in [pool.submit(open_one) for _ in range(8)]:
+                done.result()
+        assert Store(path).count() == 8
+        assert not path.with_name("rooms.sqlite.damaged").exists()
+
+
+def test_a_file_that_is_deleted_while_it_is_in_use_is_begun_anew_by_all(store, room):
+    for path in store.path.parent.glob("rooms.sqlite*"):
+        path.unlink()
+    other = Store(store.path).open_room(new_key())
+    assert store.room(other.id).code == other.code
+    with pytest.raises(NoRoom):
+        store.room(room.id)
+
+
+@pytest.mark.parametrize("at", [0, 4096])
+def test_a_file_that_is_damaged_while_it_is_in_use_is_put_aside(store, room, at):
+    store.publish(room.id, {"page": "translate", "params": {}}, b"\0" * 50_000, "")
+    store._tidy()
+    length = store.path.stat().st_size
+    with store.path.open("r+b") as file:
+        file.seek(at)
+        file.write(b"garbage " * ((length - at) // 8))
+    other = Store(store.path)  # a thread that comes anew, and so reads the file
+    for one in (other, store):
+        for _ in range(2):  # who finds out is told so, and has the new one after that
+            with suppress(sqlite3.DatabaseError, NoRoom):
+                one.room(room.id)
+    found = other.open_room(new_key())
+    assert store.room(found.id).code == found.code
+    assert store.path.with_name("rooms.sqlite.damaged").stat().st_size == length

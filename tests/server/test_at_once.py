@@ -1,12 +1,14 @@
 """Small messages are not held back, large ones not packed, and what comes packed stays small."""
 
 import socket
+from collections import deque
 
 import pytest
 from streamlit.web.server.starlette import starlette_server
-from websockets.exceptions import PayloadTooBig
+from websockets.exceptions import ConnectionClosed, PayloadTooBig
 from websockets.extensions.permessage_deflate import PerMessageDeflate
 from websockets.frames import Frame, Opcode
+from websockets.sync.client import connect
 
 from ui.server.at_once import LARGE, MOST_TAKEN, send_at_once, send_large_as_they_are, take_no_more_packed
 
@@ -62,3 +64,10 @@ def test_what_unpacks_to_too_much_is_refused_in_however_many_frames(monkeypatch,
     sent(MOST_TAKEN)
     with pytest.raises(PayloadTooBig):
         sent(MOST_TAKEN + 1_000)
+
+
+def test_a_plain_message_that_is_too_large_is_refused_before_it_has_come(server):
+    with connect(f"ws://{server.host}/_stcore/stream", subprotocols=["streamlit"], compression=None) as page:
+        page.socket.sendall(b"\x82\xff" + (MOST_TAKEN + 1).to_bytes(8, "big") + bytes(4))  # how long it will be
+        with pytest.raises(ConnectionClosed, match="1009"):
+            deque(iter(lambda: page.recv(timeout=10), None), 0)

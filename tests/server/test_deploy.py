@@ -39,6 +39,7 @@ def test_the_proxy_knows_as_many_workers_as_there_are(services):
 def test_no_service_may_do_or_write_more_than_it_needs(services):
     for name, service in services.items():
         assert service["read_only"] and service["cap_drop"] == ["ALL"], name
+        assert int(service["logging"]["options"]["max-size"].removesuffix("m")) <= 100, name
         assert service["security_opt"] == ["no-new-privileges:true"] and not service.get("privileged"), name
     assert services["app"].get("ports") is None and services["app"].get("cap_add") is None
     assert re.fullmatch(r"caddy:\d+\.\d+\.\d+", services["caddy"]["image"])

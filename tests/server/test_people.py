@@ -164,6 +164,14 @@ def test_what_is_asked_of_the_provider_is_bound_to_this_browser(browser, server)
     assert asked["redirect_uri"] == [f"http://{server.host}/oauth2callback"]
 
 
+def test_nobody_writes_lines_into_the_log(server, browser):
+    state = parse_qs(urlsplit(browser.to_provider()).query)["state"][0]
+    said = urlencode({"state": state, "error": "x", "error_description": "no\ntime=1 event=\"worker died\"\x1b[2J"})
+    assert browser.get(f"/oauth2callback?{said}").headers["Location"] == "/sign-in?failed=1"
+    found = [line for line in server.log.read_text().splitlines() if "worker died" in line]
+    assert len(found) == 1 and "Somebody was not signed in" in found[0] and "\x1b" not in found[0]
+
+
 @pytest.mark.parametrize("query", ["", "?state=x", "?code=x&state=x", "?error=access_denied&state=x", "?code=x"])
 def test_a_way_back_that_nobody_asked_for_leads_nowhere(browser, query):
     answer = browser.get(f"/oauth2callback{query}")

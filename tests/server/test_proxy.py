@@ -5,6 +5,7 @@ import http.client
 import socket
 import subprocess
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -19,6 +20,7 @@ class Named(BaseHTTPRequestHandler):
     """Says whose it is, by the port, and as what it was asked."""
 
     def do_GET(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
         told = {name.lower(): value for name, value in self.headers.items()}
         body = f"{self.server.server_port} {told.get('x-forwarded-proto')} {told.get('host')}".encode()
         self.send_response(200)
@@ -47,8 +49,9 @@ class Proxy:
 
 
 @pytest.fixture
-def proxy(tmp_path):
+def proxy(tmp_path, monkeypatch):
     need_caddy()
+    monkeypatch.setattr(caddy, "HEAD", "1s")
     workers = [ThreadingHTTPServer(("127.0.0.1", 0), Named) for _ in range(2)]
     for worker in workers:
         threading.Thread(target=worker.serve_forever, daemon=True).start()
@@ -128,3 +131,25 @@ def test_without_caddy_it_is_said_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ValueError, match="apt-get install caddy"):
         caddy.program()
+
+
+def test_what_stands_behind_a_code_keeps_nobody_out(proxy):
+    for path in ("/r/ABCD%00/state", "/r/ABCD%0d%0aX-Headsup-Room:%20x", "/r/%00", "/r/%ff", "/r/%20"):
+        assert proxy.ask(path)[0] == 200, path
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: localhost\r\n"])
+def test_a_connection_on_which_no_whole_request_comes_is_closed(proxy, sent):
+    with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as silent:
+        silent.sendall(sent)
+        while silent.recv(1_000):
+            pass
+
+
+def test_who_waits_for_an_answer_or_sends_slowly_is_not_cut_off(proxy):
+    with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as slow:
+        slow.sendall(b"PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nConnection: close\r\n\r\n")
+        for _ in range(3):
+            time.sleep(0.7)  # longer than the first lines may take, in all
+            slow.sendall(b"x")
+        assert slow.recv(1_000).startswith(b"HTTP/1.1 200")

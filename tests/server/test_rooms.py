@@ -583,3 +583,15 @@ def test_nothing_tells_who_anybody_is(room, server):
     for text in (told.encode(), kept):
         assert b"the-visitors-key" not in text
         assert b"127.0.0." not in text
+
+
+def test_a_damaged_file_is_said_once_and_the_next_room_works(start):
+    here = Class(start())
+    assert here.get("mine", "p").status == 200
+    here.store._tidy()
+    with here.store.path.open("r+b") as file:
+        file.write(b"garbage " * (here.store.path.stat().st_size // 8))
+    assert {here.get("mine", f"p{number}").status for number in range(3)} <= {200, 503, 404}
+    after = Class(here.server)
+    assert [after.get("mine", "p").status, after.lead(do="lock", on=True).status] == [200, 200]
+    assert here.get("mine", "p").status == 404

@@ -51,6 +51,14 @@ def test_what_cannot_be_done_is_said_in_a_sentence(write, text, said, capsys):
         people_pages.begin(set())
 
 
+@pytest.mark.parametrize(("mode", "warned"), [(0o600, False), (0o400, False), (0o644, True), (0o620, True)])
+def test_a_file_that_others_can_read_or_write_is_warned_of(write, tmp_path, caplog, mode, warned):
+    write(HEADER)
+    (tmp_path / "sign-in.toml").chmod(mode)
+    assert sign_in_file.begin()
+    assert ("chmod 600" in caplog.text) is warned
+
+
 def test_what_is_missing_is_named_with_what_brings_it(write, monkeypatch):
     write(OIDC)
     monkeypatch.setattr(sign_in_file, "find_spec", lambda name: None)

@@ -190,3 +190,10 @@ def test_rooms_are_counted_where_there_are_any(tmp_path, monkeypatch):
         file.executemany("insert into room values (?)", [(1,), (2,)])
     file.close()
     assert health.rooms() == 2
+
+
+def test_a_disk_that_is_full_is_said(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADSUP_HOME", str(tmp_path))
+    assert health.look()["wrong"] == []
+    monkeypatch.setattr(health, "LEAST_FREE", 1e18)
+    assert health.look()["wrong"] == ["the disk of the home is full"]

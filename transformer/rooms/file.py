@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from transformer.jobs.lock import held
 from transformer.places import home
@@ -39,6 +40,20 @@ create index if not exists found_of on found (room, device);
 """
 
 
+class Connection(sqlite3.Connection):
+    """One that remembers which file it is to, and that this has turned out to be damaged."""
+
+    file: tuple[int, int] | None = None
+    damaged = False
+
+    def execute(self, *what: Any) -> sqlite3.Cursor:
+        try:
+            return super().execute(*what)
+        except sqlite3.DatabaseError as error:
+            self.damaged |= type(error) is sqlite3.DatabaseError  # what is locked, full or refused has its own
+            raise
+
+
 class File:
     """One file for all processes of a server; may be used from any thread."""
 
@@ -47,28 +62,48 @@ class File:
         self._of_thread = threading.local()
 
     @property
-    def _db(self) -> sqlite3.Connection:
-        """One connection a thread, and a new one in a process that was forked off."""
-        if getattr(self._of_thread, "pid", None) != os.getpid():
-            self._of_thread.db, self._of_thread.pid = self._connect(), os.getpid()
-        return self._of_thread.db
+    def _db(self) -> "Connection":
+        """One connection a thread, and a new one in a process that was forked off, or where the file is not the one any
+        more that was opened: somebody has deleted it, or put it aside."""
+        mine = self._of_thread
+        if getattr(mine, "of", None) != (os.getpid(), self._file()) or mine.db.damaged:
+            mine.db = self._connect(getattr(mine, "db", None))
+            mine.of = os.getpid(), self._file()
+        return mine.db
 
-    def _connect(self) -> sqlite3.Connection:
+    def _file(self) -> tuple[int, int] | None:
+        """Which file lies there now."""
+        try:
+            found = self.path.stat()
+            return found.st_dev, found.st_ino
+        except FileNotFoundError:
+            return None
+
+    def _connect(self, before: "Connection | None") -> "Connection":
         """A file that is damaged, or another version's, is put aside: what it held lasts for hours, and a class is
-        waiting. One process at a time: two that make the file, or put it aside, at once would fail."""
+        waiting. One thread of one process at a time, or one would put aside what another has just begun.
+
+        before: the connection that this one comes after, which may have found damage.
+        """
         with held(self.path.with_name(f"{self.path.name}.lock")):
+            if before and before.damaged and before.file == self._file():
+                self._put_aside()
             try:
                 return self._open()
             except sqlite3.OperationalError:
                 raise
             except sqlite3.DatabaseError:
-                self.path.replace(self.path.with_name(f"{self.path.name}.damaged"))
+                self._put_aside()
                 return self._open()
 
-    def _open(self) -> sqlite3.Connection:
+    def _put_aside(self) -> None:
+        self.path.replace(self.path.with_name(f"{self.path.name}.damaged"))
+
+    def _open(self) -> "Connection":
         new = not self.path.exists()
-        db = sqlite3.connect(self.path, timeout=WAITS_MS / 1_000, isolation_level=None, check_same_thread=False)
-        db.row_factory = sqlite3.Row
+        db = sqlite3.connect(self.path, timeout=WAITS_MS / 1_000, isolation_level=None, check_same_thread=False,
+                             factory=Connection)
+        db.row_factory, db.file = sqlite3.Row, self._file()
         if new:
             self.path.chmod(0o600)
         version = db.execute("pragma user_version").fetchone()[0]
@@ -79,8 +114,8 @@ class File:
         db.execute("pragma synchronous = normal")
         db.execute("pragma foreign_keys = on")
         db.execute("pragma secure_delete = on")
-        db.executescript(SCHEMA)
         if version != VERSION:
+            db.executescript(SCHEMA)
             db.execute(f"pragma user_version = {VERSION}")
         return db
 

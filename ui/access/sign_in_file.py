@@ -17,6 +17,7 @@ from transformer.places import IS_CLONE, home
 REDIRECT = "/oauth2callback"
 SHARED_KEYS, PROVIDER_KEYS = ("redirect_uri",), ("client_id", "client_secret", "server_metadata_url")
 MOST_HOURS = 24 * 30
+OTHERS = 0o066  # that others than its owner read or write a file
 _log = logging.getLogger(__name__)
 
 
@@ -160,6 +161,9 @@ def begin() -> SignIn | None:
     """What a server that starts now asks of people. Raises ValueError as `read` does."""
     global _last
     stamp, found = _stamp(), read()
+    if found and path().stat().st_mode & OTHERS:
+        _log.warning("%s, which says who is a teacher, can be read or written by other users of this computer; make it "
+                     "yours alone: chmod 600 %s", path(), path())
     _last = (stamp, found) if found else None
     return found
 

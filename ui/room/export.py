@@ -85,9 +85,10 @@ def lesson(store: Store, room: Room) -> str:
         link, asks = f"/{view['page']}" + f"?{params}" * bool(params), _asks(one)
         if len(link) > LINK:  # the words alone are left then
             link, asks = f"/{view['page']}", ANY
-        said = _line(f"In the room: {one.key.get('said', '')}")
+        note = _line(f"In the room: {one.key.get('said', '')}")  # for the teacher: it has the answer in it
+        about = "Asked in a room. Answer before you look."
         parts.append("\n".join([f"## Question {one.number}", f"- link: {link}", *asks,
-                                f"- ask: {_line(one.spec['ask'])}", "", said[:SENTENCES], ""]))
+                                f"- ask: {_line(one.spec['ask'])}", f"- note: {note[:SENTENCES]}", "", about, ""]))
     return "\n".join(parts)
 
 

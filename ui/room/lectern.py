@@ -1,5 +1,6 @@
 """The lecturer's page: opening a room, letting everybody in, and what they hand in."""
 
+import sqlite3
 from datetime import datetime, tzinfo
 from html import escape
 from zoneinfo import ZoneInfo
@@ -59,7 +60,7 @@ def _open() -> None:
     try:
         store().open_room(key)
         event("room opened", rooms=store().count())
-    except (RoomError, OSError) as error:
+    except (RoomError, OSError, sqlite3.Error) as error:
         st.session_state["room_said"] = str(error)
         return
     st.session_state[ENTER] = key

@@ -13,7 +13,7 @@ from websockets.extensions.permessage_deflate import PerMessageDeflate
 from websockets.frames import CTRL_OPCODES, Frame, Opcode
 
 LARGE = 65_536  # bytes of a message
-MOST_TAKEN = 4_000_000  # bytes, unpacked, of a message that came packed; pages of a visitor send far less
+MOST_TAKEN = 4_000_000  # bytes of a message from a visitor, unpacked; pages send far less
 
 
 def send_at_once() -> None:
@@ -63,3 +63,9 @@ def take_no_more_packed() -> None:
         return found
 
     PerMessageDeflate.decode = unpack_some
+
+
+def take_no_more_plain() -> None:
+    """Have other messages refused that are as large, before they have come: Streamlit takes what it may send, which is
+    two hundred megabytes."""
+    starlette_server.get_max_message_size_bytes = lambda: MOST_TAKEN

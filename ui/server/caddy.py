@@ -12,6 +12,7 @@ from pathlib import Path
 COOKIE = "headsup_worker"
 ROOM = "X-Headsup-Room"
 TRYING = "20s"  # for which a request looks for a worker that answers
+HEAD, IDLE = "20s", "2m"  # for a request's first lines; between two requests. Workers wait for what is sent with them.
 MISSING = ("several workers need Caddy in front of them, and there is none on the PATH: install it from your system "
            "(Debian and Ubuntu: apt-get install caddy) or from caddyserver.com; without it, `headsup app` serves alone")
 
@@ -30,9 +31,15 @@ _WORKERS = """{indent}reverse_proxy {upstreams} {{
 {indent}}}
 """
 
-_SITE = """{{
+_SITE = r"""{{
 	admin off
-{options}	log {{
+{options}	servers {{
+		timeouts {{
+			read_header {head}
+			idle {idle}
+		}}
+	}}
+	log {{
 		output stderr
 		level ERROR
 		exclude http.log http.handlers.reverse_proxy
@@ -40,7 +47,7 @@ _SITE = """{{
 }}
 
 {address} {{
-{bind}	@room path_regexp room ^/r/([^/]+)
+{bind}	@room path_regexp room ^/r/([\w-]+)
 	handle @room {{
 		request_header {room} {{re.room.1}}
 {by_room}	}}
@@ -55,7 +62,7 @@ def text(address: str, upstreams: Sequence[str], *, bind: str = "", https: bool 
     def workers(policy: str) -> str:
         return _WORKERS.format(indent="\t\t", upstreams=" ".join(upstreams), policy=policy, trying=TRYING)
 
-    return _SITE.format(address=address, options="" if https else "\tauto_https off\n", room=ROOM,
+    return _SITE.format(address=address, options="" if https else "\tauto_https off\n", room=ROOM, head=HEAD, idle=IDLE,
                         bind=f"\tbind {bind}\n" if bind else "",
                         by_room=workers(f"header {ROOM}"), by_cookie=workers(f"cookie {COOKIE}"))
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import sqlite3
 import time
 from collections.abc import AsyncIterator
@@ -20,6 +21,7 @@ from ui.server import uploads
 
 KEPT = 1.0          # seconds for which an answer is given again
 BEAT = 1.0          # seconds between two words of a worker to the others
+LEAST_FREE = 20_000_000  # bytes of the disk; rooms, runs and keys need them
 MEMORY_EVERY = 10   # beats between two looks at its memory, which walk all of it
 
 
@@ -42,6 +44,8 @@ def look() -> dict[str, Any]:
     wrong = [] if found else ["no checkpoints"]
     if home().exists() and not os.access(home(), os.W_OK):
         wrong.append("the home cannot be written to")
+    elif home().exists() and shutil.disk_usage(home()).free < LEAST_FREE:
+        wrong.append("the disk of the home is full")
     return {"wrong": wrong, "version": version(), "checkpoints": found, "workers": board().total("ready"),
             "workers_wanted": board().workers, "visitors": board().total("visitors"), "rooms": rooms(),
             "memory_mb": round(memory() / 1e3)}

@@ -24,6 +24,7 @@ from ui.server.sign_in import html
 
 AFTER = "headsup_after"  # the cookie that says which page somebody came for
 AFTER_SECONDS, LONGEST_PAGE = 900, 2_000
+LONGEST_SAID = 500  # characters, in the log
 SIGNED = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519")
 _log = logging.getLogger(__name__)
 
@@ -92,7 +93,8 @@ async def _back(request: Request) -> Response:
         cookie = people.cookie(keys.cookie_secret(), issuer=claims["iss"], subject=claims["sub"],
                                name=_shown(claims), listed=_listed(claims, asked.claim))
     except Exception as error:  # whatever a provider sends, or somebody in its name
-        _log.warning("Somebody was not signed in: %s: %s", type(error).__name__, error)
+        said = "".join(sign if sign.isprintable() else " " for sign in str(error))  # some of it came in the address
+        _log.warning("Somebody was not signed in: %s: %s", type(error).__name__, said[:LONGEST_SAID])
         return RedirectResponse("/sign-in?failed=1", 303)
     answer = RedirectResponse(_page_here(unquote(request.cookies.get(AFTER, ""))), 303)
     set_cookie(answer, request.scope, AFTER, "", seconds=0, same_site="lax")

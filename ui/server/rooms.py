@@ -8,6 +8,7 @@ What is read here is read on the loop's own connection, which never writes: so i
 
 import asyncio
 import gzip
+import logging
 import sqlite3
 import time
 from collections import Counter, OrderedDict
@@ -40,6 +41,8 @@ FORGET_S = 60.0    # between looks for rooms whose time is over
 LARGEST = 20_000   # bytes of what is sent here
 MOST_WAITING = 12  # requests of one device
 MOST_MADE = 64     # answers kept for whoever asks next
+
+_log = logging.getLogger(__name__)
 
 Handler = Callable[[Request, Room], Awaitable[Response]]
 
@@ -120,8 +123,11 @@ class Rooms:
                 return _json({"error": str(error)}, 409)
             except sqlite3.IntegrityError:  # the room has ended meanwhile
                 return _json({"error": "the room has ended"}, 404)
-            except sqlite3.OperationalError:  # somebody else writes, and for long
-                return _json({"error": "the server is busy; it is tried again"}, 503)
+            except (sqlite3.Error, OSError) as error:
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:  # others write, and for long
+                    return _json({"error": "the server is busy; it is tried again"}, 503)
+                _log.error("Rooms cannot be read or written: %s", error)  # a disk that is full, or damaged
+                return _json({"error": "the server cannot keep rooms now; its log says why"}, 503)
 
         return answer
 
