@@ -110,6 +110,8 @@ test("how a room did is said", () => {
     "Right: 56% before, 84% now. Of the 50 who answered twice, 18 changed their answer: 15 from wrong to right, " +
       "1 from right to wrong.",
   );
+  const same = { both: 6, changed: 0, became_right: 0, became_wrong: 0 };
+  assert.equal(roundsSaid(same), "Of the 6 who answered twice, none changed their answer.");
   assert.equal(roundsSaid({ both: 2, changed: 1 }), "Of the 2 who answered twice, 1 changed their answer.");
   assert.equal(
     roundsSaid({ both: 3, changed: null, overlap: [0.4, 0.7] }),
