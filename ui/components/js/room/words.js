@@ -136,11 +136,10 @@ export function roundsSaid({ both, changed, became_right: gained, became_wrong: 
     lines.push(`${right ? "Right" : "In common with the model"}: ${share(pair[0])} before, ${share(pair[1])} now.`);
   }
   if (both && changed !== null) {
+    const many = changed ? thousands(changed) : "none";
     const turned =
       changed > 0 && typeof gained === "number" && `: ${gained} from wrong to right, ${lost} from right to wrong`;
-    lines.push(
-      `Of the ${thousands(both)} who answered twice, ${changed ? thousands(changed) : "none"} changed their answer${turned || ""}.`,
-    );
+    lines.push(`Of the ${thousands(both)} who answered twice, ${many} changed their answer${turned || ""}.`);
   }
   return lines.join(" ");
 }
