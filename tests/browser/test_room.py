@@ -193,6 +193,8 @@ def test_a_view_that_was_found_opens_on_the_wall(open_room):
     expect(phone.get_by_text("Find a head that looks at the verb")).to_be_visible()
     phone.goto(f"{room.url}/translate?text=Go on.&step=1&kind=encoder&layer=0&head=2&room={room.code}")
     strip = phone.locator(".st-key-room .room-bar")
+    assert strip.bounding_box()["height"] < 60  # one line, which opens
+    strip.get_by_text("Task: Find a head").click()
     strip.get_by_label("A few words on what you found").fill("=HERE <b>")
     strip.get_by_role("button", name="Show the lecturer").click()
     expect(strip).to_contain_text("The lecturer has it.")
@@ -355,10 +357,16 @@ def test_what_is_found_is_said_and_texts_are_let_through_together(open_room):
 
 def test_the_end_is_said_and_leaves_nothing(open_room):
     room = open_room()
-    phone = room.phone()
+    phone, remote = room.phone(), room.tab(**PHONE)
+    remote.goto(f"{room.url}/lead#{room.key}")
+    expect(remote.get_by_role("button", name="Step ▶")).to_be_visible()
     room.lecturer.goto(f"{room.url}/room")
     end = room.lecturer.get_by_role("button", name="End the room")
     end.click()
     room.lecturer.get_by_role("button", name="press again", exact=False).click()
     expect(phone.get_by_text("has ended", exact=False).first).to_be_visible()
+    expect(remote.get_by_text("The room has ended. Everything in it is deleted.")).to_be_visible()
+    remote.reload()
+    expect(remote.get_by_text("The room has ended. Everything in it is deleted.")).to_be_visible()
+    expect(remote.get_by_role("link", name="Open another room")).to_be_visible()
     expect(room.lecturer.get_by_role("button", name="Open a room")).to_be_visible()

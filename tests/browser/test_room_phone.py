@@ -184,7 +184,7 @@ def test_a_second_round_stands_beside_the_first(room):
     assert room.answers(question, 2) == [1]
     room.phase(question, "split")
     expect(page.locator("p.legend")).to_contain_text("first round")
-    expect(seen(page, "At least 100% of the answers moved.")).to_be_visible()
+    expect(seen(page, "Of the 1 who answered twice, 1 changed their answer.")).to_be_visible()
 
 
 def test_an_answer_given_without_a_network_is_sent_once_there_is_one(room):
@@ -281,7 +281,8 @@ def test_each_phone_is_asked_about_a_sentence_of_its_own(room):
     room.phase(question, "answer")
     for page, text in zip(phones, shown, strict=True):
         key = made.key["each"][texts.index(text)]
-        expect(page.locator(".own-answer")).to_contain_text("You were right." if key["right"] == 0 else "Right is")
+        said = "You were right." if key["right"] == 0 else "The right answer is"
+        expect(page.locator(".own-answer")).to_contain_text(said)
         expect(page.locator(".result.right")).to_have_count(1)
 
 
@@ -321,6 +322,16 @@ def test_the_lecturer_lets_go_and_calls_back(room):
     room.store.set_mode(room.id, "paused")
     expect(page.get_by_role("heading", name="Look up.")).to_be_visible()
     expect(look).to_be_hidden()
+
+
+def test_a_task_can_be_looked_for_before_anything_is_shown(room):
+    page = room.phone()
+    expect(seen(page, "The lecturer has not shown anything yet.")).to_be_visible()
+    room.store.set_task(room.id, "Find a head that looks back.")
+    look = page.get_by_role("link", name="Look around")
+    expect(look).to_be_visible()
+    assert look.get_attribute("href") == f"{room.url}/?room={room.room.code}"
+    expect(seen(page, "The lecturer has not shown anything yet.")).to_be_hidden()
 
 
 def test_whoever_comes_back_is_told_where_the_lecturer_is(room):

@@ -4,6 +4,7 @@ import { readNumber } from "../../ui/components/js/room/answering.js";
 import { readCode, wrongWith } from "../../ui/components/js/room/join.js";
 import { divergence, overlap, shares, wholePercents } from "../../ui/components/js/room/shares.js";
 import {
+  ended,
   nameOf,
   proofSaid,
   rangeSaid,
@@ -70,12 +71,22 @@ test("tokens are named with every character visible, and other names as they are
 test("what an answer turned out to be is said", () => {
   const choice = { form: "choice", pieces: true };
   assert.equal(verdict(choice, ["a", "b"], { right: 1 }, 1).right, true);
-  assert.match(verdict(choice, ["a", "b"], { right: 1 }, 0).words, /You answered “a”. Right is “b”/);
+  assert.match(verdict(choice, ["a", "b"], { right: 1 }, 0).words, /You answered “a”. The right answer is “b”/);
   const number = { form: "number", unit: "%" };
   assert.equal(verdict(number, null, { right: 87.7, tolerance: 5 }, 83).right, true);
-  assert.equal(verdict(number, null, { right: 87.7, tolerance: 5 }, 82).right, false);
+  const far = verdict(number, null, { right: 87.7, tolerance: 5 }, 82);
+  assert.equal(far.right, false);
+  assert.equal(far.words, "You said 82%. Not close enough: within 5 percentage points counts as right.");
   const drawn = verdict({ form: "draw" }, null, { values: [0.5, 0.5] }, [0.5, 0.5]);
-  assert.match(drawn.words, /100% in common. KL divergence 0.00 nats: almost the same/);
+  assert.match(drawn.words, /100% in common. Almost the same \(KL divergence 0.00 nats\)\./);
+});
+
+test("a sentence ends in one stop, whatever it ended in before", () => {
+  assert.equal(ended("Where it looks"), "Where it looks.");
+  for (const words of ["What comes next?", "It says “stop.”", "And then …"]) assert.equal(ended(words), words);
+  const head = { kind: "cross", layer: 1, head: 0, who: "right", votes: 1 };
+  const row = { ...head, token: "▁jamais", before: 0.9, after: 0.5, same: true };
+  assert.match(withoutHead({ ...row, output: "Jamais ?", as_it_is: "" }), /“jamais” goes .* would be: “Jamais \?”$/);
 });
 
 test("what becomes of the text without a head is said, and how many chose it", () => {
@@ -90,13 +101,17 @@ test("what becomes of the text without a head is said, and how many chose it", (
 
 test("how a room did is said", () => {
   const told = { count: 34, right: 21, share: 21 / 34, sure_right: 0.8, sure_wrong: 0.4 };
-  assert.equal(rightSaid(told), "21 of 34 were right (62%). Those who were right were surer than those who were not.");
-  assert.equal(rightSaid({ count: 0, right: 0, share: null }), "Nobody answered.");
+  const sure = [3, 1, 1, 29];
+  assert.equal(rightSaid(told, { sure }), "21 of 34 were right (62%). Those who were right were more confident.");
+  assert.equal(rightSaid(told, { sure: [3, 1, 0, 30] }), "21 of 34 were right (62%)."); // four say nothing of a room
+  assert.equal(rightSaid({ count: 0, right: 0, share: null }, { sure: [0, 0, 0, 0] }), "Nobody answered.");
   assert.equal(
     roundsSaid({ both: 50, changed: 18, became_right: 15, became_wrong: 1, share: [0.56, 0.84] }),
     "Right: 56% before, 84% now. Of the 50 who answered twice, 18 changed their answer: 15 from wrong to right, " +
       "1 from right to wrong.",
   );
+  const same = { both: 6, changed: 0, became_right: 0, became_wrong: 0 };
+  assert.equal(roundsSaid(same), "Of the 6 who answered twice, none changed their answer.");
   assert.equal(roundsSaid({ both: 2, changed: 1 }), "Of the 2 who answered twice, 1 changed their answer.");
   assert.equal(
     roundsSaid({ both: 3, changed: null, overlap: [0.4, 0.7] }),

@@ -129,8 +129,8 @@ def test_nothing_typed_freely_is_wrong(translator):
 
 
 @pytest.mark.parametrize(("kind", "opened", "said"), [
-    ("next token", "hand", "link to Translate or Write"), ("cell", "other", "link to Translate, Write or Classify"),
-    ("number", "step", "link to By hand")])
+    ("next token", "hand", "open Translate or Write"), ("cell", "other", "open Translate, Write or Classify"),
+    ("number", "step", "open By hand")])
 def test_a_question_in_the_wrong_place_is_refused(translator, kind, opened, said):
     with pytest.raises(ValueError, match=said):
         answer(ask(kind), Opened(opened, {**HAND, "text": TEXT}, translator))

@@ -318,13 +318,13 @@ def test_tokens_that_stand_there_twice_are_told_apart():
 
 @pytest.mark.parametrize(("about", "what", "options", "said"), [
     ("colour", "step", {}, "choose one of next token"), ("cell", "step", {"of": "x"}, "leave 'x' out"),
-    ("head", "step", {"of": "x"}, "choose one of most on a token"), ("cell", "hand", {}, "link to Translate"),
-    ("next token", "other", {}, "link to Translate or Write"), ("row", "step", {"query": "99"}, "choose one from 0"),
+    ("head", "step", {"of": "x"}, "choose one of most on a token"), ("cell", "hand", {}, "open Translate"),
+    ("next token", "other", {}, "open Translate or Write"), ("row", "step", {"query": "99"}, "choose one from 0"),
     ("head", "step", {"heads": [0]}, "one head to choose from"), ("head", "step", {"heads": [0, 9]}, "no head 9"),
-    ("number", "step", {"of": "divisor"}, "link to By hand"),
+    ("number", "step", {"of": "divisor"}, "open By hand"),
     ("number", "hand", {"of": "probability"}, "no probability"),
-    ("own sentence", "other", {}, "link to Translate, Write or Classify"),
-    ("own sentence", "step", {"of": "class"}, "link to Classify")])
+    ("own sentence", "other", {}, "open Translate, Write or Classify"),
+    ("own sentence", "step", {"of": "class"}, "open Classify")])
 def test_a_question_that_cannot_be_asked_says_what_to_do(translator, about, what, options, said):
     with pytest.raises(ValueError, match=said):
         make(about, opened(translator, what, **(HAND if what == "hand" else {})), **options)

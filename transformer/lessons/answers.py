@@ -129,7 +129,7 @@ def _settings(values: Mapping[str, Any]) -> Settings:
 def number(question: Question, opened: Opened) -> Number:
     """A number of By hand; raises ValueError where the link shows none."""
     if opened.shows != "hand":
-        raise ValueError("a number is asked where it can be computed; link to By hand")
+        raise ValueError("this asks for a number that is computed by hand: open By hand")
     values, settings = opened.values, _settings(opened.values)
     if question.value == "divisor":
         return Number(settings.divisor, question.tolerance)
@@ -142,6 +142,6 @@ def number(question: Question, opened: Opened) -> Number:
 def written(opened: Opened) -> str:
     """All that the model writes, from the beginning to the end."""
     if opened.shows != "step":
-        raise ValueError("there is no text of the model to compare with; link to Translate or Write")
+        raise ValueError("this compares with what the model writes: open Translate or Write")
     *_, last = steps(opened.ckpt, opened.values["text"], max_steps=WRITTEN)
     return last.output

@@ -49,7 +49,7 @@ class Row:
 def step_of(opened: Opened) -> Step:
     """The step that the link leads to. Raises ValueError, with what to do, where there is none."""
     if opened.shows != "step":
-        raise ValueError("a next token is asked where a model writes; link to Translate or Write")
+        raise ValueError("this asks for the next token: open Translate or Write")
     values = opened.values
     sampling = Sampling(temperature=values.get("temperature") or 0.0, top_k=values.get("top_k") or None,
                         seed=int(values.get("seed") or 0))
@@ -103,7 +103,7 @@ def row_of(opened: Opened, query: str, shown: Step | Reading | None = None) -> R
 
 def _check_page(opened: Opened) -> None:
     if opened.shows not in ("step", "reading"):
-        raise ValueError("a head is asked about where one is on the page; link to Translate, Write or Classify")
+        raise ValueError("this asks about a head: open Translate, Write or Classify")
 
 
 def _place(query: str, queries: list[str]) -> int:

@@ -59,7 +59,7 @@ class Moment:
         """The classes of a text and the probability of each; raises ValueError where a model has none."""
         shown = self.shown
         if not isinstance(shown, Reading) or shown.ckpt.config.decoder_layers or not shown.ckpt.config.n_classes:
-            raise ValueError("this model tells no classes apart; link to Classify")
+            raise ValueError("this asks for a class, and this model has none: open Classify")
         return [*shown.ckpt.classes], shown.logits.exp().tolist()
 
     def context(self) -> dict[str, str]:

@@ -19,7 +19,7 @@ def number(moment: Moment, *, of: str | None = None, query: str = "newest") -> A
         return _probability(moment)
     if of == "weight":
         return _weight(moment, query)
-    raise ValueError(f"the {of} is asked where it can be computed; link to By hand")
+    raise ValueError(f"this asks for the {of}, computed by hand: open By hand")
 
 
 def _probability(moment: Moment) -> Asked:

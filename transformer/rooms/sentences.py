@@ -48,11 +48,11 @@ def check(moment: Moment, of: str | None) -> str:
     """What is asked of each sentence. Raises ValueError where the page does not show it."""
     shows = moment.opened.shows
     if shows not in ("step", "reading"):
-        raise ValueError("each phone gets a sentence where a model reads one; link to Translate, Write or Classify")
+        raise ValueError("this gives each phone a sentence for the model to read: open Translate, Write or Classify")
     of = of or ("next token" if shows == "step" else "class" if moment.opened.ckpt.config.n_classes else "cell")
     if (of == "next token") != (shows == "step") and of != "cell":
-        raise ValueError(f"the {of} is asked " + ("where a model writes; link to Translate or Write"
-                                                  if of == "next token" else "of a classifier; link to Classify"))
+        where = "Translate or Write" if of == "next token" else "Classify"
+        raise ValueError(f"this asks for the {of}: open {where}")
     head_of(moment.opened, moment.shown)
     return of
 
@@ -98,8 +98,8 @@ def _ask(moment: Moment, of: str) -> str:
     if of == "class":
         return "Which class does the model choose for your text?"
     if of == "next token":
-        return "Which token does the model find likeliest next after your text?" if moment.opened.ckpt.config.task == \
-            "text" else "Which token does the model find likeliest next for your sentence?"
+        where = "after your text" if moment.opened.ckpt.config.task == "text" else "for your sentence"
+        return f"Which token does the model think is most likely to come next {where}?"
     kind, layer, head = head_of(moment.opened, moment.shown)
     return f"Where does head {head} of layer {layer} ({kind}) look most in your sentence?"
 

@@ -19,7 +19,8 @@ def next_token(moment: Moment) -> Asked:
     second = max((one for one in found.choices if one != right), key=lambda one: one.probability)
     margin = clear_lead(right.probability, second.probability, who="the model")
     return Asked(
-        {"about": "next token", "form": FORMS["next token"], "ask": "Which token does the model find likeliest next?",
+        {"about": "next token", "form": FORMS["next token"],
+         "ask": "Which token does the model think is most likely to come next?",
          "choices": [one.piece for one in found.choices], "pieces": True, **moment.context()},
         key([one.probability for one in found.choices], right=found.right, margin=margin, proof=moment.proof(),
             said=f"The model gives {bare(right.piece)} {percent(right.probability)}; {bare(second.piece)} comes second "

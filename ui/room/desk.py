@@ -64,10 +64,14 @@ def do(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
 def offers(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
     """What can be asked about what is shown now, and why not the rest."""
     opened = _opened(room)
-    found = [{"about": one.about, "ask": one.asked.spec["ask"] if one.asked else "", "why": one.why,
+    found = [{"about": one.about, "ask": one.asked.spec["ask"] if one.asked else "", "why": _sentence(one.why),
               "ways": list(questions.WAYS.get(one.about, ()))} for one in questions.offers(opened)]
     stop = room.view.get("asked")
     return {"offers": [*([{**stop, "about": STOP, "why": None}] if stop else []), *found]}
+
+
+def _sentence(why: str | None) -> str | None:
+    return why and f"{why[0].upper()}{why[1:]}."
 
 
 def ask(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:

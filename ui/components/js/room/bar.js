@@ -4,12 +4,14 @@ import QUESTION from "./question.css";
 import STYLE from "./bar.css";
 import { dress, part } from "#view/elements.js";
 import { follow, readJson, send } from "./api.js";
+import { coverRoom, saidLarge } from "./cover.js";
 import { drawDesk, newDesk } from "./desk.js";
 import { escapeFromBar, pressHere, toRoom, whoLeads } from "./leading.js";
 import { takeFoot } from "../foot.js";
 import { sayWhatRoomDoes } from "../room_asks.js";
-import { drawQuestion } from "./question.js";
+import { ENDED, ended, ENDED_HERE, sentence } from "./words.js";
 
+const NARROW = 600; // px, up to which a task is one line until it is opened
 const NAMED = { wall: "The room", lecturer: "Your room", looking: "The lecture" };
 
 export default function component({ data, parentElement, setStateValue, setTriggerValue }) {
@@ -83,7 +85,9 @@ function start(bar) {
         draw(bar);
       },
       refused: (why, status) => {
-        Object.assign(bar, { refused: why, state: status === 404 ? null : bar.state });
+        const gone = status === 404;
+        const words = data.face === "lecturer" ? ENDED_HERE : ENDED;
+        Object.assign(bar, { refused: gone && bar.state ? words : why, state: gone ? null : bar.state });
         draw(bar);
       },
     },
@@ -124,9 +128,10 @@ function draw(bar) {
   const { root, data, state } = bar;
   const faces = { lecturer: drawLecturer, looking: drawLooking, wall: drawWall };
   if (!state) {
-    const words = bar.refused ?? `Room ${data.code} …`;
-    const ended = bar.refused && data.face === "wall";
-    root.replaceChildren(part("p", { className: ended ? "cover pause" : "waiting", textContent: words }));
+    const words = bar.refused ? sentence(bar.refused) : `Room ${data.code} …`;
+    root.replaceChildren();
+    if (bar.refused && data.face === "wall") saidLarge(root, words);
+    else root.append(part("p", { className: "waiting", textContent: words }));
     return;
   }
   faces[data.face](bar);
@@ -147,27 +152,8 @@ function drawLecturer(bar) {
   else root.querySelector(".more").replaceWith(more);
   root.classList.toggle("leads", leads);
   root.classList.toggle("presents", data.presenting);
-  cover(bar, data.presenting);
+  coverRoom(bar, data.presenting);
   document.documentElement.classList.toggle("room-covered", Boolean(bar.cover?.isConnected));
-}
-
-// While something is asked, the page behind is not to be seen; and what became of it takes the whole screen.
-function cover(bar, on) {
-  const { root, state } = bar;
-  const asked = on && state.question && state.question.phase !== "draft";
-  bar.cover ??= part("div", { className: "cover" });
-  if (on && state.coming) coverComing(bar);
-  else if (asked) drawQuestion(bar.cover, state, { face: "wall" });
-  else return bar.cover.remove();
-  root.append(bar.cover);
-}
-
-// A stop whose page would give the answer away waits until it is asked.
-function coverComing({ state, cover: screen }) {
-  const words = part("h2", { className: "ask", textContent: state.coming });
-  screen.classList.add("question");
-  screen.asked = null;
-  screen.replaceChildren(part("p", { className: "kicker", textContent: "Think first" }), words);
 }
 
 function drawLooking(bar) {
@@ -202,7 +188,7 @@ function coverOpen(bar) {
 
 function handIn(bar) {
   const { data, state } = bar;
-  if (bar.handing?.task === state.task) return bar.handing.form;
+  if (bar.handing?.task === state.task) return bar.handing.element;
   const note = part("input", {
     maxLength: 200,
     placeholder: "A few words on it",
@@ -211,7 +197,9 @@ function handIn(bar) {
   note.onkeydown = (event) => event.stopPropagation();
   const said = part("span", { role: "status" });
   const give = part("button", { type: "submit", textContent: "Show the lecturer" });
-  const form = part("form", {}, part("span", { textContent: state.task }), note, give, said);
+  const form = part("form", {}, note, give, said);
+  const summary = part("summary", { textContent: `Task: ${state.task}` });
+  const open = window.innerWidth > NARROW;
   form.onsubmit = async (event) => {
     event.preventDefault();
     const { pathname, search } = window.location;
@@ -225,17 +213,17 @@ function handIn(bar) {
       said.textContent = error.message;
     }
   };
-  bar.handing = { task: state.task, form };
-  return form;
+  bar.handing = { task: state.task, element: part("details", { className: "task", open }, summary, form) };
+  return bar.handing.element;
 }
 
 function drawWall(bar) {
   const { root, data, state } = bar;
   const stop = state.view?.stop;
-  const about = state.task ? `Task: ${state.task}` : stop ? `${stop.title}. ${stop.text}` : "";
+  const about = state.task ? `Task: ${state.task}` : stop ? `${ended(stop.title)} ${stop.text}` : "";
   const address = data.join.replace(/^https?:\/\//, "");
   const join = part("p", { className: "join" }, `${address}/r  `, part("b", { textContent: data.code }));
   root.replaceChildren(part("p", { className: "about", textContent: about }), join);
-  cover(bar, true);
-  if (state.mode === "paused") root.append(part("div", { className: "cover pause", textContent: "Pause" }));
+  coverRoom(bar, true);
+  if (state.mode === "paused" && state.question?.phase !== "open") saidLarge(root, "Look up.");
 }

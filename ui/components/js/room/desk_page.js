@@ -4,6 +4,7 @@ import STYLE from "./bar.css";
 import { dress, part } from "#view/elements.js";
 import { follow, readJson } from "./api.js";
 import { drawDesk, newDesk } from "./desk.js";
+import { ENDED_HERE, sentence } from "./words.js";
 
 export default function component({ data, parentElement }) {
   const root = parentElement.querySelector(".room-bar");
@@ -29,8 +30,17 @@ export function mountDesk(root, code, parts) {
         else root.stop.abort();
       },
       lost: () => root.classList.add("lost"),
-      refused: (why) => root.replaceChildren(part("p", { textContent: why })),
+      refused: (why, status) => {
+        if (status === 404) root.replaceChildren(...goneParts());
+        else root.replaceChildren(part("p", { textContent: sentence(why) }));
+      },
     },
     signal: root.stop.signal,
   });
+}
+
+// A room that is no more, and the way back.
+export function goneParts(words = ENDED_HERE) {
+  const back = part("a", { className: "gone", href: "./room", target: "_self", textContent: "Open another room" });
+  return [part("p", { className: "gone", role: "status", textContent: words }), back];
 }

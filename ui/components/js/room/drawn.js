@@ -35,7 +35,7 @@ export function drawForm(entry) {
   const list = part("div", { className: "bars" }, ...form.rows.map(({ element }) => element));
   const hint = part("p", {
     className: "hint",
-    textContent: "Drag the bars. Only their relative heights count.",
+    textContent: "Drag the bars. Only their relative lengths count.",
   });
   const show = (value) => {
     if (value === null) form.heights.fill(0);

@@ -8,7 +8,7 @@ import { newOutbox } from "./outbox.js";
 import { drawQuestion } from "./question.js";
 import { buildShell, openKept, showShell } from "./shell.js";
 import { NOT_YET, showTask, showView } from "./shown.js";
-import { placeOf, sentence } from "./words.js";
+import { COMING, placeOf, sentence } from "./words.js";
 
 const NOTICE = 8_000; // ms
 const OPEN = ["open", "closed", "split"]; // phases in which the view would give the answer away
@@ -156,6 +156,7 @@ function screenOf({ state, refused, ended, code }) {
     return { name: `${question.id}/${question.round}/${phase}`, shows: ["question"], said: questionSaid(question) };
   }
   if (state.coming) {
+    if (state.coming === COMING) return calm("coming", COMING, big(COMING));
     const words = [big(state.coming), small("Think first. You will be asked in a moment.")];
     return calm(`coming ${state.coming}`, `Think first: ${state.coming}`, ...words);
   }
@@ -163,7 +164,8 @@ function screenOf({ state, refused, ended, code }) {
   if (phase === "answer") {
     return { name: `${question.id} answer`, shows: ["question", "view"], said: "The answer is shown." };
   }
-  const said = drawing?.stage?.said || view?.said || (view ? `The lecturer shows ${placeOf(view)}.` : NOT_YET);
+  const nothing = state.task ? `Task: ${state.task}` : NOT_YET;
+  const said = drawing?.stage?.said || view?.said || (view ? `The lecturer shows ${placeOf(view)}.` : nothing);
   return { name: "view", shows, said };
 }
 

@@ -3,7 +3,8 @@ import QUESTION from "./question.css";
 import STYLE from "./bar.css";
 import PAGE from "./remote.css";
 import { dress, part } from "#view/elements.js";
-import { mountDesk } from "./desk_page.js";
+import { goneParts, mountDesk } from "./desk_page.js";
+import { sentence } from "./words.js";
 
 const PARTS = ["remote", "room", "question", "people", "keeping"];
 const DESK = new URLSearchParams(window.location.search).has("desk");
@@ -20,11 +21,12 @@ async function enter() {
     const body = JSON.stringify(key ? { key } : {});
     const answer = await fetch("./lead", { method: "POST", body });
     const found = await answer.json();
-    if (!answer.ok) throw new Error(found.error);
+    if (answer.status === 404 && !key) return main.replaceChildren(...goneParts());
+    if (!answer.ok) throw new Error(sentence(found.error));
     if (DESK) window.location.replace("./room");
     else show(found.code);
   } catch (error) {
-    main.replaceChildren(part("p", { role: "alert", textContent: error.message }));
+    main.replaceChildren(...goneParts(error.message));
   }
 }
 

@@ -4,6 +4,7 @@ import { base } from "./api.js";
 import { remember } from "./memory.js";
 import { newPicture, redrawPicture, showPicture } from "./view.js";
 
+const HOME = { page: "home", params: {} };
 export const NOT_YET = "The lecturer has not shown anything yet.";
 
 export function showView(room) {
@@ -11,18 +12,18 @@ export function showView(room) {
   const { view, mode, drawing, held, picture } = state;
   room.viewing ??= buildView(parts.view, room);
   const { title, place, free, words, look, root } = room.viewing;
-  title.replaceChildren(view?.title ?? "", " ", place);
-  place.textContent = view?.place ?? "";
+  const away = !view || view.page === "room"; // nothing is shown that can be opened
+  title.replaceChildren(away ? "" : view.title, " ", place);
+  place.textContent = (!away && view.place) || "";
   free.hidden = mode !== "free" || Boolean(state.task);
-  look.hidden = !view || view.page === "room";
-  if (view) look.href = addressOfView(room.code, view);
+  look.hidden = away && !state.task;
+  look.href = addressOfView(room.code, away ? HOME : view);
   const drawn = view && drawing && held === picture;
   root.hidden = !drawn;
-  words.hidden = Boolean(drawn);
-  words.textContent =
-    view && view.page !== "room"
-      ? `The lecturer shows ${view.title}. Look at the wall, or look around. ${view.said}`.trim()
-      : NOT_YET;
+  words.hidden = Boolean(drawn || (away && state.task));
+  words.textContent = !away
+    ? `The lecturer shows ${view.title}. Look at the wall, or look around. ${view.said}`.trim()
+    : NOT_YET;
   if (drawn) showPicture(room.viewing.picture, drawing);
 }
 

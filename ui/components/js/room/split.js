@@ -15,6 +15,7 @@ import {
 
 const WORTH = { cell: "weight", head: "weight" };
 const SHORT = 16; // characters of a name
+const FEW_EXCEPTIONS = 3; // for which a wall has room
 
 // question, as the room is told it; choices: of this device; key: what is right, once that is shown; given: what this
 // device answered. Returns the elements.
@@ -25,7 +26,7 @@ export function drawResults({ question, choices, key, given, face }) {
   const parts = [part("p", { className: "of", textContent: totalSaid(question) })];
   const rows = rowsOfForm[spec.form](results);
   if (rows.some(({ tracks }) => tracks.length)) parts.push(legendOf(rows, Boolean(first)), listOf(rows));
-  parts.push(...saidOf(results));
+  parts.push(...saidOf(results, face));
   if (spec.form === "text") parts.push(textsOf(question, face));
   if (question.told?.exceptions?.length) parts.push(exceptionsOf(spec, question.told.exceptions, face));
   return parts.filter(Boolean);
@@ -111,6 +112,7 @@ function listOf(rows) {
     "beside",
     rows.every(({ name }) => name.length <= SHORT),
   );
+  list.style.setProperty("--half", Math.ceil(rows.length / 2));
   return list;
 }
 
@@ -131,7 +133,7 @@ function rowOfResult({ name, tracks, right, mine }) {
   return element;
 }
 
-function saidOf({ question, spec, split, key }) {
+function saidOf({ question, spec, split, key }, face) {
   const lines = [];
   if (spec.form === "number" && split.median !== null) {
     lines.push(`Half of the room said ${numberSaid(spec, split.median)} or less.`);
@@ -141,10 +143,10 @@ function saidOf({ question, spec, split, key }) {
     lines.push(
       `The room’s mean and the model’s bars have ${share(told.overlap)} in common. ${divergenceSaid(told.kl)}`,
     );
-  } else if (told && ["choice", "number"].includes(spec.form)) lines.push(rightSaid(told));
+  } else if (told && ["choice", "number"].includes(spec.form)) lines.push(rightSaid(told, split));
   if (question.rounds) lines.push(roundsSaid(question.rounds));
   const parts = lines.filter(Boolean).map((words) => part("p", { className: "line-said", textContent: words }));
-  if (told && key && spec.form === "draw") {
+  if (told && key && spec.form === "draw" && face !== "wall") {
     parts.push(part("details", {}, part("summary", { textContent: "What these numbers say" }), WHAT_DRAWN_MEANS));
   }
   return parts;
@@ -160,7 +162,8 @@ function textsOf({ texts = [], phase }, face) {
 
 // Sentences that most of those who had them got wrong.
 function exceptionsOf(spec, exceptions, face) {
-  const items = exceptions.map(({ text, said, right, counts }) => {
+  const onWall = face === "wall";
+  const items = (onWall ? exceptions.slice(0, FEW_EXCEPTIONS) : exceptions).map(({ text, said, right, counts }) => {
     const pair = `Most common: “${nameOf(spec, said)}”. The model: “${nameOf(spec, right)}”`;
     const words = `${pair} (${countOf(sumOf(counts), "answer")}).`;
     return part(
@@ -170,13 +173,10 @@ function exceptionsOf(spec, exceptions, face) {
       part("span", { textContent: words }),
     );
   });
-  const title = part("summary", { textContent: `${countOf(exceptions.length, "sentence")} that most got wrong` });
-  return part(
-    "details",
-    { className: "exceptions", open: face === "wall" && exceptions.length < 4 },
-    title,
-    part("ul", {}, ...items),
-  );
+  const some = items.length < exceptions.length ? ", such as" : "";
+  const textContent = `${countOf(exceptions.length, "sentence")} that most got wrong${some}`;
+  const title = part("summary", { textContent });
+  return part("details", { className: "exceptions", open: onWall }, title, part("ul", {}, ...items));
 }
 
 const sumOf = (counts) => counts.reduce((all, one) => all + one, 0);

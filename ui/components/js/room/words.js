@@ -5,7 +5,11 @@ import { visible } from "#view/tokens.js";
 import { divergence, overlap, shares } from "./shares.js";
 
 export const SURE = ["a guess", "fairly sure", "certain"];
+const FEWEST_SURE = 5; // answers with a confidence, of which anything can be said
 const OTHERS = "all others"; // a bar that is no token
+export const COMING = "A question is coming."; // what the server says of a question that is not asked yet
+export const ENDED = "The room has ended. Thank you for taking part.";
+export const ENDED_HERE = "The room has ended. Everything in it is deleted.";
 
 export const countOf = (count, one, many = `${one}s`) => `${thousands(count)} ${count === 1 ? one : many}`;
 
@@ -61,32 +65,31 @@ export function rowPlace({ kind, layer, head, token }) {
 
 // What an answer turned out to be, {right, words}; right is null where nothing is right or wrong.
 export function verdict(spec, choices, key, value) {
+  const said = (one) => answerSaid(spec, choices, one);
   switch (spec.form) {
     case "choice":
       if (value === key.right) return { right: true, words: "You were right." };
       return {
         right: false,
-        words: `You answered ${answerSaid(spec, choices, value)}. Right is ${answerSaid(spec, choices, key.right)}.`,
+        words: `You answered ${said(value)}. The right answer is ${said(key.right)}.`,
       };
     case "number": {
       const off = Math.abs(value - key.right);
       const right = off <= key.tolerance * (1 + 1e-9);
       return {
         right,
-        words: `You said ${numberSaid(spec, value)}: ${right ? "right" : "too far off"}${within(spec, key)}.`,
+        words: `You said ${numberSaid(spec, value)}. ${right ? "Right" : "Not close enough"}: ${within(spec, key)}.`,
       };
     }
     case "draw":
       return { right: null, words: drawnSaid("Your bars", shares(key.values), shares(value)) };
     default:
-      return { right: null, words: `You wrote ${answerSaid(spec, choices, value)}` };
+      return { right: null, words: `You wrote ${said(value)}` };
   }
 }
 
 const within = (spec, { tolerance }) =>
-  spec.unit === "%"
-    ? ` (up to ${Number(tolerance.toPrecision(3))} percentage points off counts as right)`
-    : ` (up to ${Number(tolerance.toPrecision(3))} off counts as right)`;
+  `within ${Number(tolerance.toPrecision(3))}${spec.unit === "%" ? " percentage points" : ""} counts as right`;
 
 // How bars that were drawn compare with the model's.
 export function drawnSaid(whose, model, drawn) {
@@ -95,16 +98,16 @@ export function drawnSaid(whose, model, drawn) {
 }
 
 export function divergenceSaid(nats) {
-  const how = nats < 0.05 ? "almost the same" : nats < 0.3 ? "close" : nats < 1 ? "some way off" : "far off";
-  return `KL divergence ${nats.toFixed(2)} nats: ${how}.`;
+  const how = nats < 0.05 ? "Almost the same" : nats < 0.3 ? "Close" : nats < 1 ? "Some way off" : "Far off";
+  return `${how} (KL divergence ${nats.toFixed(2)} nats).`;
 }
 
 export const WHAT_DRAWN_MEANS =
   "In common: 100% would be the same bars, 0% none that overlap. The KL divergence is 0 for the same bars, and grows " +
   "fastest where a bar is left out that matters to the model.";
 
-// How many of a room were right, and how sure they were.
-export function rightSaid(told) {
+// How many of a room were right, and how sure they were, where enough said so. split: how the room answered.
+export function rightSaid(told, split) {
   if (!told.count) return "Nobody answered.";
   const all = thousands(told.count);
   const was = told.right === 1 ? "was" : "were";
@@ -114,10 +117,11 @@ export function rightSaid(told) {
       : `None of ${all} was right.`,
   ];
   const { sure_right: right, sure_wrong: wrong } = told;
-  if (typeof right === "number" && typeof wrong === "number") {
-    if (right - wrong > 0.1) lines.push("Those who were right were surer than those who were not.");
-    else if (wrong - right > 0.1) lines.push("Those who were wrong were surer than those who were right.");
-    else lines.push("Those who were wrong were as sure as those who were right.");
+  const saidHow = split.sure.slice(0, SURE.length).reduce((all, one) => all + one, 0);
+  if (saidHow >= FEWEST_SURE && typeof right === "number" && typeof wrong === "number") {
+    if (right - wrong > 0.1) lines.push("Those who were right were more confident.");
+    else if (wrong - right > 0.1) lines.push("Those who were wrong were more confident.");
+    else lines.push("Right or wrong, they were equally confident.");
   }
   if (told.sentences)
     lines.push(`The most common answer was right for ${told.agreed} of ${countOf(told.sentences, "sentence")}.`);
@@ -132,10 +136,10 @@ export function roundsSaid({ both, changed, became_right: gained, became_wrong: 
     lines.push(`${right ? "Right" : "In common with the model"}: ${share(pair[0])} before, ${share(pair[1])} now.`);
   }
   if (both && changed !== null) {
-    const turned = typeof gained === "number" && `: ${gained} from wrong to right, ${lost} from right to wrong`;
-    lines.push(
-      `Of the ${thousands(both)} who answered twice, ${thousands(changed)} changed their answer${turned || ""}.`,
-    );
+    const many = changed ? thousands(changed) : "none";
+    const turned =
+      changed > 0 && typeof gained === "number" && `: ${gained} from wrong to right, ${lost} from right to wrong`;
+    lines.push(`Of the ${thousands(both)} who answered twice, ${many} changed their answer${turned || ""}.`);
   }
   return lines.join(" ");
 }
@@ -151,6 +155,9 @@ export function proofSaid({ checkpoint, trained, step, seed }) {
 
 // What the server says, as a sentence of its own.
 export const sentence = (words) => (words ? `${words[0].toUpperCase()}${words.slice(1).replace(/\.$/, "")}.` : "");
+
+// Words with the stop that a sentence ends in, where they do not end in one.
+export const ended = (words) => (/[.?!…]["”’)]*$/.test(words) ? words : `${words}.`);
 
 // Where the lecturer is.
 export const placeOf = (view) => (view ? [view.title, view.place].filter(Boolean).join(", ") : "");
@@ -169,11 +176,13 @@ const WHOSE_HEAD = {
   random: () => "another one, drawn at random",
 };
 
+const bare = (piece) => piece.replace(/^▁/, "") || piece;
+
 // One head switched off.
 export function withoutHead({ kind, layer, head, who, votes, token, before, after, same, instead, output, as_it_is }) {
   const off = `Without ${kind} head ${head} of layer ${layer} (${WHOSE_HEAD[who](votes)})`;
-  const change = `“${token}” goes from ${inPercent(before)} to ${inPercent(after)}`;
-  const next = same ? "" : `; “${instead}” would be likeliest`;
+  const change = `“${bare(token)}” goes from ${inPercent(before)} to ${inPercent(after)}`;
+  const next = same ? "" : `; “${bare(instead)}” would be likeliest`;
   const text = output && output !== as_it_is ? ` The text would be: “${output}”` : "";
   return `${off}, ${change}${next}.${text}`;
 }

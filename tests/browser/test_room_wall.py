@@ -1,0 +1,211 @@
+"""The wall of a room, which nobody can scroll: each form of question in each phase, on two projectors. The lecturer is
+the store."""
+
+import os
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.test_room_phone import PARAMS, TEXT, VIEW, Class
+from transformer.lessons.lesson import Stop
+from transformer.rooms import questions
+from transformer.rooms.ablation import ablate
+from transformer.rooms.store import Store
+from ui.lessons.links import open_stop
+
+FORMS = ["next token", "head", "number", "row", "distribution", "text", "own sentence"]
+SIZES = [(1440, 900), (1280, 720)]
+OPENED = open_stop(Stop(title="", page="translate", params=PARAMS, line=0))
+PICTURES = os.environ.get("HEADSUP_PICTURES", "")  # a folder, to look at them
+
+# What stands on the cover, and lies outside of what is seen of it.
+CUT = """cover => {
+    const seen = cover.getBoundingClientRect();
+    const walk = document.createTreeWalker(cover, NodeFilter.SHOW_TEXT);
+    const cut = [];
+    while (walk.nextNode()) {
+        const node = walk.currentNode;
+        if (!node.textContent.trim() || node.parentElement.closest(".unseen") ||
+            !node.parentElement.checkVisibility()) continue;
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        for (const box of range.getClientRects())
+            if (box.bottom > seen.bottom + 1 || box.right > seen.right + 1 || box.left < seen.left - 1)
+                cut.push(node.textContent);
+    }
+    return cut;
+}"""
+SIZE = "cover => parseFloat(getComputedStyle(cover).fontSize)"
+
+# The contrast of what a selector finds with what lies behind it: of bars their own colour, of words that of the type.
+CONTRAST = """([cover, selector, of]) => {
+    const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    const channels = (colour) => {
+        canvas.clearRect(0, 0, 1, 1);
+        canvas.fillStyle = colour;
+        canvas.fillRect(0, 0, 1, 1);
+        return [...canvas.getImageData(0, 0, 1, 1).data];
+    };
+    const light = (rgb) => {
+        const linear = (part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+        const [r, g, b] = rgb.map((one) => linear(one / 255));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const behind = (element) => {
+        for (let at = element; at; at = at.parentElement ?? at.getRootNode().host) {
+            const [r, g, b, alpha] = channels(getComputedStyle(at).backgroundColor);
+            if (alpha === 255) return [r, g, b];
+        }
+    };
+    const found = cover.querySelector(selector);
+    const mine = channels(getComputedStyle(found)[of]).slice(0, 3);
+    const ground = behind(of === "color" ? found : found.parentElement);
+    const [low, high] = [light(mine), light(ground)].sort((a, b) => a - b);
+    return (high + 0.05) / (low + 0.05);
+}"""
+
+
+class Wall(Class):
+    """A room with its wall, whose phones answer without a browser."""
+
+    def wall(self, scheme: str = "dark"):
+        page = self.visitor().new_page()
+        page.emulate_media(color_scheme=scheme)
+        page.goto(f"{self.url}/room?wall={self.room.code}")
+        expect(page.locator(".join")).to_contain_text(self.room.code)
+        return page
+
+    def come(self, count: int = 6) -> None:
+        for at in range(count):
+            self.store.join(self.id, f"phone {at}")
+
+    def answer(self, question, made, round: int = 1, count: int = 6) -> None:
+        spec = made.spec
+        values = {"choice": lambda at: at % 2, "number": lambda at: 18.0 * at,
+                  "draw": lambda at: [float(at == one) for one in range(len(spec["labels"]))],
+                  "text": lambda at: "I would say that it looks at the noun, as the adjective has to agree with it."}
+        for at in range(count):
+            value = values[spec["form"]](at)
+            self.store.answer(self.id, question.id, round, f"phone {at}", value, at % 3)
+        if spec["form"] == "text":
+            for one in self.store.answers(self.id, question, round):
+                self.store.show_text(self.id, one["seq"], True)
+
+
+@pytest.fixture
+def room(app, visitor, shipped):
+    found = Wall(app[1], Store(app[2] / "rooms.sqlite"), visitor, shipped("translate"))
+    yield found
+    found.store.end(found.id)
+
+
+def shown(page, phase: str, name: str = "", sizes=SIZES) -> list[float]:
+    """Nothing is cut in this phase at any size; the size of the type at each, by the height of the screen."""
+    cover = page.locator(f".cover[data-phase={phase}]")
+    expect(cover).to_be_visible()
+    found = []
+    for width, height in sizes:
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_function("height => innerHeight === height", arg=height)
+        page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        found.append(cover.evaluate(SIZE) / height)
+        if PICTURES:
+            page.screenshot(path=Path(PICTURES) / f"{name}-{phase}-{height}.png")
+        assert cover.evaluate(CUT) == [], (phase, width, height)
+    return found
+
+
+@pytest.mark.parametrize("about", FORMS)
+def test_nothing_of_a_question_is_cut_on_the_wall(room, about):
+    page = room.wall()
+    room.come()
+    question, made = room.ask(about)
+    expect(page.locator(".cover .count")).to_have_text("0 of 6 have answered")
+    sizes = [shown(page, "open", about)]
+    room.answer(question, made)
+    for phase in ("split", "answer"):
+        room.phase(question, phase)
+        sizes.append(shown(page, phase, about))
+    if about not in ("text", "own sentence"):
+        expect(page.locator(".cover .quoted").first).to_be_visible()
+    if about == "head":
+        votes = [3, 3, *[0] * (len(made.spec["choices"]) - 2)]
+        switched = {"votes": votes, "rows": ablate(made, OPENED, votes)}
+        room.store.set_key(room.id, question.id, made.key | {"switched": switched})
+        expect(page.locator(".cover .switched li").first).to_be_visible()
+        shown(page, "answer", "head switched")
+    assert min(min(one) for one in sizes) >= 0.025
+    room.store.ask_again(room.id, question.id)
+    room.answer(question, made, round=2)
+    room.phase(question, "answer")
+    expect(page.locator(".cover .kicker")).to_contain_text("second round")
+    shown(page, "answer", f"{about} again")
+
+
+def test_what_is_short_is_large_on_the_wall(room):
+    page = room.wall()
+    room.come(3)
+    room.ask("text", ask="What do you think?")
+    large = shown(page, "open", "short")
+    room.store.put_away(room.id)
+    room.ask("number")
+    long = shown(page, "open", "long")
+    assert all(one > 0.06 for one in large)
+    assert all(one >= other for one, other in zip(large, long, strict=True))
+
+
+def test_a_long_text_is_all_on_the_wall(room):
+    page = room.wall()
+    room.come()
+    params = PARAMS | {"text": " ".join([TEXT] * 6)[:280]}
+    made = questions.make("number", open_stop(Stop(title="", page="translate", params=params, line=0)))
+    question = room.store.ask(room.id, made.spec, made.key, VIEW)
+    for phase in ("open", "split", "answer"):
+        room.phase(question, phase)
+        if phase == "open":
+            room.answer(question, made)
+        shown(page, phase, "long text")
+
+
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+def test_colours_are_told_apart_on_the_wall(room, scheme):
+    page = room.wall(scheme)
+    room.come()
+    question, made = room.ask()
+    room.answer(question, made)
+    room.store.ask_again(room.id, question.id)
+    room.answer(question, made, round=2)
+    room.phase(question, "answer")
+    shown(page, "answer", scheme)
+    cover = page.locator(".cover").element_handle()
+    for selector in (".model .line i", ".room .line i", ".before .line i"):
+        assert page.evaluate(CONTRAST, [cover, selector, "backgroundColor"]) >= 3, selector
+    for selector in (".mark", ".kicker", ".said"):
+        assert page.evaluate(CONTRAST, [cover, selector, "color"]) >= 4.5, selector
+
+
+def test_a_draft_is_announced_and_the_stop_of_a_lesson_is_thought_about(room):
+    page, phone = room.wall(), room.phone()
+    made = questions.make("next token", OPENED)
+    room.store.ask(room.id, made.spec, made.key, VIEW)
+    for one in (page.locator(".cover"), phone.locator("main .calm")):
+        expect(one.get_by_role("heading")).to_have_text("A question is coming.")
+        expect(one).not_to_contain_text("Think first")
+    room.store.put_away(room.id)
+    stop = {"title": "What comes next?", "text": "English goes on. And French?"}
+    asked = {"stop": "a/2", "about": "next token", "ask": "What does it write now?"}
+    room.store.publish(room.id, VIEW | {"stop": stop, "asked": asked}, None, "tab")
+    expect(page.locator(".cover")).to_contain_text("Think first")
+    expect(page.locator(".about")).to_have_text("What comes next? English goes on. And French?")
+    expect(phone.locator("main .calm")).to_contain_text("Think first. You will be asked in a moment.")
+
+
+def test_a_pause_is_one_phrase_and_so_is_the_end(room):
+    page, phone = room.wall(), room.phone()
+    room.store.set_mode(room.id, "paused")
+    expect(page.locator(".cover.pause")).to_have_text("Look up.")
+    expect(phone.locator("main .calm")).to_have_text("Look up.")
+    room.store.end(room.id)
+    expect(page.locator(".cover.pause")).to_have_text("The room has ended. Thank you for taking part.")
+    expect(phone.get_by_role("heading", name="This room has ended.")).to_be_visible()
