@@ -38,6 +38,7 @@ export function questionPart(desk, redraw) {
 }
 
 function toAsk(desk, redraw) {
+  if (desk.computing) return [part("p", { role: "status", textContent: "The model is answering …" })];
   const toggle = async () => {
     desk.offers = desk.offers ? null : ((await desk.act("offers"))?.offers ?? null);
     redraw();

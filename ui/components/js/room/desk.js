@@ -37,12 +37,15 @@ export function newDesk(root, code, parts, { whole = false } = {}) {
 // Sends what was done; the room's next state shows what has come of it.
 async function act(desk, name, more = {}) {
   desk.error = "";
+  desk.computing = name === "ask";
+  if (desk.computing) drawDesk(desk); // a sentence for each phone takes seconds
   try {
     return await send(desk.code, "do", { do: name, ...more });
   } catch (error) {
     desk.error = error.message;
     return null;
   } finally {
+    desk.computing = false;
     drawDesk(desk);
   }
 }
