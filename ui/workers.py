@@ -138,8 +138,10 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def free_port(host: str, first: int) -> int:
-    """The first free port from that one on; any, from 0."""
-    for port in range(first, first + 100) if first else (0,):
+    """The first free port from that one on; from 0, any of those that no system hands out to connections, so that it is
+    still free once the workers have started."""
+    first = first or random.randrange(20_000, 30_000)
+    for port in range(first, first + 100):
         with contextlib.suppress(OSError), socket.create_server((host, port)) as probe:
             return probe.getsockname()[1]
     raise ValueError(f"the ports from {first} to {first + 99} are busy; name another with --port")

@@ -38,7 +38,7 @@ def home(tmp_path, monkeypatch) -> Path:
     """A home of its own for each test, and a corpus of two sentences."""
     monkeypatch.setenv("HEADSUP_HOME", str(tmp_path / "home"))
     corpus = PairCorpus("eng-fra", "0" * 64, "made up", "nobody", SENTENCES)
-    monkeypatch.setattr("ui.resources.sentences", lambda name: corpus)
+    monkeypatch.setattr("ui.translate.written.sentences", lambda name: corpus)
     return tmp_path / "home"
 
 

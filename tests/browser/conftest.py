@@ -140,7 +140,7 @@ def settle() -> Callable:
         try:
             page.wait_for_function("settled()", polling=50, timeout=timeout)
         except TooLate as error:
-            raise AssertionError(f"unsettled at {page.url}: {page.evaluate('whyUnsettled()')}") from error
+            raise TooLate(f"unsettled at {page.url}: {page.evaluate('whyUnsettled()')}") from error
         return page
 
     return settle

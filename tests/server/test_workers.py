@@ -186,10 +186,10 @@ def test_rooms_are_counted_where_there_are_any(tmp_path, monkeypatch):
     monkeypatch.setenv("HEADSUP_HOME", str(tmp_path))
     assert health.rooms() == 0 and not list(tmp_path.iterdir())
     with sqlite3.connect(tmp_path / "rooms.sqlite") as file:
-        file.execute("create table room (id)")
-        file.executemany("insert into room values (?)", [(1,), (2,)])
+        file.execute("create table room (ends)")
+        file.executemany("insert into room values (?)", [(time.time() + hour * 3600,) for hour in (-1, 1, 2)])
     file.close()
-    assert health.rooms() == 2
+    assert health.rooms() == 2  # and one that has ended
 
 
 def test_a_disk_that_is_full_is_said(tmp_path, monkeypatch):
