@@ -10,7 +10,6 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from statistics import median, quantiles
 from urllib.parse import urlencode, urlsplit
 
 import orjson
@@ -19,6 +18,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 
 from tests.raw.client import ENDS, WIDGET, Server, strings
+from ui import rehearse
 
 ANSWER_S = 120  # after which an answer is given up
 ARRIVING = 10   # at a time
@@ -197,5 +197,4 @@ def processor(pid: int) -> float:
 
 def spread(taken: list[float]) -> dict[str, float]:
     """Median and 95th percentile, of what there is."""
-    return {"median_ms": median(taken) if taken else 0.0,
-            "p95_ms": quantiles(taken, n=20, method="inclusive")[-1] if len(taken) > 1 else sum(taken)}
+    return {f"{name}_ms": value for name, value in rehearse.spread(taken).items()}

@@ -21,6 +21,11 @@ def presenting(page: str) -> bool:
     return bool(st.session_state.get(f"{page}_presenting"))
 
 
+def turn_hide(page: str) -> None:
+    """Hide what comes next on a page, or show it again."""
+    st.session_state[f"{page}_hide"] = not st.session_state.get(f"{page}_hide")
+
+
 def present(page: str, on: bool) -> None:
     """Begin to present, or leave it."""
     st.session_state[f"{page}_presenting"] = on

@@ -15,7 +15,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--name", action="append", default=[], help="a name by which others come here, such as "
                         "heads.example.org; may be given more than once")
     parser.add_argument("--metrics", type=int, metavar="PORT", help="give figures for Prometheus on that port of this "
-                        "computer")
+                        "computer; 0 for any that is free")
     parser.add_argument("--proxy-elsewhere", action="store_true", help="start no Caddy: the workers listen on HOST, "
                         "from PORT on one port each, for a proxy that nobody can go round")
     args = parser.parse_args()
@@ -72,10 +72,14 @@ def serve(args: argparse.Namespace) -> None:
     """Start everything, say where it is, and keep it up until a signal comes."""
     from ui import serve as alone
 
-    port = args.port or free_port(args.host, alone.DEFAULT_PORT if args.port is None else 0)
-    alone.check_address(args.host, port)
+    alone.check_address(args.host, args.port or 0)
+    usual = range(alone.DEFAULT_PORT, alone.DEFAULT_PORT + 100)
+    front = hold(args.host, usual if args.port is None else [args.port])
+    port = front.getsockname()[1]
+    figures = None
     if args.metrics is not None:
         alone.check_address("127.0.0.1", args.metrics)
+        figures = hold("127.0.0.1", [args.metrics])
     alone.prepare()
     from ui.access import keys
     from ui.board import lay_out
@@ -89,8 +93,8 @@ def serve(args: argparse.Namespace) -> None:
     secret, link, board = keys.cookie_secret(), TeachersLink(), lay_out(args.workers)
     url = f"https://{args.name[0]}" if args.proxy_elsewhere and args.name else ""
     link.url = url or alone.address_of(args.host, port)
-    place = args.host if args.proxy_elsewhere else "127.0.0.1"
-    sockets = [listen(place, port + number if args.proxy_elsewhere else 0) for number in range(args.workers)]
+    inside = args.host if args.proxy_elsewhere else "127.0.0.1"
+    sockets = [listen(inside, port + number if args.proxy_elsewhere else 0) for number in range(args.workers)]
     gc.collect()
     gc.freeze()  # before they are forked: nobody then writes into what they share to see whether it is in use
     with Crew() as crew:
@@ -102,10 +106,11 @@ def serve(args: argparse.Namespace) -> None:
         if not args.proxy_elsewhere:
             start_proxy(crew, args.host, port, sockets)
             wait_for(crew, partial(answers, args.host, port))
-        if args.metrics is not None:
+        if figures:
             from ui.server import metrics
 
-            crew.start("metrics", partial(metrics.serve, args.metrics), port=args.metrics)
+            open_at = figures.getsockname()[1]
+            crew.start("metrics", partial(metrics.serve, open_at), port=open_at)
         if not crew.ending:
             alone.announce_address(args.host, port, link, url=url)
         while not crew.ending:
@@ -137,14 +142,17 @@ def listen(host: str, port: int) -> socket.socket:
     return bound
 
 
-def free_port(host: str, first: int) -> int:
-    """The first free port from that one on; from 0, any of those that no system hands out to connections, so that it is
-    still free once the workers have started."""
-    first = first or random.randrange(20_000, 30_000)
-    for port in range(first, first + 100):
-        with contextlib.suppress(OSError), socket.create_server((host, port)) as probe:
-            return probe.getsockname()[1]
-    raise ValueError(f"the ports from {first} to {first + 99} are busy; name another with --port")
+def hold(host: str, ports: Sequence[int]) -> socket.socket:
+    """The first of these ports that is free, 0 for any, kept from all others until the socket is closed, but for
+    whoever is started to listen on it. Raises ValueError where none is free."""
+    for port in ports:
+        held = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):
+            held.bind((host, port))
+            return held
+        held.close()
+    raise ValueError(f"the ports from {ports[0]} to {ports[-1]} are busy; name another with --port")
 
 
 def start_proxy(crew: "Crew", host: str, port: int, sockets: list[socket.socket]) -> None:

@@ -296,7 +296,7 @@ def test_what_others_write_is_text_and_is_seen_once_the_lecturer_shows_it(room):
     room.phase(question, "split")
     expect(seen(phones[1], "The lecturer is reading what was written.")).to_be_visible()
     assert phones[1].get_by_text(hostile).count() == 0
-    room.store.show_text(room.id, room.store.answers(room.id, question, 1)[0]["seq"], True)
+    room.store.show_texts(room.id, [room.store.answers(room.id, question, 1)[0]["seq"]], True)
     expect(seen(phones[1], hostile)).to_be_visible()
     assert phones[1].title() == f"Room {room.room.code} · Heads Up"
 

@@ -90,7 +90,7 @@ class Wall(Class):
             self.store.answer(self.id, question.id, round, f"phone {at}", value, at % 3)
         if spec["form"] == "text":
             for one in self.store.answers(self.id, question, round):
-                self.store.show_text(self.id, one["seq"], True)
+                self.store.show_texts(self.id, [one["seq"]], True)
 
 
 @pytest.fixture

@@ -329,7 +329,7 @@ def test_a_text_is_shown_once_it_is_let_through(store, room):
     store.answer(room.id, question, 1, "a", "hello", None)
     (one,) = store.answers(room.id, store.question(room.id, question), 1)
     assert not one["shown"]
-    store.show_text(room.id, one["seq"], True)
+    store.show_texts(room.id, [one["seq"]], True)
     assert store.answers(room.id, store.question(room.id, question), 1)[0]["shown"]
     store.answer(room.id, question, 1, "a", "something else", None)  # which nobody has read
     assert not store.answers(room.id, store.question(room.id, question), 1)[0]["shown"]

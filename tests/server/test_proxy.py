@@ -13,7 +13,7 @@ import pytest
 from tests.server.conftest import need_caddy
 from tests.waiting import until
 from ui.server import caddy
-from ui.workers import free_port
+from ui.workers import hold
 
 
 class Named(BaseHTTPRequestHandler):
@@ -55,7 +55,8 @@ def proxy(tmp_path, monkeypatch):
     workers = [ThreadingHTTPServer(("127.0.0.1", 0), Named) for _ in range(2)]
     for worker in workers:
         threading.Thread(target=worker.serve_forever, daemon=True).start()
-    port, folder, log = free_port("127.0.0.1", 0), tmp_path / "proxy", tmp_path / "log.txt"
+    held, folder, log = hold("127.0.0.1", [0]), tmp_path / "proxy", tmp_path / "log.txt"
+    port = held.getsockname()[1]
     content = caddy.text(f"http://:{port}", [f"127.0.0.1:{one.server_port}" for one in workers], bind="127.0.0.1")
     path = caddy.write(folder, content)
     with log.open("w") as output:
@@ -67,6 +68,7 @@ def proxy(tmp_path, monkeypatch):
     finally:
         process.terminate()
         process.wait(30)
+        held.close()
         for worker in workers:
             worker.server_close()
 

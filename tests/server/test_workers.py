@@ -4,6 +4,7 @@ import http.client
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -17,8 +18,9 @@ from tests.server.test_uploads import BOUNDARY
 from tests.waiting import until
 from ui.server import health
 from ui.server.caddy import COOKIE
-from ui.workers import free_port
+from ui.workers import hold
 
+METRICS = re.compile(r'event="metrics started" port=(\d+)')
 STARTED = re.compile(r'event="worker started" worker=(\d) pid=(\d+)')
 
 
@@ -26,8 +28,8 @@ STARTED = re.compile(r'event="worker started" worker=(\d) pid=(\d+)')
 def crowd(start):
     """Two workers, and the port of their figures."""
     need_caddy()
-    port = free_port("127.0.0.1", 0)
-    return start("--workers", "2", "--metrics", str(port), module="workers"), port
+    server = start("--workers", "2", "--metrics", "0", module="workers")
+    return server, int(METRICS.search(server.log.read_text())[1])
 
 
 def cookies_of(answer) -> dict[str, str]:
@@ -197,3 +199,17 @@ def test_a_disk_that_is_full_is_said(tmp_path, monkeypatch):
     assert health.look()["wrong"] == []
     monkeypatch.setattr(health, "LEAST_FREE", 1e18)
     assert health.look()["wrong"] == ["the disk of the home is full"]
+
+
+def test_a_port_that_is_held_is_for_whoever_is_started_to_listen_on_it():
+    held = hold(ADDRESS, [0])
+    port = held.getsockname()[1]
+    with socket.socket() as other, pytest.raises(OSError, match="in use"):
+        other.bind((ADDRESS, port))
+    with socket.create_server((ADDRESS, port)):
+        other = hold(ADDRESS, [port, 0])
+        assert other.getsockname()[1] != port
+        other.close()
+        with pytest.raises(ValueError, match=f"from {port} to {port} are busy"):
+            hold(ADDRESS, [port])
+    held.close()

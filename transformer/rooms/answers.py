@@ -4,7 +4,7 @@ counts twice."""
 
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -72,11 +72,11 @@ class Answers(File):
             "order by answer.seq", [id, device])
         return {f"{row['question']}/{row['round']}": [orjson.loads(row["value"]), row["sure"]] for row in rows}
 
-    def show_text(self, id: str, seq: int, shown: bool) -> None:
-        """Let the room see a text that was answered, or not any more."""
+    def show_texts(self, id: str, seqs: Sequence[int], shown: bool) -> None:
+        """Let the room see texts that were answered, or not any more: one change, however many they are."""
         with self._writing() as db:
-            db.execute("update answer set shown = ? where seq = ? and question in (select id from question where room "
-                       "= ?)", [int(shown), seq, id])
+            db.executemany("update answer set shown = ? where seq = ? and question in (select id from question where "
+                           "room = ?)", [(int(shown), seq, id) for seq in seqs])
             db.execute("update room set rev = rev + 1 where id = ?", [id])
 
     # What was found

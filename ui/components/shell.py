@@ -8,7 +8,7 @@ import streamlit as st
 
 from ui.components.scripts import HERE, component
 from ui.pages import GROUPS, PAGES
-from ui.present import WINDOW
+from ui.present import WINDOW, turn_hide
 from ui.saved_view import LARGEST, TOO_LARGE, open_view
 from ui.say import say_error
 from ui.terms import TERMS
@@ -50,9 +50,9 @@ def _groups() -> str:
 
 def _hide() -> None:
     """H, while presenting: what comes is hidden, or seen again."""
-    state, page = st.session_state, st.session_state[SCRIPT].hide
+    page = st.session_state[SCRIPT].hide
     if isinstance(page, str) and re.fullmatch(r"[a-z_]{1,20}", page):
-        state[f"{page}_hide"] = not state.get(f"{page}_hide")
+        turn_hide(page)
 
 
 def _measure() -> None:

@@ -11,7 +11,7 @@ from transformer.rooms.room import ANSWER, NoRoom, Room, read_code
 from ui.components.scripts import HERE, component
 from ui.link import expect, say_everywhere
 from ui.pages import HOME, PAGES
-from ui.present import presenting
+from ui.present import presenting, turn_hide
 from ui.publish import SAID, TAB, WALL, led, store
 from ui.room import told
 from ui.room.address import join_address
@@ -100,7 +100,7 @@ def _hide() -> None:
     """What comes next on a page is hidden, or seen again, as its lecturer or their remote has asked."""
     page = _sent("hide")
     if page in HIDING:
-        st.session_state[f"{page}_hide"] = not st.session_state.get(f"{page}_hide")
+        turn_hide(page)
 
 
 def _follow(page: str, room: Room) -> None:

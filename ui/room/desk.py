@@ -159,8 +159,7 @@ def _show_texts(store: Store, room: Room, sent: Mapping[str, Any]) -> None:
     seqs = sent.get("seqs")
     if not isinstance(seqs, list) or len(seqs) > MOST_DEVICES:
         raise RoomError("seqs lists the texts to show")
-    for seq in seqs:
-        store.show_text(room.id, _whole({"seq": seq}, "seq"), True)
+    store.show_texts(room.id, [_whole({"seq": seq}, "seq") for seq in seqs], True)
 
 
 def _end(store: Store, room: Room, sent: Mapping[str, Any]) -> None:
@@ -179,7 +178,7 @@ DEEDS: dict[str, Deed] = {
     "put away": lambda store, room, sent: store.put_away(room.id),
     "uncover": _uncover, "peek": _peek,
     "back to": lambda store, room, sent: store.set_phase(room.id, _whole(sent, "question"), CLOSED),
-    "text": lambda store, room, sent: store.show_text(room.id, _whole(sent, "seq"), sent.get("on") is True),
+    "text": lambda store, room, sent: store.show_texts(room.id, [_whole(sent, "seq")], sent.get("on") is True),
     "texts": _show_texts,
     "task": lambda store, room, sent: store.set_task(room.id, _text(sent, "task", LONGEST_TASK)),
     "tile": lambda store, room, sent: store.show_found(room.id, _whole(sent, "id")),

@@ -26,6 +26,9 @@ export function topOnPage(element) {
   return element.getBoundingClientRect().top + scrolled;
 }
 
+// The bars of a lesson and of a room lie over the foot of the window.
+export const footHeight = () => parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--foot")) || 0;
+
 export const onPhone = () => window.innerWidth <= WIDE;
 
 export function tallest(view) {

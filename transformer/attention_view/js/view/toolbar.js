@@ -8,6 +8,7 @@ import { termLabel } from "#view/terms.js";
 import { STAGES } from "#view/stages.js";
 import { boxed, change, infoOf, inLines, merges } from "#view/view/look.js";
 import { fileEntries, save } from "#view/view/save.js";
+import { footHeight } from "#view/view/sizes.js";
 
 const BESIDE = 8; // px, between the box of options and what it must not lie under
 
@@ -60,8 +61,7 @@ function opener(view) {
 function keepInWindow(options) {
   options.style.translate = "";
   options.style.maxHeight = "";
-  const foot = parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--foot")) || 0;
-  const free = window.innerHeight - foot - BESIDE;
+  const free = window.innerHeight - footHeight() - BESIDE;
   const { top, height } = { top: options.getBoundingClientRect().top, height: options.scrollHeight + 2 };
   const up = Math.min(Math.max(0, top + height - free), Math.max(0, top - BESIDE));
   options.style.translate = `0 ${-up}px`;
