@@ -168,6 +168,31 @@ def test_curves_come_to_a_browser_that_is_behind(server, theirs, page, late_mess
     until(page, lambda: points(page) == 20)
 
 
+@pytest.mark.own_visitor
+def test_curves_are_asked_for_again_where_nobody_heard(server, theirs, page):
+    """Streamlit drops what a component says when it runs again at that moment, and calls it anew only for data that
+    are others."""
+    add(theirs, 1, 20)
+    _, url = server()
+    lost = []
+
+    def between(socket):
+        server = socket.connect_to_server()
+        socket.on_message(lambda message: lost.append(message) if b"missing" in message and not lost else
+                          server.send(message))
+
+    def late(route):
+        page.wait_for_timeout(4_000)
+        route.continue_()
+
+    page.route_web_socket("**/_stcore/stream", between)
+    page.route("**/BidiComponent*.js", late)
+    page.goto(f"{url}/train?view=watch&run=theirs", wait_until="domcontentloaded")
+    page.locator(".run-curves canvas").wait_for()
+    until(page, lambda: points(page) == 20)
+    assert lost
+
+
 def write_run(home, name, count):
     folder = home / "runs" / name
     folder.mkdir(parents=True)

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { roomForGuessing } from "#view/guessing.js";
-import { Column, mayAsk, nearest, smooth, takeIn } from "../../ui/components/js/run_curves/columns.js";
+import { Column, nearest, smooth, takeIn } from "../../ui/components/js/run_curves/columns.js";
 import { amount, clock, extent, plotOf, stride } from "../../ui/components/js/run_curves/scale.js";
 import { cases, near } from "./cases.js";
 
@@ -83,12 +83,6 @@ test("amounts and times are short", () => {
     "1.0e-5",
   ]);
   assert.deepEqual([12, 600, 7200].map(clock), ["12 s", "10 min", "2.0 h"]);
-});
-
-test("what is missing is asked for again where no answer comes", () => {
-  const view = {};
-  const asked = [100_000, 100_500, 102_900, 103_000, 104_000, 106_001].filter((now) => mayAsk(view, now));
-  assert.deepEqual(asked, [100_000, 103_000, 106_001]);
 });
 
 test("an axis holds the line of guessing unless that would press the curves together", () => {

@@ -66,15 +66,6 @@ export function takeIn(store, header) {
   return missing;
 }
 
-const PATIENCE = 3000; // ms; of two messages that come at once, Streamlit hands on the second alone
-
-// Whether to ask for all points now: an answer may be lost as what it answers was.
-export function mayAsk(view, now) {
-  if (view.asked && now - view.asked < PATIENCE) return false;
-  view.asked = now;
-  return true;
-}
-
 // An exponential moving average that starts at the first value instead of zero (as in Kingma and Ba 2015, section 3),
 // continued where it was left. state: {out, weight, sum: 0, share: 1} to begin with.
 export function smooth(state, column) {
