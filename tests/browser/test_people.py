@@ -10,6 +10,8 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import SETTLED
 from tests.server.provider import providing, sign_in_file
+from tests.waiting import until
+from ui.workers import hold
 
 pytestmark = pytest.mark.own_visitor
 TEACHES = "Others may start runs"
@@ -35,11 +37,6 @@ def signing(serve, provider, tmp_path_factory):
 @pytest.fixture(scope="module")
 def required(signing):
     return signing("http://127.0.0.1:{port}/oauth2callback", "required")
-
-
-def unused_ports():
-    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
-        return one.getsockname()[1], other.getsockname()[1]
 
 
 def menu(page):
@@ -80,7 +77,8 @@ def test_two_people_sign_in_and_out(visitor, settle, required):
 def test_behind_a_proxy_over_https(chromium, signing, settle, tmp_path):
     if not (caddy := shutil.which("caddy")):
         pytest.skip("no caddy on the PATH")
-    outside, inside = unused_ports()
+    held = [hold("127.0.0.1", [0]) for _ in range(2)]
+    outside, inside = (one.getsockname()[1] for one in held)
     here = f"https://localhost:{outside}"
     signing(f"{here}/oauth2callback", "optional", str(inside))
     (tmp_path / "Caddyfile").write_text(
@@ -91,6 +89,7 @@ def test_behind_a_proxy_over_https(chromium, signing, settle, tmp_path):
                                  stdout=log, stderr=log, env={"XDG_DATA_HOME": str(tmp_path), "HOME": str(tmp_path)})
     context = chromium.new_context(ignore_https_errors=True)
     try:
+        until(lambda: socket.socket().connect_ex(("127.0.0.1", outside)) == 0, (tmp_path / "caddy.log").read_text)
         context.add_init_script(SETTLED)
         page = context.new_page()
         page.goto(f"{here}/train", wait_until="domcontentloaded")  # whoever has not signed in looks
@@ -106,3 +105,5 @@ def test_behind_a_proxy_over_https(chromium, signing, settle, tmp_path):
         context.close()
         proxy.terminate()
         proxy.wait()
+        for one in held:
+            one.close()

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ui.workers import hold
+
 from .webdriver import WAIT_S, Tab
 
 NAMES = ("WebKitWebDriver",)
@@ -63,15 +65,11 @@ class WebKit(Tab):
             self._say("DELETE", "")
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
-
-
 @contextmanager
 def opened(executable: str, folder: Path) -> Iterator[WebKit]:
     """With a home of its own in that folder."""
-    seen, port = os.pipe(), _free_port()
+    seen, held = os.pipe(), hold("127.0.0.1", [0])
+    port = held.getsockname()[1]
     screen = subprocess.Popen([shutil.which(SCREEN), "-displayfd", str(seen[1]), "-screen", "0", "1600x1100x24",
                                "-nolisten", "tcp"], pass_fds=(seen[1],), stderr=subprocess.DEVNULL)
     os.close(seen[1])
@@ -92,6 +90,7 @@ def opened(executable: str, folder: Path) -> Iterator[WebKit]:
         for process in (driver, screen):
             process.terminate()
             process.wait(30)
+        held.close()
 
 
 def _answering(port: int, driver: subprocess.Popen) -> None:
