@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,7 +85,8 @@ class Server:
         for name, value in (sent | {name.replace("_", "-"): value for name, value in headers.items()}).items():
             if value:
                 connection.putheader(name, value)
-        connection.endheaders(body or None)
+        with suppress(BrokenPipeError, ConnectionResetError):  # refused before it was sent: the answer is there
+            connection.endheaders(body or None)
         answer = connection.getresponse()
         found = Answer(answer.status, answer.headers, answer.read())
         connection.close()
