@@ -74,12 +74,14 @@ def serve(args: argparse.Namespace) -> None:
 
     alone.check_address(args.host, args.port or 0)
     usual = range(alone.DEFAULT_PORT, alone.DEFAULT_PORT + 100)
-    front = hold(args.host, usual if args.port is None else [args.port])
-    port = front.getsockname()[1]
-    figures = None
+    held = [hold(args.host, usual if args.port is None else [args.port])]
     if args.metrics is not None:
         alone.check_address("127.0.0.1", args.metrics)
-        figures = hold("127.0.0.1", [args.metrics])
+        held.append(hold("127.0.0.1", [args.metrics]))
+    port, *figures = (one.getsockname()[1] for one in held)
+    if sys.platform != "linux":  # where nobody can listen beside a socket that is bound
+        for one in held:
+            one.close()
     alone.prepare()
     from ui.access import keys
     from ui.board import lay_out
@@ -93,8 +95,8 @@ def serve(args: argparse.Namespace) -> None:
     secret, link, board = keys.cookie_secret(), TeachersLink(), lay_out(args.workers)
     url = f"https://{args.name[0]}" if args.proxy_elsewhere and args.name else ""
     link.url = url or alone.address_of(args.host, port)
-    inside = args.host if args.proxy_elsewhere else "127.0.0.1"
-    sockets = [listen(inside, port + number if args.proxy_elsewhere else 0) for number in range(args.workers)]
+    place = args.host if args.proxy_elsewhere else "127.0.0.1"
+    sockets = [listen(place, port + number if args.proxy_elsewhere else 0) for number in range(args.workers)]
     gc.collect()
     gc.freeze()  # before they are forked: nobody then writes into what they share to see whether it is in use
     with Crew() as crew:
@@ -109,8 +111,7 @@ def serve(args: argparse.Namespace) -> None:
         if figures:
             from ui.server import metrics
 
-            open_at = figures.getsockname()[1]
-            crew.start("metrics", partial(metrics.serve, open_at), port=open_at)
+            crew.start("metrics", partial(metrics.serve, figures[0]), port=figures[0])
         if not crew.ending:
             alone.announce_address(args.host, port, link, url=url)
         while not crew.ending:

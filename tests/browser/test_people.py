@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import socket
 import subprocess
 
 import pytest
@@ -10,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import SETTLED
 from tests.server.provider import providing, sign_in_file
-from tests.waiting import until
+from tests.waiting import listens, until
 from ui.workers import hold
 
 pytestmark = pytest.mark.own_visitor
@@ -89,7 +88,7 @@ def test_behind_a_proxy_over_https(chromium, signing, settle, tmp_path):
                                  stdout=log, stderr=log, env={"XDG_DATA_HOME": str(tmp_path), "HOME": str(tmp_path)})
     context = chromium.new_context(ignore_https_errors=True)
     try:
-        until(lambda: socket.socket().connect_ex(("127.0.0.1", outside)) == 0, (tmp_path / "caddy.log").read_text)
+        until(lambda: listens(outside), (tmp_path / "caddy.log").read_text)
         context.add_init_script(SETTLED)
         page = context.new_page()
         page.goto(f"{here}/train", wait_until="domcontentloaded")  # whoever has not signed in looks

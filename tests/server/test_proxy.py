@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from tests.server.conftest import need_caddy
-from tests.waiting import until
+from tests.waiting import listens, until
 from ui.server import caddy
 from ui.workers import hold
 
@@ -63,7 +63,7 @@ def proxy(tmp_path, monkeypatch):
         process = subprocess.Popen([caddy.program(), "run", "--adapter", "caddyfile", "--config", str(path)],
                                    env=caddy.environment(folder), stdout=output, stderr=output)
     try:
-        until(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0)
+        until(lambda: listens(port))
         yield Proxy(port, workers, log, folder)
     finally:
         process.terminate()
