@@ -145,8 +145,9 @@ def misfit(found: Mapping[str, Stored], config: ModelConfig) -> str | None:
     names and with its shape; None where all fits."""
     for stack, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
         there = {name.split(".")[2] for name in found if name.startswith(f"{stack}.layers.")}
-        if len(there) != layers:  # said before a model of so many is laid out
-            return f"there are weights of {len(there)} {stack} layers, and should be of {layers}"
+        needed = min(layers, 1) if config.shared_layers else layers
+        if len(there) != needed:  # said before a model of so many is laid out
+            return f"there are weights of {len(there)} {stack} layers, and should be of {needed}"
     left = dict(found)
     for names, shape in expected_tensors(config):
         there = sorted(names & left.keys())

@@ -64,24 +64,23 @@ def by_parts(ckpt, read, token):
         parts["biases"] = parts["biases"] + norm.bias
 
     def added(layer, at):
-        for name, part, norm in (("own", layer.attention, layer.attention_norm),
-                                 ("cross", layer.cross, layer.cross_norm)):
+        for name, part in (("attention", layer.attention), ("cross", layer.cross)):
             if part is None:
                 continue
             x = sum(parts.values())[None]
-            options = {"mask": mask, "placed": model.placed(range(length))} if name == "own" else {"memory": memory}
-            seen = part(layer.before(x, norm), readable=True, **options)
+            options = {"mask": mask, "placed": model.placed(kind, range(length))[at]} if name == "attention" else {"memory": memory}
+            seen = part(layer.before(x, name), readable=True, **options)
             for head in range(config.n_heads):
                 columns = slice(head * config.width, (head + 1) * config.width)
                 context = seen.weights[0, head] @ seen.memory.values[0, head]
-                parts[kind if name == "own" else "cross", at, head] = context @ part.out_proj.weight[:, columns].T
+                parts[kind if name == "attention" else "cross", at, head] = context @ part.out_proj.weight[:, columns].T
             parts["biases"] = parts["biases"] + part.out_proj.bias
-            if not layer.pre:
-                norm_all(norm)
-        change = layer.feed_forward(layer.before(sum(parts.values()), layer.feed_forward_norm))
+            if layer.post:
+                norm_all(layer.norm_of(name))
+        change = layer.feed_forward(layer.before(sum(parts.values()), "feed_forward"))
         parts["feed_forward", at] = change - layer.feed_forward.down.bias
         parts["biases"] = parts["biases"] + layer.feed_forward.down.bias
-        if not layer.pre:
+        if layer.post:
             norm_all(layer.feed_forward_norm)
 
     norm_all(embedding.norm)
@@ -160,8 +159,28 @@ def test_a_token_that_is_not_there_is_refused(translator):
             direct_effect(read, **options)
 
 
-def test_a_norm_of_another_kind_is_not_taken_for_none(translator):
-    model = copy.deepcopy(translator.model)
-    model.decoder.norm = nn.RMSNorm(translator.config.d_model)
-    with pytest.raises(ValueError, match="by RMSNorm, and parts add up to the logit past LayerNorm alone"):
-        direct_effect(given_text(replace(translator, model=model), "Go on.", "He"))
+MODERN = {
+    "llama": {"norm_kind": "rms", "gated": True, "activation": "silu", "biases": (), "n_heads": 4, "kv_heads": 2,
+              "positions": "rotary"},
+    "norms of what comes out": {"norm": "output", "norm_kind": "rms", "qk_norm": "row"},
+    "norms around": {"norm": "both", "norm_kind": "rms", "score_cap": 5.0, "attention_scale": 0.4},
+    "one norm, parallel": {"parallel": "one"}, "two norms, parallel": {"parallel": "two", "residual_scale": 0.5},
+    "scaled": {"logits_scale": 0.3, "embedding_scale": 2.5, "residual_scale": 0.7},
+    "narrow embeddings": {"embedding_dim": 8, "positions": "learned"},
+    "windows": {"window": 3, "windowed": (1,), "positions": "alibi"}}
+
+
+@pytest.mark.parametrize("shape", MODERN)
+def test_parts_add_up_in_models_of_other_families(make_checkpoint, shape):
+    ckpt = make_checkpoint(encoder_layers=0, **{"tie_embeddings": False, **MODERN[shape]})
+    ckpt = replace(ckpt, model=copy.deepcopy(ckpt.model))
+    for parameter in ckpt.model.parameters():
+        parameter += 0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(parameter.numel()))
+    found = direct_effect(given_text(ckpt, "O gentle Romeo, where"), against=5)
+    assert found.total == pytest.approx(found.logit, abs=2e-4)
+    assert all(values.abs().sum() > 0 for values in found.heads.values())
+
+
+def test_capped_logits_are_no_sum(make_checkpoint):
+    with pytest.raises(ValueError, match="caps its logits"):
+        direct_effect(given_text(make_checkpoint(encoder_layers=0, logits_cap=30.0), "O gentle"))

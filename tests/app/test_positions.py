@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from transformer.inference.reading import attend
 from transformer.inference.search import translate
-from transformer.model.positions import rotary_angles, rotate
+from transformer.model.rotary import rotary_angles, rotate
 from ui.figures.labels import markdown_text
 
 PAGE, TEXT = "positions", "My mother likes my father."

@@ -4,12 +4,15 @@ import pytest
 import torch
 from torch import nn
 
+from transformer.config import ModelConfig
 from transformer.model.attention import Attention, KeysValues
 from transformer.model.masks import causal_mask, padding_mask, target_mask
-from transformer.model.positions import NOWHERE, Placed, rotary_angles
+from transformer.model.positions import NOWHERE, Placed
+from transformer.model.rotary import rotary_angles
 from transformer.model.switches import Switch
 
 B, TQ, TK, D_MODEL, HEADS, WIDTH = 2, 5, 7, 16, 4, 4
+SHAPE = ModelConfig(d_model=D_MODEL, n_heads=HEADS, head_dim=WIDTH, dropout=0.0)
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 IDS = torch.tensor([[5, 6, 7, 8, 9, 4, 4], [5, 6, 7, 0, 0, 0, 0]])
 MASKS = {
@@ -23,7 +26,7 @@ MASKS = {
 @pytest.fixture
 def attention():
     torch.manual_seed(1)
-    made = Attention(D_MODEL, HEADS, head_dim=WIDTH).eval()
+    made = Attention(SHAPE).eval()
     for parameter in made.parameters():
         nn.init.normal_(parameter, std=0.5)  # biases too, and scores far enough from 0 to make a difference
     return made
@@ -213,7 +216,7 @@ def test_dropout_acts_in_training_only_and_shown_weights_are_free_of_it(attentio
 
 
 def test_the_width_of_a_head_is_free_of_d_model():
-    attention = Attention(D_MODEL, 3, head_dim=6)
+    attention = Attention(SHAPE.replace(n_heads=3, head_dim=6))
     found = attention(inputs(), inputs(TK), readable=True)
     assert found.output.shape == (B, TQ, D_MODEL)
     assert found.weights.shape == (B, 3, TQ, TK)

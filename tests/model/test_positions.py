@@ -8,7 +8,8 @@ import torch
 
 from transformer.config import ModelConfig
 from transformer.model.models import Transformer
-from transformer.model.positions import POSITIONS, rotary_angles, rotate, sinusoids
+from transformer.model.positions import POSITIONS, sinusoids
+from transformer.model.rotary import rotary_angles, rotate
 
 
 def formula(position: int, feature: int, d_model: int, base: float = 10_000) -> float:
@@ -41,7 +42,7 @@ def test_another_base_stretches_sinusoids_and_rotations_alike():
 
 
 def test_an_unknown_layout_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match="'thirds'; choose interleaved or halves"):
+    with pytest.raises(ValueError, match="'thirds'; choose interleaved, halves or fairseq"):
         sinusoids(4, 4, layout="thirds")
 
 
@@ -91,7 +92,7 @@ def test_what_is_shown_is_what_the_model_adds_or_turns_by(name):
     model = Transformer(ModelConfig(positions=name, d_model=16, n_heads=2, max_len=12, vocab_size=9))
     pictures = model.position_pictures(7)
     assert all(picture.values.shape[0] == 7 for picture in pictures)
-    added, placed = model.tgt_embedding.encoding(0, 7), model.placed(range(7))
+    added, placed = model.tgt_embedding.encoding(0, 7), model.placed("decoder", range(7))[0]
     if added is not None:
         assert torch.equal(pictures[0].values, added)
     elif placed.angles is not None:

@@ -14,7 +14,7 @@ from torch import Tensor
 from transformer.analysis.passes import Given, check_choice, check_classes
 from transformer.analysis.rollout import rollout
 from transformer.brief import brief
-from transformer.model.attention import Attended, dot_product_attention
+from transformer.model.attention import Attended
 from transformer.model.models import Embedding, Transformer
 from transformer.model.switches import Switch
 
@@ -138,23 +138,16 @@ def _log_probabilities(read: Given, tokens: Tensor) -> Tensor:
     """What the model predicts of token embeddings (B, S, d_model) -> log-probabilities (B, V) of what comes last."""
     model, heads = read.ckpt.model, read.heads
     if read.src is None:
-        x = _embed(model.tgt_embedding, tokens)
-        rows = model.decoder(x, causal=True, placed=model.placed(range(x.shape[1])), heads=heads.get("decoder")).x
+        x = model.tgt_embedding.sum(tokens)
+        rows = model.decoder(x, causal=True, placed=model.placed("decoder", range(x.shape[1])),
+                             heads=heads.get("decoder")).x
         return model.project(rows[:, -1]).log_softmax(-1)
-    src = _embed(model.src_embedding, tokens)
-    memory = model.encoder(src, placed=model.placed(range(src.shape[1])), heads=heads.get("encoder")).x
+    src = model.src_embedding.sum(tokens)
+    memory = model.encoder(src, placed=model.placed("encoder", range(src.shape[1])), heads=heads.get("encoder")).x
     if read.tgt is None:
         return model.classify(memory, read.src.expand(len(tokens), -1))
     tgt = read.tgt.expand(len(tokens), -1)
     return model.project(model.decode(tgt, memory, causal=True, heads=heads).x[:, -1]).log_softmax(-1)
-
-
-def _embed(embedding: Embedding, tokens: Tensor) -> Tensor:
-    """What `Embedding.forward` makes of rows of its table (B, S, d_model), were they looked up."""
-    x = tokens * embedding.scale
-    positions = embedding.encoding(0, tokens.shape[1])
-    x = x if positions is None else x + positions
-    return embedding.norm(x if embedding.types is None else x + embedding.types.weight[0])
 
 
 @torch.no_grad()
@@ -185,8 +178,7 @@ def _means(layers: list[Attended], switches: Switch | None, *, causal: bool = Fa
     """Each layer's weights as the mean of its heads, (L, 1, Tq, Tk): all heads at once could fill the memory."""
     found = []
     for at, layer in enumerate(layers):
-        weights = dot_product_attention(layer.queries, *layer.memory, bias=layer.bias, causal=causal, readable=True,
-                                        heads=None if switches is None else switches[at])[2]
+        weights = layer.again(causal=causal, heads=None if switches is None else switches[at])[2]
         found.append(weights.mean(1))
     return torch.stack(found)
 

@@ -12,10 +12,9 @@ from torch import Tensor, nn
 
 from transformer.analysis.passes import Given, check_choice, check_classes
 from transformer.brief import brief
-from transformer.model.attention import Attended, Attention, dot_product_attention
 from transformer.model.layers import Layer, StackOutput
 from transformer.model.models import Embedding, Transformer
-from transformer.model.switches import Switch, Switches
+from transformer.model.switches import Switches
 
 EXPLAINED = (  # what it shows and what it does not, in words
     "How much each head, feed-forward part and embedding itself adds to the logit of a token, with the scales of the "
@@ -61,12 +60,17 @@ def direct_effect(read: Given, token: int | None = None, *, against: int | None 
     get. For a model that classifies, of a class; max pooling is held at the positions that win. Exact for pre-norm and
     post-norm models; with post-norm a part passes through every later norm too, each with its scale held. An encoder's
     heads reach a decoder only through the values that cross-attention reads, which is no direct effect: they are not
-    in it. Raises ValueError for a token that is not there, and for a model with another norm than LayerNorm.
+    in it. Raises ValueError for a token that is not there, and for a model whose logits are no sum: that caps them, or
+    bends what it pooled.
     """
     model = read.ckpt.model
-    if model.config.pooler:
-        raise ValueError(f"the checkpoint {read.ckpt.id} bends what it pooled ({model.config.pooler}): its logit is no "
-                         "sum of parts")
+    config = model.config
+    if config.pooler:
+        raise ValueError(f"the checkpoint {read.ckpt.id} bends what it pooled ({config.pooler}): its logit is no sum "
+                         "of parts")
+    if config.logits_cap is not None:
+        raise ValueError(f"the checkpoint {read.ckpt.id} caps its logits ({config.logits_cap:g}): they are no sum of "
+                         "parts")
     if read.tgt is None:
         check_classes(read.ckpt)
         stack, embedding, ids, kinds = model.encoder, model.src_embedding, read.src, ("encoder", None)
@@ -83,10 +87,14 @@ def direct_effect(read: Given, token: int | None = None, *, against: int | None 
     bias = 0.0 if model.output.bias is None else float(
         model.output.bias[token] - (0 if against is None else model.output.bias[against]))
     rows = slice(None) if read.tgt is None else slice(-1, None)  # the positions whose rows reach the logit
+    output, bias = output.to(run.x.dtype) * config.logits_scale, bias * config.logits_scale
+    if read.tgt is not None and not isinstance(model.narrow, nn.Identity):
+        bias += float(output @ model.narrow.bias) if model.narrow.bias is not None else 0.0
+        output = output @ model.narrow.weight
     path = _Path(output[None], biases=bias)
     if read.tgt is None:
         path.g = _unpool(model, run.x, output)  # (T, d_model)
-    _parts(path, stack.layers, stack.norm, run, rows, kinds, read.heads, causal=read.tgt is not None)
+    _parts(path, stack.layers, stack.norm, run, rows, kinds, read.heads)
     tokens, positions = _embedded(path, embedding, ids, rows)
     logit = float(logits[token] - (0 if against is None else logits[against]))
     heads = {kind: torch.stack(found[::-1]).cpu() for kind, found in path.heads.items()}
@@ -107,59 +115,58 @@ class _Path:
         if bias is not None:
             self.biases += float((self.g * bias).sum())
 
-    def through(self, norm: nn.Module, x: Tensor) -> None:
-        """Past a norm of rows x (T, d_model), whose scale is held: y = weight * (x - mean) / scale + bias."""
-        if isinstance(norm, nn.Identity):
+    def through(self, norm: nn.Module | None, x: Tensor) -> None:
+        """Past a norm of rows x (T, d_model), whose scale is held: y = weight * (x - mean) / scale + bias, where RMS
+        norm takes no mean off."""
+        if norm is None or isinstance(norm, nn.Identity):
             return
-        if type(norm) is not nn.LayerNorm:
-            raise ValueError(f"the rows of this model are normalised by {type(norm).__name__}, and parts add up to the "
-                             "logit past LayerNorm alone; choose another model or another view")
+        if isinstance(norm, nn.RMSNorm):
+            self.g = self.g * norm.weight / (x.square().mean(dim=-1, keepdim=True) + norm.eps).sqrt()
+            return
         self.constant(norm.bias)
         g = self.g * norm.weight / (x.var(dim=-1, unbiased=False, keepdim=True) + norm.eps).sqrt()
         self.g = g - g.mean(dim=-1, keepdim=True)
 
 
 def _parts(path: _Path, layers: nn.ModuleList, last: nn.Module, run: StackOutput, rows: slice,
-           kinds: tuple[str, str | None], switches: Switches, *, causal: bool) -> None:
+           kinds: tuple[str, str | None], switches: Switches) -> None:
     """Every layer's parts, from the last one back to the embeddings."""
     path.through(last, run.inputs[-1][0, rows])
     for at in reversed(range(len(layers))):
         layer, x = layers[at], run.inputs[at][0, rows]
-        parts: list[tuple[str, Attention, nn.LayerNorm, Tensor]] = []  # with what each adds to
-        for kind, part, norm, seen in ((kinds[0], layer.attention, layer.attention_norm, run.attention),
-                                       (kinds[1], layer.cross, layer.cross_norm, run.cross)):
-            if part is not None:
+        parts: list[tuple[str, str | None, nn.Linear, Tensor]] = []  # with what its last linear map read (T, inputs)
+        sums = [x]  # what each part was added to
+        for name, kind, seen in (("attention", kinds[0], run.attention), ("cross", kinds[1], run.cross)):
+            if (part := getattr(layer, name)) is not None:
                 off = switches.get(kind)
-                context = _context(seen[at], rows, None if off is None else off[at], causal=causal and kind != "cross")
-                parts.append((kind, part, norm, context))
-        sums = [x]  # what each part was added to, the feed-forward last
-        for _, part, norm, context in parts:
-            sums.append(layer.add(sums[-1], part.out_proj(context.transpose(0, 1).flatten(1)), norm))
-        _feed_forward(path, layer, sums[-1])
-        for (kind, part, norm, context), before in zip(reversed(parts), reversed(sums[:-1]), strict=True):
-            if not layer.pre:
-                path.through(norm, before + part.out_proj(context.transpose(0, 1).flatten(1)))
-            path.constant(part.out_proj.bias)
-            ways = (path.g @ part.out_proj.weight).unflatten(-1, (part.n_heads, -1)).transpose(0, 1)  # (H, T, D)
-            path.heads.setdefault(kind, []).append((ways * context).sum((1, 2)))
+                # a decoder's last query sees every key that its window leaves it, so that no other mask is needed
+                context = seen[at].again(rows, heads=None if off is None else off[at])[0][0]  # (H, T, D)
+                parts.append((name, kind, part.out_proj, context.transpose(0, 1).flatten(1)))
+                sums.append(layer.add(sums[-1], part.out_proj(parts[-1][3]), name))
+        inside = layer.feed_forward.inside(layer.before(x if layer.parallel else sums[-1], "feed_forward"))
+        parts.append(("feed_forward", None, layer.feed_forward.down, inside))
+        for (name, kind, linear, read), before in zip(reversed(parts), reversed(sums), strict=True):
+            ways = _ways(path, layer, name, linear, read, before)
+            if kind is None:
+                path.feed_forward.append((ways * read).sum())
+            else:
+                n_heads = layer.attention.n_heads
+                path.heads.setdefault(kind, []).append((ways * read).sum(0).view(n_heads, -1).sum(1))
 
 
-def _feed_forward(path: _Path, layer: Layer, x: Tensor) -> None:
-    inside = layer.feed_forward
-    change = inside.activation(inside.up(layer.before(x, layer.feed_forward_norm))) @ inside.down.weight.T
-    if not layer.pre:
-        path.through(layer.feed_forward_norm, x + change + inside.down.bias)
-    path.constant(inside.down.bias)
-    path.feed_forward.append((path.g * change).sum())
-
-
-def _context(seen: Attended, rows: slice, off: Switch | None, *, causal: bool) -> Tensor:
-    """What each head took from the values, for the rows that reach the logit -> (H, T, D)."""
-    q, (k, v) = seen.queries[:, :, rows], seen.memory
-    # a decoder's last query sees every key, so that no mask is needed
-    assert not causal or q.shape[2] == 1, f"{q.shape[2]} rows under a causal mask"
-    bias = None if seen.bias is None else seen.bias[:, rows]
-    return dot_product_attention(q, k, v, bias=bias, heads=off, readable=True)[0][0]
+def _ways(path: _Path, layer: Layer, name: str, linear: nn.Linear, read: Tensor, before: Tensor) -> Tensor:
+    """How much one more of each input of a part's last linear map adds to the logit (T, inputs), where the part was
+    added to rows `before` (T, d_model); and with post-norm the path goes past the norm of their sum."""
+    change = linear(read)
+    if layer.post:
+        path.through(layer.norm_of(name), before + layer.written(change, name))
+    beside = path.g
+    path.g = path.g * layer.scale
+    if layer.normed_out:
+        path.through(getattr(layer, f"{name}_out_norm"), change)
+    path.constant(linear.bias)
+    ways, path.g = path.g @ linear.weight.to(change.dtype), beside
+    return ways
 
 
 def _unpool(model: Transformer, x: Tensor, output: Tensor) -> Tensor:
@@ -175,10 +182,13 @@ def _unpool(model: Transformer, x: Tensor, output: Tensor) -> Tensor:
 
 def _embedded(path: _Path, embedding: Embedding, ids: Tensor, rows: slice) -> tuple[float, float]:
     """What tokens and positions add; segment embeddings go with the biases, the same for every text."""
-    tokens = embedding.tokens(ids)[0] * embedding.scale  # (T, d_model)
+    tokens = embedding.tokens(ids)[0].to(path.g.dtype) * embedding.scale  # (T, d_model)
     positions = embedding.encoding(0, ids.shape[1])
     same = None if embedding.types is None else embedding.types.weight[0]
     x = tokens + (0 if positions is None else positions) + (0 if same is None else same)
+    if not isinstance(embedding.widen, nn.Identity):
+        path.constant(embedding.widen.bias)
+        path.g = path.g @ embedding.widen.weight
     path.through(embedding.norm, x[rows])
     path.constant(same)
     return float((path.g * tokens[rows]).sum()), 0.0 if positions is None else float((path.g * positions[rows]).sum())

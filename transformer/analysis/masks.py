@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from transformer.brief import brief
 from transformer.config import ModelConfig
-from transformer.model.attention import score
+from transformer.model.attention import for_each, score
 from transformer.model.masks import additive, causal_mask, padding_mask, target_mask
 from transformer.model.models import Transformer
 
@@ -69,8 +69,9 @@ def read_forced(model: Transformer, src: Tensor, tgt: Tensor, labels: Tensor, *,
     decoded = model.decode(tgt, encoded.x, mask=masks.decoder[:, None], memory_mask=masks.cross[:, None], readable=True)
     nats = F.cross_entropy(model.project(decoded.x).float().transpose(1, 2), labels, reduction="none")  # (B, T)
     kinds = {"encoder": encoded.attention, "decoder": decoded.attention, "cross": decoded.cross}
-    products = {kind: torch.stack([score(layer.queries, layer.memory.keys, bias=layer.bias) for layer in layers])
-                for kind, layers in kinds.items()}
+    products = {kind: torch.stack([
+        score(layer.queries, for_each(layer.memory.keys, model.config.n_heads), bias=layer.bias, scoring=layer.scoring)
+        for layer in layers]) for kind, layers in kinds.items()}
     return Forced({kind: torch.stack([layer.weights for layer in layers]) for kind, layers in kinds.items()}, products,
                   nats.masked_fill(labels == model.config.pad_id, float("nan")))
 

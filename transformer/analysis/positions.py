@@ -10,7 +10,7 @@ from torch import Tensor
 
 from transformer.checkpoint import Checkpoint
 from transformer.model.models import Transformer
-from transformer.model.positions import rotary_angles, rotate
+from transformer.model.rotary import rotary_angles, rotate
 
 
 def without_positions(ckpt: Checkpoint) -> Checkpoint:

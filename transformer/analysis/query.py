@@ -11,7 +11,7 @@ from torch import Tensor
 from transformer.analysis.attribution import pooled_shares
 from transformer.analysis.passes import Given, check_classes
 from transformer.brief import brief
-from transformer.model.attention import Attended, dot_product_attention
+from transformer.model.attention import Attended
 from transformer.model.switches import Switch
 
 
@@ -51,8 +51,6 @@ def _rows(layers: list[Attended], switches: Switch | None, share: Tensor | None 
     found = []
     for at, layer in enumerate(layers):
         rows = slice(None) if share is not None else slice(-1, None)
-        bias = None if layer.bias is None else layer.bias[:, rows]
-        weights = dot_product_attention(layer.queries[:, :, rows], *layer.memory, bias=bias, readable=True,
-                                        heads=None if switches is None else switches[at])[2][0]
+        weights = layer.again(rows, heads=None if switches is None else switches[at])[2][0]
         found.append(weights[:, -1] if share is None else share @ weights)
     return torch.stack(found).cpu()

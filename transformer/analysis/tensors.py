@@ -15,11 +15,11 @@ from torch import Tensor
 from transformer import frames
 from transformer.brief import brief
 from transformer.checkpoint import Checkpoint, Description
+from transformer.model.attention import for_each
 from transformer.model.models import Transformer
 from transformer.weights import expected_tensors, read_header
 
-BLOCKS = {"attention": "self-attention", "attention_norm": "norms", "cross": "cross-attention", "cross_norm": "norms",
-          "feed_forward": "feed-forward", "feed_forward_norm": "norms"}
+BLOCKS = {"attention": "self-attention", "cross": "cross-attention", "feed_forward": "feed-forward"}  # the rest: norms
 STACKS = ("embeddings", "encoder", "decoder", "output")
 MOST_BARS = 80  # of a histogram
 
@@ -66,9 +66,9 @@ def block_of(tensor: Kept) -> tuple[str, int | None, str]:
         side = "" if tensor.shared else {"src": "source ", "tgt": "target "}[first[:3]]
         return "embeddings", None, f"{side}{rest[0]}"
     if rest and rest[0] == "layers":
-        return first, int(rest[1]), BLOCKS[rest[2]]
+        return first, int(rest[1]), BLOCKS.get(rest[2], "norms")
     if first in ("encoder", "decoder"):
-        return first, None, "final norm"
+        return first, None, "final norm" if rest[0] == "norm" else "distances"
     return "output", None, first.replace("_", " ")
 
 
@@ -141,8 +141,9 @@ def circuits(model: Transformer, kind: str, *,
     for layer in range(model.config.layers(kind)):
         watch(layer, model.config.layers(kind))
         part = model.attention(kind, layer)
-        q, k, v = (one.weight.double().unflatten(0, (part.n_heads, -1)).transpose(1, 2)  # (H, d_model, D)
-                   for one in (part.q_proj, part.k_proj, part.v_proj))
+        q, k, v = (for_each(one.weight.double().unflatten(0, (heads, -1)), part.n_heads).transpose(1, 2)
+                   for one, heads in ((part.q_proj, part.n_heads), (part.k_proj, part.groups),
+                                      (part.v_proj, part.groups)))  # (H, d_model, D)
         o = part.out_proj.weight.double().unflatten(1, (part.n_heads, -1)).transpose(0, 1)  # (H, d_model, D)
         found.append((_values(q, k), _values(v, o)))
     return Circuits(*(torch.stack(values).float().cpu().numpy() for values in zip(*found, strict=True)))

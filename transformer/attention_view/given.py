@@ -40,7 +40,7 @@ class Tensors:
     def axes(self, kind: str) -> tuple[list[str], list[str]]:
         return self.tokens[kind]
 
-    def mask(self, kind: str) -> Tensor:
+    def mask(self, kind: str, layer: int | None = None) -> Tensor:
         """Causal where no weight looks ahead; what else was masked cannot be seen from weights."""
         weights = self.attentions[kind]
         ahead = torch.ones(weights.shape[-2:], dtype=torch.bool).triu(1)
@@ -52,7 +52,7 @@ class Tensors:
     def looked(self, kind: str) -> None:
         return None
 
-    def bias(self, kind: str, queries: slice = slice(None)) -> None:
+    def bias(self, kind: str, queries: slice = slice(None), layer: int = 0) -> None:
         return None
 
     def only(self, layers: Sequence[int] | None, heads: Sequence[int] | None) -> "Tensors":

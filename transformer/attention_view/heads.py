@@ -16,7 +16,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
 from transformer.inference.decoding import Step
 from transformer.inference.words import Words
-from transformer.model.attention import dot_product_attention
+from transformer.model.attention import PLAIN, Scoring, dot_product_attention, for_each
 from transformer.model.switches import Switches
 
 POOLED = 64  # cells of a pooled head, along each side
@@ -32,10 +32,10 @@ class Shown(Protocol):
     heads: Switches  # those that are set
 
     def axes(self, kind: str) -> tuple[list[str], list[str]]: ...
-    def mask(self, kind: str) -> Tensor: ...
+    def mask(self, kind: str, layer: int | None = None) -> Tensor: ...
     def predicted(self, kind: str) -> list[str] | None: ...
     def looked(self, kind: str) -> tuple[Tensor, Tensor, Tensor] | None: ...
-    def bias(self, kind: str, queries: slice = slice(None)) -> Tensor | None: ...
+    def bias(self, kind: str, queries: slice = slice(None), layer: int = 0) -> Tensor | None: ...
 
 
 def shape(shown: Shown, kind: str) -> tuple[int, int]:
@@ -56,13 +56,22 @@ def weights(shown: Shown, kind: str, *, layers: slice = slice(None), heads: slic
     looked = shown.looked(kind)
     if looked is None:
         return shown.attentions[kind][layers, heads, queries]
-    q, k, v = (rows[layers, heads] for rows in looked)
-    mask, switches, bias = shown.mask(kind)[queries].to(q.device), shown.heads.get(kind), shown.bias(kind, queries)
-    switches = [None] * len(q) if switches is None else switches[layers, heads]
-    bias = None if bias is None else bias[heads]
+    count, n_heads = looked[0].shape[:2]
+    switches, found = shown.heads.get(kind), []
     # a layer at a time, for the rows of all layers lie too far apart to be multiplied without a copy of all of them
-    return torch.stack([dot_product_attention(q[at][:, queries], k[at], v[at][..., :0], mask, bias=bias,
-                                              heads=switches[at], readable=True)[2] for at in range(len(q))])
+    for layer in range(count)[layers]:
+        q, k, v = (for_each(rows[layer], n_heads)[heads] for rows in looked)
+        bias = shown.bias(kind, queries, layer)
+        found.append(dot_product_attention(
+            q[:, queries], k, v[..., :0], shown.mask(kind, layer)[queries].to(q.device), readable=True,
+            bias=None if bias is None else bias[heads], scoring=scoring(shown, kind),
+            heads=None if switches is None else switches[layer, heads])[2])
+    return torch.stack(found)
+
+
+def scoring(shown: Shown, kind: str) -> Scoring:
+    """How the model makes scores of products, where it is known."""
+    return PLAIN if shown.ckpt is None else shown.ckpt.model.attention(kind, 0).scoring
 
 
 class Head(NamedTuple):
@@ -89,14 +98,15 @@ def one_head(shown: Shown, kind: str, layer: int, head: int) -> Head:
     looked = shown.looked(kind)
     if looked is None:
         return Head(found)
-    q, k, v = (rows[layer, head] for rows in looked)
+    q, k, v = (for_each(rows[layer], looked[0].shape[1])[head] for rows in looked)
     moved = None
     if shown.ckpt is not None:
         width = v.shape[-1]
-        project = shown.ckpt.model.attention(kind, layer).out_proj.weight[:, head * width : (head + 1) * width]
+        project = shown.ckpt.model.attention(kind, layer).out_proj.weight
+        project = project[:, head * width : (head + 1) * width].to(v.dtype)
         # |vW|² = v WWᵀ vᵀ, and WWᵀ is only (D, D)
         moved = _array((v @ (project.T @ project) * v).sum(dim=-1).clamp(min=0).sqrt())
-    bias = shown.bias(kind)
+    bias = shown.bias(kind, layer=layer)
     return Head(found, _array(q), _array(k), moved, None if bias is None else _array(bias[head]))
 
 

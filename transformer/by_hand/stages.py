@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from transformer.brief import brief
 from transformer.by_hand.drawn import SOURCES, Drawn, Projections, draw
 from transformer.config import ModelConfig
-from transformer.model.attention import dot_product_attention, score
+from transformer.model.attention import Scoring, dot_product_attention, score
 from transformer.model.layers import Layer
 from transformer.model.masks import causal_mask
 from transformer.model.positions import sinusoids
@@ -115,16 +115,16 @@ class Block(NamedTuple):
 
 
 def look(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, bias: Tensor | None = None,
-         divisor: float | None = None) -> Head:
+         divisor: float | None = None, cap: float | None = None) -> Head:
     """Every step of one head, by the function that the models use; mask (Tq, Tk) is True where a query may look, bias
     (Tq, Tk) what positions add.
 
-    divisor: what the products q k^T are divided by; sqrt(d_k) without it.
+    divisor: what the products q k^T are divided by; sqrt(d_k) without it. cap: of the scores, see `Scoring`.
     """
-    factor = 1.0 if divisor is None else sqrt(q.shape[-1]) / divisor  # `score` divides by sqrt(d_k) itself
-    query = q if factor == 1.0 else q * factor
-    context, scores, weights = dot_product_attention(query, k, v, mask, bias=bias, readable=True)
-    return Head(q, k, v, q @ k.transpose(-2, -1), score(query, k), scores, weights, context, bias)
+    scoring = Scoring(None if divisor is None else 1 / divisor, cap)
+    context, scores, weights = dot_product_attention(q, k, v, mask, bias=bias, scoring=scoring, readable=True)
+    scaled = score(q, k, scoring=scoring._replace(cap=None))
+    return Head(q, k, v, q @ k.transpose(-2, -1), scaled, scores, weights, context, bias)
 
 
 @dataclass(frozen=True)

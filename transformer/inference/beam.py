@@ -100,7 +100,7 @@ class Tree:
 
     def _written(self, node: Node) -> list[int]:
         ids = self.ids(node)
-        return ids[:-1] if ids[-1] == self.ckpt.config.eos_id else ids
+        return ids[:-1] if self.ckpt.config.ends(ids[-1]) else ids
 
     def _reading(self, node: Node) -> Step:
         """The step after this node's token has been read; made once, so nodes share what they have in common."""

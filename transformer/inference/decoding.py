@@ -17,11 +17,12 @@ from transformer.brief import quoted
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
 from transformer.inference.arguments import check_checkpoint, check_text, check_whole
-from transformer.inference.rows import Rows, keys_values, looked_rows
+from transformer.inference.rows import Rows, apart, keys_values, looked_rows
 from transformer.inference.sampling import GREEDY, Candidate, Sampling
 from transformer.inference.words import Words, words
-from transformer.model.attention import dot_product_attention
-from transformer.model.masks import causal_mask
+from transformer.model.attention import dot_product_attention, for_each
+from transformer.model.masks import allowed, windows
+from transformer.model.rotary import turns_anew
 from transformer.model.switches import Heads, Switches
 from transformer.text.tokenizer import Piece
 
@@ -36,8 +37,8 @@ class _Context:
     text: str
     source: tuple[Piece, ...]  # of the encoder, or of the prompt
     src: Tensor | None  # (1, S)
-    src_looked: Tensor | None  # keys, values and queries of the encoder, (layers, 3, H, S, D)
-    memory: Tensor | None  # keys and values of cross-attention, (layers, 2, H, S, D)
+    src_looked: Tensor | None  # keys, values and queries of the encoder, (layers, G + G + H, S, D)
+    memory: Tensor | None  # keys and values of cross-attention, (layers, G + G, S, D)
     heads: Switches
     recent: Callable[[Rows, int], Tensor]  # logits, computed from the row at a place, the newest ones kept
 
@@ -127,7 +128,7 @@ class Step:
     @property
     def ended(self) -> bool:
         """The end of the sentence was predicted, or there is no room for another token."""
-        return self.full or self.id == self.ckpt.config.eos_id
+        return self.full or self.ckpt.config.ends(self.id)
 
     @property
     def full(self) -> bool:
@@ -197,12 +198,10 @@ class Step:
         "special" tokens, "sinks" or both; merge=False keeps the pieces apart. Raises ValueError for other names."""
         return words(self, merge=merge, leave_out=leave_out)
 
-    def mask(self, kind: str) -> Tensor:
-        """(Tq, Tk), True where a query may attend to a key; without padding, only "decoder" blocks anything."""
-        queries, keys = map(len, self.axes(kind))
-        if kind == "decoder":
-            return causal_mask(queries, keys)[0, 0]
-        return torch.ones(queries, keys, dtype=torch.bool)
+    def mask(self, kind: Kind, layer: int | None = None) -> Tensor:
+        """(Tq, Tk), True where a query may attend to a key in a layer, or in any; without padding, only "decoder" and
+        windows block anything."""
+        return allowed(self.ckpt.config, kind, *map(range, map(len, self.axes(kind))), layer=layer)
 
     @property
     def masks(self) -> Mapping[str, Tensor]:
@@ -220,25 +219,30 @@ class Step:
         return _ByKind(self.ckpt.config.kinds, lambda kind: self.attended(kind)[0])
 
     def looked(self, kind: str) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values of all layers, each (layers, H, T, D), as the model computed them."""
-        context, rows = self._context, self._rows.looked[..., : len(self.tokens), :]
+        """Queries (layers, H, T, D), keys and values (layers, G, T, D) of all layers, as the model computed them."""
+        context, config = self._context, self.ckpt.config
+        rows = context.src_looked if kind == "encoder" else self._rows.looked[..., : len(self.tokens), :]
+        keys, values, queries, *crossing = apart(rows, config.groups, config.n_heads)
         if kind == "cross":
-            return rows[:, 3], context.memory[:, 0], context.memory[:, 1]
-        keys, values, queries = (context.src_looked if kind == "encoder" else rows[:, :3]).unbind(1)
+            return crossing[0], *context.memory.chunk(2, dim=1)
         return queries, keys, values
 
-    def bias(self, kind: Kind, queries: slice = slice(None)) -> Tensor | None:
-        """What positions add to the scores of some queries, (H, Tq, Tk); None where they add nothing."""
+    def bias(self, kind: Kind, queries: slice = slice(None), layer: int = 0) -> Tensor | None:
+        """What positions add to the scores of some queries in a layer, (H, Tq, Tk); None where they add nothing."""
         rows, keys = (part.shape[-2] for part in self.looked(kind)[:2])
         return self.ckpt.model.bias(kind, range(rows)[queries], range(keys))
 
     @torch.no_grad()
     def attended(self, kind: str, layers: slice = slice(None), heads: slice = slice(None)) -> tuple[Tensor, Tensor]:
         """Scores and weights of some layers and heads, each (layers, H, Tq, Tk)."""
-        q, k, v = (rows[layers, heads] for rows in self.looked(kind))
+        config = self.ckpt.config
+        q, k, v = (for_each(rows[layers], config.n_heads)[:, heads] for rows in self.looked(kind))
         switches, bias = self.heads.get(kind), self.bias(kind)
-        return dot_product_attention(q, k, v, bias=None if bias is None else bias[heads], causal=kind == "decoder",
-                                     heads=None if switches is None else switches[layers, heads], readable=True)[1:]
+        mask = windows(config, kind, range(q.shape[2]), range(k.shape[2]), range(config.layers(kind))[layers])
+        return dot_product_attention(
+            q, k, v, None if mask is None else mask.to(q.device), bias=None if bias is None else bias[heads],
+            causal=kind == "decoder", scoring=self.ckpt.model.attention(kind, 0).scoring,
+            heads=None if switches is None else switches[layers, heads], readable=True)[1:]
 
     def frame(self, kind: str, *, layer: int | None = None, head: int | None = None) -> "frames.DataFrame":
         """Attention as a tidy pandas table, a row for each head and pair of tokens; columns: see `frames.attention`."""
@@ -263,8 +267,9 @@ def start(ckpt: Checkpoint, text: str, *, sampling: Sampling = GREEDY, heads: He
         seen = torch.ones(1, 1, 1, src.shape[1], dtype=torch.bool, device=ckpt.device)  # one text has no padding
         encoded = model.encode(src, mask=seen, heads=heads)
         src_looked = looked_rows(encoded.attention, [], src.shape[1])
-        memory = torch.stack([torch.cat(layer) for layer in model.project_memory(encoded.x)])
-    decoded = model.decode(tgt, None if memory is None else keys_values(memory), causal=True, heads=heads)
+        memory = torch.stack([torch.cat(layer, dim=1)[0] for layer in model.project_memory(encoded.x)])
+    decoded = model.decode(tgt, None if memory is None else keys_values(memory, config.groups), causal=True,
+                           heads=heads)
     rows = Rows(decoded.x[0], looked_rows(decoded.attention, decoded.cross, tgt.shape[1]))
     recent = lru_cache(RECENT_LOGITS)(partial(_logits, ckpt))
     context = _Context(ckpt, text, tuple(ckpt.source_tokenizer.pieces(text)), src, src_looked, memory, heads, recent)
@@ -329,11 +334,16 @@ def next_step(ckpt: Checkpoint, step: Step, id: int | None = None, *, sampling: 
         raise ValueError(f"{len(step.tokens):,} tokens are read and this model reads at most {ckpt.config.max_len:,}")
     _check_sampling(sampling)
     id = step.id if id is None else _token(ckpt, id)
-    context, length = step._context, len(step.tokens)
-    decoded = ckpt.model.decode(torch.tensor([[id]], device=ckpt.device),
-                                None if context.memory is None else keys_values(context.memory),
-                                past=keys_values(step._rows.looked[..., :length, :]), heads=context.heads)
-    rows = step._rows.append(length, decoded.x[0], looked_rows(decoded.attention, decoded.cross, 1))
+    context, length, groups = step._context, len(step.tokens), ckpt.config.groups
+    memory = None if context.memory is None else keys_values(context.memory, groups)
+    if turns_anew(ckpt.config.rotary, length + 1):
+        decoded = ckpt.model.decode(torch.tensor([[*step.tokens, id]], device=ckpt.device), memory, causal=True,
+                                    heads=context.heads)
+        rows = Rows(decoded.x[0], looked_rows(decoded.attention, decoded.cross, length + 1))
+    else:
+        decoded = ckpt.model.decode(torch.tensor([[id]], device=ckpt.device), memory, heads=context.heads,
+                                    past=keys_values(step._rows.looked[..., :length, :], groups))
+        rows = step._rows.append(length, decoded.x[0], looked_rows(decoded.attention, decoded.cross, 1))
     parent = step if step.id == id else replace(step, id=id)
     return _decided(Step(step.index + 1, -1, -1, (*step.tokens, id), parent, context, rows), sampling)
 

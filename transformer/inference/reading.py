@@ -17,7 +17,7 @@ from transformer.config import Kind
 from transformer.inference.decoding import prompt
 from transformer.inference.words import Words, words
 from transformer.model.attention import Attended
-from transformer.model.masks import causal_mask
+from transformer.model.masks import allowed
 from transformer.model.switches import Heads, Switches
 
 
@@ -30,11 +30,10 @@ class Reading:
     logits: Tensor | None  # (T, V), also of a masked language model; (classes,) log-probabilities; None without a head
     attentions: dict[str, Tensor]  # kind -> (layers, H, Tq, Tk)
     scores: dict[str, Tensor]
-    masks: dict[str, Tensor]  # kind -> (Tq, Tk)
     heads: Switches  # the switches that it was read with
     ids: dict[str, list[int]]  # "src" and "tgt" -> what was read
     tokens: dict[str, list[str]]  # the same as text to show
-    rows: dict[str, tuple[Tensor, Tensor, Tensor]]  # kind -> queries, keys and values, each (layers, H, T, D)
+    seen: dict[str, list[Attended]]  # kind -> what the attention of each layer did
     hidden: Tensor | None = None  # (T, d_model), an encoder's final rows, which a classifier pools
 
     def __repr__(self) -> str:
@@ -71,17 +70,25 @@ class Reading:
         "special" tokens, "sinks" or both; merge=False keeps the pieces apart. Raises ValueError for other names."""
         return words(self, merge=merge, leave_out=leave_out)
 
-    def mask(self, kind: str) -> Tensor:
-        return self.masks[kind]
+    def mask(self, kind: Kind, layer: int | None = None) -> Tensor:
+        """(Tq, Tk), True where a query may attend to a key in a layer, or in any."""
+        return allowed(self.ckpt.config, kind, *map(range, self.attentions[kind].shape[2:]), layer=layer)
+
+    @property
+    def masks(self) -> dict[str, Tensor]:
+        """Kind -> (Tq, Tk)."""
+        return {kind: self.mask(kind) for kind in self.kinds}
 
     def looked(self, kind: str) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values of all layers, each (layers, H, T, D), as the model computed them."""
-        return self.rows[kind]
+        """Queries (layers, H, T, D), keys and values (layers, G, T, D) of all layers, as the model computed them."""
+        layers = self.seen[kind]
+        return (torch.cat([a.queries for a in layers]), torch.cat([a.memory.keys for a in layers]),
+                torch.cat([a.memory.values for a in layers]))
 
-    def bias(self, kind: Kind, queries: slice = slice(None)) -> Tensor | None:
-        """What positions add to the scores of some queries, (H, Tq, Tk); None where they add nothing."""
-        rows, keys = (part.shape[-2] for part in self.looked(kind)[:2])
-        return self.ckpt.model.bias(kind, range(rows)[queries], range(keys))
+    def bias(self, kind: Kind, queries: slice = slice(None), layer: int = 0) -> Tensor | None:
+        """What positions add to the scores of some queries in a layer, (H, Tq, Tk); None where they add nothing."""
+        bias = self.seen[kind][layer].bias
+        return None if bias is None else bias.view(-1, *bias.shape[-2:])[:, queries]
 
     def attended(self, kind: str, layers: slice = slice(None), heads: slice = slice(None)) -> tuple[Tensor, Tensor]:
         """Scores and weights of some layers and heads, each (layers, H, Tq, Tk)."""
@@ -100,17 +107,16 @@ def attend(ckpt: Checkpoint, text: str, target: str | None = None, heads: Heads 
     """
     src, tgt = prompt(ckpt, text, target)
     config, model, heads = ckpt.config, ckpt.model, Switches.of(heads, ckpt.config, ckpt.device)
-    layers, masks, memory = {}, {}, None
+    layers, memory = {}, None
     if src is not None:
-        masks["encoder"] = torch.ones(src.shape[1], src.shape[1], dtype=torch.bool)  # one text has no padding
-        encoded = model.encode(src, mask=masks["encoder"].to(ckpt.device), heads=heads, readable=True)
+        seen = torch.ones(1, 1, 1, src.shape[1], dtype=torch.bool, device=ckpt.device)  # one text has no padding
+        encoded = model.encode(src, mask=seen, heads=heads, readable=True)
         memory, layers["encoder"] = encoded.x, encoded.attention
     if tgt is not None:
         decoded = model.decode(tgt, memory, causal=True, heads=heads, readable=True)
-        layers["decoder"], masks["decoder"] = decoded.attention, causal_mask(tgt.shape[1], tgt.shape[1])[0, 0]
+        layers["decoder"] = decoded.attention
         if decoded.cross:
             layers["cross"] = decoded.cross
-            masks["cross"] = torch.ones(tgt.shape[1], src.shape[1], dtype=torch.bool)
         logits = model.project(decoded.x[0])
     else:
         logits = model.read(memory, src)[0] if config.head != "none" else None
@@ -118,11 +124,5 @@ def attend(ckpt: Checkpoint, text: str, target: str | None = None, heads: Heads 
     labels = {"src": [ckpt.source_tokenizer.piece(id) for id in ids["src"]],
               "tgt": [ckpt.tokenizer.piece(id) for id in ids["tgt"]]}
     return Reading(ckpt, text, logits, {kind: torch.cat([a.weights for a in seen]) for kind, seen in layers.items()},
-                   {kind: torch.cat([a.scores for a in seen]) for kind, seen in layers.items()}, masks, heads,
-                   ids, labels, {kind: _rows(seen) for kind, seen in layers.items()},
-                   None if config.decoder_layers else memory[0])
-
-
-def _rows(layers: list[Attended]) -> tuple[Tensor, Tensor, Tensor]:
-    return (torch.cat([a.queries for a in layers]), torch.cat([a.memory.keys for a in layers]),
-            torch.cat([a.memory.values for a in layers]))
+                   {kind: torch.cat([a.scores for a in seen]) for kind, seen in layers.items()}, heads, ids, labels,
+                   layers, None if config.decoder_layers else memory[0])

@@ -92,17 +92,17 @@ class _Sentence:
         self.kept: list[Considered] = []
         self.ended: list[tuple[float, list[int]]] = []  # penalised total, ids
 
-    def choose(self, ways: list[Considered], read: Tensor, *, length: int, eos_id: int | None, last: bool,
+    def choose(self, ways: list[Considered], read: Tensor, *, length: int, ends: Callable[[int], bool], last: bool,
                alpha: float) -> list[Considered]:
         """Judge the ways on after `length` tokens, likeliest first: of as many as there are beams those that end have
         ended, and of the others as many go on. read (beam, length - 1): their ids."""
         beam, judged = len(read), []
         self.kept = []
         for rank, way in enumerate(ways):
-            if last or way.id == eos_id:
+            if last or ends(way.id):
                 if rank < beam and way.total > float("-inf"):  # -inf: a beam that was never begun
                     way = way._replace(state="ended")
-                    ids = read[way.beam].tolist() + [way.id] * (way.id != eos_id)
+                    ids = read[way.beam].tolist() + [way.id] * (not ends(way.id))
                     self.ended.append((penalised(way.total, length, alpha), ids))
             elif len(self.kept) < beam:
                 way = way._replace(state="kept")
@@ -144,10 +144,12 @@ def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200
         log_probabilities = model.project(decoded.x[:, -1]).log_softmax(dim=-1).unflatten(0, (len(live), beam))
         if config.banned_ids:
             log_probabilities[..., list(config.banned_ids)] = float("-inf")
+        if length == 1 and config.forced_bos_id is not None:
+            log_probabilities[..., torch.arange(config.vocab_size) != config.forced_bos_id] = float("-inf")
         last, going, rows = length == max_steps, [], []
         for block, (sentence, ways) in enumerate(zip(live, _likeliest(totals, log_probabilities), strict=True)):
             read = tokens[block * beam:(block + 1) * beam, 1:]
-            judged = sentence.choose(ways, read, length=length, eos_id=config.eos_id, last=last, alpha=length_penalty)
+            judged = sentence.choose(ways, read, length=length, ends=config.ends, last=last, alpha=length_penalty)
             if trace:
                 trace(sentence.place, judged)
             if not sentence.done(beam=beam, last=last, max_steps=max_steps, alpha=length_penalty):

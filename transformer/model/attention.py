@@ -1,6 +1,6 @@
 """Multi-head attention, for a sequence looking at itself or at another one.
 
-B batch, H heads, Tq queries, Tk keys, D width of one head.
+B batch, H heads, G heads of keys and values (H unless they are grouped), Tq queries, Tk keys, D width of one head.
 """
 
 from math import sqrt
@@ -11,13 +11,15 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer.brief import brief
+from transformer.config import ModelConfig
 from transformer.model.masks import causal_mask
+from transformer.model.norms import HeadNorm, Linear
 from transformer.model.positions import NOWHERE, Placed
 from transformer.model.switches import Switch
 
 
 class KeysValues(NamedTuple):
-    """What attention looks up: keys and values, each (B, H, Tk, D)."""
+    """What attention looks up: keys and values, each (B, G, Tk, D)."""
 
     keys: Tensor
     values: Tensor
@@ -25,47 +27,80 @@ class KeysValues(NamedTuple):
     __repr__ = brief
 
 
+class Scoring(NamedTuple):
+    """How q.k becomes a score, of which a bias and a mask are told apart."""
+
+    scale: float | None = None  # what q.k is multiplied by; None: 1 / sqrt(D)
+    cap: float | None = None  # scores become cap * tanh(score / cap): Gemma 2, 2024, section 2
+
+
+PLAIN = Scoring()
+
+
 class Attended(NamedTuple):
-    """What one attention did. The last two are None on the fast path."""
+    """What one attention did. Scores and weights are None on the fast path."""
 
     output: Tensor  # (B, Tq, d_model)
     memory: KeysValues  # all the rows that were looked up, to pass in again next time
     queries: Tensor  # (B, H, Tq, D)
     scores: Tensor | None = None  # (B, H, Tq, Tk), scaled and masked: what the softmax saw
     weights: Tensor | None = None  # (B, H, Tq, Tk), rows sum to 1
-    bias: Tensor | None = None  # (H, Tq, Tk), what positions add to the scores
+    bias: Tensor | None = None  # (H, Tq, Tk) or (B, H, Tq, Tk), what positions add to the scores
+    mask: Tensor | None = None  # (Tq, Tk), the window of its positions
+    scoring: Scoring = PLAIN
 
     __repr__ = brief
 
+    def again(self, rows: slice = slice(None), *, causal: bool = False,
+              heads: Switch | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """Context, scores and weights of some queries, out of the rows that are kept: (B, H, Tq, D) and (B, H, Tq, Tk).
+        What padding was masked is not known any more."""
+        return dot_product_attention(
+            self.queries[:, :, rows], *self.memory, None if self.mask is None else self.mask[rows],
+            bias=None if self.bias is None else self.bias[..., rows, :], causal=causal, heads=heads,
+            scoring=self.scoring, readable=True)
 
-def score(q: Tensor, k: Tensor, *, bias: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+
+def for_each(rows: Tensor, n_heads: int) -> Tensor:
+    """Keys or values (..., G, T, D) as each head of queries meets them (..., H, T, D): one serves H / G that follow
+    each other. Ainslie et al. 2023, section 2.2."""
+    return rows if rows.shape[-3] == n_heads else rows.repeat_interleave(n_heads // rows.shape[-3], dim=-3)
+
+
+def score(q: Tensor, k: Tensor, *, bias: Tensor | None = None, mask: Tensor | None = None,
+          scoring: Scoring = PLAIN) -> Tensor:
     """What the softmax sees of q (..., Tq, D) and k (..., Tk, D): q.k / sqrt(D), plus the bias of the positions, -inf
     where the mask forbids -> (..., Tq, Tk). Vaswani et al. 2017, equation 1."""
-    scores = q @ k.transpose(-2, -1) / sqrt(q.shape[-1])
+    scores = q @ k.transpose(-2, -1) * (1 / sqrt(q.shape[-1]) if scoring.scale is None else scoring.scale)
     if bias is not None:
         scores = scores + bias
+    if scoring.cap is not None:
+        scores = scoring.cap * (scores / scoring.cap).tanh()
     return scores if mask is None else scores.masked_fill(~mask, float("-inf"))
 
 
 def dot_product_attention(
         q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, bias: Tensor | None = None,
-        causal: bool = False, dropout: float = 0.0, heads: Switch | None = None,
+        causal: bool = False, dropout: float = 0.0, heads: Switch | None = None, scoring: Scoring = PLAIN,
         readable: bool = False) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """Scaled dot-product attention. Vaswani et al. 2017, equation 1.
 
-    q (B, H, Tq, D), k and v (B, H, Tk, D), or all without the first axes; mask boolean and True where attending is
-    allowed; bias (H, Tq, Tk) added to the scores; causal: and each query sees itself and what came before, the last
-    query lining up with the last key. heads: switches (H,) or (B, H), which leave the scores as they are. Returns the
-    context (B, H, Tq, D), and where `readable` asks for them scores and weights (B, H, Tq, Tk). Raises ValueError for a
-    mask of another shape or type, and for a query that is left with nothing to attend to.
+    q (B, H, Tq, D), k and v (B, G, Tk, D) with G that divides H, or all without the first axes; mask boolean and True
+    where attending is allowed; bias (H, Tq, Tk) added to the scores; causal: and each query sees itself and what came
+    before, the last query lining up with the last key. heads: switches (H,) or (B, H), which leave the scores as they
+    are. Returns the context (B, H, Tq, D), and where `readable` asks for them scores and weights (B, H, Tq, Tk). Raises
+    ValueError for a mask of another shape or type, and for a query that is left with nothing to attend to.
     """
-    # the fast path knows that rule without a mask
+    if q.dim() > 2:
+        k, v = for_each(k, q.shape[-3]), for_each(v, q.shape[-3])
+    readable = readable or scoring.cap is not None  # the fast path knows no cap
+    # and it knows that rule without a mask
     alone = causal and mask is None and bias is None and q.shape[-2] == k.shape[-2]
     if readable or not alone:
         mask = combined(mask, (*q.shape[:-1], k.shape[-2]), causal=causal, device=q.device)
     scores = weights = None
     if readable:
-        scores = score(q, k, bias=bias, mask=mask)
+        scores = score(q, k, bias=bias, mask=mask, scoring=scoring)
         preferences = scores if heads is None else torch.where(
             heads.uniform[..., None, None] & ~scores.isneginf(), 0.0, scores)
         weights = preferences.softmax(dim=-1)
@@ -77,7 +112,8 @@ def dot_product_attention(
             bias = None if bias is None else torch.where(uniform, 0.0, bias)
         if bias is not None:
             mask = bias.to(q.dtype) if mask is None else torch.where(mask, bias, float("-inf")).to(q.dtype)
-        context = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=alone, dropout_p=dropout)
+        context = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=alone, dropout_p=dropout,
+                                                 scale=scoring.scale)
     if heads is not None:
         context = context * heads.scale.to(context.dtype)[..., None, None]
     return context, scores, weights
@@ -106,20 +142,27 @@ def combined(mask: Tensor | None, shape: tuple[int, ...], *, causal: bool, devic
 class Attention(nn.Module):
     """Multi-head attention; without `memory` a sequence looks at itself. Vaswani et al. 2017, section 3.2.2."""
 
-    def __init__(self, d_model: int, n_heads: int, *, head_dim: int, dropout: float = 0.0):
+    def __init__(self, config: ModelConfig):
         super().__init__()
-        self.n_heads, self.dropout = n_heads, dropout
-        self.q_proj = nn.Linear(d_model, n_heads * head_dim)
-        self.k_proj = nn.Linear(d_model, n_heads * head_dim)
-        self.v_proj = nn.Linear(d_model, n_heads * head_dim)
-        self.out_proj = nn.Linear(n_heads * head_dim, d_model)
+        rows, looked = config.n_heads * config.width, config.groups * config.width
+        self.n_heads, self.groups = config.n_heads, config.groups
+        self.dropout = config.dropout if config.attention_dropout is None else config.attention_dropout
+        self.scoring = Scoring(config.attention_scale, config.score_cap)
+        self.q_proj = Linear(config.d_model, rows, bias="q" in config.biases)
+        self.k_proj = Linear(config.d_model, looked, bias="k" in config.biases)
+        self.v_proj = Linear(config.d_model, looked, bias="v" in config.biases)
+        self.out_proj = Linear(rows, config.d_model, bias="out" in config.biases)
+        self.q_norm, self.k_norm = (HeadNorm(config, heads) if config.qk_norm else nn.Identity()
+                                    for heads in (self.n_heads, self.groups))
 
-    def split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)  # (B, T, H * D) -> (B, H, T, D)
+    def queries(self, x: Tensor, placed: Placed = NOWHERE) -> Tensor:
+        """Queries of x (B, Tq, d_model), turned where its positions do that -> (B, H, Tq, D)."""
+        return placed.turn(self.q_norm(_split(self.q_proj(x), self.n_heads)))
 
     def keys_values(self, x: Tensor, placed: Placed = NOWHERE) -> KeysValues:
         """Keys and values of x (B, Tk, d_model), keys turned where its positions do that."""
-        return KeysValues(placed.turn(self.split(self.k_proj(x))), self.split(self.v_proj(x)))
+        return KeysValues(placed.turn(self.k_norm(_split(self.k_proj(x), self.groups))),
+                          _split(self.v_proj(x), self.groups))
 
     def forward(self, x: Tensor, memory: Tensor | KeysValues | None = None, *, mask: Tensor | None = None,
                 causal: bool = False, past: KeysValues | None = None, placed: Placed = NOWHERE,
@@ -129,15 +172,32 @@ class Attention(nn.Module):
         past: the rows of earlier calls, which x then looks at too. placed: what the positions of x do here. mask
         broadcasts to (B, H, Tq, Tk). causal, heads (H,) and readable: see `dot_product_attention`.
         """
-        q = placed.turn(self.split(self.q_proj(x)))  # (B, H, Tq, D)
+        q = self.queries(x, placed)  # (B, H, Tq, D)
         if isinstance(memory, KeysValues):
             k, v = memory
         else:
             k, v = self.keys_values(x if memory is None else memory, placed)
         if past is not None:
-            k, v = torch.cat([past.keys, k], dim=2), torch.cat([past.values, v], dim=2)  # (B, H, Tk, D)
+            k, v = torch.cat([past.keys, k], dim=2), torch.cat([past.values, v], dim=2)  # (B, G, Tk, D)
+        bias = placed.bias if placed.rows is None else self.at_a_distance(q, k, placed)
+        if placed.mask is not None:
+            mask = placed.mask if mask is None else mask & placed.mask
         context, scores, weights = dot_product_attention(
-            q, k, v, mask, bias=placed.bias, causal=causal, heads=heads, readable=readable,
+            q, k, v, mask, bias=bias, causal=causal, heads=heads, scoring=self.scoring, readable=readable,
             dropout=self.dropout if self.training else 0.0)
         output = self.out_proj(context.transpose(1, 2).flatten(2))  # (B, Tq, d_model)
-        return Attended(output, KeysValues(k, v), q, scores, weights, placed.bias)
+        return Attended(output, KeysValues(k, v), q, scores, weights, bias, placed.mask, self.scoring)
+
+    def at_a_distance(self, q: Tensor, k: Tensor, placed: Placed) -> Tensor:
+        """What the vectors of the distances add to the scores of q (B, H, Tq, D) and k (B, G, Tk, D): each query meets
+        the vector's key, and each key its query -> (B, H, Tq, Tk). He et al. 2021, equation 4."""
+        keys, queries = (_split(one(placed.rows[None]), heads).transpose(-2, -1)
+                         for one, heads in ((self.k_proj, self.groups), (self.q_proj, self.n_heads)))  # (1, H, D, R)
+        places = placed.buckets.expand(*q.shape[:2], *placed.buckets.shape)
+        to_key = (q @ for_each(keys, self.n_heads)).gather(-1, places)
+        from_key = (for_each(k, self.n_heads) @ queries).gather(-1, places.transpose(-2, -1)).transpose(-2, -1)
+        return (to_key + from_key) * self.scoring.scale
+
+
+def _split(x: Tensor, heads: int) -> Tensor:
+    return x.unflatten(-1, (heads, -1)).transpose(1, 2)  # (B, T, H * D) -> (B, H, T, D)

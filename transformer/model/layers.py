@@ -3,6 +3,7 @@
 B batch, T tokens, S source tokens, H heads.
 """
 
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -12,29 +13,33 @@ from torch.nn import functional as F
 from transformer.brief import brief
 from transformer.config import ModelConfig
 from transformer.model.attention import Attended, Attention, KeysValues
-from transformer.model.positions import NOWHERE, Placed
+from transformer.model.norms import Linear, norm
+from transformer.model.positions import NOWHERE, POSITIONS, Placed
 from transformer.model.switches import Switch
 
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh"), "silu": F.silu}
 
 
-def layer_norm(config: ModelConfig) -> nn.LayerNorm:
-    """The norm of rows (..., d_model) that every part of a model uses."""
-    return nn.LayerNorm(config.d_model, eps=config.norm_eps)
-
-
 class FeedForward(nn.Module):
-    """Two linear maps with an activation between them. Vaswani et al. 2017, section 3.3."""
+    """Two linear maps with an activation between them. Vaswani et al. 2017, section 3.3. Where it is gated, what is
+    activated is multiplied by a third: Shazeer 2020, section 2."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.up = nn.Linear(config.d_model, config.d_ff)
-        self.down = nn.Linear(config.d_ff, config.d_model)
+        self.gate = Linear(config.d_model, config.d_ff, bias="up" in config.biases) if config.gated else None
+        self.up = Linear(config.d_model, config.d_ff, bias="up" in config.biases)
+        self.down = Linear(config.d_ff, config.d_model, bias="down" in config.biases)
         self.dropout = nn.Dropout(config.dropout)
         self.activation = ACTIVATIONS[config.activation]
 
+    def inside(self, x: Tensor) -> Tensor:
+        """x (..., d_model) -> (..., d_ff), what the last linear map reads."""
+        if self.gate is None:
+            return self.activation(self.up(x))
+        return self.activation(self.gate(x)) * self.up(x)
+
     def forward(self, x: Tensor) -> Tensor:
-        return self.down(self.dropout(self.activation(self.up(x))))
+        return self.down(self.dropout(self.inside(x)))
 
 
 class LayerOutput(NamedTuple):
@@ -46,48 +51,71 @@ class LayerOutput(NamedTuple):
 
 
 class Layer(nn.Module):
-    """Self-attention, cross-attention where there is something to cross to, feed-forward; each added to its input.
+    """Self-attention, cross-attention where there is something to cross to, feed-forward: the parts, each added to its
+    input.
 
-    norm="post" normalises each sum, as in Vaswani et al. 2017, section 3.1; norm="pre" normalises what goes into each
-    part and leaves the sum alone (Xiong et al. 2020, section 3).
+    norm="post" normalises each sum, as in Vaswani et al. 2017, section 3.1; "pre" what goes into each part, and leaves
+    the sum alone (Xiong et al. 2020, section 3); "both" what goes into a part and what comes out of it (Gemma 2);
+    "output" the latter alone (OLMo 2). parallel: attention and feed-forward read the same rows (Wang and Komatsuzaki
+    2021, GPT-J).
     """
 
-    def __init__(self, config: ModelConfig, *, cross: bool = False):
+    def __init__(self, config: ModelConfig, *, cross: bool = False, first: bool = False):
         super().__init__()
-        self.pre = config.norm == "pre"
-        attention_dropout = config.dropout if config.attention_dropout is None else config.attention_dropout
-        attention = partial(Attention, config.d_model, config.n_heads, head_dim=config.width, dropout=attention_dropout)
-        self.attention, self.attention_norm = attention(), layer_norm(config)
-        self.cross, self.cross_norm = (attention(), layer_norm(config)) if cross else (None, None)
-        self.feed_forward, self.feed_forward_norm = FeedForward(config), layer_norm(config)
+        self.post, self.parallel = config.norm == "post", config.parallel is not None
+        self.scale = config.residual_scale
+        self.attention, self.cross = Attention(config), Attention(config) if cross else None
+        self.feed_forward = FeedForward(config)
+        for part in ("attention", "cross", "feed_forward"):
+            there = getattr(self, part) is not None
+            shared = part == "feed_forward" and config.parallel == "one"
+            reads = there and not shared and config.norm != "output" and (config.first_norm or part != "attention"
+                                                                          or not first)
+            # of what goes in, or of the sum; and of what comes out
+            setattr(self, f"{part}_norm", norm(config) if reads else nn.Identity() if there else None)
+            if config.norm in ("both", "output"):
+                setattr(self, f"{part}_out_norm", norm(config) if there else None)
+        self.shared = config.parallel == "one"
+        self.normed_out = config.norm in ("both", "output")
         self.dropout = nn.Dropout(config.dropout)
 
-    def before(self, x: Tensor, norm: nn.LayerNorm) -> Tensor:
-        return norm(x) if self.pre else x
+    def norm_of(self, part: str) -> nn.Module:
+        """What normalises the rows that "attention", "cross" or "feed_forward" reads, or the sum after it."""
+        return getattr(self, "attention_norm" if self.shared and part == "feed_forward" else f"{part}_norm")
 
-    def add(self, x: Tensor, change: Tensor, norm: nn.LayerNorm) -> Tensor:
-        x = x + self.dropout(change)
-        return x if self.pre else norm(x)
+    def before(self, x: Tensor, part: str) -> Tensor:
+        """What a part reads of the rows x (B, T, d_model)."""
+        return x if self.post else self.norm_of(part)(x)
+
+    def written(self, change: Tensor, part: str) -> Tensor:
+        """What a part adds, of what it computed (B, T, d_model)."""
+        if self.normed_out:
+            change = getattr(self, f"{part}_out_norm")(change)
+        return change if self.scale == 1 else change * self.scale
+
+    def add(self, x: Tensor, change: Tensor, part: str) -> Tensor:
+        """The rows x (B, T, d_model) after a part has computed a change."""
+        x = x + self.dropout(self.written(change, part))
+        return self.norm_of(part)(x) if self.post else x
 
     def look(self, x: Tensor, memory: Tensor | KeysValues | None = None, *, mask: Tensor | None = None,
              causal: bool = False, memory_mask: Tensor | None = None, past: KeysValues | None = None,
              placed: Placed = NOWHERE, heads: Switch | None = None, cross_heads: Switch | None = None,
              readable: bool = False) -> LayerOutput:
         """The layer without its feed-forward part: all the attention in it. See `Attention` for the arguments."""
-        own = self.attention(self.before(x, self.attention_norm), mask=mask, causal=causal, past=past, placed=placed,
+        own = self.attention(self.before(x, "attention"), mask=mask, causal=causal, past=past, placed=placed,
                              heads=heads, readable=readable)
-        x = self.add(x, own.output, self.attention_norm)
+        x = self.add(x, own.output, "attention")
         if self.cross is None:
             return LayerOutput(x, own, None)
-        other = self.cross(self.before(x, self.cross_norm), memory, mask=memory_mask, heads=cross_heads,
-                           readable=readable)
-        return LayerOutput(self.add(x, other.output, self.cross_norm), own, other)
+        other = self.cross(self.before(x, "cross"), memory, mask=memory_mask, heads=cross_heads, readable=readable)
+        return LayerOutput(self.add(x, other.output, "cross"), own, other)
 
     def forward(self, x: Tensor, memory: Tensor | KeysValues | None = None, **options) -> LayerOutput:
         """x (B, T, d_model) -> the same shape; see `look` for the rest."""
-        x, own, other = self.look(x, memory, **options)
-        change = self.feed_forward(self.before(x, self.feed_forward_norm))
-        return LayerOutput(self.add(x, change, self.feed_forward_norm), own, other)
+        after, own, other = self.look(x, memory, **options)
+        change = self.feed_forward(self.before(x if self.parallel else after, "feed_forward"))
+        return LayerOutput(self.add(after, change, "feed_forward"), own, other)
 
 
 class StackOutput(NamedTuple):
@@ -102,21 +130,29 @@ class StackOutput(NamedTuple):
 
 
 class Stack(nn.Module):
-    """Layers one after the other; with norm="pre" a final norm, which the last sum would otherwise lack."""
+    """Layers one after the other; unless each sum is normalised, a final norm, which the last would otherwise lack."""
 
     def __init__(self, config: ModelConfig, layers: int, *, cross: bool = False):
         super().__init__()
-        self.layers = nn.ModuleList(Layer(config, cross=cross) for _ in range(layers))
-        self.norm = layer_norm(config) if config.norm == "pre" else nn.Identity()
+        if config.shared_layers:
+            self.layers = nn.ModuleList([Layer(config, cross=cross)] * layers)
+        else:
+            self.layers = nn.ModuleList(Layer(config, cross=cross, first=i == 0) for i in range(layers))
+        self.norm = nn.Identity() if config.norm == "post" else norm(config)
+        # what is learned of distances, for all layers: a number a head, or a vector (see `positions`)
+        bucketed = POSITIONS[config.positions].bucketed
+        columns, sides = (config.n_heads, 1) if bucketed == "numbers" else (config.d_model, 2)
+        self.buckets = nn.Embedding(sides * config.relative_buckets, columns) if bucketed else None
 
     def forward(self, x: Tensor, memory: Tensor | list[KeysValues] | None = None, *,
-                past: list[KeysValues] | None = None, heads: Switch | None = None, cross_heads: Switch | None = None,
-                **options) -> StackOutput:
-        """x (B, T, d_model). memory: one tensor, or each layer's rows; past: each layer's rows; heads (layers, H)."""
+                past: list[KeysValues] | None = None, placed: Sequence[Placed] | None = None,
+                heads: Switch | None = None, cross_heads: Switch | None = None, **options) -> StackOutput:
+        """x (B, T, d_model). memory: one tensor, or each layer's rows; past and placed: of each layer; heads (layers,
+        H)."""
         inputs, attention, cross = [x], [], []
         for i, layer in enumerate(self.layers):
             x, own, other = layer(x, memory[i] if isinstance(memory, list) else memory,
-                                  past=past[i] if past else None,
+                                  past=past[i] if past else None, placed=placed[i] if placed else NOWHERE,
                                   heads=None if heads is None else heads[i],
                                   cross_heads=None if cross_heads is None else cross_heads[i], **options)
             inputs.append(x)

@@ -3,8 +3,12 @@
 B batch, Tq queries, Tk keys. Vaswani et al. 2017, section 3.2.3.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
+
+from transformer.config import Kind, ModelConfig
 
 
 def real(ids: Tensor, pad_id: int | None) -> Tensor:
@@ -39,6 +43,31 @@ def target_mask(ids: Tensor, pad_id: int | None, *, start_id: int | None = None,
         raise ValueError("a target starts with padding; pad on the right")
     mask[:, 0] = True
     return mask[:, None, None, :] & causal_mask(queries or ids.shape[1], ids.shape[1], device=ids.device)
+
+
+def window_mask(queries: range, keys: range, window: int, *, causal: bool,
+                device: torch.device | None = None) -> Tensor:
+    """The keys at most window - 1 places away from each query -> (Tq, Tk), only those before it where `causal` says so.
+    Beltagy et al. 2020, section 3.1."""
+    query, key = (torch.arange(places.start, places.stop, device=device) for places in (queries, keys))
+    apart = query[:, None] - key
+    return (apart < window) & (apart >= 0 if causal else apart > -window)
+
+
+def allowed(config: ModelConfig, kind: Kind, queries: range, keys: range, *, layer: int | None = None) -> Tensor:
+    """What the queries at these places may attend to in a layer, or in any, of a text without padding -> (Tq, Tk)."""
+    far = config.window is None or (any(map(config.sees_far, range(config.layers(kind)))) if layer is None else
+                                    config.sees_far(layer))
+    if kind == "cross":
+        return torch.ones(len(queries), len(keys), dtype=torch.bool)
+    return window_mask(queries, keys, keys.stop + queries.stop if far else config.window, causal=kind == "decoder")
+
+
+def windows(config: ModelConfig, kind: Kind, queries: range, keys: range, layers: Sequence[int]) -> Tensor | None:
+    """The same for some layers at once -> (layers, 1, Tq, Tk); None where no window is shorter than the text."""
+    if kind == "cross" or config.window is None or config.window >= len(keys):
+        return None
+    return torch.stack([allowed(config, kind, queries, keys, layer=layer) for layer in layers])[:, None]
 
 
 def additive(mask: Tensor, *, blocked: float = float("-inf"), dtype: torch.dtype = torch.float32) -> Tensor:

@@ -7,15 +7,17 @@ from math import sqrt
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from transformer.config import Kind, ModelConfig
 from transformer.model.attention import Attention, KeysValues
-from transformer.model.layers import ACTIVATIONS, Stack, StackOutput, layer_norm
-from transformer.model.masks import padding_mask, real, target_mask
+from transformer.model.layers import ACTIVATIONS, Stack, StackOutput
+from transformer.model.masks import padding_mask, real, target_mask, window_mask
+from transformer.model.norms import Linear, norm
 from transformer.model.positions import POSITIONS, Picture, Placed
 from transformer.model.switches import Heads, Switches
 
-POOLERS = {"tanh": torch.tanh, "relu": torch.relu}
+POOLERS = {"tanh": torch.tanh, "relu": torch.relu, "gelu": F.gelu}
 
 
 class Embedding(nn.Module):
@@ -23,13 +25,15 @@ class Embedding(nn.Module):
 
     def __init__(self, config: ModelConfig, vocab_size: int):
         super().__init__()
-        self.tokens = nn.Embedding(vocab_size, config.d_model)
-        self.scale = sqrt(config.d_model) if config.embedding_scale else 1.0
-        self.types = nn.Embedding(config.type_vocab, config.d_model) if config.type_vocab else None
+        width = config.embedding_dim or config.d_model
+        self.tokens = nn.Embedding(vocab_size, width)
+        self.scale = config.embedding_factor
+        self.types = nn.Embedding(config.type_vocab, width) if config.type_vocab else None
         positions = POSITIONS[config.positions]
-        self.positions = nn.Embedding(config.max_len, config.d_model) if positions.learned else None
+        self.positions = nn.Embedding(config.max_len, width) if positions.learned else None
         self.register_buffer("added", positions.added(config), persistent=False)
-        self.norm = layer_norm(config) if config.embedding_norm else nn.Identity()
+        self.norm = norm(config, width=width) if config.embedding_norm else nn.Identity()
+        self.widen = Linear(width, config.d_model) if width != config.d_model else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
         self.max_len = config.max_len
 
@@ -42,13 +46,18 @@ class Embedding(nn.Module):
 
     def forward(self, ids: Tensor, *, start: int = 0, types: Tensor | None = None) -> Tensor:
         """ids (B, T), the first of them at position `start` -> (B, T, d_model)."""
-        x = self.tokens(ids) * self.scale
-        positions = self.encoding(start, start + ids.shape[1])
+        return self.sum(self.tokens(ids), start=start, types=types)
+
+    def sum(self, tokens: Tensor, *, start: int = 0, types: Tensor | None = None) -> Tensor:
+        """What becomes of rows of the token table (B, T, width), the first of them at position `start` -> (B, T,
+        d_model)."""
+        x = tokens * self.scale
+        positions = self.encoding(start, start + tokens.shape[1])
         if positions is not None:
             x = x + positions
         if self.types is not None:
-            x = x + self.types(torch.zeros_like(ids) if types is None else types)
-        return self.dropout(self.norm(x))
+            x = x + (self.types.weight[0] if types is None else self.types(types))
+        return self.dropout(self.widen(self.norm(x)))
 
 
 class MaskedHead(nn.Module):
@@ -56,9 +65,10 @@ class MaskedHead(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.dense = nn.Linear(config.d_model, config.d_model)
-        self.activation = ACTIVATIONS[config.activation]
-        self.norm = layer_norm(config)
+        width = config.embedding_dim or config.d_model
+        self.dense = Linear(config.d_model, width, bias="head" in config.biases)
+        self.activation = ACTIVATIONS[config.head_activation or config.activation]
+        self.norm = norm(config, width=width)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.norm(self.activation(self.dense(x)))
@@ -74,17 +84,21 @@ class Transformer(nn.Module):
         if config.decoder_layers:
             self.tgt_embedding = Embedding(config, config.vocab_size)
             self.decoder = Stack(config, config.decoder_layers, cross=translates)
-            self.output = nn.Linear(config.d_model, config.vocab_size, bias=config.logits_bias)
+            width = config.embedding_dim or config.d_model
+            self.narrow = Linear(config.d_model, width) if width != config.d_model else nn.Identity()
+            self.output = Linear(width, config.vocab_size, bias=config.logits_bias)
         if config.encoder_layers:
             self.src_embedding = Embedding(config, config.src_vocab_size or config.vocab_size)
             self.encoder = Stack(config, config.encoder_layers)
         if config.pooler:
-            self.pooler = nn.Linear(config.d_model, config.d_model)
+            self.pooler = Linear(config.d_model, config.d_model, bias="head" in config.biases)
+            self.pooler_norm = norm(config) if config.pooler_norm else nn.Identity()
         if config.head == "masked":
             self.masked_head = MaskedHead(config)
-            self.output = nn.Linear(config.d_model, config.src_vocab_size or config.vocab_size, bias=config.logits_bias)
+            width = config.embedding_dim or config.d_model
+            self.output = Linear(width, config.src_vocab_size or config.vocab_size, bias=config.logits_bias)
         elif config.task == "classes":
-            self.output = nn.Linear(config.d_model, config.n_classes)
+            self.output = Linear(config.d_model, config.n_classes)
         self.output_dropout = nn.Dropout(config.output_dropout)
         self._initialise(generator)
         if config.tie_embeddings and config.decoder_layers:
@@ -100,7 +114,8 @@ class Transformer(nn.Module):
         for name, parameter in self.named_parameters():
             if parameter.dim() < 2:
                 continue  # biases and norms, set just below or by torch
-            if "tokens" in name or "positions" in name or "types" in name or (name == "output.weight"):
+            tables = ("tokens.", "positions.", "types.", "buckets.")
+            if any(table in name for table in tables) or name == "output.weight":
                 # scaled by sqrt(d_model) on the way in, so that it starts with a spread of 1
                 std = config.d_model ** -0.5 if config.embedding_scale else 0.02
                 nn.init.normal_(parameter, std=std, generator=generator)
@@ -114,25 +129,58 @@ class Transformer(nn.Module):
             if isinstance(module, nn.Linear) and module.bias is not None:
                 nn.init.zeros_(module.bias)
 
-    def placed(self, places: range) -> Placed:
-        """What positions do to the self-attention of tokens at these places, which look at all up to the last."""
-        device = next(self.parameters()).device
-        return Placed(self.positions.angles(places, self.config, device=device),
-                      self.positions.bias(places, range(places.stop), self.config, device=device))
+    def stack(self, kind: Kind) -> Stack:
+        """The stack that has attention of a kind."""
+        return self.encoder if kind == "encoder" else self.decoder
+
+    def placed(self, kind: Kind, places: range) -> list[Placed]:
+        """What positions do to each layer's "encoder" or "decoder" self-attention of tokens at these places, which look
+        at all up to the last, as far as the layer's window lets them."""
+        config, device, keys = self.config, self.device, range(places.stop)
+        bias = self.bias(kind, places, keys)
+        buckets = self.positions.buckets(places, keys, config, device=device)
+        made: dict[bool, Placed] = {}
+        for layer in range(config.layers(kind)):
+            far = config.sees_far(layer)
+            if far not in made:
+                rotary = config.rotary_of(layer)
+                made[far] = Placed(
+                    self.positions.angles(places, config, rotary=rotary, device=device), bias, rotary,
+                    self.window(kind, places, keys, layer=layer),
+                    None if buckets is None else self._learned(kind), buckets)
+        return [made[config.sees_far(layer)] for layer in range(config.layers(kind))]
+
+    def window(self, kind: Kind, queries: range, keys: range, *, layer: int) -> Tensor | None:
+        """The keys within the window of a layer's self-attention -> (Tq, Tk); None where all are."""
+        config = self.config
+        if kind == "cross" or config.sees_far(layer) or config.window >= len(keys):
+            return None
+        return window_mask(queries, keys, config.window, causal=kind == "decoder", device=self.device)
 
     def bias(self, kind: Kind, queries: range, keys: range) -> Tensor | None:
         """What positions add to the scores of queries and keys at these places -> (H, Tq, Tk); None where they add
         nothing, as always in cross-attention, whose two sides have no places in common."""
         if kind == "cross":
             return None
-        return self.positions.bias(queries, keys, self.config, device=next(self.parameters()).device)
+        return self.positions.bias(queries, keys, self.config, learned=self._learned(kind), causal=kind == "decoder",
+                                   device=self.device)
+
+    def _learned(self, kind: Kind) -> Tensor | None:
+        """What the stack learned for its buckets of distances, where it has some."""
+        return self.stack(kind).buckets.weight if self.positions.bucketed else None
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
 
     @torch.no_grad()
     def position_pictures(self, length: int, *, side: str = "tgt") -> list[Picture]:
         """What tells positions 0..length apart, for looking at; side: "src" or "tgt", whose embeddings may be added
         to. Nothing where the model has no positions."""
         added = getattr(self, f"{side}_embedding").encoding(0, length)
-        return self.positions.pictures(length, self.config, added)
+        kind: Kind = "encoder" if side == "src" else "decoder"
+        return self.positions.pictures(length, self.config, added, learned=self._learned(kind),
+                                       causal=kind == "decoder")
 
     def encode(self, src: Tensor, *, types: Tensor | None = None, mask: Tensor | None = None,
                heads: Heads | None = None, readable: bool = False) -> StackOutput:
@@ -144,12 +192,13 @@ class Transformer(nn.Module):
         heads = Switches.of(heads, self.config, src.device)
         mask = padding_mask(src, self.config.pad_id) if mask is None else mask
         return self.encoder(self.src_embedding(src, types=types), mask=mask,
-                            placed=self.placed(range(src.shape[1])), heads=heads.get("encoder"), readable=readable)
+                            placed=self.placed("encoder", range(src.shape[1])), heads=heads.get("encoder"),
+                            readable=readable)
 
     def attention(self, kind: Kind, layer: int) -> Attention:
         """The "encoder", "decoder" or "cross" attention of a layer."""
-        stack = self.encoder if kind == "encoder" else self.decoder
-        return stack.layers[layer].cross if kind == "cross" else stack.layers[layer].attention
+        found = self.stack(kind).layers[layer]
+        return found.cross if kind == "cross" else found.attention
 
     def project_memory(self, memory: Tensor) -> list[KeysValues]:
         """Each decoder layer's cross-attention keys and values of memory (B, S, d_model), made once for all steps."""
@@ -174,7 +223,7 @@ class Transformer(nn.Module):
                 mask = torch.cat([seen, mask], dim=-1)
         return self.decoder(self.tgt_embedding(tgt, start=start), memory, mask=mask, causal=causal,
                             memory_mask=memory_mask, past=past,
-                            placed=self.placed(range(start, start + tgt.shape[1])),
+                            placed=self.placed("decoder", range(start, start + tgt.shape[1])),
                             heads=heads.get("decoder"), cross_heads=heads.get("cross"), readable=readable)
 
     def pool(self, x: Tensor, src: Tensor) -> Tensor:
@@ -187,7 +236,9 @@ class Transformer(nn.Module):
             pooled = x.masked_fill(~kept, float("-inf")).amax(dim=1)
         else:
             pooled = x.masked_fill(~kept, 0.0).sum(dim=1) / kept.sum(dim=1)
-        return POOLERS[self.config.pooler](self.pooler(pooled)) if self.config.pooler else pooled
+        if not self.config.pooler:
+            return pooled
+        return self.pooler_norm(POOLERS[self.config.pooler](self.pooler(pooled)))
 
     def classify(self, x: Tensor, src: Tensor) -> Tensor:
         """Pool the encoder's x (B, S, d_model) -> log-probabilities (B, classes)."""
@@ -201,7 +252,12 @@ class Transformer(nn.Module):
 
     def project(self, x: Tensor) -> Tensor:
         """Final hidden rows (..., d_model) -> logits (..., V)."""
-        return self.output(self.output_dropout(self.masked_head(x) if self.config.head == "masked" else x))
+        config = self.config
+        x = self.masked_head(x) if config.head == "masked" else self.narrow(x) if config.decoder_layers else x
+        logits = self.output(self.output_dropout(x))
+        if config.logits_scale != 1:
+            logits = logits * config.logits_scale
+        return logits if config.logits_cap is None else config.logits_cap * (logits / config.logits_cap).tanh()
 
     def hidden(self, src: Tensor | None, tgt: Tensor) -> Tensor:
         """The decoder's final rows (B, T, d_model) for tgt (B, T), given src (B, S) where there is an encoder; rows

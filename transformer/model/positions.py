@@ -3,26 +3,32 @@
 T positions, d_model or D features, H heads, Tq queries, Tk keys.
 """
 
+from math import log
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from transformer.brief import brief
-from transformer.config import ModelConfig
+from transformer.config import ModelConfig, Rotary
+from transformer.model.rotary import PLAIN, rotary_angles, rotate
 
 
 class Placed(NamedTuple):
     """What positions do inside one self-attention; None where they do nothing there."""
 
-    angles: Tensor | None = None  # (T, D / 2): how far queries and keys are turned
+    angles: Tensor | None = None  # (T, R / 2): how far queries and keys are turned
     bias: Tensor | None = None  # (H, Tq, Tk): added to the scores
+    rotary: Rotary = PLAIN  # which features the angles turn
+    mask: Tensor | None = None  # (Tq, Tk): False where a key is outside the window
+    rows: Tensor | None = None  # (R, d_model): a vector for each bucket of distances, which queries and keys meet too
+    buckets: Tensor | None = None  # (Tq, Tk): which of them is that of a query and a key
 
     __repr__ = brief
 
     def turn(self, x: Tensor) -> Tensor:
         """Queries or keys (B, H, T, D) as they meet."""
-        return x if self.angles is None else rotate(x, self.angles)
+        return x if self.angles is None else rotate(x, self.angles, rotary=self.rotary)
 
 
 NOWHERE = Placed()
@@ -53,23 +59,32 @@ class Positions:
     attended = ""  # and beside self-attention
     learned = False  # a table (max_len, d_model) of weights is added to the embeddings
     compared = True  # rows of the first picture are vectors that can be compared
+    bucketed = ""  # what each stack learns for every bucket of distances: "numbers", one a head, or "vectors"
 
     def added(self, config: ModelConfig) -> Tensor | None:
         """What a formula adds to the embeddings -> (max_len, d_model)."""
         return None
 
-    def angles(self, places: range, config: ModelConfig, *, device: torch.device | None = None) -> Tensor | None:
-        """How far queries and keys at these places are turned in self-attention -> (T, D / 2)."""
+    def angles(self, places: range, config: ModelConfig, *, rotary: Rotary | None = None,
+               device: torch.device | None = None) -> Tensor | None:
+        """How far queries and keys at these places are turned in self-attention -> (T, R / 2)."""
         return None
 
-    def bias(self, queries: range, keys: range, config: ModelConfig, *,
-             device: torch.device | None = None) -> Tensor | None:
-        """What is added to the scores of queries and keys at these places in self-attention -> (H, Tq, Tk)."""
+    def bias(self, queries: range, keys: range, config: ModelConfig, *, learned: Tensor | None = None,
+             causal: bool = True, device: torch.device | None = None) -> Tensor | None:
+        """What is added to the scores of queries and keys at these places in self-attention -> (H, Tq, Tk). learned
+        (buckets, H): the numbers of a stack that learned some; causal: of a decoder."""
         return None
 
-    def pictures(self, count: int, config: ModelConfig, added: Tensor | None) -> list[Picture]:
+    def buckets(self, queries: range, keys: range, config: ModelConfig, *,
+                device: torch.device | None = None) -> Tensor | None:
+        """Which vector queries and keys at these places meet beside each other -> (Tq, Tk)."""
+        return None
+
+    def pictures(self, count: int, config: ModelConfig, added: Tensor | None, *,
+                 learned: Tensor | None = None, causal: bool = True) -> list[Picture]:
         """The first `count` positions: what tells them apart, and what that may be held against. added (count, d_model)
-        is what the model adds to its embeddings."""
+        is what the model adds to its embeddings; learned: what the stack that is shown learned for its buckets."""
         return [] if added is None else [Picture(added, "dimension", "value added to the vector", self.title)]
 
     def describe(self, config: ModelConfig) -> str:
@@ -87,7 +102,10 @@ class Sinusoidal(Positions):
     embedded = "+ sines of the positions"
 
     def added(self, config: ModelConfig) -> Tensor | None:
-        return sinusoids(config.max_len, config.d_model, layout=config.sinusoid_layout)
+        first = 0
+        if config.sinusoid_layout == "fairseq":  # whose rows count from behind padding
+            first = 0 if config.pad_id is None else config.pad_id + 1
+        return sinusoids(first + config.max_len, config.d_model, layout=config.sinusoid_layout)[first:]
 
 
 class Learned(Positions):
@@ -99,12 +117,12 @@ class Learned(Positions):
     embedded = "+ learned positions"
     learned = True
 
-    def pictures(self, count: int, config: ModelConfig, added: Tensor | None) -> list[Picture]:
+    def pictures(self, count: int, config: ModelConfig, added: Tensor | None, **options) -> list[Picture]:
         formula = Picture(sinusoids(count, config.d_model), "dimension", "value", "Sinusoids of the same size")
         return [*super().pictures(count, config, added), formula]
 
 
-class Rotary(Positions):
+class Turned(Positions):
     name = "rotary"
     title = "Rotary positions"
     sentence = ("Queries and keys are rotated, one pair of features at a time, and nothing is added to the "
@@ -113,22 +131,41 @@ class Rotary(Positions):
     undone = "queries and keys are not rotated"
     attended = "rotary"
 
-    def angles(self, places: range, config: ModelConfig, *, device: torch.device | None = None) -> Tensor | None:
-        return rotary_angles(torch.arange(places.start, places.stop, device=device), config.width)
+    def angles(self, places: range, config: ModelConfig, *, rotary: Rotary | None = None,
+               device: torch.device | None = None) -> Tensor | None:
+        return rotary_angles(torch.arange(places.start, places.stop, device=device), config.width,
+                             rotary=rotary or config.rotary, length=places.stop)
 
-    def pictures(self, count: int, config: ModelConfig, added: Tensor | None) -> list[Picture]:
-        angles = rotary_angles(torch.arange(count), config.width)
+    def pictures(self, count: int, config: ModelConfig, added: Tensor | None, **options) -> list[Picture]:
+        angles = self.angles(range(count), config)
         return [Picture(angles.cos(), "feature pair", "cosine of the angle", self.title),
                 Picture(angles, "feature pair", "angle in radians", "The angles themselves", angles=True)]
+
+    def describe(self, config: ModelConfig) -> str:
+        said, rotary = [super().describe(config)], config.rotary
+        if rotary.base != PLAIN.base:
+            said.append(f"The base is {rotary.base:,.6g}.")
+        if rotary.dim not in (None, config.width):
+            said.append(f"Of the {config.width} features of a head {rotary.dim} are rotated.")
+        if rotary.scaling:
+            learned = f" than the {rotary.learned_len:,} tokens it learned from" if rotary.learned_len else ""
+            said.append(f"The angles are scaled for texts longer{learned} ({rotary.scaling}).")
+        return " ".join(said)
 
 
 def sinusoids(positions: int, d_model: int, *, layout: str = "interleaved", base: float = 10_000.0) -> Tensor:
     """Sines and cosines with wavelengths from 2 pi to base * 2 pi -> (T, d_model). Vaswani et al. 2017, section 3.5.
 
-    "interleaved" puts sin, cos, sin, cos as the paper writes it; "halves" all sines, then all cosines, as Marian does.
+    "interleaved" puts sin, cos, sin, cos as the paper writes it; "halves" all sines, then all cosines, as Marian does;
+    "fairseq" the same with wavelengths that reach base * 2 pi, and a last zero where d_model is odd.
     """
-    if layout not in ("interleaved", "halves"):
-        raise ValueError(f"layout is {layout!r}; choose interleaved or halves")
+    if layout not in ("interleaved", "halves", "fairseq"):
+        raise ValueError(f"layout is {layout!r}; choose interleaved, halves or fairseq")
+    if layout == "fairseq":
+        half = d_model // 2
+        rates = base ** (-torch.arange(half, dtype=torch.float64) / max(half - 1, 1))
+        angles = torch.arange(positions, dtype=torch.float64)[:, None] * rates
+        return torch.nn.functional.pad(torch.cat([angles.sin(), angles.cos()], dim=1).float(), (0, d_model % 2))
     sines = (d_model + 1) // 2
     rates = base ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)  # (sines,)
     angles = torch.arange(positions, dtype=torch.float64)[:, None] * rates  # (T, sines)
@@ -140,27 +177,20 @@ def sinusoids(positions: int, d_model: int, *, layout: str = "interleaved", base
     return table
 
 
-def rotary_angles(positions: Tensor, head_dim: int, *, base: float = 10_000.0) -> Tensor:
-    """How far each pair of features is turned; positions (T,) -> (T, D / 2). Su et al. 2021, section 3.2.2."""
-    rates = base ** (-torch.arange(0, head_dim, 2, dtype=torch.float64, device=positions.device) / head_dim)
-    return (positions.double()[:, None] * rates).float()
-
-
-def rotate(x: Tensor, angles: Tensor) -> Tensor:
-    """Turn feature i and i + D/2 of queries or keys (B, H, T, D) by angles (T, D / 2); lengths stay, shapes stay."""
-    first, second = x.chunk(2, dim=-1)
-    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-    return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
-
-
-def alibi_slopes(n_heads: int) -> Tensor:
+def alibi_slopes(n_heads: int, *, most: float = 8.0) -> Tensor:
     """By how much each head's scores fall with every position further away -> (H,). Press et al. 2022, section 3: the
     powers of 2^(-8/H); where H is no power of two, as in their code, those of the next smaller one, and then every
-    other one of the next larger."""
+    other one of the next larger. most: in place of the 8 (MPT)."""
     smaller = 2 ** (n_heads.bit_length() - 1)
-    slopes = [2 ** (-8 * head / smaller) for head in range(1, smaller + 1)]
-    between = [2 ** (-4 * head / smaller) for head in range(1, 2 * smaller + 1, 2)]
+    slopes = [2 ** (-most * head / smaller) for head in range(1, smaller + 1)]
+    between = [2 ** (-most / 2 * head / smaller) for head in range(1, 2 * smaller + 1, 2)]
     return torch.tensor((slopes + between)[:n_heads])
+
+
+def _apart(queries: range, keys: range, device: torch.device | None) -> Tensor:
+    """How far each query is behind each key (Tq, Tk); below 0 where it stands before it."""
+    query, key = (torch.arange(places.start, places.stop, device=device) for places in (queries, keys))
+    return query[:, None] - key
 
 
 class Alibi(Positions):
@@ -173,20 +203,92 @@ class Alibi(Positions):
     attended = "ALiBi"
     compared = False
 
-    def bias(self, queries: range, keys: range, config: ModelConfig, *,
-             device: torch.device | None = None) -> Tensor | None:
-        query, key = (torch.arange(places.start, places.stop, device=device) for places in (queries, keys))
-        return -alibi_slopes(config.n_heads).to(device)[:, None, None] * (query[:, None] - key).abs()
+    def slopes(self, config: ModelConfig) -> Tensor:
+        """(H,)"""
+        return alibi_slopes(config.n_heads, most=config.alibi_max) * config.alibi_scale
 
-    def pictures(self, count: int, config: ModelConfig, added: Tensor | None) -> list[Picture]:
-        by_distance = -torch.arange(count)[:, None] * alibi_slopes(config.n_heads)
+    def bias(self, queries: range, keys: range, config: ModelConfig, *, learned: Tensor | None = None,
+             causal: bool = True, device: torch.device | None = None) -> Tensor | None:
+        return -self.slopes(config).to(device)[:, None, None] * _apart(queries, keys, device).abs()
+
+    def pictures(self, count: int, config: ModelConfig, added: Tensor | None, **options) -> list[Picture]:
+        by_distance = -torch.arange(count)[:, None] * self.slopes(config)
         return [Picture(by_distance, "head", "added to the score", self.title, row="distance")]
 
     def describe(self, config: ModelConfig) -> str:
-        slopes = ", ".join(f"{slope:.4g}" for slope in alibi_slopes(config.n_heads).tolist())
+        slopes = ", ".join(f"{slope:.4g}" for slope in self.slopes(config).tolist())
         sides = " An encoder sees how far a token stands, and not on which side." if config.encoder_layers else ""
         return f"{super().describe(config)}{sides} The slopes of heads 0 to {config.n_heads - 1}: {slopes}."
 
 
+def buckets_of(apart: Tensor, buckets: int, furthest: int, *, causal: bool) -> Tensor:
+    """Which bucket each distance (query's place less key's) falls into, from 0: near ones have one each, further ones
+    share them by their logarithm. Raffel et al. 2020, section 2.1. Without `causal`, half of them are of later keys."""
+    found = torch.zeros_like(apart)
+    if causal:
+        apart = apart.clamp(min=0)
+    else:
+        buckets //= 2
+        found, apart = found + (apart < 0) * buckets, apart.abs()
+    exact = buckets // 2
+    share = (apart.clamp(min=1).float() / exact).log() / log(furthest / exact)
+    far = (exact + (share * (buckets - exact)).long()).clamp(max=buckets - 1)
+    return found + torch.where(apart < exact, apart, far)
+
+
+class Relative(Positions):
+    name = "relative"
+    title = "Relative positions"
+    sentence = ("Nothing is added to the embeddings: a number that every head learned for a distance is added to the "
+                "scores of all layers; distances far away share one.")
+    source = "Raffel et al. 2020, section 2.1"
+    undone = "nothing is added to the scores"
+    attended = "relative bias"
+    compared = False
+    bucketed = "numbers"
+
+    def bias(self, queries: range, keys: range, config: ModelConfig, *, learned: Tensor | None = None,
+             causal: bool = True, device: torch.device | None = None) -> Tensor | None:
+        places = buckets_of(_apart(queries, keys, device), config.relative_buckets, config.relative_distance,
+                            causal=causal)
+        return learned[places].permute(2, 0, 1)
+
+    def pictures(self, count: int, config: ModelConfig, added: Tensor | None, *, learned: Tensor | None = None,
+                 causal: bool = True) -> list[Picture]:
+        found = self.bias(range(count - 1, count), range(count), config, learned=learned.cpu(), causal=causal)
+        by_distance = found[:, 0].flip(1).T
+        return [Picture(by_distance, "head", "added to the score", self.title, row="distance")]
+
+
+class Disentangled(Positions):
+    name = "disentangled"
+    title = "Disentangled positions"
+    sentence = ("Nothing is added to the embeddings: a learned vector for every distance is projected as tokens are, "
+                "and meets the query and the key of every pair at that distance.")
+    source = "He et al. 2021, section 3.1"
+    undone = "no distance meets queries and keys"
+    attended = "distances"
+    bucketed = "vectors"
+
+    def buckets(self, queries: range, keys: range, config: ModelConfig, *,
+                device: torch.device | None = None) -> Tensor | None:
+        """One for each distance in half of the span, those further away by their logarithm, on both sides alike; see
+        the code of He et al. 2023, DeBERTaV3."""
+        span, furthest = config.relative_buckets, config.relative_distance
+        apart = _apart(queries, keys, device)
+        if span != furthest:
+            middle = span // 2
+            share = (apart.abs().clamp(min=middle).float() / middle).log() / log((furthest - 1) / middle)
+            far = ((share * (middle - 1)).ceil() + middle).long() * apart.sign()
+            apart = torch.where(apart.abs() <= middle, apart, far)
+        return (apart + span).clamp(0, 2 * span - 1)
+
+    def pictures(self, count: int, config: ModelConfig, added: Tensor | None, *, learned: Tensor | None = None,
+                 causal: bool = True) -> list[Picture]:
+        places = self.buckets(range(count), range(1), config)[:, 0]
+        return [Picture(learned.cpu()[places], "dimension", "value of the vector", self.title, row="distance")]
+
+
 # By the name in `ModelConfig.positions`.
-POSITIONS = {one.name: one for one in (Sinusoidal(), Learned(), Rotary(), Alibi(), Positions())}
+POSITIONS = {one.name: one for one in (Sinusoidal(), Learned(), Turned(), Alibi(), Relative(), Disentangled(),
+                                       Positions())}

@@ -8,6 +8,7 @@ import torch
 from transformer.by_hand.stages import look
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Step, start, steps
+from transformer.model.attention import for_each
 from transformer.model.masks import additive
 from ui import figures
 from ui.by_hand.address import PAGE, place
@@ -40,13 +41,16 @@ def show_trained(text: str) -> None:
         st.caption(f"The first {SHOWN} of {len(queries):,} tokens; no token looks at those after it, so their numbers "
                    "are the same without the rest.")
         queries, keys = queries[:SHOWN], keys[:SHOWN]
-    mask = step.mask(kind)[: len(queries), : len(keys)]
-    q, k, v = (rows[layer, at, :SHOWN] for rows in step.looked(kind))
-    bias = step.bias(kind)
+    mask, scoring = step.mask(kind, layer)[: len(queries), : len(keys)], ckpt.model.attention(kind, layer).scoring
+    q, k, v = (for_each(rows[layer], ckpt.config.n_heads)[at, :SHOWN] for rows in step.looked(kind))
+    bias = step.bias(kind, layer=layer)
     bias = None if bias is None else bias[at, : len(queries), : len(keys)]
-    head = look(q, k, v, None if mask.all() else mask, bias=bias)
-
     d_k = q.shape[1]
+    divisor, by = sqrt(d_k), f"√{d_k}"
+    if scoring.scale is not None:
+        divisor, by = 1 / scoring.scale, f"{1 / scoring.scale:.4g}"
+    head = look(q, k, v, None if mask.all() else mask, bias=bias, divisor=divisor, cap=scoring.cap)
+
     chosen = []
     choices = ("row", queries, "Query token"), ("column", keys, "Key token")
     for box, (name, tokens, label) in zip(st.columns(2), choices, strict=True):
@@ -68,7 +72,8 @@ def show_trained(text: str) -> None:
         st.caption(f"The numbers are those with the model's {figures.markdown_text(positions.name)} positions. "
                    f"{figures.markdown_text(positions.describe(ckpt.config))}")
     allowed = None if mask.all() else mask.numpy()
-    by = f"√{d_k}"
+    if scoring.cap is not None:
+        st.caption(f"Each score is capped before the mask: {scoring.cap:g} · tanh(score / {scoring.cap:g}).")
     square = {"rows": queries, "columns": keys, "row": query, "cell": (query, key)}
     pictures = [figures.number_matrix(head.products.numpy(), name="q kᵀ", **square),
                 figures.number_matrix(head.scaled.numpy(), name=f"q kᵀ / {by}", **square)]
@@ -84,7 +89,7 @@ def show_trained(text: str) -> None:
                                    **square))
     draw(*reversed(pictures))
     st.markdown("**One weight, spelled out**")
-    st.html(spelled(head, queries, keys, query, key, divisor=sqrt(d_k), divided_by=by, allowed=allowed))
+    st.html(spelled(head, queries, keys, query, key, divisor=divisor, divided_by=by, allowed=allowed))
     draw(*(figures.number_matrix(values.numpy(), name=name, rows=rows, row=row) for name, values, rows, row in (
         ("q", head.q, queries, query), ("k", head.k, keys, key), ("v", head.v, keys, key),
         ("context = weights v", head.context, queries, query))))

@@ -7,7 +7,8 @@ import streamlit as st
 import torch
 
 from transformer.analysis.positions import along_diagonals, rotary_products
-from transformer.model.positions import rotary_angles, sinusoids
+from transformer.model.positions import sinusoids
+from transformer.model.rotary import rotary_angles
 from ui import figures
 from ui.positions.address import BASES, LAYOUTS, MOST, PAGE, WIDEST
 from ui.positions.table import Table, show_curves, show_matrix, show_similarities

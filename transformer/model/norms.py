@@ -1,0 +1,51 @@
+"""The norms of rows, and the linear map that every part of a model uses.
+
+d_model width of a row, H heads, D width of a head.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from transformer.config import ModelConfig
+
+
+class Linear(nn.Linear):
+    """A linear map that may be kept in half precision while it computes in that of its rows."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        weight = self.weight if self.weight.dtype == x.dtype else self.weight.to(x.dtype)
+        bias = self.bias if self.bias is None or self.bias.dtype == x.dtype else self.bias.to(x.dtype)
+        return F.linear(x, weight, bias)
+
+
+def norm(config: ModelConfig, *, width: int | None = None) -> nn.Module:
+    """The norm of rows (..., width), d_model unless given: LayerNorm (Ba et al. 2016), or RMS norm, which takes no mean
+    off (Zhang and Sennrich 2019)."""
+    width = width or config.d_model
+    if config.norm_kind == "rms":
+        return nn.RMSNorm(width, eps=config.norm_eps)
+    return nn.LayerNorm(width, eps=config.norm_eps, bias="norm" in config.biases)
+
+
+class HeadNorm(nn.Module):
+    """The norm of queries or keys before they meet (Henry et al. 2020), (B, H, T, D) -> the same.
+
+    "head": of each head's D features, with one set of weights; "heads": with each head's own; "row": of all heads'
+    features as one row.
+    """
+
+    def __init__(self, config: ModelConfig, heads: int):
+        super().__init__()
+        shape = {"head": (config.width,), "heads": (heads, 1, config.width), "row": (heads, 1, config.width)}
+        self.weight = nn.Parameter(torch.ones(shape[config.qk_norm]))
+        biased = config.qk_norm_kind == "layer" and "norm" in config.biases
+        self.bias = nn.Parameter(torch.zeros_like(self.weight)) if biased else None
+        self.eps, self.centred = config.norm_eps, config.qk_norm_kind == "layer"
+        self.over = (1, 3) if config.qk_norm == "row" else (3,)  # of (B, H, T, D)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.centred:
+            x = x - x.mean(self.over, keepdim=True)
+        x = x * (x.square().mean(self.over, keepdim=True) + self.eps).rsqrt() * self.weight
+        return x if self.bias is None else x + self.bias

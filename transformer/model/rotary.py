@@ -1,0 +1,96 @@
+"""Rotary positions: by which angle each pair of features is turned, and how that is stretched to longer texts.
+
+T tokens, R features of a head that are turned, D width of a head.
+"""
+
+from math import ceil, floor, log, pi
+
+import torch
+from torch import Tensor
+
+from transformer.config import Rotary
+
+PLAIN = Rotary()
+
+
+def rotary_angles(positions: Tensor, head_dim: int, *, base: float = 10_000.0, rotary: Rotary | None = None,
+                  length: int = 0) -> Tensor:
+    """How far each pair of features is turned; positions (T,) -> (T, R / 2). Su et al. 2021, section 3.2.2.
+
+    rotary: in place of base, all that a model says of them; length: of the text so far, which some scalings go by.
+    """
+    rotary = rotary or Rotary(base=base)
+    return (positions.double()[:, None] * rates(rotary, head_dim, length).to(positions.device)).float()
+
+
+def rates(rotary: Rotary, head_dim: int, length: int = 0) -> Tensor:
+    """The angle of each pair from one position to the next, in radians (R / 2,), in a text of so many tokens."""
+    width = rotary.dim or head_dim
+    plain = _rates(rotary.base, width)
+    if rotary.scaling is None:
+        return plain
+    return SCALINGS[rotary.scaling](plain, rotary, width, length)
+
+
+def _rates(base: float, width: int) -> Tensor:
+    return base ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
+
+
+def _linear(plain: Tensor, rotary: Rotary, width: int, length: int) -> Tensor:
+    """Position interpolation: Chen et al. 2023, section 2.3."""
+    return plain / rotary.factor
+
+
+def _dynamic(plain: Tensor, rotary: Rotary, width: int, length: int) -> Tensor:
+    """A base that grows with the text once that is longer than any learned from (NTK-aware scaling; Peng et al. 2023,
+    sections 3.1 and 3.3)."""
+    longer = max(length, rotary.learned_len) / rotary.learned_len
+    grown = (rotary.factor * longer - (rotary.factor - 1)) ** (width / (width - 2)) if width > 2 else 1.0
+    return _rates(rotary.base * grown, width)
+
+
+def _llama3(plain: Tensor, rotary: Rotary, width: int, length: int) -> Tensor:
+    """Long waves are stretched, short ones kept, those between by their length. Grattafiori et al. 2024, section
+    3.4.2."""
+    waves = 2 * pi / plain
+    share = ((rotary.learned_len / waves - rotary.low) / (rotary.high - rotary.low)).clamp(0, 1)  # 1: kept
+    return (1 - share) * plain / rotary.factor + share * plain
+
+
+def _yarn(plain: Tensor, rotary: Rotary, width: int, length: int) -> Tensor:
+    """Peng et al. 2023, section 3.2: pairs that turn often are kept, those that turn seldom are stretched."""
+    def pair(turns: float) -> float:  # that turns so often in learned_len tokens
+        return width * log(rotary.learned_len / (turns * 2 * pi)) / (2 * log(rotary.base))
+
+    first, last = pair(rotary.fast), pair(rotary.slow)
+    if rotary.rounded:
+        first, last = floor(first), ceil(last)
+    first, last = max(first, 0), min(last, width - 1)
+    share = ((torch.arange(width // 2, dtype=torch.float64) - first) / max(last - first, 0.001)).clamp(0, 1)
+    return share * plain / rotary.factor + (1 - share) * plain
+
+
+def _longrope(plain: Tensor, rotary: Rotary, width: int, length: int) -> Tensor:
+    """A factor for each pair, others for long texts than for short ones. Ding et al. 2024, section 3."""
+    factors = rotary.long if length > rotary.learned_len else rotary.short
+    return plain / torch.tensor(factors, dtype=torch.float64)
+
+
+SCALINGS = {"linear": _linear, "dynamic": _dynamic, "llama3": _llama3, "yarn": _yarn, "longrope": _longrope}
+
+
+def turns_anew(rotary: Rotary, length: int) -> bool:
+    """Whether rows that were turned in a shorter text are turned in another way once it has so many tokens."""
+    return rotary.scaling == "longrope" and length == rotary.learned_len + 1
+
+
+def rotate(x: Tensor, angles: Tensor, *, rotary: Rotary = PLAIN) -> Tensor:
+    """Turn pairs of features of queries or keys (B, H, T, D) by angles (T, R / 2); the other D - R stay as they are."""
+    turned = 2 * angles.shape[-1]
+    x, rest = x[..., :turned], x[..., turned:]
+    first, second = (x[..., 0::2], x[..., 1::2]) if rotary.layout == "interleaved" else x.chunk(2, dim=-1)
+    cos, sin = ((part * rotary.strength).to(x.dtype) for part in (angles.cos(), angles.sin()))
+    pairs = first * cos - second * sin, first * sin + second * cos
+    if rotary.layout == "interleaved":
+        return torch.cat([torch.stack(pairs, dim=-1).flatten(-2), rest], dim=-1)
+    return torch.cat([*pairs, rest], dim=-1)
