@@ -7,15 +7,11 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoint import Checkpoint, load
-from transformer.huggingface.bert import ROBERTAS
 from transformer.huggingface.folder import Refused, read_json
 
-# The only classes that are ever opened, by family and by what of it was taken over.
-CLASSES = {
-    ("gpt2", None): "GPT2LMHeadModel", ("marian", None): "MarianMTModel",
-    **{(family, part): f"{name}{ending}"
-       for family, name in ({"bert": "Bert", "distilbert": "DistilBert"} | ROBERTAS).items() for part, ending in (
-           ("none", "Model"), ("masked", "ForMaskedLM"), ("classes", "ForSequenceClassification"))}}
+CLASSES = {  # of the transformers package, by what of a model was taken over
+    "text": "AutoModelForCausalLM", "translation": "AutoModelForSeq2SeqLM", "masked": "AutoModelForMaskedLM",
+    "classes": "AutoModelForSequenceClassification", "none": "AutoModel"}
 TOKENS = 24
 
 
@@ -38,18 +34,19 @@ def open_theirs(ckpt: Checkpoint, source: str | Path) -> torch.nn.Module:
     """The same weights as a model of the transformers package: safetensors alone, and no code that came with them."""
     import transformers
 
-    part = "classes" if ckpt.config.n_classes else ckpt.config.head
-    chosen = getattr(transformers, CLASSES[ckpt.meta["family"], part])
+    chosen = getattr(transformers, CLASSES[ckpt.config.head or ckpt.config.task])
     model = chosen.from_pretrained(str(source), use_safetensors=True, trust_remote_code=False,
                                    local_files_only=Path(source).is_dir(), attn_implementation="eager")
     return model.float().eval().requires_grad_(False)
 
 
 @torch.no_grad()
-def both(ckpt: Checkpoint, theirs: torch.nn.Module, *, seed: int) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Logits (or final rows) and the weights of each kind of attention (layers, H, Tq, Tk), ours and theirs."""
+def both(ckpt: Checkpoint, theirs: torch.nn.Module, *, seed: int,
+         length: int = TOKENS) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Logits (or final rows) and the weights of each kind of attention (layers, H, Tq, Tk), ours and theirs, of random
+    ids of a length."""
     config, generator = ckpt.config, torch.Generator().manual_seed(seed)
-    length = min(TOKENS, config.max_len)
+    length = min(length, config.max_len)
 
     def some(vocab: int) -> Tensor:  # any but padding, which one side would leave out and the other not
         ids = torch.randint(0, vocab - (config.pad_id is not None), (1, length), generator=generator)
@@ -65,13 +62,13 @@ def both(ckpt: Checkpoint, theirs: torch.nn.Module, *, seed: int) -> tuple[dict[
         return found, {"logits": logits.log_softmax(-1) if config.n_classes else logits,
                        "encoder": torch.cat(other.attentions)}
     if not config.encoder_layers:
-        read = model.decode(tgt, readable=True)
+        read = model.decode(tgt, causal=True, readable=True)
         other = theirs(tgt, output_attentions=True)
         return ({"logits": model.project(read.x)[0], "decoder": torch.cat([a.weights for a in read.attention])},
                 {"logits": other.logits[0], "decoder": torch.cat(other.attentions)})
     tgt[0, 0] = config.start_id
     memory = model.encode(src, readable=True)
-    read = model.decode(tgt, memory.x, readable=True)
+    read = model.decode(tgt, memory.x, causal=True, readable=True)
     other = theirs(input_ids=src, decoder_input_ids=tgt, output_attentions=True)
     return ({"logits": model.project(read.x)[0], "encoder": torch.cat([a.weights for a in memory.attention]),
              "decoder": torch.cat([a.weights for a in read.attention]),

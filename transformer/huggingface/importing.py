@@ -11,19 +11,18 @@ from torch import Tensor
 
 from transformer import checkpoint
 from transformer.config import ModelConfig
-from transformer.huggingface.bert import ROBERTAS, bert, distilbert, roberta
 from transformer.huggingface.card import import_card, licence
-from transformer.huggingface.families import Plan, gpt2, marian
+from transformer.huggingface.families import FAMILIES
 from transformer.huggingface.folder import Refused, fit, read, read_json, tensors
 from transformer.huggingface.languages import languages_of
 from transformer.huggingface.needs import check_needs
+from transformer.huggingface.plan import Plan
 from transformer.huggingface.vocabulary import tokenizer_settings, tokenizers_of
 from transformer.model.models import Transformer
 from transformer.model.positions import POSITIONS
 from transformer.places import home
 from transformer.weights import Stored, check_tables
 
-FAMILIES = {"gpt2": gpt2, "bert": bert, **dict.fromkeys(ROBERTAS, roberta), "distilbert": distilbert, "marian": marian}
 SMALL = ("*.json", "*.txt", "*.spm", "*.md", "LICENSE*", "*.safetensors")  # what is fetched by name
 
 
@@ -85,7 +84,7 @@ def examine(folder: Path) -> tuple[dict[str, object], dict[str, Stored], Plan]:
 
 
 def _everything(plan: Plan) -> dict[str, tuple[int, ...]]:
-    return {part.name: part.shape for part in (*plan.parts.values(), *plan.positions.values())}
+    return {name: part.shape for part in (*plan.parts.values(), *plan.positions.values()) for name in part.names}
 
 
 def _import(folder: Path, out: Path | None, *, ids: bool, origin: str) -> Path:
@@ -126,7 +125,8 @@ def _today(name: str) -> str:
 
 def _settle(plan: Plan, values: Mapping[str, Tensor]) -> tuple[ModelConfig, dict[str, Tensor]]:
     """Our weights, and the configuration now that it shows which of them are equal and what the positions are."""
-    weights = {ours: part.take(values[part.name]) for ours, part in plan.parts.items()}
+    weights = plan.made | {ours: part.take(*(values[name] for name in part.names))
+                           for ours, part in plan.parts.items()}
     first, *others = [weights[name] for name in ("tgt_embedding.tokens.weight", "src_embedding.tokens.weight",
                                                  "output.weight") if name in weights]
     ties = plan.config.decoder_layers or plan.config.head == "masked"
@@ -134,7 +134,7 @@ def _settle(plan: Plan, values: Mapping[str, Tensor]) -> tuple[ModelConfig, dict
     config = plan.config.replace(tie_embeddings=tied)
     if plan.positions:
         table = POSITIONS[config.positions].added(config)
-        tables = {name: values[part.name] for name, part in plan.positions.items()}
+        tables = {name: part.take(*(values[one] for one in part.names)) for name, part in plan.positions.items()}
         if not all(torch.allclose(one, table, rtol=0, atol=1e-6) for one in tables.values()):
             config = config.replace(positions="learned")  # sinusoids that were rounded, say: taken as they are
             weights |= {f"{side}.positions.weight": tables.get(side, table)

@@ -2,7 +2,9 @@
 
 import re
 
-from transformer.huggingface.families import (
+from transformer.huggingface.folder import Refused
+from transformer.huggingface.needs import Config
+from transformer.huggingface.plan import (
     Names,
     Part,
     Plan,
@@ -16,8 +18,6 @@ from transformer.huggingface.families import (
     share,
     token,
 )
-from transformer.huggingface.folder import Refused
-from transformer.huggingface.needs import Config
 
 HEADS = {  # what the name of an architecture ends with -> what of it is taken over
     "Model": "none", "ForMaskedLM": "masked", "ForPreTraining": "masked", "ForSequenceClassification": "classes",

@@ -1,0 +1,104 @@
+"""What a config.json says of rotary positions, in its ways of many years, as ours."""
+
+from math import log, sqrt
+from typing import Literal
+
+from pydantic import ValidationError
+
+from transformer.config import Rotary
+from transformer.huggingface.folder import Refused
+from transformer.huggingface.needs import Config
+
+# rope_type of theirs -> ours; "mrope" of texts alone is none
+SCALINGS = {"default": None, "linear": "linear", "dynamic": "dynamic", "llama3": "llama3", "yarn": "yarn",
+            "longrope": "longrope", "su": "longrope"}
+
+
+def rotary_of(config: Config, *, width: int, longest: int, base: float = 10_000.0, part: float = 1.0,
+              layout: Literal["halves", "interleaved"] = "halves", rope: Config | None = None) -> Rotary:
+    """Rotary positions of heads of a width; longest: max_position_embeddings; base and part: where it says nothing
+    else; rope: what stands in place of rope_parameters. Raises Refused."""
+    rope = spelled(config) if rope is None else rope
+    kind = rope.get("rope_type", rope.get("type")) or "default"
+    if kind not in SCALINGS:
+        raise Refused(f"the model needs rotary positions scaled by {str(kind)[:40]} (rope_scaling), which Heads Up's "
+                      "models do not have")
+    part = _number(rope, "partial_rotary_factor", _number(config, "partial_rotary_factor", part))
+    dim = int(width * part)
+    base = _number(rope, "rope_theta", _number(config, "rope_theta", base))
+    learned = rope.get("original_max_position_embeddings") or config.get("original_max_position_embeddings")
+    learned = learned if type(learned) is int else longest
+    found: dict[str, object] = {"base": base, "dim": None if dim == width else dim, "layout": layout,
+                                "scaling": SCALINGS[kind]}
+    if SCALINGS[kind]:
+        found |= {"factor": _number(rope, "factor", 1.0), "learned_len": learned}
+    if kind == "linear":
+        del found["learned_len"]
+    elif kind == "llama3":
+        found |= {"low": _number(rope, "low_freq_factor", 1.0), "high": _number(rope, "high_freq_factor", 4.0)}
+    elif kind == "dynamic":
+        found["learned_len"] = longest
+    elif kind == "yarn":
+        found |= _yarn(rope, longest, learned)
+    elif SCALINGS[kind] == "longrope":
+        found |= _longrope(rope, config, longest, learned, dim)
+    try:
+        return Rotary(**found)
+    except ValidationError as error:
+        raise Refused(f"config.json: rope_scaling: {error.errors()[0]['msg'].removeprefix('Value error, ')}") from None
+
+
+def spelled(config: Config) -> Config:
+    """rope_parameters, or rope_scaling as older files spell it; {} where there is none. Raises Refused."""
+    rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
+    if not isinstance(rope, dict):
+        raise Refused("config.json: rope_scaling should be an object; copy the folder again")
+    return rope
+
+
+def _yarn(rope: Config, longest: int, learned: int) -> dict[str, object]:
+    """Peng et al. 2023, section 3.4: scores grow a little with the factor."""
+    factor = _number(rope, "factor", longest / learned)
+
+    def grown(scale: float) -> float:
+        return 0.1 * scale * log(factor) + 1.0 if factor > 1 else 1.0
+
+    strength = rope.get("attention_factor")
+    if strength is None:
+        one, all_dims = rope.get("mscale"), rope.get("mscale_all_dim")
+        strength = grown(float(one)) / grown(float(all_dims)) if one and all_dims else grown(1.0)
+    return {"factor": factor, "strength": float(strength), "fast": _number(rope, "beta_fast", 32.0),
+            "slow": _number(rope, "beta_slow", 1.0), "rounded": rope.get("truncate", True) is not False}
+
+
+def _longrope(rope: Config, config: Config, longest: int, learned: int, dim: int) -> dict[str, object]:
+    """Ding et al. 2024, section 3.3."""
+    factor = longest / learned if config.get("original_max_position_embeddings") or rope.get(
+        "original_max_position_embeddings") else _number(rope, "factor", 1.0)
+    strength = rope.get("attention_factor")
+    if strength is None:
+        strength = sqrt(1 + log(factor) / log(learned)) if factor > 1 else 1.0
+    lists = {}
+    for ours, name in (("short", "short_factor"), ("long", "long_factor")):
+        value = rope.get(name)
+        if not isinstance(value, list) or len(value) != dim // 2:
+            raise Refused(f"config.json: {name} should list {dim // 2} numbers, one for each pair of features")
+        lists[ours] = tuple(value)
+    return {"factor": factor, "strength": float(strength), **lists}
+
+
+def _number(config: Config, name: str, default: float) -> float:
+    value = config.get(name)
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+        raise Refused(f"config.json: {name} is {str(value)[:40]}, and should be a number above 0")
+    return float(value)
+
+
+def reach(rotary: Rotary, longest: int) -> int:
+    """How many tokens a model reads whose positions are scaled; longest: max_position_embeddings, which some raise with
+    the factor and some do not."""
+    if rotary.scaling in ("linear", "dynamic"):
+        return int(longest * max(rotary.factor, 1.0))
+    return max(longest, int((rotary.learned_len or 1) * rotary.factor)) if rotary.scaling else longest
