@@ -68,7 +68,9 @@ def by_parts(ckpt, read, token):
             if part is None:
                 continue
             x = sum(parts.values())[None]
-            options = {"mask": mask, "placed": model.placed(kind, range(length))[at]} if name == "attention" else {"memory": memory}
+            options = {"memory": memory}
+            if name == "attention":
+                options = {"mask": mask, "placed": model.placed(kind, range(length))[at]}
             seen = part(layer.before(x, name), readable=True, **options)
             for head in range(config.n_heads):
                 columns = slice(head * config.width, (head + 1) * config.width)

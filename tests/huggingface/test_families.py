@@ -7,6 +7,8 @@ from tests.huggingface.cases import CASES
 from transformer import checkpoint
 from transformer.huggingface.comparing import both, open_theirs
 from transformer.huggingface.importing import import_model
+from transformer.inference.decoding import steps
+from transformer.inference.reading import attend
 
 transformers = pytest.importorskip("transformers")
 LENGTHS = (1, 2, 7, 17, 30, 60)
@@ -32,3 +34,19 @@ def test_logits_and_every_heads_weights_are_theirs(imported, length):
     for name, found in ours.items():
         assert found.shape == theirs[name].shape, name
         assert (found - theirs[name]).abs().max() < 1e-4, name
+
+
+def test_greedy_decoding_writes_what_theirs_writes(imported):
+    ckpt, theirs = imported
+    if ckpt.config.task != "text":
+        pytest.skip("it writes nothing, or from a source")
+    ids = torch.randint(3, ckpt.config.vocab_size, (1, 7), generator=torch.Generator().manual_seed(1))
+    written = theirs.generate(ids, max_new_tokens=30, do_sample=False, num_beams=1, attention_mask=torch.ones_like(ids))
+    text = " ".join(map(str, ids[0].tolist()))
+    found = [*steps(ckpt, text, max_steps=30)]
+    assert [*found[-1].tokens, found[-1].id] == written[0].tolist()
+    read = attend(ckpt, " ".join(map(str, found[-1].tokens)))
+    assert (read.logits[-1] - found[-1].logits).abs().max() < 1e-4 or ckpt.config.rotary.scaling == "dynamic"
+    for layer in range(ckpt.config.decoder_layers):  # of rows that were kept, under each layer's window
+        once, again = read.attentions["decoder"][layer], found[-1].attentions["decoder"][layer]
+        assert (once - again).abs().max() < 1e-4 or ckpt.config.rotary.scaling == "dynamic"

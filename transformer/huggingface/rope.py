@@ -14,17 +14,19 @@ SCALINGS = {"default": None, "linear": "linear", "dynamic": "dynamic", "llama3":
             "longrope": "longrope", "su": "longrope"}
 
 
-def rotary_of(config: Config, *, width: int, longest: int, base: float = 10_000.0, part: float = 1.0,
-              layout: Literal["halves", "interleaved"] = "halves", rope: Config | None = None) -> Rotary:
-    """Rotary positions of heads of a width; longest: max_position_embeddings; base and part: where it says nothing
-    else; rope: what stands in place of rope_parameters. Raises Refused."""
+def rotary_of(config: Config, *, width: int, longest: int, base: float = 10_000.0,
+              part: float | None = None, layout: Literal["halves", "interleaved"] = "halves", rope: Config | None = None) -> Rotary:
+    """Rotary positions of heads of a width; longest: max_position_embeddings; base: where it says no other; part: the
+    share of features that are turned, where it says no other, and None for families that turn all whatever it says;
+    rope: what stands in place of rope_parameters. Raises Refused."""
     rope = spelled(config) if rope is None else rope
     kind = rope.get("rope_type", rope.get("type")) or "default"
     if kind not in SCALINGS:
         raise Refused(f"the model needs rotary positions scaled by {str(kind)[:40]} (rope_scaling), which Heads Up's "
                       "models do not have")
-    part = _number(rope, "partial_rotary_factor", _number(config, "partial_rotary_factor", part))
-    dim = int(width * part)
+    dim = width
+    if part is not None:
+        dim = int(width * _number(rope, "partial_rotary_factor", _number(config, "partial_rotary_factor", part)))
     base = _number(rope, "rope_theta", _number(config, "rope_theta", base))
     learned = rope.get("original_max_position_embeddings") or config.get("original_max_position_embeddings")
     learned = learned if type(learned) is int else longest

@@ -1,6 +1,7 @@
 """GPT-2: Radford et al. 2019."""
 
 import re
+from collections.abc import Callable
 
 from torch import Tensor
 
@@ -21,7 +22,7 @@ from transformer.huggingface.plan import (
 )
 
 
-def _columns(start: int, count: int):
+def _columns(start: int, count: int) -> Callable[[Tensor], Tensor]:
     """Some outputs of a linear map that GPT-2 keeps input by input: (in, outputs) -> (count, in), or of a bias."""
     return lambda tensor: tensor[..., start:start + count].T if tensor.dim() == 2 else tensor[start:start + count]
 

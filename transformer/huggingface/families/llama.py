@@ -9,6 +9,7 @@ import re
 
 import torch
 
+from transformer.config import Rotary
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.needs import Config
 from transformer.huggingface.plan import (
@@ -119,11 +120,10 @@ def _head_norm(to: str, theirs: str, heads: int, width: int, kind: str) -> dict[
     return norm(to, f"{theirs}norm", width, bias=False, plus_one=kind in GEMMAS)
 
 
-def _rotary(config: Config, kind: str, head: int, longest: int):
+def _rotary(config: Config, kind: str, head: int, longest: int) -> tuple[Rotary, Rotary | None]:
     """Rotary positions, and those of the layers with a window where they have others."""
     if kind != "gemma3_text":
-        part = 0.25 if kind == "stablelm" else 1.0
-        return rotary_of(config, width=head, longest=longest, part=part), None
+        return rotary_of(config, width=head, longest=longest, part={"stablelm": 0.25, "phi3": 1.0}.get(kind)), None
     rope = spelled(config)
     if "full_attention" in rope:
         far, near = rope["full_attention"], rope.get("sliding_attention") or {}
