@@ -3,6 +3,7 @@
 Kudo and Richardson 2018 (sentencepiece), Kudo 2018 (unigram), Sennrich et al. 2016 (BPE).
 """
 
+from collections.abc import Mapping
 from importlib.util import find_spec
 
 import orjson
@@ -56,16 +57,16 @@ def _written(tokenizer: SentencePieceTokenizer) -> dict[str, object]:
         model = {"type": "BPE", "dropout": None, "unk_token": pieces[tokenizer.unk_id], "fuse_unk": True,
                  "continuing_subword_prefix": None, "end_of_word_suffix": None, "byte_fallback": False,
                  "ignore_merges": False, "vocab": {piece: id for id, piece in enumerate(pieces)},
-                 "merges": _merges(tokenizer, special) if tokenizer.kind == "bpe" else []}
+                 "merges": merges({piece: tokenizer.score(id) for id, piece in enumerate(pieces)
+                                   if id not in special}) if tokenizer.kind == "bpe" else []}
     return {"version": "1.0", "truncation": None, "padding": None, "added_tokens": added,
             "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": SPACE}, "pre_tokenizer": None,
             "post_processor": None, "decoder": {"type": "Sequence", "decoders": [
                 {"type": "Replace", "pattern": {"String": SPACE}, "content": " "}, {"type": "Fuse"}]}, "model": model}
 
 
-def _merges(tokenizer: SentencePieceTokenizer, special: list[int]) -> list[list[str]]:
+def merges(score: Mapping[str, float]) -> list[list[str]]:
     """Every two pieces that make a third, in the order in which they are merged: by the third's score, best first."""
-    score = {tokenizer.piece(id): tokenizer.score(id) for id in range(tokenizer.vocab_size) if id not in special}
     found = [(whole[:at], whole[at:]) for whole in score for at in range(1, len(whole))
              if whole[:at] in score and whole[at:] in score]
     return [list(pair) for pair in sorted(found, key=lambda pair: -score["".join(pair)])]

@@ -1,0 +1,215 @@
+"""GGUF files read as the Hugging Face models that they were made of: configuration, weights, and what is refused."""
+
+import random
+import struct
+
+import numpy as np
+import pytest
+import torch
+
+from transformer.huggingface.gguf import GgufFile
+from transformer.huggingface.gguf_header import read_contents
+from transformer.weights import Refused
+
+hf = pytest.importorskip("transformers", reason="pip install transformers")
+gguf = pytest.importorskip("gguf", reason="pip install gguf")
+hf.logging.set_verbosity_error()
+hf.logging.disable_progress_bar()
+
+SIZES = {"vocab_size": 61, "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2,
+         "intermediate_size": 96, "max_position_embeddings": 48, "bos_token_id": 1, "eos_token_id": 2,
+         "pad_token_id": 0}
+GROUPED = {**SIZES, "num_key_value_heads": 2}
+GPT2 = {"vocab_size": 61, "n_embd": 32, "n_head": 4, "n_layer": 2, "n_positions": 40, "n_inner": 80,
+        "bos_token_id": 1, "eos_token_id": 2}
+LLAMA3 = {"rope_type": "llama3", "rope_theta": 500_000.0, "factor": 8.0, "low_freq_factor": 1.0,
+          "high_freq_factor": 4.0, "original_max_position_embeddings": 32}
+LONG = {"rope_type": "longrope", "rope_theta": 10_000.0, "long_factor": [float(i + 2) for i in range(8)],
+        "short_factor": [1.0 + i / 8 for i in range(8)], "original_max_position_embeddings": 24}
+YARN = {"rope_type": "yarn", "rope_theta": 10_000.0, "factor": 4.0, "original_max_position_embeddings": 16}
+# name: (architecture, model, its configuration, what the file says beside the usual)
+CASES = {
+    "llama": ("llama", "LlamaForCausalLM", "LlamaConfig", {**GROUPED, "rms_norm_eps": 1e-5}, {}),
+    "llama tied, biases, wide heads": ("llama", "LlamaForCausalLM", "LlamaConfig", {
+        **GROUPED, "head_dim": 24, "attention_bias": True, "mlp_bias": True, "tie_word_embeddings": True}, {}),
+    "llama 3.1": ("llama", "LlamaForCausalLM", "LlamaConfig", {**GROUPED, "rope_parameters": LLAMA3}, {}),
+    "mistral": ("llama", "MistralForCausalLM", "MistralConfig", {**GROUPED, "sliding_window": 9},
+                {"attention.sliding_window": 9}),
+    "granite": ("granite", "GraniteForCausalLM", "GraniteConfig", {
+        **GROUPED, "attention_multiplier": 0.25, "embedding_multiplier": 3.0, "residual_multiplier": 0.5,
+        "logits_scaling": 2.0}, {"attention.scale": 0.25, "embedding_scale": 3.0, "residual_scale": 0.5,
+                                 "logit_scale": 2.0}),
+    "olmo": ("olmo", "OlmoForCausalLM", "OlmoConfig", {**GROUPED, "clip_qkv": 2.0}, {"attention.clamp_kqv": 2.0}),
+    "olmo2": ("olmo2", "Olmo2ForCausalLM", "Olmo2Config", GROUPED, {}),
+    "qwen2": ("qwen2", "Qwen2ForCausalLM", "Qwen2Config", {**GROUPED, "tie_word_embeddings": True}, {}),
+    "qwen2 yarn": ("qwen2", "Qwen2ForCausalLM", "Qwen2Config", {**GROUPED, "rope_parameters": YARN}, {
+        "rope.scaling.type": "yarn", "rope.scaling.factor": 4.0, "rope.scaling.original_context_length": 16}),
+    "qwen3": ("qwen3", "Qwen3ForCausalLM", "Qwen3Config", {**GROUPED, "head_dim": 24}, {}),
+    "stablelm": ("stablelm", "StableLmForCausalLM", "StableLmConfig", {
+        **GROUPED, "partial_rotary_factor": 0.5, "qk_layernorm": True, "use_parallel_residual": True},
+        {"rope.dimension_count": 8}),
+    "stablelm biases": ("stablelm", "StableLmForCausalLM", "StableLmConfig", {
+        **GROUPED, "partial_rotary_factor": 0.25, "use_qkv_bias": True}, {"rope.dimension_count": 4}),
+    "phi2": ("phi2", "PhiForCausalLM", "PhiConfig", {**SIZES, "partial_rotary_factor": 0.5},
+             {"rope.dimension_count": 8}),
+    "phi3": ("phi3", "Phi3ForCausalLM", "Phi3Config", {**GROUPED, "sliding_window": 7},
+             {"attention.sliding_window": 7}),
+    "phi3 long": ("phi3", "Phi3ForCausalLM", "Phi3Config", {
+        **GROUPED, "rope_parameters": LONG, "original_max_position_embeddings": 24},
+        {"attention.sliding_window": 0, "rope.scaling.original_context_length": 24}),
+    "gemma": ("gemma", "GemmaForCausalLM", "GemmaConfig", {**GROUPED, "num_key_value_heads": 1, "head_dim": 32}, {}),
+    "gemma2": ("gemma2", "Gemma2ForCausalLM", "Gemma2Config", {
+        **GROUPED, "head_dim": 32, "sliding_window": 8, "query_pre_attn_scalar": 32},
+        {"attention.sliding_window": 8, "attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0}),
+    "gemma3": ("gemma3", "Gemma3ForCausalLM", "Gemma3TextConfig", {
+        **GROUPED, "num_hidden_layers": 7, "head_dim": 32, "sliding_window": 8, "query_pre_attn_scalar": 32},
+        {"attention.sliding_window": 8, "rope.freq_base": 1e6}),
+    "gptneox": ("gptneox", "GPTNeoXForCausalLM", "GPTNeoXConfig", {
+        **SIZES, "rotary_pct": 0.25, "use_parallel_residual": False},
+        {"rope.dimension_count": 4, "use_parallel_residual": False}),
+    "falcon 7b": ("falcon", "FalconForCausalLM", "FalconConfig", {
+        **SIZES, "ffn_hidden_size": 96, "multi_query": True, "num_kv_heads": 1}, {"attention.head_count_kv": 1}),
+    "falcon 40b": ("falcon", "FalconForCausalLM", "FalconConfig", {
+        **SIZES, "ffn_hidden_size": 96, "new_decoder_architecture": True, "num_kv_heads": 2},
+        {"attention.head_count_kv": 2}),
+    "bloom": ("bloom", "BloomForCausalLM", "BloomConfig", {
+        "vocab_size": 61, "hidden_size": 32, "n_head": 4, "n_layer": 2},
+        {"attention.head_count": 4, "block_count": 2, "context_length": 48, "feed_forward_length": 128}),
+    "gpt2": ("gpt2", "GPT2LMHeadModel", "GPT2Config", GPT2, {
+        "embedding_length": 32, "attention.head_count": 4, "block_count": 2, "context_length": 40,
+        "feed_forward_length": 80}),
+}
+APART = {"gptneox": 4, "bloom": 4}  # heads
+SAVED_AS = {"lm_head": "embed_out"}  # of GPT-NeoX, in its files
+
+
+def made(case):
+    """That model of theirs with random weights."""
+    _, kind, config, settings, _ = CASES[case]
+    torch.manual_seed(5)
+    model = getattr(hf, kind)(getattr(hf, config)(**settings)).eval().requires_grad_(False)
+    for parameter in model.parameters():
+        parameter.add_(0.3 * torch.randn(parameter.shape))
+    return model
+
+
+def written(case, path, kind="F32", also=None):
+    """The model as the file that convert_hf_to_gguf.py would write, and the model; `kind`: of its matrices."""
+    architecture, _, _, _, says = CASES[case]
+    model, kind = made(case), gguf.GGMLQuantizationType[kind]
+    config, writer = model.config, gguf.GGUFWriter(path, architecture)
+    layers = config.num_hidden_layers
+    notes = {"block_count": layers, "context_length": config.max_position_embeddings if hasattr(
+        config, "max_position_embeddings") else 0, "embedding_length": config.hidden_size,
+        "attention.head_count": config.num_attention_heads,
+        "feed_forward_length": getattr(config, "intermediate_size", 0)}
+    if getattr(config, "num_key_value_heads", None):
+        notes["attention.head_count_kv"] = config.num_key_value_heads
+    if getattr(config, "head_dim", None) and architecture != "falcon":
+        notes |= {"attention.key_length": config.head_dim, "attention.value_length": config.head_dim}
+    for ours, theirs in (("rms_norm_eps", "attention.layer_norm_rms_epsilon"),
+                         ("layer_norm_eps", "attention.layer_norm_epsilon"),
+                         ("layer_norm_epsilon", "attention.layer_norm_epsilon")):
+        if getattr(config, ours, None):
+            notes[theirs] = getattr(config, ours)
+    rope = getattr(config, "rope_parameters", None) or {}
+    if "rope_theta" in rope:
+        notes["rope.freq_base"] = rope["rope_theta"]
+    for key, value in (notes | says).items():
+        put = {str: writer.add_string, int: writer.add_uint32, bool: writer.add_bool, float: writer.add_float32}
+        put[type(value)](f"{architecture}.{key}", value)
+    for name, id in (("bos", 1), ("eos", 2), *([("padding", 0)] if "pad_token_id" in CASES[case][3] else [])):
+        writer.add_uint32(f"tokenizer.ggml.{name}_token_id", id)
+    for name, values in converted(architecture, model).items():
+        whole = values.ndim == 2 and "norm" not in name
+        packed = gguf.quants.quantize(values, kind if whole else gguf.GGMLQuantizationType.F32)
+        writer.add_tensor(name, packed, raw_dtype=kind if whole else gguf.GGMLQuantizationType.F32)
+    if also:
+        also(writer)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return model
+
+
+def converted(architecture, model):
+    """Tensors by llama.cpp's names with what its converter does to them, by the gguf package's own map of names."""
+    config = model.config
+    arch = next(key for key, value in gguf.MODEL_ARCH_NAMES.items() if value == architecture)
+    names = gguf.get_tensor_name_map(arch, config.num_hidden_layers)
+    found, rows = {}, {}
+    for name, tensor in model.state_dict().items():
+        if name == "lm_head.weight" and config.tie_word_embeddings:
+            continue
+        values = tensor.numpy()
+        if ".norms." in name:  # StableLM 2 has a norm for each head
+            rows.setdefault(name.split(".norms.")[0], []).append(values)
+            continue
+        if architecture in ("llama", "granite", "olmo") and ("q_proj" in name or "k_proj" in name):
+            heads = config.num_attention_heads if "q_proj" in name else config.num_key_value_heads
+            values = values.reshape(heads, 2, -1, *values.shape[1:]).swapaxes(1, 2).reshape(values.shape)
+        if architecture.startswith("gemma") and name.endswith("norm.weight"):
+            values = values + np.float32(1)
+        if architecture == "gpt2" and values.ndim == 2 and ".h." in name:
+            values = values.T
+        if architecture in APART and "query_key_value" in name:
+            apart = values.reshape(APART[architecture], 3, -1, *values.shape[1:])
+            values = np.concatenate([apart[:, i].reshape(-1, *values.shape[1:]) for i in range(3)])
+        if architecture == "falcon" and "query_key_value" in name:
+            served = config.num_kv_heads if config.new_decoder_architecture else 1
+            apart = values.reshape(served, config.num_attention_heads // served + 2, -1, values.shape[1])
+            values = np.concatenate([part.reshape(-1, values.shape[1]) for part in
+                                     (apart[:, :-2], apart[:, -2], apart[:, -1])])
+        if architecture == "bloom":
+            name = name.removeprefix("transformer.")
+        found[names.get_name(name, try_suffixes=(".weight", ".bias"))] = np.ascontiguousarray(values)
+    for name, values in rows.items():
+        found[names.get_name(f"{name}.weight", try_suffixes=(".weight",))] = np.stack(values)
+    rope = getattr(config, "rope_parameters", None) or {}
+    if rope.get("rope_type") == "llama3":
+        plain = hf.modeling_rope_utils.ROPE_INIT_FUNCTIONS["llama3"](config, "cpu")[0]
+        turns = rope["rope_theta"] ** -(torch.arange(0, config.head_dim, 2) / config.head_dim)
+        found["rope_freqs.weight"] = (turns / plain).numpy()
+    if rope.get("rope_type") == "longrope":
+        for length in ("long", "short"):
+            found[f"rope_factors_{length}.weight"] = np.array(rope[f"{length}_factor"], np.float32)
+    return found
+
+
+def state_of(case, model):
+    """Its weights under the names of its files."""
+    state = {name: tensor for name, tensor in model.state_dict().items()
+             if name != "lm_head.weight" or not model.config.tie_word_embeddings}
+    if CASES[case][0] == "gptneox":
+        state["embed_out.weight"] = state.pop("lm_head.weight")
+    return state
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_weights_are_the_model_s(case, tmp_path):
+    model = written(case, tmp_path / "a.gguf")
+    file, state = GgufFile(tmp_path / "a.gguf"), state_of(case, model)
+    assert file.tensors.keys() == state.keys()
+    for name, tensor in state.items():
+        assert file.tensors[name].shape == tuple(tensor.shape), name
+        torch.testing.assert_close(file.read(name), tensor, rtol=0, atol=2e-7, msg=lambda text, name=name: name + text)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_configuration_gives_the_model_s_logits(case, tmp_path):
+    model = written(case, tmp_path / "a.gguf")
+    file = GgufFile(tmp_path / "a.gguf")
+    config = hf.AutoConfig.for_model(**{**file.config, "model_type": file.config["model_type"]})
+    again = type(model)._from_config(config).eval()
+    state = {"lm_head.weight" if name == "embed_out.weight" else name: file.read(name) for name in file.tensors}
+    missing, unexpected = again.load_state_dict(state, strict=False)
+    assert not unexpected and set(missing) <= {"lm_head.weight"}
+    again.tie_weights()
+    for length in (1, 7, 31, 45):
+        ids = torch.randint(0, 61, (1, min(length, 40)), generator=torch.Generator().manual_seed(length))
+        with torch.no_grad():
+            theirs, ours = model(input_ids=ids).logits, again(input_ids=ids).logits
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
+    for key in ("bos_token_id", "eos_token_id"):
+        assert file.config[key] == {"bos_token_id": 1, "eos_token_id": 2}[key]

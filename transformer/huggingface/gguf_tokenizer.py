@@ -1,0 +1,170 @@
+"""The tokenizer that a GGUF file brings, as the `tokenizer.json` that the tokenizers package reads.
+
+Radford et al. 2019, section 2.2 (byte-level BPE); Kudo and Richardson 2018 (sentencepiece). How text is split first is
+llama.cpp's, by the name under tokenizer.ggml.pre.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+
+import orjson
+
+from transformer.huggingface.gguf_header import Value
+from transformer.huggingface.sentencepieces import SPACE, merges
+from transformer.weights import Refused, shown
+
+UNKNOWN, CONTROL, WHOLE, UNUSED, BYTE = 2, 3, 4, 5, 6  # kinds of pieces; 1 is any other
+LONGEST_PIECE = 2_000  # characters; merges are looked for at every place of one
+
+_ENDS = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+_SHORT = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+_UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+_WORD = rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+%s|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*%s"
+LLAMA3 = rf"{_SHORT}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_ENDS}"
+QWEN2 = LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
+TEKKEN = rf"{_WORD % ('', '')}|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_ENDS}"
+GPT4O = (rf"{_WORD % (_SHORT + '?', _SHORT + '?')}|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_ENDS}")
+SPLITS = {**dict.fromkeys(("llama3", "llama-v3", "llama-bpe", "falcon3", "pixtral", "smaug-bpe", "dbrx"), LLAMA3),
+          **dict.fromkeys(("qwen2", "deepseek-r1-qwen", "megrez", "stablelm2"), QWEN2), "tekken": TEKKEN,
+          **dict.fromkeys(("gpt-4o", "llama4"), GPT4O)}
+DIGITS = ("smollm", "codeshell", "refact", "starcoder", "command-r", "exaone", "minerva-7b")  # one by one, then GPT-2's
+NFC = ("qwen2", "deepseek-r1-qwen", "megrez")
+
+
+def tokenizer_json(file: str, said: Mapping[str, Value], architecture: str) -> bytes | None:
+    """The file, of byte-level BPE or sentencepiece's BPE; None where there is none or it is of another kind.
+
+    Raises Refused for one that is damaged.
+    """
+    kind = said.get("tokenizer.ggml.model")
+    if kind not in ("gpt2", "llama"):
+        return None
+    about = _About(file, said)
+    written = _byte_level(about) if kind == "gpt2" else _sentencepiece(about, gemma=architecture.startswith("gemma"))
+    return orjson.dumps({"version": "1.0", "truncation": None, "padding": None, "added_tokens": about.added(),
+                         "post_processor": about.framing(usual=kind == "llama"), **written})
+
+
+class _About:
+    """What a file says of its tokenizer, once it is known to be lists of the same length."""
+
+    def __init__(self, file: str, said: Mapping[str, Value]) -> None:
+        self.file, self.said = file, said
+        self.pieces: list[str] = self._list("tokens", str) or []
+        if not self.pieces:
+            raise self.broken("it has no pieces")
+        if len(set(self.pieces)) < len(self.pieces):
+            raise self.broken("it has a piece twice")
+        if max(map(len, self.pieces)) > LONGEST_PIECE:
+            raise self.broken(f"it has a piece of more than {LONGEST_PIECE:,} characters")
+        self.kinds: list[int] = self._list("token_type", int, length=len(self.pieces)) or [1] * len(self.pieces)
+        self.scores: list[float] | None = self._list("scores", float, length=len(self.pieces))
+
+    def broken(self, why: str) -> Refused:
+        return Refused(f"the tokenizer of {shown(self.file)} is damaged ({why}); copy the file again, or import "
+                       "without it (--ids)")
+
+    def _list(self, key: str, kind: type, *, length: int | None = None) -> list | None:
+        found = self.said.get(f"tokenizer.ggml.{key}")
+        if found is None:
+            return None
+        if not isinstance(found, list) or not all(type(one) is kind for one in found) or length not in (
+                None, len(found)) or kind is float and not all(map(isfinite, found)):
+            raise self.broken(f"its {key} do not add up")
+        return found
+
+    def flag(self, key: str, default: bool) -> bool:
+        value = self.said.get(f"tokenizer.ggml.{key}")
+        return value if isinstance(value, bool) else default
+
+    def piece(self, name: str) -> int | None:
+        """The id of a special token."""
+        id = self.said.get(f"tokenizer.ggml.{name}_token_id")
+        return id if type(id) is int and 0 <= id < len(self.pieces) else None
+
+    def special(self) -> set[int]:
+        """Ids of what is no text."""
+        ends = {self.piece("bos"), self.piece("eos")} - {None}
+        return {id for id, kind in enumerate(self.kinds) if kind == CONTROL} | ends
+
+    def added(self) -> list[dict[str, object]]:
+        """What is cut out of a text before all else: special tokens, and pieces that are never cut."""
+        special = self.special() | {id for id, kind in enumerate(self.kinds) if kind == UNKNOWN}
+        return [{"id": id, "content": piece, "single_word": False, "lstrip": False, "rstrip": False,
+                 "normalized": False, "special": id in special}
+                for id, piece in enumerate(self.pieces) if piece and (id in special or self.kinds[id] == WHOLE)]
+
+    def merges(self) -> list[list[str]] | None:
+        """What is merged, first things first, each two pieces that make a third; None where the file has no list."""
+        listed = self._list("merges", str)
+        if listed is None:
+            return None
+        pairs, known = [_pair(line) for line in listed], set(self.pieces)
+        if wrong := [line for line, pair in zip(listed, pairs, strict=True)
+                     if len(pair) != 2 or not {*pair, "".join(pair)} <= known]:
+            raise self.broken(f"it merges {shown(wrong[0], longest=40)!r}, which are not two of its pieces")
+        return pairs
+
+    def framing(self, *, usual: bool) -> dict[str, object] | None:
+        """The special tokens that are put around a text, by default before it."""
+        def one(name: str, wanted: bool) -> list[dict[str, object]]:
+            id = self.piece(name) if wanted else None
+            return [] if id is None else [{"SpecialToken": {"id": self.pieces[id], "type_id": 0}}]
+
+        before = one("bos", self.flag("add_bos_token", usual))
+        after = one("eos", self.flag("add_eos_token", False))
+        if not before and not after:
+            return None
+        ids = {part["SpecialToken"]["id"] for part in before + after}
+        texts = [[{"Sequence": {"id": text, "type_id": which}}] for which, text in enumerate("AB")]
+        return {"type": "TemplateProcessing", "single": [*before, *texts[0], *after],
+                "pair": [*before, *texts[0], *after, *before, *texts[1], *after],
+                "special_tokens": {id: {"id": id, "ids": [self.pieces.index(id)], "tokens": [id]} for id in ids}}
+
+
+def _pair(line: str) -> list[str]:
+    """The two pieces of a merge, which a space parts; a piece may itself begin with one."""
+    at = line.find(" ", 1)
+    return [line[:at], line[at + 1:]] if at > 0 else [line]
+
+
+def _bpe(vocab: Sequence[str], pairs: list[list[str]], unknown: str | None, *, bytes_too: bool) -> dict[str, object]:
+    return {"type": "BPE", "dropout": None, "unk_token": unknown, "continuing_subword_prefix": None,
+            "end_of_word_suffix": None, "fuse_unk": bytes_too, "byte_fallback": bytes_too, "ignore_merges": False,
+            "vocab": {piece: id for id, piece in enumerate(vocab)}, "merges": pairs}
+
+
+def _byte_level(about: _About) -> dict[str, object]:
+    pairs = about.merges()
+    if pairs is None:
+        raise about.broken("it has no merges")
+    named = str(about.said.get("tokenizer.ggml.pre", "default"))
+    level = {"type": "ByteLevel", "add_prefix_space": about.flag("add_space_prefix", False), "trim_offsets": True,
+             "use_regex": named not in SPLITS}
+    first = []
+    if named in SPLITS:
+        first = [{"type": "Split", "pattern": {"Regex": SPLITS[named]}, "behavior": "Isolated", "invert": False}]
+    elif named in DIGITS:
+        first = [{"type": "Digits", "individual_digits": True}]
+    return {"normalizer": {"type": "NFC"} if named in NFC else None,
+            "pre_tokenizer": {"type": "Sequence", "pretokenizers": [*first, level]},
+            "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+            "model": _bpe(about.pieces, pairs, None, bytes_too=False)}
+
+
+def _sentencepiece(about: _About, *, gemma: bool) -> dict[str, object]:
+    if gemma:  # whose scores are not the order of its merges, and whose runs of spaces are written as spaces
+        about.pieces = [SPACE * len(piece) if piece and not piece.strip(" ") else piece for piece in about.pieces]
+        if len(set(about.pieces)) < len(about.pieces):
+            raise about.broken("it has a piece twice")
+    text = {piece: -float(id) if gemma or about.scores is None else about.scores[id]
+            for id, piece in enumerate(about.pieces) if about.kinds[id] in (1, WHOLE, UNUSED)}
+    pairs, unknown = about.merges(), about.piece("unknown")
+    spaces = {"type": "Replace", "pattern": {"String": " "}, "content": SPACE}
+    before = [{"type": "Prepend", "prepend": SPACE}] if about.flag("add_space_prefix", not gemma) else []
+    return {"normalizer": {"type": "Sequence", "normalizers": [*before, spaces]}, "pre_tokenizer": None,
+            "decoder": {"type": "Sequence", "decoders": [
+                {"type": "Replace", "pattern": {"String": SPACE}, "content": " "}, {"type": "ByteFallback"},
+                {"type": "Fuse"}, *([{"type": "Strip", "content": " ", "start": 1, "stop": 0}] if before else [])]},
+            "model": _bpe(about.pieces, merges(text) if pairs is None else pairs,
+                          None if unknown is None else about.pieces[unknown], bytes_too=True)}
