@@ -20,7 +20,7 @@ SIZES = {"vocab_size": 61, "hidden_size": 64, "num_attention_heads": 4, "num_hid
          "intermediate_size": 96, "max_position_embeddings": 48, "bos_token_id": 1, "eos_token_id": 2,
          "pad_token_id": 0}
 GROUPED = {**SIZES, "num_key_value_heads": 2}
-GPT2 = {"vocab_size": 61, "n_embd": 32, "n_head": 4, "n_layer": 2, "n_positions": 40, "n_inner": 80,
+GPT2 = {"vocab_size": 61, "n_embd": 32, "n_head": 4, "n_layer": 2, "n_positions": 40, "n_inner": 96,
         "bos_token_id": 1, "eos_token_id": 2}
 LLAMA3 = {"rope_type": "llama3", "rope_theta": 500_000.0, "factor": 8.0, "low_freq_factor": 1.0,
           "high_freq_factor": 4.0, "original_max_position_embeddings": 32}
@@ -77,10 +77,9 @@ CASES = {
         {"attention.head_count": 4, "block_count": 2, "context_length": 48, "feed_forward_length": 128}),
     "gpt2": ("gpt2", "GPT2LMHeadModel", "GPT2Config", GPT2, {
         "embedding_length": 32, "attention.head_count": 4, "block_count": 2, "context_length": 40,
-        "feed_forward_length": 80}),
+        "feed_forward_length": 96}),
 }
 APART = {"gptneox": 4, "bloom": 4}  # heads
-SAVED_AS = {"lm_head": "embed_out"}  # of GPT-NeoX, in its files
 
 
 def made(case):
@@ -200,7 +199,7 @@ def test_weights_are_the_model_s(case, tmp_path):
 def test_configuration_gives_the_model_s_logits(case, tmp_path):
     model = written(case, tmp_path / "a.gguf")
     file = GgufFile(tmp_path / "a.gguf")
-    config = hf.AutoConfig.for_model(**{**file.config, "model_type": file.config["model_type"]})
+    config = hf.AutoConfig.for_model(**file.config)
     again = type(model)._from_config(config).eval()
     state = {"lm_head.weight" if name == "embed_out.weight" else name: file.read(name) for name in file.tensors}
     missing, unexpected = again.load_state_dict(state, strict=False)
@@ -213,3 +212,165 @@ def test_configuration_gives_the_model_s_logits(case, tmp_path):
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
     for key in ("bos_token_id", "eos_token_id"):
         assert file.config[key] == {"bos_token_id": 1, "eos_token_id": 2}[key]
+
+
+@pytest.mark.parametrize("kind", ["F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1"])
+def test_quantised_weights_are_what_the_package_unpacks(kind, tmp_path):
+    model = written("llama", tmp_path / "a.gguf", kind)
+    file, state = GgufFile(tmp_path / "a.gguf"), model.state_dict()
+    assert file.quantisation == kind and file.tensors["model.layers.1.mlp.up_proj.weight"].dtype == kind
+    stored = {tensor.name: gguf.quants.dequantize(tensor.data, tensor.tensor_type)
+              for tensor in gguf.GGUFReader(tmp_path / "a.gguf").tensors}
+    assert torch.equal(file.read("lm_head.weight"), torch.from_numpy(stored["output.weight"].astype(np.float32)))
+    coarse = {"F16": 1e-3, "BF16": 1e-2, "Q8_0": 1e-2}.get(kind, 0.2)
+    for name, tensor in state.items():
+        assert float((file.read(name) - tensor).abs().max()) < coarse, name
+
+
+@pytest.mark.parametrize("case", ["llama", "qwen2", "qwen3", "phi3", "gemma2", "gpt2", "bloom", "stablelm biases"])
+def test_weights_are_those_that_transformers_reads(case, tmp_path):
+    from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
+
+    model = written(case, tmp_path / "a.gguf", "Q8_0")
+    theirs = load_gguf_checkpoint(str(tmp_path / "a.gguf"), return_tensors=True, model_to_load=model)["tensors"]
+    file = GgufFile(tmp_path / "a.gguf")
+    assert theirs and theirs.keys() >= file.tensors.keys() - {"lm_head.weight"}
+    for name in file.tensors.keys() & theirs.keys():
+        assert torch.equal(file.read(name), theirs[name]), name
+
+
+def test_header_says_what_the_package_reads(tmp_path):
+    def more(writer):
+        writer.add_array("x.words", ["é", "", "b c"])
+        writer.add_array("x.counts", [1, -2, 3])
+        writer.add_float64("x.wide", 0.1)
+        writer.add_bool("x.yes", True)
+        writer.add_custom_alignment(64)
+
+    written("llama", tmp_path / "a.gguf", "Q4_0", also=more)
+    ours, theirs = read_contents(tmp_path / "a.gguf"), gguf.GGUFReader(tmp_path / "a.gguf")
+    assert ours.said == {name: field.contents() for name, field in theirs.fields.items() if "GGUF." not in name}
+    assert ours.tensors.keys() == {tensor.name for tensor in theirs.tensors}
+    for tensor in theirs.tensors:
+        one = ours.tensors[tensor.name]
+        assert (one.kind, one.start, one.size, one.shape) == (
+            tensor.tensor_type.name, tensor.data_offset, tensor.n_bytes, tuple(int(n) for n in tensor.shape[::-1]))
+
+
+def test_what_it_says_of_itself(tmp_path):
+    def notes(writer):
+        writer.add_name("A model")
+        writer.add_license("apache-2.0")
+        writer.add_chat_template("{{ messages }}")
+        writer.add_file_type(gguf.LlamaFileType.MOSTLY_Q4_K_M)
+
+    written("qwen2", tmp_path / "a.gguf", also=notes)
+    file = GgufFile(tmp_path / "a.gguf")
+    assert (file.name, file.licence, file.chat_template, file.quantisation) == (
+        "A model", "apache-2.0", "{{ messages }}", "Q4_K_M")
+    assert file.tokenizer_json() is None and file.tokenizer_kind == "none"
+
+
+def everything(path):
+    """Read all that a file has."""
+    file = GgufFile(path)
+    assert file.config["model_type"] and file.quantisation
+    for name in file.tensors:
+        assert torch.isfinite(file.read(name)).all()
+    file.tokenizer_json()
+    return file
+
+
+def words(writer):
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list([f"t{i}" for i in range(58)] + ["a", "b", "ab"])
+    writer.add_token_types([1] * 61)
+    writer.add_token_merges(["a b"])
+
+
+def test_mutated_files_are_refused_or_read(tmp_path):
+    path, bad = tmp_path / "a.gguf", tmp_path / "b.gguf"
+    written("llama 3.1", path, "Q4_0", also=words)
+    content, chance = path.read_bytes(), random.Random(3)
+    header = min(tensor.start for tensor in read_contents(path).tensors.values())
+    refused = []
+    for number in range(400):
+        hostile = bytearray(content)
+        match number % 5:
+            case 0:
+                del hostile[chance.randrange(len(hostile)):]
+            case 1:
+                hostile[chance.randrange(header)] ^= 1 << chance.randrange(8)
+            case 2:
+                at = chance.randrange(4, header - 8)
+                hostile[at:at + 8] = struct.pack("<Q", chance.choice([0, 1, 2**16, 2**31, 2**40, 2**63, 2**64 - 1]))
+            case 3:
+                at = chance.randrange(4, header - 4)
+                hostile[at:at + 4] = struct.pack("<I", chance.choice([0, 1, 7, 9, 31, 2**16, 2**31, 2**32 - 1]))
+            case 4:
+                at, other = chance.randrange(header), chance.randrange(header)
+                hostile[at:at + 40] = hostile[other:other + 40]
+        bad.write_bytes(hostile)
+        try:
+            everything(bad)
+        except Refused as error:
+            refused.append(str(error))
+    assert len(refused) > 250
+    assert all(len(sentence) < 400 and sentence.isprintable() for sentence in refused)
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    (lambda head: head[:10], "not a GGUF file"), (lambda head: b"GGML" + head[4:], "not a GGUF file"),
+    (lambda head: head[:4] + struct.pack("<I", 1) + head[8:], "GGUF of version 1"),
+    (lambda head: head[:4] + struct.pack(">I", 3) + head[8:], "the other byte order"),
+    (lambda head: head[:8] + struct.pack("<Q", 2**40) + head[16:], "would have 1,099,511,627,776 tensors"),
+    (lambda head: head[:24] + struct.pack("<Q", 2**60) + head[32:], "a text in its header would have"),
+    (lambda head: head + b"\0" * 32, "its header describes"),
+    (lambda head: head[:-40], "its header describes"),
+    (lambda head: head.replace(b"blk.1.attn_k.weight", b"blk.1.attn_v.weight"), "twice"),
+    (lambda head: head.replace(b"blk.1.attn_k.weight", b"blk.1.attn_z.weight"), "for which a model"),
+    (lambda head: head.replace(b"blk.1.attn_k.weight", b"blk.9.attn_k.weight"), "weights of 3 layers"),
+    (lambda head: head.replace(b"token_embd", b"token_embt"), "has no weights token_embd.weight"),
+    (lambda head: head.replace(b"architecture\x08\0\0\0\x05\0\0\0\0\0\0\0llama",
+                               b"architecture\x08\0\0\0\x05\0\0\0\0\0\0\0mamba"), "the architecture mamba, and llama"),
+])
+def test_what_is_refused_and_why(change, said, tmp_path):
+    written("llama", tmp_path / "a.gguf")
+    (tmp_path / "b.gguf").write_bytes(change((tmp_path / "a.gguf").read_bytes()))
+    with pytest.raises(Refused, match=said):
+        everything(tmp_path / "b.gguf")
+
+
+def test_overlapping_tensors_and_unknown_types_are_refused(tmp_path):
+    written("llama", tmp_path / "a.gguf")
+    content = (tmp_path / "a.gguf").read_bytes()
+    after = content.index(b"blk.1.attn_k.weight") + len("blk.1.attn_k.weight") + 4 + 16  # its axes are behind it
+    kind, offset = struct.unpack_from("<IQ", content, after)
+    for changed, said in (((kind, 0), "overlap or leave gaps"), ((kind, offset + 32), "overlap or leave gaps"),
+                          ((999, offset), "the type 999, which is not"), ((24, offset), "overlap or leave gaps")):
+        (tmp_path / "b.gguf").write_bytes(content[:after] + struct.pack("<IQ", *changed) + content[after + 12:])
+        with pytest.raises(Refused, match=said):
+            GgufFile(tmp_path / "b.gguf")
+
+
+def test_numbers_that_no_weight_is_are_refused(tmp_path):
+    written("llama", tmp_path / "a.gguf")
+    place = read_contents(tmp_path / "a.gguf").tensors["blk.0.ffn_up.weight"].start
+    content = bytearray((tmp_path / "a.gguf").read_bytes())
+    for number in (float("nan"), float("inf"), 1e30):
+        content[place:place + 4] = struct.pack("<f", number)
+        (tmp_path / "b.gguf").write_bytes(content)
+        with pytest.raises(Refused, match=r"model.layers.0.mlp.up_proj.weight holds"):
+            GgufFile(tmp_path / "b.gguf").read("model.layers.0.mlp.up_proj.weight")
+
+
+def test_a_part_of_a_model_is_refused(tmp_path):
+    written("llama", tmp_path / "a.gguf", also=lambda writer: writer.add_uint16("split.count", 3))
+    with pytest.raises(Refused, match="one of 3 parts of a model; join them"):
+        GgufFile(tmp_path / "a.gguf")
+
+
+def test_experts_are_refused(tmp_path):
+    written("llama", tmp_path / "a.gguf", also=lambda writer: writer.add_expert_count(8))
+    with pytest.raises(Refused, match="needs experts to choose among"):
+        GgufFile(tmp_path / "a.gguf")

@@ -17,7 +17,7 @@ from torch import Tensor
 from transformer.brief import brief
 from transformer.huggingface.gguf_config import Said, config_of
 from transformer.huggingface.gguf_header import Entry, read_contents
-from transformer.huggingface.gguf_tokenizer import tokenizer_json
+from transformer.huggingface.gguf_tokenizer import split_of, tokenizer_json
 from transformer.weights import LARGEST_WEIGHT, Refused, Stored, shown, too_large
 
 Undo = Callable[[np.ndarray], np.ndarray]
@@ -92,6 +92,9 @@ class GgufFile:
         if not isinstance(architecture, str) or architecture not in FAMILIES:
             raise Refused(f"{shown(self.path.name)} holds a model of the architecture "
                           f"{shown(architecture, longest=40)}, and {', '.join(FAMILIES)} are read")
+        if self._said.get(f"{architecture}.expert_count"):
+            raise Refused(f"{shown(self.path.name)} holds a model that needs experts to choose among, which Heads Up's "
+                          "models do not have")
         self._architecture, self._family = architecture, FAMILIES[architecture]
 
     @functools.cached_property
@@ -140,8 +143,10 @@ class GgufFile:
 
     @property
     def tokenizer_kind(self) -> str:
-        """What it calls its kind of tokenizer: "gpt2" for byte-level BPE, "llama" for sentencepiece."""
-        return shown(self._said.get("tokenizer.ggml.model", "none"), longest=20)
+        """What it calls its kind of tokenizer: "gpt2 qwen2" for byte-level BPE that splits as Qwen 2's, "llama" for
+        sentencepiece."""
+        kind = shown(self._said.get("tokenizer.ggml.model", "none"), longest=20)
+        return f"{kind} {split_of(self._said)}" if kind == "gpt2" else kind
 
     @property
     def chat_template(self) -> str | None:
@@ -212,7 +217,7 @@ class GgufFile:
     @property
     def _heads(self) -> tuple[int, int]:
         heads = self.config.get("num_attention_heads", self.config.get("n_head"))
-        return heads, self.config.get("num_key_value_heads", heads)
+        return heads, self.config.get("num_key_value_heads", self.config.get("num_kv_heads", heads))
 
     def _factors(self, name: str) -> list[float]:
         """The numbers of a small tensor that belongs to the configuration."""

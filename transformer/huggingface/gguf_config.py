@@ -223,7 +223,9 @@ def _neox(said: Said, common: dict, factors: Callable) -> dict[str, object]:
 def _falcon(said: Said, common: dict, factors: Callable) -> dict[str, object]:
     heads, served, two = common["num_attention_heads"], common["num_key_value_heads"], (
         "blk.0.attn_norm_2.weight" in said.tensors)
-    return common | _rope(said, common, factors) | {
+    theirs = {key: value for key, value in common.items()
+              if key not in ("head_dim", "num_key_value_heads", "intermediate_size")}
+    return theirs | _rope(said, common, factors) | {
         "layer_norm_epsilon": said.number("attention.layer_norm_epsilon", 1e-5), "activation": "gelu", "alibi": False,
         "num_kv_heads": served, "multi_query": served == 1, "new_decoder_architecture": two or 1 < served < heads,
         "num_ln_in_parallel_attn": 2 if two else 1, "parallel_attn": True, "bias": _bias(said, "attn_output"),

@@ -71,16 +71,17 @@ class _Header:
         if self.size < 24 or self._take(4) != MAGIC:
             raise Refused(f"{shown(self.name)} is not a GGUF file; choose a file whose name ends in .gguf")
         version = self._whole(4)
+        if version in (value << 24 for value in VERSIONS):
+            raise Refused(f"{shown(self.name)} is for machines of the other byte order; ask for the usual file")
         if version not in VERSIONS:
-            raise Refused(f"{shown(self.name)} is GGUF of version {int.from_bytes(version.to_bytes(4), 'little')} for "
-                          "machines of the other byte order; ask for the usual file" if version & 0xffff == 0 else
-                          f"{shown(self.name)} is GGUF of version {version}, and 2 and 3 are read; ask for a newer file")
+            raise Refused(f"{shown(self.name)} is GGUF of version {version:,}, and 2 and 3 are read; ask for a newer "
+                          "file")
         tensors, keys = self._whole(8), self._whole(8)
         if tensors > MOST_TENSORS or keys > MOST_KEYS:
             raise self._broken(f"it would have {tensors:,} tensors and {keys:,} notes")
         said = self._unlike("a note", (self._note() for _ in range(keys)))
         found = self._unlike("a tensor", (self._tensor() for _ in range(tensors)))
-        return Contents(said, self._placed(found, _alignment(said, self)))
+        return Contents(said, self._placed(found, self._alignment(said)))
 
     def _broken(self, why: str) -> Refused:
         return Refused(f"{shown(self.name)} is damaged or not a GGUF file: {why}; copy it again")
@@ -149,6 +150,12 @@ class _Header:
             raise self._broken(f"the tensor {shown(name, longest=60)!r} would have the shape {shape} as {kind.name}")
         return name, Entry(name, kind.name, shape, offset, prod(shape) // block * size)
 
+    def _alignment(self, said: dict[str, Value]) -> int:
+        value = said.get("general.alignment", 32)
+        if type(value) is not int or not 1 <= value <= LARGEST_ALIGNMENT or value & (value - 1):
+            raise self._broken(f"its alignment would be {shown(value, longest=20)}")
+        return value
+
     def _placed(self, found: dict[str, Entry], alignment: int) -> dict[str, Entry]:
         """The tensors with their starts in the file, in which they lie side by side, each padded to the alignment."""
         def padded(length: int) -> int:
@@ -156,17 +163,10 @@ class _Header:
 
         begin = padded(self.at)
         in_order = sorted(found.values(), key=lambda one: one.start)
-        if in_order and in_order[0].start != 0 or any(
+        if (in_order and in_order[0].start != 0) or any(
                 after.start != padded(before.start + before.size) for before, after in pairwise(in_order)):
             raise self._broken("its tensors overlap or leave gaps")
         end = begin + in_order[-1].start + in_order[-1].size if in_order else self.size
         if self.size not in (end, padded(end)):
             raise self._broken(f"its header describes {end:,} bytes and it has {self.size:,}")
         return {name: one._replace(start=begin + one.start) for name, one in found.items()}
-
-
-def _alignment(said: dict[str, Value], header: _Header) -> int:
-    value = said.get("general.alignment", 32)
-    if type(value) is not int or not 1 <= value <= LARGEST_ALIGNMENT or value & (value - 1):
-        raise header._broken(f"its alignment would be {shown(value, longest=20)}")
-    return value

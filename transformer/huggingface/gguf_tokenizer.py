@@ -13,7 +13,7 @@ from transformer.huggingface.gguf_header import Value
 from transformer.huggingface.sentencepieces import SPACE, merges
 from transformer.weights import Refused, shown
 
-UNKNOWN, CONTROL, WHOLE, UNUSED, BYTE = 2, 3, 4, 5, 6  # kinds of pieces; 1 is any other
+TEXT, UNKNOWN, CONTROL, WHOLE, UNUSED = 1, 2, 3, 4, 5  # kinds of pieces; 6 is a byte
 LONGEST_PIECE = 2_000  # characters; merges are looked for at every place of one
 
 _ENDS = r"\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -24,25 +24,36 @@ LLAMA3 = rf"{_SHORT}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{{1,3}}| ?[^\s\p{{L}}
 QWEN2 = LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
 TEKKEN = rf"{_WORD % ('', '')}|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_ENDS}"
 GPT4O = (rf"{_WORD % (_SHORT + '?', _SHORT + '?')}|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_ENDS}")
+BLOOM = r" ?[^(\s|[.,!?…。，、।۔،])]+"
+GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+FALCON = (r"[\p{P}\$\+<=>\^~\|`]+", GPT2, "[0-9][0-9][0-9]")  # one after the other
 SPLITS = {**dict.fromkeys(("llama3", "llama-v3", "llama-bpe", "falcon3", "pixtral", "smaug-bpe", "dbrx"), LLAMA3),
           **dict.fromkeys(("qwen2", "deepseek-r1-qwen", "megrez", "stablelm2"), QWEN2), "tekken": TEKKEN,
-          **dict.fromkeys(("gpt-4o", "llama4"), GPT4O)}
+          **dict.fromkeys(("gpt-4o", "llama4"), GPT4O), "bloom": BLOOM}
+SPLITS = {name: (pattern,) for name, pattern in SPLITS.items()} | {"falcon": FALCON}
 DIGITS = ("smollm", "codeshell", "refact", "starcoder", "command-r", "exaone", "minerva-7b")  # one by one, then GPT-2's
+AS_GPT2 = ("default", "gpt-2", "phi-2", "olmo", "mpt", "trillion")
 NFC = ("qwen2", "deepseek-r1-qwen", "megrez")
 
 
 def tokenizer_json(file: str, said: Mapping[str, Value], architecture: str) -> bytes | None:
-    """The file, of byte-level BPE or sentencepiece's BPE; None where there is none or it is of another kind.
+    """The file, of byte-level BPE or sentencepiece's BPE; None where there is none, or one that is of another kind or
+    splits text in a way that is not known.
 
     Raises Refused for one that is damaged.
     """
     kind = said.get("tokenizer.ggml.model")
-    if kind not in ("gpt2", "llama"):
+    if kind not in ("gpt2", "llama") or (kind == "gpt2" and split_of(said) not in (*SPLITS, *DIGITS, *AS_GPT2)):
         return None
     about = _About(file, said)
     written = _byte_level(about) if kind == "gpt2" else _sentencepiece(about, gemma=architecture.startswith("gemma"))
     return orjson.dumps({"version": "1.0", "truncation": None, "padding": None, "added_tokens": about.added(),
                          "post_processor": about.framing(usual=kind == "llama"), **written})
+
+
+def split_of(said: Mapping[str, Value]) -> str:
+    """What llama.cpp calls the way in which a text is split before pieces are merged."""
+    return shown(said.get("tokenizer.ggml.pre", "default"), longest=30)
 
 
 class _About:
@@ -57,7 +68,7 @@ class _About:
             raise self.broken("it has a piece twice")
         if max(map(len, self.pieces)) > LONGEST_PIECE:
             raise self.broken(f"it has a piece of more than {LONGEST_PIECE:,} characters")
-        self.kinds: list[int] = self._list("token_type", int, length=len(self.pieces)) or [1] * len(self.pieces)
+        self.kinds: list[int] = self._list("token_type", int, length=len(self.pieces)) or [TEXT] * len(self.pieces)
         self.scores: list[float] | None = self._list("scores", float, length=len(self.pieces))
 
     def broken(self, why: str) -> Refused:
@@ -68,8 +79,8 @@ class _About:
         found = self.said.get(f"tokenizer.ggml.{key}")
         if found is None:
             return None
-        if not isinstance(found, list) or not all(type(one) is kind for one in found) or length not in (
-                None, len(found)) or kind is float and not all(map(isfinite, found)):
+        if (not isinstance(found, list) or not all(type(one) is kind for one in found)
+                or length not in (None, len(found)) or (kind is float and not all(map(isfinite, found)))):
             raise self.broken(f"its {key} do not add up")
         return found
 
@@ -138,12 +149,13 @@ def _byte_level(about: _About) -> dict[str, object]:
     pairs = about.merges()
     if pairs is None:
         raise about.broken("it has no merges")
-    named = str(about.said.get("tokenizer.ggml.pre", "default"))
+    named = split_of(about.said)
     level = {"type": "ByteLevel", "add_prefix_space": about.flag("add_space_prefix", False), "trim_offsets": True,
              "use_regex": named not in SPLITS}
     first = []
     if named in SPLITS:
-        first = [{"type": "Split", "pattern": {"Regex": SPLITS[named]}, "behavior": "Isolated", "invert": False}]
+        first = [{"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+                 for pattern in SPLITS[named]]
     elif named in DIGITS:
         first = [{"type": "Digits", "individual_digits": True}]
     return {"normalizer": {"type": "NFC"} if named in NFC else None,
@@ -158,7 +170,7 @@ def _sentencepiece(about: _About, *, gemma: bool) -> dict[str, object]:
         if len(set(about.pieces)) < len(about.pieces):
             raise about.broken("it has a piece twice")
     text = {piece: -float(id) if gemma or about.scores is None else about.scores[id]
-            for id, piece in enumerate(about.pieces) if about.kinds[id] in (1, WHOLE, UNUSED)}
+            for id, piece in enumerate(about.pieces) if about.kinds[id] in (TEXT, WHOLE, UNUSED)}
     pairs, unknown = about.merges(), about.piece("unknown")
     spaces = {"type": "Replace", "pattern": {"String": " "}, "content": SPACE}
     before = [{"type": "Prepend", "prepend": SPACE}] if about.flag("add_space_prefix", not gemma) else []
