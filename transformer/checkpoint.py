@@ -14,8 +14,8 @@ from typing import Any
 import orjson
 import torch
 from pydantic import ValidationError
-from safetensors import SafetensorError
-from safetensors.torch import load_model, save_model
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from torch import nn
 
 from transformer.config import ModelConfig, TrainConfig
@@ -25,12 +25,24 @@ from transformer.shortage import os_errors
 from transformer.text import tokenizer as tokenizers
 from transformer.text.sources import known
 from transformer.text.tokenizer_files import TOKENIZER_FILES, tokenizers_of
-from transformer.weights import Refused, check_tables, in_order, is_shallow, misfit, read_header, shown
+from transformer.weights import (
+    PRECISIONS,
+    Precision,
+    Refused,
+    check_tables,
+    in_order,
+    is_matrix,
+    is_shallow,
+    misfit,
+    read_header,
+    shown,
+)
 
 FORMAT = 1
 LARGEST_JSON = 4_000_000  # bytes
 ROLES = "roles.json"  # what its heads do, measured once; not of the manifest, so that the id stays as it is
 SNAPSHOTS = "snapshots"  # in a run or a checkpoint: a checkpoint folder for each of some steps, by its number
+LARGEST_WIDENED = 500_000_000  # parameters that are brought to float32 whatever they are stored as: 2 GB
 COPY = "copy the whole checkpoint folder again"
 # What pages compute with, where a checkpoint notes it.
 NOTED = {"step": int, "parameters": int, "train_pairs": int, "seconds": (int, float), "validation_loss": (int, float),
@@ -197,7 +209,19 @@ def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | 
             del about["saved"]
         about["parameters"] = sum(p.numel() for p in model.parameters())
         metadata = {key: orjson.dumps(value).decode() for key, value in about.items()}
-        save_model(model, str(new / "model.safetensors"), metadata=metadata)
+        weights: dict[int, list[str]] = {}
+        for name, parameter in model.named_parameters(remove_duplicate=False):
+            weights.setdefault(id(parameter), []).append(name)
+        for kept, *others in map(sorted, weights.values()):  # of a tied one, one name, which the others point to
+            metadata |= dict.fromkeys(others, kept)
+        named, places = dict(model.named_parameters(remove_duplicate=False)), set()
+        for name in map(min, weights.values()):
+            value = named[name].data.contiguous()
+            # equal ones that are not tied may be one in memory, and are two in a file
+            named[name] = value.clone() if value.data_ptr() in places else value
+            places.add(value.data_ptr())
+        save_file({(name := min(names)): named[name] for names in weights.values()}, str(new / "model.safetensors"),
+                  metadata={"format": "pt", **metadata})
         in_order(new / "model.safetensors")
         for name, content in (files or {}).items():
             (new / name).parent.mkdir(parents=True, exist_ok=True)
@@ -332,23 +356,35 @@ def _lay_out(model: Transformer) -> None:
     """Let the weights that do not narrow lie input by input: a CPU then takes one token through them up to eight times
     faster, and many tokens as fast as before."""
     for module in model.modules():
-        if isinstance(module, nn.Linear) and module.out_features >= module.in_features and module.weight.is_cpu:
-            module.weight.data = module.weight.t().contiguous().t()
+        weight = module.weight if isinstance(module, nn.Linear) else None
+        if weight is not None and len(weight) >= module.in_features and weight.is_cpu and weight.dtype.itemsize > 2:
+            weight.data = weight.t().contiguous().t()
 
 
-def load(folder: Path | str, *, device: str | torch.device = "cpu") -> Checkpoint:
-    """Open a checkpoint for looking at: eval mode, float32, no gradients. Raises CheckpointError if it is not whole."""
+def load(folder: Path | str, *, device: str | torch.device = "cpu", precision: Precision | None = None) -> Checkpoint:
+    """Open a checkpoint for looking at: eval mode, no gradients. Raises CheckpointError if it is not whole.
+
+    precision: of the large weights in memory; what is computed is float32. None: float32, but for a model of more than
+    500 million parameters that is stored in half precision: it is mapped as it lies, and read when it is needed.
+    """
     described = describe(folder)
-    folder = described.folder
-    check_weights(folder, described.config)
+    folder, config = described.folder, described.config
+    check_weights(folder, config)
     verify(folder)
-    model = Transformer(described.config)
+    weights = {}
     try:
-        load_model(model, str(folder / "model.safetensors"))
-    except (SafetensorError, RuntimeError) as error:
-        reason = str(error).strip().splitlines()[-1].strip()
-        raise CheckpointError(f"{folder.name}: the weights do not fit config.json ({reason})") from None
-    model = model.float().to(device).eval().requires_grad_(False)
+        with safe_open(str(folder / "model.safetensors"), "pt") as file:
+            names = list(file.keys())
+            weights = {name: file.get_tensor(name) for name in names}
+    except SafetensorError as error:
+        raise CheckpointError(f"{folder.name}: model.safetensors is damaged ({error}); {COPY}") from None
+    large = sum(weight.numel() for weight in weights.values()) > LARGEST_WIDENED
+    for name, weight in weights.items():
+        if not (is_matrix(name, weight) and (precision or (large and weight.dtype.itemsize == 2))):
+            weights[name] = weight.float()
+        elif precision:
+            weights[name] = weight.to(PRECISIONS[precision])
+    model = Transformer.holding(config, weights).to(device)
     _lay_out(model)
     return Checkpoint(described, model, *open_tokenizers(described))
 

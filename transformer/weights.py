@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from math import isfinite, prod
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import orjson
@@ -24,6 +24,9 @@ DEEPEST = 32  # levels of JSON in JSON
 BYTES = {"F32": 4, "F16": 2, "BF16": 2, "F64": 8}
 OTHERS = {"BOOL": 1, "U8": 1, "I8": 1, "I16": 2, "I32": 4, "I64": 8}  # buffers that older versions stored
 CHUNK = 4_000_000  # bytes read at once
+PRECISIONS = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+Precision = Literal["float32", "float16", "bfloat16"]
+SMALL = ("positions", "types", "buckets")  # tables that are widened whatever the others are
 
 
 class Refused(ValueError):
@@ -175,6 +178,11 @@ def expected_tensors(config: ModelConfig) -> tuple[tuple[frozenset[str], tuple[i
     return tuple((frozenset(names), tuple(weights[names[0]].shape)) for names in groups.values())
 
 
+def is_matrix(name: str, weight: torch.Tensor) -> bool:
+    """Whether one of our weights is of those that take the room, and may be kept in half precision."""
+    return weight.dim() == 2 and not any(f".{table}." in name for table in SMALL)
+
+
 def check_tables(config: ModelConfig, found: Mapping[str, Stored]) -> None:
     """Raises Refused where the positions that a formula gives would take more memory than all that the file holds."""
     with torch.device("meta"):
@@ -201,6 +209,14 @@ def check_numbers(found: Mapping[str, Stored]) -> None:
                 left -= len(chunk)
                 if not (most := _most(chunk, stored.dtype)) <= LARGEST_WEIGHT:  # nan is neither more nor less
                     raise too_large(stored.name, most)
+
+
+def check_size(name: str, tensor: torch.Tensor) -> None:
+    """Raises Refused for a tensor with a number that no weight is; see `check_numbers`."""
+    if tensor.numel():
+        low, high = tensor.aminmax()
+        if not (most := max(float(high), -float(low))) <= LARGEST_WEIGHT:  # nan is neither more nor less
+            raise too_large(name, most)
 
 
 def too_large(name: str, most: float) -> Refused:

@@ -84,7 +84,7 @@ def attribute(read: Given, token: int | None = None, *, baseline: str = "padding
     embedding: Embedding = getattr(model, f"{side}_embedding")
     ids = getattr(read, side)
     with torch.no_grad():
-        end = embedding.tokens(ids)[0]  # (S, d_model)
+        end = embedding.tokens(ids)[0].float()  # (S, d_model)
         begin = _baseline(embedding, baseline, config.pad_id).expand_as(end)
         ends = _log_probabilities(read, torch.stack([begin, end]))  # (2, V)
     size = ends.shape[1]
@@ -129,7 +129,7 @@ def _baseline(embedding: Embedding, name: str, pad_id: int | None) -> Tensor:
     """(d_model,), before embeddings are scaled. Raises ValueError for padding where the model has none."""
     if name == "padding" and pad_id is None:
         raise ValueError("this model has no padding to begin from; choose the baseline zero or mean")
-    table = embedding.tokens.weight
+    table = embedding.tokens.weight.float()
     return {"padding": lambda: table[pad_id], "zero": lambda: torch.zeros_like(table[0]),
             "mean": lambda: table.mean(0)}[name]()
 

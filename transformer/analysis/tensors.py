@@ -165,6 +165,7 @@ def neighbours(table: Tensor, id: int, *, count: int = 12) -> list[tuple[int, fl
     """
     if not 0 <= id < len(table):
         raise ValueError(f"there is no id {id}; choose from 0 to {len(table) - 1:,}")
+    table = table.float()
     lengths = table.norm(dim=1)
     cosines = (table @ table[id]) / (lengths * lengths[id])
     cosines[(lengths == 0) | (torch.arange(len(table), device=table.device) == id)] = float("-inf")

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 
 from transformer.config import ModelConfig
 from transformer.task import TASKS
@@ -11,24 +10,17 @@ HEADS = {"masked": "It predicts the pieces that are masked.",
          "none": "It has no head: its attention is what there is to see."}
 
 
-def licence(folder: Path) -> str | None:
-    """The licence that a folder's README.md names at its top, if it does."""
-    try:
-        with open(folder / "README.md", encoding="utf-8", errors="replace") as file:
-            top = file.read(20_000)
-    except OSError:
-        return None
-    front = re.match(r"---\s*\n(.*?)\n---", top, re.DOTALL)
-    named = re.search(r"^license:\s*[\"']?([\w.+ -]{1,60}?)[\"']?\s*$", front[1], re.MULTILINE) if front else None
-    return named[1] if named else None
-
-
 def import_card(name: str, config: ModelConfig, about: Mapping[str, object], *, parameters: int) -> str:
     """Markdown for README.md."""
     layers = " and ".join(f"{count} {stack} layers" for stack, count in config.stacks.items())
     said = [f"{TASKS[config.task].model}.", HEADS.get(config.head or "", "")]
     if config.n_classes:
         said = [f"An encoder that tells {config.n_classes} classes apart, by its first token."]
+    if about.get("quantisation"):
+        kept = about.get("precision") or "float32"
+        said.append(f"Its weights were stored as {about['quantisation']}, and are {kept} here.")
+    elif about.get("precision"):
+        said.append(f"Its weights were brought to {about['precision']}.")
     notes = [f"Left out: the head that says {about['left_out']}."] if about.get("left_out") else []
     if about.get("tokenizer_left_out"):
         notes.append(f"Without its tokenizer: {about['tokenizer_left_out']}. Ids are shown.")

@@ -2,18 +2,19 @@
 
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 
 import orjson
+import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from transformer.weights import BYTES, LARGEST_WEIGHT, Refused, Stored, is_shallow, read_header, too_large
+from transformer.weights import BYTES, OTHERS, Refused, Stored, check_size, is_shallow, read_header
 
 LARGEST_JSON = 4_000_000  # bytes
 ABOUT, SENTENCEPIECE = "heads-up.json", "heads-up.model"  # in a folder that is an export of ours
-GGUF = ("is a GGUF file, which is not read yet; convert it: in transformers, from_pretrained with gguf_file= opens it "
-        "and save_pretrained writes the folder to import")
+DECIDES = ("eos_token_id", "decoder_start_token_id", "forced_bos_token_id", "bad_words_ids", "suppress_tokens")
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt", "*.h5", "*.msgpack")
 
 
@@ -24,7 +25,6 @@ def read_json(path: Path) -> dict[str, object]:
             raise Refused(f"{path.name} has {path.stat().st_size:,} bytes, and at most {LARGEST_JSON:,} are read")
         value = orjson.loads(path.read_bytes())
     except FileNotFoundError:
-        _not_gguf(path.parent)
         raise Refused(f"{path.parent.name or path.parent} has no {path.name}; name a Hugging Face folder with "
                       "config.json and model.safetensors") from None
     except OSError as error:
@@ -36,11 +36,6 @@ def read_json(path: Path) -> dict[str, object]:
     if not is_shallow(value):
         raise Refused(f"{path.name} is nested too deeply; copy the folder again")
     return value
-
-
-def _not_gguf(folder: Path) -> None:
-    if found := sorted(folder.glob("*.gguf")):
-        raise Refused(f"{found[0].name[:60]} {GGUF}") from None
 
 
 def tensors(folder: Path) -> dict[str, Stored]:
@@ -59,7 +54,6 @@ def tensors(folder: Path) -> dict[str, Stored]:
     for name in files:
         if not (folder / name).is_file():
             pickles = sorted(path.name for pattern in PICKLES for path in folder.glob(pattern))
-            _not_gguf(folder)
             if pickles and name == "model.safetensors":
                 raise Refused(f"{folder.name} has its weights only as {pickles[0][:60]}, a format that can run code "
                               "when it is opened; ask for model.safetensors, or save it so with save_pretrained")
@@ -81,7 +75,7 @@ def fit(found: Mapping[str, Stored], expected: Mapping[str, tuple[int, ...]], *,
         if found[name].shape != shape:
             raise Refused(f"{name} has the shape {found[name].shape} in {folder}, and by its config.json {shape}; the "
                           "two do not belong together")
-        if found[name].dtype not in BYTES:
+        if found[name].dtype in OTHERS:
             raise Refused(f"{name} is stored as {found[name].dtype} in {folder}, and {', '.join(BYTES)} are read; save "
                           "it as one of them")
     for name in found.keys() - expected.keys():
@@ -89,18 +83,61 @@ def fit(found: Mapping[str, Stored], expected: Mapping[str, tuple[int, ...]], *,
             raise Refused(f"{folder} has weights {name[:80]!r}, for which the model of its config.json has no place")
 
 
-def read(found: Mapping[str, Stored], names: set[str]) -> dict[str, Tensor]:
-    """Those tensors as float32. Raises Refused for one with numbers that no weight is."""
-    out = {}
-    for path in {found[name].file for name in names}:
+class Folder:
+    """A folder as an import reads it: what its config.json says, its tensors by their headers, and one at a time."""
+
+    quantisation: str | None = None  # of its weights: none
+
+    def __init__(self, path: Path):
+        """Raises Refused, as its properties do, where the folder is damaged."""
+        self.path = path
+
+    @cached_property
+    def config(self) -> dict[str, object]:
+        """What config.json says, and of generation_config.json what decides what is written."""
+        config = read_json(self.path / "config.json")
+        if (self.path / "generation_config.json").exists():
+            generation = read_json(self.path / "generation_config.json")
+            config |= {key: generation[key] for key in DECIDES if generation.get(key) is not None}
+        return config
+
+    @cached_property
+    def tensors(self) -> dict[str, Stored]:
+        """What the headers name; TensorFlow's gamma and beta are weight and bias today."""
+        return {_today(name): stored for name, stored in tensors(self.path).items()}
+
+    @cached_property
+    def settings(self) -> dict[str, object]:
+        """What tokenizer_config.json says, if it is there."""
+        path = self.path / "tokenizer_config.json"
+        return read_json(path) if path.is_file() else {}
+
+    @cached_property
+    def licence(self) -> str | None:
+        """The licence that README.md names at its top, if it does."""
         try:
-            with safe_open(str(path), "pt") as file:
-                for name in names:
-                    if found[name].file == path:
-                        out[name] = file.get_tensor(found[name].name).float()
+            with open(self.path / "README.md", encoding="utf-8", errors="replace") as file:
+                top = file.read(20_000)
+        except OSError:
+            return None
+        front = re.match(r"---\s*\n(.*?)\n---", top, re.DOTALL)
+        named = re.search(r"^license:\s*[\"']?([\w.+ -]{1,60}?)[\"']?\s*$", front[1], re.MULTILINE) if front else None
+        return named[1] if named else None
+
+    def read(self, name: str) -> Tensor:
+        """A tensor, in the precision in which it is stored, mapped and not read where that is possible. Raises Refused
+        for one with numbers that no weight is."""
+        stored = self.tensors[name]
+        try:
+            with safe_open(str(stored.file), "pt") as file:
+                tensor = file.get_tensor(stored.name)
         except (SafetensorError, OSError) as error:
-            raise Refused(f"{path.name} is damaged ({error}); copy it again") from None
-    for name, tensor in out.items():
-        if tensor.numel() and not (most := float(tensor.abs().max())) <= LARGEST_WEIGHT:  # nan is neither
-            raise too_large(name, most)
-    return out
+            raise Refused(f"{stored.file.name} is damaged ({error}); copy it again") from None
+        if tensor.dtype == torch.float64:
+            tensor = tensor.float()
+        check_size(name, tensor)
+        return tensor
+
+
+def _today(name: str) -> str:
+    return re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name))

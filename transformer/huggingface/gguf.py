@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from math import prod
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from transformer.brief import brief
 from transformer.huggingface.gguf_config import Said, config_of
 from transformer.huggingface.gguf_header import Entry, read_contents
 from transformer.huggingface.gguf_tokenizer import split_of, tokenizer_json
-from transformer.weights import LARGEST_WEIGHT, Refused, Stored, shown, too_large
+from transformer.weights import Refused, Stored, check_size, shown
 
 Undo = Callable[[np.ndarray], np.ndarray]
 
@@ -132,9 +133,7 @@ class GgufFile:
         shape = entry.shape if len(stored.shape) == len(entry.shape) else stored.shape  # a row of it
         values = self._undone(stored.name)(self._unpacked(entry.kind, shape, stored.start))
         tensor = torch.from_numpy(np.ascontiguousarray(values, np.float32))
-        low, high = tensor.aminmax()
-        if not (most := max(float(high), -float(low))) <= LARGEST_WEIGHT:  # nan is neither
-            raise too_large(name, most)
+        check_size(name, tensor)
         return tensor
 
     def tokenizer_json(self) -> bytes | None:
@@ -147,6 +146,8 @@ class GgufFile:
         sentencepiece."""
         kind = shown(self._said.get("tokenizer.ggml.model", "none"), longest=20)
         return f"{kind} {split_of(self._said)}" if kind == "gpt2" else kind
+
+    settings: Mapping[str, object] = MappingProxyType({})  # of a tokenizer_config.json: there is none
 
     @property
     def chat_template(self) -> str | None:

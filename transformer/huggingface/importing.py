@@ -1,7 +1,7 @@
 """Other people's models as checkpoints of ours: a folder or a name in, a folder that `transformer.load` opens out."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,37 +11,47 @@ from torch import Tensor
 
 from transformer import checkpoint
 from transformer.config import ModelConfig
-from transformer.huggingface.card import import_card, licence
+from transformer.huggingface.card import import_card
 from transformer.huggingface.families import FAMILIES
-from transformer.huggingface.folder import Refused, fit, read, read_json, tensors
+from transformer.huggingface.folder import Folder, Refused, fit
+from transformer.huggingface.gguf import GgufFile
+from transformer.huggingface.gguf_header import is_gguf
 from transformer.huggingface.languages import languages_of
 from transformer.huggingface.needs import check_needs
-from transformer.huggingface.plan import Plan
-from transformer.huggingface.vocabulary import tokenizer_settings, tokenizers_of
+from transformer.huggingface.plan import Part, Plan
+from transformer.huggingface.published import PUBLISHED, fetch
+from transformer.huggingface.vocabulary import Found, of_content, tokenizers_of
 from transformer.model.models import Transformer
 from transformer.model.positions import POSITIONS
 from transformer.places import home
-from transformer.weights import Stored, check_tables
+from transformer.weights import PRECISIONS, Precision, check_tables, is_matrix
 
 SMALL = ("*.json", "*.txt", "*.spm", "*.md", "LICENSE*", "*.safetensors")  # what is fetched by name
 
 
-def import_model(source: str | Path, out: Path | None = None, *, ids: bool = False) -> Path:
-    """Make a checkpoint of a Hugging Face folder, or of a model by name, and return its folder.
+def import_model(source: str | Path, out: Path | None = None, *, ids: bool = False,
+                 precision: Precision | None = None) -> Path:
+    """Make a checkpoint of a Hugging Face folder, a GGUF file, or a model by name, and return its folder.
 
-    out: where to, else imports/<name> under HEADSUP_HOME. ids: leave its tokenizer out. Raises ValueError in one
-    sentence where the folder is damaged, hostile, or needs what our models lack; nothing is written then.
+    out: where to, else imports/<name> under HEADSUP_HOME. ids: leave its tokenizer out. precision: of the large
+    weights; None: as they are stored, or float32 where they are quantised. Raises ValueError in one sentence where the
+    folder is damaged, hostile, or needs what our models lack; nothing is written then.
     """
-    folder = Path(source)
-    if folder.is_dir():
-        return _import(folder.resolve(), out, ids=ids, origin=folder.resolve().name or "model")
+    path = Path(source)
+    if path.is_dir() or (path.is_file() and is_gguf(path)):
+        path = path.resolve()
+        return _import(path, out, ids=ids, precision=precision, origin=(path.name if path.is_dir() else path.stem) or
+                       "model")
     if not re.fullmatch(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", str(source)) or ".." in str(source):
         raise Refused(f"there is no folder {str(source)[:80]}, and it is no model's name such as openai-community/gpt2")
-    if not find_spec("huggingface_hub"):
-        raise Refused(f"there is no folder {source}, and fetching a model by its name needs "
-                      "`pip install transformers`")
     with TemporaryDirectory() as place:
-        return _import(_fetch(str(source), Path(place)), out, ids=ids, origin=str(source))
+        if str(source) in PUBLISHED:
+            return _import(fetch(str(source), Path(place)), out or default_out(str(source)), ids=ids,
+                           precision=precision, origin=str(source))
+        if not find_spec("huggingface_hub"):
+            raise Refused(f"there is no folder {source}, and fetching a model by its name needs "
+                          "`pip install transformers`")
+        return _import(_fetch(str(source), Path(place)), out, ids=ids, precision=precision, origin=str(source))
 
 
 def _fetch(name: str, place: Path) -> Path:
@@ -67,48 +77,52 @@ def plan_of(config: Mapping[str, object], names: Mapping[str, object]) -> Plan:
     return FAMILIES[str(config["model_type"])](config, names)
 
 
-def examine(folder: Path) -> tuple[dict[str, object], dict[str, Stored], Plan]:
-    """What a folder's configuration says, the tensors that its headers name, and how they become ours. Reads JSON and
-    headers only. Raises Refused where they do not fit each other, or our models."""
-    config = read_json(folder / "config.json")
-    if (folder / "generation_config.json").exists():
-        decides = ("eos_token_id", "decoder_start_token_id", "bad_words_ids", "suppress_tokens")
-        generation = read_json(folder / "generation_config.json")
-        config |= {key: generation[key] for key in decides if generation.get(key) is not None}
-    plan_of(config, {})  # what it says against itself is said before its weights are looked at
-    found = {_today(name): stored for name, stored in tensors(folder).items()}
-    plan = plan_of(config, found)
-    fit(found, _everything(plan), spare=plan.spare, folder=folder.name)
-    check_tables(plan.config, found)
-    return config, found, plan
+def examine(opened: Folder | GgufFile) -> Plan:
+    """How what a folder or file says, and the tensors that its headers name, become ours. Reads JSON and headers only.
+    Raises Refused where they do not fit each other, or our models."""
+    plan_of(opened.config, {})  # what it says against itself is said before its weights are looked at
+    plan = plan_of(opened.config, opened.tensors)
+    fit(opened.tensors, _everything(plan), spare=plan.spare, folder=opened.path.name)
+    check_tables(plan.config, opened.tensors)
+    return plan
 
 
 def _everything(plan: Plan) -> dict[str, tuple[int, ...]]:
     return {name: part.shape for part in (*plan.parts.values(), *plan.positions.values()) for name in part.names}
 
 
-def _import(folder: Path, out: Path | None, *, ids: bool, origin: str) -> Path:
+def _import(source: Path, out: Path | None, *, ids: bool, origin: str, precision: Precision | None) -> Path:
     out = out or default_out(origin)
     if out.exists() and not _was_imported(out):
         raise Refused(f"{out} exists and was not imported; choose another place with --out")
-    config, found, plan = examine(folder)
-    everything = _everything(plan)
-    tokenizer, source_tokenizer, settings, why_not = tokenizers_of(folder, config, plan.config, wanted=not ids)
-    values = read(found, set(everything))
-    ours, weights = _settle(plan, values)
+    opened = GgufFile(source) if source.is_file() else Folder(source)
+    plan = examine(opened)
+    tokenizer, source_tokenizer, settings, why_not = _tokenizers(opened, plan.config, wanted=not ids)
+    ours, weights = _settle(plan, opened.read)
     ours = ours.replace(**settings)
-    model = Transformer(ours)
-    model.load_state_dict(weights)
-    half = {found[name].dtype for name in everything} == {"F16"}
-    spoken = ours.task == "translation" and languages_of(tokenizer_settings(folder), origin,
-                                                    str(config.get("_name_or_path")))
-    about = {"saved": None, "imported_from": origin, "family": str(config["model_type"]), "license": licence(folder),
-             **{key: value for key, value in (("classes", plan.classes), ("left_out", plan.left_out),
-                                              ("tokenizer_left_out", why_not), ("languages", spoken)) if value}}
+    if precision:
+        weights = {name: weight.to(PRECISIONS[precision]) if is_matrix(name, weight) else weight
+                   for name, weight in weights.items()}
+    spoken = ours.task == "translation" and languages_of(opened.settings, origin,
+                                                         str(opened.config.get("_name_or_path")))
+    about = {"saved": None, "imported_from": origin, "family": str(opened.config["model_type"]),
+             "license": opened.licence, **{key: value for key, value in (
+                 ("classes", plan.classes), ("left_out", plan.left_out), ("tokenizer_left_out", why_not),
+                 ("languages", spoken), ("quantisation", opened.quantisation), ("precision", precision)) if value}}
+    model = Transformer.holding(ours, weights)
     card = import_card(out.name, ours, about, parameters=sum(p.numel() for p in model.parameters()))
-    checkpoint.save(out, model, tokenizer=tokenizer, source_tokenizer=source_tokenizer, half=half, meta=about,
+    checkpoint.save(out, model, tokenizer=tokenizer, source_tokenizer=source_tokenizer, meta=about,
                     files={"README.md": card.encode()})
     return out
+
+
+def _tokenizers(opened: Folder | GgufFile, config: ModelConfig, *, wanted: bool) -> Found:
+    if isinstance(opened, Folder) or not wanted:
+        return tokenizers_of(opened.path, opened.config, config, wanted=wanted)
+    content = opened.tokenizer_json()
+    if content is None:
+        return None, None, {}, f"its kind, {opened.tokenizer_kind}, is not read"
+    return of_content(content, config)
 
 
 def _was_imported(out: Path) -> bool:
@@ -118,15 +132,21 @@ def _was_imported(out: Path) -> bool:
         return False
 
 
-def _today(name: str) -> str:
-    """The name that a tensor has today: TensorFlow's gamma and beta are weight and bias."""
-    return re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name))
+def _settle(plan: Plan, read: Callable[[str], Tensor]) -> tuple[ModelConfig, dict[str, Tensor]]:
+    """Our weights, the large ones in the precision in which they are stored, and the configuration now that it shows
+    which of them are equal and what the positions are."""
+    kept: dict[tuple[str, ...], list[Tensor]] = {}
 
+    def taken(part: Part) -> Tensor:
+        """Every tensor of theirs is read once, for those that are parts of one lie in it."""
+        if part.names not in kept:
+            kept[part.names] = [read(name) for name in part.names]
+        return part.take(*kept[part.names])
 
-def _settle(plan: Plan, values: Mapping[str, Tensor]) -> tuple[ModelConfig, dict[str, Tensor]]:
-    """Our weights, and the configuration now that it shows which of them are equal and what the positions are."""
-    weights = plan.made | {ours: part.take(*(values[name] for name in part.names))
-                           for ours, part in plan.parts.items()}
+    weights = dict(plan.made)
+    for ours, part in plan.parts.items():
+        weight = taken(part)
+        weights[ours] = (weight if is_matrix(ours, weight) else weight.float()).contiguous()
     first, *others = [weights[name] for name in ("tgt_embedding.tokens.weight", "src_embedding.tokens.weight",
                                                  "output.weight") if name in weights]
     ties = plan.config.decoder_layers or plan.config.head == "masked"
@@ -134,7 +154,7 @@ def _settle(plan: Plan, values: Mapping[str, Tensor]) -> tuple[ModelConfig, dict
     config = plan.config.replace(tie_embeddings=tied)
     if plan.positions:
         table = POSITIONS[config.positions].added(config)
-        tables = {name: part.take(*(values[one] for one in part.names)) for name, part in plan.positions.items()}
+        tables = {name: taken(part).float() for name, part in plan.positions.items()}
         if not all(torch.allclose(one, table, rtol=0, atol=1e-6) for one in tables.values()):
             config = config.replace(positions="learned")  # sinusoids that were rounded, say: taken as they are
             weights |= {f"{side}.positions.weight": tables.get(side, table)

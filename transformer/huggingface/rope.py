@@ -14,8 +14,8 @@ SCALINGS = {"default": None, "linear": "linear", "dynamic": "dynamic", "llama3":
             "longrope": "longrope", "su": "longrope"}
 
 
-def rotary_of(config: Config, *, width: int, longest: int, base: float = 10_000.0,
-              part: float | None = None, layout: Literal["halves", "interleaved"] = "halves", rope: Config | None = None) -> Rotary:
+def rotary_of(config: Config, *, width: int, longest: int, base: float = 10_000.0, part: float | None = None,
+              layout: Literal["halves", "interleaved"] = "halves", rope: Config | None = None) -> Rotary:
     """Rotary positions of heads of a width; longest: max_position_embeddings; base: where it says no other; part: the
     share of features that are turned, where it says no other, and None for families that turn all whatever it says;
     rope: what stands in place of rope_parameters. Raises Refused."""

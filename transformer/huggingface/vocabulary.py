@@ -68,8 +68,11 @@ def _one(folder: Path, config: Mapping[str, object], model: ModelConfig) -> Foun
             if count > model.vocab_size:
                 raise _too_many(folder, count, model.vocab_size)
     content, why_not = _content(folder, str(config.get("model_type")))
-    if content is None:
-        return None, None, {}, why_not
+    return (None, None, {}, why_not) if content is None else of_content(content, model)
+
+
+def of_content(content: bytes, model: ModelConfig) -> Found:
+    """The same of a tokenizer.json."""
     about = read_object(content, "tokenizer.json")
     inner = about.get("model") if isinstance(about.get("model"), dict) else {}
     unknown = inner["vocab"].get(str(inner.get("unk_token"))) if isinstance(inner.get("vocab"), dict) else None

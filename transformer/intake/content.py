@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import orjson
 
-from transformer.huggingface.folder import ABOUT, GGUF, SENTENCEPIECE
+from transformer.huggingface.folder import ABOUT, SENTENCEPIECE
 from transformer.intake.archive import LARGEST, Item
 from transformer.weights import Refused, shown
 
@@ -52,7 +52,7 @@ def look_at(item: Item) -> None:
     if is_pickle(head, whole=item.size <= len(head)):
         raise Refused(f"{name} {PICKLE}")
     if head.startswith(b"GGUF"):
-        raise Refused(f"{name} {GGUF}")
+        raise Refused(f"{name} is a GGUF file, which is a whole model; send it alone")
     for magic, what in ARCHIVES.items():
         if head.startswith(magic) or (what == "a zip" and head[257:262] == b"ustar"):
             if b"data.pkl" in head:

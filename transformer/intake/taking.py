@@ -21,6 +21,7 @@ import orjson
 import torch
 
 from transformer import checkpoint
+from transformer.huggingface.folder import Folder
 from transformer.huggingface.importing import examine, import_model
 from transformer.inference.reading import attend
 from transformer.intake.archive import LARGEST, MOST_FILES, Item, check_name, read_archive, same_name
@@ -134,6 +135,8 @@ class _Open:
 
 def _make(items: list[Item], private: Path, name: str, *, ids: bool, watch: Watch) -> Path:
     """The finished folder, still inside the private one."""
+    if len(items) == 1 and _is_gguf(items[0]):
+        return _of_gguf(items[0], private, name, ids=ids, watch=watch)
     for item in items:
         look_at(item)
     if not items:
@@ -150,15 +153,14 @@ def _make(items: list[Item], private: Path, name: str, *, ids: bool, watch: Watc
         raise Refused("config.json has neither format, as Heads Up writes it, nor model_type, as Hugging Face does; "
                       "send a checkpoint's whole folder")
     kept = choose(named, OURS if ours else THEIRS)
-    if shutil.disk_usage(private).free < 3 * sum(one.item.size for one in kept):
-        raise Refused("there is too little room on the disk for this checkpoint; delete others first")
+    _check_room(private, 3 * sum(one.item.size for one in kept))
     folder = private / "sent" / name
     for one in kept:
         _copy(one, folder, head=one.weights)
     if ours:
         listed = _check_ours(folder)
     else:
-        examine(folder)
+        examine(Folder(folder))
     heavy = [one for one in kept if one.weights]
     total, done = sum(one.item.size for one in heavy), 0
     for one in heavy:
@@ -172,6 +174,28 @@ def _make(items: list[Item], private: Path, name: str, *, ids: bool, watch: Watc
         folder = import_model(folder, private / "made" / name, ids=ids)
     _try(folder)
     return folder
+
+
+def _is_gguf(item: Item) -> bool:
+    with item.open() as file:
+        return file.read(4) == b"GGUF"
+
+
+def _of_gguf(item: Item, private: Path, name: str, *, ids: bool, watch: Watch) -> Path:
+    """The same of a GGUF file, of which nothing is unpacked before its header has been looked through."""
+    _check_room(private, 10 * item.size)  # four bits become 32
+    sent = private / "sent"
+    sent.mkdir()
+    whole = Kept(item, f"{name}.gguf")
+    _copy(whole, sent, watch=lambda done: watch(done / item.size))
+    folder = import_model(sent / whole.name, private / "made" / name, ids=ids)
+    _try(folder)
+    return folder
+
+
+def _check_room(private: Path, needed: int) -> None:
+    if shutil.disk_usage(private).free < needed:
+        raise Refused("there is too little room on the disk for this checkpoint; delete others first")
 
 
 def _read_config(item: Item) -> dict[str, object]:

@@ -3,6 +3,7 @@
 B batch, S source length, T target length, V vocabulary, H heads.
 """
 
+from collections.abc import Mapping
 from math import sqrt
 
 import torch
@@ -51,7 +52,7 @@ class Embedding(nn.Module):
     def sum(self, tokens: Tensor, *, start: int = 0, types: Tensor | None = None) -> Tensor:
         """What becomes of rows of the token table (B, T, width), the first of them at position `start` -> (B, T,
         d_model)."""
-        x = tokens * self.scale
+        x = (tokens if tokens.dtype.itemsize > 2 else tokens.float()) * self.scale  # half precision is for keeping
         positions = self.encoding(start, start + tokens.shape[1])
         if positions is not None:
             x = x + positions
@@ -107,6 +108,25 @@ class Transformer(nn.Module):
                 self.src_embedding.tokens.weight = self.tgt_embedding.tokens.weight
         if config.tie_embeddings and config.head == "masked":
             self.output.weight = self.src_embedding.tokens.weight
+
+    @classmethod
+    def holding(cls, config: ModelConfig, weights: Mapping[str, Tensor]) -> "Transformer":
+        """A model with these weights, which are neither copied nor brought to one precision; of those that are tied,
+        one name is enough. For looking at: eval mode, no gradients."""
+        with torch.device("meta"):
+            model = cls(config)
+        names: dict[int, list[str]] = {}
+        for name, parameter in model.named_parameters(remove_duplicate=False):
+            names.setdefault(id(parameter), []).append(name)
+        for tied in names.values():
+            parameter = nn.Parameter(next(weights[name] for name in tied if name in weights), requires_grad=False)
+            for name in tied:
+                module, _, leaf = name.rpartition(".")
+                setattr(model.get_submodule(module), leaf, parameter)
+        for module in model.modules():
+            if isinstance(module, Embedding):
+                module.added = model.positions.added(config)
+        return model.eval()
 
     @torch.no_grad()
     def _initialise(self, generator: torch.Generator | None) -> None:

@@ -9,14 +9,20 @@ from torch.nn import functional as F
 
 from transformer.config import ModelConfig
 
+FEW, AT_ONCE = 4, 1_000_000  # rows; weights that are widened together, which a core's cache holds
+
 
 class Linear(nn.Linear):
-    """A linear map that may be kept in half precision while it computes in that of its rows."""
+    """A linear map whose weights may be kept in half precision while it computes in that of its rows."""
 
     def forward(self, x: Tensor) -> Tensor:
-        weight = self.weight if self.weight.dtype == x.dtype else self.weight.to(x.dtype)
-        bias = self.bias if self.bias is None or self.bias.dtype == x.dtype else self.bias.to(x.dtype)
-        return F.linear(x, weight, bias)
+        if self.weight.dtype == x.dtype or torch.is_autocast_enabled(x.device.type):
+            return F.linear(x, self.weight, self.bias)
+        if x.is_cuda or x.numel() > FEW * x.shape[-1]:
+            return F.linear(x, self.weight.to(x.dtype), self.bias)
+        parts = self.weight.split(max(1, AT_ONCE // self.in_features))
+        found = torch.cat([F.linear(x, part.to(x.dtype)) for part in parts], dim=-1)
+        return found if self.bias is None else found + self.bias
 
 
 def norm(config: ModelConfig, *, width: int | None = None) -> nn.Module:
