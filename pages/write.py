@@ -1,15 +1,15 @@
-"""Shakespeare, one character at a time, with every head of a decoder."""
+"""A text that goes on, one token at a time, with every head of a decoder."""
 
 from functools import partial
 
 import streamlit as st
 
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoint import Checkpoint, Description
 from ui.components.attention_view import look_at, offer_files, show_details
 from ui.components.diagram import show_model
 from ui.present import show_title
 from ui.stepper.address import arrive, leave, walk_fields
-from ui.stepper.examples import example_pills, fit_example
+from ui.stepper.examples import chosen, example_pills, fit_example
 from ui.stepper.moves import follow, sampling_of
 from ui.stepper.settings import show_settings
 from ui.stepper.stage import show_walk, target_row
@@ -17,13 +17,24 @@ from ui.texts import PASSAGE, taken
 
 PAGE = "write"
 EXAMPLES = ["ROMEO:\nO, she doth teach", "First Citizen:\nBefore we proceed", "To be, or not to be", "KING "]
+# Of a language model of everything: a fact, a pattern to take up again, sums, and a question as it was taught to be
+# asked.
+MODERN = ["The capital of France is", "Mr Quill met Ms Bramble. Later Mr Quill met Ms",
+          "3 + 4 = 7\n5 + 4 = 9\n2 + 6 ="]
 FIELDS = walk_fields(example=EXAMPLES[0], temperature=0.8, kind="decoder", layer=2, head=1)
 OPENING = 40  # characters that are there when a text opens
 
 
+def examples_of(about: Description | None) -> list[str]:
+    """Beginnings for a checkpoint; Shakespeare's for those that were trained here."""
+    if about is None or "imported_from" not in about.meta:
+        return EXAMPLES
+    return [*MODERN, *filter(None, [about.meta.get("chat")])]
+
+
 def type_beginning(ckpt: Checkpoint) -> str:
     """The box for how the text begins -> what stands in it."""
-    fit_example(PAGE, ckpt, EXAMPLES)
+    fit_example(PAGE, ckpt, examples_of(ckpt.description))
     return taken(st.text_area("How the text begins", key=f"{PAGE}_text", persist_state="session", height=68,
                               label_visibility="collapsed",
                               placeholder="Type a beginning and press Ctrl+Enter, or start from nothing"), PASSAGE)
@@ -45,7 +56,7 @@ def step_through(ckpt: Checkpoint, text: str, *, dark: bool) -> None:
 
 
 arrival = arrive(PAGE, FIELDS)
-show_title(PAGE, "Write", partial(example_pills, PAGE, EXAMPLES))
+show_title(PAGE, "Write", partial(example_pills, PAGE, examples_of(chosen(PAGE))))
 ckpt, text = show_settings(PAGE, type_beginning)
 follow(PAGE, ckpt, text, arrival, opening=OPENING)
 step_through(ckpt, text, dark=st.context.theme.type == "dark")

@@ -46,7 +46,8 @@ LARGEST_WIDENED = 500_000_000  # parameters that are brought to float32 whatever
 COPY = "copy the whole checkpoint folder again"
 # What pages compute with, where a checkpoint notes it.
 NOTED = {"step": int, "parameters": int, "train_pairs": int, "seconds": (int, float), "validation_loss": (int, float),
-         "corpus": str, "saved": str, "imported_from": str, "family": str, "metrics": dict}
+         "corpus": str, "saved": str, "imported_from": str, "family": str, "metrics": dict,
+         "chat": str, "quantisation": str, "precision": str}
 
 
 class CheckpointError(ValueError):

@@ -113,6 +113,15 @@ class Folder:
         return read_json(path) if path.is_file() else {}
 
     @cached_property
+    def chat_template(self) -> str | None:
+        """How a conversation is spelled, as a Jinja template: a file of its own, or in the tokenizer's settings."""
+        path = self.path / "chat_template.jinja"
+        if path.is_file() and path.stat().st_size <= LARGEST_JSON:
+            return path.read_text("utf-8", errors="replace")
+        said = self.settings.get("chat_template")
+        return said if isinstance(said, str) else None
+
+    @cached_property
     def licence(self) -> str | None:
         """The licence that README.md names at its top, if it does."""
         try:

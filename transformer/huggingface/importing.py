@@ -12,6 +12,7 @@ from torch import Tensor
 from transformer import checkpoint
 from transformer.config import ModelConfig
 from transformer.huggingface.card import import_card
+from transformer.huggingface.chat import turn
 from transformer.huggingface.families import FAMILIES
 from transformer.huggingface.folder import Folder, Refused, fit
 from transformer.huggingface.gguf import GgufFile
@@ -24,6 +25,7 @@ from transformer.huggingface.vocabulary import Found, of_content, tokenizers_of
 from transformer.model.models import Transformer
 from transformer.model.positions import POSITIONS
 from transformer.places import home
+from transformer.text.tokenizer import Tokenizer
 from transformer.weights import PRECISIONS, Precision, check_tables, is_matrix
 
 SMALL = ("*.json", "*.txt", "*.spm", "*.md", "LICENSE*", "*.safetensors")  # what is fetched by name
@@ -108,7 +110,8 @@ def _import(source: Path, out: Path | None, *, ids: bool, origin: str, precision
     about = {"saved": None, "imported_from": origin, "family": str(opened.config["model_type"]),
              "license": opened.licence, **{key: value for key, value in (
                  ("classes", plan.classes), ("left_out", plan.left_out), ("tokenizer_left_out", why_not),
-                 ("languages", spoken), ("quantisation", opened.quantisation), ("precision", precision)) if value}}
+                 ("languages", spoken), ("chat", _chat(opened, tokenizer)),
+                 ("quantisation", opened.quantisation), ("precision", precision)) if value}}
     model = Transformer.holding(ours, weights)
     card = import_card(out.name, ours, about, parameters=sum(p.numel() for p in model.parameters()))
     checkpoint.save(out, model, tokenizer=tokenizer, source_tokenizer=source_tokenizer, meta=about,
@@ -123,6 +126,11 @@ def _tokenizers(opened: Folder | GgufFile, config: ModelConfig, *, wanted: bool)
     if content is None:
         return None, None, {}, f"its kind, {opened.tokenizer_kind}, is not read"
     return of_content(content, config)
+
+
+def _chat(opened: Folder | GgufFile, tokenizer: Tokenizer | None) -> str | None:
+    """A question as the model was taught to be asked, where it was."""
+    return turn(opened.chat_template) if tokenizer is not None and opened.chat_template else None
 
 
 def _was_imported(out: Path) -> bool:

@@ -2,25 +2,37 @@
 
 import streamlit as st
 
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoint import Checkpoint, Description
 from ui.figures import markdown_text
 from ui.languages import reads_examples
 from ui.present import presenting
+from ui.resources import entries
 from ui.say import end_of
 
 IDS = "1 2 3"  # what is read to begin with where there is no tokenizer
 
 
+def chosen(page: str) -> Description | None:
+    """The checkpoint that a page's picker stands on; None before it has been drawn for the first time."""
+    wanted = st.session_state.get(f"{page}_checkpoint")
+    return next((one.about for one in entries() if one.about and one.about.id == wanted), None)
+
+
 def fit_example(page: str, ckpt: Checkpoint, examples: list[str]) -> None:
-    """Before the text's widget: ids in place of an example for a checkpoint that reads ids, nothing for one of another
-    language, and the example back for any other."""
+    """Before the text's widget: an example that nobody changed becomes one for the checkpoint that is there now: ids
+    for one that reads ids, nothing for one of another language, and the example back for any other."""
     state = st.session_state
-    text, left = state.get(f"{page}_text"), f"{page}_example_left"
+    text, left, before = state.get(f"{page}_text"), f"{page}_example_left", f"{page}_examples_before"
+    others = state.get(before)
+    state[before] = examples
+    if others and others != examples and text in others and text not in examples:
+        text = state[f"{page}_text"] = examples[0]
     ids, fits = not ckpt.reads_text, reads_examples(ckpt)
     if text in examples and (ids or not fits):
         state[left], state[f"{page}_text"] = text, IDS if ids else ""
     elif text in ("", IDS) and not ids and left in state:
-        state[f"{page}_text"] = state.pop(left) if fits else ""
+        kept = state.pop(left)
+        state[f"{page}_text"] = (kept if kept in examples else examples[0]) if fits else ""
 
 
 def example_pills(page: str, examples: list[str]) -> None:

@@ -1,0 +1,34 @@
+"""How a model was taught to spell a conversation: its template, filled in once, for an example to begin with."""
+
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import orjson
+
+SECONDS, LONGEST = 10, 4_000  # a template is a program, so it is given little time, and characters of what it writes
+QUESTION = "What is the capital of France?"
+# In a process of its own, in Jinja's sandbox, with little memory: whoever wrote the template is not known.
+FILL = """
+import json, resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+said = json.load(sys.stdin)
+template = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True).from_string(said["template"])
+messages = [{"role": "user", "content": said["question"]}]
+sys.stdout.write(template.render(messages=messages, add_generation_prompt=True, bos_token="", eos_token=""))
+"""
+
+
+def turn(template: str, question: str = QUESTION) -> str | None:
+    """A question as a user's turn, as far as where the answer begins; None where the template does not do it, or Jinja
+    is not installed."""
+    if not find_spec("jinja2"):
+        return None
+    try:
+        done = subprocess.run([sys.executable, "-I", "-c", FILL], capture_output=True, timeout=SECONDS,
+                              input=orjson.dumps({"template": template, "question": question}))
+        found = done.stdout.decode()
+    except (subprocess.TimeoutExpired, OSError, UnicodeDecodeError):
+        return None
+    return found if done.returncode == 0 and question in found and len(found) <= LONGEST else None
