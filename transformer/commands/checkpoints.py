@@ -59,8 +59,10 @@ def _quality(about: "Description") -> str:
 
 
 def import_(
-    source: Annotated[str, typer.Argument(help="A Hugging Face folder, a name such as openai-community/gpt2, or the "
-                                               "zip of a checkpoint.")],
+    sources: Annotated[list[str], typer.Argument(
+        metavar="SOURCE...", help="A Hugging Face folder, a name such as openai-community/gpt2 or "
+                                  "EleutherAI/pythia-70m@step1000, or the zip of a checkpoint; several folders or names "
+                                  "become the training steps of one checkpoint.")],
     out: Annotated[Path | None, typer.Option(help="The checkpoint folder; else imports/NAME in HEADSUP_HOME.")] = None,
     ids: Annotated[bool, typer.Option("--ids", help="Leave the tokenizer out and show ids.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Compare with the transformers package.")] = False,
@@ -68,11 +70,18 @@ def import_(
 ) -> None:
     """Make a checkpoint of somebody else's GPT-2, BERT, RoBERTa, DistilBERT or Marian (opus-mt) model, or take one in
     that was sent as a zip."""
-    from transformer.checkpoint import describe
+    from transformer.checkpoint import describe, snapshots
     from transformer.huggingface.importing import default_out, import_model
+    from transformer.huggingface.steps import import_steps
     from transformer.intake.taking import take_in
 
-    if Path(source).is_file():
+    source, *others = sources
+    if others:
+        if check:
+            raise ValueError("--check compares one model; import one of the steps alone to check it")
+        with counting("import", numbers=True) as watch:
+            folder = import_steps(sources, out, ids=ids, watch=watch)
+    elif Path(source).is_file():
         place = out or default_out(Path(source).stem)
         if check or (out and out.exists()):
             raise ValueError(f"{out} already exists; choose another place with --out" if out and out.exists() else
@@ -86,7 +95,9 @@ def import_(
         from transformer.huggingface.comparing import compare
 
         comparison = compare(folder, source)
-    report({"id": about.id, "folder": str(folder), "kinds": about.config.kinds, **about.meta, **comparison}, as_json)
+    steps = {"steps": [int(one.name) for one in snapshots(folder)] + [about.step]} if others else {}
+    report({"id": about.id, "folder": str(folder), "kinds": about.config.kinds, **about.meta, **steps, **comparison},
+           as_json)
 
 
 def export(

@@ -2,9 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import torch
 from torch import Tensor
@@ -17,42 +15,25 @@ from transformer.huggingface.folder import Refused, fit, read, read_json, tensor
 from transformer.huggingface.languages import languages_of
 from transformer.huggingface.needs import check_needs
 from transformer.huggingface.plan import Plan
+from transformer.huggingface.source import Source
 from transformer.huggingface.vocabulary import tokenizer_settings, tokenizers_of
 from transformer.model.models import Transformer
 from transformer.model.positions import POSITIONS
 from transformer.places import home
 from transformer.weights import Stored, check_tables
 
-SMALL = ("*.json", "*.txt", "*.spm", "*.md", "LICENSE*", "*.safetensors")  # what is fetched by name
 
 
 def import_model(source: str | Path, out: Path | None = None, *, ids: bool = False) -> Path:
-    """Make a checkpoint of a Hugging Face folder, or of a model by name, and return its folder.
+    """Make a checkpoint of a Hugging Face folder, or of a model by name, which may be followed by a revision as in
+    name@step1000, and return its folder.
 
     out: where to, else imports/<name> under HEADSUP_HOME. ids: leave its tokenizer out. Raises ValueError in one
     sentence where the folder is damaged, hostile, or needs what our models lack; nothing is written then.
     """
-    folder = Path(source)
-    if folder.is_dir():
-        return _import(folder.resolve(), out, ids=ids, origin=folder.resolve().name or "model")
-    if not re.fullmatch(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", str(source)) or ".." in str(source):
-        raise Refused(f"there is no folder {str(source)[:80]}, and it is no model's name such as openai-community/gpt2")
-    if not find_spec("huggingface_hub"):
-        raise Refused(f"there is no folder {source}, and fetching a model by its name needs "
-                      "`pip install transformers`")
-    with TemporaryDirectory() as place:
-        return _import(_fetch(str(source), Path(place)), out, ids=ids, origin=str(source))
-
-
-def _fetch(name: str, place: Path) -> Path:
-    from huggingface_hub import snapshot_download
-
-    try:
-        snapshot_download(name, local_dir=place, allow_patterns=list(SMALL))
-    except Exception as error:  # the package has dozens of them, down to the network's own
-        reason = str(error).strip().splitlines() or [type(error).__name__]
-        raise Refused(f"there is no folder {name}, and it cannot be fetched by that name ({reason[0][:160]})") from None
-    return place
+    found = Source.of(source)
+    with found.opened() as folder:
+        return import_folder(folder, out, ids=ids, origin=found.origin, step=found.step if found.revision else None)
 
 
 def default_out(origin: str) -> Path:
@@ -87,10 +68,10 @@ def _everything(plan: Plan) -> dict[str, tuple[int, ...]]:
     return {name: part.shape for part in (*plan.parts.values(), *plan.positions.values()) for name in part.names}
 
 
-def _import(folder: Path, out: Path | None, *, ids: bool, origin: str) -> Path:
+def import_folder(folder: Path, out: Path | None, *, ids: bool, origin: str, step: int | None = None) -> Path:
+    """The same of a folder. origin: what it is called where it is from; step: of its training."""
     out = out or default_out(origin)
-    if out.exists() and not _was_imported(out):
-        raise Refused(f"{out} exists and was not imported; choose another place with --out")
+    check_place(out)
     config, found, plan = examine(folder)
     everything = _everything(plan)
     tokenizer, source_tokenizer, settings, why_not = tokenizers_of(folder, config, plan.config, wanted=not ids)
@@ -100,15 +81,22 @@ def _import(folder: Path, out: Path | None, *, ids: bool, origin: str) -> Path:
     model = Transformer(ours)
     model.load_state_dict(weights)
     half = {found[name].dtype for name in everything} == {"F16"}
-    spoken = ours.task == "translation" and languages_of(tokenizer_settings(folder), origin,
+    spoken = ours.task == "translation" and languages_of(tokenizer_settings(folder), origin.partition("@")[0],
                                                     str(config.get("_name_or_path")))
     about = {"saved": None, "imported_from": origin, "family": str(config["model_type"]), "license": licence(folder),
+             **({} if step is None else {"step": step}),
              **{key: value for key, value in (("classes", plan.classes), ("left_out", plan.left_out),
                                               ("tokenizer_left_out", why_not), ("languages", spoken)) if value}}
     card = import_card(out.name, ours, about, parameters=sum(p.numel() for p in model.parameters()))
     checkpoint.save(out, model, tokenizer=tokenizer, source_tokenizer=source_tokenizer, half=half, meta=about,
                     files={"README.md": card.encode()})
     return out
+
+
+def check_place(out: Path) -> None:
+    """Raises Refused where an import would take the place of what is none."""
+    if out.exists() and not _was_imported(out):
+        raise Refused(f"{out} exists and was not imported; choose another place with --out")
 
 
 def _was_imported(out: Path) -> bool:
