@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 _HOMES = {"attention_view.html": ("show",),
           "checkpoint": ("Checkpoint", "CheckpointError", "describe", "load", "save"), "config": ("ModelConfig",),
           "huggingface.exporting": ("export_model",), "huggingface.importing": ("import_model",),
-          "huggingface.steps": ("import_steps",), "inference.beam": ("beam_tree",), "inference.decoding": ("Step", "next_step", "start", "steps"),
+          "huggingface.steps": ("import_steps",), "inference.beam": ("beam_tree",),
+          "inference.decoding": ("Step", "next_step", "start", "steps"),
           "inference.reading": ("Reading", "attend"), "inference.sampling": ("Candidate", "Sampling"),
           "inference.search": ("translate",), "model.models": ("Transformer",), "model.switches": ("Switches",),
           "quality": ("evaluate",), "text.corpora": ("corpus",), "training.run": ("train",)}

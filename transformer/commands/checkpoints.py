@@ -61,8 +61,8 @@ def _quality(about: "Description") -> str:
 def import_(
     sources: Annotated[list[str], typer.Argument(
         metavar="SOURCE...", help="A Hugging Face folder, a name such as openai-community/gpt2 or "
-                                  "EleutherAI/pythia-70m@step1000, or the zip of a checkpoint; several folders or names "
-                                  "become the training steps of one checkpoint.")],
+                                  "EleutherAI/pythia-70m@step1000, or the zip of a checkpoint; several folders or "
+                                  "names become the training steps of one checkpoint.")],
     out: Annotated[Path | None, typer.Option(help="The checkpoint folder; else imports/NAME in HEADSUP_HOME.")] = None,
     ids: Annotated[bool, typer.Option("--ids", help="Leave the tokenizer out and show ids.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Compare with the transformers package.")] = False,

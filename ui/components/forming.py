@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from zlib import crc32
 
 import streamlit as st
 
@@ -67,8 +68,8 @@ def sentence_label(sentence: Pinned) -> str:
 
 
 def _version(forming: Forming, folder: Path) -> str:
-    """Tells a run from another one in the same place."""
-    return f"{forming.name} {(folder / 'config.json').stat().st_mtime_ns}"
+    """Tells a run from another one in the same place, and a text from another one."""
+    return f"{forming.name} {(folder / 'config.json').stat().st_mtime_ns} {crc32(repr(forming.sentences).encode()):x}"
 
 
 def _message(prefix: str, version: str, forming: Forming, look: FormingLook, *, guessing: float | None,
