@@ -20,12 +20,12 @@ def reread(folder: Path, text: str, *, watch: Callable[[int, int], None] = lambd
     watch: told how many steps have read the text, of how many. Raises ValueError for a text that is too long, or that
     the model cannot read.
     """
-    last = describe(folder)
+    last = describe(folder).step
     folders = {int(part.name): part for part in snapshots(folder)}
-    if last.step is not None and last.step > max(folders, default=-1):
-        folders[last.step] = folder
     if not folders:
         raise ValueError(f"{folder.name} has no steps of its training; import several, as steps of one checkpoint")
+    if last is not None and last > max(folders):
+        folders[last] = folder
     watch(0, len(folders))
     ckpt = load(folder)
     target = translate(ckpt, [text], max_steps=MOST_TOKENS // 2)[0] if ckpt.config.task == "translation" else None
