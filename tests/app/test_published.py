@@ -14,7 +14,8 @@ from transformer.model.models import Transformer
 from ui.access import keys
 
 SETTINGS = {"d_model": 16, "n_heads": 2, "d_ff": 24, "max_len": 40, "vocab_size": 50, "encoder_layers": 0,
-            "decoder_layers": 2, "pad_id": None, "positions": "learned", "activation": "gelu_tanh", "embedding_scale": False}
+            "decoder_layers": 2, "pad_id": None, "positions": "learned", "activation": "gelu_tanh",
+            "embedding_scale": False}
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +99,8 @@ def test_a_text_of_the_readers_is_read_by_every_step(mine, visit):
     at = visit("train", view="watch", run="imports/mine", text="5 6 7 8")
     first = received(at)
     assert first["steps"] == [0, 40, 1000] and first["sentences"][0]["target"] == ["5", "6", "7", "8"]
-    assert first["losses"] == [[None, None]] * 3 and first["training"] == [] and not at.error
+    assert first["called"] == ["training loss", "loss on this text"] and first["training"] == [] and not at.error
+    assert [step for step, _ in first["validation"]] == first["steps"]
     assert first["sent"] == {"1/decoder": [0, 40, 1000]}
     at.text_area(key="train_text").set_value("9 9 1").run()
     other = received(at)

@@ -34,19 +34,23 @@ def test_every_step_reads_the_text_with_its_own_weights(with_steps, task):
     folder, told = with_steps(**SHAPES[task]), []
     found = reread(folder, "I am cold.", watch=lambda *now: told.append(now))
     ckpt = transformer.load(folder)
-    assert found.steps == (0, 3, 7) and found.losses == ((None, None),) * 3 and not found.training + found.validation
+    assert found.steps == (0, 3, 7) and not found.training and found.called[1] == "loss on this text"
     assert found.name == ckpt.id and not found.live and not found.notes
     assert tuple(found.heads) == ckpt.config.kinds and told[-1] == (2, 3)
     target = transformer.translate(ckpt, ["I am cold."], max_steps=128)[0] if task == "translation" else None
     for step, place in ((0, folder / "snapshots" / "0"), (3, folder / "snapshots" / "3"), (7, folder)):
         reading = transformer.attend(transformer.load(place), "I am cold.", target)
+        at, ids = found.steps.index(step), reading.ids["tgt"]
+        likely = reading.logits.log_softmax(-1)[range(len(ids) - 1), ids[1:]] if task == "text" else None
+        assert found.losses[at] == (None, likely if likely is None else pytest.approx(-likely.mean().item()))
         for kind in found.heads:
             assert found.sentences[0].axes(kind) == tuple(map(tuple, reading.axes(kind)))
             weights = reading.attentions[kind].numpy()
             np.testing.assert_allclose(found.weights(0, kind, step), weights, atol=0.01)
-            at = found.steps.index(step)
             measured = np.stack(list(measure_heads(found.weights(0, kind, step), kind=kind).values()))
             np.testing.assert_array_equal(found.measures[0, kind][at], measured)
+    assert found.validation == tuple((step, loss) for step, (_, loss) in zip(found.steps, found.losses, strict=True)
+                                     if loss is not None)
     assert any(abs(found.weights(0, kind, 0) - found.weights(0, kind, 7)).max() > 0.05 for kind in found.heads)
 
 

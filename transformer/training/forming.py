@@ -56,6 +56,7 @@ class Forming:
     validation: Points = ()
     losses: tuple[tuple[float | None, float | None], ...] = ()  # the latest of both at each step of `steps`
     notes: tuple[str, ...] = field(default=())  # what was left out, and why
+    called: tuple[str, str] = ("training loss", "validation loss")  # what the two losses are
 
     def weights(self, sentence: int, kind: str, step: int) -> NDArray:
         """float32 (L, H, Tq, Tk), rows sum to 1."""

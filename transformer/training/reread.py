@@ -4,18 +4,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import torch
+from torch.nn.functional import cross_entropy
 
 from transformer.brief import how_many
 from transformer.checkpoint import describe, load, snapshots
-from transformer.inference.reading import attend
+from transformer.inference.reading import Reading, attend
 from transformer.inference.search import translate
 from transformer.measures.matrices import rooted
 from transformer.training.forming import MOST_BYTES, MOST_TOKENS, Forming, Pinned, evenly, measured
 
 
 def reread(folder: Path, text: str, *, watch: Callable[[int, int], None] = lambda done, of: None) -> Forming:
-    """What `read_forming` reads of a run, made of the snapshots of a checkpoint and of a text, without losses. A model
-    that translates is given the translation of its last step at every step.
+    """What `read_forming` reads of a run, made of the snapshots of a checkpoint and of a text. The loss is that of the
+    text, where a decoder writes such texts. A model that translates is given the translation of its last step at every
+    step.
 
     watch: told how many steps have read the text, of how many. Raises ValueError for a text that is too long, or that
     the model cannot read.
@@ -36,17 +39,25 @@ def reread(folder: Path, text: str, *, watch: Callable[[int, int], None] = lambd
         raise ValueError(f"this text has {how_many(longest, 'token')}, and their attention in every head and at every "
                          f"step is more than is kept here; shorten it")
     steps = evenly(sorted(folders), size, notes)
-    found = [_cells(folders[step], text, target, lambda at=at: watch(at, len(steps))) for at, step in enumerate(steps)]
+    found, losses = [], []
+    for step in steps:
+        watch(len(found), len(steps))
+        reading = attend(load(folders[step]), text, target)
+        found.append({kind: rooted(weights).numpy() for kind, weights in reading.attentions.items()})
+        losses.append(_loss(reading))
     cells = {(0, kind): np.stack([one[kind] for one in found]) for kind in reading.kinds}
     sentence = Pinned(*(tuple(reading.tokens[side]) or None for side in ("src", "tgt")))
     config = ckpt.config
     return Forming(ckpt.id, False, tuple(steps), {kind: (config.layers(kind), config.n_heads) for kind in config.kinds},
                    (sentence,), cells, {key: measured(one, key[1]) for key, one in cells.items()},
-                   losses=((None, None),) * len(steps), notes=tuple(notes))
+                   validation=tuple((step, loss) for step, loss in zip(steps, losses, strict=True) if loss is not None),
+                   losses=tuple((None, loss) for loss in losses), notes=tuple(notes),
+                   called=("training loss", "loss on this text"))
 
 
-def _cells(folder: Path, text: str, target: str | None, watch: Callable[[], None]) -> dict[str, np.ndarray]:
-    """What one step makes of it: kind -> uint8 square roots (L, H, Tq, Tk)."""
-    watch()
-    weights = attend(load(folder), text, target).attentions
-    return {kind: rooted(one).numpy() for kind, one in weights.items()}
+def _loss(reading: Reading) -> float | None:
+    """Nats per token of a text, each given those before it; None where the model does not write such texts."""
+    ids = reading.ids["tgt"]
+    if reading.ckpt.config.task != "text" or len(ids) < 2:
+        return None
+    return cross_entropy(reading.logits[:-1].cpu(), torch.tensor(ids[1:])).item()

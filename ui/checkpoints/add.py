@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 import streamlit as st
 
+from transformer.brief import how_many
 from transformer.checkpoint import Description, describe, snapshots
 from transformer.huggingface.folder import read_json
 from transformer.huggingface.importing import default_out, import_model
@@ -23,7 +24,7 @@ from transformer.weights import shown
 from ui import figures
 from ui.access.owners import allowed, me, refusal, require
 from ui.access.removal import take_away
-from ui.checkpoints.card import whence
+from ui.checkpoints.card import link_to_forming, whence
 from ui.pages import PAGES, stepper_of
 from ui.present import settings
 from ui.resources import Entry, entries, home
@@ -257,6 +258,8 @@ def _show_links(page: str, about: Description) -> None:
         for other, label in ((stepper, stepper.title), (PAGES["heads"], "What its heads do")):
             st.page_link(other.script, label=label, icon=other.symbol, query_params=other.address(about.id),
                          width="content")
+        if snapshots(about.folder):
+            link_to_forming(f"imports/{about.folder.name}")
         # on this page a link would not be followed: the browser is there already
         st.button("Its card", key=f"{page}_added_card", icon=PAGES["checkpoints"].symbol, type="tertiary",
                   on_click=st.session_state.update, args=[{f"{page}_checkpoint": about.id, f"{page}_view": "card"}])
@@ -278,10 +281,10 @@ def _line(page: str, entry: Entry, how: str) -> None:
     name = entry.about.id if entry.about else entry.folder.name
     if entry.about:
         count = entry.about.meta.get("parameters")
-        stacks = list(entry.about.config.stacks)
+        stacks, steps = list(entry.about.config.stacks), len(snapshots(entry.folder))
         said = " · ".join(filter(None, [
             how, "encoder-decoder" if len(stacks) == 2 else f"{stacks[0]} alone",
-            f"{count:,} parameters" if isinstance(count, int) else ""]))
+            how_many(1 + steps, "training step") * bool(steps), f"{count:,} parameters" if isinstance(count, int) else ""]))
     else:
         said = f"{how}, not opened: {entry.error}"
     asked, key = f"{page}_asked", f"{how}_{entry.folder.name}"

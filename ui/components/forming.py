@@ -91,6 +91,7 @@ def _message(prefix: str, version: str, forming: Forming, look: FormingLook, *, 
     return pack({
         "of": version, "name": forming.name, "live": forming.live, "dark": dark, "steps": forming.steps,
         "training": forming.training, "validation": forming.validation, "losses": forming.losses,
+        "called": forming.called,
         "heads": forming.heads, "sentences": sentences, "guessing": guessing and [guessing, guessing_label(guessing)],
         "even": {name: [float(value) for value in even.values()]},
         "sent": {name: [forming.steps[at] for at in new]}, "notes": forming.notes, "look": asdict(look),

@@ -89,9 +89,10 @@ switched off, and attention is not explanation (Jain and Wallace 2019). Weights 
 to about 0.004.
 """
 WORDS_AGAIN = f"""{MEASURES}
-Each step's own weights read this text now; nothing was recorded during the training, and no loss is known. Between the
-steps that were imported, the curves are straight lines: what happened there is not known either. A decoder that
-translates is given the last step's translation at every step.
+Each step's own weights read this text now; nothing was recorded during the training. The loss is that of this one text,
+a mean over its tokens after the first, and not of the training. Between the steps that were imported, the curves are
+straight lines: what happened there is not known. A decoder that translates is given the last step's translation at
+every step.
 
 The dotted line is uniform attention, and at step 0 the model has random weights: a head does something of its own only
 where it leaves both. One place can count twice: for the second token, the previous token is also the first.
