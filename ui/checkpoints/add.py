@@ -284,7 +284,8 @@ def _line(page: str, entry: Entry, how: str) -> None:
         stacks, steps = list(entry.about.config.stacks), len(snapshots(entry.folder))
         said = " · ".join(filter(None, [
             how, "encoder-decoder" if len(stacks) == 2 else f"{stacks[0]} alone",
-            how_many(1 + steps, "training step") * bool(steps), f"{count:,} parameters" if isinstance(count, int) else ""]))
+            how_many(1 + steps, "training step") * bool(steps),
+            f"{count:,} parameters" if isinstance(count, int) else ""]))
     else:
         said = f"{how}, not opened: {entry.error}"
     asked, key = f"{page}_asked", f"{how}_{entry.folder.name}"
