@@ -42,9 +42,9 @@ def reread(folder: Path, text: str, *, watch: Callable[[int, int], None] = lambd
     found, losses = [], []
     for step in steps:
         watch(len(found), len(steps))
-        reading = attend(load(folders[step]), text, target)
-        found.append({kind: rooted(weights).numpy() for kind, weights in reading.attentions.items()})
-        losses.append(_loss(reading))
+        read = reading if folders[step] == folder else attend(load(folders[step]), text, target)
+        found.append({kind: rooted(weights).numpy() for kind, weights in read.attentions.items()})
+        losses.append(_loss(read))
     cells = {(0, kind): np.stack([one[kind] for one in found]) for kind in reading.kinds}
     sentence = Pinned(*(tuple(reading.tokens[side]) or None for side in ("src", "tgt")))
     config = ckpt.config
