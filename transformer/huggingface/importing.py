@@ -23,7 +23,6 @@ from transformer.places import home
 from transformer.weights import Stored, check_tables
 
 
-
 def import_model(source: str | Path, out: Path | None = None, *, ids: bool = False) -> Path:
     """Make a checkpoint of a Hugging Face folder, or of a model by name, which may be followed by a revision as in
     name@step1000, and return its folder.
