@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from transformer.checkpoint import find as checkpoints
 from transformer.places import ROOT, home
 from transformer.runs import find
 from transformer.task import LEARNED
@@ -12,14 +13,14 @@ from ui.say import say_error
 from ui.signed_in import signed_in
 from ui.terms import with_terms
 from ui.train.form import show_form, show_plan
-from ui.train.forming import forming_fields, show_forming
+from ui.train.forming import forming_fields, keeps_steps, show_forming
 from ui.train.holdings import show_holdings
 from ui.train.overview import show_runs
 from ui.train.watch import find_run, saying, show_run, show_said
 
 PAGE = "train"
 VIEWS = {"new": "New run", "watch": "Watch", "runs": "All runs", "server": "Server"}
-SHIPPED = "checkpoints/"
+SHIPPED, IMPORTED = "checkpoints/", "imports/"  # before their names, which runs may have too
 
 
 def optional(longest: int) -> Field:
@@ -69,19 +70,25 @@ elif state[f"{PAGE}_view"] == "server":
 else:
     shipped = [f"{SHIPPED}{folder.name}" for folder in sorted((ROOT / "checkpoints").iterdir())
                if (folder / "attention").is_dir()]
-    names = [folder.name for folder in find(home() / "runs")] + shipped
+    imported = [f"{IMPORTED}{folder.name}" for folder in checkpoints(home() / "imports") if keeps_steps(folder)]
+    names = [folder.name for folder in find(home() / "runs")] + imported + shipped
     if (name := state[f"{PAGE}_run"]) and name not in names:
         say_error(f"There is no run {name}. Choose another, or start one.")
         state[f"{PAGE}_run"] = ""
     if state[f"{PAGE}_run"] not in names:
         state[f"{PAGE}_run"] = names[0]
     with settings(PAGE, "run"):
-        st.selectbox("Run", names, key=f"{PAGE}_run", help="Runs, newest first, and the included checkpoints.")
+        st.selectbox("Run", names, key=f"{PAGE}_run", help="Runs, newest first, imports with several "
+                     "training steps, and the included checkpoints.")
     chosen = state[f"{PAGE}_run"]
     if chosen.startswith(SHIPPED):
         st.caption(with_terms("An included checkpoint, with the attention recorded during its training.", "checkpoint"),
                    unsafe_allow_html=True)
         show_forming(PAGE, ROOT / chosen, dark=dark)
+    elif chosen in imported:
+        st.caption(with_terms("An imported checkpoint: each training step that came with it reads your text.",
+                              "checkpoint"), unsafe_allow_html=True)
+        show_forming(PAGE, home() / chosen, dark=dark)
     elif (folder := find_run(chosen)) is not None:
         show_run(PAGE, folder, dark=dark)
 leave_at(PAGE, FIELDS)

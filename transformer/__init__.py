@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from transformer.config import ModelConfig
     from transformer.huggingface.exporting import export_model
     from transformer.huggingface.importing import import_model
+    from transformer.huggingface.steps import import_steps
     from transformer.inference.beam import beam_tree
     from transformer.inference.decoding import Step, next_step, start, steps
     from transformer.inference.reading import Reading, attend
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 _HOMES = {"attention_view.html": ("show",),
           "checkpoint": ("Checkpoint", "CheckpointError", "describe", "load", "save"), "config": ("ModelConfig",),
           "huggingface.exporting": ("export_model",), "huggingface.importing": ("import_model",),
-          "inference.beam": ("beam_tree",), "inference.decoding": ("Step", "next_step", "start", "steps"),
+          "huggingface.steps": ("import_steps",), "inference.beam": ("beam_tree",),
+          "inference.decoding": ("Step", "next_step", "start", "steps"),
           "inference.reading": ("Reading", "attend"), "inference.sampling": ("Candidate", "Sampling"),
           "inference.search": ("translate",), "model.models": ("Transformer",), "model.switches": ("Switches",),
           "quality": ("evaluate",), "text.corpora": ("corpus",), "training.run": ("train",)}
@@ -39,7 +41,7 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = ["Candidate", "Checkpoint", "CheckpointError", "ModelConfig", "Reading", "Sampling", "Step", "Switches",
            "Transformer", "attend", "beam_tree", "corpus", "describe", "evaluate", "export_model", "import_model",
-           "load", "next_step", "runs", "save", "show", "start", "steps", "train", "translate"]
+           "import_steps", "load", "next_step", "runs", "save", "show", "start", "steps", "train", "translate"]
 
 
 def __getattr__(name: str) -> object:

@@ -18,7 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import nn
 
-from transformer.config import ModelConfig, TrainConfig
+from transformer.config import ModelConfig, Precision, TrainConfig
 from transformer.model.models import Transformer
 from transformer.places import of_name
 from transformer.shortage import os_errors
@@ -27,7 +27,6 @@ from transformer.text.sources import known
 from transformer.text.tokenizer_files import TOKENIZER_FILES, tokenizers_of
 from transformer.weights import (
     PRECISIONS,
-    Precision,
     Refused,
     check_tables,
     in_order,

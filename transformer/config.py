@@ -15,6 +15,7 @@ Length = Annotated[int, Field(ge=1, le=16_777_216)]  # in tokens
 Layers = Annotated[int, Field(ge=0, le=128)]
 Part = Literal["q", "k", "v", "out", "up", "down", "norm", "head"]  # of a layer, or the one before a masked piece
 PARTS: tuple[Part, ...] = get_args(Part)
+Precision = Literal["float32", "float16", "bfloat16"]  # of weights in a file or in memory
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 Factor = Annotated[float, Field(gt=0.0, le=1e6)]
 MOST_PINNED, LONGEST_PINNED = 4, 500  # texts, and characters of one

@@ -5,13 +5,13 @@ import json
 from collections.abc import Mapping
 from math import isfinite, prod
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import orjson
 import torch
 
-from transformer.config import ModelConfig
+from transformer.config import ModelConfig, Precision
 from transformer.model.models import Transformer
 from transformer.model.positions import POSITIONS
 
@@ -24,8 +24,8 @@ DEEPEST = 32  # levels of JSON in JSON
 BYTES = {"F32": 4, "F16": 2, "BF16": 2, "F64": 8}
 OTHERS = {"BOOL": 1, "U8": 1, "I8": 1, "I16": 2, "I32": 4, "I64": 8}  # buffers that older versions stored
 CHUNK = 4_000_000  # bytes read at once
-PRECISIONS = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
-Precision = Literal["float32", "float16", "bfloat16"]
+PRECISIONS: dict[Precision, torch.dtype] = {"float32": torch.float32, "float16": torch.float16,
+                                            "bfloat16": torch.bfloat16}
 SMALL = ("positions", "types", "buckets")  # tables that are widened whatever the others are
 
 

@@ -22,11 +22,12 @@ from transformer.analysis.masks import Learned, learn_digits
 from transformer.analysis.tensors import Change, Circuits, Summary, compare_weights, summarise
 from transformer.analysis.tensors import circuits as head_circuits
 from transformer.checkpoint import SNAPSHOTS, Checkpoint, CheckpointError, Description, describe, find, load, snapshots
-from transformer.places import ROOT, home, places
+from transformer.places import home, places
 from transformer.runs import find as find_runs
 from transformer.text.corpora import Corpus, LabelledCorpus, PairCorpus, corpus
 from transformer.training.curves import Curves
 from transformer.training.forming import Forming, forming_stamp, read_forming
+from transformer.training.reread import reread
 from ui.heavy import LOOK, Work, heavy
 
 torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
@@ -53,7 +54,7 @@ def along_the_way() -> list[Entry]:
     """The weights of single training steps, of checkpoints that come with them and of the newest runs; and what each
     of those runs has found best. What cannot be read is left out."""
     runs = find_runs(home() / "runs")[:MOST_RUNS]
-    folders = [*find(ROOT / "checkpoints", home() / "checkpoints"), *runs]
+    folders = [*chain.from_iterable(map(find, places())), *runs]
     found = [part for folder in folders for part in snapshots(folder)]
     found += [run / "best" for run in runs if (run / "best" / "manifest.json").exists()]
     return [entry for entry in map(_entry, found) if entry.about]
@@ -135,6 +136,14 @@ def forming(folder: Path) -> Forming | None:
     """The attention that a run or a checkpoint recorded, read again when there is more of it. Raises ValueError."""
     return shelf("forming", 8).make((folder, forming_stamp(folder)), "Reading what was recorded",
                                     lambda work: (read_forming(folder),))[0]  # nothing is kept as well
+
+
+def formed(ckpt: Checkpoint, text: str) -> Forming:
+    """The attention that a checkpoint and the steps kept of its training give to a text. Raises ValueError."""
+    folder = ckpt.description.folder
+    ids = tuple(one.about.id for one in map(_entry, snapshots(folder)) if one.about)
+    return shelf("formed", 8).make((ckpt.id, ids, text), "Reading the text with every step",
+                                   lambda work: reread(folder, text, watch=work.watch))
 
 
 def sentences(name: str) -> PairCorpus | None:

@@ -14,6 +14,7 @@ TOY = 120         # of what the smallest model learns
 SEARCH = 200
 SCORES = 200
 PATH = 1_000
+SOURCES = 4_000   # several of them
 SETTINGS = 4_000
 PINNED = 2_000    # sentences to watch attention on
 LONGEST_TRANSLATION = 200  # tokens: where a model's own translation is cut off before heads are measured on it

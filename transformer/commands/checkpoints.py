@@ -8,6 +8,7 @@ import typer
 
 from transformer.commands.options import AsJson
 from transformer.commands.output import console, counting, report, table
+from transformer.config import Precision
 from transformer.task import does
 
 if TYPE_CHECKING:
@@ -59,34 +60,52 @@ def _quality(about: "Description") -> str:
 
 
 def import_(
-    source: Annotated[str, typer.Argument(help="A Hugging Face folder, a name such as openai-community/gpt2, or the "
-                                               "zip of a checkpoint.")],
+    sources: Annotated[list[str], typer.Argument(
+        metavar="SOURCE...", help="A Hugging Face folder, a GGUF file, a name such as openai-community/gpt2 or "
+                                  "EleutherAI/pythia-70m@step1000, the zip of a checkpoint, or smollm2, a language "
+                                  "model of 135 million parameters that is fetched (93 MB); several folders or names "
+                                  "become the training steps of one checkpoint.")],
     out: Annotated[Path | None, typer.Option(help="The checkpoint folder; else imports/NAME in HEADSUP_HOME.")] = None,
     ids: Annotated[bool, typer.Option("--ids", help="Leave the tokenizer out and show ids.")] = False,
+    precision: Annotated[Precision | None, typer.Option(
+        help="Of the large weights; else as they are stored, and float32 where they are quantised.")] = None,
     check: Annotated[bool, typer.Option("--check", help="Compare with the transformers package.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a checkpoint of somebody else's GPT-2, BERT, RoBERTa, DistilBERT or Marian (opus-mt) model, or take one in
+    """Make a checkpoint of somebody else's model, such as a Llama, Qwen, Gemma, Pythia, T5, BART or BERT, or take one in
     that was sent as a zip."""
-    from transformer.checkpoint import describe
+    from transformer.checkpoint import describe, snapshots
+    from transformer.huggingface.gguf_header import is_gguf
     from transformer.huggingface.importing import default_out, import_model
+    from transformer.huggingface.steps import import_steps
     from transformer.intake.taking import take_in
 
-    if Path(source).is_file():
+    source, *others = sources
+    zipped = not others and Path(source).is_file() and not is_gguf(Path(source))
+    if precision and (others or zipped):
+        raise ValueError("--precision is for one model that is imported; leave it out")
+    if others:
+        if check:
+            raise ValueError("--check compares one model; import one of the steps alone to check it")
+        with counting("import", numbers=True) as watch:
+            folder = import_steps(sources, out, ids=ids, watch=watch)
+    elif zipped:
         place = out or default_out(Path(source).stem)
         if check or (out and out.exists()):
             raise ValueError(f"{out} already exists; choose another place with --out" if out and out.exists() else
                              "--check compares with a Hugging Face folder; unpack the zip and import that")
         folder = take_in(Path(source), place.parent, name=place.name, ids=ids)
     else:
-        folder = import_model(source, out, ids=ids)
+        folder = import_model(source, out, ids=ids, precision=precision)
     about = describe(folder)
     comparison = {}
     if check:
         from transformer.huggingface.comparing import compare
 
         comparison = compare(folder, source)
-    report({"id": about.id, "folder": str(folder), "kinds": about.config.kinds, **about.meta, **comparison}, as_json)
+    steps = {"steps": [int(one.name) for one in snapshots(folder)] + [about.step]} if others else {}
+    report({"id": about.id, "folder": str(folder), "kinds": about.config.kinds, **about.meta, **steps, **comparison},
+           as_json)
 
 
 def export(

@@ -24,7 +24,7 @@ def import_card(name: str, config: ModelConfig, about: Mapping[str, object], *, 
     notes = [f"Left out: the head that says {about['left_out']}."] if about.get("left_out") else []
     if about.get("tokenizer_left_out"):
         notes.append(f"Without its tokenizer: {about['tokenizer_left_out']}. Ids are shown.")
-    origin = re.sub(r"[^\w./ -]", "_", str(about["imported_from"]))
+    origin = re.sub(r"[^\w./@ -]", "_", str(about["imported_from"]))
     return "\n".join([
         f"# {re.sub(r'[^A-Za-z0-9._ -]', '_', name)}", "", " ".join(filter(None, said)), "", "## Where it is from", "",
         f"Imported from `{origin}`, a model of type {about['family']}. Licence: "

@@ -35,8 +35,10 @@ def open_theirs(ckpt: Checkpoint, source: str | Path) -> torch.nn.Module:
     import transformers
 
     chosen = getattr(transformers, CLASSES[ckpt.config.head or ckpt.config.task])
-    model = chosen.from_pretrained(str(source), use_safetensors=True, trust_remote_code=False,
-                                   local_files_only=Path(source).is_dir(), attn_implementation="eager")
+    here = Path(source).is_dir()
+    name, _, revision = (str(source), "", "") if here else str(source).partition("@")
+    model = chosen.from_pretrained(name, revision=revision or "main", use_safetensors=True, trust_remote_code=False,
+                                   local_files_only=here, attn_implementation="eager")
     return model.float().eval().requires_grad_(False)
 
 

@@ -2,69 +2,43 @@
 
 import re
 from collections.abc import Callable, Mapping
-from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import torch
 from torch import Tensor
 
 from transformer import checkpoint
-from transformer.config import ModelConfig
+from transformer.config import ModelConfig, Precision
 from transformer.huggingface.card import import_card
 from transformer.huggingface.chat import turn
 from transformer.huggingface.families import FAMILIES
 from transformer.huggingface.folder import Folder, Refused, fit
 from transformer.huggingface.gguf import GgufFile
-from transformer.huggingface.gguf_header import is_gguf
 from transformer.huggingface.languages import languages_of
 from transformer.huggingface.needs import check_needs
 from transformer.huggingface.plan import Part, Plan
-from transformer.huggingface.published import PUBLISHED, fetch
+from transformer.huggingface.source import Source
 from transformer.huggingface.vocabulary import Found, of_content, tokenizers_of
 from transformer.model.models import Transformer
 from transformer.model.positions import POSITIONS
 from transformer.places import home
 from transformer.text.tokenizer import Tokenizer
-from transformer.weights import PRECISIONS, Precision, check_tables, is_matrix
-
-SMALL = ("*.json", "*.txt", "*.spm", "*.md", "LICENSE*", "*.safetensors")  # what is fetched by name
+from transformer.weights import PRECISIONS, check_tables, is_matrix
 
 
 def import_model(source: str | Path, out: Path | None = None, *, ids: bool = False,
                  precision: Precision | None = None) -> Path:
-    """Make a checkpoint of a Hugging Face folder, a GGUF file, or a model by name, and return its folder.
+    """Make a checkpoint of a Hugging Face folder, a GGUF file, or a model by name, which may be followed by a revision
+    as in name@step1000, and return its folder.
 
     out: where to, else imports/<name> under HEADSUP_HOME. ids: leave its tokenizer out. precision: of the large
     weights; None: as they are stored, or float32 where they are quantised. Raises ValueError in one sentence where the
     folder is damaged, hostile, or needs what our models lack; nothing is written then.
     """
-    path = Path(source)
-    if path.is_dir() or (path.is_file() and is_gguf(path)):
-        path = path.resolve()
-        return _import(path, out, ids=ids, precision=precision, origin=(path.name if path.is_dir() else path.stem) or
-                       "model")
-    if not re.fullmatch(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", str(source)) or ".." in str(source):
-        raise Refused(f"there is no folder {str(source)[:80]}, and it is no model's name such as openai-community/gpt2")
-    with TemporaryDirectory() as place:
-        if str(source) in PUBLISHED:
-            return _import(fetch(str(source), Path(place)), out or default_out(str(source)), ids=ids,
-                           precision=precision, origin=str(source))
-        if not find_spec("huggingface_hub"):
-            raise Refused(f"there is no folder {source}, and fetching a model by its name needs "
-                          "`pip install transformers`")
-        return _import(_fetch(str(source), Path(place)), out, ids=ids, precision=precision, origin=str(source))
-
-
-def _fetch(name: str, place: Path) -> Path:
-    from huggingface_hub import snapshot_download
-
-    try:
-        snapshot_download(name, local_dir=place, allow_patterns=list(SMALL))
-    except Exception as error:  # the package has dozens of them, down to the network's own
-        reason = str(error).strip().splitlines() or [type(error).__name__]
-        raise Refused(f"there is no folder {name}, and it cannot be fetched by that name ({reason[0][:160]})") from None
-    return place
+    found = Source.of(source)
+    with found.opened() as path:
+        return import_folder(path, out, ids=ids, origin=found.origin, precision=precision,
+                             step=found.step if found.revision else None)
 
 
 def default_out(origin: str) -> Path:
@@ -93,11 +67,19 @@ def _everything(plan: Plan) -> dict[str, tuple[int, ...]]:
     return {name: part.shape for part in (*plan.parts.values(), *plan.positions.values()) for name in part.names}
 
 
-def _import(source: Path, out: Path | None, *, ids: bool, origin: str, precision: Precision | None) -> Path:
+def opened_model(path: Path) -> Folder | GgufFile:
+    """What is imported: a GGUF file, or a folder that holds one and no other model, or a Hugging Face folder."""
+    if path.is_dir() and not (path / "config.json").exists() and len(found := sorted(path.glob("*.gguf"))) == 1:
+        path = found[0]
+    return GgufFile(path) if path.is_file() else Folder(path)
+
+
+def import_folder(path: Path, out: Path | None, *, ids: bool, origin: str, step: int | None = None,
+                  precision: Precision | None = None) -> Path:
+    """The same of a folder or file. origin: what it is called where it is from; step: of its training."""
     out = out or default_out(origin)
-    if out.exists() and not _was_imported(out):
-        raise Refused(f"{out} exists and was not imported; choose another place with --out")
-    opened = GgufFile(source) if source.is_file() else Folder(source)
+    check_place(out)
+    opened = opened_model(path)
     plan = examine(opened)
     tokenizer, source_tokenizer, settings, why_not = _tokenizers(opened, plan.config, wanted=not ids)
     ours, weights = _settle(plan, opened.read)
@@ -105,13 +87,14 @@ def _import(source: Path, out: Path | None, *, ids: bool, origin: str, precision
     if precision:
         weights = {name: weight.to(PRECISIONS[precision]) if is_matrix(name, weight) else weight
                    for name, weight in weights.items()}
-    spoken = ours.task == "translation" and languages_of(opened.settings, origin,
+    spoken = ours.task == "translation" and languages_of(opened.settings, origin.partition("@")[0],
                                                          str(opened.config.get("_name_or_path")))
     about = {"saved": None, "imported_from": origin, "family": str(opened.config["model_type"]),
-             "license": opened.licence, **{key: value for key, value in (
-                 ("classes", plan.classes), ("left_out", plan.left_out), ("tokenizer_left_out", why_not),
-                 ("languages", spoken), ("chat", _chat(opened, tokenizer)),
-                 ("quantisation", opened.quantisation), ("precision", precision)) if value}}
+             "license": opened.licence, **({} if step is None else {"step": step}), **{
+                 key: value for key, value in (
+                     ("classes", plan.classes), ("left_out", plan.left_out), ("tokenizer_left_out", why_not),
+                     ("languages", spoken), ("chat", _chat(opened, tokenizer)),
+                     ("quantisation", opened.quantisation), ("precision", precision)) if value}}
     model = Transformer.holding(ours, weights)
     card = import_card(out.name, ours, about, parameters=sum(p.numel() for p in model.parameters()))
     checkpoint.save(out, model, tokenizer=tokenizer, source_tokenizer=source_tokenizer, meta=about,
@@ -131,6 +114,12 @@ def _tokenizers(opened: Folder | GgufFile, config: ModelConfig, *, wanted: bool)
 def _chat(opened: Folder | GgufFile, tokenizer: Tokenizer | None) -> str | None:
     """A question as the model was taught to be asked, where it was."""
     return turn(opened.chat_template) if tokenizer is not None and opened.chat_template else None
+
+
+def check_place(out: Path) -> None:
+    """Raises Refused where an import would take the place of what is none."""
+    if out.exists() and not _was_imported(out):
+        raise Refused(f"{out} exists and was not imported; choose another place with --out")
 
 
 def _was_imported(out: Path) -> bool:

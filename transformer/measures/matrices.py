@@ -49,8 +49,13 @@ def even_attention(queries: int, keys: int, *, kind: Kind) -> NDArray:
     return Tokens.places(kind, queries, keys).even[0, 0].numpy()
 
 
+def rooted(weights: Tensor) -> Tensor:
+    """Weights as they are recorded, uint8 = round(sqrt(w) * 255), on the CPU."""
+    return (weights.sqrt() * 255).round().byte().cpu()
+
+
 def unrooted(cells: NDArray) -> NDArray:
-    """Weights as they were recorded, uint8 = round(sqrt(w) * 255) -> float32 whose rows sum to 1."""
+    """Weights as `rooted` recorded them -> float32 whose rows sum to 1."""
     weights = (cells.astype(np.float32) / 255) ** 2
     total = weights.sum(-1, keepdims=True)
     return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)

@@ -56,6 +56,7 @@ class Forming:
     validation: Points = ()
     losses: tuple[tuple[float | None, float | None], ...] = ()  # the latest of both at each step of `steps`
     notes: tuple[str, ...] = field(default=())  # what was left out, and why
+    called: tuple[str, str] = ("training loss", "validation loss")  # what the two losses are
 
     def weights(self, sentence: int, kind: str, step: int) -> NDArray:
         """float32 (L, H, Tq, Tk), rows sum to 1."""
@@ -89,15 +90,10 @@ def read_forming(folder: Path) -> Forming | None:
                                  f"{at + 1}, which {folder.name}/config.json says there is; record the run again")
             shapes[f"{at}.{kind}"] = (*heads[kind], *map(len, sentence.axes(kind)))
     size, notes = sum(map(prod, shapes.values())), []
-    most = MOST_BYTES // size
-    if most < 2:
+    if MOST_BYTES // size < 2:
         raise ValueError(f"one snapshot of {folder.name} takes {size:,} bytes, and {MOST_BYTES:,} are read in all; pin "
                          "fewer or shorter sentences")
-    steps = sorted(found)
-    if len(steps) > most:
-        notes.append(f"{len(steps)} snapshots of {size:,} bytes are more than the {MOST_BYTES:,} bytes that are read: "
-                     f"{most} of them, evenly spaced, are shown.")
-        steps = [steps[round(at)] for at in np.linspace(0, len(steps) - 1, most)]
+    steps = evenly(sorted(found), size, notes)
     snapshots = {}
     for step in steps:
         try:
@@ -111,13 +107,28 @@ def read_forming(folder: Path) -> Forming | None:
         at, kind = name.split(".")
         key = int(at), kind
         cells[key] = np.stack([snapshot.pop(name) for snapshot in snapshots.values()])
-        measures[key] = np.stack([
-            np.stack(list(measure_heads(unrooted(one), PLACES, kind=kind).values())) for one in cells[key]])
+        measures[key] = measured(cells[key], kind)
     training, validation = _curves(folder / "metrics.jsonl", notes)
     named = (folder / "manifest.json").is_file()
     return Forming(describe(folder).id if named else f"run {folder.name}", _state(folder) == "running",
                    tuple(snapshots), heads, sentences, cells, measures, thinned(training), thinned(validation),
                    _latest(tuple(snapshots), training, validation), tuple(notes))
+
+
+def evenly(steps: list[int], size: int, notes: list[str]) -> list[int]:
+    """As many of the steps, evenly spaced, as MOST_BYTES hold of snapshots of that size; a note where that is not
+    all."""
+    most = MOST_BYTES // size
+    if len(steps) <= most:
+        return steps
+    notes.append(f"{len(steps)} snapshots of {size:,} bytes are more than the {MOST_BYTES:,} bytes that are read: "
+                 f"{most} of them, evenly spaced, are shown.")
+    return [steps[round(at)] for at in np.linspace(0, len(steps) - 1, most)]
+
+
+def measured(cells: NDArray, kind: str) -> NDArray:
+    """uint8 square roots (steps, L, H, Tq, Tk) -> float32 (steps, PLACES, L, H)."""
+    return np.stack([np.stack(list(measure_heads(unrooted(one), PLACES, kind=kind).values())) for one in cells])
 
 
 def thinned(points: Points, most: int = CURVE) -> Points:

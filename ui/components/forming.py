@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from zlib import crc32
 
 import streamlit as st
 
@@ -67,8 +68,8 @@ def sentence_label(sentence: Pinned) -> str:
 
 
 def _version(forming: Forming, folder: Path) -> str:
-    """Tells a run from another one in the same place."""
-    return f"{forming.name} {(folder / 'config.json').stat().st_mtime_ns}"
+    """Tells a run from another one in the same place, and a text from another one."""
+    return f"{forming.name} {(folder / 'config.json').stat().st_mtime_ns} {crc32(repr(forming.sentences).encode()):x}"
 
 
 def _message(prefix: str, version: str, forming: Forming, look: FormingLook, *, guessing: float | None,
@@ -90,6 +91,7 @@ def _message(prefix: str, version: str, forming: Forming, look: FormingLook, *, 
     return pack({
         "of": version, "name": forming.name, "live": forming.live, "dark": dark, "steps": forming.steps,
         "training": forming.training, "validation": forming.validation, "losses": forming.losses,
+        "called": forming.called,
         "heads": forming.heads, "sentences": sentences, "guessing": guessing and [guessing, guessing_label(guessing)],
         "even": {name: [float(value) for value in even.values()]},
         "sent": {name: [forming.steps[at] for at in new]}, "notes": forming.notes, "look": asdict(look),

@@ -77,7 +77,7 @@ export function lossRange(training, validation, guessing) {
 }
 
 // What does not change as one scrubs: the axes, the losses and a mark where each snapshot is.
-export function paintLosses(context, plot, { training, validation, steps, guessing, theme }) {
+export function paintLosses(context, plot, { training, validation, called, steps, guessing, theme }) {
   const ink = INK[theme.dark];
   const recorded = training.length + validation.length;
   paintAxes(context, recorded ? plot : { ...plot, low: 0, high: -1 }, { theme });
@@ -92,8 +92,8 @@ export function paintLosses(context, plot, { training, validation, steps, guessi
     context.fillRect(plot.x(step) - 3, plot.y(loss) - 3, 6, 6);
   }
   const names = [
-    ["━ training loss, nats", training, ink.training],
-    ["╍ validation loss, nats", validation, ink.validation],
+    [`━ ${called[0]}, nats`, training, ink.training],
+    [`╍ ${called[1]}, nats`, validation, ink.validation],
   ].filter(([, points]) => points.length);
   names.forEach(([words, , colour], i) => {
     const y = plot.bottom - 16 - 18 * (names.length - 1 - i);

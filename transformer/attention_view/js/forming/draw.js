@@ -78,7 +78,8 @@ function liveWords({ message, look }) {
 export function drawTimeline(view) {
   const { root, parts, message, last } = view;
   const width = root.clientWidth;
-  const height = width < 700 ? 150 : 190;
+  const recorded = message.training.length + message.validation.length;
+  const height = !recorded ? 80 : width < 700 ? 150 : 190;
   const plot = (view.plot = timelinePlot(view, { x: 0, y: 0, width, height }));
   const context = resized(parts.timeline, width, height);
   const under = keptPicture(view, "timeline", width, height, (one) => underTimeline(view, one, plot));

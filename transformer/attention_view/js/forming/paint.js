@@ -21,8 +21,8 @@ export function timelinePlot({ message, last }, box) {
 }
 
 export function underTimeline({ message, theme }, context, plot) {
-  const { training, validation, steps, guessing } = message;
-  paintLosses(context, plot, { training, validation, steps, guessing, theme });
+  const { training, validation, called, steps, guessing } = message;
+  paintLosses(context, plot, { training, validation, called, steps, guessing, theme });
 }
 
 export function overTimeline(view, context, plot) {

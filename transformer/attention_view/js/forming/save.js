@@ -108,8 +108,9 @@ function paintMeasure(view, context, one, { i, top, title }) {
 }
 
 function table(view) {
-  const { steps, losses } = view.message;
-  const names = ["step", "layer", "head", ...ROWS.map(([name]) => name), "training_loss", "validation_loss"];
+  const { steps, losses, called } = view.message;
+  const named = called.map((words) => words.replaceAll(" ", "_"));
+  const names = ["step", "layer", "head", ...ROWS.map(([name]) => name), ...named];
   const row = (step, at, head) => {
     const values = ROWS.map((_, measure) => measured(view, step, measure, ...head));
     const written = values.map((value) => (Number.isFinite(value) ? value : ""));

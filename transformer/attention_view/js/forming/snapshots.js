@@ -79,8 +79,8 @@ export function weightsNow(view) {
 
 // The losses at the step, in words.
 export function lossWords(view) {
-  const losses = view.message.losses[indexOf(view)];
-  const words = losses.map((loss, i) => loss !== null && `${["training", "validation"][i]} loss ${loss.toFixed(3)}`);
+  const { losses, called } = view.message;
+  const words = losses[indexOf(view)].map((loss, i) => loss !== null && `${called[i]} ${loss.toFixed(3)}`);
   return words.filter(Boolean).join(" · ");
 }
 

@@ -1,0 +1,227 @@
+"""Which folder a text means, the hub's cache among them; and several steps of a training as one checkpoint."""
+
+import json
+import shutil
+
+import pytest
+import torch
+
+import transformer
+from transformer import checkpoint
+from transformer.__main__ import main
+from transformer.huggingface.importing import import_model
+from transformer.huggingface.source import Source, wanted
+from transformer.huggingface.steps import import_steps
+
+hf = pytest.importorskip("transformers", reason="pip install transformers")
+hf.logging.set_verbosity_error()
+hf.logging.disable_progress_bar()
+
+GPT2 = {"vocab_size": 31, "n_embd": 12, "n_head": 3, "n_layer": 2, "n_positions": 20, "bos_token_id": 30,
+        "eos_token_id": 30}
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def make(folder, seed, **changes):
+    """A tiny GPT-2 of theirs with random weights."""
+    torch.manual_seed(seed)
+    model = hf.GPT2LMHeadModel(hf.GPT2Config(**GPT2 | changes)).eval().requires_grad_(False)
+    for parameter in model.parameters():
+        parameter.add_(0.3 * torch.randn(parameter.shape))
+    model.save_pretrained(folder)
+    return model
+
+
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory):
+    """A training's folder with three of its steps -> the folder, and the models by their step."""
+    place = tmp_path_factory.mktemp("theirs") / "mine"
+    return place, {step: make(place / f"checkpoint-{step}", step) for step in (0, 40, 1000)}
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADSUP_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """The hub's cache, empty, of a computer without a network; cache(model, revision, folder, commit) puts one in."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+
+    def put(model, revision, folder, commit=COMMIT):
+        place = tmp_path / "hub" / f"models--{model.replace('/', '--')}"
+        (place / "refs").mkdir(parents=True, exist_ok=True)
+        (place / "blobs").mkdir(exist_ok=True)
+        (place / "refs" / revision).write_text(commit)
+        (place / "snapshots" / commit).mkdir(parents=True)
+        for path in folder.iterdir():
+            shutil.copy(path, place / "blobs" / f"{commit}-{path.name}")
+            (place / "snapshots" / commit / path.name).symlink_to(place / "blobs" / f"{commit}-{path.name}")
+        return place / "snapshots" / commit
+
+    return put
+
+
+def same(folder, model):
+    """Whether a checkpoint computes what a model of theirs does."""
+    ours = transformer.attend(transformer.load(folder), "7 3 29 0 12").logits
+    torch.testing.assert_close(ours, model(torch.tensor([[7, 3, 29, 0, 12]])).logits[0], rtol=0, atol=1e-4)
+
+
+# Which folder
+
+
+@pytest.mark.parametrize(("name", "step"), [
+    ("a/b@step1000", 1000), ("a/b@step1000-tokens4B", 1000), ("a/b@stage2-step50-tokens3B", 50), ("a/b@step0", 0),
+    ("a/b@global_step12", 12), ("b@checkpoint-7", 7), ("a/b@143000", 143_000), ("a/b@main", None), ("a/b", None),
+    ("step9/step9", None), ("a/b@v1.0", None), ("a/b@step1.5", None), ("a/b@step3B", None), ("a/b@footstep4", None)])
+def test_the_step_is_in_the_revision(name, step):
+    assert Source.of(name).step == step
+
+
+def test_the_step_is_in_the_folders_name(tmp_path):
+    for name, step in (("checkpoint-40", 40), ("step0003", 3), ("model", None), ("gpt2", None), ("77", 77)):
+        (tmp_path / name).mkdir()
+        assert (Source.of(tmp_path / name).step, Source.of(tmp_path / name).origin) == (step, name)
+
+
+@pytest.mark.parametrize("name", ["a/b@", "@a", "a/b@../x", "a/b@x..y", "a/../b@step1", "a/b@x/y", "a/b@ x", "a/b@x@y",
+                                  "a/b@\n", "a/b@step1\n", "a/b@" + "x" * 300, "ａ/b", "-a/b"])
+def test_what_is_no_name_is_refused(name):
+    with pytest.raises(ValueError, match="there is no folder .* and it is no model's name") as error:
+        Source.of(name)
+    assert "\n" not in str(error.value) and len(str(error.value)) < 300
+
+
+def test_a_revision_comes_out_of_the_hubs_cache(cache, theirs, home):
+    place, models = theirs
+    cache("org/tiny", "step40", place / "checkpoint-40")
+    cache("org/tiny", "main", place / "checkpoint-1000", "f" * 40)
+    out = import_model("org/tiny@step40")
+    about = checkpoint.describe(out)
+    assert (out, about.step) == (home / "imports" / "tiny-step40", 40)
+    assert about.meta["imported_from"] == "org/tiny@step40" and "`org/tiny@step40`" in (out / "README.md").read_text()
+    same(out, models[40])
+    same(import_model("org/tiny", home / "newest"), models[1000])
+    same(import_model(f"org/tiny@{COMMIT}", home / "commit"), models[40])
+
+
+def test_what_the_cache_has_in_part_or_as_a_pickle_is_said(cache, theirs, tmp_path):
+    shutil.copytree(theirs[0] / "checkpoint-0", tmp_path / "part")
+    (tmp_path / "part" / "model.safetensors").rename(tmp_path / "part" / "pytorch_model.bin")
+    cache("org/tiny", "step0", tmp_path / "part")
+    with pytest.raises(ValueError, match=r"cache .* only as pytorch_model.bin, .* cannot be fetched") as error:
+        import_model("org/tiny@step0", tmp_path / "ours")
+    assert COMMIT not in str(error.value) and not (tmp_path / "ours").exists()
+
+
+@pytest.mark.parametrize("ref", ["../../outside", "..", "/etc", "", "x" * 300])
+def test_a_cache_that_points_elsewhere_is_not_followed(cache, theirs, tmp_path, ref):
+    cache("org/tiny", "step0", theirs[0] / "checkpoint-0")
+    shutil.copytree(theirs[0] / "checkpoint-0", tmp_path / "hub" / "outside")
+    (tmp_path / "hub" / "models--org--tiny" / "refs" / "step0").write_text(ref)
+    with pytest.raises(ValueError, match="cannot be fetched by that name"):
+        import_model("org/tiny@step0", tmp_path / "ours")
+
+
+def test_what_is_fetched_is_the_texts_and_the_weights_once():
+    texts = ["config.json", "tokenizer.json", "README.md", "LICENSE", "spiece.model"]
+    others = ["pytorch_model.bin", "flax_model.msgpack", "code.py", "onnx/model.safetensors", "original/config.json"]
+    one, shards = ["model.safetensors"], ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
+    whole = ["consolidated.safetensors", "model.fp16.safetensors"]
+    assert set(wanted("x", texts + others + one + shards + whole + ["x.gguf"])) == {*texts, *one}
+    assert set(wanted("x", texts + others + shards + whole)) == {*texts, *shards}
+    assert set(wanted("x", ["README.md", "x.Q4_1.gguf"])) == {"README.md", "x.Q4_1.gguf"}
+    for files, says in ((others, "only pytorch_model.bin, a format that can run code"), ([], "no weights"),
+                        (["a.gguf", "b.gguf"], "has 2 GGUF files, such as a.gguf")):
+        with pytest.raises(ValueError, match=says):
+            wanted("x", files)
+
+
+def test_a_revision_is_fetched_where_the_cache_has_none(cache, theirs, home, monkeypatch):
+    asked = {}
+
+    class Hub:
+        def model_info(self, name, *, revision):
+            asked["about"] = name, revision
+            files = [type("File", (), {"rfilename": file}) for file in ("config.json", "model.safetensors", "x.bin")]
+            return type("Info", (), {"sha": COMMIT, "siblings": files})
+
+    def download(name, *, revision, local_dir, allow_patterns):
+        asked["fetched"] = name, revision, sorted(allow_patterns)
+        for file in allow_patterns:
+            shutil.copy(theirs[0] / "checkpoint-40" / file, local_dir / file)
+
+    monkeypatch.setattr("huggingface_hub.HfApi", Hub)
+    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
+    same(import_model("org/tiny@step40"), theirs[1][40])
+    assert asked == {"about": ("org/tiny", "step40"),
+                     "fetched": ("org/tiny", COMMIT, ["config.json", "model.safetensors"])}
+
+
+# Several as one
+
+
+def test_folders_become_the_steps_of_one_checkpoint(theirs, home):
+    place, models = theirs
+    told = []
+    out = import_steps([place / f"checkpoint-{step}" for step in (1000, 0, 40)], watch=lambda *now: told.append(now))
+    assert out == home / "imports" / "mine" and told == [(0, 3), (1, 3), (2, 3)]
+    assert [path.name for path in checkpoint.snapshots(out)] == ["0", "40"]
+    for folder, step in zip((*checkpoint.snapshots(out), out), (0, 40, 1000), strict=True):
+        same(folder, models[step])
+        assert checkpoint.describe(folder).step == step
+    assert checkpoint.describe(out / "snapshots" / "40").id.startswith("mine-40@")
+    assert not any("snapshots" in name for name in json.loads((out / "manifest.json").read_text()))
+    assert [path.name for path in out.parent.iterdir()] == ["mine"]
+    again = import_steps([place / "checkpoint-0", place / "checkpoint-40"])
+    assert again == out and [path.name for path in checkpoint.snapshots(out)] == ["0"]
+    same(out, models[40])
+
+
+def test_revisions_do_too_and_a_number_before_one_says_its_step(cache, theirs, home, capsys, monkeypatch):
+    place, models = theirs
+    cache("org/tiny", "step40-tokens1B", place / "checkpoint-40")
+    cache("org/tiny", "main", place / "checkpoint-1000", "f" * 40)
+    monkeypatch.setattr("sys.argv", ["headsup", "import", "2000=org/tiny@main", "org/tiny@step40-tokens1B", "--json"])
+    with pytest.raises(SystemExit, match="0"):
+        main()
+    told = json.loads(capsys.readouterr().out)
+    assert told["steps"] == [40, 2000] and told["folder"] == str(home / "imports" / "tiny")
+    same(home / "imports" / "tiny", models[1000])
+    same(home / "imports" / "tiny" / "snapshots" / "40", models[40])
+
+
+@pytest.mark.parametrize(("sources", "says"), [
+    (["checkpoint-0", "last"], "last does not say which training step it is; write its number before it: 1000="),
+    (["checkpoint-0", "0=checkpoint-40"], "checkpoint-0 and checkpoint-40 are both step 0"),
+    (["checkpoint-0", "5=wide"], "wide has d_model 24 and checkpoint-0 12"),
+    (["checkpoint-0", "5=named"], "named has another tokenizer than checkpoint-0, or only one"),
+    (["checkpoint-0", "5=broken"], "broken has no model.safetensors"),
+    (["checkpoint-0", "5=gone"], "there is no folder .*gone")])
+def test_what_cannot_be_steps_of_one_is_refused(theirs, cache, tmp_path, sources, says):
+    place = shutil.copytree(theirs[0], tmp_path / "theirs")
+    shutil.copytree(place / "checkpoint-40", place / "last")
+    make(place / "wide", 1, n_embd=24)
+    shutil.copytree(place / "checkpoint-40", place / "named")
+    vocabulary = {"<unk>": 0, "a": 1}
+    (place / "named" / "tokenizer.json").write_text(json.dumps({
+        "version": "1.0", "added_tokens": [], "model": {"type": "WordLevel", "vocab": vocabulary, "unk_token": "<unk>"},
+        "normalizer": None, "pre_tokenizer": None, "post_processor": None, "decoder": None}))
+    shutil.copytree(place / "checkpoint-40", place / "broken")
+    (place / "broken" / "model.safetensors").unlink()
+    given = [f"{one.rpartition('=')[0]}{'=' * ('=' in one)}{place / one.rpartition('=')[2]}" for one in sources]
+    with pytest.raises(ValueError, match=says) as error:
+        import_steps(given, tmp_path / "out" / "ours")
+    assert "\n" not in str(error.value) and len(str(error.value)) < 500
+    assert not list((tmp_path / "out").glob("**/*"))
+
+
+def test_what_was_not_imported_stays(theirs, tmp_path):
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(ValueError, match="was not imported; choose another place"):
+        import_steps([theirs[0] / "checkpoint-0", theirs[0] / "checkpoint-40"], tmp_path / "mine")
+    assert not list((tmp_path / "mine").iterdir())

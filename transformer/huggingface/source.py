@@ -1,0 +1,132 @@
+"""Which folder is meant by a text: a folder, or a model by its name on the hub with or without a revision, such as
+EleutherAI/pythia-70m@step1000, out of the hub's cache on this disk, else fetched."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from transformer.huggingface.folder import PICKLES, Refused, tensors
+from transformer.huggingface.gguf_header import is_gguf
+from transformer.huggingface.published import PUBLISHED, fetch
+from transformer.weights import shown
+
+WORD = r"[A-Za-z0-9][\w.-]{0,95}"
+NAMED = re.compile(rf"({WORD}(?:/{WORD})?)(?:@({WORD}))?", re.ASCII)
+# step1000, step1000-tokens4B, stage1-step1000-tokens3B, checkpoint-1000, global_step1000, or the number alone
+STEP = re.compile(r"(?:^|[^A-Za-z])(?:step|checkpoint|ckpt|iter)[-_]?(\d{1,12})(?![A-Za-z0-9.])|^(\d{1,12})$")
+TEXTS = ("*.json", "*.txt", "*.spm", "*.model", "*.md", "LICENSE*")  # what is fetched besides weights
+TWICE = ("consolidated*", "*.fp16*", "*.bf16*", "*.fp32*")  # the same weights once more, for other programs
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a text means: a folder or a GGUF file, or else a model's name: one of `PUBLISHED`, or with its revision on
+    the hub."""
+
+    origin: str  # as a checkpoint says it: the folder's name, or the model's with its revision
+    folder: Path | None = None  # or file
+    name: str = ""
+    revision: str | None = None
+
+    @classmethod
+    def of(cls, text: str | Path) -> "Source":
+        """Raises Refused where it is neither a folder nor a name."""
+        folder = Path(text)
+        if folder.is_dir():
+            return cls(folder.resolve().name or "model", folder.resolve())
+        if folder.is_file() and is_gguf(folder):
+            return cls(folder.stem, folder.resolve())
+        if str(text) in PUBLISHED:
+            return cls(str(text), None, str(text))
+        found = NAMED.fullmatch(str(text))
+        if not found or ".." in str(text):
+            raise Refused(f"there is no folder {shown(text, longest=80)}, and it is no model's name such as "
+                          "openai-community/gpt2 or EleutherAI/pythia-70m@step1000")
+        if not find_spec("huggingface_hub"):
+            raise Refused(f"there is no folder {text}, and opening a model by its name needs "
+                          "`pip install transformers`")
+        return cls(str(text), None, found[1], found[2])
+
+    @property
+    def step(self) -> int | None:
+        """The training step that the revision, or the folder's name, says."""
+        found = STEP.search(self.folder.name if self.folder else self.revision or "")
+        return int(found[1] or found[2]) if found else None
+
+    @property
+    def model(self) -> str:
+        """What a model is called of which this is a step: its name on the hub, or of a folder what it lies in."""
+        return self.name if self.folder is None else self.folder.parent.name or "model"
+
+    @contextmanager
+    def opened(self) -> Iterator[Path]:
+        """The folder or file, as long as it is needed: what is fetched goes again. Raises Refused where there is
+        none."""
+        if self.name in PUBLISHED:
+            with TemporaryDirectory() as place:
+                yield fetch(self.name, Path(place))
+            return
+        folder, why_not = (self.folder, None) if self.folder else self._cached()
+        with nullcontext(folder) if folder else TemporaryDirectory() as place:
+            yield Path(place) if folder else self._fetched(Path(place), why_not)
+
+    def _cached(self) -> tuple[Path | None, str | None]:
+        """Its folder in the hub's cache, where all of it is there; else what is wrong with it, if it is there.
+
+        The layout: https://huggingface.co/docs/huggingface_hub/guides/manage-cache
+        """
+        from huggingface_hub import constants
+
+        place = Path(constants.HF_HUB_CACHE).expanduser() / f"models--{self.name.replace('/', '--')}"
+        ref = place / "refs" / (self.revision or constants.DEFAULT_REVISION)
+        commit = ref.read_text("utf-8", errors="replace").strip() if ref.is_file() else self.revision or ""
+        folder = place / "snapshots" / commit
+        if not re.fullmatch(WORD, commit, re.ASCII) or not folder.is_dir():
+            return None, None
+        try:
+            if not any(folder.glob("*.gguf")):
+                tensors(folder)
+        except Refused as error:
+            return None, str(error).replace(folder.name, "it")
+        return folder, None
+
+    def _fetched(self, place: Path, why_not: str | None) -> Path:
+        from huggingface_hub import HfApi, snapshot_download
+
+        try:
+            about = HfApi().model_info(self.name, revision=self.revision)
+            files = wanted(self.origin, [file.rfilename for file in about.siblings or ()])
+            snapshot_download(self.name, revision=about.sha, local_dir=place, allow_patterns=files)
+        except Refused:
+            raise
+        except Exception as error:  # the package has dozens of them, down to the network's own
+            reason = str(error).strip().splitlines() or [type(error).__name__]
+            here = f"what the hub's cache on this disk has of it does not open ({why_not})" if why_not else (
+                f"there is no folder {self.origin}")
+            raise Refused(f"{here}, and it cannot be fetched by that name ({reason[0][:160]})") from None
+        return place
+
+
+def wanted(origin: str, files: list[str]) -> list[str]:
+    """What is fetched of a model's files on the hub: its texts, and its weights once. Raises Refused where they are
+    there as pickles alone, or as several GGUF files."""
+    def those(*patterns: str) -> list[str]:
+        return [name for name in files if "/" not in name and any(fnmatch(name, one) for one in patterns)]
+
+    weights = [name for name in those("*.safetensors") if name not in those(*TWICE)]
+    if "model.safetensors" in weights:
+        weights = ["model.safetensors"]
+    if not weights and len(weights := those("*.gguf")) > 1:
+        raise Refused(f"{origin} has {len(weights)} GGUF files, such as {shown(weights[0], longest=60)}; download the "
+                      "one you want into a folder of its own and import that")
+    if not weights:
+        pickles = those(*PICKLES)
+        raise Refused(f"{origin} has no weights as safetensors on the hub" + (
+            f", only {shown(pickles[0], longest=60)}, a format that can run code when it is opened; save it with "
+            "save_pretrained and import that folder" if pickles else "; import another model"))
+    return [*those(*TEXTS), *weights]

@@ -1,0 +1,87 @@
+"""Training steps that somebody published, in folders or as revisions on the hub, as the steps of one checkpoint."""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import orjson
+
+from transformer.checkpoint import SNAPSHOTS, describe
+from transformer.huggingface.folder import Refused
+from transformer.huggingface.importing import check_place, default_out, import_folder
+from transformer.huggingface.source import Source
+from transformer.weights import shown
+
+OF_ONE_STEP = ("config.json", "model.safetensors", "README.md")  # what differs from step to step
+
+
+def import_steps(sources: Sequence[str | Path], out: Path | None = None, *, ids: bool = False,
+                 watch: Callable[[int, int], None] = lambda done, of: None) -> Path:
+    """Make one checkpoint of several steps of a training and return its folder: the last step, with the others under
+    snapshots/ as a run keeps them.
+
+    sources: what `import_model` takes, each with its step in its revision or in its folder's name (name@step1000,
+    checkpoint-1000), or written before it as in 1000=folder. out, ids: as there. watch: told how many steps are there,
+    of how many. Raises ValueError, also where steps differ in architecture or tokenizer; nothing is written then.
+    """
+    found = numbered(sources)
+    out = out or default_out(name_of(found))
+    check_place(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".import-", dir=out.parent) as private:
+        made: dict[int, Path] = {}
+        for step, source in found.items():
+            watch(len(made), len(found))
+            name = out.name if step == max(found) else f"{out.name}-{step}"
+            with source.opened() as folder:
+                made[step] = import_folder(folder, Path(private) / name, ids=ids, origin=source.origin, step=step)
+            _check_same(made[min(found)], made[step])
+        *others, last = made
+        (made[last] / SNAPSHOTS).mkdir()
+        for step in others:
+            made[step].rename(made[last] / SNAPSHOTS / str(step))
+        if out.exists():
+            out.rename(Path(private) / "before")
+        return made[last].rename(out)
+
+
+def numbered(sources: Sequence[str | Path]) -> dict[int, Source]:
+    """What is meant by each, by its training step, the earliest first. Raises Refused where one does not say its step,
+    or two are the same."""
+    found: dict[int, Source] = {}
+    for text in map(str, sources):
+        given = re.fullmatch(r"(\d{1,12})=(.+)", text, re.DOTALL | re.ASCII)
+        source = Source.of(given[2] if given else text)
+        step = int(given[1]) if given else source.step
+        if step is None:
+            raise Refused(f"{shown(text)} does not say which training step it is; write its number before it: "
+                          f"1000={shown(text)}")
+        if step in found:
+            raise Refused(f"{found[step].origin} and {source.origin} are both step {step:,}; leave one out, or write "
+                          f"its number before it: {step + 1}={shown(given[2] if given else text)}")
+        found[step] = source
+    return dict(sorted(found.items()))
+
+
+def name_of(found: dict[int, Source]) -> str:
+    """What the whole is called: as the model, or of folders as what they all lie in; else as the last step."""
+    models = {source.model for source in found.values()}
+    return models.pop() if len(models) == 1 else found[max(found)].origin
+
+
+def _check_same(first: Path, other: Path) -> None:
+    """Raises Refused where two cannot be steps of one training."""
+    one, two = describe(first), describe(other)
+    of_one, of_two = one.config.model_dump(), two.config.model_dump()
+    if unlike := next((name for name in of_one if of_one[name] != of_two[name]), None):
+        raise Refused(f"{two.meta['imported_from']} has {unlike} {of_two[unlike]} and {one.meta['imported_from']} "
+                      f"{of_one[unlike]}; steps of one training have one architecture, so import them apart")
+    if _tokenizer(first) != _tokenizer(other):
+        raise Refused(f"{two.meta['imported_from']} has another tokenizer than {one.meta['imported_from']}, or only "
+                      "one of them has any; give both the same tokenizer files, or import them without (--ids)")
+
+
+def _tokenizer(folder: Path) -> dict[str, str]:
+    listed = orjson.loads((folder / "manifest.json").read_bytes())
+    return {name: digest for name, digest in listed.items() if name not in OF_ONE_STEP}
