@@ -47,6 +47,22 @@ PRESETS: dict[str, RunConfig] = {
         train=TrainConfig(task="language-model", corpus="tiny-shakespeare", tokenizer="char", optimizer="muon",
                           steps=1_600, batch_tokens=4_096, lr=3e-3, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1,
                           warmup=100, label_smoothing=0.0, eval_every=200, save_every=100)),
+    # "shakespeare" as it is built today: Touvron et al. 2023, section 2.2; grouped heads: Ainslie et al. 2023
+    "llama-small": RunConfig(
+        model=ModelConfig(d_model=192, n_heads=6, kv_heads=2, encoder_layers=0, decoder_layers=4, d_ff=512,
+                          vocab_size=100, max_len=256, dropout=0.1, attention_dropout=0.0, norm="pre", norm_kind="rms",
+                          activation="silu", gated=True, biases=(), positions="rotary", embedding_scale=False,
+                          init="normal"),
+        train=TrainConfig(task="language-model", corpus="tiny-shakespeare", tokenizer="char", optimizer="muon",
+                          steps=1_600, batch_tokens=4_096, lr=3e-3, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1,
+                          warmup=100, label_smoothing=0.0, eval_every=200, save_every=100)),
+    # Raffel et al. 2020, section 2.1, with the gated feed-forward part of its version 1.1
+    "t5-small": RunConfig(
+        model=ModelConfig(d_model=160, n_heads=4, encoder_layers=3, decoder_layers=3, d_ff=432, vocab_size=4_000,
+                          max_len=256, dropout=0.1, attention_dropout=0.0, norm="pre", norm_kind="rms", norm_eps=1e-6,
+                          activation="gelu_tanh", gated=True, biases=(), positions="relative"),
+        train=TrainConfig(optimizer="muon", steps=4_000, batch_tokens=3_000, lr=5e-3, warmup=150, eval_every=200,
+                          save_every=100)),
     "translate": RunConfig(
         model=ModelConfig(d_model=160, n_heads=4, encoder_layers=3, decoder_layers=3, d_ff=640, vocab_size=4_000,
                           max_len=256, dropout=0.1, attention_dropout=0.0, norm="pre", positions="sinusoidal"),

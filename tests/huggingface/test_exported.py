@@ -10,8 +10,8 @@ from pydantic import create_model
 import transformer
 from transformer import checkpoint
 from transformer.__main__ import main
-from transformer.config import ModelConfig
-from transformer.huggingface import exporting
+from transformer.config import PARTS, ModelConfig
+from transformer.huggingface import shapes
 from transformer.huggingface.exporting import about_export, export_model
 from transformer.huggingface.importing import import_model
 from transformer.huggingface.sentencepieces import TEXTS, tokenizer_json
@@ -114,10 +114,47 @@ def test_a_damaged_way_back_is_refused(tmp_path):
         import_model(out, tmp_path / "back")
 
 
+ROTARY = {"positions": "rotary", "tie_embeddings": False}
+MODERN = {**ROTARY, "norm_kind": "rms", "gated": True, "biases": (), "activation": "silu"}
+
+
+@pytest.mark.parametrize(("settings", "architecture"), [
+    (ROTARY, "GPTNeoXForCausalLM"), ({**ROTARY, "rotary": {"dim": 4, "base": 500.0}}, "GPTNeoXForCausalLM"),
+    (MODERN, "LlamaForCausalLM"), ({**MODERN, "kv_heads": 1, "head_dim": 6, "tie_embeddings": True,
+                                    "embedding_scale": False}, "LlamaForCausalLM"),
+    ({**MODERN, "biases": PARTS, "embedding_scale": 3.0, "rotary": {"base": 500.0}}, "LlamaForCausalLM")], ids=str)
+def test_rotary_decoders_are_written_as_what_they_are(tmp_path, settings, architecture):
+    config = ModelConfig(d_model=16, n_heads=2, encoder_layers=0, decoder_layers=2, d_ff=24, max_len=60, vocab_size=50,
+                         **settings)
+    model = Transformer(config, generator=torch.Generator().manual_seed(1))
+    for parameter in model.parameters():
+        parameter.data += 0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(2))
+    checkpoint.save(tmp_path / "mine", model, tokenizer=None)
+    ckpt = transformer.load(tmp_path / "mine")
+    out = export_model(ckpt, tmp_path / "out")
+    theirs, ids = hf.AutoModelForCausalLM.from_pretrained(str(out)).eval(), torch.arange(4, 34)[None]
+    assert type(theirs).__name__ == architecture
+    with torch.no_grad():
+        torch.testing.assert_close(ckpt.model(None, ids), theirs(ids).logits, rtol=0, atol=1e-5)
+    back = transformer.load(import_model(out, tmp_path / "back"))
+    torch.testing.assert_close(back.model(None, ids), ckpt.model(None, ids), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize(("settings", "why"), [
+    ({"positions": "rotary", "rotary": {"layout": "interleaved"}}, "interleaved, and GPT-NeoX"),
+    ({"positions": "rotary", "kv_heads": 1}, "kv_heads is 1, and GPT-NeoX"),
+    ({**MODERN, "biases": ("q",)}, "all or none of q, k, v, out"), ({**MODERN, "norm": "post"}, "norm is post"),
+    ({**MODERN, "rotary": {"dim": 4}}, "4 of 8 features")], ids=str)
+def test_what_no_shape_can_express_is_refused(settings, why):
+    config = ModelConfig(d_model=16, n_heads=2, encoder_layers=0, **settings)
+    with pytest.raises(ValueError, match=why):
+        shapes.shape_of(config)
+
+
 def test_a_field_that_nobody_has_written_for_gpt2_is_refused(monkeypatch):
     newer = create_model("ModelConfig", __base__=ModelConfig, gates=(int, 0))
-    monkeypatch.setattr(exporting, "ModelConfig", newer)
+    monkeypatch.setattr(shapes, "ModelConfig", newer)
     decoder_only = {"encoder_layers": 0, "positions": "learned"}
-    exporting.check_expressible(newer(**decoder_only))
+    shapes.shape_of(newer(**decoder_only))
     with pytest.raises(ValueError, match="gates is 2, and GPT-2 can only express 0"):
-        exporting.check_expressible(newer(**decoder_only, gates=2))
+        shapes.shape_of(newer(**decoder_only, gates=2))

@@ -72,8 +72,8 @@ def import_(
     check: Annotated[bool, typer.Option("--check", help="Compare with the transformers package.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a checkpoint of somebody else's model, such as a Llama, Qwen, Gemma, Pythia, T5, BART or BERT, or take one in
-    that was sent as a zip."""
+    """Make a checkpoint of somebody else's model, such as a Llama, Qwen, Gemma, Pythia, T5, BART or BERT, or take one
+    in that was sent as a zip."""
     from transformer.checkpoint import describe, snapshots
     from transformer.huggingface.gguf_header import is_gguf
     from transformer.huggingface.importing import default_out, import_model
@@ -111,28 +111,28 @@ def import_(
 def export(
     run: Annotated[Path, typer.Argument(help="A run folder, or a checkpoint folder inside it.")],
     out: Annotated[Path | None, typer.Option(help="The checkpoint folder to write, such as checkpoints/mine.")] = None,
-    huggingface: Annotated[Path | None, typer.Option(help="Write a Hugging Face GPT-2 folder here instead.")] = None,
+    huggingface: Annotated[Path | None, typer.Option(help="Write a Hugging Face folder here instead.")] = None,
     processor: Annotated[str, typer.Option(help="The device it was trained on, for the model card.")] = "a CPU",
     as_json: AsJson = False,
 ) -> None:
     """Make a checkpoint to share of a run's best weights: half precision, measured, with its model card and curves.
 
-    Or, with --huggingface, a GPT-2 that the transformers package loads, of a decoder alone.
+    Or, with --huggingface, a Llama, GPT-NeoX or GPT-2 that the transformers package loads, of a decoder alone.
     """
     if out is not None and huggingface is None:
         report(_export(run, out, processor), as_json)
     elif huggingface is not None and out is None:
-        report(_export_gpt2(run, huggingface), as_json)
+        report(_export_huggingface(run, huggingface), as_json)
     else:
-        raise ValueError("export writes one thing: give either --out for a checkpoint or --huggingface for a GPT-2 "
-                         "folder")
+        raise ValueError("export writes one thing: give either --out for a checkpoint or --huggingface for a "
+                         "Hugging Face folder")
 
 
 def _best(run: Path) -> Path:
     return run / "best" if (run / "best").exists() else run
 
 
-def _export_gpt2(run: Path, out: Path) -> dict[str, object]:
+def _export_huggingface(run: Path, out: Path) -> dict[str, object]:
     from transformer.checkpoint import load
     from transformer.huggingface.exporting import about_export, export_model
 

@@ -69,7 +69,7 @@ def estimated_activations(config: ModelConfig, *, positions: int, length: int, d
     dropped = config.dropout if config.attention_dropout is None else config.attention_dropout
     weights = 3 * config.n_heads * length if dropped and device.type != "cuda" else 0  # else they are made again
     attention = 4 * config.d_model + 4 * width + weights
-    layer = attention + 4 * config.d_model + 3 * config.d_ff
+    layer = attention + 4 * config.d_model + (5 if config.gated else 3) * config.d_ff
     encoder = config.encoder_layers * layer
     decoder = config.decoder_layers * (layer + attention * bool(config.encoder_layers))
     logits = 3 * config.vocab_size if config.decoder_layers else 0
