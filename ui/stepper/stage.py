@@ -6,7 +6,7 @@ from functools import partial
 import streamlit as st
 
 from transformer.attention_view.heads import Head
-from transformer.attention_view.message import Look
+from transformer.attention_view.message import Look, newest_row
 from transformer.attention_view.stage import (
     Bars,
     Row,
@@ -77,7 +77,7 @@ def _until(step: Step, text: Mapping[str, object]) -> dict[str, object]:
 def said_of(walk: Walk, look: Look, head: Head, sampling: Sampling, *, hidden: bool = False) -> str:
     """One step in a sentence, for who cannot see it."""
     step, keys = walk.step, walk.step.axes(look.kind)[1]
-    row = head.weights[-1]
+    row = newest_row(step, look, head)
     which = head_label(look.layer, look.head) if look.of == "head" else "the mean"
     token = "hidden" if hidden else f"{plain_label(step.piece)}, {percent(probability(step, sampling))}"
     most = plain_label(keys[int(row.argmax())])

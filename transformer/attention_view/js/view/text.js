@@ -1,0 +1,78 @@
+// A long text as a whole: the head looked at, small, with a frame round what of it is drawn large; a click moves that.
+import { bitmap } from "#view/canvas.js";
+import { pixelPalette } from "#view/colours.js";
+import { spot } from "#view/pointer.js";
+import { mayLook } from "#view/scores.js";
+import { change, infoOf, sizesOf } from "#view/view/look.js";
+import { onPhone, sized } from "#view/view/sizes.js";
+
+const TEXT_SIZE = 132; // px
+const TEXT_ON_PHONE = 84;
+
+export function drawText(view) {
+  const { parts, message, theme } = view;
+  const info = infoOf(view);
+  const cells = message.arrays.text;
+  parts.text.hidden = !info.whole;
+  // what no query may look at is free in the corner; where it is not, the picture makes room
+  const free = info.whole && !mayLook(info, 0, info.keys.length - 1);
+  parts.main.classList.toggle("beside", Boolean(info.whole) && !free);
+  if (!info.whole) return;
+  const size = onPhone() ? TEXT_ON_PHONE : TEXT_SIZE;
+  const context = sized(view, parts.text, size, size);
+  context.fillStyle = theme.forbidden;
+  context.fillRect(0, 0, size, size);
+  context.imageSmoothingEnabled = false;
+  if (cells) context.drawImage(picture(cells, message.shapes.text, theme), 0, 0, size, size);
+  const [x, y, width, height] = frame(info, size);
+  context.lineWidth = 3;
+  context.strokeStyle = theme.accent;
+  context.strokeRect(x, y, width, height);
+  const said = `${range(info, 0)} look at ${range(info, 1)}`;
+  parts.text.title = `The whole text. Large: ${said}. Click where to look.`;
+  parts.text.setAttribute("aria-label", `The whole text; drawn large: ${said}. Arrow keys move that.`);
+}
+
+function picture(cells, [R, C], theme) {
+  const colours = pixelPalette(theme.dark, "plain");
+  return bitmap(C, R, (pixels) => {
+    cells.forEach((cell, at) => {
+      pixels[at] = colours[256 + Math.round((256 * cell) / 255)];
+    });
+  });
+}
+
+function frame({ whole: [Q, K], first: [q, k], queries, keys }, size) {
+  const at = [(k / K) * size, (q / Q) * size, (keys.length / K) * size, (queries.length / Q) * size];
+  return at.map((one, side) => (side < 2 ? Math.max(2, one) : Math.max(5, one - 3)));
+}
+
+// The first and the last token drawn of a side, and of how many.
+export function range({ whole, first, queries, keys }, side) {
+  const drawn = [queries, keys][side].length;
+  const [from, to, all] = [first[side], first[side] + drawn - 1, whole[side]].map((n) => n.toLocaleString("en"));
+  return `${["queries", "keys"][side]} ${from} to ${to} of ${all}`;
+}
+
+// The query and the key at a point of it.
+export function textSpot({ parts, ...view }, event) {
+  const { whole } = infoOf(view);
+  const [x, y] = spot(event, parts.text);
+  return [(y / parts.text.offsetHeight) * whole[0], (x / parts.text.offsetWidth) * whole[1]];
+}
+
+// What is drawn large moves to have that query and key in its middle.
+export function moveText(view, [query, key]) {
+  const { whole } = infoOf(view);
+  const start = sizesOf(view).map((size, side) => {
+    const middle = Math.round([query, key][side] - size / 2);
+    return Math.max(0, Math.min(whole[side] - size, middle));
+  });
+  change(view, { start, pair: null });
+}
+
+export function stepText(view, by) {
+  const { first } = infoOf(view);
+  const middle = sizesOf(view).map((size, side) => first[side] + size / 2 + by[side] * (size / 2));
+  moveText(view, middle);
+}
