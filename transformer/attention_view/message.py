@@ -16,6 +16,7 @@ from transformer.attention_view.orders import FEW, ORDERS
 from transformer.attention_view.window import Window
 from transformer.config import Kind
 from transformer.inference.words import Words
+from transformer.text.words import seen
 
 TYPES = {"float32": "f4", "uint8": "u1", "uint16": "u2"}
 MOST_LINES = 250_000  # weights of a layer that are sent to be drawn as lines
@@ -81,13 +82,14 @@ def about_kind(shown: Shown, kind: str) -> dict[str, object]:
     """Its layers, heads and tokens, and what may look at what; of a part of a text the places of its `first` query and
     key, and of how many it is."""
     layers, heads = shape(shown, kind)
-    queries, keys = shown.axes(kind)
+    queries, keys = map(seen, shown.axes(kind))
     mask = shown.mask(kind)
     causal = not bool(mask.all())
     found = {"layers": layers, "heads": heads, "queries": queries, "keys": keys, "causal": causal}
     if causal and not mask.equal(torch.ones_like(mask).tril()):
         found["sees"] = mask.sum(1).tolist()  # so many of the first keys, for each query
-    more = {"makes": shown.predicted(kind), "merged": (_merged(shown) or {}).get(kind),
+    makes = shown.predicted(kind)
+    more = {"makes": makes and seen([*shown.axes(kind)[0][:1], *makes])[1:], "merged": (_merged(shown) or {}).get(kind),
             "numbers": getattr(shown, "numbers", None)}  # of layers and heads, where some are left out
     if isinstance(shown, Window):
         more |= {"first": [side.start for side in shown.places[kind]], "whole": shown.whole(kind)}

@@ -19,6 +19,7 @@ from transformer.attention_view.stage import (
     unknown,
 )
 from transformer.inference.decoding import Sampling, Step
+from transformer.text.words import seen
 from ui.components.stage import show_stage, steps_of
 from ui.figures import head_label, percent, plain_label
 from ui.say import end_of
@@ -39,7 +40,8 @@ def target_row(walk: Walk, *, label: str, name: str = "target tokens") -> Row:
     """What the decoder has read, the token predicted, and those known to come."""
     step, read = walk.step, target_tokens(walk.step)
     prompt = len(read) - step.index  # the start token, or the text typed
-    return Row(label=label, name=name, part="target", tokens=[*read, step.piece, *walk.after], predicted=len(read),
+    return Row(label=label, name=name, part="target", tokens=seen([*read, step.piece, *walk.after]),
+               predicted=len(read),
                unknown=() if step.src is not None else unknown(step), picked=[prompt + at for at in walk.picks])
 
 

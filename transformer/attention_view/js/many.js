@@ -6,11 +6,12 @@ import { numbered } from "#view/names.js";
 
 export const MANY_ABOVE = 160; // heads that are all drawn, as in orders.py
 const BETWEEN = 4;
-const LEAST_TILE = 36; // px of a head, where there is room
+const LEAST_TILE = 30; // px of a head, where there is room
 const SMALLEST_TILE = 16;
 const MOST_TILE = 84;
 const OVER_TILE = 13; // px, of what stands over a head
 const MOST_MAP = 0.34; // of the width
+const WIDEST_SQUARE = 5; // px, of the map
 
 export const isMany = ({ layers, heads }) => layers * heads > MANY_ABOVE;
 
@@ -62,7 +63,7 @@ export function layoutMany(box, many, look) {
   const { layers, heads } = many;
   const left = box.x + 22;
   const top = box.y + 16;
-  const cw = Math.min(8, (box.width * MOST_MAP) / heads);
+  const cw = Math.min(WIDEST_SQUARE, (box.width * MOST_MAP) / heads);
   const ch = Math.min(10, (box.height - 20) / layers);
   const map = { x: left, y: top, cw, ch, width: cw * heads, height: ch * layers };
   const x = left + map.width + (look.order === "layers" ? 28 : 14);

@@ -32,7 +32,8 @@ export function draw(view) {
   drawText(view);
   view.drawn?.();
   if (root.classList.contains("waiting")) return;
-  root.dataset.drawn = [look.kind, look.layer, look.head, infoOf(view).queries.length];
+  const { whole, queries } = infoOf(view);
+  root.dataset.drawn = [look.kind, look.layer, look.head, whole?.[0] ?? queries.length];
 }
 
 // In a box on a narrow window all heads stand below the first screen, and a product lies over the picture.

@@ -1,9 +1,9 @@
 // A long text as a whole: the head looked at, small, with a frame round what of it is drawn large; a click moves that.
 import { bitmap } from "#view/canvas.js";
-import { pixelPalette } from "#view/colours.js";
+import { channels, pixelOf, pixelPalette } from "#view/colours.js";
 import { spot } from "#view/pointer.js";
 import { mayLook } from "#view/scores.js";
-import { change, infoOf, sizesOf } from "#view/view/look.js";
+import { change, infoOf, inLines, sizesOf } from "#view/view/look.js";
 import { onPhone, sized } from "#view/view/sizes.js";
 
 const TEXT_SIZE = 132; // px
@@ -15,7 +15,7 @@ export function drawText(view) {
   const cells = message.arrays.text;
   parts.text.hidden = !info.whole;
   // what no query may look at is free in the corner; where it is not, the picture makes room
-  const free = info.whole && !mayLook(info, 0, info.keys.length - 1);
+  const free = info.whole && !inLines(view) && !mayLook(info, 0, info.keys.length - 1);
   parts.main.classList.toggle("beside", Boolean(info.whole) && !free);
   if (!info.whole) return;
   const size = onPhone() ? TEXT_ON_PHONE : TEXT_SIZE;
@@ -23,7 +23,8 @@ export function drawText(view) {
   context.fillStyle = theme.forbidden;
   context.fillRect(0, 0, size, size);
   context.imageSmoothingEnabled = false;
-  if (cells) context.drawImage(picture(cells, message.shapes.text, theme), 0, 0, size, size);
+  if (cells) context.drawImage(picture(cells, message.shapes.text, view), 0, 0, size, size);
+  parts.text.style.top = `${parts.scroller.offsetTop + (inLines(view) ? 0 : view.made.gutter.top)}px`;
   const [x, y, width, height] = frame(info, size);
   context.lineWidth = 3;
   context.strokeStyle = theme.accent;
@@ -33,11 +34,13 @@ export function drawText(view) {
   parts.text.setAttribute("aria-label", `The whole text; drawn large: ${said}. Arrow keys move that.`);
 }
 
-function picture(cells, [R, C], theme) {
+function picture(cells, [R, C], { theme, look }) {
   const colours = pixelPalette(theme.dark, "plain");
+  const forbidden = pixelOf(channels(theme.forbidden));
   return bitmap(C, R, (pixels) => {
     cells.forEach((cell, at) => {
-      pixels[at] = colours[256 + Math.round((256 * cell) / 255)];
+      const ahead = look.kind === "decoder" && (at % C) / C > (Math.floor(at / C) + 1) / R - 1e-9;
+      pixels[at] = ahead ? forbidden : colours[256 + Math.round((256 * cell) / 255)];
     });
   });
 }
