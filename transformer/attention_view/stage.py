@@ -122,8 +122,8 @@ def bars(step: Step, sampling: Sampling = GREEDY) -> list[Bar]:
     """A bar for each of the likeliest next tokens."""
     found, excluded = candidates(step, sampling)
     read = step.axes("decoder")[0][-LONGEST_CHARACTER:]
-    return [Bar(label=seen([*read, one.piece])[-1], probability=one.probability, chosen=one.id == step.id, excluded=one.id in excluded)
-            for one in found]
+    return [Bar(label=seen([*read, one.piece])[-1], probability=one.probability, chosen=one.id == step.id,
+                excluded=one.id in excluded) for one in found]
 
 
 def path_of(step: Step, sampling: Sampling = GREEDY) -> dict[str, object]:

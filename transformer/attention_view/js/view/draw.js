@@ -15,7 +15,7 @@ import { inSight, layout, onPhone, roomOfGrid, setZoom, sized, tallest } from "#
 import { ordering } from "#view/view/ordering.js";
 import { toolbar } from "#view/view/toolbar.js";
 import { mergedSaid } from "#view/view/merged.js";
-import { drawText } from "#view/view/text.js";
+import { drawText, placeText } from "#view/view/text.js";
 import { atRest, caption, headName, heading, shows, source } from "#view/view/words.js";
 
 export function draw(view) {
@@ -28,6 +28,7 @@ export function draw(view) {
   drawChips(view);
   drawBetween(view);
   drawGrid(view);
+  placeText(view);
   drawMain(view);
   drawText(view);
   view.drawn?.();
@@ -115,7 +116,8 @@ function drawLines(view) {
   parts.spacer.style.cssText = `width: ${width}px; height: ${height}px`;
   if (!boxed(view)) parts.scroller.style.height = `${tall}px`;
   const cut = `Lines show the last ${layer.q} queries and ${layer.k} keys: more are not sent at once.`;
-  parts.why.textContent = layer.first.some(Boolean) ? `${cut} The matrix shows all.` : "";
+  const more = infoOf(view).whole ? "more" : "all";
+  parts.why.textContent = layer.first.some(Boolean) ? `${cut} The matrix shows ${more}.` : "";
   const painting = {
     info: infoOf(view),
     look,

@@ -9,14 +9,19 @@ import { onPhone, sized } from "#view/view/sizes.js";
 const TEXT_SIZE = 132; // px
 const TEXT_ON_PHONE = 84;
 
+// Before the picture is drawn: what no query may look at is free in the corner; where that is not so, it makes room.
+export function placeText(view) {
+  const { parts } = view;
+  const info = infoOf(view);
+  const free = info.whole && !inLines(view) && !mayLook(info, 0, info.keys.length - 1);
+  parts.text.hidden = !info.whole;
+  parts.main.classList.toggle("beside", Boolean(info.whole) && !free);
+}
+
 export function drawText(view) {
   const { parts, message, theme } = view;
   const info = infoOf(view);
   const cells = message.arrays.text;
-  parts.text.hidden = !info.whole;
-  // what no query may look at is free in the corner; where it is not, the picture makes room
-  const free = info.whole && !inLines(view) && !mayLook(info, 0, info.keys.length - 1);
-  parts.main.classList.toggle("beside", Boolean(info.whole) && !free);
   if (!info.whole) return;
   const size = onPhone() ? TEXT_ON_PHONE : TEXT_SIZE;
   const context = sized(view, parts.text, size, size);
