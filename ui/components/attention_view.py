@@ -219,7 +219,8 @@ def offer_files(page: str, shown: Shown, look: Look, sampling: Sampling = GREEDY
     name = f"{shown.ckpt.id}-{look.kind}-layer{look.layer}-head{look.head}" + "-words" * (look.tokens == "words")
     with st.container(horizontal=True):
         st.download_button("Save as a page", partial(_page, window(shown, look.start), look, sampling),
-                           f"{name}.html", "text/html", key=f"{page}_save_page", icon=":material/html:", on_click="ignore",
+                           f"{name}.html", "text/html", key=f"{page}_save_page", icon=":material/html:",
+                           on_click="ignore",
                            help="One HTML file with every head of every kind, for a browser without a network.")
         st.download_button("Save the numbers", partial(_npz, shown), f"{name}.npz", key=f"{page}_save_npz",
                            icon=":material/data_array:", on_click="ignore", disabled=cells > MOST_SAVED,

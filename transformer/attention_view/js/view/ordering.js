@@ -36,7 +36,7 @@ const orderWords = ({ kind, order }) => (kind === "cross" && CROSS[order]) || OR
 export const orderSaid = (look, number) => `${Math.round(100 * number)}% ${orderWords(look)[2]}`;
 
 export function ordering(view, { many, info }) {
-  const { parts, look } = view;
+  const { parts, look, theme } = view;
   const count = info.layers * info.heads;
   parts.sideTitle.textContent = many
     ? `All ${count.toLocaleString("en")} ${look.kind} heads`
@@ -46,6 +46,8 @@ export function ordering(view, { many, info }) {
   const offered = Object.keys(ORDERS).filter((order) => look.kind !== "cross" || CROSS[order] !== null);
   const names = offered.map((order) => [order, orderWords({ kind: look.kind, order })[0]]);
   const choice = chooser("Heads", names, look.order, (order) => change(view, { order }));
-  const says = part("p", { textContent: `Left: each square is a head; darker where ${orderWords(look)[1]}.` });
+  const says = part("p", {
+    textContent: `Left: each square is a head; ${theme.dark ? "brighter" : "darker"} where ${orderWords(look)[1]}.`,
+  });
   rebuilt(parts.order, [choice, says]);
 }
