@@ -120,6 +120,8 @@ def test_a_window_has_the_weights_that_its_tokens_have_in_the_whole(many):
     assert drawn.axes("decoder")[0] == step.axes("decoder")[0][rows]
     mean = combined(drawn, "decoder", "mean_heads", 1).weights
     np.testing.assert_allclose(mean, step.attentions["decoder"][1].mean(0)[rows, columns], atol=1e-6)
+    rolled = combined(step, "decoder", "rollout", 2).weights
+    np.testing.assert_allclose(combined(drawn, "decoder", "rollout", 2).weights, rolled[rows, columns], atol=1e-6)
     look = Look("decoder", layer=2, head=3)
     np.testing.assert_allclose(newest_row(step, look, part), whole.weights[-1], atol=1e-6)
     header, shapes = sent(live(drawn, look, Pooled.of(step, "decoder"), head=part))

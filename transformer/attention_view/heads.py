@@ -109,6 +109,13 @@ def one_head(shown: Shown, kind: str, layer: int, head: int) -> Head:
     return Head(found, _array(q), _array(k), moved, None if bias is None else _array(bias[head]))
 
 
+def rolls(shown: Shown, kind: str) -> bool:
+    """Whether rollout, which needs every weight of every head, is not too much to compute."""
+    layers, heads = shape(shown, kind)
+    queries, keys = shown.whole(kind) if isinstance(shown, Window) else map(len, shown.axes(kind))
+    return layers * heads * queries * keys <= MOST_COMPUTED
+
+
 COMBINED = ("head", "mean_heads", "mean_all", "rollout")
 
 
@@ -116,6 +123,8 @@ COMBINED = ("head", "mean_heads", "mean_all", "rollout")
 def combined(shown: Shown, kind: str, of: str, layer: int) -> Head:
     """The mean over the heads of a layer, over all heads of all layers, or rollout up to a layer, each (Tq, Tk)."""
     count = shape(shown, kind)[0]
+    if of == "rollout" and isinstance(shown, Window):  # what lies outside is on the way through the layers too
+        return Head(combined(shown.of, kind, of, layer).weights[shown.places[kind]])
     if of == "mean_heads":
         return Head(_array(weights(shown, kind, layers=slice(layer, layer + 1))[0].mean(dim=0)))
     means = torch.stack([weights(shown, kind, layers=slice(at, at + 1))[0].mean(dim=0)

@@ -11,7 +11,18 @@ import numpy as np
 import orjson
 import torch
 
-from transformer.attention_view.heads import Head, Pooled, Shown, block_of, combined, one_head, quantise, shape, weights
+from transformer.attention_view.heads import (
+    Head,
+    Pooled,
+    Shown,
+    block_of,
+    combined,
+    one_head,
+    quantise,
+    rolls,
+    shape,
+    weights,
+)
 from transformer.attention_view.orders import FEW, ORDERS
 from transformer.attention_view.window import Window
 from transformer.config import Kind
@@ -92,7 +103,8 @@ def about_kind(shown: Shown, kind: str) -> dict[str, object]:
     more = {"makes": makes and seen([*shown.axes(kind)[0][:1], *makes])[1:], "merged": (_merged(shown) or {}).get(kind),
             "numbers": getattr(shown, "numbers", None)}  # of layers and heads, where some are left out
     if isinstance(shown, Window):
-        more |= {"first": [side.start for side in shown.places[kind]], "whole": shown.whole(kind)}
+        more |= {"first": [side.start for side in shown.places[kind]], "whole": shown.whole(kind),
+                 "too_long": not rolls(shown, kind)}
     return found | {name: value for name, value in more.items() if value}
 
 

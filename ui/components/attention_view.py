@@ -9,13 +9,13 @@ import numpy as np
 import orjson
 import streamlit as st
 
-from transformer.attention_view.heads import COMBINED, Head, Pooled, Shown, shape, weights
+from transformer.attention_view.heads import COMBINED, Head, Pooled, Shown, rolls, shape, weights
 from transformer.attention_view.html import page as offline_page
 from transformer.attention_view.message import Look, about, head_of, live
 from transformer.attention_view.modules import JS
 from transformer.attention_view.orders import ORDERS
 from transformer.attention_view.small import small
-from transformer.attention_view.window import LONGEST, Window, window
+from transformer.attention_view.window import Window, window
 from transformer.inference.decoding import GREEDY, Sampling
 from transformer.inference.words import LEFT_OUT, Words
 from ui import figures
@@ -71,7 +71,7 @@ def _look_in_range(page: str, shown: Shown, *, newest: bool) -> tuple[Look, Show
     words = {name: found[name] if found[name] in allowed else allowed[0] for name, allowed in WORDS.items()}
     merges = words["tokens"] == "words" or words["special"] == "hidden"
     sizes = tuple(map(len, shown.axes(kind)))
-    if words["of"] == "rollout" and (kind == "cross" or merges or max(sizes) > LONGEST):
+    if words["of"] == "rollout" and (kind == "cross" or merges or not rolls(shown, kind)):
         words["of"] = "head"
     if words["of"] != "head" or merges:
         words["stage"] = WORDS["stage"][0]  # a mean, a sum has neither scores nor values of its own
