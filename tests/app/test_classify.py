@@ -13,13 +13,13 @@ import transformer
 from tests.waiting import until
 from transformer.analysis.pooling import pool
 from transformer.attention_view.message import Look, head_of
+from transformer.attention_view.window import LONGEST, SIDE
 from transformer.jobs import run_files
 from transformer.jobs.launch import alive, identify
 from transformer.text.corpora import LabelledCorpus
 from ui import resources
 from ui.access import quotas
 from ui.classify import toy
-from ui.components.attention_view import DRAWN
 from ui.figures import plain_label
 
 PAGE, TEXT = "classify", "Is she a Capulet?\nO dear account! my life is my foe's debt."
@@ -82,16 +82,17 @@ def test_of_a_long_passage_the_first_tokens_are_drawn_and_all_are_read(visit, ck
     at = visit(PAGE, text=text, layer="1", head="2", of=of, pair="500:2")
     reading = transformer.attend(ckpt, text)
     tokens = len(reading.tokens["src"])
-    assert tokens > DRAWN
-    assert sum(f"The first {DRAWN} of {tokens:,} tokens are drawn." in caption.value for caption in at.caption) == 2
+    assert tokens > LONGEST
+    assert sum(f"The first {LONGEST} of {tokens:,} tokens stand above." in caption.value for caption in at.caption) == 1
     for label in ("features won", "contributions"):
-        assert len(shown(at, label)) == DRAWN
-    assert len(chips(at, "tokens read")) == DRAWN
+        assert len(shown(at, label)) == LONGEST
+    assert len(chips(at, "tokens read")) == LONGEST
     header, arrays = pictured(at)
+    assert header["kinds"]["encoder"]["whole"] == [tokens, tokens]
     assert [len(side) for side in (header["kinds"]["encoder"]["queries"], header["kinds"]["encoder"]["keys"])] == [
-        DRAWN, DRAWN]
+        SIDE, SIDE]
     whole = head_of(reading, Look("encoder", 1, 2, of=of)).weights
-    np.testing.assert_allclose(arrays["weights"], whole[:DRAWN, :DRAWN], atol=1e-6)
+    np.testing.assert_allclose(arrays["weights"], whole[:SIDE, :SIDE], atol=1e-6)
     assert sum(array.nbytes for array in arrays.values()) < 1_000_000
 
 

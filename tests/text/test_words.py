@@ -6,7 +6,7 @@ import pytest
 
 from transformer.text.huggingface import HuggingFaceTokenizer
 from transformer.text.tokenizer import IdsTokenizer, train
-from transformer.text.words import BEGINS, ENDS, GOES_ON, NONE, spelled, words_of
+from transformer.text.words import BEGINS, ENDS, GOES_ON, NONE, seen, spelled, words_of
 
 LINES = ["We have to go home before it gets dark.", "Il faut qu'il aille chez nous, n'est-ce pas?", "3.14 (or so)"]
 
@@ -87,3 +87,15 @@ def test_words_hold_every_piece_once_and_in_order():
             assert [at for word in words for at in word] == [*range(len(pieces))]
             assert all(len(word) == 1 for word in words if special.intersection(word))
             assert all(cut(pieces, mark, special)[at] or pieces[word[0]] == "" for at, word in enumerate(words))
+
+
+@pytest.mark.parametrize(("pieces", "expected"), [
+    (["▁I", "▁", "<F0><9F>", "<99><82>", "!"], ["▁I", "▁", "🙂¹⁄₂", "🙂²⁄₂", "!"]),
+    (["<0xF0>", "<0x9F>", "<0x99>", "<0x82>"], ["🙂¹⁄₄", "🙂²⁄₄", "🙂³⁄₄", "🙂⁴⁄₄"]),
+    (["<20><D7>", "<A9><D7>", "<9C>"], ["▁ש¹⁄₂", "ש²⁄₂ל¹⁄₂", "ל²⁄₂"]),  # right to left, two characters cut
+    (["a", "<F0><9F>"], ["a", "<F0><9F>"]),  # not all there yet
+    (["<FF>", "<C3>", "<A9>"], ["<FF>", "é¹⁄₂", "é²⁄₂"]),
+    (["<pad>", "<F0", ""], ["<pad>", "<F0", ""]),
+])
+def test_bytes_are_seen_as_the_characters_they_are_part_of(pieces, expected):
+    assert seen(pieces) == expected

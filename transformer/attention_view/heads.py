@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 
 from transformer.analysis.rollout import rollout
+from transformer.attention_view.orders import FEW, Asked, Numbers
+from transformer.attention_view.window import Window
 from transformer.brief import brief
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
@@ -20,7 +22,11 @@ from transformer.model.attention import PLAIN, Scoring, dot_product_attention, f
 from transformer.model.switches import Switches
 
 POOLED = 64  # cells of a pooled head, along each side
+MOST_POOLED = 2_000_000    # cells of all of them
 ROWS = 64    # queries computed at once
+AT_ONCE = 16_000_000       # weights, of some layers where those of all are more
+MOST_COMPUTED = 64_000_000  # weights of a picture of all heads; of more only some queries are computed
+FEWEST_ROWS = 16
 
 
 class Shown(Protocol):
@@ -40,7 +46,7 @@ class Shown(Protocol):
 
 def shape(shown: Shown, kind: str) -> tuple[int, int]:
     """Layers and heads of an attention kind."""
-    if isinstance(shown, Words):
+    if isinstance(shown, Words | Window):
         return shape(shown.of, kind)
     looked = shown.looked(kind)
     return tuple((shown.attentions[kind] if looked is None else looked[0]).shape[:2])
@@ -50,6 +56,9 @@ def shape(shown: Shown, kind: str) -> tuple[int, int]:
 def weights(shown: Shown, kind: str, *, layers: slice = slice(None), heads: slice = slice(None),
             queries: slice = slice(None)) -> Tensor:
     """Attention weights of some layers, heads and queries, (L, H, Tq, Tk)."""
+    if isinstance(shown, Window):
+        found = weights(shown.of, kind, layers=layers, heads=heads, queries=shown.queries(kind, queries))
+        return found[..., shown.places[kind][1]]
     if isinstance(shown, Words):
         pieces = weights(shown.of, kind, layers=layers, heads=heads, queries=shown.rows(kind, queries))
         return shown.between(kind, pieces, queries)
@@ -110,6 +119,13 @@ def one_head(shown: Shown, kind: str, layer: int, head: int) -> Head:
     return Head(found, _array(q), _array(k), moved, None if bias is None else _array(bias[head]))
 
 
+def rolls(shown: Shown, kind: str) -> bool:
+    """Whether rollout, which needs every weight of every head, is not too much to compute."""
+    layers, heads = shape(shown, kind)
+    queries, keys = shown.whole(kind) if isinstance(shown, Window) else map(len, shown.axes(kind))
+    return layers * heads * queries * keys <= MOST_COMPUTED
+
+
 COMBINED = ("head", "mean_heads", "mean_all", "rollout")
 
 
@@ -117,6 +133,8 @@ COMBINED = ("head", "mean_heads", "mean_all", "rollout")
 def combined(shown: Shown, kind: str, of: str, layer: int) -> Head:
     """The mean over the heads of a layer, over all heads of all layers, or rollout up to a layer, each (Tq, Tk)."""
     count = shape(shown, kind)[0]
+    if of == "rollout" and isinstance(shown, Window):  # what lies outside is on the way through the layers too
+        return Head(combined(shown.of, kind, of, layer).weights[shown.places[kind]])
     if of == "mean_heads":
         return Head(_array(weights(shown, kind, layers=slice(layer, layer + 1))[0].mean(dim=0)))
     means = torch.stack([weights(shown, kind, layers=slice(at, at + 1))[0].mean(dim=0)
@@ -132,13 +150,16 @@ def _array(x: Tensor) -> np.ndarray:
 class Pooled:
     """All heads of a kind, small: (L, H, rows, columns) of the square roots of weights in 0..255.
 
-    A cell stands for `block` queries by keys and holds the largest of their weights, so none disappears.
+    A cell stands for `block` queries by keys and holds the largest of their weights, so none disappears; where all
+    would be too many to compute, those of every so manieth query.
     """
 
     cells: np.ndarray
     block: tuple[int, int]
     tokens: tuple[int, int]
     shown: Shown
+    every: int = 1
+    numbers: Numbers | None = None  # what many heads are ordered by
 
     __repr__ = brief
 
@@ -147,27 +168,78 @@ class Pooled:
         """All heads of `kind`; where `before` shows an earlier step of the same path only the new rows are computed."""
         queries, keys = map(len, shown.axes(kind))
         layers, heads = shape(shown, kind)
-        down, across = block_of(shown, kind, most)
+        most = min(most, max(FEWEST_ROWS, int((MOST_POOLED / (layers * heads)) ** 0.5)))
+        rows = max(FEWEST_ROWS, MOST_COMPUTED // (layers * heads * keys))
+        every = _block(queries, rows)
+        down, across = max(every, _block(queries, most)), _block(keys, most)
         if before is not None and before.shown is shown and before.block == (down, across):
             return before
         cells = np.zeros((layers, heads, -(-queries // down), -(-keys // across)), np.uint8)
-        done = 0
+        done, numbers = 0, Numbers.none(layers, heads) if layers * heads > FEW else None
         if before is not None and isinstance(shown, Step) and shown.follows(before.shown):
             old = _repool(before.cells, down // before.block[0], across // before.block[1])
             cells[:, :, : old.shape[2], : old.shape[3]] = old
-            done = before.tokens[0]
-        starts = np.arange(0, keys, across)
-        for start in range(done, queries, ROWS):
-            new = quantise(_array(weights(shown, kind, queries=slice(start, start + ROWS))))  # (L, H, rows, Tk)
-            new = np.maximum.reduceat(new, starts, axis=3)
-            for at in range(new.shape[2]):
-                row = cells[:, :, (start + at) // down]
-                np.maximum(row, new[:, :, at], out=row)
-        return cls(cells, (down, across), (queries, keys), shown)
+            done, numbers = before.tokens[0], before.numbers
+        for part in _parts(done, queries, every if done == 0 else 1):
+            numbers = _pool(shown, kind, part, cells, (down, across), numbers)
+        return cls(cells, (down, across), (queries, keys), shown, every, numbers)
 
     def smaller(self, most: int) -> np.ndarray:
         """The cells merged until there are at most so many along each side."""
         return _repool(self.cells, *(_block(size, most) for size in self.cells.shape[2:]))
+
+    def drawn(self, kind: str, order: str, layer: int, *, heads: int = FEW, cells: int,
+              ) -> tuple[dict[str, np.ndarray], tuple[int, int]]:
+        """What a picture of all heads is sent, by name, at most so many cells in all, and the queries and keys to one.
+
+        Of `FEW` heads all of them, "grid/<kind>" (L, H, rows, columns). Of more a map with a number for each,
+        "map/<kind>" (1, L, H) in 0..255, and the first `heads` in that order, "tiles/<kind>" (n, rows, columns) with
+        their layers and heads in "places/<kind>" (n, 2).
+        """
+        if self.numbers is None:
+            small = self.smaller(max(4, int((cells / self.cells[..., 0, 0].size) ** 0.5)))
+            return {f"grid/{kind}": small}, self._block_of(small)
+        first = np.array(self.numbers.first(order, layer, heads), np.uint16)
+        small = self.smaller(max(4, int((cells / len(first)) ** 0.5)))
+        return {f"map/{kind}": np.rint(self.numbers.of(order)[None].clip(0, 1) * 255).astype(np.uint8),
+                f"places/{kind}": first, f"tiles/{kind}": small[first[:, 0], first[:, 1]]}, self._block_of(small)
+
+    def _block_of(self, small: np.ndarray) -> tuple[int, int]:
+        down, across = (_block(size, now) for size, now in zip(self.cells.shape[2:], small.shape[2:], strict=True))
+        return self.block[0] * down, self.block[1] * across
+
+
+def _parts(first: int, queries: int, every: int) -> list[slice]:
+    """The queries that are computed, the last one always among them, in parts of `ROWS`."""
+    parts = [slice(start + every - 1, min(queries, start + every * ROWS), every)
+             for start in range(first, queries, every * ROWS)]
+    if (queries - first) % every:
+        parts.append(slice(queries - 1, queries))
+    return [part for part in parts if part.start < queries]
+
+
+def _pool(shown: Shown, kind: str, part: slice, cells: np.ndarray, block: tuple[int, int],
+          numbers: Numbers | None) -> Numbers | None:
+    """Put some queries into the cells, which are changed, and into the numbers, which are returned."""
+    (layers, heads, _, columns), (down, across) = cells.shape, block
+    axes = shown.axes(kind)
+    rows = range(len(axes[0]))[part]
+    keys = len(axes[1])
+    asked = numbers and Asked(kind, rows, axes, shown.mask(kind)[part])
+    sums = []
+    group = max(1, AT_ONCE // (heads * len(rows) * keys))
+    for layer in range(0, layers, group):
+        found = weights(shown, kind, layers=slice(layer, layer + group), queries=part)  # (L, H, rows, Tk)
+        if asked:
+            sums.append(asked.sums(found))
+        pooled = torch.nn.functional.pad(found, (0, columns * across - keys)).unflatten(3, (columns, across)).amax(-1)
+        new = quantise(_array(pooled))
+        for at, row in enumerate(rows):
+            into = cells[layer : layer + group, :, row // down]
+            np.maximum(into, new[:, :, at], out=into)
+    if not asked:
+        return None
+    return Numbers(numbers.sums + np.concatenate(sums, 1), numbers.counts + asked.counts)
 
 
 def quantise(weights: np.ndarray, most: int = 255) -> np.ndarray:

@@ -11,13 +11,29 @@ import numpy as np
 import orjson
 import torch
 
-from transformer.attention_view.heads import Head, Pooled, Shown, block_of, combined, one_head, quantise, shape, weights
+from transformer.attention_view.heads import (
+    Head,
+    Pooled,
+    Shown,
+    block_of,
+    combined,
+    one_head,
+    quantise,
+    rolls,
+    shape,
+    weights,
+)
+from transformer.attention_view.orders import FEW, ORDERS
+from transformer.attention_view.window import Window
 from transformer.config import Kind
 from transformer.inference.words import Words
+from transformer.text.words import seen
 
 TYPES = {"float32": "f4", "uint8": "u1", "uint16": "u2"}
-MOST_LINES = 1_000_000  # weights of a layer that are sent to be drawn as lines
+MOST_LINES = 250_000  # weights of a layer that are sent to be drawn as lines
+MOST_TILES = 262_144  # cells of many heads
 FINEST = 65_535
+LOWER = ("grid", "tiles", "text", "weights", "fine", "faint")  # of queries by keys
 
 
 @dataclass(frozen=True)
@@ -36,6 +52,8 @@ class Look:
     tokens: str = "pieces"  # or "words"
     special: str = "shown"  # or "hidden", special tokens and sinks
     rows: str = "made"      # named by the token read and the one predicted from it; or "read", by the first alone
+    order: str = "layers"   # of many heads: see orders.ORDERS
+    start: tuple[int, int] | None = None  # the first query and key drawn of a long text; None: see `window`
 
 
 def about(shown: Shown) -> dict[str, object]:
@@ -53,24 +71,40 @@ def head_of(shown: Shown, look: Look) -> Head:
     return combined(shown, look.kind, look.of, look.layer)
 
 
+def newest_row(shown: Shown, look: Look, head: Head) -> np.ndarray:
+    """The weights (Tk,) of the last query, whether it is drawn or not; head: what is drawn of `shown`."""
+    if len(head.weights) == len(shown.axes(look.kind)[0]):
+        return head.weights[-1]
+    layers = slice(None) if look.of == "mean_all" else slice(look.layer, look.layer + 1)
+    heads = slice(look.head, look.head + 1) if look.of == "head" else slice(None)
+    found = weights(shown, look.kind, layers=layers, heads=heads, queries=slice(-1, None))
+    return found.mean(dim=(0, 1))[0].float().cpu().numpy()
+
+
 def _merged(shown: Shown) -> Mapping[str, Mapping[str, object]] | None:
     """What of each kind is merged and left out, where anything is."""
-    if isinstance(shown, Words):
-        return {kind: shown.changes(kind) for kind in shown.kinds}
-    return getattr(shown, "merged", None)
+    of = shown.of if isinstance(shown, Window) else shown
+    if isinstance(of, Words):
+        return {kind: of.changes(kind) for kind in of.kinds}
+    return getattr(of, "merged", None)
 
 
 def about_kind(shown: Shown, kind: str) -> dict[str, object]:
-    """Its layers, heads and tokens, and what may look at what."""
+    """Its layers, heads and tokens, and what may look at what; of a part of a text the places of its `first` query and
+    key, and of how many it is."""
     layers, heads = shape(shown, kind)
-    queries, keys = shown.axes(kind)
+    queries, keys = map(seen, shown.axes(kind))
     mask = shown.mask(kind)
     causal = not bool(mask.all())
     found = {"layers": layers, "heads": heads, "queries": queries, "keys": keys, "causal": causal}
     if causal and not mask.equal(torch.ones_like(mask).tril()):
         found["sees"] = mask.sum(1).tolist()  # so many of the first keys, for each query
-    more = {"makes": shown.predicted(kind), "merged": (_merged(shown) or {}).get(kind),
+    makes = shown.predicted(kind)
+    more = {"makes": makes and seen([*shown.axes(kind)[0][:1], *makes])[1:], "merged": (_merged(shown) or {}).get(kind),
             "numbers": getattr(shown, "numbers", None)}  # of layers and heads, where some are left out
+    if isinstance(shown, Window):
+        more |= {"first": [side.start for side in shown.places[kind]], "whole": shown.whole(kind),
+                 "too_long": not rolls(shown, kind)}
     return found | {name: value for name, value in more.items() if value}
 
 
@@ -82,11 +116,14 @@ def live(shown: Shown, look: Look, pooled: Pooled, *, head: Head | None = None, 
     that go along. The header's own fields (`answered`, `dark`, `newest`) go to the script as they are.
     """
     head = head or head_of(shown, look)
-    arrays = {f"grid/{look.kind}": pooled.cells}
+    arrays, block = pooled.drawn(look.kind, look.order, look.layer,
+                                 cells=pooled.cells.size if pooled.numbers is None else MOST_TILES)
     arrays |= {name: array for name, array in head._asdict().items() if array is not None}
     window = None
+    if isinstance(shown, Window) and look.of == "head":
+        arrays["text"] = pooled.cells[look.layer, look.head]  # where in it the window is
     if look.view == "lines":
-        queries, keys = pooled.tokens
+        queries, keys = map(len, shown.axes(look.kind))
         heads = pooled.cells.shape[1]
         most = max(32, int((MOST_LINES / heads) ** 0.5))
         window = [max(0, queries - most), max(0, keys - most)]
@@ -94,15 +131,22 @@ def live(shown: Shown, look: Look, pooled: Pooled, *, head: Head | None = None, 
                         queries=slice(window[0], None))[0, :, :, window[1]:]
         arrays["layer"] = layer.float().cpu().numpy()
     kinds = {kind: about_kind(shown, kind) for kind in shown.kinds}
-    if coming:
+    if coming and not isinstance(shown, Window):
         for kind in kinds.keys() - {"encoder"}:
             read, makes = map(list, zip(*coming, strict=True))
             kinds[kind]["ahead"] = {"queries": read, "keys": read if kind == "decoder" else [], "makes": makes}
-    triangle = kinds[look.kind]["causal"] and "sees" not in kinds[look.kind]
-    lower = {f"grid/{look.kind}", "weights"} if triangle else set()
+    lower = lower_of(arrays)
     arrays |= more or {}
     return pack({"about": about(shown), "look": asdict(look), "kinds": kinds, "window": window,
-                 "block": {look.kind: pooled.block}, **header}, arrays, lower=lower)
+                 "block": {look.kind: block}, "every": pooled.every, "maps": [look.order], **header}, arrays,
+                lower=lower)
+
+
+def lower_of(arrays: Mapping[str, np.ndarray]) -> set[str]:
+    """The arrays of queries by keys that hold nothing above their diagonal, and are sent without that."""
+    square = {name: array for name, array in arrays.items()
+              if name.split("/")[0] in LOWER and array.shape[-1] == array.shape[-2]}
+    return {name for name, array in square.items() if not array[..., *np.triu_indices(array.shape[-1], 1)].any()}
 
 
 def whole(shown: Shown, look: Look, *, exact: bool = True, stages_below: int = 4_000_000, **header: object) -> bytes:
@@ -123,9 +167,13 @@ def whole(shown: Shown, look: Look, *, exact: bool = True, stages_below: int = 4
             cells = np.stack([quantise(weights(shown, kind, layers=slice(at, at + 1))[0].float().cpu().numpy(), FINEST)
                               for at in range(layers)])
             arrays[f"cells/{kind}"] = np.stack([cells >> 8, cells & 255]).astype(np.uint8)  # apart they pack smaller
-        else:
+        if not exact or layers * heads > FEW:
             pooled = Pooled.of(shown, kind)
-            arrays[f"grid/{kind}"], blocks[kind] = pooled.cells, pooled.block
+            if pooled.numbers is not None:
+                every = [pooled.numbers.of(order) for order in ORDERS]
+                arrays[f"map/{kind}"] = np.rint(np.array(every).clip(0, 1) * 255).astype(np.uint8)
+            if not exact:
+                arrays[f"grid/{kind}"], blocks[kind] = pooled.cells, pooled.block
         if small and shown.looked(kind) is not None:
             every = [[one_head(shown, kind, layer, head) for head in range(heads)] for layer in range(layers)]
             for name in ("q", "k", "moved"):
@@ -136,7 +184,7 @@ def whole(shown: Shown, look: Look, *, exact: bool = True, stages_below: int = 4
     if not exact:
         arrays |= {name: array for name, array in head_of(shown, look)._asdict().items() if array is not None}
     return pack({"about": about(shown), "look": asdict(look), "kinds": kinds, "window": None, "block": blocks,
-                 "standalone": True, **header}, arrays)
+                 "standalone": True, "maps": ORDERS, **header}, arrays)
 
 
 def pack(header: dict[str, object], arrays: Mapping[str, np.ndarray], *, lower: Collection[str] = ()) -> bytes:

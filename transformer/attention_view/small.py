@@ -10,12 +10,13 @@ from dataclasses import asdict, replace
 import numpy as np
 
 from transformer.attention_view.heads import Head, Pooled, Shown, quantise, weights
-from transformer.attention_view.message import FINEST, Look, about, about_kind, pack
+from transformer.attention_view.message import FINEST, Look, about, about_kind, lower_of, pack
 
 MOST = 48          # tokens of a side that are drawn as cells
 MOST_LINES = 6_000  # weights of a layer that are drawn as lines
 MOST_CELLS = 4_500  # of all heads together
 LARGEST = 16       # cells of one of them, along each side
+MOST_HEADS = 24    # of many, beside their map
 FAINTEST = 3 / 255  # as in js/lines.js: no line is drawn for less
 
 
@@ -30,22 +31,24 @@ def small(shown: Shown, look: Look, pooled: Pooled, head: Head, *, newest: bool 
     rows = _window(queries, most, last=newest)
     columns = _window(keys, most, last=newest and look.kind == "decoder")
     info = _cut(about_kind(shown, look.kind), rows, columns)
-    whole = (len(info["queries"]), len(info["keys"])) == (queries, keys)
+    all_of = info.get("whole", (queries, keys))
+    whole = (len(info["queries"]), len(info["keys"])) == tuple(all_of)
     if coming and whole and look.kind != "encoder":
         read, makes = map(list, zip(*coming, strict=True))
         info["ahead"] = {"queries": read, "keys": read if look.kind == "decoder" else [], "makes": makes}
-    cells = pooled.smaller(max(4, min(LARGEST, int((MOST_CELLS / (layers * heads)) ** 0.5))))
-    arrays = {f"grid/{look.kind}": cells}
+    count = layers * heads if pooled.numbers is None else MOST_HEADS
+    arrays, block = pooled.drawn(look.kind, look.order, look.layer, heads=MOST_HEADS,
+                                 cells=min(MOST_CELLS, LARGEST ** 2 * count))
     if look.view == "lines":
         layer = weights(shown, look.kind, layers=slice(look.layer, look.layer + 1))[0, :, rows, columns].cpu().numpy()
         arrays["faint"] = quantise(np.where(layer < FAINTEST, 0, layer))  # (H, Tq, Tk)
     else:
         fine = quantise(head.weights[rows, columns], FINEST)
         arrays["fine"] = np.stack([fine >> 8, fine & 255]).astype(np.uint8)  # (2, Tq, Tk); apart they pack smaller
-    triangle = info["causal"] and "sees" not in info
-    lower = {name for name, array in arrays.items() if triangle and array.shape[-1] == array.shape[-2]}
+    lower = lower_of(arrays)
     return pack({"about": about(shown), "look": asdict(replace(look, pair=_pair(look, rows, columns))),
-                 "kinds": {look.kind: info}, "newest": newest, "of": [queries, keys], **header}, arrays, lower=lower)
+                 "kinds": {look.kind: info}, "newest": newest, "of": all_of, "block": {look.kind: block},
+                 "every": pooled.every, "maps": [look.order], **header}, arrays, lower=lower)
 
 
 def _window(count: int, most: int, *, last: bool) -> slice:
@@ -55,7 +58,7 @@ def _window(count: int, most: int, *, last: bool) -> slice:
 def _cut(info: dict, rows: slice, columns: slice) -> dict:
     """What is said of a kind, of some of its tokens; first: the places of the first ones."""
     out = {**info, "queries": info["queries"][rows], "keys": info["keys"][columns],
-           "first": [rows.start, columns.start]}
+           "first": [at + side.start for at, side in zip(info.get("first", (0, 0)), (rows, columns), strict=True)]}
     if "makes" in info:
         out["makes"] = info["makes"][rows]
     if "sees" in info:

@@ -8,9 +8,9 @@ of a character, an accent, an emoji of several parts, is never taken apart.
 
 import re
 import unicodedata
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 BEGINS, GOES_ON, ENDS, NONE = "▁", "##", "</w>", ""  # how the pieces of a tokenizer say what a word is
@@ -18,6 +18,7 @@ SPACES = "▁ "
 BYTES = re.compile(r"(?:<(?:0x)?[0-9A-F]{2}>)+")  # as tokenizers spell bytes that are no whole character
 UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
                       "\U00020000-\U0003ffff]")
+RAISED, LOWERED = (str.maketrans("0123456789", digits) for digits in ("⁰¹²³⁴⁵⁶⁷⁸⁹", "₀₁₂₃₄₅₆₇₈₉"))
 JOINER, NON_JOINER = "\u200d", "\u200c"
 
 
@@ -49,6 +50,48 @@ def spelled(pieces: Sequence[str], mark: str) -> str:
     if mark == NONE:
         return "".join(pieces)
     return b"".join(_part(piece, mark).core for piece in pieces).decode("utf-8", "replace") or "".join(pieces)
+
+
+def seen(pieces: Sequence[str]) -> list[str]:
+    """Labels of pieces that follow each other, in which bytes are the characters that they are part of: an emoji cut in
+    two is 😀¹⁄₂ and 😀²⁄₂. Bytes of no whole character stay as they are."""
+    out, at = [*pieces], 0
+    while at < len(out):
+        end = at
+        while end < len(out) and BYTES.fullmatch(out[end]):
+            end += 1
+        if end > at:
+            out[at:end] = _characters(out[at:end])
+        at = end + 1
+    return out
+
+
+def _characters(pieces: Sequence[str]) -> list[str]:
+    """The same of pieces that are all bytes."""
+    parts = [bytes.fromhex(re.sub("<(?:0x)?|>", "", piece)) for piece in pieces]
+    text = b"".join(parts).decode("utf-8", "surrogateescape")
+    starts, ends = _starts(text), list(accumulate(map(len, parts)))
+    labels = []
+    for piece, part, end in zip(pieces, parts, ends, strict=True):
+        first, last = bisect_right(starts, end - len(part)) - 1, bisect_left(starts, end)
+        chars = text[first:last]
+        if any("\udc80" <= char <= "\udcff" for char in chars):
+            labels.append(piece)  # of a character that is not whole, or not one at all
+            continue
+        whole = [_share(char, starts[at], starts[at + 1], end - len(part), ends)
+                 for at, char in enumerate(chars, start=first)]
+        labels.append("".join(whole))
+    return labels
+
+
+def _share(char: str, start: int, stop: int, begin: int, ends: Sequence[int]) -> str:
+    """A character as one piece has it, which begins at a byte: with which part of it that is, where it is cut."""
+    first = bisect_right(ends, start)  # the piece that has its first byte
+    count = bisect_left(ends, stop) - first + 1
+    if count == 1:
+        return char.replace(" ", BEGINS)
+    nth = bisect_right(ends, max(start, begin)) - first + 1
+    return f"{char}{str(nth).translate(RAISED)}⁄{str(count).translate(LOWERED)}"
 
 
 def _part(piece: str, mark: str) -> _Part:

@@ -9,11 +9,13 @@ import streamlit as st
 
 from transformer.analysis.pooling import Pooling, pool
 from transformer.attention_view.stage import Bar, Bars, Row, Stage
+from transformer.attention_view.window import LONGEST
 from transformer.checkpoint import Checkpoint
 from transformer.inference.reading import Reading, attend
 from transformer.text.tokenizer import Piece
+from transformer.text.words import seen
 from ui import figures
-from ui.components.attention_view import DRAWN, look_at, offer_files, show_details
+from ui.components.attention_view import look_at, offer_files, show_details
 from ui.components.diagram import show_model
 from ui.components.stage import show_stage
 from ui.heavy import heavy
@@ -31,7 +33,7 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str, *, question: str, dar
     """
     try:
         pieces = ckpt.source_tokenizer.pieces(text)
-        with heavy("Reading") if len(pieces) > DRAWN else nullcontext():
+        with heavy("Reading") if len(pieces) > LONGEST else nullcontext():
             reading = attend(ckpt, text)
     except ValueError as error:
         say_error(error)
@@ -39,14 +41,14 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str, *, question: str, dar
     pooling = pool(ckpt, reading) if ckpt.config.n_classes else None
     if pooling is not None:
         _in_range(prefix, ckpt, reading)
-    look, head = look_at(prefix, reading)
+    look, head = look_at(prefix, reading, newest=False)
     rows = [_tokens_row(prefix, ckpt, pieces, pooling)]
     bars = _bars(prefix, ckpt, reading, question=question) if pooling is not None else None
     stage = Stage(rows=rows, said=_said(prefix, ckpt, reading), bars=bars, text={"note": note} if note else None)
     show_stage(prefix, reading, look, head, stage, dark=dark, newest=False,
                on_choose=partial(_class_clicked, prefix, ckpt.classes, _order(reading)))
-    if len(pieces) > DRAWN:
-        st.caption(f"The first {DRAWN} of {len(pieces):,} tokens are drawn. All of them are read and counted.")
+    if len(pieces) > LONGEST:
+        st.caption(f"The first {LONGEST} of {len(pieces):,} tokens stand above. All of them are read and counted.")
     if pooling is not None:
         _show_pooling(prefix, ckpt, pooling, pieces)
         _show_features(prefix, ckpt, pooling, pieces)
@@ -59,13 +61,13 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str, *, question: str, dar
 
 def _tokens_row(prefix: str, ckpt: Checkpoint, pieces: list[Piece], pooling: Pooling | None) -> Row:
     """What is read, coloured by what each token adds to the class looked at."""
-    unknown = [at for at, piece in enumerate(pieces[:DRAWN]) if piece.unknown]
-    row = Row(label="Text", name="tokens read", part="source", tokens=[piece.text for piece in pieces[:DRAWN]],
+    unknown = [at for at, piece in enumerate(pieces[:LONGEST]) if piece.unknown]
+    row = Row(label="Text", name="tokens read", part="source", tokens=seen([piece.text for piece in pieces[:LONGEST]]),
               unknown=unknown, wraps=True)
     if pooling is None:
         return row
     chosen = st.session_state[f"{prefix}_class"]
-    added = pooling.contributions[:DRAWN, ckpt.classes.index(chosen)].tolist()
+    added = pooling.contributions[:LONGEST, ckpt.classes.index(chosen)].tolist()
     return replace(row, added=added, adds_to=chosen)
 
 
@@ -131,7 +133,7 @@ def _show_pooling(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[
     tokens, unknown = [piece.text for piece in pieces], [at for at, piece in enumerate(pieces) if piece.unknown]
     _say_how_it_reads(ckpt)
     count = len(tokens)
-    tokens, unknown = tokens[:DRAWN], [at for at in unknown if at < DRAWN]
+    tokens, unknown = tokens[:LONGEST], [at for at in unknown if at < LONGEST]
     features, chosen = ckpt.config.d_model, st.session_state[f"{prefix}_class"]
     if ckpt.config.pooling == "first":
         st.markdown("**First-token pooling: the class is read from the first token's row alone.** Other tokens "
@@ -139,14 +141,14 @@ def _show_pooling(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[
     elif pooling.winners is None:
         st.markdown(f"**Mean pooling: every token has the same share of every feature**, 1/{count}.")
     else:
-        won = np.bincount(pooling.winners.numpy(), minlength=count)[:DRAWN]
+        won = np.bincount(pooling.winners.numpy(), minlength=count)[:LONGEST]
         st.markdown(f"**Max pooling: how many of the {features:,} features each token won**")
         st.html(figures.won_chips(tokens, won, features=features, label="features won", unknown=unknown))
         st.caption("The encoder ends with a row of features for each token. Max pooling keeps the largest value of "
                    "each feature in the text; the token it comes from wins that feature.")
     st.markdown("**What each token adds to the score of the chosen class**")
     at = ckpt.classes.index(chosen)
-    st.html(figures.contribution_chips(tokens, pooling.contributions[:DRAWN, at].tolist(), to=chosen,
+    st.html(figures.contribution_chips(tokens, pooling.contributions[:LONGEST, at].tolist(), to=chosen,
                                        label="contributions", unknown=unknown))
     total, bias = float(pooling.contributions[:, at].sum()), float(pooling.bias[at])
     st.caption("Blue favours the class, red counts against it, compared with the average class. They add up to "

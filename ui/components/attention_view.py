@@ -9,12 +9,13 @@ import numpy as np
 import orjson
 import streamlit as st
 
-from transformer.attention_view.given import Tensors
-from transformer.attention_view.heads import COMBINED, Head, Pooled, Shown, shape, weights
+from transformer.attention_view.heads import COMBINED, Head, Pooled, Shown, rolls, shape, weights
 from transformer.attention_view.html import page as offline_page
 from transformer.attention_view.message import Look, about, head_of, live
 from transformer.attention_view.modules import JS
+from transformer.attention_view.orders import ORDERS
 from transformer.attention_view.small import small
+from transformer.attention_view.window import Window, window
 from transformer.inference.decoding import GREEDY, Sampling
 from transformer.inference.words import LEFT_OUT, Words
 from ui import figures
@@ -26,7 +27,8 @@ from ui.present import presenting
 from ui.publish import draw, leading
 
 # the parts of what is looked at
-LOOK = ("kind", "layer", "head", "view", "of", "stage", "scale", "pair", "lit", "tokens", "special", "rows")
+LOOK = ("kind", "layer", "head", "view", "of", "stage", "scale", "pair", "lit", "tokens", "special", "rows", "order",
+        "start")
 MEANING = {
     "encoder": "Encoder: each source token looks at all source tokens.",
     "decoder": "Decoder: each token written looks at itself and at those before it.",
@@ -34,7 +36,7 @@ MEANING = {
 }
 WORDS = {"view": ("matrix", "lines"), "of": COMBINED, "stage": ("weights", "scores", "masked", "moved"),
          "scale": ("sqrt", "linear"), "tokens": ("pieces", "words"), "special": ("shown", "hidden"),
-         "rows": ("made", "read")}
+         "rows": ("made", "read"), "order": ORDERS}
 MOST_CELLS = 10_000      # weights in a table
 MOST_MASK = 64           # tokens along each side of the mask's figure
 MOST_SAVED = 50_000_000  # weights in an npz
@@ -42,7 +44,6 @@ WHOLE_PAGE = 3_000_000   # weights that an offline page holds in full
 STEPPING = ("steps", "films", "plays")  # of a stage, which only who steps needs
 CELL_ASKED = "cell_asked"  # in session state: the page on which somebody waits for a cell to be clicked
 TELL = "cell_chosen"     # and whether it has just been
-DRAWN = 400              # tokens of a whole text
 DETAILS = {"Mask": "The mask", "Positions": "Positions", "Numbers": "All numbers"}
 
 _view = component("attention_view", JS / "view.js", '<div class="attention-view"></div>')
@@ -61,22 +62,25 @@ def choose_look(page: str, **parts: object) -> None:
         st.session_state[f"{page}_{name}"] = value
 
 
-def _look_in_range(page: str, shown: Shown) -> Look:
-    """What is chosen to be seen, brought into the range of what there is, and kept so."""
+def _look_in_range(page: str, shown: Shown, *, newest: bool) -> tuple[Look, Shown]:
+    """What is chosen to be seen, brought into the range of what there is, and kept so; and what of it is drawn."""
     state = st.session_state
     found = {name: state.get(f"{page}_{name}") for name in LOOK}
     kind = found["kind"] if found["kind"] in shown.kinds else shown.kinds[-1]
     layers, heads = shape(shown, kind)
     words = {name: found[name] if found[name] in allowed else allowed[0] for name, allowed in WORDS.items()}
     merges = words["tokens"] == "words" or words["special"] == "hidden"
-    if words["of"] == "rollout" and (kind == "cross" or merges):
+    sizes = tuple(map(len, shown.axes(kind)))
+    if words["of"] == "rollout" and (kind == "cross" or merges or not rolls(shown, kind)):
         words["of"] = "head"
     if words["of"] != "head" or merges:
         words["stage"] = WORDS["stage"][0]  # a mean, a sum has neither scores nor values of its own
     look = Look(kind, min(_number(found["layer"]), layers - 1), min(_number(found["head"]), heads - 1), **words,
-                pair=_pair(found["pair"], tuple(map(len, shown.axes(kind)))), lit=_lit(found["lit"], heads))
+                start=_pair(found["start"], sizes), lit=_lit(found["lit"], heads))
+    drawn = window(shown, look.start, last=newest)
+    look = replace(look, pair=_pair(found["pair"], tuple(map(len, drawn.axes(kind)))))
     choose_look(page, **{name: getattr(look, name) for name in LOOK})
-    return look
+    return look, drawn
 
 
 def _number(value: object) -> int:
@@ -105,8 +109,8 @@ def look_param(name: str, value: object) -> str | None:
     """One part of the look as the link says it; None where it is as it is to begin with."""
     if value is None or (name in WORDS and value == WORDS[name][0]):
         return None
-    if name in ("pair", "lit") and not isinstance(value, str):
-        return (":" if name == "pair" else ",").join(map(str, value))
+    if name in ("pair", "start", "lit") and not isinstance(value, str):
+        return ("," if name == "lit" else ":").join(map(str, value))
     return str(value)
 
 
@@ -115,10 +119,11 @@ def source_line(shown: Shown) -> str:
     return origin(shown.ckpt)
 
 
-def look_at(page: str, shown: Shown) -> tuple[Look, Head]:
-    """What is chosen to be seen, and its numbers."""
-    look = _look_in_range(page, shown)
-    return look, head_of(shown, look)
+def look_at(page: str, shown: Shown, *, newest: bool = True) -> tuple[Look, Head]:
+    """What is chosen to be seen, and its numbers: of a long text those of the window drawn, at its end where `newest`,
+    else at its beginning."""
+    look, drawn = _look_in_range(page, shown, newest=newest)
+    return look, head_of(drawn, look)
 
 
 def show_attention(page: str, shown: Shown, look: Look, head: Head, *, dark: bool, newest: bool = True) -> None:
@@ -136,15 +141,21 @@ def message_of(page: str, shown: Shown, look: Look, head: Head, *, dark: bool, n
     """What the script is sent; coming: as `live` takes it; header: more of its own fields."""
     state = st.session_state
     coming = coming if look.tokens == "pieces" and look.special == "shown" else ()
-    shown, look, head = _merged(shown, look, head)
-    drawn, seen, drawn_head = (shown, look, head) if newest else _first(shown, look, head)
+    merged, look = _in_words(shown, look)
+    drawn = window(merged, look.start, last=newest)
+    head = head if merged is shown else head_of(drawn, look)
     before: dict[str, Pooled] = state.setdefault(f"{page}_pooled", {})
-    pooled = before[look.kind] = Pooled.of(drawn, look.kind, before.get(look.kind))
+    pooled = before[look.kind] = Pooled.of(merged, look.kind, before.get(look.kind))
+    ends = newest and _at_end(drawn, look.kind)  # the newest query is among those drawn
     if leading():
-        draw(page, small(drawn, seen, pooled, drawn_head, newest=newest, coming=coming, **_for_room(header)),
+        draw(page, small(drawn, look, pooled, head, newest=ends, coming=coming, **_for_room(header)),
              header.get("stage", {}).get("said", ""))
-    return live(drawn, seen, pooled, head=drawn_head, dark=dark, newest=newest, large=presenting(page),
-                coming=coming, answered=state.get(f"{page}_look_answered", 0), **header)
+    return live(drawn, look, pooled, head=head, dark=dark, newest=ends, large=presenting(page), coming=coming,
+                answered=state.get(f"{page}_look_answered", 0), **header)
+
+
+def _at_end(drawn: Shown, kind: str) -> bool:
+    return not isinstance(drawn, Window) or drawn.places[kind][0].stop == drawn.whole(kind)[0]
 
 
 def _for_room(header: Mapping[str, object]) -> dict[str, object]:
@@ -158,36 +169,13 @@ def _for_room(header: Mapping[str, object]) -> dict[str, object]:
     return {"stage": stage}
 
 
-def _merged(shown: Shown, look: Look, head: Head) -> tuple[Shown, Look, Head]:
-    """What is drawn where words are asked for in place of pieces, or special tokens and sinks are left out."""
-    merged, look = _in_words(shown, look)
-    return merged, look, head if merged is shown else head_of(merged, look)
-
-
 def _in_words(shown: Shown, look: Look) -> tuple[Shown, Look]:
     if look.tokens == "pieces" and look.special == "shown":
         return shown, look
     merged = shown.words(merge=look.tokens == "words", leave_out=LEFT_OUT if look.special == "hidden" else ())
-    queries, keys = map(len, merged.axes(look.kind))
+    queries, keys = map(len, window(merged, look.start).axes(look.kind))
     pair = look.pair if look.pair and look.pair[0] < queries and look.pair[1] < keys else None
     return merged, replace(look, pair=pair)
-
-
-def _first(shown: Shown, look: Look, head: Head) -> tuple[Shown, Look, Head]:
-    """What is drawn of a whole text: its first tokens, said where there are more, with the weights that they have among
-    all. The rest would be megabytes at each click."""
-    queries, keys = shown.axes(look.kind)
-    if max(len(queries), len(keys)) <= DRAWN:
-        return shown, look, head
-    st.caption(f"The first {DRAWN} of {len(keys):,} tokens are drawn. All are read, so a row of weights adds up to 1 "
-               "only with those left out; the files below have all.")
-    attentions = {kind: weights(shown, kind, queries=slice(DRAWN))[..., :DRAWN].clone() for kind in shown.kinds}
-    tokens = {kind: tuple(side[:DRAWN] for side in shown.axes(kind)) for kind in shown.kinds}
-    cut = {name: None if one is None else one[:DRAWN, :DRAWN] if name in ("weights", "bias") else one[:DRAWN]
-           for name, one in head._asdict().items()}
-    pair = look.pair if look.pair and max(look.pair) < DRAWN else None
-    changes = {kind: shown.changes(kind) for kind in shown.kinds} if isinstance(shown, Words) else None
-    return Tensors(attentions, tokens, shown.text, shown.ckpt, merged=changes), replace(look, pair=pair), Head(**cut)
 
 
 def _reading(look: Look) -> str:
@@ -230,8 +218,9 @@ def offer_files(page: str, shown: Shown, look: Look, sampling: Sampling = GREEDY
     cells = cells_of(shown)
     name = f"{shown.ckpt.id}-{look.kind}-layer{look.layer}-head{look.head}" + "-words" * (look.tokens == "words")
     with st.container(horizontal=True):
-        st.download_button("Save as a page", partial(_page, shown, look, cells, sampling), f"{name}.html", "text/html",
-                           key=f"{page}_save_page", icon=":material/html:", on_click="ignore",
+        st.download_button("Save as a page", partial(_page, window(shown, look.start), look, sampling),
+                           f"{name}.html", "text/html", key=f"{page}_save_page", icon=":material/html:",
+                           on_click="ignore",
                            help="One HTML file with every head of every kind, for a browser without a network.")
         st.download_button("Save the numbers", partial(_npz, shown), f"{name}.npz", key=f"{page}_save_npz",
                            icon=":material/data_array:", on_click="ignore", disabled=cells > MOST_SAVED,
@@ -240,8 +229,8 @@ def offer_files(page: str, shown: Shown, look: Look, sampling: Sampling = GREEDY
                            "library, `step.attentions`.")
 
 
-def _page(shown: Shown, look: Look, cells: int, sampling: Sampling) -> bytes:
-    return offline_page(shown, look, exact=cells <= WHOLE_PAGE, sampling=sampling).encode()
+def _page(shown: Shown, look: Look, sampling: Sampling) -> bytes:
+    return offline_page(shown, look, exact=cells_of(shown) <= WHOLE_PAGE, sampling=sampling).encode()
 
 
 def _npz(shown: Shown) -> bytes:
@@ -287,7 +276,7 @@ def show_details(page: str, shown: Shown, look: Look, head: Head, *, dark: bool)
     elif chosen == "Positions":
         _show_positions(page, shown, kind, dark=dark)
     elif chosen == "Numbers":
-        if head.weights.size > MOST_CELLS:
+        if len(queries) * len(keys) > MOST_CELLS:
             st.info(f"{len(queries)} x {len(keys)} weights are too many for a table; hover over the picture for "
                     "each, or save the numbers.")
         elif look.of != "head":

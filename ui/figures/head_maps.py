@@ -13,6 +13,7 @@ from ui.figures.palette import ACCENT, INK, diverging, ink_on, ramp
 SHADES = 65       # of a scale; odd, so that a diverging one has a middle
 LEAST_SHARE = 0.25  # the smallest end of a scale of weights: noise is not blown up to a pattern
 LEAST_CHANGE = 0.01
+MOST_HINTS = 160  # heads of a map that each come with a sentence; of more that would be megabytes
 
 STYLE = """<style>
 .heads-table { overflow: auto; max-height: 30rem; font-size: 14px; }
@@ -123,7 +124,8 @@ def _map(caption: str, values: np.ndarray, low: float, high: float, hints: list[
     """signed: digits after the point of numbers with a sign."""
     places = np.nan_to_num((values.astype(np.float64) - low) / (high - low) * (SHADES - 1)).round().clip(0, SHADES - 1)
     shades = np.where(np.isnan(values), -1, places).astype(int)
-    return {"caption": caption, "shades": shades.tolist(), "hints": hints,
+    more = {"hints": hints} if values.size <= MOST_HINTS else {}  # else the script says the same with `texts`
+    return {"caption": caption, "shades": shades.tolist(), **more,
             "texts": [["" if np.isnan(value) else _signed(value, signed) if signed else _plain(value) for value in row]
                       for row in values.tolist()]}
 

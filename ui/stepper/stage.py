@@ -6,7 +6,7 @@ from functools import partial
 import streamlit as st
 
 from transformer.attention_view.heads import Head
-from transformer.attention_view.message import Look
+from transformer.attention_view.message import Look, newest_row
 from transformer.attention_view.stage import (
     Bars,
     Row,
@@ -19,6 +19,7 @@ from transformer.attention_view.stage import (
     unknown,
 )
 from transformer.inference.decoding import Sampling, Step
+from transformer.text.words import seen
 from ui.components.stage import show_stage, steps_of
 from ui.figures import head_label, percent, plain_label
 from ui.say import end_of
@@ -39,7 +40,8 @@ def target_row(walk: Walk, *, label: str, name: str = "target tokens") -> Row:
     """What the decoder has read, the token predicted, and those known to come."""
     step, read = walk.step, target_tokens(walk.step)
     prompt = len(read) - step.index  # the start token, or the text typed
-    return Row(label=label, name=name, part="target", tokens=[*read, step.piece, *walk.after], predicted=len(read),
+    return Row(label=label, name=name, part="target", tokens=seen([*read, step.piece, *walk.after]),
+               predicted=len(read),
                unknown=() if step.src is not None else unknown(step), picked=[prompt + at for at in walk.picks])
 
 
@@ -77,7 +79,7 @@ def _until(step: Step, text: Mapping[str, object]) -> dict[str, object]:
 def said_of(walk: Walk, look: Look, head: Head, sampling: Sampling, *, hidden: bool = False) -> str:
     """One step in a sentence, for who cannot see it."""
     step, keys = walk.step, walk.step.axes(look.kind)[1]
-    row = head.weights[-1]
+    row = newest_row(step, look, head)
     which = head_label(look.layer, look.head) if look.of == "head" else "the mean"
     token = "hidden" if hidden else f"{plain_label(step.piece)}, {percent(probability(step, sampling))}"
     most = plain_label(keys[int(row.argmax())])

@@ -14,7 +14,7 @@ export const tileWidth = (width, heads) => Math.max(4, Math.floor((width - 32) /
 
 // All heads in one bitmap, `dots` by `rows` pixels each. Hovering and choosing change none of it, so it is kept.
 const bitmaps = new WeakMap();
-function tilesOf(grid, dots, rows) {
+export function tilesOf(grid, dots, rows) {
   const { info, cells, shape, theme, scale } = grid;
   const [L, H] = shape;
   const id = [dots, rows, scale, theme.dark, info.queries.length, info.keys.length].join();
@@ -83,7 +83,7 @@ export function paintGrid(context, box, grid) {
       const y = top + layer * (height + GAP);
       context.drawImage(tiles, head * dots, layer * rows, dots, rows, x, y, across, down);
       if (there[0] < 1) paintRoom(context, [x, y, width, height], grid.theme);
-      paintFrame(context, [x, y, width, height], grid, layer, head);
+      paintTile(context, [x, y, width, height], grid, layer, head);
     }
   }
   paintNumbers(context, box, places, grid);
@@ -102,7 +102,8 @@ function paintRoom(context, [x, y, width, height], theme) {
   context.strokeRect(x + 0.5, y + 0.5, width - 1, height - 1);
 }
 
-function paintFrame(context, [x, y, width, height], { look, at, lit, theme }, layer, head) {
+// The frame of a head that is looked at, or that the pointer is on.
+export function paintTile(context, [x, y, width, height], { look, at, lit, theme }, layer, head) {
   const ofHead = lit ? lit.includes(head) : (head === look.head || look.of !== "head") && look.of !== "mean_all";
   const chosen = layer === look.layer && ofHead;
   if (!chosen && !(at && at[0] === layer && at[1] === head)) return;

@@ -5,8 +5,9 @@ export const kindName = (kind) => kind[0].toUpperCase() + kind.slice(1);
 // The number of a layer or head, where some are left out.
 export const numbered = (info, name, at) => info.numbers?.[name][at] ?? at;
 
-// Tokens that look at themselves, with all layers and all pieces there.
-export const rollsOut = (kind, info) => ["encoder", "decoder"].includes(kind) && !info.numbers && !info.merged;
+// Tokens that look at themselves, with all layers and all pieces there, and not too many of these.
+export const rollsOut = (kind, info) =>
+  ["encoder", "decoder"].includes(kind) && !info.numbers && !info.merged && !info.too_long;
 
 export const OF = {
   mean_heads: (info, look) => `mean over the ${info.heads} heads of layer ${numbered(info, "layers", look.layer)}`,

@@ -17,6 +17,10 @@ const CELL = [
 const NARROW = 480; // px: a telephone
 const LEAST = 26; // px, of a head there
 const FRAME = 26; // px beside a map's heads: the layers' numbers, the edges
+const FEW = 160; // heads of a map; of more each is as small as it must be for all to be seen at once
+const MANY_WIDE = 280; // px
+const MANY_HIGH = 430;
+const APART = 2;
 const NUMBERED = 8; // heads beside each other; of more the pointer says the numbers
 
 export default function component({ data, parentElement, setTriggerValue }) {
@@ -34,8 +38,11 @@ export default function component({ data, parentElement, setTriggerValue }) {
 function draw(root, data, pick) {
   const focused = root.getRootNode().activeElement?.dataset?.at;
   const most = Math.max(...data.cards.map(({ maps }) => maps[0].shades[0].length));
-  const [, wide, height] = CELL.find(([upTo]) => most <= upTo);
-  const width = narrowed(root, data, most, wide);
+  const layers = Math.max(...data.cards.map(({ maps }) => maps[0].shades.length));
+  const many = most * layers > FEW;
+  const [, wide, high] = CELL.find(([upTo]) => most <= upTo);
+  const width = many ? fitting(MANY_WIDE, most, wide) : narrowed(root, data, most, wide);
+  const height = many ? fitting(MANY_HIGH, layers, high) : high;
   describe(root, data, most, width);
   const view = { data, width, height, numbered: most <= NUMBERED, pick };
   expose(root, "heads", async () => [["heads.svg", fileOf(view)]]);
@@ -47,6 +54,9 @@ function draw(root, data, pick) {
   const cell = [...root.querySelectorAll("[data-at]")].find((one) => one.dataset.at === focused);
   cell?.focus({ preventScroll: true });
 }
+
+// The size of a head where so many stand beside or below each other.
+const fitting = (room, count, most) => Math.max(3, Math.min(most, Math.floor(room / count) - APART));
 
 function describe(root, data, most, width) {
   const wide = data.cards.some(({ maps }) => maps.length > 1) ? 2 : 1;

@@ -2,7 +2,7 @@
 import { text, widest } from "#view/canvas.js";
 import { stepOf } from "#view/stage/upto.js";
 import { keepFilm } from "#view/film/keep.js";
-import { paintGrid } from "#view/grid.js";
+import { paintHeads, withHeads } from "#view/view/painting.js";
 import { matrixLayout, paintMatrix } from "#view/matrix.js";
 import { unpack } from "#view/message.js";
 import { fileName, kindName } from "#view/names.js";
@@ -49,10 +49,9 @@ function paintStep({ message, theme, look }, context, at) {
   context.scale(ZOOM, ZOOM);
   paintMatrix(context, { x: 0, y: 0, width: COLUMNS.head / ZOOM, height: TALL / ZOOM }, painting);
   context.restore();
-  const name = `grid/${look.kind}`;
-  const grid = { info, cells: step.arrays[name], shape: step.shapes[name], look, theme, scale: look.scale, lit: null };
+  const grid = withHeads({ info, look, theme, scale: look.scale, lit: null }, step);
   const left = EDGE + COLUMNS.head + 24;
-  paintGrid(context, { x: left, y: ABOVE, width: COLUMNS.heads, height: TALL }, grid);
+  paintHeads(context, { x: left, y: ABOVE, width: COLUMNS.heads, height: TALL }, grid);
   paintCandidates(context, { x: left + COLUMNS.heads + 24, y: ABOVE + 10 }, message.path.bars[at], theme);
 }
 

@@ -1,9 +1,13 @@
 // The tokens that are read and written, a row for each side, and the text they make.
 import { part } from "#view/elements.js";
+import { thousands } from "#view/numbers.js";
 import { termLabel } from "#view/terms.js";
 import { visible } from "#view/tokens.js";
 import { weightsOf } from "#view/weights.js";
 import { infoOf } from "#view/view/look.js";
+
+const BEFORE = 300; // tokens in a row
+const AFTER = 100;
 
 export function drawRows({ parts, data }) {
   const rows = data.rows.map((row) => rowOf(row, data.hide));
@@ -24,7 +28,10 @@ const scrolls = (rows) =>
 function rowOf(row, hide) {
   const tokens = hide && row.predicted !== undefined ? row.tokens.slice(0, row.predicted) : row.tokens;
   const most = row.added && Math.max(...row.added.map(Math.abs));
-  const chips = tokens.map((token, at) => chip({ ...row, most }, token, at));
+  const [from, until] = rowSpan(tokens.length, row.predicted);
+  const chips = tokens.slice(from, until).map((token, at) => chip({ ...row, most }, token, from + at));
+  if (from) chips.unshift(part("em", { textContent: `… ${thousands(from)} before` }));
+  if (until < tokens.length) chips.push(part("em", { textContent: `${thousands(tokens.length - until)} more …` }));
   const list = part("div", { className: "tokens", role: "group", ariaLabel: row.name }, ...chips);
   const element = part(
     "div",
@@ -34,6 +41,12 @@ function rowOf(row, hide) {
   );
   element.dataset.part = row.part;
   return element;
+}
+
+// Which of many tokens stand in their row: those round the one predicted, or the first.
+export function rowSpan(count, predicted = 0) {
+  const from = Math.max(0, Math.min(predicted - BEFORE, count - BEFORE - AFTER));
+  return [from, Math.min(count, from + BEFORE + AFTER)];
 }
 
 function chip(row, token, at) {
@@ -74,19 +87,20 @@ function explained(token, bdi) {
 export function shadeRows({ parts, data, message }) {
   const { view } = parts.picture;
   const part = { cross: "source", decoder: "target" }[view.look.kind];
-  const { keys, queries } = infoOf(view);
+  const { keys, queries, whole, first = [0, 0] } = infoOf(view);
   const weights = weightsOf(message, view.look);
   const newest = weights?.subarray((queries.length - 1) * keys.length);
   for (const row of data.rows) {
     const chips = parts.rows.querySelectorAll(`[data-part=${row.part}] .tokens > span`);
     if (row.added || !message.newest) continue;
     const count = row.predicted ?? row.tokens.length;
-    const shaded = newest && row.part === part && keys.length === count;
-    chips.forEach((chip, at) => {
+    const shaded = newest && row.part === part && (whole?.[1] ?? keys.length) === count;
+    for (const chip of chips) {
+      const weight = shaded && Number(chip.dataset.position) < count ? newest[chip.dataset.position - first[1]] : null;
       // the square root, as in the pictures, so that small weights can be seen
-      chip.style.setProperty("--weight", shaded && at < count ? Math.sqrt(newest[at]).toFixed(3) : 0);
-      chip.dataset.weight = shaded && at < count ? newest[at].toFixed(3) : "";
-    });
+      chip.style.setProperty("--weight", weight ? Math.sqrt(weight).toFixed(3) : 0);
+      chip.dataset.weight = weight?.toFixed(3) ?? "";
+    }
   }
 }
 

@@ -20,11 +20,13 @@ export function build(root) {
     sideTitle: part("h3"),
     grid: part("canvas", { tabIndex: 0, className: "grid", role: "application" }),
   };
+  parts.order = block("order");
+  parts.text = part("canvas", { tabIndex: 0, className: "text", role: "application", hidden: true });
   parts.spacer = block("spacer", parts.canvas);
   parts.scroller = block("scroller", parts.spacer);
   parts.closes = part("button", { className: "closes", textContent: "✕", ariaLabel: "Close", title: "Close (Escape)" });
   parts.between = block("between", parts.closes, parts.sum, parts.products);
-  parts.side = block("side", parts.sideTitle, parts.grid);
+  parts.side = block("side", parts.sideTitle, parts.order, parts.grid);
   parts.main = block("main");
   parts.panes = block("panes", parts.main, parts.side);
   for (const [name, element] of [
@@ -35,7 +37,7 @@ export function build(root) {
     element.dataset.part = name;
   }
   const { title, source, chips, why, scroller, tools, checked, readout, between } = parts;
-  parts.main.append(title, source, chips, why, scroller, tools, checked, readout, between);
+  parts.main.append(title, source, chips, why, scroller, parts.text, tools, checked, readout, between);
   parts.options.hidden = true;
   root.replaceChildren(parts.bar, parts.options, parts.panes);
   return parts;

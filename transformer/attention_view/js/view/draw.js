@@ -2,7 +2,6 @@
 import { checked } from "#view/checks.js";
 import { headColour } from "#view/colours.js";
 import { part, say } from "#view/elements.js";
-import { paintGrid } from "#view/grid.js";
 import { fittingRow, linesGutter, linesHeight, paintLines, ROW } from "#view/lines.js";
 import { paintLegend, paintMatrix } from "#view/matrix.js";
 import { plain } from "#view/numbers.js";
@@ -11,10 +10,12 @@ import { added, dot, mayLook, rowsOf, score } from "#view/scores.js";
 import { visible } from "#view/tokens.js";
 import { layerOf } from "#view/weights.js";
 import { boxed, change, infoOf, inLines, lit, sizesOf, stageNow } from "#view/view/look.js";
-import { gridOf, matrixOf } from "#view/view/painting.js";
+import { gridOf, matrixOf, paintHeads } from "#view/view/painting.js";
 import { inSight, layout, onPhone, roomOfGrid, setZoom, sized, tallest } from "#view/view/sizes.js";
+import { ordering } from "#view/view/ordering.js";
 import { toolbar } from "#view/view/toolbar.js";
 import { mergedSaid } from "#view/view/merged.js";
+import { drawText, placeText } from "#view/view/text.js";
 import { atRest, caption, headName, heading, shows, source } from "#view/view/words.js";
 
 export function draw(view) {
@@ -27,10 +28,13 @@ export function draw(view) {
   drawChips(view);
   drawBetween(view);
   drawGrid(view);
+  placeText(view);
   drawMain(view);
+  drawText(view);
   view.drawn?.();
   if (root.classList.contains("waiting")) return;
-  root.dataset.drawn = [look.kind, look.layer, look.head, infoOf(view).queries.length];
+  const { whole, queries } = infoOf(view);
+  root.dataset.drawn = [look.kind, look.layer, look.head, whole?.[0] ?? queries.length];
 }
 
 // In a box on a narrow window all heads stand below the first screen, and a product lies over the picture.
@@ -79,16 +83,16 @@ function drawChips(view) {
 }
 
 export function drawGrid(view) {
-  const { parts, look } = view;
+  const { parts } = view;
   const grid = gridOf(view);
-  if (!grid.cells || parts.grid.hidden) return;
-  const [layers, heads] = grid.shape;
+  if (!grid || parts.grid.hidden) return;
+  const { layers, heads } = grid.info;
   const width = parts.side.clientWidth;
-  const natural = Math.min(560, 40 + layers * (14 + Math.min(110, width / heads)));
+  ordering(view, grid);
+  const natural = grid.many ? 560 : Math.min(560, 40 + layers * (14 + Math.min(110, width / heads)));
   const height = Math.min(natural, boxed(view) ? roomOfGrid(view) : tallest(view));
   const box = { x: 0, y: 0, width, height };
-  view.tiles = paintGrid(sized(view, parts.grid, width, height), box, { ...grid, at: view.at });
-  parts.sideTitle.textContent = `All ${look.kind} heads`;
+  view.tiles = paintHeads(sized(view, parts.grid, width, height), box, { ...grid, at: view.at });
 }
 
 export function drawMain(view) {
@@ -112,7 +116,8 @@ function drawLines(view) {
   parts.spacer.style.cssText = `width: ${width}px; height: ${height}px`;
   if (!boxed(view)) parts.scroller.style.height = `${tall}px`;
   const cut = `Lines show the last ${layer.q} queries and ${layer.k} keys: more are not sent at once.`;
-  parts.why.textContent = layer.first.some(Boolean) ? `${cut} The matrix shows all.` : "";
+  const more = infoOf(view).whole ? "more" : "all";
+  parts.why.textContent = layer.first.some(Boolean) ? `${cut} The matrix shows ${more}.` : "";
   const painting = {
     info: infoOf(view),
     look,
@@ -178,7 +183,7 @@ function drawBetween(view) {
   const rows = pair ? rowsOf(message, look) : null;
   parts.between.hidden = !rows;
   // where they stand side by side, a product takes the place of all heads until it is closed
-  parts.grid.hidden = parts.sideTitle.hidden = Boolean(rows) && boxed(view) && !onPhone();
+  parts.grid.hidden = parts.sideTitle.hidden = parts.order.hidden = Boolean(rows) && boxed(view) && !onPhone();
   if (!rows) return;
   const weight = stageNow(view).weights[pair[0] * sizesOf(view)[1] + pair[1]];
   parts.sum.textContent = sumOf(view, rows, pair, weight);
@@ -191,11 +196,12 @@ function drawBetween(view) {
 }
 
 function sumOf(view, rows, [query, key], weight) {
-  const { queries, keys } = infoOf(view);
+  const { queries, keys, first = [0, 0] } = infoOf(view);
   const made = mayLook(infoOf(view), query, key)
     ? `the softmax over the row makes it the weight ${plain(weight)}.`
     : "the mask turns it into −∞, so the weight is 0.";
-  const pair = `Between ${visible(queries[query])} (query ${query}) and ${visible(keys[key])} (key ${key})`;
+  const from = `${visible(queries[query])} (query ${query + first[0]})`;
+  const pair = `Between ${from} and ${visible(keys[key])} (key ${key + first[1]})`;
   const sum = `the ${rows.width} products q·k add up to ${plain(dot(rows, query, key))}`;
   const positions = rows.bias ? `, with the ${plain(added(rows, query, key))} that positions add,` : "";
   const divided = `divided by √${rows.width}${positions} that is the score ${plain(score(rows, query, key))}`;

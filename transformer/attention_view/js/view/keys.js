@@ -1,10 +1,12 @@
 // The keyboard on the two pictures of a view.
+import { nextHead } from "#view/many.js";
 import { keyboard, moved } from "#view/pointer.js";
 import { choose, infoOf, inLines, sizesOf } from "#view/view/look.js";
+import { stepText } from "#view/view/text.js";
 import { comparePair, hasCells, putCursor, putHead, putHover } from "#view/view/tell.js";
 
 export function listenToKeys(view) {
-  const { canvas, grid } = view.parts;
+  const { canvas, grid, text } = view.parts;
   const enter = () => {
     if (hasCells(view) && view.cursor) comparePair(view, view.cursor);
   };
@@ -19,6 +21,8 @@ export function listenToKeys(view) {
     chooseHead,
     () => putHead(view, null),
   );
+  const nothing = () => {};
+  keyboard(text, (by) => stepText(view, by), nothing, nothing);
 }
 
 function moveToken(view, [down, across]) {
@@ -38,7 +42,9 @@ function moveCell(view, by) {
 function moveHead(view, by) {
   const { layers, heads } = infoOf(view);
   const { layer, head } = view.look;
-  putHead(view, view.at ? moved(view.at, by, [layers, heads]) : [layer, head]);
+  const ranked = view.tiles?.many && nextHead(view.tiles, view.at ?? [layer, head], by);
+  const at = ranked || (view.at ? moved(view.at, by, [layers, heads]) : [layer, head]);
+  putHead(view, { at });
 }
 
 function intoSight(view) {

@@ -16,8 +16,14 @@ export const inLines = ({ look }) => look.view === "lines";
 
 export const stageNow = ({ message, look }) => stageOf(message, look);
 
-// The heads drawn as lines.
-export const lit = (view) => view.look.lit ?? Array.from({ length: infoOf(view).heads }, (_, head) => head);
+const MOST_LIT = 16; // heads whose lines can be told apart
+
+// The heads drawn as lines: until some are chosen all of them, or of many the one looked at.
+export function lit({ message, look }) {
+  const { heads } = message.kinds[look.kind];
+  if (!look.lit && heads > MOST_LIT) return [look.head];
+  return look.lit ?? Array.from({ length: heads }, (_, head) => head);
+}
 
 export function change(view, fields) {
   const { look } = view;
@@ -30,6 +36,7 @@ export function change(view, fields) {
     Object.assign(look, { layer: Math.min(look.layer, info.layers - 1), pair: null });
     if (look.of === "rollout" && !rollsOut(look.kind, info)) look.of = "head";
   }
+  if ("kind" in fields || "tokens" in fields || "special" in fields) look.start = null;
   const [Q, K] = sizesOf(view);
   if (look.pair && (look.pair[0] >= Q || look.pair[1] >= K)) look.pair = null;
   view.sent += 1;

@@ -1,21 +1,36 @@
 // What the painters are given of a view, without what the pointer is on.
+import { headUnder, paintGrid } from "#view/grid.js";
+import { isMany, manyOf, oneOfMany, paintMany } from "#view/many.js";
 import { infoOf, inLines, lit, stageNow } from "#view/view/look.js";
 
-// What paintGrid needs.
+// What the picture of all heads needs; nothing where it is not here.
 export function gridOf(view) {
   const { message, look, theme } = view;
-  const name = `grid/${look.kind}`;
-  const heads = inLines(view) ? lit(view) : null;
-  return {
-    info: infoOf(view),
-    cells: message.arrays[name],
-    shape: message.shapes[name],
-    look,
-    theme,
-    scale: look.scale,
-    lit: heads,
-  };
+  const lines = inLines(view) ? lit(view) : null;
+  const grid = { info: wholeInfo(infoOf(view), look), look, theme, scale: look.scale, lit: lines };
+  return withHeads(grid, message);
 }
+
+// With the cells of all heads, or of some of many.
+export function withHeads(grid, message) {
+  const { kind } = grid.look;
+  if (isMany(grid.info)) return message.shapes[`map/${kind}`] ? { ...grid, many: manyOf(message, grid.look) } : null;
+  const cells = message.arrays[`grid/${kind}`];
+  return cells ? { ...grid, cells, shape: message.shapes[`grid/${kind}`] } : null;
+}
+
+// All heads are drawn on the whole text, of which the large picture may hold a part.
+function wholeInfo(info, { kind }) {
+  if (!info.whole) return info;
+  const [queries, keys] = info.whole.map((length) => ({ length }));
+  return { ...info, queries, keys, sees: undefined, causal: kind === "decoder" };
+}
+
+export const paintHeads = (context, box, grid) => (grid.many ? paintMany : paintGrid)(context, box, grid);
+
+// The head at a point of what paintHeads has returned.
+export const headAtSpot = (places, spot, sizes) =>
+  places.many ? oneOfMany(places, spot) : headUnder(places, spot, sizes);
 
 // What paintMatrix needs.
 export function matrixOf(view, made = view.made) {

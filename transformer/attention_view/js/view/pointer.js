@@ -1,10 +1,11 @@
 // The pointer on the two pictures of a view.
-import { headUnder } from "#view/grid.js";
 import { TOP } from "#view/lines.js";
 import { cellUnder } from "#view/matrix.js";
 import { spot } from "#view/pointer.js";
 import { drawMain } from "#view/view/draw.js";
 import { change, choose, infoOf, inLines } from "#view/view/look.js";
+import { headAtSpot } from "#view/view/painting.js";
+import { moveText, textSpot } from "#view/view/text.js";
 import { comparePair, hasCells, putCursor, putHead, putHover } from "#view/view/tell.js";
 
 export function listenToPointer(view) {
@@ -20,13 +21,14 @@ export function listenToPointer(view) {
   };
   grid.onpointermove = (event) => {
     const head = headAt(view, event);
-    putHead(view, head?.at ?? null, head?.inside);
+    putHead(view, head);
   };
   grid.onpointerleave = () => putHead(view, null);
   grid.onclick = (event) => {
     const head = headAt(view, event);
     if (head) choose(view, head.at);
   };
+  view.parts.text.onclick = (event) => moveText(view, textSpot(view, event));
   view.parts.closes.onclick = () => change(view, { pair: null });
   scroller.onscroll = () => drawMain(view);
 }
@@ -49,5 +51,5 @@ function tokenUnder(view, event) {
 
 function headAt(view, event) {
   const { layers, heads } = infoOf(view);
-  return view.tiles ? headUnder(view.tiles, spot(event, view.parts.grid), [layers, heads]) : null;
+  return view.tiles ? headAtSpot(view.tiles, spot(event, view.parts.grid), [layers, heads]) : null;
 }

@@ -3,7 +3,6 @@ import { text } from "#view/canvas.js";
 import { keepFile, part, say } from "#view/elements.js";
 import { keepAllFigures } from "#view/figures/expose.js";
 import { blobOf, inTheme, paper, PNGS } from "#view/figures/png.js";
-import { paintGrid } from "#view/grid.js";
 import { linesHeight, paintLines } from "#view/lines.js";
 import { matrixLayout, paintLegend, paintMatrix } from "#view/matrix.js";
 import { fileName } from "#view/names.js";
@@ -11,7 +10,7 @@ import { Pdf } from "#view/pdf.js";
 import { Vector } from "#view/svg.js";
 import { rowNames } from "#view/rows.js";
 import { infoOf, inLines, lit, stageNow } from "#view/view/look.js";
-import { gridOf, matrixOf } from "#view/view/painting.js";
+import { gridOf, matrixOf, paintHeads } from "#view/view/painting.js";
 import { caption, headName, layerName } from "#view/view/words.js";
 
 const WIDTH = 720;
@@ -73,10 +72,10 @@ function pixelPicture(view, kind) {
 
 // The whole picture, whatever is in sight of it: the title, what is looked at, and all heads.
 function compose(view, make) {
-  const { theme, message, look } = view;
-  const [layers, heads] = message.shapes[`grid/${look.kind}`];
-  const gridWidth = Math.max(220, Math.min(620, heads * 70));
+  const { theme, look } = view;
   const info = { ...infoOf(view), ahead: undefined }; // a file has no room for what is yet to come
+  const { layers, heads } = info;
+  const gridWidth = Math.max(220, Math.min(620, heads * 70));
   const made = inLines(view) ? { width: WIDTH, height: linesHeight(view.layer) } : matrixLayout(info, WIDTH, { look });
   const lines = caption(view);
   const above = 20 + lines.length * LINE;
@@ -94,11 +93,9 @@ function compose(view, make) {
     paintMatrix(context, box, { ...matrixOf(view, made), info, scroll: [0, 0], cursor: null });
     paintLegend(context, 16, height - 40, { stage: stageNow(view), scale: look.scale, theme });
   }
-  paintGrid(
-    context,
-    { x: made.width + 40, y: above, width: gridWidth, height: height - BELOW },
-    { ...gridOf(view), info },
-  );
+  const grid = gridOf(view);
+  const gridBox = { x: made.width + 40, y: above, width: gridWidth, height: height - BELOW };
+  paintHeads(context, gridBox, { ...grid, info: { ...grid.info, ahead: undefined } });
   return context;
 }
 

@@ -50,7 +50,7 @@ export function layout(view, width, zoom) {
 // What the picture of all heads may fill of a box.
 export function roomOfGrid({ parts }) {
   if (onPhone()) return 560;
-  return Math.max(60, parts.side.clientHeight - parts.sideTitle.offsetHeight - 8);
+  return Math.max(60, parts.side.clientHeight - parts.sideTitle.offsetHeight - parts.order.offsetHeight - 8);
 }
 
 // What of a long text is not on a projector's screen is said.

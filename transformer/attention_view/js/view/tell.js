@@ -7,6 +7,7 @@ import { mayLook, score } from "#view/scores.js";
 import { placed } from "#view/tokens.js";
 import { drawGrid, drawMain } from "#view/view/draw.js";
 import { change, infoOf, inLines, lit, sizesOf, stageNow } from "#view/view/look.js";
+import { orderSaid } from "#view/view/ordering.js";
 import { atRest, headWords } from "#view/view/words.js";
 
 // Whether there is a matrix for the pointer to be on.
@@ -33,7 +34,7 @@ function tellCell(view) {
   const [query, key] = cursor;
   const weight = weights[query * sizesOf(view)[1] + key];
   const said = mayLook(info, query, key) ? `weight ${plain(weight)}` : "masked, weight 0";
-  const words = [`${rowSaid(info, look, query)} looks at ${placed(info.keys, key)}: ${said}`];
+  const words = [`${rowSaid(info, look, query)} looks at ${placed(info.keys, key, info.first?.[1])}: ${said}`];
   if (rows) words.push(`score ${plain(score(rows, query, key))}`);
   if (rows?.moved) {
     const length = plain(Number((weight * rows.moved[key]).toPrecision(4)));
@@ -58,33 +59,43 @@ export function putHover(view, to) {
 function hoverWords(view, [side, token]) {
   const info = infoOf(view);
   const at = view.layer.first[side] + token;
-  const what = side ? `what looks at ${placed(info.keys, at)}` : `where ${rowSaid(info, view.look, at)} looks`;
+  const what = side
+    ? `what looks at ${placed(info.keys, at, info.first?.[1])}`
+    : `where ${rowSaid(info, view.look, at)} looks`;
   const largest = "the largest weight among the heads shown, and that head";
   return `${what}; ${lit(view).length > 1 ? `each number is ${largest}` : "the numbers are weights"}`;
 }
 
-// The head of the small pictures, or null; inside: where in it, as parts of one.
-export function putHead(view, at, inside) {
+// The head of the small pictures, {at, inside, nth}, or null; inside: where in it, as parts of one.
+export function putHead(view, head) {
+  const at = head?.at ?? null;
   if (!same(at, view.at)) {
     view.at = at;
     drawGrid(view);
   }
-  tell(view, at ? headSaid(view, at, inside) : "");
+  tell(view, at ? headSaid(view, head) : "");
 }
 
-function headSaid(view, at, inside) {
-  if (!inside) return headWords(view, at);
+function headSaid(view, { at, inside, nth }) {
   const { message, look } = view;
-  const { queries, keys } = infoOf(view);
-  const name = `grid/${look.kind}`;
-  const [, H, R, C] = message.shapes[name];
+  const { queries, keys, heads, whole } = infoOf(view);
+  const many = view.tiles?.many;
+  const name = [headWords(view, at), many && orderSaid(look, many.numbers[at[0] * many.heads + at[1]] / 255)];
+  const words = name.filter(Boolean).join(", ");
+  if (!inside) return words;
+  const [cells, [R, C]] = many
+    ? [many.cells, many.shape.slice(1)]
+    : [message.arrays[`grid/${look.kind}`], message.shapes[`grid/${look.kind}`].slice(2)];
   const block = message.block[look.kind];
   const [r, c] = [Math.floor(inside[0] * R), Math.floor(inside[1] * C)];
-  const weight = (message.arrays[name][(at[0] * H + at[1]) * R * C + r * C + c] / 255) ** 2;
-  const span = (tokens, from, size) => {
-    if (size === 1) return placed(tokens, from);
-    return `${placed(tokens, from)} … ${placed(tokens, Math.min(tokens.length, from + size) - 1)}`;
+  const weight = (cells[(many ? nth : at[0] * heads + at[1]) * R * C + r * C + c] / 255) ** 2;
+  const one = (tokens, place) => (whole ? `token ${place}` : placed(tokens, place));
+  const span = (tokens, count, from, size) => {
+    if (size === 1) return one(tokens, from);
+    return `${one(tokens, from)} … ${one(tokens, Math.min(count, from + size) - 1)}`;
   };
-  const between = `${span(queries, r * block[0], block[0])} looks at ${span(keys, c * block[1], block[1])}`;
-  return `${headWords(view, at)}: ${between}, ${block[0] * block[1] > 1 ? "at most " : ""}about ${weight.toFixed(2)}`;
+  const [Q, K] = whole ?? [queries.length, keys.length];
+  const between = `${span(queries, Q, r * block[0], block[0])} looks at ${span(keys, K, c * block[1], block[1])}`;
+  const few = message.every > 1 ? `, of every ${message.every}th query` : "";
+  return `${words}: ${between}, ${block[0] * block[1] > 1 ? "at most " : ""}about ${weight.toFixed(2)}${few}`;
 }

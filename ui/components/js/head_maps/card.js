@@ -2,6 +2,8 @@
 import { part } from "#view/elements.js";
 import { take } from "#view/pointer.js";
 
+const NAME = 14; // px that a number takes
+
 export function cardOf(view, card) {
   const { data } = view;
   const title = part("h4", { textContent: card.title });
@@ -19,12 +21,14 @@ function mapOf(view, card, map, number) {
   grid.style.gridTemplateColumns = `auto repeat(${heads}, ${view.width}px)`;
   grid.style.gridAutoRows = `${view.height}px`;
   grid.style.gridTemplateRows = "1.2rem";
+  grid.classList.toggle("small", Math.min(view.width, view.height) < NAME);
   const word = (textContent, className = "") => part("span", { className, textContent });
-  grid.append(word("", "down"), ...Array.from({ length: heads }, (_, head) => word(`${head}`)));
+  const named = (at, size) => (at % Math.ceil(NAME / (size + 2)) ? "" : `${at}`); // not all where these are small
+  grid.append(word("", "down"), ...Array.from({ length: heads }, (_, head) => word(named(head, view.width))));
   const cells = [];
   map.shades.forEach((row, layer) => {
     const ofLayer = row.map((_, head) => cellOf(view, card, map, { number, layer, head }));
-    grid.append(word(`${layer}`, "down"), ...ofLayer);
+    grid.append(word(named(layer, view.height), "down"), ...ofLayer);
     cells.push(...ofLayer);
   });
   (cells.find((cell) => cell.classList.contains("chosen")) ?? cells[0]).tabIndex = 0; // the arrows reach the others
@@ -36,7 +40,7 @@ function mapOf(view, card, map, number) {
 function cellOf({ data, numbered, pick }, card, map, { number, layer, head }) {
   const shade = map.shades[layer][head];
   const words = map.texts[layer][head];
-  const title = map.hints[layer][head];
+  const title = map.hints?.[layer][head] ?? `${card.kind}, layer ${layer} · head ${head}, ${map.caption}: ${words}`;
   const scale = card.scale.diverging ? "diverging" : "ramp";
   const place = `${card.kind}:${layer}:${head}`;
   const chosen = place === data.chosen?.join(":");

@@ -1,0 +1,53 @@
+// Which of many heads are drawn first, and what the map of all of them shows.
+import { chooser, part, rebuilt } from "#view/elements.js";
+import { change } from "#view/view/look.js";
+
+// What can come first -> [in the chooser, what a dark square of the map means, what is said of a number].
+const ALONG = ["that look as far along the source", "more weight lies as far along", "of its weight as far along"];
+export const ORDERS = {
+  layers: ["by layer", "a head differs more from the mean of its layer", "apart from its layer’s mean"],
+  apart: [
+    "that differ most from their layer",
+    "a head differs more from the mean of its layer",
+    "apart from its layer’s mean",
+  ],
+  previous: [
+    "that look at the token before",
+    "more weight lies on the token before",
+    "of its weight on the token before",
+  ],
+  first: ["that look at the first token", "more weight lies on the first token", "of its weight on the first token"],
+  diagonal: [
+    "that look at the token itself",
+    "more weight lies on the token itself",
+    "of its weight on the token itself",
+  ],
+  same: [
+    "that look at the same token elsewhere",
+    "more weight lies on the same token elsewhere",
+    "of its weight on the same token elsewhere",
+  ],
+};
+const CROSS = { previous: null, diagonal: ALONG, same: null };
+
+const orderWords = ({ kind, order }) => (kind === "cross" && CROSS[order]) || ORDERS[order];
+
+// How a head stands in that order: "34% of its weight on the token before".
+export const orderSaid = (look, number) => `${Math.round(100 * number)}% ${orderWords(look)[2]}`;
+
+export function ordering(view, { many, info }) {
+  const { parts, look, theme } = view;
+  const count = info.layers * info.heads;
+  parts.sideTitle.textContent = many
+    ? `All ${count.toLocaleString("en")} ${look.kind} heads`
+    : `All ${look.kind} heads`;
+  parts.order.classList.toggle("none", !many);
+  if (!many) return;
+  const offered = Object.keys(ORDERS).filter((order) => look.kind !== "cross" || CROSS[order] !== null);
+  const names = offered.map((order) => [order, orderWords({ kind: look.kind, order })[0]]);
+  const choice = chooser("Heads", names, look.order, (order) => change(view, { order }));
+  const says = part("p", {
+    textContent: `Left: each square is a head; ${theme.dark ? "brighter" : "darker"} where ${orderWords(look)[1]}.`,
+  });
+  rebuilt(parts.order, [choice, says]);
+}

@@ -1,0 +1,73 @@
+"""A part of a long text: what of it is drawn, so that a picture of 4,096 tokens is sent as fast as one of 256.
+
+L layers, H heads, Tq queries, Tk keys, D width of one head.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from transformer.attention_view.heads import Shown
+
+LONGEST = 400  # tokens of a side that are drawn all at once
+SIDE = 256     # of a longer text
+
+
+@dataclass(frozen=True)
+class Window:
+    """Some tokens that follow each other, of each kind's queries and keys. A row of weights is what it is among all
+    keys, so it adds up to 1 only with those outside."""
+
+    of: "Shown"
+    places: dict[str, tuple[slice, slice]]  # kind -> queries and keys
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.of, name)
+
+    def axes(self, kind: str) -> tuple[list[str], list[str]]:
+        (queries, keys), (rows, columns) = self.of.axes(kind), self.places[kind]
+        return queries[rows], keys[columns]
+
+    def whole(self, kind: str) -> tuple[int, int]:
+        """Queries and keys of the whole text."""
+        queries, keys = self.of.axes(kind)
+        return len(queries), len(keys)
+
+    def mask(self, kind: str) -> Tensor:
+        rows, columns = self.places[kind]
+        return self.of.mask(kind)[rows, columns]
+
+    def predicted(self, kind: str) -> list[str] | None:
+        found = self.of.predicted(kind)
+        return found and found[self.places[kind][0]]
+
+    def looked(self, kind: str) -> tuple[Tensor, Tensor, Tensor] | None:
+        """Queries, keys and values, each (L, H, T, D)."""
+        found, (rows, columns) = self.of.looked(kind), self.places[kind]
+        return found and (found[0][..., rows, :], found[1][..., columns, :], found[2][..., columns, :])
+
+    def queries(self, kind: str, queries: slice) -> slice:
+        """Some queries of the window, by their places in the whole text."""
+        part = range(self.whole(kind)[0])[self.places[kind][0]][queries]
+        return slice(part.start, part.stop, part.step)
+
+    def bias(self, kind: str, queries: slice = slice(None)) -> Tensor | None:
+        found = self.of.bias(kind, self.queries(kind, queries))
+        return None if found is None else found[..., self.places[kind][1]]
+
+
+def window(shown: "Shown", start: tuple[int, int] | None = None, *, last: bool = True) -> "Shown":
+    """What is drawn: all of it, or of more than `LONGEST` tokens a window of `SIDE` along each side. start: its first
+    query and key; None: the text's end, or its beginning where `last` is False."""
+    sizes = {kind: tuple(map(len, shown.axes(kind))) for kind in shown.kinds}
+    if max(map(max, sizes.values())) <= LONGEST:
+        return shown
+    places = {}
+    for kind, (queries, keys) in sizes.items():
+        ends = last, last and kind == "decoder"
+        first = start or [size - SIDE if end else 0 for size, end in zip((queries, keys), ends, strict=True)]
+        rows, columns = (max(0, min(at, size - SIDE)) for at, size in zip(first, (queries, keys), strict=True))
+        places[kind] = slice(rows, rows + SIDE), slice(columns, columns + SIDE)
+    return Window(shown, places)
