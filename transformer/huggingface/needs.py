@@ -40,6 +40,16 @@ FIELDS: Sequence[tuple[str, str, Callable[[object], bool], tuple[str, ...] | Non
     ("quantization_config", "quantised weights", _set({}), None),
     ("pruned_heads", "layers with different heads", _set({}, []), None),
     ("auto_map", "code that comes with it, which is never run", _set({}), None),
+    ("apply_residual_connection_post_layernorm", "sums with the normalised rows", _set(False), ("bloom", "falcon")),
+    ("slow_but_exact", "weights in slices", _set(False), ("bloom",)),
+    ("attn_config.alibi", "positions in place of ALiBi", _set(True), ("mpt",)),
+    ("attn_config.rope", "rotary positions beside ALiBi", _set(False), ("mpt",)),
+    ("attn_config.attn_type", "{}", _set("multihead_attention"), ("mpt",)),
+    ("attn_config.prefix_lm", "a first part of the text that is read both ways", _set(False), ("mpt",)),
+    ("attn_config.qk_ln", "all heads' queries and keys normalised as one row", _set(False), ("mpt",)),
+    ("no_bias", "biases in an MPT model", _set(True), ("mpt",)),
+    ("norm_type", "a {}", _set("low_precision_layernorm", "layernorm"), ("mpt",)),
+    ("logit_scale", "scaled logits in an MPT model", _set(1), ("mpt",)),
     ("add_cross_attention", "cross-attention to another model", _set(False), None),
     ("use_bidirectional_attention", "a decoder that sees what comes later", _set(False), None),
     ("is_decoder", "an encoder used as a decoder", _set(False),
@@ -55,12 +65,25 @@ FIELDS: Sequence[tuple[str, str, Callable[[object], bool], tuple[str, ...] | Non
     ("static_position_embeddings", "learned positions in a Marian model", _set(True), ("marian",)))
 
 
+# Types whose published files name code that transformers has had as its own since; without it they are the same.
+ADOPTED = ("falcon", "mpt", "phi")
+
+
+def _value(config: object, key: str) -> object:
+    """Of a key, or of one inside another's object: "attn_config.alibi"."""
+    for name in key.split("."):
+        config = config.get(name) if isinstance(config, Mapping) else None
+    return config
+
+
 def needs(config: Config) -> list[str]:
     """What a model of that config.json needs and ours lack, each with the key that says so."""
     kind = str(config.get("model_type"))
     found = dict.fromkeys(OF_TYPE.get(kind, ()), "")
     for key, what, asks, types in FIELDS:
-        value = config.get(key)
+        value = _value(config, key)
+        if key == "auto_map" and kind in ADOPTED:
+            continue
         if (types is None or kind in types) and value is not None and asks(value):
             found.setdefault(what.format(str(value)[:40]), key)
     for key in ("hidden_act", "activation_function", "hidden_activation", "activation"):
