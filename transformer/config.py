@@ -105,7 +105,7 @@ class ModelConfig(Config):
     windowed: Annotated[tuple[Annotated[int, Field(ge=0, lt=128)], ...], Field(max_length=128)] | None = None  # which
     #                                                                                     layers have it; None: all
     attention_scale: Factor | None = None  # what q.k is multiplied by; None: 1 / sqrt of a head's width
-    qkv_clip: Factor | None = None  # queries, keys and values are clipped to this on both sides of 0, as projected (MPT)
+    qkv_clip: Factor | None = None  # queries, keys and values lie no further from 0, as they are projected (MPT)
     score_cap: Factor | None = None  # scores become cap * tanh(score / cap); logits_cap: logits
     logits_cap: Factor | None = None
     residual_scale: Factor = 1.0  # what each part's output is multiplied by before it is added

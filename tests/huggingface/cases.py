@@ -101,7 +101,8 @@ NEOXES = [
                                                         "partial_rotary_factor": 0.5}}),
     ("phi, dynamic", "Phi", PYTHIA, {"max_position_embeddings": 16, "rope_parameters": {
         "rope_type": "dynamic", "factor": 4.0, "rope_theta": 1e4, "partial_rotary_factor": 0.5}}),
-    ("phi, longrope", "Phi", PYTHIA, {"rope_parameters": {**LONG, "partial_rotary_factor": 1.0}}),
+    ("phi, longrope", "Phi", PYTHIA, {"rope_parameters": {  # whose kept keys are not turned anew behind 48
+        **LONG, "original_max_position_embeddings": 48, "partial_rotary_factor": 1.0}}),
     ("bloom", "Bloom", BLOOM, {}),
     ("bloom, six heads, untied", "Bloom", BLOOM, {"hidden_size": 30, "n_head": 6, "tie_word_embeddings": False,
                                                   "layer_norm_epsilon": 1e-3}),
@@ -118,7 +119,7 @@ NEOXES = [
         "rope_type": "dynamic", "factor": 4.0, "rope_theta": 1e4}}),
     ("falcon, alibi", "Falcon", FALCON, RW),
     ("falcon, alibi, grouped, six heads", "Falcon", FALCON, {
-        "alibi": True, "hidden_size": 30, "num_attention_heads": 6, "new_decoder_architecture": True,
+        "alibi": True, "hidden_size": 36, "num_attention_heads": 6, "new_decoder_architecture": True,
         "num_kv_heads": 3}),
     ("mpt", "Mpt", MPT, {}),
     ("mpt, six heads, clipped, scaled", "Mpt", MPT, {

@@ -30,7 +30,7 @@ from transformer.huggingface.plan import (
     share,
     special,
 )
-from transformer.huggingface.rope import reach, rotary_of
+from transformer.huggingface.rope import reach, rotary_of, spelled
 
 
 def decoder(config: Config, ends: Mapping[str, int | None], vocab: int, **settings: object) -> dict[str, object]:
@@ -75,8 +75,9 @@ def neox(config: Config, names: Names) -> Plan:
     width, heads = number(config, "hidden_size"), number(config, "num_attention_heads")
     vocab, inner = number(config, "vocab_size"), number(config, "intermediate_size")
     longest = number(config, "max_position_embeddings", default=2048)
-    rotary = rotary_of(config, width=max(1, width // heads), longest=longest,
-                       base=real(config, "rotary_emb_base", 10_000.0), part=real(config, "rotary_pct", 0.25))
+    part = real(config, "rotary_pct", 0.25)
+    rotary = rotary_of(config, width=max(1, width // heads), longest=longest, part=part, rope={
+        "rope_theta": real(config, "rotary_emb_base", 10_000.0), "partial_rotary_factor": part, **spelled(config)})
     biased = flag(config, "attention_bias", True)
     ours = checked(**decoder(
         config, {"bos_token_id": 0, "eos_token_id": 2}, vocab, d_model=width, n_heads=heads,
@@ -166,11 +167,10 @@ def gpt_neo(config: Config, names: Names) -> Plan:
 
 def _kinds(config: Config, layers: int) -> Sequence[str]:
     """Which layers are "global" and which "local", of [[["global", "local"], 12]] or a list of them all."""
-    listed = config.get("attention_layers")
-    if listed is None:
+    listed, types = config.get("attention_layers"), config.get("attention_types") or [[["global", "local"], 12]]
+    if listed is None and isinstance(types, list):
         try:
-            listed = [kind for kinds, times in config.get("attention_types") or [[["global", "local"], 12]]
-                      for kind in list(kinds) * min(int(times), 128)]
+            listed = [kind for kinds, times in types for kind in list(kinds) * min(int(times), 128)]
         except (TypeError, ValueError):
             listed = None
     if not isinstance(listed, list) or len(listed) != layers or any(one not in ("global", "local") for one in listed):
