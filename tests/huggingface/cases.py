@@ -43,6 +43,7 @@ LLAMAS = [
     ("gemma3", "Gemma3Text", {"num_key_value_heads": 2, "head_dim": 12, "sliding_window": 5, "num_hidden_layers": 7,
                               "query_pre_attn_scalar": 20}),
     ("olmo", "Olmo", {"num_key_value_heads": 2}),
+    ("olmo, clipped", "Olmo", {"clip_qkv": 0.5, "attention_bias": True}),
     ("olmo2", "Olmo2", {"num_key_value_heads": 2}),
     ("stablelm", "StableLm", {"num_key_value_heads": 2}),
     ("stablelm, parallel", "StableLm", {"num_key_value_heads": 2, "use_parallel_residual": True, "qk_layernorm": True,

@@ -58,7 +58,6 @@ FIELDS: Sequence[tuple[str, str, Callable[[object], bool], tuple[str, ...] | Non
      ("bert", "roberta", "xlm-roberta", "camembert", "distilbert", "electra", "albert")),
     ("scale_attn_by_inverse_layer_idx", "attention scaled by its layer's number", _set(False), ("gpt2",)),
     ("pretraining_tp", "weights in slices", _set(1, 0), ("llama",)),
-    ("clip_qkv", "clipped queries, keys and values", _set(), ("olmo",)),
     ("normalize_before", "pre-norm layers", _set(False), ("marian",)),
     ("normalize_embedding", "normalised embeddings", _set(False), ("marian",)),
     ("add_final_layer_norm", "a final norm", _set(False), ("marian",)),
