@@ -85,6 +85,7 @@ class ModelConfig(Config):
     norm_kind: Literal["layer", "rms"] = "layer"
     norm_eps: Annotated[float, Field(ge=0.0, le=0.1)] = 1e-5
     first_norm: bool = True  # False: the first layer's attention reads its input as it is (ModernBERT)
+    final_norm: bool = True  # False: none after the last layer, although none of its sums are normalised
     qk_norm: Literal["head", "heads", "row"] | None = None  # of queries and keys: each head's, by one set of weights or
     #                                                         by its own, or all heads' as one row
     qk_norm_kind: Literal["layer", "rms"] = "rms"
@@ -99,10 +100,12 @@ class ModelConfig(Config):
     relative_distance: Annotated[int, Field(ge=2, le=1_000_000)] = 128  # all that is further away shares a bucket
     alibi_max: Factor = 8.0  # the steepest slope of head 1 is 2 to the power of this over the number of heads
     alibi_scale: Factor = 1.0  # what the slopes are multiplied by
+    alibi_rounded: bool = False  # each place times the slope is rounded to bfloat16 before that (Falcon)
     window: Length | None = None  # how far back a token sees, itself included (an encoder's: to both sides); None: all
     windowed: Annotated[tuple[Annotated[int, Field(ge=0, lt=128)], ...], Field(max_length=128)] | None = None  # which
     #                                                                                     layers have it; None: all
     attention_scale: Factor | None = None  # what q.k is multiplied by; None: 1 / sqrt of a head's width
+    qkv_clip: Factor | None = None  # queries, keys and values lie no further from 0, as they are projected (MPT)
     score_cap: Factor | None = None  # scores become cap * tanh(score / cap); logits_cap: logits
     logits_cap: Factor | None = None
     residual_scale: Factor = 1.0  # what each part's output is multiplied by before it is added
@@ -112,6 +115,7 @@ class ModelConfig(Config):
     embedding_norm: bool = False
     embedding_scale: bool | Factor = True  # multiply embeddings by sqrt(d_model), or by a number
     embedding_dim: Size | None = None  # of embeddings that are then projected to d_model; None: d_model
+    widen_first: bool = False  # they are projected before positions are added to them (OPT)
     type_vocab: Annotated[int, Field(ge=0, le=16)] = 0  # segment embeddings (BERT); 0: none
     tie_embeddings: bool = True  # source, target and output share one matrix
     logits_bias: bool = False

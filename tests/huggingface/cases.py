@@ -43,6 +43,7 @@ LLAMAS = [
     ("gemma3", "Gemma3Text", {"num_key_value_heads": 2, "head_dim": 12, "sliding_window": 5, "num_hidden_layers": 7,
                               "query_pre_attn_scalar": 20}),
     ("olmo", "Olmo", {"num_key_value_heads": 2}),
+    ("olmo, clipped", "Olmo", {"clip_qkv": 0.5, "attention_bias": True}),
     ("olmo2", "Olmo2", {"num_key_value_heads": 2}),
     ("stablelm", "StableLm", {"num_key_value_heads": 2}),
     ("stablelm, parallel", "StableLm", {"num_key_value_heads": 2, "use_parallel_residual": True, "qk_layernorm": True,
@@ -54,3 +55,82 @@ LANGUAGE = {"Gemma3Text": "Gemma3ForCausalLM"}
 # name, class, configuration, settings
 CASES = [(name, LANGUAGE.get(family, f"{family}ForCausalLM"), f"{family}Config", {**SMALL, **settings})
          for name, family, settings in LLAMAS]
+
+SHORT = {"vocab_size": 99, "hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "bos_token_id": 1,
+         "eos_token_id": 2}
+PYTHIA = {**SHORT, "intermediate_size": 40, "max_position_embeddings": 64}
+GPTJ = {"vocab_size": 99, "n_embd": 32, "n_layer": 3, "n_head": 4, "n_positions": 64, "rotary_dim": 4,
+        "bos_token_id": 1, "eos_token_id": 2}
+NEO = {"vocab_size": 99, "hidden_size": 32, "num_layers": 3, "num_heads": 4, "max_position_embeddings": 64,
+       "bos_token_id": 1, "eos_token_id": 2, "window_size": 5, "attention_types": [[["global", "local"], 1],
+                                                                                   [["local"], 1]]}
+BLOOM = {"vocab_size": 99, "hidden_size": 32, "n_layer": 3, "n_head": 4, "bos_token_id": 1, "eos_token_id": 2}
+FALCON = {**SHORT, "max_position_embeddings": 64}
+MPT = {"vocab_size": 99, "d_model": 32, "n_layers": 3, "n_heads": 4, "max_seq_len": 64, "bos_token_id": 1,
+       "eos_token_id": 2}
+OPT = {**SHORT, "ffn_dim": 40, "max_position_embeddings": 64, "pad_token_id": 0}
+RW = {"alibi": True, "bias": True, "multi_query": False, "parallel_attn": False}  # falcon-rw-1b
+
+NEOXES = [
+    ("neox", "GPTNeoX", PYTHIA, {}),
+    ("neox, one after the other, half turned, tied", "GPTNeoX", PYTHIA, {
+        "use_parallel_residual": False, "tie_word_embeddings": True, "hidden_act": "gelu_fast", "rope_parameters": {
+            "rope_type": "default", "rope_theta": 500.0, "partial_rotary_factor": 0.5}}),
+    ("neox, no attention bias, odd widths", "GPTNeoX", PYTHIA, {
+        "attention_bias": False, "hidden_size": 30, "num_attention_heads": 3, "hidden_act": "relu"}),
+    ("neox, linear", "GPTNeoX", PYTHIA, {"max_position_embeddings": 32, "rope_parameters": {
+        "rope_type": "linear", "factor": 2.0, "rope_theta": 1e4, "partial_rotary_factor": 1.0}}),
+    ("neox, dynamic", "GPTNeoX", PYTHIA, {"max_position_embeddings": 16, "rope_parameters": {
+        "rope_type": "dynamic", "factor": 4.0, "rope_theta": 1e4, "partial_rotary_factor": 0.5}}),
+    ("neox, yarn", "GPTNeoX", PYTHIA, {"rope_parameters": {**YARN, "partial_rotary_factor": 0.5}}),
+    ("neox, llama3", "GPTNeoX", PYTHIA, {"rope_parameters": {**LLAMA3, "partial_rotary_factor": 0.5}}),
+    ("gptj", "GPTJ", GPTJ, {}),
+    ("gptj, all turned, tied, odd widths", "GPTJ", GPTJ, {"n_embd": 30, "n_head": 3, "rotary_dim": 10, "n_inner": 17,
+                                                         "tie_word_embeddings": True, "activation_function": "silu"}),
+    ("gpt neo", "GPTNeo", NEO, {}),
+    ("gpt neo, no window, untied", "GPTNeo", NEO, {
+        "attention_types": [[["global"], 3]], "tie_word_embeddings": False, "intermediate_size": 17,
+        "hidden_size": 27, "num_heads": 3, "activation_function": "relu"}),
+    ("gpt neo, windows alone", "GPTNeo", NEO, {"attention_types": [[["local"], 3]], "window_size": 1}),
+    ("phi", "Phi", PYTHIA, {}),
+    ("phi, grouped, normed", "Phi", PYTHIA, {"num_key_value_heads": 2, "qk_layernorm": True}),
+    ("phi, one key-value head, tied, odd widths", "Phi", PYTHIA, {
+        "num_key_value_heads": 1, "hidden_size": 30, "num_attention_heads": 3, "tie_word_embeddings": True,
+        "hidden_act": "gelu", "rope_parameters": {"rope_type": "default", "rope_theta": 1e4,
+                                                  "partial_rotary_factor": 0.4}}),
+    ("phi, linear", "Phi", PYTHIA, {"rope_parameters": {"rope_type": "linear", "factor": 2.0, "rope_theta": 1e4,
+                                                        "partial_rotary_factor": 0.5}}),
+    ("phi, dynamic", "Phi", PYTHIA, {"max_position_embeddings": 16, "rope_parameters": {
+        "rope_type": "dynamic", "factor": 4.0, "rope_theta": 1e4, "partial_rotary_factor": 0.5}}),
+    ("phi, longrope", "Phi", PYTHIA, {"rope_parameters": {  # whose kept keys are not turned anew behind 48
+        **LONG, "original_max_position_embeddings": 48, "partial_rotary_factor": 1.0}}),
+    ("bloom", "Bloom", BLOOM, {}),
+    ("bloom, six heads, untied", "Bloom", BLOOM, {"hidden_size": 30, "n_head": 6, "tie_word_embeddings": False,
+                                                  "layer_norm_epsilon": 1e-3}),
+    ("falcon", "Falcon", FALCON, {}),
+    ("falcon, biased, untied, odd widths", "Falcon", FALCON, {
+        "bias": True, "tie_word_embeddings": False, "hidden_size": 30, "num_attention_heads": 3,
+        "ffn_hidden_size": 17, "activation": "relu"}),
+    ("falcon, a key for each head", "Falcon", FALCON, {"multi_query": False}),
+    ("falcon, one after the other", "Falcon", FALCON, {"parallel_attn": False}),
+    ("falcon, grouped", "Falcon", FALCON, {"new_decoder_architecture": True, "num_kv_heads": 2}),
+    ("falcon, grouped, one norm", "Falcon", FALCON, {"new_decoder_architecture": True, "num_kv_heads": 1,
+                                                     "num_ln_in_parallel_attn": 1, "bias": True}),
+    ("falcon, dynamic", "Falcon", FALCON, {"max_position_embeddings": 16, "rope_parameters": {
+        "rope_type": "dynamic", "factor": 4.0, "rope_theta": 1e4}}),
+    ("falcon, alibi", "Falcon", FALCON, RW),
+    ("falcon, alibi, grouped, six heads", "Falcon", FALCON, {
+        "alibi": True, "hidden_size": 36, "num_attention_heads": 6, "new_decoder_architecture": True,
+        "num_kv_heads": 3}),
+    ("mpt", "Mpt", MPT, {}),
+    ("mpt, six heads, clipped, scaled", "Mpt", MPT, {
+        "d_model": 30, "n_heads": 6, "expansion_ratio": 2, "tie_word_embeddings": False, "attn_config": {
+            "clip_qkv": 0.5, "softmax_scale": 0.3, "alibi_bias_max": 5}}),
+    ("opt", "OPT", OPT, {}),
+    ("opt, normed sums, narrow embeddings", "OPT", OPT, {"do_layer_norm_before": False, "word_embed_proj_dim": 12}),
+    ("opt, no bias, nothing learned of norms, untied", "OPT", OPT, {
+        "enable_bias": False, "layer_norm_elementwise_affine": False, "tie_word_embeddings": False,
+        "activation_function": "gelu", "hidden_size": 27, "num_attention_heads": 3}),
+    ("opt, no last norm, wide embeddings", "OPT", OPT, {"_remove_final_layer_norm": True, "word_embed_proj_dim": 40})]
+CASES += [(name, f"{family}ForCausalLM", f"{family}Config", {**base, **settings})
+          for name, family, base, settings in NEOXES]

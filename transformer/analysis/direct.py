@@ -185,13 +185,23 @@ def _embedded(path: _Path, embedding: Embedding, ids: Tensor, rows: slice) -> tu
     tokens = embedding.tokens(ids)[0].to(path.g.dtype) * embedding.scale  # (T, d_model)
     positions = embedding.encoding(0, ids.shape[1])
     same = None if embedding.types is None else embedding.types.weight[0]
-    x = tokens + (0 if positions is None else positions) + (0 if same is None else same)
+    x = embedding.widen(tokens) if embedding.widen_first else tokens
+    x = x + (0 if positions is None else positions) + (0 if same is None else same)
+    if not embedding.widen_first:
+        _widened(path, embedding)
+    path.through(embedding.norm, x[rows])
+    path.constant(same)
+    placed = 0.0 if positions is None else float((path.g * positions[rows]).sum())
+    if embedding.widen_first:
+        _widened(path, embedding)
+    return float((path.g * tokens[rows]).sum()), placed
+
+
+def _widened(path: _Path, embedding: Embedding) -> None:
+    """Past the linear map from the width of embeddings to that of the rows, where there is one."""
     if not isinstance(embedding.widen, nn.Identity):
         path.constant(embedding.widen.bias)
         path.g = path.g @ embedding.widen.weight
-    path.through(embedding.norm, x[rows])
-    path.constant(same)
-    return float((path.g * tokens[rows]).sum()), 0.0 if positions is None else float((path.g * positions[rows]).sum())
 
 
 def strongest(found: DirectEffect, count: int = 5) -> list[tuple[str, int, int, float]]:

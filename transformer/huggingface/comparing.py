@@ -1,5 +1,6 @@
 """An imported checkpoint beside the model it came from, run by the transformers package on the same ids."""
 
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -35,10 +36,16 @@ def open_theirs(ckpt: Checkpoint, source: str | Path) -> torch.nn.Module:
     import transformers
 
     chosen = getattr(transformers, CLASSES[ckpt.config.head or ckpt.config.task])
+    family, alibi = ckpt.meta.get("family"), ckpt.config.positions == "alibi"
+    # eager Falcon adds ALiBi twice, once in the mask; the other way is right, and says nothing of weights
+    way = "sdpa" if family == "falcon" and alibi else "eager"
     here = Path(source).is_dir()
     name, _, revision = (str(source), "", "") if here else str(source).partition("@")
     model = chosen.from_pretrained(name, revision=revision or "main", use_safetensors=True, trust_remote_code=False,
-                                   local_files_only=here, attn_implementation="eager")
+                                   local_files_only=here, attn_implementation=way)
+    if family == "mpt":  # which has alibi_bias_max in its configuration and forgets to use it
+        body = model.transformer
+        body.build_mpt_alibi_tensor = partial(body.build_mpt_alibi_tensor, alibi_bias_max=ckpt.config.alibi_max)
     return model.float().eval().requires_grad_(False)
 
 
@@ -46,7 +53,7 @@ def open_theirs(ckpt: Checkpoint, source: str | Path) -> torch.nn.Module:
 def both(ckpt: Checkpoint, theirs: torch.nn.Module, *, seed: int,
          length: int = TOKENS) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """Logits (or final rows) and the weights of each kind of attention (layers, H, Tq, Tk), ours and theirs, of random
-    ids of a length."""
+    ids of a length; no weights where theirs does not tell them."""
     config, generator = ckpt.config, torch.Generator().manual_seed(seed)
     length = min(length, config.max_len)
 
@@ -65,9 +72,13 @@ def both(ckpt: Checkpoint, theirs: torch.nn.Module, *, seed: int,
                        "encoder": torch.cat(other.attentions)}
     if not config.encoder_layers:
         read = model.decode(tgt, causal=True, readable=True)
-        other = theirs(tgt, output_attentions=True)
-        return ({"logits": model.project(read.x)[0], "decoder": torch.cat([a.weights for a in read.attention])},
-                {"logits": other.logits[0], "decoder": torch.cat(other.attentions)})
+        told = theirs.config._attn_implementation == "eager"
+        other = theirs(tgt, output_attentions=told)
+        found, expected = {"logits": model.project(read.x)[0]}, {"logits": other.logits[0]}
+        if told:
+            found["decoder"] = torch.cat([a.weights for a in read.attention])
+            expected["decoder"] = torch.cat(other.attentions)
+        return found, expected
     tgt[0, 0] = config.start_id
     memory = model.encode(src, readable=True)
     read = model.decode(tgt, memory.x, causal=True, readable=True)

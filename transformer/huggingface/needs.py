@@ -40,6 +40,16 @@ FIELDS: Sequence[tuple[str, str, Callable[[object], bool], tuple[str, ...] | Non
     ("quantization_config", "quantised weights", _set({}), None),
     ("pruned_heads", "layers with different heads", _set({}, []), None),
     ("auto_map", "code that comes with it, which is never run", _set({}), None),
+    ("apply_residual_connection_post_layernorm", "sums with the normalised rows", _set(False), ("bloom", "falcon")),
+    ("slow_but_exact", "weights in slices", _set(False), ("bloom",)),
+    ("attn_config.alibi", "positions in place of ALiBi", _set(True), ("mpt",)),
+    ("attn_config.rope", "rotary positions beside ALiBi", _set(False), ("mpt",)),
+    ("attn_config.attn_type", "{}", _set("multihead_attention"), ("mpt",)),
+    ("attn_config.prefix_lm", "a first part of the text that is read both ways", _set(False), ("mpt",)),
+    ("attn_config.qk_ln", "all heads' queries and keys normalised as one row", _set(False), ("mpt",)),
+    ("no_bias", "biases in an MPT model", _set(True), ("mpt",)),
+    ("norm_type", "a {}", _set("low_precision_layernorm", "layernorm"), ("mpt",)),
+    ("logit_scale", "scaled logits in an MPT model", _set(1), ("mpt",)),
     ("add_cross_attention", "cross-attention to another model", _set(False), None),
     ("use_bidirectional_attention", "a decoder that sees what comes later", _set(False), None),
     ("is_decoder", "an encoder used as a decoder", _set(False),
@@ -48,11 +58,21 @@ FIELDS: Sequence[tuple[str, str, Callable[[object], bool], tuple[str, ...] | Non
      ("bert", "roberta", "xlm-roberta", "camembert", "distilbert", "electra", "albert")),
     ("scale_attn_by_inverse_layer_idx", "attention scaled by its layer's number", _set(False), ("gpt2",)),
     ("pretraining_tp", "weights in slices", _set(1, 0), ("llama",)),
-    ("clip_qkv", "clipped queries, keys and values", _set(), ("olmo",)),
     ("normalize_before", "pre-norm layers", _set(False), ("marian",)),
     ("normalize_embedding", "normalised embeddings", _set(False), ("marian",)),
     ("add_final_layer_norm", "a final norm", _set(False), ("marian",)),
     ("static_position_embeddings", "learned positions in a Marian model", _set(True), ("marian",)))
+
+
+# Types whose published files name code that transformers has had as its own since; without it they are the same.
+ADOPTED = ("falcon", "mpt", "phi")
+
+
+def _value(config: object, key: str) -> object:
+    """Of a key, or of one inside another's object: "attn_config.alibi"."""
+    for name in key.split("."):
+        config = config.get(name) if isinstance(config, Mapping) else None
+    return config
 
 
 def needs(config: Config) -> list[str]:
@@ -60,7 +80,9 @@ def needs(config: Config) -> list[str]:
     kind = str(config.get("model_type"))
     found = dict.fromkeys(OF_TYPE.get(kind, ()), "")
     for key, what, asks, types in FIELDS:
-        value = config.get(key)
+        value = _value(config, key)
+        if key == "auto_map" and kind in ADOPTED:
+            continue
         if (types is None or kind in types) and value is not None and asks(value):
             found.setdefault(what.format(str(value)[:40]), key)
     for key in ("hidden_act", "activation_function", "hidden_activation", "activation"):

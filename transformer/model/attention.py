@@ -147,7 +147,7 @@ class Attention(nn.Module):
         rows, looked = config.n_heads * config.width, config.groups * config.width
         self.n_heads, self.groups = config.n_heads, config.groups
         self.dropout = config.dropout if config.attention_dropout is None else config.attention_dropout
-        self.scoring = Scoring(config.attention_scale, config.score_cap)
+        self.scoring, self.clip = Scoring(config.attention_scale, config.score_cap), config.qkv_clip
         self.q_proj = Linear(config.d_model, rows, bias="q" in config.biases)
         self.k_proj = Linear(config.d_model, looked, bias="k" in config.biases)
         self.v_proj = Linear(config.d_model, looked, bias="v" in config.biases)
@@ -157,12 +157,16 @@ class Attention(nn.Module):
 
     def queries(self, x: Tensor, placed: Placed = NOWHERE) -> Tensor:
         """Queries of x (B, Tq, d_model), turned where its positions do that -> (B, H, Tq, D)."""
-        return placed.turn(self.q_norm(_split(self.q_proj(x), self.n_heads)))
+        return placed.turn(self.q_norm(_split(self.clipped(self.q_proj(x)), self.n_heads)))
 
     def keys_values(self, x: Tensor, placed: Placed = NOWHERE) -> KeysValues:
         """Keys and values of x (B, Tk, d_model), keys turned where its positions do that."""
-        return KeysValues(placed.turn(self.k_norm(_split(self.k_proj(x), self.groups))),
-                          _split(self.v_proj(x), self.groups))
+        return KeysValues(placed.turn(self.k_norm(_split(self.clipped(self.k_proj(x)), self.groups))),
+                          _split(self.clipped(self.v_proj(x)), self.groups))
+
+    def clipped(self, x: Tensor) -> Tensor:
+        """Projected rows, no number of them further from 0 than the model lets them."""
+        return x if self.clip is None else x.clamp(-self.clip, self.clip)
 
     def forward(self, x: Tensor, memory: Tensor | KeysValues | None = None, *, mask: Tensor | None = None,
                 causal: bool = False, past: KeysValues | None = None, placed: Placed = NOWHERE,

@@ -138,7 +138,7 @@ class Stack(nn.Module):
             self.layers = nn.ModuleList([Layer(config, cross=cross)] * layers)
         else:
             self.layers = nn.ModuleList(Layer(config, cross=cross, first=i == 0) for i in range(layers))
-        self.norm = nn.Identity() if config.norm == "post" else norm(config)
+        self.norm = norm(config) if config.final_norm and config.norm != "post" else nn.Identity()
         # what is learned of distances, for all layers: a number a head, or a vector (see `positions`)
         bucketed = POSITIONS[config.positions].bucketed
         columns, sides = (config.n_heads, 1) if bucketed == "numbers" else (config.d_model, 2)

@@ -28,13 +28,14 @@ class Embedding(nn.Module):
         super().__init__()
         width = config.embedding_dim or config.d_model
         self.tokens = nn.Embedding(vocab_size, width)
-        self.scale = config.embedding_factor
+        self.widen = Linear(width, config.d_model) if width != config.d_model else nn.Identity()
+        self.widen_first, self.scale = config.widen_first, config.embedding_factor
+        width = config.d_model if config.widen_first else width
         self.types = nn.Embedding(config.type_vocab, width) if config.type_vocab else None
         positions = POSITIONS[config.positions]
         self.positions = nn.Embedding(config.max_len, width) if positions.learned else None
         self.register_buffer("added", positions.added(config), persistent=False)
         self.norm = norm(config, width=width) if config.embedding_norm else nn.Identity()
-        self.widen = Linear(width, config.d_model) if width != config.d_model else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
         self.max_len = config.max_len
 
@@ -53,12 +54,14 @@ class Embedding(nn.Module):
         """What becomes of rows of the token table (B, T, width), the first of them at position `start` -> (B, T,
         d_model)."""
         x = (tokens if tokens.dtype.itemsize > 2 else tokens.float()) * self.scale  # half precision is for keeping
+        x = self.widen(x) if self.widen_first else x
         positions = self.encoding(start, start + tokens.shape[1])
         if positions is not None:
             x = x + positions
         if self.types is not None:
             x = x + (self.types.weight[0] if types is None else self.types(types))
-        return self.dropout(self.widen(self.norm(x)))
+        x = self.norm(x)
+        return self.dropout(x if self.widen_first else self.widen(x))
 
 
 class MaskedHead(nn.Module):

@@ -209,10 +209,14 @@ class Alibi(Positions):
 
     def bias(self, queries: range, keys: range, config: ModelConfig, *, learned: Tensor | None = None,
              causal: bool = True, device: torch.device | None = None) -> Tensor | None:
+        if config.alibi_rounded:
+            steep = alibi_slopes(config.n_heads, most=config.alibi_max).to(device).bfloat16()
+            gained = (steep[:, None] * torch.arange(keys.stop, device=device)).float() * config.alibi_scale  # (H, T)
+            return -(gained[:, queries.start:queries.stop, None] - gained[:, None, keys.start:]).abs()
         return -self.slopes(config).to(device)[:, None, None] * _apart(queries, keys, device).abs()
 
     def pictures(self, count: int, config: ModelConfig, added: Tensor | None, **options) -> list[Picture]:
-        by_distance = -torch.arange(count)[:, None] * self.slopes(config)
+        by_distance = self.bias(range(count - 1, count), range(count), config)[:, 0].flip(1).T
         return [Picture(by_distance, "head", "added to the score", self.title, row="distance")]
 
     def describe(self, config: ModelConfig) -> str:

@@ -82,7 +82,7 @@ class _Drawing:
             self.elbow(before, items[0], shape)
             before, x = items[-1], x_next
             frame_bottoms.append(self.frames[-1]["y"] + self.frames[-1]["height"])
-        last = [self.block("norm", ["final norm"])] if pre else []
+        last = [self.block("norm", ["final norm"])] if pre and c.get("final_norm", True) else []
         shapes = [shape] * len(last)
         if decoded:
             last.append(self.block("end", ["memory"]))

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Mapping
 
-from transformer.huggingface.families import bert, gpt2, llama, marian
+from transformer.huggingface.families import bert, bloom, gpt2, llama, marian, neox, opt
 from transformer.huggingface.needs import Config
 from transformer.huggingface.plan import Names, Plan
 
 # model_type of config.json -> how a model of it becomes one of ours, given the names of the weights that are there.
 FAMILIES: Mapping[str, Callable[[Config, Names], Plan]] = {
     "gpt2": gpt2.gpt2, **dict.fromkeys(llama.CLASSES, llama.llama), "marian": marian.marian,
+    "gpt_neox": neox.neox, "gptj": neox.gptj, "gpt_neo": neox.gpt_neo, "phi": neox.phi, "bloom": bloom.bloom,
+    "falcon": bloom.falcon, "mpt": bloom.mpt, "opt": opt.opt,
     "bert": bert.bert, **dict.fromkeys(bert.ROBERTAS, bert.roberta), "distilbert": bert.distilbert}

@@ -154,7 +154,7 @@ def _changes(config: Config, kind: str, layers: int) -> dict[str, object]:
     if kind in ("qwen3", "gemma3_text"):
         found["qk_norm"] = "head"
     elif kind == "olmo":
-        found |= {"norm_kind": "layer", "norm_eps": 1e-5}
+        found |= {"norm_kind": "layer", "norm_eps": 1e-5, "qkv_clip": real(config, "clip_qkv")}
     elif kind == "olmo2":
         found |= {"norm": "output", "qk_norm": "row", "norm_eps": real(config, "rms_norm_eps", 1e-5, least=-1.0)}
     elif kind == "stablelm":

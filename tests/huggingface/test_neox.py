@@ -1,0 +1,155 @@
+"""GPT-NeoX, GPT-J, GPT-Neo, Phi, BLOOM, Falcon, MPT and OPT as their folders spelled themselves over the years, and
+what the table of families cannot say of them."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+
+from tests.huggingface.cases import BLOOM, FALCON, GPTJ, MPT, NEO, OPT, PYTHIA, RW
+from transformer import checkpoint
+from transformer.analysis.direct import direct_effect
+from transformer.analysis.passes import given_text
+from transformer.config import ModelConfig
+from transformer.huggingface.comparing import both, open_theirs
+from transformer.huggingface.importing import examine, import_model, plan_of
+from transformer.model.models import Transformer
+
+transformers = pytest.importorskip("transformers")
+LINEAR = {"type": "linear", "factor": 2.0}
+BASE = {"gpt_neox": PYTHIA, "gptj": GPTJ, "gpt_neo": NEO, "phi": PYTHIA, "bloom": BLOOM, "falcon": FALCON, "mpt": MPT,
+        "opt": OPT}
+
+
+def config_of(kind, **settings):
+    return plan_of({"model_type": kind, **BASE[kind], **settings}, {}).config
+
+
+@pytest.mark.parametrize(("kind", "old", "new"), [
+    ("gpt_neox", {"rotary_pct": 0.5, "rotary_emb_base": 500}, {"rope_parameters": {
+        "rope_type": "default", "rope_theta": 500.0, "partial_rotary_factor": 0.5}}),
+    ("gpt_neox", {"rope_theta": 700.0, "rotary_pct": 0.25}, {}),  # of which transformers takes no notice here
+    ("gpt_neox", {"rope_scaling": LINEAR}, {"rope_parameters": {
+        "rope_type": "linear", "factor": 2.0, "rope_theta": 1e4, "partial_rotary_factor": 0.25}}),
+    ("phi", {"partial_rotary_factor": 0.25, "rope_theta": 500.0, "rope_scaling": None}, {"rope_parameters": {
+        "rope_type": "default", "rope_theta": 500.0, "partial_rotary_factor": 0.25}}),
+    ("phi", {"rope_scaling": LINEAR, "num_key_value_heads": None}, {"rope_parameters": {
+        "rope_type": "linear", "factor": 2.0, "rope_theta": 1e4, "partial_rotary_factor": 0.5}}),
+    ("gpt_neo", {"attention_layers": ["global", "local", "local"]}, {}),
+    ("bloom", {"hidden_size": None, "n_embed": 32, "n_layer": None, "num_hidden_layers": 3}, {"hidden_size": 32}),
+    ("falcon", {"rope_theta": 500.0, "auto_map": {"AutoConfig": "configuration_falcon.FalconConfig"}},
+     {"rope_parameters": {"rope_type": "default", "rope_theta": 500.0}}),
+    ("mpt", {"attn_config": {"attn_impl": "torch", "alibi": True, "prefix_lm": False}, "learned_pos_emb": True}, {}),
+    ("opt", {"prefix": "</s>", "word_embed_proj_dim": 32}, {})], ids=str)
+def test_older_spellings_say_the_same(kind, old, new):
+    assert config_of(kind, **old) == config_of(kind, **new)
+
+
+@pytest.mark.parametrize(("kind", "settings", "says"), [
+    ("gptj", {"rotary_dim": 5}, "rotary_dim is 5, and should be even and no more than a head's width of 8"),
+    ("gpt_neo", {"attention_types": [[["global", "near"], 2]]}, "should name global or local for each of 3 layers"),
+    ("gpt_neo", {"attention_types": [[["global"], 10**9]]}, "should name global or local for each of 3 layers"),
+    ("gpt_neo", {"attention_types": [[5, "x"]]}, "should name global or local for each of 3 layers"),
+    ("gpt_neo", {"attention_types": 7}, "should name global or local for each of 3 layers"),
+    ("bloom", {"apply_residual_connection_post_layernorm": True}, "needs sums with the normalised rows"),
+    ("falcon", {"num_ln_in_parallel_attn": 2}, "num_ln_in_parallel_attn is 2, and Falcon has 1"),
+    ("falcon", {"new_decoder_architecture": True, "parallel_attn": False}, "needs parallel_attn, and it is false"),
+    ("mpt", {"attn_config": {"alibi": False, "qk_ln": True, "attn_type": "multiquery_attention"}, "no_bias": False},
+     r"needs positions in place of ALiBi \(attn_config.alibi\), multiquery_attention \(attn_config.attn_type\), all "
+     r"heads' queries .*\) and biases in an MPT model \(no_bias\), which"),
+    ("mpt", {"attn_config": 5}, "attn_config should be an object"),
+    ("opt", {"activation_function": "quick_gelu"}, "needs the activation quick_gelu")], ids=str)
+def test_what_they_have_and_ours_lack_is_refused(kind, settings, says):
+    with pytest.raises(ValueError, match=says):
+        config_of(kind, **settings)
+
+
+def saved(folder, name, **settings):
+    """A folder of theirs with weights of which none are 0 or 1."""
+    torch.manual_seed(7)
+    model = getattr(transformers, f"{name}ForCausalLM")(getattr(transformers, f"{name}Config")(**settings)).eval()
+    for parameter in model.parameters():
+        parameter.data += 0.2 * torch.randn_like(parameter)
+    model.save_pretrained(folder)
+    return folder
+
+
+def of(folder, **changes):
+    """The checkpoint that a folder becomes, its configuration changed."""
+    ckpt = checkpoint.load(import_model(folder, folder / "ours"))
+    if not changes:
+        return ckpt
+    config = ckpt.config.replace(**changes)
+    model = Transformer(config).eval()
+    model.load_state_dict(ckpt.model.state_dict())
+    return replace(ckpt, model=model)
+
+
+@pytest.mark.parametrize(("name", "base", "prefix"), [("Bloom", BLOOM, "transformer."), ("OPT", OPT, "model.")])
+def test_names_without_the_models_own_are_found_too(tmp_path, name, base, prefix):
+    from safetensors.torch import load_file, save_file
+
+    folder = saved(tmp_path, name, **base)
+    config, _, whole = examine(folder)
+    weights = load_file(folder / "model.safetensors")
+    save_file({one.removeprefix(prefix): tensor for one, tensor in weights.items()}, folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps({**config, "architectures": [f"{name}Model"]}))
+    _, _, bare = examine(folder)
+    assert bare.config == whole.config
+    assert {one.names for one in bare.parts.values()} == {
+        tuple(each.removeprefix(prefix) for each in one.names) for one in whole.parts.values()}
+
+
+def test_pythia_of_2023_names_its_logits_and_masks_in_its_own_way(tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    folder = saved(tmp_path, "GPTNeoX", **PYTHIA)
+    ours = of(folder).model.state_dict()
+    weights = load_file(folder / "model.safetensors")
+    assert any("embed_out" in one or "lm_head" in one for one in weights)
+    weights = {one.replace("lm_head", "embed_out"): tensor for one, tensor in weights.items()}
+    weights |= {f"gpt_neox.layers.{i}.attention.{one}": torch.ones(1) for i in range(3)
+                for one in ("bias", "masked_bias", "rotary_emb.inv_freq")}
+    save_file(weights, folder / "model.safetensors")
+    for name, tensor in of(folder).model.state_dict().items():
+        assert torch.equal(tensor, ours[name]), name
+
+
+def test_weights_of_falcon_are_theirs_where_theirs_adds_alibi_twice(tmp_path):
+    folder = saved(tmp_path, "Falcon", **{**FALCON, **RW, "num_attention_heads": 3, "hidden_size": 30})
+    once = of(folder)
+    twice = of(folder, alibi_scale=2 * once.config.alibi_scale)
+    eager = transformers.AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager").eval()
+    found, expected = both(twice, eager, seed=1, length=40)
+    assert all((found[name] - expected[name]).abs().max() < 1e-4 for name in ("logits", "decoder"))
+
+
+def test_falcons_alibi_is_rounded_as_far_as_its_texts_go(tmp_path):
+    folder = saved(tmp_path, "Falcon", **{**FALCON, **RW, "num_attention_heads": 6, "hidden_size": 36,
+                                          "max_position_embeddings": 400})
+    ckpt = of(folder)
+    theirs = open_theirs(ckpt, folder)
+    found, expected = both(ckpt, theirs, seed=1, length=390)
+    assert (found["logits"] - expected["logits"]).abs().max() < 1e-4
+    exact, _ = both(of(folder, alibi_rounded=False), theirs, seed=1, length=390)
+    assert (exact["logits"] - expected["logits"]).abs().max() > 1e-2
+
+
+def test_queries_keys_and_values_are_clipped_and_no_last_norm_is_there():
+    config = ModelConfig(d_model=8, n_heads=2, d_ff=8, encoder_layers=0, decoder_layers=1, vocab_size=9, max_len=9,
+                         positions="alibi", qkv_clip=0.01, final_norm=False)
+    model = Transformer(config).eval()
+    run = model.decode(torch.tensor([[3, 4, 5]]), readable=True)
+    for rows in (run.attention[0].queries, *run.attention[0].memory):
+        assert rows.abs().max().item() == pytest.approx(0.01)
+    assert run.x is run.inputs[-1]
+
+
+@pytest.mark.parametrize("settings", [{"do_layer_norm_before": False, "word_embed_proj_dim": 12},
+                                      {"_remove_final_layer_norm": True, "word_embed_proj_dim": 40}], ids=str)
+def test_what_adds_up_to_a_logit_is_found_behind_narrow_embeddings(tmp_path, settings):
+    ckpt = of(saved(tmp_path, "OPT", **{**OPT, **settings}))
+    effect = direct_effect(given_text(ckpt, "3 4 5 6"), 7)
+    assert effect.total == pytest.approx(effect.logit, abs=1e-4)
+    assert effect.positions
