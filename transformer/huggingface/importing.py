@@ -84,7 +84,8 @@ def examine(folder: Path) -> tuple[dict[str, object], dict[str, Stored], Plan]:
 
 
 def _everything(plan: Plan) -> dict[str, tuple[int, ...]]:
-    return {name: part.shape for part in (*plan.parts.values(), *plan.positions.values()) for name in part.names}
+    return {name: shape for part in (*plan.parts.values(), *plan.positions.values())
+            for name, shape in part.shapes.items()}
 
 
 def _import(folder: Path, out: Path | None, *, ids: bool, origin: str) -> Path:

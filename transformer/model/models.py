@@ -7,7 +7,6 @@ from math import sqrt
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from transformer.config import Kind, ModelConfig
 from transformer.model.attention import Attention, KeysValues
@@ -17,7 +16,7 @@ from transformer.model.norms import Linear, norm
 from transformer.model.positions import POSITIONS, Picture, Placed
 from transformer.model.switches import Heads, Switches
 
-POOLERS = {"tanh": torch.tanh, "relu": torch.relu, "gelu": F.gelu}
+POOLERS = {"tanh": torch.tanh, **ACTIVATIONS}
 
 
 class Embedding(nn.Module):
@@ -33,7 +32,7 @@ class Embedding(nn.Module):
         self.positions = nn.Embedding(config.max_len, width) if positions.learned else None
         self.register_buffer("added", positions.added(config), persistent=False)
         self.norm = norm(config, width=width) if config.embedding_norm else nn.Identity()
-        self.widen = Linear(width, config.d_model) if width != config.d_model else nn.Identity()
+        self.widen = Linear(width, config.d_model) if config.embedding_dim else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
         self.max_len = config.max_len
 
