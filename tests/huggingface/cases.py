@@ -72,6 +72,8 @@ ENCODERS = [  # name, family, head, settings
                                                                   "pos_att_type": "c2p|p2c"}),
     ("deberta, odd buckets and heads", "DebertaV2", "none", {**NEAR, "position_buckets": 5, "hidden_size": 27,
                                                              "num_attention_heads": 3}),
+    ("deberta, buckets that hang on rounding", "DebertaV2", "none", {**NEAR, "position_buckets": 31,
+                                                                     "max_relative_positions": 33}),
     ("deberta masked", "DebertaV2", "masked", {**NEAR, "legacy": False}),
     ("deberta masked, as before, untied", "DebertaV2", "masked", {**NEAR, "tie_word_embeddings": False}),
     ("deberta classes", "DebertaV2", "classes", {**NEAR, "num_labels": 3}),
