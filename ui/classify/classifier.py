@@ -153,6 +153,8 @@ def _show_pooling(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[
                f"{total:+.4f}. The class starts at {bias:+.4f} for any text; together that is "
                f"{total + bias:+.4f}, its logit above the mean of all classes. Exact, but attention has already mixed "
                f"the tokens: this is what a token's row adds, not its word alone." + (
+                   " The layer after pooling is held at what it does to this text."
+                   if ckpt.config.pooler and ckpt.config.pooling != "first" else "") + (
                    " Dashed: unknown token. The model only sees that there is one." if unknown else
                    ""))
 
