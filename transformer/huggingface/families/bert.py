@@ -183,7 +183,8 @@ def encoder(config: Config, names: Names, family: str, prefix: str, layer: Mappi
     if labels:
         pooler = classes[0] if at or not classes[0].startswith(f"{prefix}.") else classes[0].removeprefix(f"{prefix}.")
         parts |= linear("pooler", pooler, width, width) | linear("output", classes[1], len(labels), width)
-    spare = re.compile(rf"({prefix}\.)?(embeddings\.(position_ids|token_type_ids)|pooler\..*)|"
+    spare = re.compile(rf"({prefix}\.)?(embeddings\.(position_ids|token_type_ids|position_embeddings\.weight)|"
+                       r"pooler\..*)|"
                        r"(cls|lm_head|vocab_transform|vocab_layer_norm|vocab_projector|classifier|qa_outputs|"
                        r"generator_\w+|discriminator_predictions|predictions|sop_classifier|lm_predictions|"
                        r"mask_predictions)\..*")

@@ -67,7 +67,7 @@ def _distances(config: Config, *, relative: bool) -> dict[str, object]:
     if type(furthest) is not int or type(buckets) is not int:
         raise Refused("config.json: max_relative_positions and position_buckets should be whole numbers")
     furthest = furthest if furthest > 0 else number(config, "max_position_embeddings", default=512)
-    if 0 < buckets and not 2 <= buckets < furthest:
+    if buckets > 0 and not 2 <= buckets < furthest:
         raise Refused(f"config.json: position_buckets is {buckets}, and should be from 2 to less than the "
                       f"{furthest} of max_relative_positions")
     return found | {"positions": "disentangled", "relative_distance": furthest,
