@@ -23,14 +23,16 @@ PREDICTED = 3  # pieces named at each place of a masked language model
 CLASSES = 10   # that have a bar before all are asked for
 
 
-def show_reading(prefix: str, ckpt: Checkpoint, text: str, *, question: str, dark: bool, note: str = "") -> None:
-    """All that is seen of one text; widgets and their state are `<prefix>_class` and those of the attention view. note:
-    what is known of the text.
+def show_reading(prefix: str, ckpt: Checkpoint, text: str | tuple[str, str], *, question: str, dark: bool,
+                 note: str = "") -> None:
+    """All that is seen of one text, or of two that are read as one; widgets and their state are `<prefix>_class` and
+    those of the attention view. note: what is known of the text.
 
     Stops with a sentence where the text cannot be read.
     """
     try:
-        pieces = ckpt.source_tokenizer.pieces(text)
+        tokenizer = ckpt.source_tokenizer
+        pieces = tokenizer.pieces(text) if isinstance(text, str) else tokenizer.pair(*text)[0]
         with heavy("Reading") if len(pieces) > DRAWN else nullcontext():
             reading = attend(ckpt, text)
     except ValueError as error:
