@@ -26,7 +26,7 @@ def one_of_its_classes() -> Field:
 
 FIELDS = {
     "show": choice("speakers", list(VIEWS)), "text": Field(None, str, lambda value: value or None, long=True),
-    "class": one_of_its_classes(), "model": opened(), **look_fields(),
+    "second": text(""), "class": one_of_its_classes(), "model": opened(), **look_fields(),
     "toy_run": Field("", lambda value: value[:40]),
     "toy_positive": text(POSITIVE), "toy_negative": text(NEGATIVE),
     "toy_text": text(POSITIVE), "toy_class": one_of_its_classes(),
@@ -97,20 +97,24 @@ with left:
     passage = taken(st.text_area(f"A {what}", key=f"{PAGE}_text", height=68, on_change=another_text,
                                  label_visibility="collapsed",
                                  placeholder=f"Type or paste a {what} and press Ctrl+Enter"), PASSAGE)
+    second = taken(st.text_input("A second text", key=f"{PAGE}_second", on_change=another_text,
+                                 label_visibility="collapsed", placeholder="A second text, to be read with the first"),
+                   PASSAGE) if ckpt.reads_pairs else ""
 with chips:
     st.pills("Examples", range(len(examples)), key=f"{PAGE}_example", on_change=use_example, args=[examples],
              format_func=lambda at: chip(*examples[at]), label_visibility="collapsed", wrap=True)
 
 
 @st.fragment
-def read(ckpt: Checkpoint, passage: str, *, dark: bool) -> None:
+def read(ckpt: Checkpoint, passage: str, second: str, *, dark: bool) -> None:
     """All that a click on a head or a class changes."""
-    show_reading(PAGE, ckpt, passage, question=question_of(ckpt.description), note=whose(ckpt, passage), dark=dark)
+    show_reading(PAGE, ckpt, (passage, second) if second.strip() else passage, note=whose(ckpt, passage), dark=dark,
+                 question=question_of(ckpt.description))
     leave_at(PAGE, FIELDS, checkpoint=ckpt.id, hidden="toy_")
 
 
 if passage.strip():
-    read(ckpt, passage, dark=dark)
+    read(ckpt, passage, second, dark=dark)
 else:
     st.info(f"Type or paste a {what} above and press Ctrl+Enter, or choose an example.")
     leave_at(PAGE, FIELDS, checkpoint=ckpt.id, hidden="toy_")

@@ -124,6 +124,11 @@ class Checkpoint:
         return self.tokenizer.kind != "ids"
 
     @property
+    def reads_pairs(self) -> bool:
+        """Whether it reads two texts as one: an encoder alone, with a tokenizer that frames them."""
+        return not self.config.decoder_layers and getattr(self.source_tokenizer, "framed", False)
+
+    @property
     def classes(self) -> tuple[str, ...]:
         """The names of what a classifier tells apart, by number where the checkpoint does not say; else none."""
         count, names = self.config.n_classes or 0, self.meta.get("classes")

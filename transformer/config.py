@@ -114,14 +114,15 @@ class ModelConfig(Config):
     gated: bool = False  # the feed-forward part multiplies its activated rows with others (Shazeer 2020)
     embedding_norm: bool = False
     embedding_scale: bool | Factor = True  # multiply embeddings by sqrt(d_model), or by a number
-    embedding_dim: Size | None = None  # of embeddings that are then projected to d_model; None: d_model
+    embedding_dim: Size | None = None  # of embeddings that are then projected to d_model; None: not projected
     widen_first: bool = False  # they are projected before positions are added to them (OPT)
     type_vocab: Annotated[int, Field(ge=0, le=16)] = 0  # segment embeddings (BERT); 0: none
     tie_embeddings: bool = True  # source, target and output share one matrix
     logits_bias: bool = False
     init: Literal["xavier_uniform", "normal"] = "xavier_uniform"
     pooling: Literal["max", "mean", "first"] | None = None  # "first": the first token's row alone, as BERT does
-    pooler: Literal["tanh", "relu", "gelu"] | None = None  # one more layer after pooling, with this activation (BERT)
+    pooler: Literal["tanh", "relu", "gelu", "gelu_tanh", "silu"] | None = None  # one more layer after pooling, with
+    #                                                                             this activation (BERT)
     pooler_norm: bool = False  # and a norm after that (ModernBERT)
     n_classes: Annotated[int, Field(ge=2, le=10_000)] | None = None
     head: Literal["masked", "none"] | None = None  # of an encoder that does not classify: it predicts each piece it

@@ -91,6 +91,20 @@ def test_first_token_pooling_gives_all_to_the_first_token(make_checkpoint, poole
     torch.testing.assert_close(found.contributions[0] + found.bias, reading.logits - reading.logits.mean(), **CLOSE)
 
 
+@pytest.mark.parametrize("kind", ["tanh", "relu", "gelu", "gelu_tanh", "silu"])
+@pytest.mark.parametrize(("pooling", "norm"), [("mean", True), ("mean", False), ("max", True)])
+def test_what_bends_the_pooled_features_is_held_and_all_still_adds_up(make_checkpoint, pooling, kind, norm):
+    ckpt = make_checkpoint(decoder_layers=0, pooling=pooling, pooler=kind, pooler_norm=norm, n_classes=3)
+    for parameter in ckpt.model.parameters():
+        parameter.data += 0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1))
+    reading = attend(ckpt, TEXT)
+    found = pool(ckpt, reading)
+    torch.testing.assert_close(ckpt.model.output(found.pooled).log_softmax(dim=-1), reading.logits, **CLOSE)
+    expected = reading.logits - reading.logits.mean()
+    torch.testing.assert_close(found.contributions.sum(dim=0) + found.bias, expected, **CLOSE)
+    assert (found.contributions.abs().amax(dim=1) > 0).sum() > 1
+
+
 def test_a_model_that_writes_does_not_pool(writer, translator):
     for ckpt in (writer, translator):
         with pytest.raises(ValueError, match="does not pool"):

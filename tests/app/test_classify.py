@@ -14,6 +14,7 @@ from tests.waiting import until
 from transformer.analysis.pooling import pool
 from transformer.attention_view.message import Look, head_of
 from transformer.attention_view.window import LONGEST, SIDE
+from transformer.huggingface.importing import import_model
 from transformer.jobs import run_files
 from transformer.jobs.launch import alive, identify
 from transformer.text.corpora import LabelledCorpus
@@ -306,3 +307,33 @@ def test_a_long_text_that_is_not_on_the_screen_stays_out_of_the_link_without_a_w
     assert not any("too long" in caption.value for caption in at.caption)
     assert at.query_params["toy_positive"] == "so good"
     assert "text" not in at.query_params
+
+
+def test_an_encoder_reads_a_second_text_with_the_first(visit, home, staged, tmp_path):
+    hf = pytest.importorskip("transformers")
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "it", "rains", "is", "dry", "wet"]
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "vocab.txt").write_text("\n".join(words))
+    torch.manual_seed(1)
+    hf.BertForSequenceClassification(hf.BertConfig(
+        vocab_size=len(words), hidden_size=12, num_attention_heads=2, num_hidden_layers=1, intermediate_size=8,
+        initializer_range=0.5, id2label={0: "follows", 1: "does not"})).save_pretrained(tmp_path / "theirs")
+    out = import_model(tmp_path / "theirs", home / "imports" / "pairs")
+    pairs = transformer.load(out)
+    at = visit(PAGE, checkpoint=pairs.id, text="it rains")
+    alone = [bar["probability"] for bar in staged(at)["bars"]["rows"]]
+    at.text_input(key="classify_second").set_value("it is wet").run()
+    assert not at.exception
+    (row,) = staged(at)["rows"]
+    assert row["tokens"] == ["[CLS]", "it", "rains", "[SEP]", "it", "is", "wet", "[SEP]"]
+    expected = transformer.attend(pairs, ("it rains", "it is wet")).logits.exp()
+    both = [bar["probability"] for bar in staged(at)["bars"]["rows"]]
+    assert both == pytest.approx(sorted(expected.tolist(), reverse=True), abs=1e-5)
+    assert both != pytest.approx(alone, abs=1e-3)
+    assert at.query_params["second"] == "it is wet"
+    again = visit(PAGE, checkpoint=pairs.id, text="it rains", second="it is wet")
+    assert staged(again)["rows"][0]["tokens"] == row["tokens"]
+
+
+def test_a_model_of_one_text_has_no_second(visit):
+    assert "classify_second" not in [one.key for one in visit(PAGE).text_input]

@@ -50,6 +50,54 @@ LLAMAS = [
                                         "use_qkv_bias": True}),
     ("granite", "Granite", {"num_key_value_heads": 2, "embedding_multiplier": 12.0, "logits_scaling": 6.0,
                             "residual_multiplier": 0.22, "attention_multiplier": 0.3})]
+HEADS = {"none": "Model", "masked": "ForMaskedLM", "classes": "ForSequenceClassification"}
+NEAR = {"relative_attention": True, "share_att_key": True, "position_biased_input": False, "position_buckets": 8,
+        "max_relative_positions": 20, "pos_att_type": ["p2c", "c2p"], "norm_rel_ebd": "layer_norm"}
+ENCODERS = [  # name, family, head, settings
+    ("electra", "Electra", "none", {"embedding_size": 20}),
+    ("electra, its discriminator", "Electra", "ForPreTraining", {"embedding_size": 20}),
+    ("electra masked", "Electra", "masked", {"embedding_size": 20, "hidden_act": "relu", "type_vocab_size": 1}),
+    ("electra masked, one width, untied", "Electra", "masked", {"embedding_size": 32, "tie_word_embeddings": False}),
+    ("electra classes", "Electra", "classes", {"embedding_size": 20, "num_labels": 3, "layer_norm_eps": 1e-3}),
+    ("electra tokens", "Electra", "ForTokenClassification", {"embedding_size": 20}),
+    ("albert", "Albert", "none", {"embedding_size": 20}),
+    ("albert masked", "Albert", "masked", {"embedding_size": 20}),
+    ("albert masked, one width, relu", "Albert", "masked", {"embedding_size": 32, "hidden_act": "relu"}),
+    ("albert masked, untied", "Albert", "masked", {"embedding_size": 20, "tie_word_embeddings": False}),
+    ("albert pretraining", "Albert", "ForPreTraining", {"embedding_size": 20, "num_attention_heads": 1}),
+    ("albert classes", "Albert", "classes", {"embedding_size": 20, "num_labels": 5, "hidden_act": "silu"}),
+    ("deberta", "DebertaV2", "none", NEAR),
+    ("deberta, all distances, types", "DebertaV2", "none", {**NEAR, "position_buckets": -1, "type_vocab_size": 2,
+                                                            "norm_rel_ebd": "none", "max_relative_positions": 9}),
+    ("deberta, distances as long as texts", "DebertaV2", "none", {**NEAR, "max_relative_positions": -1,
+                                                                  "pos_att_type": "c2p|p2c"}),
+    ("deberta, odd buckets and heads", "DebertaV2", "none", {**NEAR, "position_buckets": 5, "hidden_size": 27,
+                                                             "num_attention_heads": 3}),
+    ("deberta, buckets that hang on rounding", "DebertaV2", "none", {**NEAR, "position_buckets": 31,
+                                                                     "max_relative_positions": 33}),
+    ("deberta masked", "DebertaV2", "masked", {**NEAR, "legacy": False}),
+    ("deberta masked, as before, untied", "DebertaV2", "masked", {**NEAR, "tie_word_embeddings": False}),
+    ("deberta classes", "DebertaV2", "classes", {**NEAR, "num_labels": 3}),
+    ("deberta classes, tanh", "DebertaV2", "classes", {**NEAR, "pooler_hidden_act": "tanh"}),
+    ("deberta, learned positions", "DebertaV2", "masked", {"pos_att_type": ["c2p"], "hidden_act": "gelu_new"}),
+    ("deberta, no positions", "DebertaV2", "none", {"position_biased_input": False}),
+    ("modernbert", "ModernBert", "none", {"local_attention": 8, "num_hidden_layers": 5}),
+    ("modernbert, odd window, every bias", "ModernBert", "none", {
+        "local_attention": 7, "attention_bias": True, "mlp_bias": True, "norm_bias": True, "norm_eps": 1e-3,
+        "num_attention_heads": 1}),
+    ("modernbert, window longer than texts, bases", "ModernBert", "none", {
+        "global_attn_every_n_layers": 2, "global_rope_theta": 500.0, "local_rope_theta": 50.0}),
+    ("modernbert, layers named, scaled", "ModernBert", "none", {
+        "layer_types": ["sliding_attention", "full_attention", "sliding_attention"], "local_attention": 2,
+        "rope_parameters": {"full_attention": YARN, "sliding_attention": {"rope_type": "default", "rope_theta": 9.0}}}),
+    ("modernbert masked", "ModernBert", "masked", {"local_attention": 8}),
+    ("modernbert masked, untied, unbiased", "ModernBert", "masked", {
+        "local_attention": 8, "tie_word_embeddings": False, "decoder_bias": False, "classifier_bias": True,
+        "classifier_activation": "silu", "hidden_activation": "relu"}),
+    ("modernbert classes", "ModernBert", "classes", {"local_attention": 8, "num_labels": 3}),
+    ("modernbert classes, mean", "ModernBert", "classes", {
+        "local_attention": 8, "classifier_pooling": "mean", "norm_bias": True, "classifier_bias": True,
+        "classifier_activation": "gelu_new"})]
 LANGUAGE = {"Gemma3Text": "Gemma3ForCausalLM"}
 
 # name, class, configuration, settings
@@ -134,3 +182,5 @@ NEOXES = [
     ("opt, no last norm, wide embeddings", "OPT", OPT, {"_remove_final_layer_norm": True, "word_embed_proj_dim": 40})]
 CASES += [(name, f"{family}ForCausalLM", f"{family}Config", {**base, **settings})
           for name, family, base, settings in NEOXES]
+CASES += [(name, f"{family}{HEADS.get(head, head)}", f"{family}Config", {**SMALL, **settings})
+          for name, family, head, settings in ENCODERS]

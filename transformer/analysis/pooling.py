@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from transformer.brief import brief
 from transformer.checkpoint import Checkpoint
 from transformer.inference.reading import Reading
+from transformer.model.models import POOLERS, Transformer
 
 
 @dataclass(frozen=True)
@@ -34,21 +36,46 @@ def pool(ckpt: Checkpoint, reading: Reading) -> Pooling:
     """Take the pooling of a classifier's reading apart; raises ValueError for a model that does not pool.
 
     The class scores are linear in the pooled features, so the contributions and the bias add up exactly to each class's
-    log-probability less the mean of all classes' log-probabilities.
+    log-probability less the mean of all classes' log-probabilities. Where one more layer comes after pooling several
+    tokens (ModernBERT), its activation and norm are held at what they do to this text, as is usual for norms (Elhage et
+    al. 2021, "A mathematical framework for transformer circuits"): then it is linear too.
     """
     if reading.hidden is None or not ckpt.config.pooling:
         raise ValueError(f"{ckpt.id} does not pool; choose a checkpoint that classifies")
-    rows, output = reading.hidden, ckpt.model.output  # (T, d_model)
+    rows, model = reading.hidden, ckpt.model  # (T, d_model)
     tokens, features = rows.shape
-    weight = output.weight - output.weight.mean(dim=0)  # (classes, d_model); what all classes get decides nothing
-    bias = output.bias - output.bias.mean()
-    if ckpt.config.pooling == "mean":
-        shares = rows.new_full((tokens,), 1 / tokens)
-        return Pooling(rows.mean(dim=0), None, shares, rows @ weight.T / tokens, bias)
-    if ckpt.config.pooling == "first":
-        pooled = ckpt.model.pool(rows[None], rows.new_ones(1, tokens, dtype=torch.long))[0]  # through the pooler too
-        only = (torch.arange(tokens, device=rows.device) == 0).to(rows)
+    weight = model.output.weight - model.output.weight.mean(dim=0)  # (classes, d_model); what all get decides nothing
+    bias = model.output.bias - model.output.bias.mean()
+    pooled = model.pool(rows[None], torch.tensor([reading.ids["src"]], device=rows.device))[0]
+    places = torch.arange(tokens, device=rows.device)
+    if ckpt.config.pooling == "first":  # through the pooler too
+        only = (places == 0).to(rows)
         return Pooling(pooled, None, only, only[:, None] * (pooled @ weight.T), bias)
-    winners = rows.argmax(dim=0)
-    won = winners == torch.arange(tokens, device=rows.device)[:, None]  # (T, d_model)
-    return Pooling(rows.amax(dim=0), winners, won.sum(dim=1) / features, (rows * won) @ weight.T, bias)
+    if ckpt.config.pooling == "mean":
+        winners, shares, parts = None, rows.new_full((tokens,), 1 / tokens), rows / tokens
+    else:
+        winners = rows.argmax(dim=0)
+        won = winners == places[:, None]  # (T, d_model)
+        shares, parts = won.sum(dim=1) / features, rows * won
+    if ckpt.config.pooler:
+        parts, rest = _held(model, parts)
+        bias = bias + rest @ weight.T
+    return Pooling(pooled, winners, shares, parts @ weight.T, bias)
+
+
+def _held(model: Transformer, parts: Tensor) -> tuple[Tensor, Tensor]:
+    """What each token's part (T, d_model) of the pooled features becomes in the layer after them, and what every text
+    gets there (d_model,): the activation multiplies by what it does to their sum, and the norm by its spread."""
+    before = model.pooler(parts.sum(dim=0))
+    before = torch.where(before.abs() < 1e-4, 1e-4, before)
+    slope = POOLERS[model.config.pooler](before) / before
+    rest = torch.zeros_like(slope) if model.pooler.bias is None else model.pooler.bias * slope
+    parts = F.linear(parts, model.pooler.weight) * slope
+    if not model.config.pooler_norm:
+        return parts, rest
+    norm, whole = model.pooler_norm, parts.sum(dim=0) + rest
+    if model.config.norm_kind == "layer":
+        whole, parts, rest = (one - one.mean(dim=-1, keepdim=True) for one in (whole, parts, rest))
+    scale = (whole.square().mean() + norm.eps).rsqrt() * norm.weight
+    added = getattr(norm, "bias", None)
+    return parts * scale, rest * scale + (0.0 if added is None else added)

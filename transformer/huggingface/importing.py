@@ -64,7 +64,8 @@ def examine(opened: Folder | GgufFile) -> Plan:
 
 
 def _everything(plan: Plan) -> dict[str, tuple[int, ...]]:
-    return {name: part.shape for part in (*plan.parts.values(), *plan.positions.values()) for name in part.names}
+    return {name: shape for part in (*plan.parts.values(), *plan.positions.values())
+            for name, shape in part.shapes.items()}
 
 
 def opened_model(path: Path) -> Folder | GgufFile:

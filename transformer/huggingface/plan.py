@@ -17,15 +17,22 @@ Names = Mapping[str, object]  # of the weights that a folder has
 
 @dataclass(frozen=True)
 class Part:
-    """Where one of our weights is: a tensor of theirs, or several of one shape, and what to take of it."""
+    """Where one of our weights is: a tensor of theirs, or several of one shape or of a shape each, and what to take of
+    it."""
 
     name: str | tuple[str, ...]
-    shape: tuple[int, ...]
+    shape: tuple[int, ...] | tuple[tuple[int, ...], ...]
     take: Callable[..., Tensor] = lambda tensor: tensor
 
     @property
     def names(self) -> tuple[str, ...]:
         return (self.name,) if isinstance(self.name, str) else self.name
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of each of their tensors."""
+        each = isinstance(self.shape[0], tuple)
+        return {name: self.shape[at] if each else self.shape for at, name in enumerate(self.names)}
 
     __repr__ = brief
 

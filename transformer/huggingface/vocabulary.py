@@ -20,11 +20,16 @@ from transformer.text.tokenizer import Tokenizer, load
 # The classes of transformers that read a folder for us, by what tokenizer_config.json names without "Fast".
 READERS = {"GPT2Tokenizer": "GPT2Tokenizer", "BertTokenizer": "BertTokenizer", "DistilBertTokenizer": "BertTokenizer",
            "RobertaTokenizer": "RobertaTokenizer", "XLMRobertaTokenizer": "XLMRobertaTokenizer",
-           "CamembertTokenizer": "CamembertTokenizer", "PreTrainedTokenizer": "PreTrainedTokenizerFast",
+           "CamembertTokenizer": "CamembertTokenizer", "ElectraTokenizer": "BertTokenizer",
+           "AlbertTokenizer": "AlbertTokenizer", "DebertaV2Tokenizer": "DebertaV2Tokenizer",
+           "PreTrainedTokenizer": "PreTrainedTokenizerFast",
            "TokenizersBackend": "PreTrainedTokenizerFast"}
 USUAL = {"gpt2": "GPT2Tokenizer", "bert": "BertTokenizer", "distilbert": "BertTokenizer",
-         "roberta": "RobertaTokenizer", "xlm-roberta": "XLMRobertaTokenizer", "camembert": "CamembertTokenizer"}
-FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model")
+         "roberta": "RobertaTokenizer", "xlm-roberta": "XLMRobertaTokenizer", "camembert": "CamembertTokenizer",
+         "electra": "BertTokenizer", "albert": "AlbertTokenizer", "deberta-v2": "DebertaV2Tokenizer",
+         "modernbert": "PreTrainedTokenizer"}
+FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model", "spiece.model",
+         "spm.model")
 Found = tuple[Tokenizer | None, Tokenizer | None, dict[str, object], str | None]
 
 

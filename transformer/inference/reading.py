@@ -14,7 +14,8 @@ from transformer import frames
 from transformer.brief import quoted
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
-from transformer.inference.decoding import prompt
+from transformer.inference.arguments import check_checkpoint, check_text
+from transformer.inference.decoding import check_length, check_padding, prompt
 from transformer.inference.words import Words, words
 from transformer.model.attention import Attended
 from transformer.model.masks import allowed
@@ -26,7 +27,7 @@ class Reading:
     """One forward pass over a whole text, everything captured on the way."""
 
     ckpt: Checkpoint
-    text: str
+    text: str  # of a pair both, with a slash between
     logits: Tensor | None  # (T, V), also of a masked language model; (classes,) log-probabilities; None without a head
     attentions: dict[str, Tensor]  # kind -> (layers, H, Tq, Tk)
     scores: dict[str, Tensor]
@@ -35,6 +36,7 @@ class Reading:
     tokens: dict[str, list[str]]  # the same as text to show
     seen: dict[str, list[Attended]]  # kind -> what the attention of each layer did
     hidden: Tensor | None = None  # (T, d_model), an encoder's final rows, which a classifier pools
+    types: list[int] | None = None  # the segment of each source token of a pair, where the model has segments
 
     def __repr__(self) -> str:
         tokens = " and ".join(f"{len(self.tokens[side])} {side}" for side in ("src", "tgt") if self.tokens[side])
@@ -100,17 +102,24 @@ class Reading:
 
 
 @torch.no_grad()
-def attend(ckpt: Checkpoint, text: str, target: str | None = None, heads: Heads | None = None) -> Reading:
+def attend(ckpt: Checkpoint, text: str | tuple[str, str], target: str | None = None,
+           heads: Heads | None = None) -> Reading:
     """Read a text, and of an encoder-decoder a target (teacher-forced), at once; heads: as for `start`.
 
-    Raises ValueError for what is too long, empty, or has no place in the model.
+    A pair of texts is read by an encoder as one, framed as its tokenizer does it, with a segment each where it has
+    segments (Devlin et al. 2019, section 3). Raises ValueError for what is too long, empty, or has no place in the
+    model.
     """
-    src, tgt = prompt(ckpt, text, target)
+    types = None
+    if isinstance(text, tuple) and target is None:
+        (src, types), tgt, text = _prompt_pair(ckpt, text), None, " / ".join(map(str, text))
+    else:
+        src, tgt = prompt(ckpt, text, target)
     config, model, heads = ckpt.config, ckpt.model, Switches.of(heads, ckpt.config, ckpt.device)
     layers, memory = {}, None
     if src is not None:
         seen = torch.ones(1, 1, 1, src.shape[1], dtype=torch.bool, device=ckpt.device)  # one text has no padding
-        encoded = model.encode(src, mask=seen, heads=heads, readable=True)
+        encoded = model.encode(src, types=types, mask=seen, heads=heads, readable=True)
         memory, layers["encoder"] = encoded.x, encoded.attention
     if tgt is not None:
         decoded = model.decode(tgt, memory, causal=True, heads=heads, readable=True)
@@ -125,4 +134,25 @@ def attend(ckpt: Checkpoint, text: str, target: str | None = None, heads: Heads 
               "tgt": [ckpt.tokenizer.piece(id) for id in ids["tgt"]]}
     return Reading(ckpt, text, logits, {kind: torch.cat([a.weights for a in seen]) for kind, seen in layers.items()},
                    {kind: torch.cat([a.scores for a in seen]) for kind, seen in layers.items()}, heads, ids, labels,
-                   layers, None if config.decoder_layers else memory[0])
+                   layers, None if config.decoder_layers else memory[0], None if types is None else types[0].tolist())
+
+
+def _prompt_pair(ckpt: Checkpoint, pair: tuple[str, str]) -> tuple[Tensor, Tensor | None]:
+    """What an encoder reads of two texts: ids (1, S), framed as its tokenizer does it, and the segment of each (1, S),
+    None for a model without segments. Raises ValueError as `prompt` does, and for a model that reads no pairs."""
+    check_checkpoint(ckpt)
+    if len(pair) != 2:
+        raise ValueError(f"{len(pair)} texts are given; give one str, or two in a tuple")
+    for name, text in zip(("the first text", "the second text"), pair, strict=True):
+        check_text(text, name=name)
+        if not text.strip():
+            raise ValueError(f"{name} of the pair is empty; type it, or give one text alone")
+    if not ckpt.reads_pairs:
+        raise ValueError(f"{ckpt.id} reads one text at a time; give one str, or choose an encoder such as BERT")
+    pieces, types = ckpt.source_tokenizer.pair(*pair)
+    ids, known = [piece.id for piece in pieces], ckpt.config.type_vocab
+    check_padding(ids, ckpt.config.pad_id)
+    check_length(len(ids), ckpt.config.max_len)
+    if max(types) >= known:  # a RoBERTa has one segment, a DistilBERT none
+        return torch.tensor([ids], device=ckpt.device), None
+    return torch.tensor([ids], device=ckpt.device), torch.tensor([types], device=ckpt.device)

@@ -8,7 +8,6 @@ from math import sqrt
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from transformer.config import Kind, ModelConfig
 from transformer.model.attention import Attention, KeysValues
@@ -18,7 +17,7 @@ from transformer.model.norms import Linear, norm
 from transformer.model.positions import POSITIONS, Picture, Placed
 from transformer.model.switches import Heads, Switches
 
-POOLERS = {"tanh": torch.tanh, "relu": torch.relu, "gelu": F.gelu}
+POOLERS = {"tanh": torch.tanh, **ACTIVATIONS}
 
 
 class Embedding(nn.Module):
@@ -28,7 +27,7 @@ class Embedding(nn.Module):
         super().__init__()
         width = config.embedding_dim or config.d_model
         self.tokens = nn.Embedding(vocab_size, width)
-        self.widen = Linear(width, config.d_model) if width != config.d_model else nn.Identity()
+        self.widen = Linear(width, config.d_model) if config.embedding_dim else nn.Identity()
         self.widen_first, self.scale = config.widen_first, config.embedding_factor
         width = config.d_model if config.widen_first else width
         self.types = nn.Embedding(config.type_vocab, width) if config.type_vocab else None

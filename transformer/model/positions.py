@@ -282,7 +282,8 @@ class Disentangled(Positions):
         apart = _apart(queries, keys, device)
         if span != furthest:
             middle = span // 2
-            share = (apart.abs().clamp(min=middle).float() / middle).log() / log((furthest - 1) / middle)
+            last = torch.tensor((furthest - 1) / middle, device=device).log()  # rounded as theirs is, for the ceiling
+            share = (apart.abs().clamp(min=middle).float() / middle).log() / last
             far = ((share * (middle - 1)).ceil() + middle).long() * apart.sign()
             apart = torch.where(apart.abs() <= middle, apart, far)
         return (apart + span).clamp(0, 2 * span - 1)

@@ -6,12 +6,16 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from math import prod
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 
 from transformer.text.panics import panics
 from transformer.text.tokenizer import Piece, SentencePieceTokenizer
 from transformer.text.words import BEGINS, ENDS, GOES_ON, NONE
+
+if TYPE_CHECKING:
+    import tokenizers
 
 LARGEST = 64_000_000  # bytes of a tokenizer file; the largest vocabularies in use take a third of it
 MOST_PIECES, MOST_GROWTH = 1_000_000, 100
@@ -150,7 +154,17 @@ class HuggingFaceTokenizer:
         `encode`."""
         if self.framed and not text.strip():
             return []
-        found = self._encode(text)
+        return self._pieces(self._encode(text))
+
+    def pair(self, first: str, second: str) -> tuple[list[Piece], list[int]]:
+        """The pieces of two texts framed as one, each with its place in its own, and the segment of each piece, 0 or 1,
+        as the tokenizer numbers them. Raises ValueError where it puts nothing around texts."""
+        if not self.framed:
+            raise ValueError("this checkpoint's tokenizer puts nothing between two texts; give one")
+        found = self._encode(first, second)
+        return self._pieces(found), list(found.type_ids)
+
+    def _pieces(self, found: "tokenizers.Encoding") -> list[Piece]:
         return [Piece(self.piece(id), id, start, end, id == self.unk_id)
                 for id, (start, end) in zip(found.ids, found.offsets, strict=True)]
 
@@ -172,10 +186,11 @@ class HuggingFaceTokenizer:
         """Write the tokenizer.json, the bytes whose sha256 is `digest`."""
         path.write_bytes(self._content)
 
-    def _encode(self, text: str) -> object:
+    def _encode(self, *texts: str) -> "tokenizers.Encoding":
         try:
             with panics():
-                return self._tokenizer.encode(SURROGATES.sub("\ufffd", text), add_special_tokens=self.framed)
+                return self._tokenizer.encode(*(SURROGATES.sub("\ufffd", text) for text in texts),
+                                              add_special_tokens=self.framed)
         except Exception as error:
             raise ValueError(f"the checkpoint's tokenizer fails on this text ({str(error)[:120]}); try "
                              "another") from None

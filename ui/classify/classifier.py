@@ -25,14 +25,16 @@ PREDICTED = 3  # pieces named at each place of a masked language model
 CLASSES = 10   # that have a bar before all are asked for
 
 
-def show_reading(prefix: str, ckpt: Checkpoint, text: str, *, question: str, dark: bool, note: str = "") -> None:
-    """All that is seen of one text; widgets and their state are `<prefix>_class` and those of the attention view. note:
-    what is known of the text.
+def show_reading(prefix: str, ckpt: Checkpoint, text: str | tuple[str, str], *, question: str, dark: bool,
+                 note: str = "") -> None:
+    """All that is seen of one text, or of two that are read as one; widgets and their state are `<prefix>_class` and
+    those of the attention view. note: what is known of the text.
 
     Stops with a sentence where the text cannot be read.
     """
     try:
-        pieces = ckpt.source_tokenizer.pieces(text)
+        tokenizer = ckpt.source_tokenizer
+        pieces = tokenizer.pieces(text) if isinstance(text, str) else tokenizer.pair(*text)[0]
         with heavy("Reading") if len(pieces) > LONGEST else nullcontext():
             reading = attend(ckpt, text)
     except ValueError as error:
@@ -155,6 +157,8 @@ def _show_pooling(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[
                f"{total:+.4f}. The class starts at {bias:+.4f} for any text; together that is "
                f"{total + bias:+.4f}, its logit above the mean of all classes. Exact, but attention has already mixed "
                f"the tokens: this is what a token's row adds, not its word alone." + (
+                   " The layer after pooling is held at what it does to this text."
+                   if ckpt.config.pooler and ckpt.config.pooling != "first" else "") + (
                    " Dashed: unknown token. The model only sees that there is one." if unknown else
                    ""))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from transformer.huggingface.families import bert, bloom, gpt2, llama, marian, neox, opt
+from transformer.huggingface.families import bert, bloom, deberta, gpt2, llama, marian, modernbert, neox, opt
 from transformer.huggingface.needs import Config
 from transformer.huggingface.plan import Names, Plan
 
@@ -11,4 +11,6 @@ FAMILIES: Mapping[str, Callable[[Config, Names], Plan]] = {
     "gpt2": gpt2.gpt2, **dict.fromkeys(llama.CLASSES, llama.llama), "marian": marian.marian,
     "gpt_neox": neox.neox, "gptj": neox.gptj, "gpt_neo": neox.gpt_neo, "phi": neox.phi, "bloom": bloom.bloom,
     "falcon": bloom.falcon, "mpt": bloom.mpt, "opt": opt.opt,
-    "bert": bert.bert, **dict.fromkeys(bert.ROBERTAS, bert.roberta), "distilbert": bert.distilbert}
+    "bert": bert.bert, **dict.fromkeys(bert.ROBERTAS, bert.roberta), "distilbert": bert.distilbert,
+    "electra": bert.electra, "albert": bert.albert, "deberta-v2": deberta.deberta,
+    "modernbert": modernbert.modernbert}

@@ -1,0 +1,131 @@
+"""Encoders as they were published: older spellings of a config.json, weights beside the head, and what is refused."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+import transformer
+from tests.huggingface.cases import NEAR, SMALL
+from transformer.huggingface.comparing import both, open_theirs
+from transformer.huggingface.families import FAMILIES
+from transformer.huggingface.importing import import_model, plan_of
+
+hf = pytest.importorskip("transformers")
+
+
+def saved(folder, family, head="Model", drop=(), **settings):
+    """A folder of theirs whose config.json says no more than it must; and their model."""
+    torch.manual_seed(7)
+    model = getattr(hf, f"{family}{head}")(getattr(hf, f"{family}Config")(**SMALL | settings)).eval()
+    for parameter in model.parameters():
+        parameter.data += 0.2 * torch.randn_like(parameter)
+    model.save_pretrained(folder)
+    change(folder, dict.fromkeys(drop))
+    return model
+
+
+def change(folder, values):
+    """Set what config.json says; None takes it out."""
+    path = folder / "config.json"
+    about = json.loads(path.read_text()) | values
+    path.write_text(json.dumps({name: value for name, value in about.items() if value is not None}))
+
+
+def imported(folder):
+    return transformer.load(import_model(folder, folder.parent / "ours"))
+
+
+def same(ckpt, theirs, *, length=60):
+    ours, other = both(ckpt, theirs, seed=1, length=length)
+    return all((ours[name] - other[name]).abs().max() < 1e-4 for name in ours)
+
+
+@pytest.mark.parametrize("older", [
+    {"global_rope_theta": 300.0, "local_rope_theta": 20.0, "global_attn_every_n_layers": 2}, {},
+    {"global_rope_theta": 300.0, "rope_scaling": {"rope_type": "linear", "factor": 3.0}}], ids=str)
+def test_modernbert_in_its_older_spelling(tmp_path, older):
+    saved(tmp_path / "theirs", "ModernBert", num_hidden_layers=4, local_attention=6)
+    change(tmp_path / "theirs", {"rope_parameters": None, "layer_types": None, **older})
+    ckpt = imported(tmp_path / "theirs")
+    assert same(ckpt, open_theirs(ckpt, tmp_path / "theirs"))
+    assert ckpt.config.window == 4  # three to each side, and itself
+    assert ckpt.config.windowed == ((1, 3) if "global_attn_every_n_layers" in older else (1, 2))
+
+
+def test_deberta_v3_as_it_is_published(tmp_path):
+    model = saved(tmp_path / "theirs", "DebertaV2", "ForMaskedLM", drop=("architectures", "legacy"), legacy=False,
+                  **NEAR | {"pos_att_type": "p2c|c2p"})
+    path = tmp_path / "theirs" / "model.safetensors"
+    extra = {"mask_predictions.dense.weight": torch.ones(32, 32), "deberta.embeddings.position_embeddings.weight":
+             torch.ones(64, 32)}
+    save_file(load_file(path) | extra, path, metadata={"format": "pt"})
+    ckpt = imported(tmp_path / "theirs")
+    assert ckpt.config.head == "masked"
+    assert ckpt.meta["left_out"] == "which tokens were replaced"
+    model.set_attn_implementation("eager")
+    assert same(ckpt, model)
+
+
+@pytest.mark.parametrize("family", ["Electra", "Albert", "DebertaV2", "ModernBert"])
+@pytest.mark.parametrize(("head", "found"), [("ForMaskedLM", "masked"), ("ForSequenceClassification", None)])
+def test_without_architectures_the_weights_say_what_the_head_is(tmp_path, family, head, found):
+    saved(tmp_path / "theirs", family, head, drop=("architectures",), embedding_size=32, num_labels=3)
+    config = imported(tmp_path / "theirs").config
+    assert (config.head, config.n_classes) == (found, 3 if found is None else None)
+
+
+def test_a_roberta_of_another_activation_keeps_gelu_in_its_head(tmp_path):
+    saved(tmp_path / "theirs", "Roberta", "ForMaskedLM", hidden_act="relu")
+    ckpt = imported(tmp_path / "theirs")
+    assert ckpt.config.head_activation == "gelu"
+    assert same(ckpt, open_theirs(ckpt, tmp_path / "theirs"))
+
+
+@pytest.mark.parametrize("family", ["Albert", "DebertaV2", "ModernBert"])
+def test_an_import_is_saved_and_opened_again(tmp_path, family):
+    saved(tmp_path / "theirs", family, **NEAR if family == "DebertaV2" else {"embedding_size": 20})
+    folder = import_model(tmp_path / "theirs", tmp_path / "ours")
+    theirs = sum(weight.numel() for weight in load_file(tmp_path / "theirs" / "model.safetensors").values())
+    ours = sum(weight.numel() for weight in load_file(folder / "model.safetensors").values())
+    assert ours <= theirs  # a layer that all share is stored once
+
+
+@pytest.mark.parametrize(("family", "values", "says"), [
+    ("Albert", {"num_hidden_groups": 2, "inner_group_num": 3},
+     ["several groups of shared layers (num_hidden_groups) and several layers in each group"]),
+    ("Electra", {"is_decoder": True}, ["an encoder used as a decoder"]),
+    ("Electra", {"architectures": ["ElectraForCausalLM"]}, ["the model is a ElectraForCausalLM"]),
+    ("DebertaV2", {**NEAR, "conv_kernel_size": 3}, ["a convolution beside its first layer (conv_kernel_size)"]),
+    ("DebertaV2", {**NEAR, "share_att_key": False, "pos_att_type": ["c2p"]}, [
+        "(share_att_key) and distances that meet not both"]),
+    ("DebertaV2", {**NEAR, "position_biased_input": True}, ["positions relative and learned at once"]),
+    ("DebertaV2", {**NEAR, "embedding_size": 16}, ["embeddings that are normalised after"]),
+    ("DebertaV2", {**NEAR, "attention_head_size": 5}, ["heads of another width"]),
+    ("DebertaV2", {**NEAR, "position_buckets": 40}, ["position_buckets is 40, and should be from 2 to less than"]),
+    ("DebertaV2", {**NEAR, "pooler_hidden_act": "mish"}, ["the activation mish (pooler_hidden_act)"]),
+    ("DebertaV2", {**NEAR, "pos_att_type": 5}, ["distances that meet not both"]),
+    ("ModernBert", {"classifier_activation": "mish", "architectures": ["ModernBertForMaskedLM"]},
+     ["the activation mish (classifier_activation)"]),
+    ("ModernBert", {"layer_types": ["sliding_attention"]}, ["layer_types should name"]),
+    ("ModernBert", {"layer_types": [{}, 1, None]}, ["layer_types should name"]),
+    ("ModernBert", {"rope_parameters": {"full_attention": 5}}, ["rope_parameters should be objects"]),
+    ("ModernBert", {"classifier_pooling": "max", "architectures": ["ModernBertForSequenceClassification"]},
+     ["classifier_pooling is max, and should be cls or mean"]),
+    ("ModernBert", {"norm_bias": "yes"}, ["norm_bias is yes, and should be true or false"])], ids=str)
+def test_what_ours_lack_is_said_in_one_sentence(family, values, says):
+    config = getattr(hf, f"{family}Config")(**SMALL).to_dict() | values
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        plan_of(config, {})
+    for what in says:
+        assert what in str(error.value)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 400
+
+
+def test_every_encoder_of_today_is_imported():
+    for family in ("Electra", "Albert", "ModernBert"):
+        config = getattr(hf, f"{family}Config")().to_dict()
+        assert plan_of(config, {}).config.encoder_layers
+    assert {"electra", "albert", "deberta-v2", "modernbert"} <= set(FAMILIES)

@@ -1,0 +1,88 @@
+"""DeBERTa-v2 and v3: He et al. 2021 and He et al. 2023."""
+
+from dataclasses import replace
+
+from torch import Tensor
+from torch.nn import functional as F
+
+from transformer.huggingface.families.bert import LAYER, PREDICTIONS, REPLACED, encoder, sizes
+from transformer.huggingface.folder import Refused
+from transformer.huggingface.needs import ACTIVATIONS, Config
+from transformer.huggingface.plan import Names, Part, Plan, flag, number, real
+
+ATTENTION = {"q_proj": "attention.self.query_proj", "k_proj": "attention.self.key_proj",
+             "v_proj": "attention.self.value_proj"}
+PREDICTS = "lm_predictions.lm_head"  # of v3, whose matrix is that of the embeddings, tied or not
+
+
+def deberta(config: Config, names: Names) -> Plan:
+    """BERT with vectors of distances in place of positions; the norm of these is done once, here."""
+    kind = config.get("pooler_hidden_act") or "gelu"
+    if kind != "tanh" and kind not in ACTIVATIONS:
+        raise Refused(f"the model needs the activation {str(kind)[:40]} (pooler_hidden_act), which Heads Up's models "
+                      "do not have")
+    relative, types = flag(config, "relative_attention", False), config.get("type_vocab_size") or 0
+    settings = sizes({**config, "type_vocab_size": types or 1}) | {
+        "norm_eps": real(config, "layer_norm_eps", 1e-7, least=-1.0), **_distances(config, relative=relative)}
+    if not types:
+        settings["type_vocab"] = 0
+    today = f"{PREDICTS}.dense.weight" in names or config.get("legacy") is False
+    at = "deberta." if any(name.startswith("deberta.") for name in names) else ""
+    plan = encoder(
+        config, names, "DebertaV2", "deberta", LAYER | ATTENTION, settings=settings,
+        masked=(f"{PREDICTS}.dense", f"{PREDICTS}.LayerNorm", (f"{at}embeddings.word_embeddings.weight",),
+                (f"{PREDICTS}.bias",)) if today else PREDICTIONS,
+        classes=("pooler.dense", "classifier", "tanh" if kind == "tanh" else ACTIVATIONS[str(kind)]))
+    if relative:
+        plan.parts["encoder.buckets.weight"] = _table(config, plan, f"{at}encoder.")
+    discriminates = any(name.startswith("mask_predictions.") for name in names)
+    return replace(plan, left_out=plan.left_out or REPLACED) if discriminates else plan
+
+
+def _distances(config: Config, *, relative: bool) -> dict[str, object]:
+    """How tokens know of each other's places. Raises Refused for ways that ours lack."""
+    width, heads = number(config, "hidden_size"), number(config, "num_attention_heads")
+    said, learned = config.get("pos_att_type") or [], flag(config, "position_biased_input", True)
+    kinds = {one.strip() for one in (said.lower().split("|") if isinstance(said, str) else said)
+             if isinstance(one, str)} if isinstance(said, str | list) else set()
+    lacks = [what for what, wanted in (
+        ("embeddings that are normalised after they are projected (embedding_size)",
+         number(config, "embedding_size", default=width) != width),
+        (f"heads of another width (attention_head_size {config.get('attention_head_size')})",
+         number(config, "attention_head_size", default=max(1, width // heads)) * heads != width),
+        ("positions relative and learned at once (position_biased_input)", relative and learned),
+        ("its own queries and keys of distances in each layer (share_att_key)",
+         relative and not flag(config, "share_att_key", False)),
+        (f"distances that meet not both, queries and keys (pos_att_type {said})"[:90],
+         relative and kinds != {"c2p", "p2c"}),
+        ("a pooler of another width (pooler_hidden_size)",
+         number(config, "pooler_hidden_size", default=width) != width)) if wanted]
+    if lacks:
+        listed = lacks[0] if len(lacks) == 1 else f"{', '.join(lacks[:-1])} and {lacks[-1]}"
+        raise Refused(f"the model is of type deberta-v2 and needs {listed}, which Heads Up's models do not have")
+    found: dict[str, object] = {"attention_scale": (width // heads * (1 + len(kinds & {"c2p", "p2c"}))) ** -0.5}
+    if not relative:
+        return found | {"positions": "learned" if learned else "none"}
+    furthest, buckets = config.get("max_relative_positions", -1), config.get("position_buckets", -1)
+    if type(furthest) is not int or type(buckets) is not int:
+        raise Refused("config.json: max_relative_positions and position_buckets should be whole numbers")
+    furthest = furthest if furthest > 0 else number(config, "max_position_embeddings", default=512)
+    if buckets > 0 and not 2 <= buckets < furthest:
+        raise Refused(f"config.json: position_buckets is {buckets}, and should be from 2 to less than the "
+                      f"{furthest} of max_relative_positions")
+    return found | {"positions": "disentangled", "relative_distance": furthest,
+                    "relative_buckets": buckets if buckets > 0 else furthest}
+
+
+def _table(config: Config, plan: Plan, at: str) -> Part:
+    """The vectors of distances, with their norm where they have one."""
+    width, eps = plan.config.d_model, plan.config.norm_eps
+    name, shape = f"{at}rel_embeddings.weight", (2 * plan.config.relative_buckets, width)
+    how = str(config.get("norm_rel_ebd") or "none").lower()
+    if "layer_norm" not in [one.strip() for one in how.split("|")]:
+        return Part(name, shape)
+
+    def normed(table: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        return F.layer_norm(table, (width,), weight, bias, eps)
+
+    return Part((name, f"{at}LayerNorm.weight", f"{at}LayerNorm.bias"), (shape, (width,), (width,)), normed)
