@@ -179,7 +179,7 @@ def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | 
     described = None
     with whole_folder(folder) as new:
         if tokenizer is not None and tokenizer.kind != "ids":
-            shared = source_tokenizer in (None, tokenizer)
+            shared = source_tokenizer is None or source_tokenizer.digest == tokenizer.digest
             one, source, target = TOKENIZER_FILES.get(tokenizer.kind, TOKENIZER_FILES[None])
             tokenizer.save(new / (one if shared else target))
             if not shared:

@@ -41,6 +41,7 @@ class Tokenizer(Protocol):
     bos_id: int
     eos_id: int
     unk_id: int
+    end_id: int  # what is put behind a text that an encoder-decoder reads: EOS, or the language that it is in
     digest: str  # sha256 (hex) of what decides how text is cut
     word_mark: str  # "▁" begins a word, "##" goes on with one, "</w>" ends one; "" where every piece is one
     special: frozenset[int]  # ids that stand for no text
@@ -87,6 +88,7 @@ class SentencePieceTokenizer:
         self.bos_id: int = self._processor.bos_id()
         self.eos_id: int = self._processor.eos_id()
         self.unk_id: int = self._processor.unk_id()
+        self.end_id = self.eos_id
         self.digest = hashlib.sha256(model).hexdigest()
         self.special = frozenset({self.pad_id, self.bos_id, self.eos_id} - {-1})  # -1: there is none
 
@@ -142,6 +144,7 @@ class IdsTokenizer:
                  eos_id: int | None) -> None:
         self.vocab_size = vocab_size
         self.pad_id, self.unk_id, self.bos_id, self.eos_id = pad_id, unk_id, bos_id, eos_id
+        self.end_id = eos_id
         self.special = frozenset({pad_id, bos_id, eos_id} - {None})
         self.digest = hashlib.sha256(f"ids {vocab_size}".encode()).hexdigest()
 
