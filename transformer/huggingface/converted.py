@@ -46,6 +46,8 @@ def converted(folder: Path, settings: Mapping[str, object], model_type: str) -> 
                 from transformers import AutoTokenizer
 
                 loaded = AutoTokenizer.from_pretrained(place, local_files_only=True, trust_remote_code=False)
+                if not hasattr(loaded, "backend_tokenizer"):
+                    return None, f"a {type(loaded).__name__} without a tokenizer.json is not read"
                 return loaded.backend_tokenizer.to_str().encode(), None
     except Exception as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:120]

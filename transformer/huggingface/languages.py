@@ -56,8 +56,9 @@ def language(code: str) -> str | None:
 
 
 def languages_of(tokenizer_config: Mapping[str, object], *called: str) -> list[str] | None:
-    """What is read and what is written, in English: by source_lang and target_lang of tokenizer_config.json, or
-    by src_lang and tgt_lang as mBART, NLLB and M2M100 have them, else by the first name such as opus-mt-en-fr that it is called; None where neither says, or a code is of several."""
+    """What is read and what is written, in English: by source_lang and target_lang of tokenizer_config.json, or by
+    src_lang and tgt_lang as mBART, NLLB and M2M100 have them, else by the first name such as opus-mt-en-fr that it is
+    called; None where neither says, or a code is of several."""
     named = [(tokenizer_config.get("source_lang"), tokenizer_config.get("target_lang")),
              (tokenizer_config.get("src_lang"), tokenizer_config.get("tgt_lang"))]
     named += [match.groups() for one in called
