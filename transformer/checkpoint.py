@@ -112,6 +112,12 @@ class Checkpoint:
         return self.tokenizer.kind != "ids"
 
     @property
+    def end_id(self) -> int | None:
+        """What is put behind a text that an encoder-decoder reads: EOS, or what its tokenizer has there, which is a
+        language in mBART."""
+        return self.config.eos_id if self.source_tokenizer.end_id is None else self.source_tokenizer.end_id
+
+    @property
     def classes(self) -> tuple[str, ...]:
         """The names of what a classifier tells apart, by number where the checkpoint does not say; else none."""
         count, names = self.config.n_classes or 0, self.meta.get("classes")

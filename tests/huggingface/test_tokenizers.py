@@ -320,6 +320,11 @@ def opened(folder, config, target, source, settings):
     return loaded(folder, about, kind=source.kind, standardise=False, shared=shared)
 
 
+def read_ids(source, text):
+    """What an encoder reads before a decoder writes: the ids of a text, and what is put behind it (`Checkpoint`)."""
+    return [*source.encode(text), source.eos_id if source.end_id is None else source.end_id]
+
+
 def legal(text):
     """What theirs can read: ours has this in the place of half a character."""
     return re.sub("[\ud800-\udfff]", "\ufffd", text)
@@ -341,7 +346,7 @@ def test_a_text_is_cut_as_theirs_is(folders, tmp_path, name):
             if stacks is not DECODER and not text.strip():
                 assert ids == []
                 continue
-            assert ids + [source.end_id] * (stacks is BOTH) == expected, text
+            assert (read_ids(source, text) if stacks is BOTH else ids) == expected, text
             known = [id for id in expected if id != source.unk_id]
             assert target.decode(known) == theirs.decode(known, skip_special_tokens=True,
                                                          clean_up_tokenization_spaces=False), text
@@ -360,7 +365,7 @@ def test_a_text_is_cut_as_theirs_is(folders, tmp_path, name):
 def test_what_stands_around_a_text(folders, name, begins, ends):
     folder, stacks = folders(name)
     _, source, _ = imported(folder, config_of(read_by_theirs(folder), stacks))
-    pieces = [piece.text for piece in source.pieces("I")] + [source.piece(source.end_id)] * (stacks is BOTH)
+    pieces = [source.piece(id) for id in (read_ids(source, "I") if stacks is BOTH else source.encode("I"))]
     assert pieces[:len(begins)] + pieces[len(pieces) - len(ends):] == begins + ends
     assert len(pieces) - len(begins) - len(ends) in (1, 2)  # "I", or "▁" and "I"
 
@@ -376,7 +381,7 @@ def test_languages_are_those_asked_for_else_those_it_names_else_english_and_fren
     config = config_of(theirs, stacks)
     target, source, settings = imported(folder, config, languages=codes[:2])
     theirs.src_lang = codes[0]
-    assert [*source.encode("I am"), source.end_id] == theirs("I am").input_ids
+    assert read_ids(source, "I am") == theirs("I am").input_ids
     assert ids[0] in theirs("I am").input_ids
     assert settings["forced_bos_id"] == target.encode("I am")[0] == ids[1]
     again = opened(tmp_path, config, target, source, settings)

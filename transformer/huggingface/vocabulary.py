@@ -99,7 +99,10 @@ def _one(folder: Path, config: Mapping[str, object], model: ModelConfig, languag
         return None, None, {}, "there is none in the folder"
     for name in ("vocab.json", "added_tokens.json", "tokenizer.json"):
         if (folder / name).is_file():
-            spelled_size(_vocabulary(read_object(read_bytes(folder / name), name), name), name)
+            about = read_object(read_bytes(folder / name), name)
+            spelled_size(about if name == "tokenizer.json" else {"model": {"vocab": about}}, name)
+            if name != "added_tokens.json" and (count := _own_size(about)) > model.vocab_size:
+                raise _too_many(folder, count, model.vocab_size)
     said = tokenizer_settings(folder)
     content, why_not = converted(folder, {"tokenizer_class": config.get("tokenizer_class")} | said,
                                  str(config.get("model_type")))
@@ -139,14 +142,15 @@ def _one(folder: Path, config: Mapping[str, object], model: ModelConfig, languag
     return target, source, settings, None
 
 
-def _vocabulary(about: dict, name: str) -> dict:
-    return about if name == "tokenizer.json" else {"model": {"vocab": about}}
+def _own_size(about: dict) -> int:
+    """One more than the largest id without those that were added, of a tokenizer.json or a vocab.json."""
+    return spelled_size({"model": about["model"] if isinstance(about.get("model"), dict) else {"vocab": about}})
 
 
 def _without_spare(folder: Path, about: dict, model: ModelConfig) -> bytes | None:
     """The tokenizer.json without added tokens for which the model has no row, as Gemma 3 has one for images; None where
     it has none. Raises Refused where its own pieces are too many."""
-    if (count := spelled_size(about | {"added_tokens": []})) > model.vocab_size:
+    if (count := _own_size(about)) > model.vocab_size:
         raise _too_many(folder, count, model.vocab_size)
     kept = [one for one in about.get("added_tokens") or [] if one["id"] < model.vocab_size]
     if len(kept) == len(about.get("added_tokens") or []):

@@ -140,7 +140,7 @@ class HuggingFaceTokenizer:
         self.begins, self.ends = self._frame()  # what it puts in front of every text, and behind
         if side == "target" and first_id is not None:
             self.begins = (first_id,)
-        self.end_id = self.ends[-1] if self.ends else eos_id
+        self.end_id = self.ends[-1] if self.ends else None
         added = about.get("added_tokens") or []
         self._added = {one["id"] for one in added}
         special = {one["id"] for one in added if one.get("special")}
@@ -223,7 +223,7 @@ class MarianTokenizer:
     that are damaged or have no <unk>.
     """
 
-    kind, standardise, word_mark = "marian", False, BEGINS
+    kind, standardise, word_mark, end_id = "marian", False, BEGINS, None
 
     def __init__(self, model: bytes, vocabulary: bytes, *, vocabulary_file: str = "vocab.json",
                  begins: int | None = None, pad_id: int | None, bos_id: int | None, eos_id: int | None) -> None:
@@ -245,7 +245,6 @@ class MarianTokenizer:
                                    "(?!)")
         self.vocab_size = max(self._pieces) + 1
         self.pad_id, self.unk_id, self.bos_id, self.eos_id = pad_id, ids["<unk>"], bos_id, eos_id
-        self.end_id = eos_id
         self.digest = hashlib.sha256(model + vocabulary).hexdigest()
         self._silent = {pad_id, bos_id, eos_id, *(ids[token] for token in cut_out)} - {self.unk_id}
         codes = {id for piece, id in ids.items() if re.fullmatch(">>.*<<", piece)}
