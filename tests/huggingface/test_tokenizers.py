@@ -5,13 +5,14 @@ import io
 import json
 import re
 import shutil
-from types import SimpleNamespace
 
 import pytest
 import sentencepiece
 
+import transformer
 from transformer.config import ModelConfig
 from transformer.huggingface.folder import Refused
+from transformer.huggingface.importing import import_model
 from transformer.huggingface.languages import languages_of
 from transformer.huggingface.vocabulary import tokenizers_of
 from transformer.text.tokenizer_files import TOKENIZER_FILES
@@ -316,8 +317,7 @@ def opened(folder, config, target, source, settings):
     one, read, written = TOKENIZER_FILES[source.kind]
     target.save(folder / (one if shared else written))
     source.save(folder / (one if shared else read))
-    about = SimpleNamespace(**config.model_dump() | {"forced_bos_id": None} | settings, task=config.task)
-    return loaded(folder, about, kind=source.kind, standardise=False, shared=shared)
+    return loaded(folder, config.replace(**settings), kind=source.kind, standardise=False, shared=shared)
 
 
 def read_ids(source, text):
@@ -394,6 +394,20 @@ def test_languages_are_those_asked_for_else_those_it_names_else_english_and_fren
 def test_languages_are_named_in_english():
     assert languages_of({"src_lang": "eng_Latn", "tgt_lang": "fra_Latn"}) == ["English", "French"]
     assert languages_of({"src_lang": "en_XX", "tgt_lang": "ro_RO"}) == ["English", "Romanian"]
+
+
+def test_a_decoder_reads_what_stands_in_front_of_a_text(folders, tmp_path):
+    folder, _ = folders("llama 2, as the hub has it")
+    theirs = read_by_theirs(folder)
+    shutil.copytree(folder, tmp_path / "theirs")
+    hf.LlamaForCausalLM(hf.LlamaConfig(
+        vocab_size=len(theirs), hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
+        bos_token_id=1, eos_token_id=2, max_position_embeddings=64)).save_pretrained(tmp_path / "theirs")
+    ckpt = transformer.load(import_model(tmp_path / "theirs", tmp_path / "ours"))
+    for text in ("I am", " ", ""):
+        step = transformer.start(ckpt, text)
+        assert [*step.tokens] == theirs(text).input_ids
+        assert step.whole.startswith(text)
 
 
 def test_bytes_and_spaces_are_shown_as_characters(folders):

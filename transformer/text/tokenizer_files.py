@@ -19,7 +19,7 @@ def tokenizers_of(folder: Path, config: ModelConfig, *, kind: str, standardise: 
     one, source, target = TOKENIZER_FILES.get(kind, TOKENIZER_FILES[None])
     files = [folder / name for name in ([one] if shared else [target, source])]
     special = {name: getattr(config, name) for name in ("pad_id", "unk_id", "bos_id", "eos_id")}
-    first = getattr(config, "forced_bos_id", None)
+    first = config.forced_bos_id
     if kind == "marian":
         special.pop("unk_id")  # its vocabulary says
         read = [_marian(path, **special) for path in files]
