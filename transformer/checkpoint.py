@@ -126,7 +126,13 @@ class Checkpoint:
     @property
     def reads_pairs(self) -> bool:
         """Whether it reads two texts as one: an encoder alone, with a tokenizer that frames them."""
-        return not self.config.decoder_layers and getattr(self.source_tokenizer, "framed", False)
+        return not self.config.decoder_layers and bool(getattr(self.source_tokenizer, "ends", ()))
+
+    @property
+    def end_id(self) -> int | None:
+        """What is put behind a text that an encoder-decoder reads: EOS, or what its tokenizer has there, which is a
+        language in mBART."""
+        return self.config.eos_id if self.source_tokenizer.end_id is None else self.source_tokenizer.end_id
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -196,7 +202,7 @@ def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | 
     described = None
     with whole_folder(folder) as new:
         if tokenizer is not None and tokenizer.kind != "ids":
-            shared = source_tokenizer in (None, tokenizer)
+            shared = source_tokenizer is None or source_tokenizer.digest == tokenizer.digest
             one, source, target = TOKENIZER_FILES.get(tokenizer.kind, TOKENIZER_FILES[None])
             tokenizer.save(new / (one if shared else target))
             if not shared:

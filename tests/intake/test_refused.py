@@ -413,15 +413,14 @@ REPLACE = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 10}
 def test_a_tokenizer_that_makes_texts_explode_is_refused(theirs_with_tokenizer, changes, says):
     content = json.dumps(json.loads((theirs_with_tokenizer / "tokenizer.json").read_bytes()) | changes).encode()
     with pytest.raises(ValueError, match=says):
-        HuggingFaceTokenizer(content, framed=False, pad_id=None, unk_id=None, bos_id=None, eos_id=None)
+        HuggingFaceTokenizer(content, pad_id=None, unk_id=None, bos_id=None, eos_id=None)
 
 
 def test_a_tokenizer_that_gives_up_on_a_text_says_so(theirs_with_tokenizer):
     pytest.importorskip("tokenizers")
     slow = {"type": "Split", "pattern": {"Regex": "(x|xx)+y"}, "behavior": "Isolated", "invert": False}
     about = json.loads((theirs_with_tokenizer / "tokenizer.json").read_bytes()) | {"pre_tokenizer": slow}
-    tokenizer = HuggingFaceTokenizer(json.dumps(about).encode(), framed=False, pad_id=None, unk_id=None, bos_id=None,
-                                     eos_id=None)
+    tokenizer = HuggingFaceTokenizer(json.dumps(about).encode(), pad_id=None, unk_id=None, bos_id=None, eos_id=None)
     assert tokenizer.encode("xy")
     with pytest.raises(ValueError, match="the checkpoint's tokenizer fails on this text"):
         tokenizer.encode("x" * 300)

@@ -60,7 +60,7 @@ def test_tokenizers_of_hugging_face_say_themselves_how_their_pieces_make_words()
     ids = {"pad_id": 3, "unk_id": 0, "bos_id": None, "eos_id": 2}
     for mark, one in made.items():
         one.train_from_iterator([*LINES, "déjà vu 👩‍👧"], vocab_size=400, min_frequency=1, **special)
-        read = HuggingFaceTokenizer(one.to_str().encode(), framed=False, **ids)
+        read = HuggingFaceTokenizer(one.to_str().encode(), **ids)
         words = cut([read.piece(id) for id in read.encode("it gets dark 👧, déjà.")], read.word_mark)
         assert read.word_mark == mark
         assert [*words[:3], words[-3], words[-1]] == ["it", "gets", "dark", ",", "."]

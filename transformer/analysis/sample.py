@@ -56,7 +56,7 @@ def translation(ckpt: Checkpoint, text: str, target: str, references: Sequence[s
     if not src:
         raise ValueError("there is nothing to read; type a sentence")
     check_length(max(len(src), len(tgt)) + 1, config.max_len)
-    return Sentence(text, target, (*src, config.eos_id), (config.start_id, *tgt), (*tgt, config.eos_id),
+    return Sentence(text, target, (*src, ckpt.end_id), (config.start_id, *tgt), (*tgt, config.eos_id),
                     tuple(references or (target,)))
 
 

@@ -109,7 +109,7 @@ def _tokenizers(opened: Folder | GgufFile, config: ModelConfig, *, wanted: bool)
     content = opened.tokenizer_json()
     if content is None:
         return None, None, {}, f"its kind, {opened.tokenizer_kind}, is not read"
-    return of_content(content, config)
+    return of_content(content, config, name=opened.path.name)
 
 
 def _chat(opened: Folder | GgufFile, tokenizer: Tokenizer | None) -> str | None:

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping
 
+from transformer.huggingface.folder import Refused
+
 CODES = {
     "Afrikaans": "af afr", "Albanian": "sq sqi", "Arabic": "ar ara", "Armenian": "hy hye", "Azerbaijani": "az aze",
     "Basque": "eu eus", "Belarusian": "be bel", "Bengali": "bn ben", "Bulgarian": "bg bul", "Catalan": "ca cat",
@@ -17,16 +19,52 @@ CODES = {
     "Tamil": "ta tam", "Thai": "th tha", "Turkish": "tr tur", "Ukrainian": "uk ukr", "Urdu": "ur urd",
     "Vietnamese": "vi vie", "Welsh": "cy cym"}
 NAMES = {code: name for name, codes in CODES.items() for code in codes.split()}
+CODE = re.compile(r"([a-z]{2,3})_[A-Z][A-Za-z]{1,3}|__([a-z]{2,3})__")  # NLLB's eng_Latn, mBART's en_XX, M2M100's
+USUAL = ("English", "French")
+
+
+def chosen_languages(codes: Mapping[str, int], settings: Mapping[str, object], *, asked: tuple[str, str] | None = None,
+                     written: int | None = None) -> tuple[str, str]:
+    """The tokens of what is read and of what is written, for a model of many languages: those asked for, else those
+    that tokenizer_config.json names, or the token that the model is made to write first; else English and French.
+
+    codes: each language's token -> its id. Raises Refused for a language that is not one of them.
+    """
+    usual = [next((code for code in codes if language(code) == name), next(iter(codes))) for name in USUAL]
+    source, target = asked or (None, None)
+    source = source or settings.get("src_lang") or usual[0]
+    source = _code(source, codes) or (usual[0] if asked is None else None)
+    forced = next((code for code, id in codes.items() if id == written), None)
+    other = usual[1] if source != usual[1] else usual[0]
+    target = _code(target or settings.get("tgt_lang"), codes) or ((forced or other) if asked is None else None)
+    if source is None or target is None:
+        some = ", ".join(code.strip("_") for code in list(codes)[:8])
+        raise Refused(f"{' to '.join(asked or ())[:60]} is not of the languages of this model, which has {some}"
+                      f"{f' and {len(codes) - 8} more' if len(codes) > 8 else ''}")
+    return source, target
+
+
+def _code(named: object, codes: Mapping[str, int]) -> str | None:
+    """The token of a language by its code, as M2M100 has __en__ for en."""
+    return next((code for code in (named, f"__{named}__") if isinstance(code, str) and code in codes), None)
+
+
+def language(code: str) -> str | None:
+    """The language of a token such as eng_Latn, en_XX or __en__, in English."""
+    match = CODE.fullmatch(code)
+    return NAMES.get(match[1] or match[2]) if match else None
 
 
 def languages_of(tokenizer_config: Mapping[str, object], *called: str) -> list[str] | None:
-    """What is read and what is written, in English: by source_lang and target_lang of tokenizer_config.json, else by
-    the first name such as opus-mt-en-fr that it is called; None where neither says, or a code is of several."""
-    named = [(tokenizer_config.get("source_lang"), tokenizer_config.get("target_lang"))]
+    """What is read and what is written, in English: by source_lang and target_lang of tokenizer_config.json, or by
+    src_lang and tgt_lang as mBART, NLLB and M2M100 have them, else by the first name such as opus-mt-en-fr that it is
+    called; None where neither says, or a code is of several."""
+    named = [(tokenizer_config.get("source_lang"), tokenizer_config.get("target_lang")),
+             (tokenizer_config.get("src_lang"), tokenizer_config.get("tgt_lang"))]
     named += [match.groups() for one in called
               if (match := re.search(r"opus-mt(?:-tc)?(?:-big)?-([a-z]+)-([a-z]+)$", one))]
     for pair in named:
-        found = [NAMES.get(code) if isinstance(code, str) else None for code in pair]
+        found = [NAMES.get(code) or language(code) if isinstance(code, str) else None for code in pair]
         if all(found):
             return found
     return None

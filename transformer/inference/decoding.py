@@ -292,7 +292,7 @@ def prompt(ckpt: Checkpoint, text: str, target: str | None = None) -> tuple[Tens
         if not ids:
             raise ValueError("there is nothing to read; type a sentence")
         check_padding(ids, config.pad_id)
-        src = [*ids, config.eos_id] if config.decoder_layers else ids
+        src = [*ids, ckpt.end_id] if config.decoder_layers else ids
     if config.decoder_layers:
         tgt = ids or [config.start_id]
         if src is not None:

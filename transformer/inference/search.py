@@ -42,11 +42,11 @@ def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: i
     check_whole("batch_tokens", batch_tokens, 1)
     check_number("length_penalty", length_penalty, 0, STRONGEST)
     texts, config, heads = check_texts(texts), ckpt.config, Switches.of(heads, ckpt.config, ckpt.device)
-    rows = [[*ids, config.eos_id] if ids else [] for ids in ckpt.source_tokenizer.encode_batch(texts)]
+    rows = [[*ids, ckpt.end_id] if ids else [] for ids in ckpt.source_tokenizer.encode_batch(texts)]
     for row in rows:
         check_padding(row, config.pad_id)
         if cut and len(row) > config.max_len:
-            row[config.max_len - 1:] = [config.eos_id]
+            row[config.max_len - 1:] = [ckpt.end_id]
         check_length(len(row), config.max_len)
     order = sorted((i for i, row in enumerate(rows) if row), key=lambda i: len(rows[i]))
     out, done = [""] * len(texts), 0

@@ -1,12 +1,15 @@
 """The tokenizers that Hugging Face folders bring: one `tokenizer.json`, or Marian's two sentencepiece models."""
 
+import base64
+import binascii
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import orjson
 
@@ -66,8 +69,21 @@ def _growth(part: object) -> int:
         return 1
     own = max(1, len(str(part["content"]))) if part.get("type") == "Replace" else 1
     own += len(str(part.get("prepend") or ""))
+    if part.get("type") == "Precompiled":
+        own = max(own, _longest(part.get("precompiled_charsmap")))
     inner = [one for value in part.values() for one in (value if isinstance(value, list) else [value])]
     return min(own * prod(_growth(one) for one in inner), MOST_GROWTH + 1)
+
+
+def _longest(charsmap: object) -> int:
+    """The most characters that sentencepiece's table of normal forms writes for one: the table holds a trie, after its
+    size in four bytes, and then the forms, with a NUL behind each."""
+    try:
+        table = base64.b64decode(charsmap if isinstance(charsmap, str) else "")
+    except binascii.Error:
+        return 1  # the package says so
+    forms = table[4 + int.from_bytes(table[:4], "little"):]
+    return max((len(form.decode("utf-8", "replace")) for form in forms.split(b"\0")), default=1)
 
 
 @cache
@@ -92,13 +108,17 @@ def _word_mark(about: Mapping[str, object], *, byte_level: bool) -> str:
 class HuggingFaceTokenizer:
     """A `tokenizer.json`, run by the tokenizers package; special tokens spelled in a text are read as such.
 
-    framed: the special tokens that the tokenizer puts around a text, BERT's [CLS] and [SEP], belong to its ids.
-    Raises ValueError when `content` is not such a file, ImportError where the package is not installed.
+    side: which of the tokens that it puts around a text belong to its ids. A "text" read by itself has all of them,
+    BERT's [CLS] and [SEP], Llama's <s>. The "source" of an encoder-decoder has all but the last, its `end_id`, which is
+    put behind whatever is translated; the "target" has those in front, in whose place `first_id` stands where it is
+    given: the language that is written. Raises ValueError when `content` is not such a file, ImportError where the
+    package is not installed.
     """
 
     kind, standardise = "huggingface", False
 
-    def __init__(self, content: bytes, *, framed: bool, pad_id: int | None, unk_id: int | None, bos_id: int | None,
+    def __init__(self, content: bytes, *, side: Literal["text", "source", "target"] = "text",
+                 first_id: int | None = None, pad_id: int | None, unk_id: int | None, bos_id: int | None,
                  eos_id: int | None) -> None:
         import tokenizers
 
@@ -115,13 +135,18 @@ class HuggingFaceTokenizer:
                 self._tokenizer.no_padding()
         except Exception as error:
             raise ValueError(f"tokenizer.json is not a tokenizer ({str(error)[:120]}); copy it again") from None
-        self._content, self.framed = content, framed
+        self._content, self.side = content, side
         self.pad_id, self.unk_id, self.bos_id, self.eos_id = pad_id, unk_id, bos_id, eos_id
         vocabulary = self._tokenizer.get_vocab(with_added_tokens=True)
         self.vocab_size: int = max(vocabulary.values(), default=-1) + 1
         self.digest = hashlib.sha256(content).hexdigest()
-        special = {one["id"] for one in about.get("added_tokens") or [] if one.get("special")}
-        self._special = special
+        self.begins, self.ends = self._frame()  # what it puts in front of every text, and behind
+        if side == "target" and first_id is not None:
+            self.begins = (first_id,)
+        self.end_id = self.ends[-1] if self.ends else None
+        added = about.get("added_tokens") or []
+        self._added = {one["id"] for one in added}
+        special = {one["id"] for one in added if one.get("special")}
         self._silent = (special | {pad_id, bos_id, eos_id}) - {unk_id, None}
         hides = {id for id in special if (self._tokenizer.id_to_token(id) or "").strip("<[|]>").lower() == "mask"}
         self.special = frozenset(self._silent - hides)  # a mask stands for a word
@@ -130,19 +155,12 @@ class HuggingFaceTokenizer:
         self.word_mark = _word_mark(about, byte_level=self._byte_level)
 
     def encode(self, text: str) -> list[int]:
-        """Ids of a text; none of an empty one."""
-        return self._encode(text).ids if text.strip() or not self.framed else []
+        """Ids of a text; none of an empty one where tokens stand behind a text."""
+        return [id for id, _ in self._encode(text)]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """`encode` of each text."""
         return [self.encode(text) for text in texts]
-
-    def ends_with(self) -> int | None:
-        """The special token that it puts behind every text, BERT's [SEP]; None where it puts none."""
-        if not self.framed:
-            return None
-        last = self._encode("").ids[-1:]
-        return last[0] if last and last[0] in self._special else None
 
     def decode(self, ids: Sequence[int]) -> str:
         """Text of ids; special tokens and ids outside the vocabulary leave no trace."""
@@ -152,21 +170,18 @@ class HuggingFaceTokenizer:
     def pieces(self, text: str) -> list[Piece]:
         """The pieces of a text with their place in it; what frames it was read from nothing. Their ids are those of
         `encode`."""
-        if self.framed and not text.strip():
-            return []
         return self._pieces(self._encode(text))
 
     def pair(self, first: str, second: str) -> tuple[list[Piece], list[int]]:
         """The pieces of two texts framed as one, each with its place in its own, and the segment of each piece, 0 or 1,
-        as the tokenizer numbers them. Raises ValueError where it puts nothing around texts."""
-        if not self.framed:
+        as the tokenizer numbers them. Raises ValueError where it puts nothing behind texts."""
+        if not self.ends:
             raise ValueError("this checkpoint's tokenizer puts nothing between two texts; give one")
-        found = self._encode(first, second)
-        return self._pieces(found), list(found.type_ids)
+        found = self._run(first, second, framed=True)
+        return self._pieces(zip(found.ids, found.offsets, strict=True)), list(found.type_ids)
 
-    def _pieces(self, found: "tokenizers.Encoding") -> list[Piece]:
-        return [Piece(self.piece(id), id, start, end, id == self.unk_id)
-                for id, (start, end) in zip(found.ids, found.offsets, strict=True)]
+    def _pieces(self, found: Iterable[tuple[int, tuple[int, int]]]) -> list[Piece]:
+        return [Piece(self.piece(id), id, start, end, id == self.unk_id) for id, (start, end) in found]
 
     def piece(self, id: int) -> str:
         """Label of an id: the piece, "▁" for a space, bytes that are no whole character in hex, "<id>" outside the
@@ -174,7 +189,9 @@ class HuggingFaceTokenizer:
         token = self._tokenizer.id_to_token(id) if 0 <= id < self.vocab_size else None
         if token is None:
             return f"<{id}>"
-        if not self._byte_level or id in self._special or not all(char in _byte_of() for char in token):
+        if id in self._added:
+            return token if id in self.special else token.replace(" ", "▁")
+        if not self._byte_level or not all(char in _byte_of() for char in token):
             return token
         spelled = bytes(_byte_of()[char] for char in token)
         try:
@@ -186,43 +203,70 @@ class HuggingFaceTokenizer:
         """Write the tokenizer.json, the bytes whose sha256 is `digest`."""
         path.write_bytes(self._content)
 
-    def _encode(self, *texts: str) -> "tokenizers.Encoding":
+    def _frame(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        found = self._run("a", framed=True)
+        own = [at for at, frames in enumerate(found.special_tokens_mask) if not frames]
+        return (tuple(found.ids[:own[0]]), tuple(found.ids[own[-1] + 1:])) if own else ((), tuple(found.ids))
+
+    def _encode(self, text: str) -> list[tuple[int, tuple[int, int]]]:
+        """Each id with the place that it was read from."""
+        if self.side == "target":
+            found = self._run(text, framed=False)
+            return [*((id, (0, 0)) for id in self.begins), *zip(found.ids, found.offsets, strict=True)]
+        if (self.ends or self.side == "source") and not text.strip():
+            return []
+        found = self._run(text, framed=True)
+        whole = [*zip(found.ids, found.offsets, strict=True)]
+        return whole[:-1] if self.ends and self.side == "source" else whole
+
+    def _run(self, *texts: str, framed: bool) -> "tokenizers.Encoding":
         try:
             with panics():
                 return self._tokenizer.encode(*(SURROGATES.sub("\ufffd", text) for text in texts),
-                                              add_special_tokens=self.framed)
+                                              add_special_tokens=framed)
         except Exception as error:
             raise ValueError(f"the checkpoint's tokenizer fails on this text ({str(error)[:120]}); try "
                              "another") from None
 
 
 class MarianTokenizer:
-    """One side of Marian's tokenizer: a sentencepiece model cuts, a vocabulary of its own numbers the pieces.
+    """A tokenizer of Marian or M2M100: a sentencepiece model cuts, a vocabulary of its own numbers the pieces.
 
-    A language code that a text begins with, such as ">>fra<<", is one piece. Raises ValueError for files that are
-    damaged or have no <unk>.
+    A language code that a text begins with, such as Marian's ">>fra<<", is one piece. The vocabulary gives each piece
+    its id; or says, as {"pieces": those, "cut_out": tokens that are found before all else, "begins": id}, what stands
+    in front of every text too, as M2M100 has it; begins: what stands there in its place. Raises ValueError for files
+    that are damaged or have no <unk>.
     """
 
-    kind, standardise, word_mark = "marian", False, BEGINS
+    kind, standardise, word_mark, end_id = "marian", False, BEGINS, None
 
-    def __init__(self, model: bytes, vocabulary: bytes, *, vocabulary_file: str = "vocab.json", pad_id: int | None,
-                 bos_id: int | None, eos_id: int | None) -> None:
+    def __init__(self, model: bytes, vocabulary: bytes, *, vocabulary_file: str = "vocab.json",
+                 begins: int | None = None, pad_id: int | None, bos_id: int | None, eos_id: int | None) -> None:
         self._sentencepiece = SentencePieceTokenizer(model, kind="unigram")
         self._vocabulary, self._file = vocabulary, vocabulary_file
-        ids = read_object(vocabulary, vocabulary_file)
-        if not all(isinstance(id, int) and 0 <= id < 1_000_000 for id in ids.values()) or "<unk>" not in ids:
+        about = read_object(vocabulary, vocabulary_file)
+        if not isinstance(about.get("pieces"), dict):
+            about = {"pieces": about, "cut_out": [token for token in ("</s>", "<unk>", "<pad>") if token in about]}
+        ids, cut_out, first = about["pieces"], about.get("cut_out"), about.get("begins")
+        if not all(type(id) is int and 0 <= id < 1_000_000 for id in ids.values()) or "<unk>" not in ids:
             raise ValueError(f"the tokenizer {vocabulary_file} should give each piece a number, <unk> among them; "
                              "copy it again")
         self._ids, self._pieces = ids, {id: piece for piece, id in ids.items()}
+        if not (isinstance(cut_out, list) and all(isinstance(token, str) and token in ids for token in cut_out)
+                and (first is None or first in self._pieces)):
+            raise ValueError(f"the tokenizer {vocabulary_file} cuts out or begins with what is no piece; copy it again")
+        self.begins = first if begins is None or first is None else begins
+        self._cut_out = re.compile("|".join(map(re.escape, sorted(filter(None, cut_out), key=len, reverse=True))) or
+                                   "(?!)")
         self.vocab_size = max(self._pieces) + 1
         self.pad_id, self.unk_id, self.bos_id, self.eos_id = pad_id, ids["<unk>"], bos_id, eos_id
         self.digest = hashlib.sha256(model + vocabulary).hexdigest()
-        self._silent = {pad_id, bos_id, eos_id}
+        self._silent = {pad_id, bos_id, eos_id, *(ids[token] for token in cut_out)} - {self.unk_id}
         codes = {id for piece, id in ids.items() if re.fullmatch(">>.*<<", piece)}
         self.special = frozenset((self._silent | codes) - {None})
 
     def encode(self, text: str) -> list[int]:
-        """Ids of a text, without the end token."""
+        """Ids of a text, without the end token; none of an empty one."""
         return [piece.id for piece in self.pieces(text)]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
@@ -236,12 +280,13 @@ class MarianTokenizer:
 
     def pieces(self, text: str) -> list[Piece]:
         """The pieces of a text with their character offsets in it; their ids are those of `encode`."""
-        code = re.match(">>.*?<<", text, re.DOTALL)
-        start = code.end() if code else 0
-        found = [Piece(code[0], self._id(code[0]), 0, start, code[0] not in self._ids)] if code else []
-        for piece in self._sentencepiece.pieces(text[start:]):
-            found.append(Piece(piece.text, self._id(piece.text), piece.start + start, piece.end + start,
-                               piece.text not in self._ids))
+        if not text.strip():
+            return []
+        found = [] if self.begins is None else [Piece(self.piece(self.begins), self.begins, 0, 0, False)]
+        cuts = [(0, 0), *(match.span() for match in self._cut_out.finditer(text)), (len(text), len(text))]
+        for (_, start), (end, after) in pairwise(cuts):
+            found += self._cut(text[start:end], start) if start < end else []
+            found += [self._numbered(text[end:after], end)] if end < after else []
         return found
 
     def piece(self, id: int) -> str:
@@ -253,5 +298,13 @@ class MarianTokenizer:
         self._sentencepiece.save(path)
         path.with_name(self._file).write_bytes(self._vocabulary)
 
-    def _id(self, piece: str) -> int:
-        return self._ids.get(piece, self.unk_id)
+    def _cut(self, text: str, offset: int) -> list[Piece]:
+        code = re.match(">>.*?<<", text, re.DOTALL) if self.begins is None else None
+        start = code.end() if code else 0
+        found = [self._numbered(code[0], offset)] if code else []
+        return found + [self._numbered(piece.text, piece.start + start + offset, piece.end + start + offset)
+                        for piece in self._sentencepiece.pieces(text[start:])]
+
+    def _numbered(self, piece: str, start: int, end: int | None = None) -> Piece:
+        id = self._ids.get(piece, self.unk_id)
+        return Piece(piece, id, start, start + len(piece) if end is None else end, piece not in self._ids)

@@ -41,6 +41,7 @@ class Tokenizer(Protocol):
     bos_id: int
     eos_id: int
     unk_id: int
+    end_id: int | None  # what it puts behind a text that an encoder-decoder reads; None where that is EOS
     digest: str  # sha256 (hex) of what decides how text is cut
     word_mark: str  # "▁" begins a word, "##" goes on with one, "</w>" ends one; "" where every piece is one
     special: frozenset[int]  # ids that stand for no text
@@ -67,7 +68,7 @@ class Tokenizer(Protocol):
 class SentencePieceTokenizer:
     """A sentencepiece model; raises ValueError when `model` is not the bytes of one."""
 
-    word_mark = BEGINS
+    word_mark, end_id = BEGINS, None
 
     def __init__(self, model: bytes, *, kind: str, standardise: bool = False) -> None:
         _check_kind(kind)
@@ -136,7 +137,7 @@ class SentencePieceTokenizer:
 class IdsTokenizer:
     """Stands in where a checkpoint has no tokenizer: a text is ids with spaces between, and ids are shown."""
 
-    kind, standardise, word_mark = "ids", False, NONE
+    kind, standardise, word_mark, end_id = "ids", False, NONE, None
 
     def __init__(self, vocab_size: int, *, pad_id: int | None, unk_id: int | None, bos_id: int | None,
                  eos_id: int | None) -> None:

@@ -19,11 +19,16 @@ def tokenizers_of(folder: Path, config: ModelConfig, *, kind: str, standardise: 
     one, source, target = TOKENIZER_FILES.get(kind, TOKENIZER_FILES[None])
     files = [folder / name for name in ([one] if shared else [target, source])]
     special = {name: getattr(config, name) for name in ("pad_id", "unk_id", "bos_id", "eos_id")}
+    first = config.forced_bos_id
     if kind == "marian":
         special.pop("unk_id")  # its vocabulary says
         read = [_marian(path, **special) for path in files]
+        if shared and config.task == "translation":  # M2M100: one vocabulary, a language in front on either side
+            read = [_marian(files[0], begins=first, **special), *read]
     elif kind == "huggingface" and find_spec("tokenizers"):
-        read = [HuggingFaceTokenizer(read_bytes(path), framed=not config.decoder_layers, **special) for path in files]
+        sides = ("target", "source") if config.task == "translation" else ("text",)
+        read = [HuggingFaceTokenizer(content, side=side, first_id=first, **special)
+                for content in map(read_bytes, files) for side in sides]
     elif kind in ("huggingface", "ids"):  # without the package that runs it ids are shown too
         sizes = [config.vocab_size, config.src_vocab_size or config.vocab_size]
         read = [tokenizers.IdsTokenizer(size, **special) for size in dict.fromkeys(sizes)]
@@ -34,10 +39,11 @@ def tokenizers_of(folder: Path, config: ModelConfig, *, kind: str, standardise: 
     return read[0], read[-1]
 
 
-def _marian(path: Path, **special: int | None) -> MarianTokenizer:
+def _marian(path: Path, begins: int | None = None, **special: int | None) -> MarianTokenizer:
     own = path.with_name("target_vocab.json")  # only where the two sides have vocabularies of their own
     vocabulary = own if path.name == "target.spm" and own.exists() else path.with_name("vocab.json")
-    return MarianTokenizer(read_bytes(path), read_bytes(vocabulary), vocabulary_file=vocabulary.name, **special)
+    return MarianTokenizer(read_bytes(path), read_bytes(vocabulary), vocabulary_file=vocabulary.name, begins=begins,
+                           **special)
 
 
 def _check_fit(tokenizer: tokenizers.Tokenizer, config: ModelConfig, size: int) -> None:

@@ -118,8 +118,8 @@ def _show_both(ckpt: Checkpoint, typed: str, target: str | None, readings: tuple
     config, (kind, layer, head), (with_them, without) = ckpt.config, at, readings
     ids = ckpt.tokenizer.encode(typed) if target is None else [config.start_id, *ckpt.tokenizer.encode(target)]
     read = [ckpt.tokenizer.piece(id) for id in ids]
-    source = [ckpt.source_tokenizer.piece(id) for id in
-              [*ckpt.source_tokenizer.encode(typed), *([config.eos_id] if config.decoder_layers else [])]]
+    source = [ckpt.source_tokenizer.piece(id) for id in [
+        *ckpt.source_tokenizer.encode(typed), *([ckpt.end_id] if config.decoder_layers else [])]]
     axes = {"encoder": (source, source), "decoder": (read, read), "cross": (read, source)}[kind]
     mask = with_them.masks[kind].numpy()
     names, keys = ("with", "without"), ("trained", "bare")
