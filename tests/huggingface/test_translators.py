@@ -216,6 +216,13 @@ def test_an_m2m_100_may_bring_its_sinusoids(imported, tmp_path):
     equal(ckpt, old)
 
 
+@pytest.mark.parametrize("name", ["m2m_100", "t5, v1.1"])
+def test_half_precision_is_computed_in_float32_on_both_sides(imported, tmp_path, name):
+    folder = respelled(imported(name)[0], tmp_path / "half", tensors=lambda weights: {
+        key: weight.bfloat16() for key, weight in weights.items()}, config={"dtype": "bfloat16"})
+    equal(transformer.load(import_model(folder, tmp_path / "ours")), folder)
+
+
 # What is refused
 
 

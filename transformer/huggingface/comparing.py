@@ -38,8 +38,9 @@ def open_theirs(ckpt: Checkpoint, source: str | Path) -> torch.nn.Module:
     here = Path(source).is_dir()
     name, _, revision = (str(source), "", "") if here else str(source).partition("@")
     model = chosen.from_pretrained(name, revision=revision or "main", use_safetensors=True, trust_remote_code=False,
-                                   local_files_only=here, attn_implementation="eager")
-    return model.float().eval().requires_grad_(False)
+                                   local_files_only=here, attn_implementation="eager",
+                                   dtype=torch.float32)  # or tables that it makes would be rounded too
+    return model.eval().requires_grad_(False)
 
 
 @torch.no_grad()
