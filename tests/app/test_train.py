@@ -86,7 +86,8 @@ def test_the_page_opens_on_a_new_run(visit):
 
 @pytest.mark.parametrize(("task", "presets"), [
     ("translation", ["paper-base", "annotated", "postnorm-small", "word-level", "t5-small", "translate"]),
-    ("language-model", ["gpt-lab", "gpt2", "shakespeare", "llama-small"]), ("classification", ["pooled-classifier", "sentiment"])])
+    ("language-model", ["gpt-lab", "gpt2", "shakespeare", "llama-small"]),
+    ("classification", ["pooled-classifier", "sentiment"])])
 def test_every_preset_is_offered_for_its_task(visit, task, presets):
     at = visit(PAGE, task=task)
     assert at.selectbox(key=f"{PAGE}_preset").options == presets

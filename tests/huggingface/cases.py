@@ -184,3 +184,39 @@ CASES += [(name, f"{family}ForCausalLM", f"{family}Config", {**base, **settings}
           for name, family, base, settings in NEOXES]
 CASES += [(name, f"{family}{HEADS.get(head, head)}", f"{family}Config", {**SMALL, **settings})
           for name, family, head, settings in ENCODERS]
+
+SEQUENCES = {"vocab_size": 99, "d_model": 32, "encoder_layers": 2, "decoder_layers": 3, "encoder_attention_heads": 4,
+             "decoder_attention_heads": 4, "encoder_ffn_dim": 40, "decoder_ffn_dim": 40, "max_position_embeddings": 64}
+T5 = {"vocab_size": 99, "d_model": 32, "d_kv": 8, "d_ff": 40, "num_layers": 2, "num_decoder_layers": 3, "num_heads": 4,
+      "decoder_start_token_id": 0, "initializer_factor": 0.3}
+ODD = {"d_model": 21, "encoder_attention_heads": 3, "decoder_attention_heads": 3}
+MARIAN = {**SEQUENCES, "pad_token_id": 98, "decoder_start_token_id": 98, "eos_token_id": 0, "forced_eos_token_id": None}
+
+TRANSLATORS = [
+    ("bart", "BartForConditionalGeneration", "BartConfig", SEQUENCES),
+    ("bart, scaled, odd width, relu", "BartForConditionalGeneration", "BartConfig", {
+        **SEQUENCES, **ODD, "scale_embedding": True, "activation_function": "relu"}),
+    ("bart, untied", "BartForConditionalGeneration", "BartConfig", {**SEQUENCES, "tie_word_embeddings": False}),
+    ("bart without its head", "BartModel", "BartConfig", SEQUENCES),
+    ("mbart", "MBartForConditionalGeneration", "MBartConfig", {
+        **SEQUENCES, "scale_embedding": True, "decoder_start_token_id": 2, "forced_bos_token_id": 77}),
+    ("mbart, one head, untied", "MBartForConditionalGeneration", "MBartConfig", {
+        **SEQUENCES, "encoder_attention_heads": 1, "decoder_attention_heads": 1, "tie_word_embeddings": False,
+        "activation_function": "gelu_new", "decoder_start_token_id": 5}),
+    ("m2m_100", "M2M100ForConditionalGeneration", "M2M100Config", {**SEQUENCES, "forced_bos_token_id": 90}),
+    ("m2m_100, odd width, padding elsewhere", "M2M100ForConditionalGeneration", "M2M100Config", {
+        **SEQUENCES, **ODD, "pad_token_id": 6, "scale_embedding": False, "activation_function": "swish"}),
+    ("m2m_100, untied", "M2M100ForConditionalGeneration", "M2M100Config", {**SEQUENCES, "tie_word_embeddings": False}),
+    ("marian", "MarianMTModel", "MarianConfig", MARIAN),
+    ("marian, two vocabularies", "MarianMTModel", "MarianConfig", {
+        **MARIAN, "decoder_vocab_size": 110, "share_encoder_decoder_embeddings": False}),
+    ("t5", "T5ForConditionalGeneration", "T5Config", T5),
+    ("t5, v1.1", "T5ForConditionalGeneration", "T5Config", {
+        **T5, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}),
+    ("t5, few buckets, one odd head", "T5ForConditionalGeneration", "T5Config", {
+        **T5, "num_heads": 1, "d_kv": 7, "d_model": 15, "relative_attention_num_buckets": 12,
+        "relative_attention_max_distance": 20, "feed_forward_proj": "gated-silu", "layer_norm_epsilon": 1e-3}),
+    ("t5, as many layers, gelu", "T5Model", "T5Config", {**T5, "num_decoder_layers": None,
+                                                         "feed_forward_proj": "gelu"}),
+    ("mt5", "MT5ForConditionalGeneration", "MT5Config", T5)]
+CASES += TRANSLATORS

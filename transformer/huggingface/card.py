@@ -4,10 +4,17 @@ import re
 from collections.abc import Mapping
 
 from transformer.config import ModelConfig
+from transformer.huggingface.folder import NEUTRAL
 from transformer.task import TASKS
 
 HEADS = {"masked": "It predicts the pieces that are masked.",
          "none": "It has no head: its attention is what there is to see."}
+
+
+def not_used(config: Mapping[str, object]) -> list[str]:
+    """Which settings of decoding that ours has no place for a model's configuration has, with their numbers."""
+    found = {key: config.get(key) for key, neutral in NEUTRAL.items() if config.get(key) not in (None, neutral)}
+    return [f"{key} {value}" if isinstance(value, int | float) else key for key, value in found.items()]
 
 
 def import_card(name: str, config: ModelConfig, about: Mapping[str, object], *, parameters: int) -> str:
@@ -24,6 +31,9 @@ def import_card(name: str, config: ModelConfig, about: Mapping[str, object], *, 
     notes = [f"Left out: the head that says {about['left_out']}."] if about.get("left_out") else []
     if about.get("tokenizer_left_out"):
         notes.append(f"Without its tokenizer: {about['tokenizer_left_out']}. Ids are shown.")
+    if about.get("settings_left_out"):
+        notes.append(f"Settings for decoding in its folder that are not used here: "
+                     f"{', '.join(about['settings_left_out'])}.")
     origin = re.sub(r"[^\w./@ -]", "_", str(about["imported_from"]))
     return "\n".join([
         f"# {re.sub(r'[^A-Za-z0-9._ -]', '_', name)}", "", " ".join(filter(None, said)), "", "## Where it is from", "",
@@ -33,4 +43,4 @@ def import_card(name: str, config: ModelConfig, about: Mapping[str, object], *, 
         f"{layers}, {config.n_heads} heads, d_model {config.d_model}, d_ff {config.d_ff}, {config.norm}-norm,",
         f"{config.positions} positions, {config.vocab_size:,} pieces, at most {config.max_len:,} tokens:",
         f"{parameters:,} parameters. The weights are those of the folder; the code that runs them is Heads Up's.",
-        *["", *notes][: 3 * len(notes)], ""])
+        *["", *notes][: 4 * len(notes)], ""])

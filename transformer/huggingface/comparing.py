@@ -42,11 +42,12 @@ def open_theirs(ckpt: Checkpoint, source: str | Path) -> torch.nn.Module:
     here = Path(source).is_dir()
     name, _, revision = (str(source), "", "") if here else str(source).partition("@")
     model = chosen.from_pretrained(name, revision=revision or "main", use_safetensors=True, trust_remote_code=False,
-                                   local_files_only=here, attn_implementation=way)
+                                   local_files_only=here, attn_implementation=way,
+                                   dtype=torch.float32)  # or tables that it makes would be rounded too
     if family == "mpt":  # which has alibi_bias_max in its configuration and forgets to use it
         body = model.transformer
         body.build_mpt_alibi_tensor = partial(body.build_mpt_alibi_tensor, alibi_bias_max=ckpt.config.alibi_max)
-    return model.float().eval().requires_grad_(False)
+    return model.eval().requires_grad_(False)
 
 
 @torch.no_grad()

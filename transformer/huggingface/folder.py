@@ -15,6 +15,11 @@ from transformer.weights import BYTES, OTHERS, Refused, Stored, check_size, is_s
 LARGEST_JSON = 4_000_000  # bytes
 ABOUT, SENTENCEPIECE = "heads-up.json", "heads-up.model"  # in a folder that is an export of ours
 DECIDES = ("eos_token_id", "decoder_start_token_id", "forced_bos_token_id", "bad_words_ids", "suppress_tokens")
+# Settings of decoding that ours has no place for, and what they are where they change nothing.
+NEUTRAL = {"min_length": 0, "min_new_tokens": 0, "no_repeat_ngram_size": 0, "encoder_no_repeat_ngram_size": 0,
+           "repetition_penalty": 1.0, "encoder_repetition_penalty": 1.0, "forced_eos_token_id": None,
+           "forced_decoder_ids": None, "begin_suppress_tokens": None, "exponential_decay_length_penalty": None,
+           "sequence_bias": None}
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt", "*.h5", "*.msgpack")
 
 
@@ -94,11 +99,11 @@ class Folder:
 
     @cached_property
     def config(self) -> dict[str, object]:
-        """What config.json says, and of generation_config.json what decides what is written."""
+        """What config.json says, and of generation_config.json what decides, or would decide, what is written."""
         config = read_json(self.path / "config.json")
         if (self.path / "generation_config.json").exists():
             generation = read_json(self.path / "generation_config.json")
-            config |= {key: generation[key] for key in DECIDES if generation.get(key) is not None}
+            config |= {key: generation[key] for key in (*DECIDES, *NEUTRAL) if generation.get(key) is not None}
         return config
 
     @cached_property

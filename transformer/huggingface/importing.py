@@ -9,7 +9,7 @@ from torch import Tensor
 
 from transformer import checkpoint
 from transformer.config import ModelConfig, Precision
-from transformer.huggingface.card import import_card
+from transformer.huggingface.card import import_card, not_used
 from transformer.huggingface.chat import turn
 from transformer.huggingface.families import FAMILIES
 from transformer.huggingface.folder import Folder, Refused, fit
@@ -94,7 +94,8 @@ def import_folder(path: Path, out: Path | None, *, ids: bool, origin: str, step:
              "license": opened.licence, **({} if step is None else {"step": step}), **{
                  key: value for key, value in (
                      ("classes", plan.classes), ("left_out", plan.left_out), ("tokenizer_left_out", why_not),
-                     ("languages", spoken), ("chat", _chat(opened, tokenizer)),
+                     ("settings_left_out", not_used(opened.config)), ("languages", spoken),
+                     ("chat", _chat(opened, tokenizer)),
                      ("quantisation", opened.quantisation), ("precision", precision)) if value}}
     model = Transformer.holding(ours, weights)
     card = import_card(out.name, ours, about, parameters=sum(p.numel() for p in model.parameters()))

@@ -25,6 +25,7 @@ OF_TYPE = {
     **dict.fromkeys(("vit", "clip", "llava", "qwen2_vl", "qwen2_5_vl", "paligemma", "mllama", "gemma3", "siglip"),
                     (PICTURES,)),
     **dict.fromkeys(("xlnet", "transfo-xl"), ("attention to an earlier piece of the text",)),
+    "umt5": ("positions relative by each layer's own table",),
     "mpnet": ("positions relative and learned at once",), "deberta": ("positions relative to each head's own table",)}
 
 
@@ -61,10 +62,16 @@ FIELDS: Sequence[tuple[str, str, Callable[[object], bool], tuple[str, ...] | Non
     ("conv_kernel_size", "a convolution beside its first layer", _set(0), ("deberta-v2",)),
     ("scale_attn_by_inverse_layer_idx", "attention scaled by its layer's number", _set(False), ("gpt2",)),
     ("pretraining_tp", "weights in slices", _set(1, 0), ("llama",)),
-    ("normalize_before", "pre-norm layers", _set(False), ("marian",)),
+    ("is_decoder", "a decoder used alone", _set(False), ("bart", "mbart", "marian", "t5", "mt5")),
+    ("normalize_before", "pre-norm layers", _set(False), ("marian", "bart")),
+    ("normalize_before", "post-norm layers", _set(True), ("mbart",)),
     ("normalize_embedding", "normalised embeddings", _set(False), ("marian",)),
-    ("add_final_layer_norm", "a final norm", _set(False), ("marian",)),
-    ("static_position_embeddings", "learned positions in a Marian model", _set(True), ("marian",)))
+    ("normalize_embedding", "embeddings that are not normalised", _set(True), ("bart", "mbart")),
+    ("add_final_layer_norm", "a final norm", _set(False), ("marian", "bart")),
+    ("add_final_layer_norm", "layers without a final norm", _set(True), ("mbart",)),
+    ("static_position_embeddings", "learned positions in a Marian model", _set(True), ("marian",)),
+    ("static_position_embeddings", "sinusoidal positions", _set(False), ("bart", "mbart")),
+    ("extra_pos_embeddings", "positions that begin elsewhere in their table", _set(2), ("bart", "mbart")))
 
 
 # Types whose published files name code that transformers has had as its own since; without it they are the same.
@@ -88,9 +95,10 @@ def needs(config: Config) -> list[str]:
             continue
         if (types is None or kind in types) and value is not None and asks(value):
             found.setdefault(what.format(str(value)[:40]), key)
-    for key in ("hidden_act", "activation_function", "hidden_activation", "activation"):
+    for key in ("hidden_act", "activation_function", "hidden_activation", "activation", "dense_act_fn",
+                "feed_forward_proj"):
         value = config.get(key)
-        if value is not None and (not isinstance(value, str) or value not in ACTIVATIONS):
+        if value is not None and (not isinstance(value, str) or value.removeprefix("gated-") not in ACTIVATIONS):
             found.setdefault(f"the activation {str(value)[:40]}", key)
     return [f"{what} ({key})" if key else what for what, key in found.items()]
 

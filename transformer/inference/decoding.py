@@ -7,7 +7,6 @@ import operator
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from math import inf
 
 import torch
 from torch import Tensor
@@ -18,7 +17,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
 from transformer.inference.arguments import check_checkpoint, check_text, check_whole
 from transformer.inference.rows import Rows, apart, keys_values, looked_rows
-from transformer.inference.sampling import GREEDY, Candidate, Sampling
+from transformer.inference.sampling import GREEDY, Candidate, Sampling, choosable
 from transformer.inference.words import Words, words
 from transformer.model.attention import dot_product_attention, for_each
 from transformer.model.masks import allowed, windows
@@ -141,9 +140,8 @@ class Step:
 
     @property
     def allowed(self) -> Tensor:
-        """The logits (V,), -inf where the model's configuration bans a token from being chosen."""
-        banned = self.ckpt.config.banned_ids
-        return self.logits.index_fill(0, torch.tensor(banned, device=self.ckpt.device), -inf) if banned else self.logits
+        """The logits (V,), -inf where the model's configuration keeps a token from being chosen; see `choosable`."""
+        return choosable(self.logits, self.ckpt.config, read=len(self.tokens))
 
     @property
     def output(self) -> str:

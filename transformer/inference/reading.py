@@ -5,7 +5,6 @@ T target length, V vocabulary, H heads, D width of a head, Tq queries, Tk keys.
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from math import inf
 
 import torch
 from torch import Tensor
@@ -16,6 +15,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
 from transformer.inference.arguments import check_checkpoint, check_text
 from transformer.inference.decoding import check_length, check_padding, prompt
+from transformer.inference.sampling import choosable
 from transformer.inference.words import Words, words
 from transformer.model.attention import Attended
 from transformer.model.masks import allowed
@@ -56,9 +56,7 @@ class Reading:
         """The token that is likeliest after the last one read; None where the model writes none."""
         if not self.ids["tgt"]:
             return None
-        logits = self.logits[-1].clone()
-        logits[list(self.ckpt.config.banned_ids)] = -inf
-        return int(logits.argmax())
+        return int(choosable(self.logits[-1], self.ckpt.config, read=len(self.ids["tgt"])).argmax())
 
     def predicted(self, kind: str) -> list[str] | None:
         """The token that comes after each query of the decoder: what the query is read to predict, and for the last

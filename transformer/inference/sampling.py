@@ -9,10 +9,23 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from transformer.config import ModelConfig
 from transformer.inference.arguments import check_number, check_whole
 
 SMALLEST = 1e-6  # of top_p: no share of the probability at all would leave nothing to choose from
 COLDEST = 1e-6  # the likeliest token alone is left long before; much less, and logits would overflow
+
+
+def choosable(logits: Tensor, config: ModelConfig, *, read: int) -> Tensor:
+    """The logits or log-probabilities (..., V) after `read` tokens, -inf where the model's configuration bans a token
+    from being chosen; after the start token alone all but the one it is made to write first, which gets 0: the language
+    to translate into (Liu et al. 2020, section 2.2)."""
+    if read == 1 and config.forced_bos_id is not None:
+        logits = torch.full_like(logits, float("-inf"))
+        logits[..., config.forced_bos_id] = 0.0
+    elif config.banned_ids:
+        logits = logits.index_fill(-1, torch.tensor(config.banned_ids, device=logits.device), float("-inf"))
+    return logits
 
 
 class Candidate(NamedTuple):

@@ -13,6 +13,7 @@ from torch import Tensor
 from transformer.checkpoint import Checkpoint
 from transformer.inference.arguments import check_checkpoint, check_number, check_texts, check_whole
 from transformer.inference.decoding import check_length, check_padding
+from transformer.inference.sampling import choosable
 from transformer.model.attention import KeysValues
 from transformer.model.masks import padding_mask
 from transformer.model.switches import Heads, Switches
@@ -142,10 +143,7 @@ def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200
         watch()
         decoded = model.decode(tokens[:, -1:], memory, memory_mask=memory_mask, past=past, heads=heads)
         log_probabilities = model.project(decoded.x[:, -1]).log_softmax(dim=-1).unflatten(0, (len(live), beam))
-        if config.banned_ids:
-            log_probabilities[..., list(config.banned_ids)] = float("-inf")
-        if length == 1 and config.forced_bos_id is not None:
-            log_probabilities[..., torch.arange(config.vocab_size) != config.forced_bos_id] = float("-inf")
+        log_probabilities = choosable(log_probabilities, config, read=length)
         last, going, rows = length == max_steps, [], []
         for block, (sentence, ways) in enumerate(zip(live, _likeliest(totals, log_probabilities), strict=True)):
             read = tokens[block * beam:(block + 1) * beam, 1:]

@@ -15,6 +15,7 @@ from transformer.analysis.ablation import Head, all_heads, switch
 from transformer.analysis.passes import given, given_text
 from transformer.inference.decoding import Step, steps
 from transformer.inference.reading import Reading, attend
+from transformer.inference.sampling import choosable
 from transformer.lessons.opened import Opened, shown_at
 from transformer.model.switches import Heads, Switches
 from transformer.rooms.asked import Asked, mixed
@@ -80,8 +81,7 @@ def _probabilities(shown: Step | Reading, heads: Switches | None) -> Tensor:
     read = given(shown) if isinstance(shown, Step) else given_text(ckpt, shown.text)
     read = replace(read, heads=Switches.of(heads, ckpt.config, ckpt.device))
     logits = ckpt.model.project(read.decode(read.encode()).x[0, -1]).double()
-    logits[list(ckpt.config.banned_ids)] = -torch.inf
-    return logits.softmax(-1)
+    return choosable(logits, ckpt.config, read=read.tgt.shape[1]).softmax(-1)
 
 
 def _output(shown: Step | Reading, heads: Heads | None) -> str | None:
