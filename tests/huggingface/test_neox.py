@@ -13,7 +13,7 @@ from transformer.analysis.direct import direct_effect
 from transformer.analysis.passes import given_text
 from transformer.config import ModelConfig
 from transformer.huggingface.comparing import both, open_theirs
-from transformer.huggingface.importing import examine, import_model, plan_of
+from transformer.huggingface.importing import examine, import_model, opened_model, plan_of
 from transformer.model.models import Transformer
 
 transformers = pytest.importorskip("transformers")
@@ -91,11 +91,11 @@ def test_names_without_the_models_own_are_found_too(tmp_path, name, base, prefix
     from safetensors.torch import load_file, save_file
 
     folder = saved(tmp_path, name, **base)
-    config, _, whole = examine(folder)
+    config, whole = opened_model(folder).config, examine(opened_model(folder))
     weights = load_file(folder / "model.safetensors")
     save_file({one.removeprefix(prefix): tensor for one, tensor in weights.items()}, folder / "model.safetensors")
     (folder / "config.json").write_text(json.dumps({**config, "architectures": [f"{name}Model"]}))
-    _, _, bare = examine(folder)
+    bare = examine(opened_model(folder))
     assert bare.config == whole.config
     assert {one.names for one in bare.parts.values()} == {
         tuple(each.removeprefix(prefix) for each in one.names) for one in whole.parts.values()}

@@ -208,7 +208,7 @@ class Alibi(Positions):
         return alibi_slopes(config.n_heads, most=config.alibi_max) * config.alibi_scale
 
     def bias(self, queries: range, keys: range, config: ModelConfig, *, learned: Tensor | None = None,
-             causal: bool = True, device: torch.device | None = None) -> Tensor | None:
+             causal: bool = True, device: torch.device | None = None) -> Tensor:
         if config.alibi_rounded:
             steep = alibi_slopes(config.n_heads, most=config.alibi_max).to(device).bfloat16()
             gained = (steep[:, None] * torch.arange(keys.stop, device=device)).float() * config.alibi_scale  # (H, T)
