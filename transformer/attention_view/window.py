@@ -35,9 +35,9 @@ class Window:
         queries, keys = self.of.axes(kind)
         return len(queries), len(keys)
 
-    def mask(self, kind: str) -> Tensor:
+    def mask(self, kind: str, layer: int | None = None) -> Tensor:
         rows, columns = self.places[kind]
-        return self.of.mask(kind)[rows, columns]
+        return (self.of.mask(kind) if layer is None else self.of.mask(kind, layer))[rows, columns]
 
     def predicted(self, kind: str) -> list[str] | None:
         found = self.of.predicted(kind)
@@ -53,8 +53,8 @@ class Window:
         part = range(self.whole(kind)[0])[self.places[kind][0]][queries]
         return slice(part.start, part.stop, part.step)
 
-    def bias(self, kind: str, queries: slice = slice(None)) -> Tensor | None:
-        found = self.of.bias(kind, self.queries(kind, queries))
+    def bias(self, kind: str, queries: slice = slice(None), layer: int = 0) -> Tensor | None:
+        found = self.of.bias(kind, self.queries(kind, queries), layer)
         return None if found is None else found[..., self.places[kind][1]]
 
 
