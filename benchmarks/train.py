@@ -4,8 +4,7 @@
     python benchmarks/train.py --nanogpt nanoGPT [--device cpu] [--json]
 
 Both are run as their users run them, as commands, and both report by their own clocks: nanoGPT in what it prints,
-Heads Up by its metrics. The first steps of each are left out. Ours has biases, which nanoGPT leaves out, and records
-attention on the way.
+Heads Up by its metrics. The first steps of each are left out. Neither has biases; ours records attention on the way.
 """
 
 import pickle
@@ -78,7 +77,7 @@ def ours(folder: Path, shape: dict[str, int], *, device: str, steps: int, compil
     shutil.rmtree(out, ignore_errors=True)
     size = {"d_model": shape["d_model"], "n_heads": shape["heads"], "decoder_layers": shape["layers"],
             "d_ff": 4 * shape["d_model"], "max_len": shape["length"], "dropout": 0, "activation": "gelu",
-            "vocab_size": 100, "tokenizer": "char", "batch_tokens": shape["rows"] * shape["length"],
+            "biases": "[]", "vocab_size": 100, "tokenizer": "char", "batch_tokens": shape["rows"] * shape["length"],
             "eval_every": 10 * steps, "save_every": 10 * steps, "compile": str(compiled).lower()}
     run([sys.executable, "-m", "transformer", "train", "--preset", "gpt2", "--out", str(out), "--device", device,
          "--steps", str(steps), *(part for name, value in size.items() for part in ("--set", f"{name}={value}"))], ROOT)

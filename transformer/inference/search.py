@@ -158,8 +158,11 @@ def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200
         index, kept = torch.tensor(rows, device=device), [way for sentence in going for way in sentence.kept]
         if len(going) < len(live):
             memory, memory_mask = [KeysValues(*(x[index] for x in kv)) for kv in memory], memory_mask[index]
-        past = [KeysValues(*(x[index] for x in layer.memory)) for layer in decoded.attention]
-        tokens = torch.cat([tokens[index], torch.tensor([[way.id] for way in kept], device=device)], dim=1)
+        past = [layer.memory for layer in decoded.attention]
+        if rows != list(range(len(tokens))):  # else every row goes on from itself, as all do in greedy search
+            past = [KeysValues(*(x[index] for x in kv)) for kv in past]
+            tokens = tokens[index]
+        tokens = torch.cat([tokens, torch.tensor([[way.id] for way in kept], device=device)], dim=1)
         totals, live = torch.tensor([way.total for way in kept], device=device).view(len(going), beam), going
     return [max(sentence.ended)[1] if sentence.ended else [] for sentence in sentences]
 
