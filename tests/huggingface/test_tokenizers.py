@@ -468,13 +468,15 @@ def test_a_class_that_is_no_tokenizer_of_theirs_is_not_made(folders, tmp_path, n
      "cannot be used"),
     ("llama 1 and 2, tokenizer.model", lambda f: (f / "tokenizer_config.json").write_text(
         json.dumps({"added_tokens_decoder": {str(10**12): {"content": "x"}}})), "gives a token the id 1000000000000"),
+    ("t5, spiece.model", lambda f: (f / "tokenizer_config.json").write_text(json.dumps({"extra_ids": 2**40})),
+     "asks for 1099511627776 extra_ids"),
     ("llama 3", lambda f: rewrite(f, lambda about: about["model"]["vocab"].update({"x" * 10**5: 399})),
      "has a piece of 100,000 characters, at most 2,000"),
     ("llama 3", lambda f: rewrite(f, lambda about: about.update(normalizer=bomb())), "100 times longer"),
     ("bert", lambda f: (f / "vocab.txt").write_text("x" * 10**6), "piece of 1,000,000 characters"),
     ("m2m100", lambda f: (f / "vocab.json").write_text('{"<unk>": -1}'), "should give each piece a number"),
     ("m2m100", lambda f: (f / "tokenizer_config.json").write_text('{"language_codes": "x"}'), "languages x of"),
-], ids=["model", "added", "piece", "charsmap", "vocab.txt", "m2m100", "languages"])
+], ids=["model", "added", "extra", "piece", "charsmap", "vocab.txt", "m2m100", "languages"])
 def test_a_hostile_tokenizer_is_refused_in_one_sentence(folders, tmp_path, name, damage, says):
     folder, stacks = folders(name)
     config = config_of(read_by_theirs(folder), stacks)

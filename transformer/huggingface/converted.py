@@ -20,6 +20,7 @@ from transformer.text.tokenizer import load
 MODELS = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "spm.model")
 FILES = ("tokenizer.json", "vocab.txt", "vocab.json", *MODELS)  # any of them makes a tokenizer
 BESIDE = ("merges.txt", "added_tokens.json")
+MOST_EXTRA = 10_000
 LONGEST_PIECE = 2_000  # characters: how pieces merge is found by trying each of their cuts
 SETTINGS = {"tokenizer_class", "added_tokens_decoder", "additional_special_tokens", "extra_special_tokens",
             "add_bos_token", "add_eos_token", "add_prefix_space", "do_lower_case", "strip_accents",
@@ -76,11 +77,14 @@ def _copy(folder: Path, place: Path, settings: Mapping[str, object], model_type:
     for id in kept.get("added_tokens_decoder") or {}:
         if not id.isdecimal() or int(id) >= MOST_PIECES:
             raise ValueError(f"tokenizer_config.json gives a token the id {id[:40]}")
+    if (extra := kept.get("extra_ids", 0)) not in range(MOST_EXTRA + 1):  # T5's <extra_id_0> and so on
+        raise ValueError(f"tokenizer_config.json asks for {str(extra)[:40]} extra_ids, at most {MOST_EXTRA:,}")
     (place / "tokenizer_config.json").write_bytes(orjson.dumps(kept))
     (place / "config.json").write_bytes(orjson.dumps({"model_type": model_type}))
     if (folder / "special_tokens_map.json").is_file():
         about = read_object(read_bytes(folder / "special_tokens_map.json"), "special_tokens_map.json")
-        (place / "special_tokens_map.json").write_bytes(orjson.dumps(_kept(about)))
+        (place / "special_tokens_map.json").write_bytes(orjson.dumps(
+            {key: value for key, value in _kept(about).items() if key != "extra_ids"}))
 
 
 def _kept(settings: Mapping[str, object]) -> dict:

@@ -160,8 +160,9 @@ def _without_spare(name: str, about: dict, model: ModelConfig) -> bytes | None:
     it has none. Raises Refused where its own pieces are too many."""
     if (count := _own_size(about)) > model.vocab_size:
         raise _too_many(name, count, model.vocab_size)
-    kept = [one for one in about.get("added_tokens") or [] if one["id"] < model.vocab_size]
-    if len(kept) == len(about.get("added_tokens") or []):
+    added = _list(about.get("added_tokens"))
+    kept = [one for one in added if one["id"] < model.vocab_size]  # `spelled_size` has looked at them
+    if len(kept) == len(added):
         return None
     about["added_tokens"] = kept
     return orjson.dumps(about)
@@ -175,10 +176,14 @@ def _unknown(inner: dict, model: ModelConfig) -> int | None:
     return found if type(found) is int and 0 <= found < model.vocab_size else None
 
 
+def _list(value: object) -> list:
+    return value if isinstance(value, list) else []
+
+
 def _codes(about: dict) -> dict[str, int]:
     """Token -> id of each language of a tokenizer.json that puts one around a text; none where it does not."""
-    codes = {one["content"]: one["id"] for one in about.get("added_tokens") or []
-             if one.get("special") and CODE.fullmatch(str(one.get("content")))}
+    codes = {one["content"]: one["id"] for one in _list(about.get("added_tokens"))
+             if one.get("special") and isinstance(one.get("content"), str) and CODE.fullmatch(one["content"])}
     return codes if any(_frames(about.get("post_processor"), codes)) else {}
 
 
@@ -186,10 +191,10 @@ def _frames(step: object, codes: Mapping[str, int]) -> list[dict]:
     """The places of a language in what is put around a text."""
     if not isinstance(step, dict):
         return []
-    inner = [found for one in step.get("processors") or [] for found in _frames(one, codes)]
-    parts = [part.get("SpecialToken") for part in [*(step.get("single") or []), *(step.get("pair") or [])]
+    inner = [found for one in _list(step.get("processors")) for found in _frames(one, codes)]
+    parts = [part.get("SpecialToken") for part in [*_list(step.get("single")), *_list(step.get("pair"))]
              if isinstance(part, dict)]
-    return inner + [part for part in parts if isinstance(part, dict) and part.get("id") in codes]
+    return inner + [part for part in parts if isinstance(part, dict) and str(part.get("id")) in codes]
 
 
 def _read_from(step: object, codes: Mapping[str, int], language: str) -> bool:
@@ -203,7 +208,7 @@ def _read_from(step: object, codes: Mapping[str, int], language: str) -> bool:
 
 def _know(step: object, codes: Mapping[str, int], language: str) -> None:
     if isinstance(step, dict):
-        for one in step.get("processors") or []:
+        for one in _list(step.get("processors")):
             _know(one, codes, language)
         if isinstance(step.get("special_tokens"), dict):
             step["special_tokens"][language] = {"id": language, "ids": [codes[language]], "tokens": [language]}
