@@ -10,6 +10,7 @@ import pytest
 import sentencepiece
 
 import transformer
+from transformer.__main__ import main
 from transformer.config import ModelConfig
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.importing import import_model
@@ -394,6 +395,35 @@ def test_languages_are_those_asked_for_else_those_it_names_else_english_and_fren
 def test_languages_are_named_in_english():
     assert languages_of({"src_lang": "eng_Latn", "tgt_lang": "fra_Latn"}) == ["English", "French"]
     assert languages_of({"src_lang": "en_XX", "tgt_lang": "ro_RO"}) == ["English", "Romanian"]
+
+
+@pytest.mark.parametrize(("name", "codes", "said"), [
+    ("nllb", "deu_Latn,ron_Latn", ["German", "Romanian"]), ("m2m100", "de, ro", ["German", "Romanian"])])
+def test_languages_are_asked_for_on_the_command_line(folders, tmp_path, monkeypatch, capsys, name, codes, said):
+    theirs = read_by_theirs(folders(name)[0])
+    shutil.copytree(folders(name)[0], tmp_path / "theirs")
+    hf.M2M100ForConditionalGeneration(hf.M2M100Config(
+        vocab_size=max(theirs.get_vocab().values()) + 101, d_model=8, encoder_layers=1, decoder_layers=1,
+        encoder_ffn_dim=8, decoder_ffn_dim=8, encoder_attention_heads=2, decoder_attention_heads=2,
+        max_position_embeddings=64)).save_pretrained(tmp_path / "theirs")
+
+    def command(*options):
+        monkeypatch.setattr("sys.argv", ["headsup", "import", str(tmp_path / "theirs"), "--out",
+                                         str(tmp_path / "ours"), *options])
+        main()
+        return capsys.readouterr().err
+
+    with pytest.raises(SystemExit, match="^0$"):
+        command("--languages", codes)
+    ckpt = transformer.load(tmp_path / "ours")
+    theirs.src_lang, theirs.tgt_lang = codes.replace(" ", "").split(",")
+    assert ckpt.meta["languages"] == said
+    read = transformer.attend(ckpt, "I am", target="I")
+    assert read.ids["src"] == theirs("I am").input_ids
+    assert [*read.ids["tgt"][1:], ckpt.config.eos_id] == theirs(text_target="I").input_ids
+    assert "give two codes with a comma between them" in command("--languages", "deu_Latn")
+    assert "xx to yy is not of the languages of this model, which has" in command("--languages", "xx,yy")
+    assert "leave --languages out" in command("--languages", codes, "--ids")
 
 
 def test_a_decoder_reads_what_stands_in_front_of_a_text(folders, tmp_path):

@@ -103,6 +103,17 @@ def test_the_language_to_translate_into_comes_first_wherever_something_is_writte
     assert transformer.translate(ckpt, ["7 3", "5"], max_steps=3)[1].split()[0] == "77"
 
 
+def test_a_target_that_is_given_stands_behind_the_language_to_translate_into(imported):
+    _, ckpt = imported("mbart")
+    read = transformer.attend(ckpt, "7 3", target="40 41")
+    assert read.ids["tgt"] == [2, 77, 40, 41]
+    assert transformer.attend(ckpt, "7 3", target="77 40 41").ids["tgt"] == [2, 77, 40, 41]
+    assert transformer.attend(ckpt, "7 3", target="").ids["tgt"] == [2]
+    assert transformer.attend(imported("bart")[1], "7 3", target="40 41").ids["tgt"] == [2, 40, 41]
+    step = next(step for step in transformer.steps(ckpt, "7 3", forced={1: 40, 2: 41}) if step.index == 3)
+    torch.testing.assert_close(step.logits, read.logits[-1], rtol=0, atol=1e-5)  # as they are where it is written
+
+
 @pytest.mark.parametrize("name", ["bart", "t5"])
 def test_any_of_several_ends_ends_what_is_written(imported, tmp_path, name):
     folder, ckpt = imported(name)

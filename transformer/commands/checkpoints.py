@@ -69,6 +69,9 @@ def import_(
     ids: Annotated[bool, typer.Option("--ids", help="Leave the tokenizer out and show ids.")] = False,
     precision: Annotated[Precision | None, typer.Option(
         help="Of the large weights; else as they are stored, and float32 where they are quantised.")] = None,
+    languages: Annotated[str | None, typer.Option(
+        help="What a translator of many languages reads and writes, by its own two codes: eng_Latn,fra_Latn for NLLB, "
+             "en,fr for M2M100, en_XX,fr_XX for mBART.")] = None,
     check: Annotated[bool, typer.Option("--check", help="Compare with the transformers package.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -77,13 +80,15 @@ def import_(
     from transformer.checkpoint import describe, snapshots
     from transformer.huggingface.gguf_header import is_gguf
     from transformer.huggingface.importing import default_out, import_model
+    from transformer.huggingface.languages import two_codes
     from transformer.huggingface.steps import import_steps
     from transformer.intake.taking import take_in
 
     source, *others = sources
     zipped = not others and Path(source).is_file() and not is_gguf(Path(source))
-    if precision and (others or zipped):
-        raise ValueError("--precision is for one model that is imported; leave it out")
+    for name, value in (("precision", precision), ("languages", languages)):
+        if value is not None and (others or zipped):
+            raise ValueError(f"--{name} is for one model that is imported; leave it out")
     if others:
         if check:
             raise ValueError("--check compares one model; import one of the steps alone to check it")
@@ -96,7 +101,8 @@ def import_(
                              "--check compares with a Hugging Face folder; unpack the zip and import that")
         folder = take_in(Path(source), place.parent, name=place.name, ids=ids)
     else:
-        folder = import_model(source, out, ids=ids, precision=precision)
+        folder = import_model(source, out, ids=ids, precision=precision,
+                              languages=None if languages is None else two_codes(languages))
     about = describe(folder)
     comparison = {}
     if check:

@@ -27,17 +27,19 @@ from transformer.weights import PRECISIONS, check_tables, is_matrix
 
 
 def import_model(source: str | Path, out: Path | None = None, *, ids: bool = False,
-                 precision: Precision | None = None) -> Path:
+                 precision: Precision | None = None, languages: tuple[str, str] | None = None) -> Path:
     """Make a checkpoint of a Hugging Face folder, a GGUF file, or a model by name, which may be followed by a revision
     as in name@step1000, and return its folder.
 
     out: where to, else imports/<name> under HEADSUP_HOME. ids: leave its tokenizer out. precision: of the large
-    weights; None: as they are stored, or float32 where they are quantised. Raises ValueError in one sentence where the
-    folder is damaged, hostile, or needs what our models lack; nothing is written then.
+    weights; None: as they are stored, or float32 where they are quantised. languages: the codes of what a translator
+    of many reads and writes, as its tokenizer spells them (eng_Latn and fra_Latn); None: those that its folder names,
+    else English and French. Raises ValueError in one sentence where the folder is damaged, hostile, or needs what our
+    models lack, and for a language that it has not; nothing is written then.
     """
     found = Source.of(source)
     with found.opened() as path:
-        return import_folder(path, out, ids=ids, origin=found.origin, precision=precision,
+        return import_folder(path, out, ids=ids, origin=found.origin, precision=precision, languages=languages,
                              step=found.step if found.revision else None)
 
 
@@ -76,19 +78,21 @@ def opened_model(path: Path) -> Folder | GgufFile:
 
 
 def import_folder(path: Path, out: Path | None, *, ids: bool, origin: str, step: int | None = None,
-                  precision: Precision | None = None) -> Path:
+                  precision: Precision | None = None, languages: tuple[str, str] | None = None) -> Path:
     """The same of a folder or file. origin: what it is called where it is from; step: of its training."""
     out = out or default_out(origin)
     check_place(out)
     opened = opened_model(path)
     plan = examine(opened)
-    tokenizer, source_tokenizer, settings, why_not = _tokenizers(opened, plan.config, wanted=not ids)
+    tokenizer, source_tokenizer, settings, why_not = _tokenizers(opened, plan.config, wanted=not ids,
+                                                                 languages=languages)
     ours, weights = _settle(plan, opened.read)
     ours = ours.replace(**settings)
     if precision:
         weights = {name: weight.to(PRECISIONS[precision]) if is_matrix(name, weight) else weight
                    for name, weight in weights.items()}
-    spoken = ours.task == "translation" and languages_of(opened.settings, origin.partition("@")[0],
+    named = opened.settings if languages is None else dict(zip(("src_lang", "tgt_lang"), languages, strict=True))
+    spoken = ours.task == "translation" and languages_of(named, origin.partition("@")[0],
                                                          str(opened.config.get("_name_or_path")))
     about = {"saved": None, "imported_from": origin, "family": str(opened.config["model_type"]),
              "license": opened.licence, **({} if step is None else {"step": step}), **{
@@ -104,9 +108,19 @@ def import_folder(path: Path, out: Path | None, *, ids: bool, origin: str, step:
     return out
 
 
-def _tokenizers(opened: Folder | GgufFile, config: ModelConfig, *, wanted: bool) -> Found:
+def _tokenizers(opened: Folder | GgufFile, config: ModelConfig, *, wanted: bool,
+                languages: tuple[str, str] | None) -> Found:
     if isinstance(opened, Folder) or not wanted:
-        return tokenizers_of(opened.path, opened.config, config, wanted=wanted)
+        found = tokenizers_of(opened.path, opened.config, config, wanted=wanted, languages=languages)
+    else:
+        found = _of_gguf(opened, config)
+    if languages and not found[2].keys() & {"start_id", "forced_bos_id"}:
+        raise Refused(f"{opened.path.name} brings no tokenizer with languages to choose from, as NLLB, M2M100 and "
+                      "mBART do; leave --languages out")
+    return found
+
+
+def _of_gguf(opened: GgufFile, config: ModelConfig) -> Found:
     content = opened.tokenizer_json()
     if content is None:
         return None, None, {}, f"its kind, {opened.tokenizer_kind}, is not read"

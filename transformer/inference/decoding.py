@@ -17,7 +17,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
 from transformer.inference.arguments import check_checkpoint, check_text, check_whole
 from transformer.inference.rows import Rows, apart, keys_values, looked_rows
-from transformer.inference.sampling import GREEDY, Candidate, Sampling, choosable
+from transformer.inference.sampling import GREEDY, Candidate, Sampling, begun, choosable
 from transformer.inference.words import Words, words
 from transformer.model.attention import dot_product_attention, for_each
 from transformer.model.masks import allowed, windows
@@ -294,7 +294,7 @@ def prompt(ckpt: Checkpoint, text: str, target: str | None = None) -> tuple[Tens
     if config.decoder_layers:
         tgt = ids or [config.start_id]
         if src is not None:
-            tgt = [config.start_id, *(ckpt.tokenizer.encode(target) if target else [])]
+            tgt = [config.start_id, *(begun(ckpt.tokenizer.encode(target), config) if target else [])]
     for row in (src, tgt):
         check_length(len(row or ()), config.max_len)
     src, tgt = (None if row is None else torch.tensor([row], device=ckpt.device) for row in (src, tgt))

@@ -28,6 +28,13 @@ def choosable(logits: Tensor, config: ModelConfig, *, read: int) -> Tensor:
     return logits
 
 
+def begun(ids: list[int], config: ModelConfig) -> list[int]:
+    """The ids of a target that is given, behind the one that the model is made to write first; unless they begin with
+    it, as those of a tokenizer that puts the language in front do. None stay none."""
+    first = config.forced_bos_id
+    return ids if not ids or first in (None, ids[0]) else [first, *ids]
+
+
 class Candidate(NamedTuple):
     """A token that could come next."""
 

@@ -10,6 +10,7 @@ import streamlit as st
 from transformer.analysis.passes import Given, check_classes, given, given_text, upto
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import steps
+from transformer.inference.sampling import begun
 from transformer.text.tokenizer import Piece
 from ui import figures
 from ui.heavy import Work, heavy
@@ -111,7 +112,7 @@ def answer(ckpt: Checkpoint, text: str, *, target: str = "", more: int = 8,
     if not config.decoder_layers:
         whole = given_text(ckpt, text)
         return Answer(ckpt, text, whole, [int(ckpt.model(whole.src).argmax())], 0, {}, pieces)
-    forced = ckpt.tokenizer.encode(target) if target else []
+    forced = begun(ckpt.tokenizer.encode(target), config) if target else []
     _check(len(forced) + 1, limit, "translation with its start")
     if config.encoder_layers:
         more = len(forced) + 1 if forced else LONGEST_ANSWER

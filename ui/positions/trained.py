@@ -97,7 +97,7 @@ def show_left_out(ckpt: Checkpoint, *, dark: bool) -> None:
     st.caption("The same weights, and the same text" + (", and the translation with positions given to both decoders"
                                                         if translates else "")
                + f". Without positions, {ckpt.model.positions.undone}.")
-    _show_both(ckpt, typed, target, (with_them, without), (kind, layer, head), dark=dark)
+    _show_both(ckpt, (with_them, without), (kind, layer, head), dark=dark)
     if translates:
         one, other = columns(PAGE, 2)
         for place, name, said in ((one, "with", target), (other, "without", other_target)):
@@ -112,15 +112,10 @@ def show_left_out(ckpt: Checkpoint, *, dark: bool) -> None:
                    "output.")
 
 
-def _show_both(ckpt: Checkpoint, typed: str, target: str | None, readings: tuple[Reading, Reading],
-               at: tuple[str, int, int], *, dark: bool) -> None:
+def _show_both(ckpt: Checkpoint, readings: tuple[Reading, Reading], at: tuple[str, int, int], *, dark: bool) -> None:
     """One head with positions and without, and how much of each head's attention moves."""
     config, (kind, layer, head), (with_them, without) = ckpt.config, at, readings
-    ids = ckpt.tokenizer.encode(typed) if target is None else [config.start_id, *ckpt.tokenizer.encode(target)]
-    read = [ckpt.tokenizer.piece(id) for id in ids]
-    source = [ckpt.source_tokenizer.piece(id) for id in [
-        *ckpt.source_tokenizer.encode(typed), *([ckpt.end_id] if config.decoder_layers else [])]]
-    axes = {"encoder": (source, source), "decoder": (read, read), "cross": (read, source)}[kind]
+    axes = with_them.axes(kind)
     mask = with_them.masks[kind].numpy()
     names, keys = ("with", "without"), ("trained", "bare")
     for place, reading, name, key in zip(columns(PAGE, 2), readings, names, keys, strict=True):
