@@ -12,7 +12,7 @@ from ui.components.attention_view import look_fields
 from ui.figures import markdown_text
 from ui.link import Field, arrive_at, choice, leave_at, opened, text
 from ui.present import show_title
-from ui.resources import entries
+from ui.stepper.examples import chosen
 from ui.texts import PASSAGE, fill, taken
 
 PAGE, TOY = "classify", "classify_toy"
@@ -68,8 +68,7 @@ def question_of(about: Description | None) -> str:
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
-wanted = st.session_state.get(f"{PAGE}_checkpoint")
-about = next((one.about for one in entries() if one.about and one.about.id == wanted), None)
+about = chosen(PAGE)
 
 
 def choose_view() -> None:
