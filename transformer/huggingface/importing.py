@@ -91,7 +91,9 @@ def import_folder(path: Path, out: Path | None, *, ids: bool, origin: str, step:
     if precision:
         weights = {name: weight.to(PRECISIONS[precision]) if is_matrix(name, weight) else weight
                    for name, weight in weights.items()}
-    named = opened.settings if languages is None else dict(zip(("src_lang", "tgt_lang"), languages, strict=True))
+    named: Mapping[str, object] = opened.settings
+    if languages:
+        named = {"src_lang": languages[0], "tgt_lang": languages[1]}
     spoken = ours.task == "translation" and languages_of(named, origin.partition("@")[0],
                                                          str(opened.config.get("_name_or_path")))
     about = {"saved": None, "imported_from": origin, "family": str(opened.config["model_type"]),
