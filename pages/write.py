@@ -22,7 +22,7 @@ EXAMPLES = ["ROMEO:\nO, she doth teach", "First Citizen:\nBefore we proceed", "T
 MODERN = ["The capital of France is", "Mr Quill met Ms Bramble. Later Mr Quill met Ms",
           "3 + 4 = 7\n5 + 4 = 9\n2 + 6 ="]
 FIELDS = walk_fields(example=EXAMPLES[0], temperature=0.8, kind="decoder", layer=2, head=1)
-OPENING = 40  # characters that are there when a text opens
+OPENING, FEW = 40, 6  # characters that are there when a text opens, or pieces of a language model of everything
 
 
 def examples_of(about: Description | None) -> list[str]:
@@ -32,9 +32,15 @@ def examples_of(about: Description | None) -> list[str]:
     return [*MODERN, *filter(None, [about.meta.get("chat")])]
 
 
+def opening_of(ckpt: Checkpoint) -> int:
+    """How many tokens are there when a text opens."""
+    return OPENING if examples_of(ckpt.description) == EXAMPLES else FEW
+
+
 def type_beginning(ckpt: Checkpoint) -> str:
     """The box for how the text begins -> what stands in it."""
-    fit_example(PAGE, ckpt, examples_of(ckpt.description))
+    alone = arrival is not None and arrival["step"] is None  # a link that names a model, and no step of a text
+    fit_example(PAGE, ckpt, examples_of(ckpt.description), others=EXAMPLES[:1] if alone else None)
     return taken(st.text_area("How the text begins", key=f"{PAGE}_text", persist_state="session", height=68,
                               label_visibility="collapsed",
                               placeholder="Type a beginning and press Ctrl+Enter, or start from nothing"), PASSAGE)
@@ -43,7 +49,7 @@ def type_beginning(ckpt: Checkpoint) -> str:
 @st.fragment
 def step_through(ckpt: Checkpoint, text: str, *, dark: bool) -> None:
     """All that changes with a step."""
-    walk = follow(PAGE, ckpt, text, None, opening=OPENING)
+    walk = follow(PAGE, ckpt, text, None, opening=opening_of(ckpt))
     step = walk.step
     look, head = look_at(PAGE, step)
     text_so_far = {"label": "The text so far", "written": step.whole, "coming": "", "lines": True}
@@ -58,5 +64,5 @@ def step_through(ckpt: Checkpoint, text: str, *, dark: bool) -> None:
 arrival = arrive(PAGE, FIELDS)
 show_title(PAGE, "Write", partial(example_pills, PAGE, examples_of(chosen(PAGE))))
 ckpt, text = show_settings(PAGE, type_beginning)
-follow(PAGE, ckpt, text, arrival, opening=OPENING)
+follow(PAGE, ckpt, text, arrival, opening=opening_of(ckpt))
 step_through(ckpt, text, dark=st.context.theme.type == "dark")

@@ -29,8 +29,9 @@ OURS = {"config.json": JSON, "manifest.json": TEXT, "model.safetensors": LARGEST
 THEIRS = {"config.json": JSON, "README.md": TEXT, r"[A-Za-z0-9_-]+\.safetensors": LARGEST,
           **dict.fromkeys(("model.safetensors.index.json", "generation_config.json", "tokenizer_config.json",
                            "special_tokens_map.json", "added_tokens.json", ABOUT), JSON),
-          **dict.fromkeys((*_TOKENIZERS, "vocab.txt", "merges.txt", "sentencepiece.bpe.model", SENTENCEPIECE),
-                          TOKENIZER)}
+          "chat_template.jinja": TEXT,
+          **dict.fromkeys((*_TOKENIZERS, "vocab.txt", "merges.txt", "tokenizer.model", "spiece.model", "spm.model",
+                           "sentencepiece.bpe.model", SENTENCEPIECE), TOKENIZER)}
 
 
 class Kept(NamedTuple):

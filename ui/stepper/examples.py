@@ -19,12 +19,13 @@ def chosen(page: str) -> Description | None:
         one.about.id, one.about.id.partition("@")[0])), None)
 
 
-def fit_example(page: str, ckpt: Checkpoint, examples: list[str]) -> None:
+def fit_example(page: str, ckpt: Checkpoint, examples: list[str], *, others: list[str] | None = None) -> None:
     """Before the text's widget: an example that nobody changed becomes one for the checkpoint that is there now: ids
-    for one that reads ids, nothing for one of another language, and the example back for any other."""
+    for one that reads ids, nothing for one of another language, and the example back for any other. others: examples
+    for other checkpoints; without them those of the checkpoint that was there before."""
     state = st.session_state
     text, left, before = state.get(f"{page}_text"), f"{page}_example_left", f"{page}_examples_before"
-    others = state.get(before)
+    others = others or state.get(before)
     state[before] = examples
     if others and others != examples and text in others and text not in examples:
         text = state[f"{page}_text"] = examples[0]
