@@ -194,9 +194,9 @@ def test_what_cannot_be_imported_is_said(visit, home, source):
 def test_a_model_that_needs_what_ours_lack_is_refused_by_name(visit, tmp_path):
     folder = theirs(tmp_path)
     config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"model_type": "t5"}))
+    (folder / "config.json").write_text(json.dumps(config | {"model_type": "mixtral"}))
     at = take_over(visit("checkpoints", view="add"), folder)
-    assert "relative position bias" in said(at, "error")[0]
+    assert "of type mixtral and needs experts to choose among" in said(at, "error")[0]
 
 
 # Taking away

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import transformer
+from transformer.attention_view import given
 from transformer.attention_view.heads import Pooled, combined, one_head, weights
 from transformer.inference.words import Words, sinks, words
 from transformer.model.switches import Switches
@@ -137,8 +138,7 @@ def test_what_comes_after_each_token_is_what_it_is_read_to_predict(translator, s
     assert reading.predicted("cross") == [*reading.tokens["tgt"][1:],
                                           translator.tokenizer.piece(int(reading.logits[-1].argmax()))]
     assert transformer.attend(translator, TEXT, "He is").words().predicted("cross")[:2] == ["He", "is"]
-    given = transformer.attention_view.given.given([torch.ones(1, 1, 2, 2) / 2], ["a", "b"])
-    assert given.predicted("encoder") is None
+    assert given.given([torch.ones(1, 1, 2, 2) / 2], ["a", "b"]).predicted("encoder") is None
 
 
 def test_a_table_of_words_has_words_and_no_scores(translator):

@@ -259,7 +259,9 @@ def test_a_table_of_positions_that_no_file_holds_is_bounded(tiny_tokenizer, tmp_
     (b"", "not readable JSON"), (b"[]", "should hold a JSON object"), (b"{}", "neither format"), (b"\xff{}", "JSON"),
     (b'{"format":' + b"[" * 900 + b"]" * 900 + b"}", "of a few levels"), (b"[" * 10**6, "not readable JSON"),
     (b" " * 5_000_000, "more than 4,000,000 bytes"), (b'{"format": 2}', "has format 2, this version reads format 1"),
-    (b'{"format": 1}', "input should be a valid dictionary"), (b'{"model_type": "t5"}', "relative position bias"),
+    (b'{"format": 1}', "input should be a valid dictionary"), (b'{"model_type": "t5"}', "config.json has no d_model"),
+    (b'{"model_type": "mamba"}', "layers that keep a state in place of attention"),
+    (b'{"model_type": "t5", "auto_map": {"AutoModel": "evil.Model"}}', "code that comes with it, which is never run"),
 ])
 def test_a_file_that_is_no_configuration_is_refused(sent, tmp_path, content, says):
     assert says in refused(sent | {"config.json": content}, tmp_path).replace("Input", "input")
@@ -394,6 +396,8 @@ def test_a_zip_is_looked_into_as_files_are(sent, tmp_path):
     (lambda about: about["model"]["vocab"].update(z=2**31), "the id 2147483648"),
     (lambda about: about["model"]["vocab"].update(z=5_000), "has 5,001 pieces and the model 280"),
     (lambda about: about["added_tokens"][0].update(id=-1), "the id -1"),
+    (lambda about: about.update(added_tokens=7), "tokenizer.json should list its added_tokens"),
+    (lambda about: about.update(added_tokens={"a": 1}), "tokenizer.json should list its added_tokens"),
     (lambda about: about.update(model=[]), "has no vocabulary"),
 ])
 def test_a_hugging_face_tokenizer_with_other_ids_is_refused(theirs_with_tokenizer, tmp_path, change, says):

@@ -98,3 +98,12 @@ def test_what_is_shown_is_what_the_model_adds_or_turns_by(name):
     elif placed.angles is not None:
         assert torch.equal(pictures[0].values, placed.angles.cos())
     assert bool(pictures) == (name != "none")
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_every_kind_of_positions_reads_without_another_setting(name):
+    model = Transformer(ModelConfig(positions=name, d_model=16, n_heads=2, max_len=12, vocab_size=9)).eval()
+    memory = model.encode(torch.tensor([[4, 5, 6]])).x
+    fast, shown = (model.decode(torch.tensor([[2, 3]]), memory, causal=True, readable=readable).x
+                   for readable in (False, True))
+    torch.testing.assert_close(fast, shown, rtol=0, atol=1e-5)

@@ -33,6 +33,10 @@ class Scoring(NamedTuple):
     scale: float | None = None  # what q.k is multiplied by; None: 1 / sqrt(D)
     cap: float | None = None  # scores become cap * tanh(score / cap): Gemma 2, 2024, section 2
 
+    def of_width(self, width: int) -> float:
+        """What q.k of heads so wide is multiplied by."""
+        return 1 / sqrt(width) if self.scale is None else self.scale
+
 
 PLAIN = Scoring()
 
@@ -55,10 +59,12 @@ class Attended(NamedTuple):
               heads: Switch | None = None) -> tuple[Tensor, Tensor, Tensor]:
         """Context, scores and weights of some queries, out of the rows that are kept: (B, H, Tq, D) and (B, H, Tq, Tk).
         What padding was masked is not known any more."""
-        return dot_product_attention(
+        context, scores, weights = dot_product_attention(
             self.queries[:, :, rows], *self.memory, None if self.mask is None else self.mask[rows],
             bias=None if self.bias is None else self.bias[..., rows, :], causal=causal, heads=heads,
             scoring=self.scoring, readable=True)
+        assert scores is not None and weights is not None, "what is readable has both"
+        return context, scores, weights
 
 
 def for_each(rows: Tensor, n_heads: int) -> Tensor:
@@ -71,7 +77,7 @@ def score(q: Tensor, k: Tensor, *, bias: Tensor | None = None, mask: Tensor | No
           scoring: Scoring = PLAIN) -> Tensor:
     """What the softmax sees of q (..., Tq, D) and k (..., Tk, D): q.k / sqrt(D), plus the bias of the positions, -inf
     where the mask forbids -> (..., Tq, Tk). Vaswani et al. 2017, equation 1."""
-    scores = q @ k.transpose(-2, -1) * (1 / sqrt(q.shape[-1]) if scoring.scale is None else scoring.scale)
+    scores = q @ k.transpose(-2, -1) * scoring.of_width(q.shape[-1])
     if bias is not None:
         scores = scores + bias
     if scoring.cap is not None:
@@ -183,7 +189,9 @@ class Attention(nn.Module):
             k, v = self.keys_values(x if memory is None else memory, placed)
         if past is not None:
             k, v = torch.cat([past.keys, k], dim=2), torch.cat([past.values, v], dim=2)  # (B, G, Tk, D)
-        bias = placed.bias if placed.rows is None else self.at_a_distance(q, k, placed)
+        bias = placed.bias
+        if placed.rows is not None and placed.buckets is not None:
+            bias = self.at_a_distance(q, k, placed.rows, placed.buckets)
         if placed.mask is not None:
             mask = placed.mask if mask is None else mask & placed.mask
         context, scores, weights = dot_product_attention(
@@ -192,15 +200,16 @@ class Attention(nn.Module):
         output = self.out_proj(context.transpose(1, 2).flatten(2))  # (B, Tq, d_model)
         return Attended(output, KeysValues(k, v), q, scores, weights, bias, placed.mask, self.scoring)
 
-    def at_a_distance(self, q: Tensor, k: Tensor, placed: Placed) -> Tensor:
-        """What the vectors of the distances add to the scores of q (B, H, Tq, D) and k (B, G, Tk, D): each query meets
-        the vector's key, and each key its query -> (B, H, Tq, Tk). He et al. 2021, equation 4."""
-        keys, queries = (_split(one(placed.rows[None]), heads).transpose(-2, -1)
+    def at_a_distance(self, q: Tensor, k: Tensor, rows: Tensor, buckets: Tensor) -> Tensor:
+        """What the vectors of the distances, rows (R, d_model) of which each pair meets that of buckets (Tq, Tk), add
+        to the scores of q (B, H, Tq, D) and k (B, G, Tk, D): each query meets the vector's key, and each key its query
+        -> (B, H, Tq, Tk). He et al. 2021, equation 4."""
+        keys, queries = (_split(one(rows[None]), heads).transpose(-2, -1)
                          for one, heads in ((self.k_proj, self.groups), (self.q_proj, self.n_heads)))  # (1, H, D, R)
-        places = placed.buckets.expand(*q.shape[:2], *placed.buckets.shape)
+        places = buckets.expand(*q.shape[:2], *buckets.shape)
         to_key = (q @ for_each(keys, self.n_heads)).gather(-1, places)
         from_key = (for_each(k, self.n_heads) @ queries).gather(-1, places.transpose(-2, -1)).transpose(-2, -1)
-        return (to_key + from_key) * self.scoring.scale
+        return (to_key + from_key) * self.scoring.of_width(q.shape[-1])
 
 
 def _split(x: Tensor, heads: int) -> Tensor:

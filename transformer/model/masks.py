@@ -56,11 +56,12 @@ def window_mask(queries: range, keys: range, window: int, *, causal: bool,
 
 def allowed(config: ModelConfig, kind: Kind, queries: range, keys: range, *, layer: int | None = None) -> Tensor:
     """What the queries at these places may attend to in a layer, or in any, of a text without padding -> (Tq, Tk)."""
-    far = config.window is None or (any(map(config.sees_far, range(config.layers(kind)))) if layer is None else
-                                    config.sees_far(layer))
     if kind == "cross":
         return torch.ones(len(queries), len(keys), dtype=torch.bool)
-    return window_mask(queries, keys, keys.stop + queries.stop if far else config.window, causal=kind == "decoder")
+    window, layers = config.window, range(config.layers(kind)) if layer is None else [layer]
+    if window is None or any(map(config.sees_far, layers)):
+        window = keys.stop + queries.stop  # all of them
+    return window_mask(queries, keys, window, causal=kind == "decoder")
 
 
 def windows(config: ModelConfig, kind: Kind, queries: range, keys: range, layers: Sequence[int]) -> Tensor | None:

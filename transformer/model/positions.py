@@ -132,7 +132,7 @@ class Turned(Positions):
     attended = "rotary"
 
     def angles(self, places: range, config: ModelConfig, *, rotary: Rotary | None = None,
-               device: torch.device | None = None) -> Tensor | None:
+               device: torch.device | None = None) -> Tensor:
         return rotary_angles(torch.arange(places.start, places.stop, device=device), config.width,
                              rotary=rotary or config.rotary, length=places.stop)
 
@@ -252,14 +252,16 @@ class Relative(Positions):
     bucketed = "numbers"
 
     def bias(self, queries: range, keys: range, config: ModelConfig, *, learned: Tensor | None = None,
-             causal: bool = True, device: torch.device | None = None) -> Tensor | None:
+             causal: bool = True, device: torch.device | None = None) -> Tensor:
+        assert learned is not None, "relative positions are learned"
         places = buckets_of(_apart(queries, keys, device), config.relative_buckets, config.relative_distance,
                             causal=causal)
         return learned[places].permute(2, 0, 1)
 
     def pictures(self, count: int, config: ModelConfig, added: Tensor | None, *, learned: Tensor | None = None,
                  causal: bool = True) -> list[Picture]:
-        found = self.bias(range(count - 1, count), range(count), config, learned=learned.cpu(), causal=causal)
+        found = self.bias(range(count - 1, count), range(count), config, causal=causal,
+                          learned=None if learned is None else learned.cpu())
         by_distance = found[:, 0].flip(1).T
         return [Picture(by_distance, "head", "added to the score", self.title, row="distance")]
 
@@ -275,7 +277,7 @@ class Disentangled(Positions):
     bucketed = "vectors"
 
     def buckets(self, queries: range, keys: range, config: ModelConfig, *,
-                device: torch.device | None = None) -> Tensor | None:
+                device: torch.device | None = None) -> Tensor:
         """One for each distance in half of the span, those further away by their logarithm, on both sides alike; see
         the code of He et al. 2023, DeBERTaV3."""
         span, furthest = config.relative_buckets, config.relative_distance
@@ -290,6 +292,7 @@ class Disentangled(Positions):
 
     def pictures(self, count: int, config: ModelConfig, added: Tensor | None, *, learned: Tensor | None = None,
                  causal: bool = True) -> list[Picture]:
+        assert learned is not None, "the vectors of distances are learned"
         places = self.buckets(range(count), range(1), config)[:, 0]
         return [Picture(learned.cpu()[places], "dimension", "value of the vector", self.title, row="distance")]
 

@@ -50,7 +50,8 @@ def read_object(content: bytes, name: str) -> dict:
 def spelled_size(about: Mapping[str, object], name: str = "tokenizer.json") -> int:
     """One more than the largest id in a tokenizer.json. Raises ValueError for ids that no vocabulary has: the package
     that runs it would take memory for all up to the largest."""
-    entries = about["added_tokens"] if isinstance(about.get("added_tokens"), list) else []
+    if not isinstance(entries := about.get("added_tokens") or [], list):
+        raise ValueError(f"the tokenizer {name} should list its added_tokens; copy it again")
     model = about["model"] if isinstance(about.get("model"), dict) else {}
     vocabulary = model.get("vocab")
     if not isinstance(vocabulary, dict | list):
