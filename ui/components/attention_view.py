@@ -16,6 +16,7 @@ from transformer.attention_view.modules import JS
 from transformer.attention_view.orders import ORDERS
 from transformer.attention_view.small import small
 from transformer.attention_view.window import Window, window
+from transformer.config import ModelConfig
 from transformer.inference.decoding import GREEDY, Sampling
 from transformer.inference.words import LEFT_OUT, Words
 from transformer.model.attention import PLAIN, Scoring
@@ -133,7 +134,8 @@ def show_attention(page: str, shown: Shown, look: Look, head: Head, *, dark: boo
           data=message_of(page, shown, look, head, dark=dark, newest=newest))
     if presenting(page):
         return
-    st.caption(f"{MEANING[look.kind]} {_reading(look)} Attention shows where a head looks, not why the model decides.")
+    st.caption(f"{MEANING[look.kind]} {_reading(look, scoring(shown, look.kind))} "
+               "Attention shows where a head looks, not why the model decides.")
     offer_files(page, shown, look)
 
 
@@ -188,7 +190,8 @@ def _reading(look: Look, scored: Scoring = PLAIN) -> str:
     single = look.of == "head" and look.tokens == "pieces"
     click = " Click a cell to compare its two tokens." if single else ""
     return {"weights": "Each row of weights adds up to 1; the scale says which colour is which number.",
-            "scores": f"Scores are {_formula(scored)} of the two tokens, before the mask and the softmax: blue above 0, red below.",
+            "scores": f"Scores are {_formula(scored)} of the two tokens, before the mask and the softmax: blue above "
+                      "0, red below.",
             "masked": "What the softmax is given: the scores, and −∞ where the mask forbids (striped).",
             "moved": "How long a vector each key adds to its query: its weight times the length of its value, "
                      "projected (Kobayashi et al. 2020, section 3). A row adds up to nothing in particular.",
@@ -279,7 +282,7 @@ def show_details(page: str, shown: Shown, look: Look, head: Head, *, dark: bool)
             "**This mask allows everything.** " + (
                 "There is one token so far, and it may look at itself." if kind == "decoder" else
                 "Every query may look at every key: with one sentence there is no padding to hide.") if mask.all()
-            else (_windowed(shown, kind, layer) or
+            else ((shown.ckpt and layer is not None and window_said(shown.ckpt.config, kind, layer)) or
                   "**The causal mask**: no token sees the ones after it, because they had not been written yet "
                   "(Vaswani et al. 2017, section 3.2.3)."))
     elif chosen == "Positions":
@@ -295,17 +298,13 @@ def show_details(page: str, shown: Shown, look: Look, head: Head, *, dark: bool)
                                             head=look.head, mask=mask, source=source))
 
 
-def _windowed(shown: Shown, kind: str, layer: int | None) -> str:
-    """What the window of a layer lets a token see; empty where it hides nothing."""
-    config = shown.ckpt and shown.ckpt.config
-    if not config or config.window is None or kind == "cross" or not (
-            all(not config.sees_far(at) for at in range(config.layers(kind))) if layer is None else
-            not config.sees_far(layer)):
+def window_said(config: ModelConfig, kind: str, layer: int) -> str:
+    """What the window of a layer lets a token see; empty where it has none."""
+    if kind == "cross" or config.sees_far(layer):
         return ""
-    seen = (f"each token sees the last {config.window:,}, itself included" if kind == "decoder" else
-            f"each token sees at most {config.window - 1:,} to each side")
-    where = "Every layer" if config.windowed is None else f"Layer {layer}" if layer is not None else "Each layer"
-    return f"**{where} has a window**: {seen} (Beltagy et al. 2020, section 3.1)."
+    seen = (f"the last {config.window:,} tokens, itself included" if kind == "decoder" else
+            f"at most {config.window - 1:,} tokens to each side")
+    return f"**Layer {layer} has a window**: each token sees {seen} (Beltagy et al. 2020, section 3.1)."
 
 
 def _show_positions(page: str, shown: Shown, kind: str, *, dark: bool) -> None:
