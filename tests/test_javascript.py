@@ -13,7 +13,7 @@ import pytest
 
 from transformer.attention_view.heads import Pooled, combined, one_head, quantise, weights
 from transformer.attention_view.html import written
-from transformer.attention_view.message import FINEST, Look, pack
+from transformer.attention_view.message import FINEST, Look, pack, whole
 from transformer.attention_view.modules import JS, VENDOR, script
 from transformer.attention_view.small import MOST, small
 from transformer.inference.decoding import start
@@ -27,16 +27,17 @@ NODE = shutil.which("node")
 TEXT = "I am cold. We can go home. I see a dog."
 TOKENS = ["", " ", "▁cold", "\n", "\t\r", "\u00a0!", "\u202e", "\x00\x1b\x7f", "\u200b", "é", "e\u0301", "👩‍👩‍👧",
           "\u3000", "\ud800", "\u2028", "😀", "<b>", "\U0001f3f4\U000e0067\U000e0062\U000e007f"]
+MODERN = {"n_heads": 4, "kv_heads": 2, "window": 5, "windowed": (1,), "attention_scale": 0.22, "score_cap": 3.0}
 needs_node = pytest.mark.skipif(NODE is None, reason="no node on the PATH")
 
 
 @pytest.fixture
-def cases(writer, tmp_path) -> Path:
+def cases(writer, make_checkpoint, tmp_path) -> Path:
     """A file with what Python makes of some numbers."""
     reading = attend(writer, TEXT)
     found = {"message": packed(), "written": {"text": written(bytes(range(256))), "bytes": list(range(256))},
              "cells": cells(reading), "head": head(reading), "smooth": smooth(), "small": small_ones(writer),
-             "drawn": drawn(),
+             "modern": modern(make_checkpoint), "drawn": drawn(),
              "tokens": [[token, plain_label(token, longest=None)] for token in TOKENS]}
     path = tmp_path / "cases.json"
     path.write_text(json.dumps(found))
@@ -72,6 +73,18 @@ def head(reading) -> dict[str, object]:
     scores = q @ k.T / q.shape[-1] ** 0.5
     return {"shape": one.weights.shape, "width": q.shape[-1], "scores": listed(scores),
             **{name: listed(getattr(one, name)) for name in ("q", "k", "weights", "moved")}}
+
+
+def modern(make_checkpoint) -> dict[str, object]:
+    """Files of models with shared keys and values, a window in a layer, a cap, and a bias of each layer's own."""
+    decoder = attend(make_checkpoint(encoder_layers=0, positions="alibi", **MODERN), TEXT)
+    encoder = attend(make_checkpoint(decoder_layers=0, positions="disentangled", head="none", window=4, windowed=(0,),
+                                     attention_scale=0.2), TEXT)
+    return {kind: {"message": base64.b64encode(whole(reading, Look(kind), exact=False)).decode(),
+                   "scores": [listed(reading.scores[kind][layer, 1].nan_to_num(neginf=-1e9)) for layer in range(2)],
+                   "weights": [listed(reading.attentions[kind][layer, 1]) for layer in range(2)],
+                   "mask": [listed(reading.mask(kind, layer)) for layer in range(2)]}
+            for kind, reading in (("decoder", decoder), ("encoder", encoder))}
 
 
 def small_ones(writer) -> list[dict[str, object]]:

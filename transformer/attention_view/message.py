@@ -11,6 +11,7 @@ import numpy as np
 import orjson
 import torch
 
+from transformer.attention_view.given import Tensors
 from transformer.attention_view.heads import (
     Head,
     Pooled,
@@ -20,6 +21,7 @@ from transformer.attention_view.heads import (
     one_head,
     quantise,
     rolls,
+    scoring,
     shape,
     weights,
 )
@@ -27,6 +29,7 @@ from transformer.attention_view.orders import FEW, ORDERS
 from transformer.attention_view.window import Window
 from transformer.config import Kind
 from transformer.inference.words import Words
+from transformer.model.attention import PLAIN
 from transformer.text.words import seen
 
 TYPES = {"float32": "f4", "uint8": "u1", "uint16": "u2"}
@@ -90,22 +93,48 @@ def _merged(shown: Shown) -> Mapping[str, Mapping[str, object]] | None:
 
 
 def about_kind(shown: Shown, kind: str) -> dict[str, object]:
-    """Its layers, heads and tokens, and what may look at what; of a part of a text the places of its `first` query and
-    key, and of how many it is."""
+    """Its layers, heads and tokens, what may look at what and how scores are made; of a part of a text the places of
+    its `first` query and key, and of how many it is. groups: heads of keys and values, where several heads share one;
+    scale and cap: of scores, where they are not q.k / sqrt(D)."""
     layers, heads = shape(shown, kind)
     queries, keys = map(seen, shown.axes(kind))
+    near = _near(shown, kind)
+    everywhere = near is not None and len(near["layers"]) == layers
     mask = shown.mask(kind)
-    causal = not bool(mask.all())
+    causal = kind == "decoder" if everywhere else not bool(mask.all())
     found = {"layers": layers, "heads": heads, "queries": queries, "keys": keys, "causal": causal}
-    if causal and not mask.equal(torch.ones_like(mask).tril()):
+    if causal and not everywhere and not mask.equal(torch.ones_like(mask).tril()):
         found["sees"] = mask.sum(1).tolist()  # so many of the first keys, for each query
+    config = None if shown.ckpt is None else shown.ckpt.config
+    if config is not None and config.groups < config.n_heads == heads:
+        found["groups"] = config.groups
+    if scoring(shown, kind) != PLAIN:
+        found |= {name: value for name, value in scoring(shown, kind)._asdict().items() if value is not None}
     makes = shown.predicted(kind)
     more = {"makes": makes and seen([*shown.axes(kind)[0][:1], *makes])[1:], "merged": (_merged(shown) or {}).get(kind),
-            "numbers": getattr(shown, "numbers", None)}  # of layers and heads, where some are left out
+            "near": near, "numbers": getattr(shown, "numbers", None)}  # of layers and heads, where some are left out
     if isinstance(shown, Window):
         more |= {"first": [side.start for side in shown.places[kind]], "whole": shown.whole(kind),
                  "too_long": not rolls(shown, kind)}
     return found | {name: value for name, value in more.items() if value}
+
+
+def _near(shown: Shown, kind: str) -> dict[str, object] | None:
+    """The layers whose self-attention has a window, and its size; of words, which it cuts at their pieces, also the
+    first key that each query sees and the one after the last. None where no window hides anything."""
+    config = None if shown.ckpt is None else shown.ckpt.config
+    if config is None or config.window is None or kind == "cross" or kind not in config.kinds:
+        return None
+    layers = [layer for layer in range(config.layers(kind)) if not config.sees_far(layer)]
+    of = shown.of if isinstance(shown, Window) else shown
+    if not layers or isinstance(of, Tensors):
+        return None
+    near = {"layers": layers, "size": config.window}
+    if not isinstance(of, Words):
+        return near if config.window < len(of.axes(kind)[1]) else None
+    mask = shown.mask(kind, layers[0]).int()
+    start = mask.argmax(-1)
+    return near | {"sees": torch.stack([start, start + mask.sum(-1)], -1).tolist()}
 
 
 def live(shown: Shown, look: Look, pooled: Pooled, *, head: Head | None = None, coming: Sequence[tuple[str, str]] = (),
@@ -179,8 +208,9 @@ def whole(shown: Shown, look: Look, *, exact: bool = True, stages_below: int = 4
             for name in ("q", "k", "moved"):
                 if getattr(every[0][0], name) is not None:
                     arrays[f"{name}/{kind}"] = np.array([[getattr(one, name) for one in row] for row in every])
-            if every[0][0].bias is not None:  # (H, Tq, Tk), the same in every layer
-                arrays[f"bias/{kind}"] = np.array([one.bias for one in every[0]])
+            if every[0][0].bias is not None:  # (L, H, Tq, Tk), or (1, H, Tq, Tk) of all layers
+                biases = np.array([[one.bias for one in row] for row in every])
+                arrays[f"bias/{kind}"] = biases[:1] if (biases == biases[:1]).all() else biases
     if not exact:
         arrays |= {name: array for name, array in head_of(shown, look)._asdict().items() if array is not None}
     return pack({"about": about(shown), "look": asdict(look), "kinds": kinds, "window": None, "block": blocks,

@@ -63,6 +63,9 @@ def _cut(info: dict, rows: slice, columns: slice) -> dict:
         out["makes"] = info["makes"][rows]
     if "sees" in info:
         out["sees"] = [max(0, sees - columns.start) for sees in info["sees"][rows]]
+    if "sees" in info.get("near", {}):
+        near = info["near"]
+        out["near"] = near | {"sees": [[max(0, at - columns.start) for at in ends] for ends in near["sees"][rows]]}
     return out
 
 

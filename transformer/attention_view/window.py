@@ -1,6 +1,6 @@
 """A part of a long text: what of it is drawn, so that a picture of 4,096 tokens is sent as fast as one of 256.
 
-L layers, H heads, Tq queries, Tk keys, D width of one head.
+L layers, H heads, G heads of keys and values, Tq queries, Tk keys, D width of one head.
 """
 
 from dataclasses import dataclass
@@ -37,14 +37,14 @@ class Window:
 
     def mask(self, kind: str, layer: int | None = None) -> Tensor:
         rows, columns = self.places[kind]
-        return (self.of.mask(kind) if layer is None else self.of.mask(kind, layer))[rows, columns]
+        return self.of.mask(kind, layer)[rows, columns]
 
     def predicted(self, kind: str) -> list[str] | None:
         found = self.of.predicted(kind)
         return found and found[self.places[kind][0]]
 
     def looked(self, kind: str) -> tuple[Tensor, Tensor, Tensor] | None:
-        """Queries, keys and values, each (L, H, T, D)."""
+        """Queries (L, H, T, D), keys and values (L, G, T, D)."""
         found, (rows, columns) = self.of.looked(kind), self.places[kind]
         return found and (found[0][..., rows, :], found[1][..., columns, :], found[2][..., columns, :])
 

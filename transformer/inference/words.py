@@ -164,16 +164,16 @@ class Words:
         side = self.sides["tgt"]
         return [*side.labels[1:], side.next]
 
-    def mask(self, kind: str) -> Tensor:
-        """(Q, K), True where any piece of a query may attend to any piece of a key."""
+    def mask(self, kind: str, layer: int | None = None) -> Tensor:
+        """(Q, K), True where any piece of a query may attend to any piece of a key in a layer, or in any."""
         rows, keys = self.pieces(kind)
-        pairs = _added(self.of.mask(kind).float(), [list(pieces) for pieces in keys], -1)
+        pairs = _added(self.of.mask(kind, layer).float(), [list(pieces) for pieces in keys], -1)
         return _added(pairs, [list(pieces) for pieces in rows], -2) > 0
 
     def looked(self, kind: str) -> None:
         return None
 
-    def bias(self, kind: str, queries: slice = slice(None)) -> None:
+    def bias(self, kind: str, queries: slice = slice(None), layer: int = 0) -> None:
         return None
 
     @property

@@ -14,7 +14,7 @@ from ui import figures
 from ui.by_hand.address import PAGE, place
 from ui.by_hand.matrices import difference, draw, spelled
 from ui.checkpoint_choice import choose_checkpoint
-from ui.components.attention_view import MEANING, source_line
+from ui.components.attention_view import MEANING, source_line, window_said
 from ui.head_choice import head_controls, head_in_range
 from ui.say import say_error
 
@@ -71,6 +71,14 @@ def show_trained(text: str) -> None:
     if positions.attended and kind != "cross":
         st.caption(f"The numbers are those with the model's {figures.markdown_text(positions.name)} positions. "
                    f"{figures.markdown_text(positions.describe(ckpt.config))}")
+    config = ckpt.config
+    if config.groups < config.n_heads:
+        size = config.n_heads // config.groups
+        first = at // size * size
+        st.caption(f"Its keys and values are those of key-value head {at // size}, which serves heads "
+                   f"{first} to {first + size - 1}.")
+    if said := window_said(config, kind, layer):
+        st.caption(said)
     allowed = None if mask.all() else mask.numpy()
     if scoring.cap is not None:
         st.caption(f"Each score is capped before the mask: {scoring.cap:g} · tanh(score / {scoring.cap:g}).")

@@ -9,15 +9,17 @@ import numpy as np
 import orjson
 import streamlit as st
 
-from transformer.attention_view.heads import COMBINED, Head, Pooled, Shown, rolls, shape, weights
+from transformer.attention_view.heads import COMBINED, Head, Pooled, Shown, rolls, scoring, shape, weights
 from transformer.attention_view.html import page as offline_page
 from transformer.attention_view.message import Look, about, head_of, live
 from transformer.attention_view.modules import JS
 from transformer.attention_view.orders import ORDERS
 from transformer.attention_view.small import small
 from transformer.attention_view.window import Window, window
+from transformer.config import ModelConfig
 from transformer.inference.decoding import GREEDY, Sampling
 from transformer.inference.words import LEFT_OUT, Words
+from transformer.model.attention import PLAIN, Scoring
 from ui import figures
 from ui.components.scripts import component
 from ui.head_choice import origin
@@ -132,7 +134,8 @@ def show_attention(page: str, shown: Shown, look: Look, head: Head, *, dark: boo
           data=message_of(page, shown, look, head, dark=dark, newest=newest))
     if presenting(page):
         return
-    st.caption(f"{MEANING[look.kind]} {_reading(look)} Attention shows where a head looks, not why the model decides.")
+    st.caption(f"{MEANING[look.kind]} {_reading(look, scoring(shown, look.kind))} "
+               "Attention shows where a head looks, not why the model decides.")
     offer_files(page, shown, look)
 
 
@@ -178,8 +181,8 @@ def _in_words(shown: Shown, look: Look) -> tuple[Shown, Look]:
     return merged, replace(look, pair=pair)
 
 
-def _reading(look: Look) -> str:
-    """How to read what is drawn."""
+def _reading(look: Look, scored: Scoring = PLAIN) -> str:
+    """How to read what is drawn. scored: how the model makes scores."""
     if look.view == "lines":
         return "The stronger a line, the larger its weight; lines of several heads lie side by side."
     if look.special == "hidden":
@@ -187,11 +190,18 @@ def _reading(look: Look) -> str:
     single = look.of == "head" and look.tokens == "pieces"
     click = " Click a cell to compare its two tokens." if single else ""
     return {"weights": "Each row of weights adds up to 1; the scale says which colour is which number.",
-            "scores": "Scores are q·k/√d of the two tokens, before the mask and the softmax: blue above 0, red below.",
+            "scores": f"Scores are {_formula(scored)} of the two tokens, before the mask and the softmax: blue above "
+                      "0, red below.",
             "masked": "What the softmax is given: the scores, and −∞ where the mask forbids (striped).",
             "moved": "How long a vector each key adds to its query: its weight times the length of its value, "
                      "projected (Kobayashi et al. 2020, section 3). A row adds up to nothing in particular.",
             }[look.stage] + click
+
+
+def _formula(scored: Scoring) -> str:
+    """How scores are made, without what positions add."""
+    scale = "/√d" if scored.scale is None else "" if scored.scale == 1 else f" × {scored.scale:.3g}"
+    return f"q·k{scale}" + (f", capped at ±{scored.cap:g}," if scored.cap is not None else "")
 
 
 def looked(page: str, key: str) -> None:
@@ -256,7 +266,8 @@ def show_details(page: str, shown: Shown, look: Look, head: Head, *, dark: bool)
         return
     kind = look.kind
     queries, keys = shown.axes(kind)
-    mask, source = shown.mask(kind).numpy(), source_line(shown)
+    layer = look.layer if look.of in ("head", "mean_heads") else None
+    mask, source = shown.mask(kind, layer).numpy(), source_line(shown)
     chosen = st.pills("More about this attention", list(DETAILS), key=f"{page}_details", persist_state="session",
                       label_visibility="collapsed", format_func=DETAILS.get)
     if chosen == "Mask":
@@ -271,8 +282,9 @@ def show_details(page: str, shown: Shown, look: Look, head: Head, *, dark: bool)
             "**This mask allows everything.** " + (
                 "There is one token so far, and it may look at itself." if kind == "decoder" else
                 "Every query may look at every key: with one sentence there is no padding to hide.") if mask.all()
-            else "**The causal mask**: no token sees the ones after it, because they had not been written yet "
-                 "(Vaswani et al. 2017, section 3.2.3).")
+            else ((shown.ckpt and layer is not None and window_said(shown.ckpt.config, kind, layer)) or
+                  "**The causal mask**: no token sees the ones after it, because they had not been written yet "
+                  "(Vaswani et al. 2017, section 3.2.3)."))
     elif chosen == "Positions":
         _show_positions(page, shown, kind, dark=dark)
     elif chosen == "Numbers":
@@ -284,6 +296,15 @@ def show_details(page: str, shown: Shown, look: Look, head: Head, *, dark: bool)
         else:
             st.html(figures.attention_table(head.weights, queries, keys, kind=kind, layer=look.layer,
                                             head=look.head, mask=mask, source=source))
+
+
+def window_said(config: ModelConfig, kind: str, layer: int) -> str:
+    """What the window of a layer lets a token see; empty where it has none."""
+    if kind == "cross" or config.sees_far(layer):
+        return ""
+    seen = (f"the last {config.window:,} tokens, itself included" if kind == "decoder" else
+            f"at most {config.window - 1:,} tokens to each side")
+    return f"**Layer {layer} has a window**: each token sees {seen} (Beltagy et al. 2020, section 3.1)."
 
 
 def _show_positions(page: str, shown: Shown, kind: str, *, dark: bool) -> None:

@@ -12,7 +12,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
 from transformer.measures.catalogue import BY_NAME
 from transformer.measures.totals import ENOUGH
-from transformer.model.masks import causal_mask
+from transformer.model.masks import allowed
 from ui import figures
 from ui.head_choice import origin
 from ui.heads.one_screen import behind
@@ -62,7 +62,7 @@ def show_best(page: str, ckpt: Checkpoint, roles: HeadRoles, measure: str, kind:
     if weights.size <= MOST_CELLS:
         with behind(page, "role_weights", "These weights as a table") as is_open:
             if is_open:
-                queries, keys, mask = axes_on(ckpt, sentence, kind)
+                queries, keys, mask = axes_on(ckpt, sentence, kind, layer)
                 st.html(figures.attention_table(weights, queries, keys, kind=kind, layer=layer, head=head, mask=mask,
                                                 source=origin(ckpt)))
 
@@ -80,7 +80,7 @@ def _draw(page: str, ckpt: Checkpoint, sentence: Sentence, kind: Kind, layer: in
           dark: bool) -> np.ndarray:
     """The picture of a head's weights, which are returned; only of a long text is it one that plotly draws."""
     whole = weights_on(ckpt, sentence, kind)[layer, head]
-    queries, keys, mask = axes_on(ckpt, sentence, kind)
+    queries, keys, mask = axes_on(ckpt, sentence, kind, layer)
     (weights,), queries, keys, mask = windowed([whole], queries, keys, mask)
     if max(weights.shape) <= figures.MOST_IN_GRID:
         after = [ckpt.tokenizer.piece(id) for id in sentence.labels or ()] if kind != "encoder" and (
@@ -109,13 +109,14 @@ def weights_on(ckpt: Checkpoint, sentence: Sentence, kind: str) -> np.ndarray:
     return torch.cat(layers).cpu().numpy()
 
 
-def axes_on(ckpt: Checkpoint, sentence: Sentence, kind: str) -> tuple[list[str], list[str], np.ndarray | None]:
-    """The queries and keys of a kind on a sentence, and the mask where there is one."""
+def axes_on(ckpt: Checkpoint, sentence: Sentence, kind: Kind,
+            layer: int) -> tuple[list[str], list[str], np.ndarray | None]:
+    """The queries and keys of a kind on a sentence, and the mask of a layer where it hides anything."""
     tokens = {"src": [ckpt.source_tokenizer.piece(id) for id in sentence.src or ()],
               "tgt": [ckpt.tokenizer.piece(id) for id in sentence.tgt or ()]}
     queries, keys = tokens["src" if kind == "encoder" else "tgt"], tokens["tgt" if kind == "decoder" else "src"]
-    mask = causal_mask(len(queries), len(keys))[0, 0].numpy() if kind == "decoder" else None
-    return queries, keys, mask
+    mask = allowed(ckpt.config, kind, range(len(queries)), range(len(keys)), layer=layer)
+    return queries, keys, None if mask.all() else mask.numpy()
 
 
 def address_of(ckpt: Checkpoint, sentence: Sentence, kind: Kind, layer: int, head: int) -> dict[str, str]:

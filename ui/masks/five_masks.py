@@ -1,6 +1,7 @@
 """The five masks of a batch: one of them large, or all of them small."""
 
 import streamlit as st
+import torch
 
 from transformer.analysis.masks import batch_masks
 from transformer.checkpoint import Checkpoint
@@ -8,6 +9,7 @@ from ui import figures
 from ui.head_choice import origin
 from ui.masks.address import MASKS, PAGE
 from ui.masks.batch import Batch
+from ui.masks.head import in_window
 from ui.present import enlarged, presenting, room
 
 BELOW = 0.78  # of the window's height, under the choosers of mask and pair while presenting
@@ -39,6 +41,13 @@ def show_mask(ckpt: Checkpoint, batch: Batch, pair: int, name: str, *, dark: boo
                         alt=figures.describe_mask_grid(small, batch.names, selected=pair))
         return
     mask, axes = masks[name][pair], batch.axes(name, pair)
+    config, kind = ckpt.config, {"source": "encoder", "decoder": "decoder"}.get(name)
+    if kind and config.window is not None:
+        every = not any(map(config.sees_far, range(config.layers(kind))))
+        if every:
+            mask = in_window(torch.from_numpy(mask), ckpt, kind, 0).numpy()
+        st.caption(f"{'Every layer has' if every else 'Some layers also have'} a window of {config.window:,} tokens"
+                   + (", drawn here too." if every else ", drawn below with the head of such a layer."))
     matrix = figures.mask_matrix(mask, *axes, title="" if presenting(PAGE) else MASKS[name], dark=dark)
     st.plotly_chart(enlarged(PAGE, matrix), key=f"{PAGE}_{name}_mask", config=figures.PLOTLY_CONFIG,
                     **room(PAGE, BELOW), alt=figures.describe_mask(mask, *axes))

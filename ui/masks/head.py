@@ -39,6 +39,12 @@ class Head:
         return numbers[self.kind][self.layer, self.pair, self.head]
 
     def mask(self, *, causal: bool = True, padding: bool = True) -> torch.Tensor:
-        """What it may attend to (Tq, Tk), with both masks or without one of them."""
+        """What it may attend to (Tq, Tk), with both masks or without one of them; a window of its layer stays."""
         masks = batch_masks(self.batch.src, self.batch.tgt, self.ckpt.config, causal=causal, padding=padding)
-        return getattr(masks, MASK_OF[self.kind])[self.pair]
+        return in_window(getattr(masks, MASK_OF[self.kind])[self.pair], self.ckpt, self.kind, self.layer)
+
+
+def in_window(mask: torch.Tensor, ckpt: Checkpoint, kind: Kind, layer: int) -> torch.Tensor:
+    """The part of a mask (Tq, Tk) that the window of a layer leaves."""
+    window = ckpt.model.window(kind, *map(range, mask.shape), layer=layer)
+    return mask if window is None else mask & window.cpu()

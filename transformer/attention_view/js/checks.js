@@ -1,5 +1,5 @@
 // What a reader can hold the weights against: the sums of their rows, and the softmax made again from queries and keys.
-import { mayLook, score } from "#view/scores.js";
+import { formula, mayLook, score } from "#view/scores.js";
 import { stageOf } from "#view/stages.js";
 
 const CLOSE = 1e-6; // to which a softmax in float32 and one in float64 agree
@@ -16,11 +16,11 @@ export function rowSums(weights, keys) {
 }
 
 // The softmax of the masked scores of every row, and how far any weight is from it.
-export function largestDifference(info, rows, weights) {
+export function largestDifference(info, rows, weights, look) {
   const K = info.keys.length;
   let largest = 0;
   info.queries.forEach((_, q) => {
-    const scores = info.keys.map((key, k) => (mayLook(info, q, k) ? score(rows, q, k) : -Infinity));
+    const scores = info.keys.map((key, k) => (mayLook(info, q, k, look) ? score(rows, q, k) : -Infinity));
     const highest = scores.reduce((a, b) => Math.max(a, b));
     const powers = scores.map((one) => Math.exp(one - highest));
     const total = powers.reduce((a, b) => a + b, 0);
@@ -49,8 +49,8 @@ function words(message, look) {
   }
   const sums = off <= CLOSE ? "Each row adds up to 1" : `Each row adds up to 1, within ${brief(off)}`;
   if (!rows) return `${sums}.`;
-  const difference = largestDifference(info, rows, weights);
-  const what = `q·k / √d${rows.bias ? " + bias" : ""} + mask`;
+  const difference = largestDifference(info, rows, weights, look);
+  const what = `${formula(rows)}${rows.cap ? "," : ""} + mask`;
   if (weights !== message.arrays.weights) {
     return `${sums}; weights are rounded in this file: softmax(${what}) differs by up to ${brief(difference)}.`;
   }

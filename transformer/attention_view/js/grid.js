@@ -1,10 +1,11 @@
 // All heads of a kind, small: layers down, heads across.
-import { bitmap, text } from "#view/canvas.js";
+import { bitmap, text, textWidth } from "#view/canvas.js";
 import { channels, pixelOf, pixelPalette } from "#view/colours.js";
-import { numbered } from "#view/names.js";
-import { mayLook } from "#view/scores.js";
+import { groupOf, numbered } from "#view/names.js";
+import { span } from "#view/scores.js";
 
 const GAP = 4;
+const SHARE = " · a line joins those that share keys and values";
 
 // How tall a head is that is so wide: a little flatter or higher than square, as its matrix is.
 export const tileHeight = (width, queries, keys) =>
@@ -24,10 +25,13 @@ export function tilesOf(grid, dots, rows) {
   const colours = Uint32Array.from({ length: 256 }, (_, i) => {
     return ramp[256 + Math.round(256 * (scale === "sqrt" ? i / 255 : (i / 255) ** 2))];
   });
-  const shut = shutCells(info, dots, rows);
+  const far = shutCells(info, dots, rows);
+  const near = info.near && shutCells(info, dots, rows, { layer: info.near.layers[0] });
   const most = largestCells(cells, shape, dots, rows);
   const canvas = bitmap(H * dots, L * rows, (pixels) => {
     for (let tile = 0, from = 0; tile < L * H; tile++) {
+      const layer = grid.many ? grid.many.drawn[tile][0] : Math.floor(tile / H);
+      const shut = info.near?.layers.includes(layer) ? near : far;
       for (let row = 0; row < rows; row++) {
         let to = ((Math.floor(tile / H) * rows + row) * H + (tile % H)) * dots;
         for (let x = 0; x < dots; x++, from++, to++) {
@@ -40,14 +44,20 @@ export function tilesOf(grid, dots, rows) {
   return canvas;
 }
 
-// Of one head's pixels, those that the mask forbids.
-function shutCells(info, dots, rows) {
+// Of the pixels of what is looked at, those that the mask forbids.
+export function shutCells(info, dots, rows, look) {
   const Q = info.queries.length;
   const K = info.keys.length;
-  return Uint8Array.from({ length: rows * dots }, (_, i) => {
-    const lastQuery = Math.ceil(((Math.floor(i / dots) + 1) * Q) / rows) - 1;
-    return !mayLook(info, lastQuery, Math.floor(((i % dots) * K) / dots));
-  });
+  const shut = new Uint8Array(rows * dots);
+  for (let row = 0; row < rows; row++) {
+    const [from] = span(info, Math.floor((row * Q) / rows), look);
+    const [, to] = span(info, Math.ceil(((row + 1) * Q) / rows) - 1, look);
+    for (let x = 0; x < dots; x++) {
+      const last = Math.ceil(((x + 1) * K) / dots) - 1;
+      shut[row * dots + x] = last < from || Math.floor((x * K) / dots) >= to;
+    }
+  }
+  return shut;
 }
 
 // The largest cell that falls on each pixel.
@@ -123,8 +133,21 @@ function paintNumbers(context, box, { left, top, width, height, gap }, { shape: 
     const y = top + layer * (height + gap) + height / 2;
     text(context, String(numbered(info, "layers", layer)), left - 4, y, options);
   }
-  text(context, "head", left, box.y + 8, { colour: theme.muted });
+  const words = info.groups ? `head${SHARE}` : "head";
+  const room = H * (width + gap);
+  text(context, textWidth([words]) <= room ? words : "head", left, box.y + 8, { colour: theme.muted });
+  if (info.groups) paintGroups(context, { left, top, width, gap }, { info, theme });
   text(context, "layer", box.x + 7, top, { colour: theme.muted, turn: -Math.PI / 2, align: "right" });
+}
+
+// A line over the numbers of the heads that share keys and values.
+function paintGroups(context, { left, top, width, gap }, { info, theme }) {
+  context.fillStyle = theme.muted;
+  for (let head = 0; head < info.heads; head = groupOf(info, head).last + 1) {
+    const { first, last } = groupOf(info, head);
+    const x = left + first * (width + gap);
+    context.fillRect(x, top - 19, (last - first + 1) * (width + gap) - gap, 2);
+  }
 }
 
 // The head at a point of that picture, and where inside what there is of it, as parts of one, or nowhere; null beside

@@ -2,7 +2,7 @@
 import { bitmap, text } from "#view/canvas.js";
 import { pixelPalette } from "#view/colours.js";
 import { paintTile, tileHeight, tilesOf } from "#view/grid.js";
-import { numbered } from "#view/names.js";
+import { groupOf, numbered } from "#view/names.js";
 
 export const MANY_ABOVE = 160; // heads that are all drawn, as in orders.py
 const BETWEEN = 4;
@@ -144,7 +144,18 @@ export function paintMany(context, box, grid) {
     text(context, words, x + width / 2, y - 7, options);
   }
   if (places.group) paintLayers(context, places, grid);
+  if (places.group && info.groups) paintShared(context, places, grid);
   return places;
+}
+
+// A line under the heads of a layer that share keys and values.
+function paintShared(context, { tiles, width, height }, { info, theme }) {
+  context.fillStyle = theme.muted;
+  for (const [nth, { at, x, y }] of tiles.entries()) {
+    const next = tiles[nth + 1];
+    const joined = next?.y === y && at[1] < groupOf(info, at[1]).last;
+    context.fillRect(x, y + height + 1, joined ? next.x - x : width, 2);
+  }
 }
 
 function paintLayers(context, { tiles, group: [start, end], layer: tall, map }, { info, look, theme }) {

@@ -79,13 +79,13 @@ export function paintMatrix(context, box, painting) {
   const { info, look } = painting;
   const places = placesOf(box, painting);
   paintRoomAhead(context, places, painting);
-  const hidden = (q, k) => !mayLook(info, q, k) && look.stage !== "scores";
+  const hidden = (q, k) => !mayLook(info, q, k, look) && look.stage !== "scores";
   context.save();
   context.beginPath();
   context.rect(places.left, places.top, places.width, places.height);
   context.clip();
   paintCells(context, places, { ...painting, hidden });
-  if (places.cw >= 7 && places.ch >= 7 && info.causal && look.stage !== "scores") {
+  if (places.cw >= 7 && places.ch >= 7 && (info.causal || info.near) && look.stage !== "scores") {
     paintStripes(context, places, hidden, painting.theme);
   }
   if (places.cw >= 30 && places.ch >= 17) paintValues(context, places, { ...painting, hidden });

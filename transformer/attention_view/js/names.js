@@ -5,6 +5,29 @@ export const kindName = (kind) => kind[0].toUpperCase() + kind.slice(1);
 // The number of a layer or head, where some are left out.
 export const numbered = (info, name, at) => info.numbers?.[name][at] ?? at;
 
+// The first and the last of the heads that share keys and values with one, and which head of these they share.
+export function groupOf({ heads, groups }, head) {
+  const size = heads / groups;
+  const at = Math.floor(head / size);
+  return { at, first: at * size, last: (at + 1) * size - 1 };
+}
+
+// The same in words; empty where each head has its own.
+export function sharedSaid(info, head) {
+  if (!info.groups) return "";
+  if (info.groups === 1) return "all heads share keys and values";
+  const { at, first, last } = groupOf(info, head);
+  return `heads ${first} ${last - first > 1 ? "to" : "and"} ${last} share keys and values (key-value head ${at})`;
+}
+
+// How far a layer sees, where it has a window.
+export function windowSaid({ near, causal }, layer) {
+  if (!near?.layers.includes(layer)) return "";
+  const reach = causal ? near.size : near.size - 1;
+  const tokens = `${reach} token${reach === 1 ? "" : "s"}`;
+  return causal ? `sees the last ${tokens}, its own included` : `sees ${tokens} to each side`;
+}
+
 // Tokens that look at themselves, with all layers and all pieces there, and not too many of these.
 export const rollsOut = (kind, info) =>
   ["encoder", "decoder"].includes(kind) && !info.numbers && !info.merged && !info.too_long;

@@ -1,14 +1,15 @@
-// Scores, q·k / √d, in the one place of the browser that makes them, and what may look at what.
+// Scores, q·k / √d or as the model makes them, in the one place of the browser that does, and what may look at what.
 import { sameHead } from "#view/weights.js";
 
 // Queries, keys, moved norms and what positions add to the scores of one head, where they were captured: {q, k, moved,
-// bias, width}, or null.
+// bias, width, scale, cap}, or null.
 export function rowsOf(message, look) {
   if (look.of !== "head") return null;
   const info = message.kinds[look.kind];
   const { arrays, shapes } = message;
+  const { scale, cap } = info;
   if (arrays.q && sameHead(look, message.look)) {
-    return { q: arrays.q, k: arrays.k, moved: arrays.moved, bias: arrays.bias, width: shapes.q[1] };
+    return { q: arrays.q, k: arrays.k, moved: arrays.moved, bias: arrays.bias, width: shapes.q[1], scale, cap };
   }
   if (!arrays[`q/${look.kind}`]) return null;
   const at = look.layer * info.heads + look.head;
@@ -18,21 +19,54 @@ export function rowsOf(message, look) {
     q: cut("q", info.queries.length * width),
     k: cut("k", info.keys.length * width),
     moved: cut("moved", info.keys.length),
-    bias: biasOf(arrays[`bias/${look.kind}`], look.head, info),
+    bias: biasOf(message, look),
     width,
+    scale,
+    cap,
   };
 }
 
-// Positions add the same in every layer.
-function biasOf(every, head, { queries, keys }) {
+// What positions add may be the same in every layer.
+function biasOf({ arrays, shapes, kinds }, { kind, layer, head }) {
+  const every = arrays[`bias/${kind}`];
+  if (!every) return undefined;
+  const { heads, queries, keys } = kinds[kind];
   const size = queries.length * keys.length;
-  return every?.subarray(head * size, (head + 1) * size);
+  const at = (shapes[`bias/${kind}`][0] > 1 ? layer * heads : 0) + head;
+  return every.subarray(at * size, (at + 1) * size);
 }
 
-// sees: how many of the first keys each query may look at, where that is not one more at each.
-export function mayLook(info, query, key) {
-  if (info.sees) return key < info.sees[query];
-  return !info.causal || key <= query + info.keys.length - info.queries.length;
+// The window that hides something of what is looked at, or undefined: that of its layer, and of a mean of all layers
+// only where all have one; what went through several layers has seen beyond it.
+function windowOf({ near, layers }, { of, layer }) {
+  if (!near || of === "rollout") return undefined;
+  return (of === "mean_all" ? near.layers.length === layers : near.layers.includes(layer)) ? near : undefined;
+}
+
+// The keys that a query may look at, [the first, the one after the last]. sees: how many of the first keys each query
+// may look at, where that is not one more at each.
+export function span(info, query, look = {}) {
+  const { sees, causal, queries, keys, first = [0, 0] } = info;
+  const near = windowOf(info, look);
+  if (near?.sees) return near.sees[query];
+  const all = sees ? sees[query] : causal ? query + 1 + keys.length - queries.length : keys.length;
+  if (!near) return [0, all];
+  const own = query + first[0] - first[1]; // the key that is the query itself
+  const end = own + (causal ? 1 : near.size);
+  return [Math.max(0, own + 1 - near.size), Math.max(0, Math.min(keys.length, end))];
+}
+
+export function mayLook(info, query, key, look) {
+  const [from, to] = span(info, query, look);
+  return key >= from && key < to;
+}
+
+// All heads are drawn on the whole text, of which the large picture may hold a part.
+export function wholeInfo(info, { kind }) {
+  if (!info.whole) return info;
+  const [queries, keys] = info.whole.map((length) => ({ length }));
+  const near = info.near?.sees ? undefined : info.near;
+  return { ...info, queries, keys, sees: undefined, first: undefined, near, causal: kind === "decoder" };
 }
 
 // The products q·k one by one, in the order of head_dim.
@@ -49,4 +83,14 @@ export function dot({ q, k, width }, query, key) {
 // What positions add to the score of two tokens.
 export const added = ({ bias, k, width }, query, key) => (bias ? bias[query * (k.length / width) + key] : 0);
 
-export const score = (rows, query, key) => dot(rows, query, key) / Math.sqrt(rows.width) + added(rows, query, key);
+export function score(rows, query, key) {
+  const { width, scale = 1 / Math.sqrt(width), cap } = rows;
+  const sum = dot(rows, query, key) * scale + added(rows, query, key);
+  return cap ? cap * Math.tanh(sum / cap) : sum;
+}
+
+// How they are made, in words, of what `rowsOf` gives or of a kind.
+export function formula({ scale, cap, bias }) {
+  const times = scale === undefined ? " / √d" : scale === 1 ? "" : ` × ${Number(scale.toPrecision(3))}`;
+  return `q·k${times}${bias ? " + bias" : ""}${cap ? `, capped at ±${cap}` : ""}`;
+}

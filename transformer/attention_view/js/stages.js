@@ -1,13 +1,16 @@
 // The numbers of every stage of attention: scores, masked scores, weights, and what they move.
-import { mayLook, rowsOf, score } from "#view/scores.js";
+import { formula, mayLook, rowsOf, score } from "#view/scores.js";
 import { weightsOf } from "#view/weights.js";
 
 export const STAGES = {
-  scores: "scores q·k / √d",
+  scores: "scores",
   masked: "masked scores",
   weights: "weights (softmax)",
   moved: "what it moves: weight × ‖value·W_O‖",
 };
+
+// What a stage is called, of a kind of attention.
+export const stageName = (info, stage) => (stage === "scores" ? `scores ${formula(info)}` : STAGES[stage]);
 
 // The matrix of a stage: {values, low, high, signed, why}; values is null, and why says it, where it was not captured.
 export function stageOf(message, look) {
@@ -30,7 +33,7 @@ function computed(message, look) {
   for (let q = 0, at = 0; q < Q; q++) {
     for (let k = 0; k < K; k++, at++) {
       if (look.stage === "moved") values[at] = weights[at] * rows.moved[k];
-      else values[at] = look.stage === "masked" && !mayLook(info, q, k) ? -Infinity : score(rows, q, k);
+      else values[at] = look.stage === "masked" && !mayLook(info, q, k, look) ? -Infinity : score(rows, q, k);
       if (Number.isFinite(values[at])) high = Math.max(high, Math.abs(values[at]));
     }
   }

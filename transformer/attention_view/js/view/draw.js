@@ -1,5 +1,4 @@
 // Everything that is drawn of a view, each time anything has changed.
-import { checked } from "#view/checks.js";
 import { headColour } from "#view/colours.js";
 import { part, say } from "#view/elements.js";
 import { fittingRow, linesGutter, linesHeight, paintLines, ROW } from "#view/lines.js";
@@ -16,7 +15,7 @@ import { ordering } from "#view/view/ordering.js";
 import { toolbar } from "#view/view/toolbar.js";
 import { mergedSaid } from "#view/view/merged.js";
 import { drawText, placeText } from "#view/view/text.js";
-import { atRest, caption, headName, heading, shows, source } from "#view/view/words.js";
+import { atRest, caption, headName, heading, known, shows, source } from "#view/view/words.js";
 
 export function draw(view) {
   const { root, parts, look } = view;
@@ -49,13 +48,14 @@ function place(view) {
 
 function describe(view) {
   const { parts, message, look } = view;
-  const { layers, heads } = infoOf(view);
+  const { layers, heads, groups } = infoOf(view);
   const matrix = `${shows(view)}. Arrow keys move between tokens, Enter compares two, Escape leaves.`;
-  const grid = `All ${look.kind} heads, ${layers} layers of ${heads}`;
+  const shared = groups ? `; every ${heads / groups} that follow each other share keys and values` : "";
+  const grid = `All ${look.kind} heads, ${layers} layers of ${heads}${shared}`;
   parts.title.textContent = heading(view);
   parts.source.textContent = message.standalone ? caption(view)[1] : source(view);
   parts.title.title = source(view);
-  parts.checked.textContent = boxed(view) ? "" : mergedSaid(view) || checked(message, look);
+  parts.checked.textContent = boxed(view) ? "" : mergedSaid(view) || known(view);
   parts.canvas.setAttribute("aria-label", matrix);
   parts.grid.setAttribute("aria-label", `${grid}. Arrow keys move between heads, Enter chooses, Escape leaves.`);
 }
@@ -197,14 +197,17 @@ function drawBetween(view) {
 
 function sumOf(view, rows, [query, key], weight) {
   const { queries, keys, first = [0, 0] } = infoOf(view);
-  const made = mayLook(infoOf(view), query, key)
+  const made = mayLook(infoOf(view), query, key, view.look)
     ? `the softmax over the row makes it the weight ${plain(weight)}.`
     : "the mask turns it into −∞, so the weight is 0.";
   const from = `${visible(queries[query])} (query ${query + first[0]})`;
   const pair = `Between ${from} and ${visible(keys[key])} (key ${key + first[1]})`;
   const sum = `the ${rows.width} products q·k add up to ${plain(dot(rows, query, key))}`;
   const positions = rows.bias ? `, with the ${plain(added(rows, query, key))} that positions add,` : "";
-  const divided = `divided by √${rows.width}${positions} that is the score ${plain(score(rows, query, key))}`;
+  const { scale, cap } = rows;
+  const by = scale === undefined ? `divided by √${rows.width}` : `multiplied by ${plain(scale)}`;
+  const capped = cap ? `${positions ? "" : ","} capped at ±${cap},` : "";
+  const divided = `${by}${positions}${capped} that is the score ${plain(score(rows, query, key))}`;
   const bars = "The products, one for each dimension of the head; blue ones add to the score, red ones take from it:";
   return `${pair}: ${sum}; ${divided}; ${made} ${bars}`;
 }

@@ -1,6 +1,7 @@
 // What the painters are given of a view, without what the pointer is on.
 import { headUnder, paintGrid } from "#view/grid.js";
 import { isMany, manyOf, oneOfMany, paintMany } from "#view/many.js";
+import { wholeInfo } from "#view/scores.js";
 import { infoOf, inLines, lit, stageNow } from "#view/view/look.js";
 
 // What the picture of all heads needs; nothing where it is not here.
@@ -17,13 +18,6 @@ export function withHeads(grid, message) {
   if (isMany(grid.info)) return message.shapes[`map/${kind}`] ? { ...grid, many: manyOf(message, grid.look) } : null;
   const cells = message.arrays[`grid/${kind}`];
   return cells ? { ...grid, cells, shape: message.shapes[`grid/${kind}`] } : null;
-}
-
-// All heads are drawn on the whole text, of which the large picture may hold a part.
-function wholeInfo(info, { kind }) {
-  if (!info.whole) return info;
-  const [queries, keys] = info.whole.map((length) => ({ length }));
-  return { ...info, queries, keys, sees: undefined, causal: kind === "decoder" };
 }
 
 export const paintHeads = (context, box, grid) => (grid.many ? paintMany : paintGrid)(context, box, grid);

@@ -1,5 +1,6 @@
 // What the pointer or the keyboard is on, said and drawn.
 import { say } from "#view/elements.js";
+import { sharedSaid, windowSaid } from "#view/names.js";
 import { plain } from "#view/numbers.js";
 import { same } from "#view/pointer.js";
 import { rowSaid } from "#view/rows.js";
@@ -33,7 +34,7 @@ function tellCell(view) {
   const info = infoOf(view);
   const [query, key] = cursor;
   const weight = weights[query * sizesOf(view)[1] + key];
-  const said = mayLook(info, query, key) ? `weight ${plain(weight)}` : "masked, weight 0";
+  const said = mayLook(info, query, key, look) ? `weight ${plain(weight)}` : "masked, weight 0";
   const words = [`${rowSaid(info, look, query)} looks at ${placed(info.keys, key, info.first?.[1])}: ${said}`];
   if (rows) words.push(`score ${plain(score(rows, query, key))}`);
   if (rows?.moved) {
@@ -78,9 +79,11 @@ export function putHead(view, head) {
 
 function headSaid(view, { at, inside, nth }) {
   const { message, look } = view;
-  const { queries, keys, heads, whole } = infoOf(view);
+  const info = infoOf(view);
+  const { queries, keys, heads, whole } = info;
   const many = view.tiles?.many;
-  const name = [headWords(view, at), many && orderSaid(look, many.numbers[at[0] * many.heads + at[1]] / 255)];
+  const about = [windowSaid(info, at[0]), sharedSaid(info, at[1])];
+  const name = [headWords(view, at), ...about, many && orderSaid(look, many.numbers[at[0] * many.heads + at[1]] / 255)];
   const words = name.filter(Boolean).join(", ");
   if (!inside) return words;
   const [cells, [R, C]] = many

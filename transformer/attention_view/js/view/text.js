@@ -1,8 +1,9 @@
 // A long text as a whole: the head looked at, small, with a frame round what of it is drawn large; a click moves that.
 import { bitmap } from "#view/canvas.js";
 import { channels, pixelOf, pixelPalette } from "#view/colours.js";
+import { shutCells } from "#view/grid.js";
 import { spot } from "#view/pointer.js";
-import { mayLook } from "#view/scores.js";
+import { mayLook, wholeInfo } from "#view/scores.js";
 import { change, infoOf, inLines, sizesOf } from "#view/view/look.js";
 import { onPhone, sized } from "#view/view/sizes.js";
 
@@ -13,7 +14,7 @@ const TEXT_ON_PHONE = 84;
 export function placeText(view) {
   const { parts } = view;
   const info = infoOf(view);
-  const free = info.whole && !inLines(view) && !mayLook(info, 0, info.keys.length - 1);
+  const free = info.whole && !inLines(view) && !mayLook(info, 0, info.keys.length - 1, view.look);
   parts.text.hidden = !info.whole;
   parts.main.classList.toggle("beside", Boolean(info.whole) && !free);
 }
@@ -39,13 +40,14 @@ export function drawText(view) {
   parts.text.setAttribute("aria-label", `The whole text; drawn large: ${said}. Arrow keys move that.`);
 }
 
-function picture(cells, [R, C], { theme, look }) {
+function picture(cells, [R, C], view) {
+  const { theme, look } = view;
   const colours = pixelPalette(theme.dark, "plain");
   const forbidden = pixelOf(channels(theme.forbidden));
+  const shut = shutCells(wholeInfo(infoOf(view), look), C, R, look);
   return bitmap(C, R, (pixels) => {
     cells.forEach((cell, at) => {
-      const ahead = look.kind === "decoder" && (at % C) / C > (Math.floor(at / C) + 1) / R - 1e-9;
-      pixels[at] = ahead ? forbidden : colours[256 + Math.round((256 * cell) / 255)];
+      pixels[at] = shut[at] ? forbidden : colours[256 + Math.round((256 * cell) / 255)];
     });
   });
 }

@@ -5,7 +5,7 @@ import { FILM_KINDS } from "#view/film/kinds.js";
 import { take } from "#view/pointer.js";
 import { kindName, rollsOut } from "#view/names.js";
 import { termLabel } from "#view/terms.js";
-import { STAGES } from "#view/stages.js";
+import { STAGES, stageName } from "#view/stages.js";
 import { boxed, change, infoOf, inLines, merges } from "#view/view/look.js";
 import { fileEntries, save } from "#view/view/save.js";
 import { footHeight } from "#view/view/sizes.js";
@@ -119,7 +119,8 @@ function means(view) {
 }
 
 function stages(view) {
-  const names = Object.entries(STAGES).map(([name, words]) => {
+  const names = Object.keys(STAGES).map((name) => {
+    const words = stageName(infoOf(view), name);
     if (name !== "weights" && view.look.of !== "head") return [name, `${words}: of a single head only`, true];
     if (name !== "weights" && (merges(view.look) || infoOf(view).merged)) {
       return [name, `${words}: of all pieces only`, true];

@@ -1,7 +1,7 @@
 // What is looked at, in words.
 import { checked } from "#view/checks.js";
-import { kindName, numbered, OF } from "#view/names.js";
-import { STAGES } from "#view/stages.js";
+import { kindName, numbered, OF, sharedSaid, windowSaid } from "#view/names.js";
+import { stageName } from "#view/stages.js";
 import { thousands } from "#view/numbers.js";
 import { boxed, inLines, infoOf } from "#view/view/look.js";
 import { mergedLines, mergedSaid } from "#view/view/merged.js";
@@ -22,7 +22,7 @@ export function shows(view) {
   return `${kindName(view.look.kind)} attention, ${inLines(view) ? layerName(view) : named(view)}`;
 }
 
-const withStage = (view) => `${shows(view)}: ${STAGES[view.look.stage]}`;
+const withStage = (view) => `${shows(view)}: ${stageName(infoOf(view), view.look.stage)}`;
 
 export function heading(view) {
   if (view.message.stage?.brief) return "Where one head looks";
@@ -44,10 +44,23 @@ export function caption(view) {
   return [inLines(view) ? shows(view) : withStage(view), about, ...mergedLines(view)];
 }
 
+// What can be said of the head, or the mean, without pointing at anything in it.
+export function known(view) {
+  const { message, look } = view;
+  const info = infoOf(view);
+  const one = look.of === "head";
+  const seen = one || look.of === "mean_heads" ? windowSaid(info, look.layer) : "";
+  const said = [seen && `each token of ${layerName(view)} ${seen}`, one && sharedSaid(info, look.head)].filter(Boolean);
+  const sentence = said.join("; ");
+  return [checked(message, look), sentence && `${sentence[0].toUpperCase()}${sentence.slice(1)}.`]
+    .filter(Boolean)
+    .join(" ");
+}
+
 // What the readout says while the pointer is on nothing.
 export function atRest(view) {
   if (boxed(view) && !view.large) {
-    return mergedSaid(view) || (inLines(view) ? LINES_BRIEFLY : checked(view.message, view.look));
+    return mergedSaid(view) || (inLines(view) ? LINES_BRIEFLY : known(view));
   }
   return inLines(view) && !view.large ? LINES : "";
 }

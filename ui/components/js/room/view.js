@@ -9,7 +9,7 @@ import { kindName, numbered, OF } from "#view/names.js";
 import { plain } from "#view/numbers.js";
 import { keyboard, moved, same, spot } from "#view/pointer.js";
 import { rowSaid } from "#view/rows.js";
-import { mayLook } from "#view/scores.js";
+import { mayLook, wholeInfo } from "#view/scores.js";
 import { withoutNext } from "#view/stage/covered.js";
 import { enlarged, partSaid } from "#view/small.js";
 import { drawRows, shadeRows } from "#view/stage/rows.js";
@@ -130,7 +130,10 @@ function drawHeads({ parts, message, look, info, width, theme }) {
   const tall = tileHeight(tileWidth(width, shape[1]), queries + ahead.queries.length, keys + ahead.keys.length);
   const height = Math.min(560, 40 + shape[0] * (tall + 4));
   const context = resized(parts.grid, width, height);
-  paintGrid(context, { x: 0, y: 0, width, height }, { info, cells, shape, look, at: null, theme, scale: look.scale });
+  const cut = queries < message.of[0] || keys < message.of[1];
+  const drawn = cut ? wholeInfo({ ...info, whole: message.of }, look) : info;
+  const grid = { info: drawn, cells, shape, look, at: null, theme, scale: look.scale };
+  paintGrid(context, { x: 0, y: 0, width, height }, grid);
   parts.gridTitle.textContent = `All ${shape[0] * shape[1]} heads`;
   parts.grid.setAttribute("aria-label", `${shape[0]} layers of ${shape[1]} heads, small.`);
 }
@@ -177,7 +180,7 @@ function tellSpot(picture) {
   if (!cursor) return say(parts.readout, "Tap a cell to read its weight.");
   const [query, key] = cursor;
   const weight = weights[query * info.keys.length + key];
-  const said = mayLook(info, query, key) ? `weight ${plain(Number(weight.toFixed(4)))}` : "masked, weight 0";
+  const said = mayLook(info, query, key, look) ? `weight ${plain(Number(weight.toFixed(4)))}` : "masked, weight 0";
   say(parts.readout, `${rowSaid(info, look, query)} looks at ${placed(info.keys, key, info.first?.[1])}: ${said}`, {
     query,
     key,
