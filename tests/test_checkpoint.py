@@ -18,13 +18,11 @@ from transformer.checkpoint import (
     describe,
     find,
     load,
-    recover,
     save,
     verify,
-    whole_folder,
-    write_manifest,
 )
 from transformer.config import ModelConfig, TrainConfig
+from transformer.folders import recover, whole_folder, write_manifest
 from transformer.inference.decoding import start
 from transformer.model.models import Transformer
 from transformer.text import tokenizer as tokenizers

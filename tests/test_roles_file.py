@@ -12,7 +12,8 @@ import torch
 
 import transformer
 from transformer.analysis.roles import measure_roles, read_weights
-from transformer.checkpoint import ROLES, describe, load
+from transformer.checkpoint import describe, load
+from transformer.folders import ROLES
 from transformer.held_out import held_out, piece_counts, word_aligner
 from transformer.measures.catalogue import MEASURES
 from transformer.measures.matrices import measure_heads

@@ -1,10 +1,5 @@
 """Checkpoints: weights, tokenizer and what is known about them, in a folder that is whole or not there."""
 
-import hashlib
-import os
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -19,9 +14,9 @@ from safetensors.torch import save_file
 from torch import nn
 
 from transformer.config import ModelConfig, Precision, TrainConfig
+from transformer.folders import sha256, whole_folder
 from transformer.model.models import Transformer
 from transformer.places import of_name
-from transformer.shortage import os_errors
 from transformer.text import tokenizer as tokenizers
 from transformer.text.sources import known
 from transformer.text.tokenizer_files import TOKENIZER_FILES, tokenizers_of
@@ -39,7 +34,6 @@ from transformer.weights import (
 
 FORMAT = 1
 LARGEST_JSON = 4_000_000  # bytes
-ROLES = "roles.json"  # what its heads do, measured once; not of the manifest, so that the id stays as it is
 SNAPSHOTS = "snapshots"  # in a run or a checkpoint: a checkpoint folder for each of some steps, by its number
 LARGEST_WIDENED = 500_000_000  # parameters that are brought to float32 whatever they are stored as: 2 GB
 COPY = "copy the whole checkpoint folder again"
@@ -144,54 +138,6 @@ class Checkpoint:
     @cached_property
     def device(self) -> torch.device:
         return next(self.model.parameters()).device
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-@contextmanager
-def whole_folder(folder: Path) -> Iterator[Path]:
-    """A folder to write into that takes the place of `folder` at the end, or leaves no trace."""
-    new, old = folder.with_name(f".{folder.name}.new-{os.getpid()}"), folder.with_name(f".{folder.name}.old")
-    shutil.rmtree(new, ignore_errors=True)
-    new.mkdir(parents=True)
-    try:
-        with os_errors():
-            yield new
-        for path in new.rglob("*"):
-            path.chmod(0o755 if path.is_dir() else 0o644)  # safetensors leaves its file to its owner alone
-        write_manifest(new)
-        for path in [*(p for p in new.rglob("*") if p.is_file()), new]:
-            handle = os.open(path, os.O_RDONLY)
-            os.fsync(handle)
-            os.close(handle)
-        if folder.exists():
-            shutil.rmtree(old, ignore_errors=True)
-            folder.rename(old)
-        new.rename(folder)
-        shutil.rmtree(old, ignore_errors=True)
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
-
-
-def write_manifest(folder: Path) -> None:
-    """List the sha256 of every file in the folder but the two that stand outside; to be written last."""
-    listed = {path.relative_to(folder).as_posix(): _sha256(path) for path in sorted(folder.rglob("*"))
-              if path.is_file() and path not in (folder / "manifest.json", folder / ROLES)}
-    (folder / "manifest.json").write_bytes(orjson.dumps(listed, option=orjson.OPT_INDENT_2))
-
-
-def recover(place: Path) -> None:
-    """Mend what `whole_folder` left of the folders in a place where it was killed: put back what it had moved aside if
-    that was between its two renames, and remove the rest. Nobody may be writing there."""
-    for old in place.glob(".*.old"):
-        folder = place / old.name.removeprefix(".").removesuffix(".old")
-        if not folder.exists():
-            old.rename(folder)
-    for left in (*place.glob(".*.old"), *place.glob(".*.new-*")):
-        shutil.rmtree(left, ignore_errors=True)
 
 
 def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | None,
@@ -324,7 +270,7 @@ def describe(folder: Path | str) -> Description:
     except Refused as error:
         raise CheckpointError(f"{folder.name}/{error}") from None
     meta = _noted(found.metadata, {*found.tensors, "pt"}, folder)
-    id = f"{_name(folder)}@{_sha256(folder / 'manifest.json')[:8]}"
+    id = f"{_name(folder)}@{sha256(folder / 'manifest.json')[:8]}"
     return Description(folder, id, model, train, tokenizer, meta)
 
 
@@ -359,7 +305,7 @@ def verify(folder: Path, *, but: frozenset[str] = frozenset()) -> None:
             raise CheckpointError(f"{folder.name}/manifest.json names a file outside its folder; do not use it")
         if not there:
             raise CheckpointError(f"{folder.name} has no {shown(name)}, which its manifest.json lists; {COPY}")
-        if _sha256(path) != digest:
+        if sha256(path) != digest:
             raise CheckpointError(f"{folder.name}/{name} is damaged: it is not the file the manifest lists; {COPY}")
 
 

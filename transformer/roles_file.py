@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from transformer.analysis.roles import HeadRoles
 from transformer.analysis.sample import Sentence, labelled, translation, window
-from transformer.checkpoint import LARGEST_JSON, ROLES, Checkpoint
+from transformer.checkpoint import LARGEST_JSON, Checkpoint
 from transformer.config import Kind
+from transformer.folders import ROLES
 from transformer.held_out import held_out
 from transformer.measures.catalogue import measures_of
 from transformer.shortage import os_errors

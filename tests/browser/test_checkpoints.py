@@ -5,7 +5,8 @@ import shutil
 import pytest
 from playwright.sync_api import expect
 
-from transformer.checkpoint import describe, write_manifest
+from transformer.checkpoint import describe
+from transformer.folders import write_manifest
 
 ADD = "/checkpoints?view=add"
 

@@ -6,8 +6,9 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from transformer.checkpoint import save, write_manifest
+from transformer.checkpoint import save
 from transformer.config import ModelConfig
+from transformer.folders import write_manifest
 from transformer.model.models import Transformer
 
 PICTURE, ADDRESS = "![](http://evil.example/x.png)", "http://evil.example/y"

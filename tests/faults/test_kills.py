@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file
 
 from transformer import checkpoint
+from transformer.folders import recover
 from transformer.jobs import run_files
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(1_800)]
@@ -61,7 +62,7 @@ def test_twenty_kills_at_moments_of_chance_lose_nothing_that_was_saved(tmp_path)
         child.kill()
         child.communicate()
         inside += any(folder.glob(".last.*"))
-        checkpoint.recover(folder)  # as the next start does, to see what it will find
+        recover(folder)  # as the next start does, to see what it will find
         kept = checkpoint.load(folder / "last").description.step if (folder / "last").exists() else 0
         seen = max((row["step"] for row in run_files.read(folder / "metrics.jsonl") if "loss" in row), default=0)
         assert seen <= kept + 1  # of the step whose save was killed there may be a row

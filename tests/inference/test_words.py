@@ -33,7 +33,7 @@ def made(weights, src, tgt, next_id=3):
     config = SimpleNamespace(layers=lambda kind: len(weights[kind]), n_heads=next(iter(weights.values())).shape[1])
     ckpt = SimpleNamespace(id="made", config=config, tokenizer=vocabulary, source_tokenizer=vocabulary, meta={})
 
-    def mask(kind):
+    def mask(kind, layer=None):
         square = torch.ones(weights[kind].shape[-2:], dtype=torch.bool)
         return square.tril() if kind == "decoder" else square
 

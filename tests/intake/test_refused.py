@@ -18,6 +18,7 @@ from safetensors.torch import load_file, save_file
 
 from transformer import checkpoint
 from transformer.config import ModelConfig
+from transformer.folders import write_manifest
 from transformer.intake.content import is_pickle
 from transformer.intake.taking import take_in
 from transformer.model.models import Transformer
@@ -183,7 +184,7 @@ def test_weights_that_are_damaged_or_hostile_are_refused_by_their_header(sent, t
 def test_a_folder_put_in_place_by_hand_is_held_to_the_same(ours, damage):
     change, says = HEADERS[damage]
     (ours / WEIGHTS).write_bytes(change((ours / WEIGHTS).read_bytes()))
-    checkpoint.write_manifest(ours)
+    write_manifest(ours)
     with pytest.raises(checkpoint.CheckpointError) as error:
         checkpoint.load(ours)
     assert says in str(error.value)

@@ -23,6 +23,7 @@ from transformer import checkpoint
 from transformer.__main__ import main
 from transformer.analysis.alignment import WordAligner
 from transformer.config import RunConfig
+from transformer.folders import recover
 from transformer.jobs import launch as launching
 from transformer.jobs import lock as locking
 from transformer.jobs import run_files
@@ -190,7 +191,7 @@ def test_killed_in_the_middle_of_a_save_the_save_before_or_this_one_is_whole(tmp
     done = subprocess.run([sys.executable, "-c", KILLED, str(folder), str(corpus), str(at)], cwd=ROOT,
                           capture_output=True, text=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    checkpoint.recover(folder)
+    recover(folder)
     assert checkpoint.load(folder / "last").description.step in (4, 8)
     assert Trainer(folder, config(corpus, eval_every=100), device=CPU).run() == "finished"
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import orjson
 from safetensors.torch import save_file
 
-from transformer.checkpoint import Checkpoint, whole_folder
+from transformer.checkpoint import Checkpoint
+from transformer.folders import whole_folder
 from transformer.huggingface.folder import ABOUT, SENTENCEPIECE, Refused, read_json
 from transformer.huggingface.sentencepieces import tokenizer_json
 from transformer.huggingface.shapes import shape_of

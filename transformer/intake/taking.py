@@ -21,6 +21,7 @@ import orjson
 import torch
 
 from transformer import checkpoint
+from transformer.folders import write_manifest
 from transformer.huggingface.folder import Folder
 from transformer.huggingface.importing import examine, import_model
 from transformer.inference.reading import attend
@@ -169,7 +170,7 @@ def _make(items: list[Item], private: Path, name: str, *, ids: bool, watch: Watc
     if ours:
         check_numbers(read_header(folder / "model.safetensors").tensors)
         if not listed:
-            checkpoint.write_manifest(folder)
+            write_manifest(folder)
     else:
         folder = import_model(folder, private / "made" / name, ids=ids)
     _try(folder)

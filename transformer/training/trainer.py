@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from transformer import checkpoint
 from transformer.brief import how_many
 from transformer.config import RunConfig
+from transformer.folders import recover
 from transformer.jobs import run_files
 from transformer.jobs.launch import ASKED_TO_STOP
 from transformer.jobs.lock import alone
@@ -374,7 +375,7 @@ class Trainer:
 def _tidy(folder: Path) -> None:
     """Remove what trainers that were killed left half written; put back what they had moved aside."""
     for place in (folder, folder / checkpoint.SNAPSHOTS):
-        checkpoint.recover(place)
+        recover(place)
     for pattern in HALF_WRITTEN:
         for path in folder.glob(pattern):
             path.unlink(missing_ok=True)

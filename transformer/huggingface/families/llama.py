@@ -9,7 +9,7 @@ import re
 
 import torch
 
-from transformer.config import Rotary
+from transformer.config import ModelConfig, Rotary
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.needs import Config
 from transformer.huggingface.plan import (
@@ -70,45 +70,49 @@ def llama(config: Config, names: Names) -> Plan:
     parts = {"tgt_embedding.tokens.weight": Part(f"{at}embed_tokens.weight", (vocab, width)),
              "output.weight": Part(present(names, "lm_head.weight", *[f"{at}embed_tokens.weight"] * flag(
                  config, "tie_word_embeddings", gemma)), (vocab, width))}
-    made: dict[str, torch.Tensor] = {}
-    biased = "norm" in ours.biases
-
-    def normed(to: str, theirs: str) -> None:
-        nonlocal parts
+    norms, made = {"decoder.norm": f"{at}norm"}, {}
+    for i in range(layers):
+        to, block = f"decoder.layers.{i}", f"{at}layers.{i}"
+        norms |= {f"{to}.{mine}": f"{block}.{theirs}" for mine, theirs in zip(
+            OUR_NORMS[ours.norm], NORMS[ours.norm], strict=True)
+            if not (ours.parallel == "one" and mine == "feed_forward_norm")}
+        parts |= _layer(to, block, ours, kind)
+        if ours.qk_norm and kind == "stablelm":  # which has no biases there
+            made |= {f"{to}.attention.{one}_norm.bias": torch.zeros(count, 1, head)
+                     for one, count in (("q", heads), ("k", ours.groups))}
+    for to, theirs in norms.items():
         if kind == "olmo":  # which learns nothing of its norms
             made[f"{to}.weight"] = torch.ones(width)
         else:
-            parts |= norm(to, theirs, width, bias=biased, plus_one=gemma)
-
-    normed("decoder.norm", f"{at}norm")
-    q, k, inner = heads * head, ours.groups * head, ours.d_ff
-    for i in range(layers):
-        to, block = f"decoder.layers.{i}", f"{at}layers.{i}"
-        for mine, theirs in zip(OUR_NORMS[ours.norm], NORMS[ours.norm], strict=True):
-            if not (ours.parallel == "one" and mine == "feed_forward_norm"):
-                normed(f"{to}.{mine}", f"{block}.{theirs}")
-        if kind == "phi3":
-            parts |= fused({f"{to}.attention.q_proj": rows(0, q), f"{to}.attention.k_proj": rows(q, k),
-                            f"{to}.attention.v_proj": rows(q + k, k)}, f"{block}.self_attn.qkv_proj", q + 2 * k, width,
-                           bias=False)
-            parts |= fused({f"{to}.feed_forward.gate": rows(0, inner), f"{to}.feed_forward.up": rows(inner, inner)},
-                           f"{block}.mlp.gate_up_proj", 2 * inner, width, bias=False)
-        else:
-            for one, outputs in zip("qkv", (q, k, k), strict=True):
-                parts |= linear(f"{to}.attention.{one}_proj", f"{block}.self_attn.{one}_proj", outputs, width,
-                                bias=one in ours.biases)
-            for mine in ("gate", "up"):
-                parts |= linear(f"{to}.feed_forward.{mine}", f"{block}.mlp.{mine}_proj", inner, width,
-                                bias="up" in ours.biases)
-        parts |= linear(f"{to}.attention.out_proj", f"{block}.self_attn.o_proj", width, q, bias="out" in ours.biases)
-        parts |= linear(f"{to}.feed_forward.down", f"{block}.mlp.down_proj", width, inner, bias="down" in ours.biases)
-        if ours.qk_norm:
-            for one, count in (("q", heads), ("k", ours.groups)):
-                parts |= _head_norm(f"{to}.attention.{one}_norm", f"{block}.self_attn.{one}_", count, head, kind)
-                if kind == "stablelm" and biased:
-                    made[f"{to}.attention.{one}_norm.bias"] = torch.zeros(count, 1, head)  # theirs has none
+            parts |= norm(to, theirs, width, bias="norm" in ours.biases, plus_one=gemma)
     return Plan(ours, parts, re.compile(r"(model\.)?layers\.\d+\.self_attn\.rotary_emb\.inv_freq|(score|lm_head)\..*"),
                 made=made)
+
+
+def _layer(to: str, block: str, ours: ModelConfig, kind: str) -> dict[str, Part]:
+    """The linear maps of a layer, and the norms of its queries and keys."""
+    width, inner = ours.d_model, ours.d_ff
+    q, k = ours.n_heads * ours.width, ours.groups * ours.width
+    parts: dict[str, Part] = {}
+    if kind == "phi3":
+        parts |= fused({f"{to}.attention.q_proj": rows(0, q), f"{to}.attention.k_proj": rows(q, k),
+                        f"{to}.attention.v_proj": rows(q + k, k)}, f"{block}.self_attn.qkv_proj", q + 2 * k, width,
+                       bias=False)
+        parts |= fused({f"{to}.feed_forward.gate": rows(0, inner), f"{to}.feed_forward.up": rows(inner, inner)},
+                       f"{block}.mlp.gate_up_proj", 2 * inner, width, bias=False)
+    else:
+        for one, outputs in zip("qkv", (q, k, k), strict=True):
+            parts |= linear(f"{to}.attention.{one}_proj", f"{block}.self_attn.{one}_proj", outputs, width,
+                            bias=one in ours.biases)
+        for mine in ("gate", "up"):
+            parts |= linear(f"{to}.feed_forward.{mine}", f"{block}.mlp.{mine}_proj", inner, width,
+                            bias="up" in ours.biases)
+    parts |= linear(f"{to}.attention.out_proj", f"{block}.self_attn.o_proj", width, q, bias="out" in ours.biases)
+    parts |= linear(f"{to}.feed_forward.down", f"{block}.mlp.down_proj", width, inner, bias="down" in ours.biases)
+    if ours.qk_norm:
+        for one, count in (("q", ours.n_heads), ("k", ours.groups)):
+            parts |= _head_norm(f"{to}.attention.{one}_norm", f"{block}.self_attn.{one}_", count, ours.width, kind)
+    return parts
 
 
 def _head_norm(to: str, theirs: str, heads: int, width: int, kind: str) -> dict[str, Part]:
