@@ -49,7 +49,7 @@ def test_results_go_to_standard_output(run, writer, translator, play, tmp_path):
     assert run("write", folder, "I see", "--steps", 3, "--device", "cpu")[1].startswith("I see")
     code, out, err = run("export", folder, "--huggingface", tmp_path / "out")
     assert (code, out) == (2, "")
-    assert "error: positions is rotary" in err
+    assert "error: logits_bias is True, and GPT-NeoX can only express False" in err
 
 
 def test_an_error_is_one_line_with_every_character_of_it(run, tmp_path):

@@ -1,17 +1,22 @@
 """What somebody else's model needs and ours lack: all of it at once, by its config.json, before its weights."""
 
 import json
+import re
 
 import pytest
 
 import transformer
-from transformer.huggingface.importing import FAMILIES, import_model
+from transformer.huggingface.families import FAMILIES
+from transformer.huggingface.folder import Refused
+from transformer.huggingface.importing import import_model
 from transformer.huggingface.needs import check_needs, needs
 from transformer.intake.taking import take_in
 
 LLAMA = {"model_type": "llama", "hidden_size": 576, "num_attention_heads": 9, "num_key_value_heads": 3,
          "hidden_act": "silu", "rms_norm_eps": 1e-5, "rope_theta": 100_000}
-QWEN = {**LLAMA, "model_type": "qwen2", "num_key_value_heads": 9, "sliding_window": 131_072, "rope_theta": 10_000}
+EXPERTS, STATES, PICTURES, SOUND = ("experts to choose among", "layers that keep a state in place of attention",
+                                    "pictures to read", "sound to read")
+CODE = {"auto_map": {"AutoModel": "evil.Model"}}
 
 
 def refused(folder, config):
@@ -20,79 +25,122 @@ def refused(folder, config):
     (folder / "config.json").write_text(json.dumps(config))
     with pytest.raises(ValueError) as error:  # noqa: PT011
         import_model(folder, folder / "ours")
-    return str(error.value)
+    said = str(error.value)
+    assert "\n" not in said
+    assert len(said) < 600
+    return said
 
 
 def test_all_that_a_model_needs_is_said_before_its_weights_are_asked_for(tmp_path):
-    said = refused(tmp_path, LLAMA)
-    assert said.startswith("the model is of type llama and needs gated feed-forward layers, RMS norm, ")
-    assert "grouped queries (num_key_value_heads 3 of 9)" in said
-    assert "rotary positions of base 100,000" in said
-    assert "model.safetensors" not in said
+    said = refused(tmp_path, {**LLAMA, **CODE, "num_local_experts": 8, "quantization_config": {"bits": 4},
+                              "hidden_act": "relu2"})
+    assert said == ("the model is of type llama and needs experts to choose among (num_local_experts), quantised "
+                    "weights (quantization_config), code that comes with it, which is never run (auto_map) and the "
+                    "activation relu2 (hidden_act), which Heads Up's models do not have")
 
 
 def test_a_type_that_nobody_knows_is_judged_by_its_fields(tmp_path):
-    said = refused(tmp_path, {**LLAMA, "model_type": "made-up"})
-    assert "type made-up and needs RMS norm (rms_norm_eps), grouped queries" in said
-    assert "gated feed-forward layers" in said
-    assert "of type made-up, and gpt2, bert" in refused(tmp_path, {"model_type": "made-up"})
+    said = refused(tmp_path, {**LLAMA, "model_type": "made-up", "n_routed_experts": 64, "kv_lora_rank": 512})
+    assert said.startswith("the model is of type made-up and needs experts to choose among (n_routed_experts) and keys")
+    said = refused(tmp_path, {"model_type": "made-up"})
+    assert said.startswith("the model is of type made-up, which is not imported; gpt2, llama, ")
+    assert all(kind in said for kind in FAMILIES)
 
 
-@pytest.mark.parametrize("window", [{"use_sliding_window": False}, {"sliding_window": None}, {"sliding_window": 0},
-                                    {"layer_types": ["full_attention"] * 2}], ids=str)
-def test_a_window_that_is_not_used_is_none(window):
-    assert not any("window" in one for one in needs({**QWEN, **window}))
-    assert any("a sliding attention window" in one for one in needs(QWEN))
-    assert any("a sliding attention window" in one for one in needs({**QWEN, "layer_types": ["sliding_attention"]}))
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_what_is_imported_lacks_nothing_and_may_not_be_more_than_it_is(kind):
+    check_needs({"model_type": kind}, tuple(FAMILIES))
+    for field, what in (({"num_experts": 8}, EXPERTS), ({"vision_config": {"hidden_size": 8}}, PICTURES),
+                        ({"num_mel_bins": 80}, SOUND), ({"quantization_config": {"bits": 4}}, "quantised weights"),
+                        ({"add_cross_attention": True}, "cross-attention to another model"),
+                        ({"kv_lora_rank": 64}, "keys and values kept as one narrow row")):
+        with pytest.raises(Refused, match=rf"of type {kind} and needs {what} \({next(iter(field))}\)"):
+            check_needs({"model_type": kind, **field}, tuple(FAMILIES))
 
 
-@pytest.mark.parametrize("kind", ["opt", "bart", "mbart"])
-def test_what_is_only_not_written_yet_lacks_nothing(tmp_path, kind):
-    said = refused(tmp_path, {"model_type": kind, "activation_function": "relu"})
-    assert f"of type {kind}, which is not imported yet, although ours have all that it needs" in said
-    assert "third row" not in said
+@pytest.mark.parametrize("field", [{"num_local_experts": 1}, {"num_experts": 0}, {"quantization_config": None},
+                                   {"vision_config": {}}, {"pruned_heads": {}}, {"kv_lora_rank": None}], ids=str)
+def test_a_field_that_asks_for_nothing_is_harmless(field):
+    assert needs({**LLAMA, **field}) == []
+
+
+@pytest.mark.parametrize(("kinds", "what"), [
+    (["mixtral", "qwen3_moe", "gpt_oss", "deepseek_v3", "switch_transformers"], EXPERTS),
+    (["mamba", "mamba2", "rwkv", "jamba", "recurrent_gemma"], STATES),
+    (["vit", "clip", "llava", "qwen2_vl", "gemma3"], PICTURES), (["whisper", "wav2vec2", "hubert"], SOUND),
+    (["longformer", "big_bird", "reformer"], "attention in blocks and to chosen tokens"),
+    (["xlnet"], "attention to an earlier piece of the text")], ids=lambda value: str(value)[:30])
+def test_types_say_what_no_field_of_theirs_does(tmp_path, kinds, what):
+    for kind in kinds:
+        assert f"of type {kind} and needs {what}" in refused(tmp_path, {"model_type": kind})
 
 
 @pytest.mark.parametrize(("config", "says"), [
-    ({"model_type": "t5", "feed_forward_proj": "gated-gelu"}, ["relative position bias", "RMS norm", "gated"]),
-    ({"model_type": "gpt_neox", "use_parallel_residual": True, "rotary_pct": 0.25},
-     ["attention beside the feed-forward layer", "rotary positions over a part"]),
-    ({"model_type": "gemma2", "final_logit_softcapping": 30.0, "sliding_window": 4096},
-     ["capped logits", "a sliding attention window", "norms before and after"]),
-    ({"model_type": "electra", "hidden_size": 256, "embedding_size": 128}, ["embeddings of another width"]),
-    ({"model_type": "whisper"}, ["sound to read"]),
-    ({"model_type": "gpt2", "alibi": True, "activation_function": "quick_gelu"}, ["ALiBi", "activation quick_gelu"]),
+    ({"model_type": "gpt2", "activation_function": "quick_gelu"}, ["the activation quick_gelu (activation_function)"]),
+    ({"model_type": "t5", "feed_forward_proj": "gated-quick_gelu"}, ["the activation gated-quick_gelu"]),
+    ({"model_type": "gpt2", "scale_attn_by_inverse_layer_idx": True}, ["attention scaled by its layer's number"]),
     ({"model_type": "marian", "normalize_before": True, "add_final_layer_norm": True}, ["pre-norm", "a final norm"]),
+    ({"model_type": "mbart", "normalize_before": False}, ["post-norm layers"]),
+    ({"model_type": "bert", "is_decoder": True}, ["an encoder used as a decoder"]),
+    ({"model_type": "bert", "position_embedding_type": "relative_key"}, ["relative_key positions"]),
+    ({"model_type": "albert", "num_hidden_groups": 2}, ["several groups of shared layers"]),
+    ({"model_type": "deberta-v2", "conv_kernel_size": 3}, ["a convolution beside its first layer"]),
+    ({"model_type": "bloom", "slow_but_exact": True}, ["weights in slices"]),
+    ({"model_type": "mpt", "attn_config": {"alibi": False, "qk_ln": True}},
+     ["positions in place of ALiBi", "all heads' queries and keys normalised as one row"]),
+    ({"model_type": "gemma3_text", "use_bidirectional_attention": True}, ["a decoder that sees what comes later"]),
 ], ids=lambda value: str(value)[:40])
 def test_each_is_named(config, says):
-    with pytest.raises(ValueError, match="which Heads Up's models do not have") as error:
+    with pytest.raises(Refused, match="which Heads Up's models do not have") as error:
         check_needs(config, tuple(FAMILIES))
     assert all(what in str(error.value) for what in says)
+    assert needs({"model_type": config["model_type"]}) == []
 
 
-def test_every_type_that_transformers_makes_by_default_gets_a_sentence():
+def test_code_that_transformers_has_as_its_own_is_not_asked_for():
+    assert needs({"model_type": "falcon", **CODE}) == []
+    assert needs({"model_type": "llama", **CODE}) == ["code that comes with it, which is never run (auto_map)"]
+
+
+def test_every_type_that_transformers_makes_by_default_is_imported_or_gets_a_sentence():
     hf = pytest.importorskip("transformers")
-    for name in ("Llama", "Qwen2", "Mistral", "Gemma2", "Phi", "Phi3", "Falcon", "GPTJ", "GPTNeo", "GPTNeoX", "Bloom",
-                 "T5", "Albert", "DebertaV2", "ModernBert", "OPT", "Bart", "M2M100"):
-        config = json.loads(json.dumps(getattr(hf, f"{name}Config")().to_dict(), default=str))
-        with pytest.raises(ValueError, match="of type"):
+    from huggingface_hub.errors import StrictDataclassError
+
+    hf.logging.set_verbosity_error()
+    mapping = hf.models.auto.configuration_auto.CONFIG_MAPPING
+    refusals, passed = {}, set()
+    for name in sorted(mapping.keys()):
+        try:
+            config = json.loads(json.dumps(mapping[name]().to_dict(), default=str))
+        except (ImportError, TypeError, ValueError, AttributeError, StrictDataclassError):  # none by default
+            continue
+        try:
             check_needs(config, tuple(FAMILIES))
-    for kind in ("GPT2", "Bert", "Roberta", "XLMRoberta", "Camembert", "DistilBert", "Marian"):
-        assert needs(getattr(hf, f"{kind}Config")().to_dict()) == []
+            passed.add(config["model_type"])
+        except Refused as error:
+            refusals[config["model_type"]] = str(error)
+    assert set(FAMILIES) - passed == set(FAMILIES) - {*mapping.keys()}
+    assert passed <= set(FAMILIES)
+    assert len(refusals) > 200
+    for kind, said in refusals.items():
+        assert re.match(rf"the model is of type {re.escape(kind[:40])}(,| and needs )", said), said
+        assert "\n" not in said and len(said) < 600, said
+    for kind, what in {"mixtral": EXPERTS, "mamba": STATES, "vit": PICTURES, "whisper": SOUND}.items():
+        assert what in refusals[kind]
 
 
-def test_a_gguf_is_said_to_be_one_as_a_file_as_a_folder_and_beside_a_configuration(tmp_path):
+def test_a_gguf_that_is_none_is_refused_as_a_file_and_as_a_folder_and_left_beside_a_configuration(tmp_path):
     folder = tmp_path / "smol"
     folder.mkdir()
     (folder / "smol.Q4_1.gguf").write_bytes(b"GGUF\3\0\0\0" + bytes(64))
-    said = "smol.Q4_1.gguf is a GGUF file, which is not read yet; convert it"
+    said = "holds a model of the architecture None, and llama, "
     with pytest.raises(ValueError, match=said):
         take_in(folder / "smol.Q4_1.gguf", tmp_path / "taken")
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=f"smol.Q4_1.gguf {said}"):
         import_model(folder, tmp_path / "ours")
     (folder / "config.json").write_text(json.dumps({"model_type": "gpt2", "n_embd": 8, "n_head": 2, "n_layer": 1,
                                                     "vocab_size": 9, "n_positions": 5}))
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=r"smol has no model\.safetensors"):
         import_model(folder, tmp_path / "ours")
 
 

@@ -63,11 +63,13 @@ def estimated_activations(config: ModelConfig, *, positions: int, length: int, d
     """About how many bytes a batch of so many positions, in rows of `length`, leaves for the backward pass in float32.
 
     Counted are the inputs of every map and norm, what dropout drew, the attention weights where the device keeps
-    them, and the logits three times.
+    them or positions learn what is added to the scores, and the logits three times.
     """
     width = config.n_heads * config.width
     dropped = config.dropout if config.attention_dropout is None else config.attention_dropout
     weights = 3 * config.n_heads * length if dropped and device.type != "cuda" else 0  # else they are made again
+    if not weights and config.positions in ("relative", "disentangled"):
+        weights = 2 * config.n_heads * length
     attention = 4 * config.d_model + 4 * width + weights
     layer = attention + 4 * config.d_model + (5 if config.gated else 3) * config.d_ff
     encoder = config.encoder_layers * layer
