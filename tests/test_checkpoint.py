@@ -363,7 +363,8 @@ KILL = """
 import json, os, shutil, signal, sys
 from pathlib import Path
 import torch
-from transformer.checkpoint import load, recover, save
+from transformer.checkpoint import load, save
+from transformer.folders import recover
 from transformer.config import ModelConfig
 from transformer.model.models import Transformer
 
