@@ -1,10 +1,12 @@
-"""Forty decoded tokens with every attention weight in memory, against Hugging Face's Marian with the same weights.
+"""Forty decoded tokens with every attention weight in memory, against Hugging Face's Marian or Llama with the same
+weights.
 
-    python benchmarks/step.py [--json] [--layers 6 --d-model 512 --n-heads 8 --d-ff 2048 --vocab-size 58101]
+    python benchmarks/step.py [--json] [--only opus-mt] [--layers 6 --d-model 512 --n-heads 8 --d-ff 2048]
 
-Both sides read the same source on one CPU thread, decode the same forced tokens with their caches, and end up with all
-weights of encoder, decoder and cross-attention. Before a clock starts, logits and weights of the two must agree.
-B batch, H heads, S source length, T target length.
+Both sides read the same source, or prompt, on one CPU thread, decode the same forced tokens with their caches, and end
+up with all weights of every kind of attention. Before a clock starts, logits and weights of the two must agree.
+Beside the times stands how long reading every weight from memory once a token would take by itself: no decoding of one
+text is faster. B batch, H heads, S source length, T target length.
 """
 
 import platform
@@ -35,6 +37,8 @@ from transformer.text.tokenizer import Piece
 SHAPES = {
     "translate": {"layers": 3, "d_model": 160, "n_heads": 4, "d_ff": 640, "vocab_size": 4_000},  # comes with the app
     "opus-mt": {"layers": 6, "d_model": 512, "n_heads": 8, "d_ff": 2048, "vocab_size": 8_000},  # full size: 58,101
+    # a Llama, by its grouped heads: SmolLM2-135M
+    "smollm2": {"layers": 30, "d_model": 576, "n_heads": 9, "kv_heads": 3, "d_ff": 1536, "vocab_size": 49_152},
 }
 TOLERANCE = 1e-4
 MARIAN_NAMES = {
@@ -91,15 +95,29 @@ def build(*, layers: int, d_model: int, n_heads: int, d_ff: int, vocab_size: int
     return replace(ours, tokenizer=Numbers(), source_tokenizer=Numbers()), theirs
 
 
+def build_llama(*, layers: int, d_model: int, n_heads: int, kv_heads: int, d_ff: int, vocab_size: int,
+                max_len: int = 256) -> tuple[Checkpoint, transformers.LlamaForCausalLM]:
+    """Theirs with random weights, and ours as it is imported."""
+    torch.manual_seed(1)
+    theirs = transformers.LlamaForCausalLM(transformers.LlamaConfig(
+        hidden_size=d_model, num_hidden_layers=layers, num_attention_heads=n_heads, num_key_value_heads=kv_heads,
+        intermediate_size=d_ff, vocab_size=vocab_size, max_position_embeddings=max_len, tie_word_embeddings=True,
+        attn_implementation="eager")).eval().requires_grad_(False)
+    with TemporaryDirectory() as folder:
+        theirs.save_pretrained(Path(folder) / "theirs")
+        ours = transformer.load(transformer.import_model(Path(folder) / "theirs", Path(folder) / "ours", ids=True))
+    return replace(ours, tokenizer=Numbers(), source_tokenizer=Numbers()), theirs
+
+
 class Task:
-    """A source and the ids that every side is made to decode after it."""
+    """A source or a prompt, and the ids that every side is made to decode after it."""
 
     def __init__(self, ckpt: Checkpoint, theirs: torch.nn.Module, *, tokens: int, source: int):
         self.ckpt, self.theirs, config = ckpt, theirs, ckpt.config
         generator = torch.Generator().manual_seed(2)
         words = torch.randint(4, config.vocab_size, (source - 1,), generator=generator).tolist()  # 0 to 3 are special
-        self.text = " ".join(map(str, words))
-        self.src = torch.tensor([[*words, config.eos_id]])
+        self.text, self.decoder = " ".join(map(str, words)), not config.encoder_layers
+        self.src = torch.tensor([words if self.decoder else [*words, config.eos_id]])
         self.forced = torch.randint(4, config.vocab_size, (tokens,), generator=generator).tolist()
 
     def steps(self) -> Iterator[transformer.Step]:
@@ -117,9 +135,11 @@ class Task:
 
     def generate(self, **options: object) -> transformers.generation.GenerateEncoderDecoderOutput:
         """Marian's `generate`; each step's weights have one row, the newest query's."""
+        first = self.src.shape[1] if self.decoder else 1
+
         def force(read: Tensor, scores: Tensor) -> Tensor:
             chosen = torch.zeros_like(scores)
-            chosen[:, self.forced[read.shape[1] - 1]] = 1.0
+            chosen[:, self.forced[read.shape[1] - first]] = 1.0
             return chosen
 
         return self.theirs.generate(self.src, attention_mask=torch.ones_like(self.src), do_sample=False, num_beams=1,
@@ -128,7 +148,14 @@ class Task:
 
     @torch.inference_mode()
     def loop(self) -> list[object]:
-        """Marian's forward, once for the encoder and once a token; each token's weights have one row."""
+        """Their forward, once for the encoder or the prompt and once a token; each token's weights have one row."""
+        if self.decoder:
+            read, past, outputs = self.src, None, []
+            for id in self.forced:
+                output = self.theirs(read, past_key_values=past, use_cache=True, output_attentions=True)
+                read, past = torch.tensor([[id]]), output.past_key_values
+                outputs.append(output)
+            return outputs
         encoded = self.theirs.get_encoder()(self.src, output_attentions=True)
         read, past, outputs = self.theirs.config.decoder_start_token_id, None, [encoded]
         for id in self.forced:
@@ -140,26 +167,36 @@ class Task:
 
     def check(self) -> float:
         """The largest difference between our logits and weights and theirs. Raises AssertionError over TOLERANCE."""
-        steps, generated, (encoded, *looped) = list(self.steps()), self.generate(output_logits=True), self.loop()
-        assert generated.sequences[0, 1:].tolist() == self.forced, "generate did not decode the forced tokens"
+        steps, generated, looped = list(self.steps()), self.generate(output_logits=True), self.loop()
+        written = generated.sequences[0, -len(self.forced):].tolist()
+        assert written == self.forced, "generate did not decode the forced tokens"
         ours = {"logits": torch.stack([step.logits for step in steps]), **steps[-1].attentions}
         worst = 0.0
-        for theirs in (
+        for theirs in self._theirs(generated, looped):
+            for name, value in ours.items():
+                assert value.shape == theirs[name].shape, f"{name}: {value.shape}, theirs {theirs[name].shape}"
+                worst = max(worst, (value - theirs[name]).abs().max().item())
+                assert worst <= TOLERANCE, f"{name}: ours and theirs differ by {worst:.1e}, over {TOLERANCE:.0e}"
+        return worst
+
+    def _theirs(self, generated: object, looped: list[object]) -> list[Weights]:
+        """What `generate` and the loop of forward computed, in our form."""
+        if self.decoder:
+            return [{"logits": torch.cat(generated.logits), "decoder": together(generated.attentions)},
+                    {"logits": torch.cat([output.logits[:, -1] for output in looped]),
+                     "decoder": together([output.attentions for output in looped])}]
+        encoded, *looped = looped
+        return [
             {"logits": torch.cat(generated.logits), "encoder": torch.cat(generated.encoder_attentions),
              "decoder": together(generated.decoder_attentions), "cross": together(generated.cross_attentions)},
             {"logits": torch.cat([output.logits[:, -1] for output in looped]), "encoder": torch.cat(encoded.attentions),
              "decoder": together([output.decoder_attentions for output in looped]),
              "cross": together([output.cross_attentions for output in looped])},
-        ):
-            for name, value in ours.items():
-                assert value.shape == theirs[name].shape, f"{name}: {value.shape}, Marian's {theirs[name].shape}"
-                worst = max(worst, (value - theirs[name]).abs().max().item())
-                assert worst <= TOLERANCE, f"{name}: ours and Marian's differ by {worst:.1e}, over {TOLERANCE:.0e}"
-        return worst
+        ]
 
 
 def together(rows: list[tuple[Tensor, ...]]) -> Tensor:
-    """Weights given one query at a time, a (1, H, 1, Tk) for each layer -> (layers, H, Tq, Tk of the last query)."""
+    """Weights given some queries at a time, a (1, H, queries, Tk) for each layer -> (layers, H, Tq, last Tk)."""
     keys = rows[-1][0].shape[-1]
     return torch.cat([pad(torch.cat(layers), (0, keys - layers[0].shape[-1])) for layers in rows], dim=2)
 
@@ -174,6 +211,20 @@ def measure(sides: dict[str, Callable[[], object]], repeats: int) -> dict[str, f
             if repeat:  # the first is a warm-up
                 taken[name].append(1_000 * (perf_counter() - began))
     return {name: median(times) for name, times in taken.items()}
+
+
+def floor(ckpt: Checkpoint, tokens: int) -> float:
+    """Milliseconds to read all weights that a token meets, once a token: the sum of each, on as many threads."""
+    model = ckpt.model
+    parts = [model.decoder, model.output] if ckpt.config.decoder_layers else [model]
+    weights = list({id(one): one for part in parts for one in part.parameters()}.values())
+    taken = []
+    for _ in range(5):
+        began = perf_counter()
+        for weight in weights:
+            weight.sum()
+        taken.append(1_000 * (perf_counter() - began))
+    return tokens * min(taken)
 
 
 def cpu_name() -> str:
@@ -192,10 +243,11 @@ def main(
     vocab_size: Annotated[int | None, typer.Option()] = None,
     tokens: Annotated[int, typer.Option(min=1, help="Tokens to decode.")] = 40,
     source: Annotated[int, typer.Option(min=1, help="Tokens to read, the end token included.")] = 24,
+    only: Annotated[list[str], typer.Option(help=f"Of {', '.join(SHAPES)}; again for more.")] = [],  # noqa: B006
     repeats: Annotated[int, typer.Option(min=1, help="How often each side is timed.")] = 9,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON line, last.")] = False,
 ) -> None:
-    """Time our steps with all attention weights against Hugging Face's Marian; without a size, at two known shapes."""
+    """Time our steps with all attention weights against Hugging Face's; without a size, at known shapes."""
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)
     sizes = {"layers": layers, "d_model": d_model, "n_heads": n_heads, "d_ff": d_ff, "vocab_size": vocab_size}
@@ -205,10 +257,13 @@ def main(
              "repeats": repeats}
     print(*(f"{name} {value}" for name, value in about.items()), sep=", ")
     rows = []
-    for name, shape in ({"as given": SHAPES["translate"] | given} if given else SHAPES).items():
-        task = Task(*build(**shape, max_len=max(tokens, source)), tokens=tokens, source=source)
+    shapes = {name: shape for name, shape in SHAPES.items() if name in (only or SHAPES)}
+    for name, shape in ({"as given": SHAPES["translate"] | given} if given else shapes).items():
+        make = build_llama if "kv_heads" in shape else build
+        task = Task(*make(**shape, max_len=tokens + source), tokens=tokens, source=source)
         print(f"\n{name}: {', '.join(f'{key} {size:,}' for key, size in shape.items())}")
         print(f"logits and weights agree, the largest difference is {task.check():.1e}")
+        print(f"reading the weights once a token takes {floor(task.ckpt, tokens):,.0f} ms")
         print(f"{'medians in milliseconds':60}{'ours':>10}{'peer':>10}{'peer / ours':>14}")
         taken = measure({"end": task.ours_at_the_end, "generate": task.generate, "every": task.ours_at_every_step,
                          "loop": task.loop}, repeats)

@@ -34,3 +34,11 @@ def test_every_side_ends_up_with_all_weights(task):
         kind: (layers, heads, *size) for kind, size in sizes.items()}
     assert [step["decoder"].shape[-2:] for step in task.ours_at_every_step()] == [(n, n) for n in range(1, tokens + 1)]
     assert len(task.generate().decoder_attentions) == len(task.loop()[1:]) == tokens
+
+
+def test_a_llamas_logits_and_weights_are_theirs():
+    shape = {"layers": 2, "d_model": 16, "n_heads": 4, "kv_heads": 2, "d_ff": 24, "vocab_size": 30}
+    llama = step.Task(*step.build_llama(**shape), tokens=5, source=4)
+    assert 0 < llama.check() <= step.TOLERANCE
+    assert llama.ours_at_the_end()["decoder"].shape == (2, 4, 7, 7)  # a prompt of 3, and 4 tokens read after it
+    assert step.floor(llama.ckpt, 5) > 0
