@@ -53,6 +53,8 @@ Weights = dict[str, Tensor]  # kind -> (layers, H, Tq, Tk)
 class Numbers:
     """A tokenizer for a model that learned no language: a text is its ids, written out."""
 
+    end_id = None  # nothing of its own stands behind a text
+
     def encode(self, text: str) -> list[int]:
         return [int(word) for word in text.split()]
 

