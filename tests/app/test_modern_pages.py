@@ -30,7 +30,7 @@ def test_masks_of_a_head_have_the_window_of_its_layer(visit, kept, drawn, layer)
     hidden = np.isnan(drawn(at, "masks_changed")["data"][0]["z"].astype(float))
     places = range(len(hidden))
     seen = window_mask(places, places, 3 if layer else len(hidden), causal=True).numpy()
-    assert np.array_equal(hidden, ~seen)
+    assert np.array_equal(hidden, ~seen)  # this one is the longest, and has no padding
     assert any("Some layers also have a window of 3 tokens" in one.value for one in at.caption)
 
 

@@ -6,7 +6,7 @@ import { span } from "#view/scores.js";
 
 const GAP = 4;
 const SHARE = " · a line over those with shared keys";
-export const INSET = 3; // px, of such a line at its ends
+export const INSET = 5; // px, of such a line at its ends
 
 // How tall a head is that is so wide: a little flatter or higher than square, as its matrix is.
 export const tileHeight = (width, queries, keys) =>
