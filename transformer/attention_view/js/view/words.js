@@ -49,7 +49,10 @@ function detailed(view, shared) {
   const { look } = view;
   const info = infoOf(view);
   const ofLayer = look.of === "head" || look.of === "mean_heads";
-  return [look.of === "head" && shared(info, look.head), ofLayer && windowSaid(info, look.layer)].filter(Boolean);
+  return [
+    look.of === "head" && !inLines(view) && shared(info, look.head),
+    ofLayer && windowSaid(info, look.layer),
+  ].filter(Boolean);
 }
 
 // The same beside a heading.
