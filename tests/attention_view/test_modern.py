@@ -77,3 +77,11 @@ def test_a_part_of_a_long_text_is_that_part_with_its_window_and_bias(make_checkp
     look, pooled = Look("decoder", 1, 1), Pooled.of(step, "decoder")
     for message in (live(part, look, pooled), small(part, look, pooled, one_head(part, "decoder", 1, 1))):
         assert b'"near":{"layers":[1],"size":5}' in message
+
+
+def test_padding_far_beyond_a_window_changes_nothing(make_checkpoint):
+    model = make_checkpoint(decoder_layers=0, head="none", window=3).model
+    short, padded = torch.tensor([[5, 6, 7, 8]]), torch.tensor([[5, 6, 7, 8, *[model.config.pad_id] * 9]])
+    alone, beside = (model.encode(ids, readable=True).x[:, :4] for ids in (short, padded))
+    torch.testing.assert_close(beside, alone, atol=1e-5, rtol=0)
+    torch.testing.assert_close(model.encode(padded).x[:, :4], alone, atol=1e-5, rtol=0)

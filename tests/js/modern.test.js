@@ -72,7 +72,7 @@ test("how scores are made, which heads share keys, and how far a layer sees are 
   assert.equal(sharedSaid({ heads: 4, groups: 1 }, 0), "all heads share keys and values");
   assert.equal(sharedSaid({ heads: 4 }, 0), "");
   const windowed = { near: { layers: [1], size: 4 } };
-  assert.equal(windowSaid({ ...windowed, causal: true }, 1), "sees the last 4 tokens, its own included");
-  assert.equal(windowSaid(windowed, 1), "sees 3 tokens to each side");
+  assert.equal(windowSaid({ ...windowed, causal: true }, 1), "window of 4 tokens");
+  assert.equal(windowSaid(windowed, 1), "window of 3 tokens to each side");
   assert.equal(windowSaid(windowed, 0), "");
 });

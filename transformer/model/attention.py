@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from transformer.brief import brief
 from transformer.config import ModelConfig
-from transformer.model.masks import causal_mask
+from transformer.model.masks import causal_mask, within
 from transformer.model.norms import HeadNorm, Linear
 from transformer.model.positions import NOWHERE, Placed
 from transformer.model.switches import Switch
@@ -193,7 +193,7 @@ class Attention(nn.Module):
         if placed.rows is not None and placed.buckets is not None:
             bias = self.at_a_distance(q, k, placed.rows, placed.buckets)
         if placed.mask is not None:
-            mask = placed.mask if mask is None else mask & placed.mask
+            mask = within(mask, placed.mask)
         context, scores, weights = dot_product_attention(
             q, k, v, mask, bias=bias, causal=causal, heads=heads, scoring=self.scoring, readable=readable,
             dropout=self.dropout if self.training else 0.0)

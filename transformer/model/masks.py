@@ -54,6 +54,15 @@ def window_mask(queries: range, keys: range, window: int, *, causal: bool,
     return (apart < window) & (apart >= 0 if causal else apart > -window)
 
 
+def within(mask: Tensor | None, window: Tensor) -> Tensor:
+    """What a mask (..., Tq, Tk) and a window (Tq, Tk) allow together. Padding may be further from its text than the
+    window reaches: such a query, which nothing reads, sees the window as it is, for a row of nothing has no softmax."""
+    if mask is None:
+        return window
+    both = mask & window
+    return both | (window & ~both.any(dim=-1, keepdim=True))
+
+
 def allowed(config: ModelConfig, kind: Kind, queries: range, keys: range, *, layer: int | None = None) -> Tensor:
     """What the queries at these places may attend to in a layer, or in any, of a text without padding -> (Tq, Tk)."""
     if kind == "cross":

@@ -74,9 +74,9 @@ def show_trained(text: str) -> None:
     config = ckpt.config
     if config.groups < config.n_heads:
         size = config.n_heads // config.groups
-        first = at // size * size
-        st.caption(f"Its keys and values are those of key-value head {at // size}, which serves heads "
-                   f"{first} to {first + size - 1}.")
+        served = at // size
+        st.caption(f"Its keys and values are those of key-value head {served}, which serves heads "
+                   f"{served * size} to {(served + 1) * size - 1}.")
     if said := window_said(config, kind, layer):
         st.caption(said)
     allowed = None if mask.all() else mask.numpy()

@@ -5,7 +5,8 @@ import { groupOf, numbered } from "#view/names.js";
 import { span } from "#view/scores.js";
 
 const GAP = 4;
-const SHARE = " · a line joins those that share keys and values";
+const SHARE = " · a line over those with shared keys";
+export const INSET = 5; // px, of such a line at its ends
 
 // How tall a head is that is so wide: a little flatter or higher than square, as its matrix is.
 export const tileHeight = (width, queries, keys) =>
@@ -135,7 +136,7 @@ function paintNumbers(context, box, { left, top, width, height, gap }, { shape: 
   }
   const words = info.groups ? `head${SHARE}` : "head";
   const room = H * (width + gap);
-  text(context, textWidth([words]) <= room ? words : "head", left, box.y + 8, { colour: theme.muted });
+  text(context, textWidth([words]) + 16 <= room ? words : "head", left, box.y + 8, { colour: theme.muted });
   if (info.groups) paintGroups(context, { left, top, width, gap }, { info, theme });
   text(context, "layer", box.x + 7, top, { colour: theme.muted, turn: -Math.PI / 2, align: "right" });
 }
@@ -145,8 +146,8 @@ function paintGroups(context, { left, top, width, gap }, { info, theme }) {
   context.fillStyle = theme.muted;
   for (let head = 0; head < info.heads; head = groupOf(info, head).last + 1) {
     const { first, last } = groupOf(info, head);
-    const x = left + first * (width + gap);
-    context.fillRect(x, top - 19, (last - first + 1) * (width + gap) - gap, 2);
+    const x = left + first * (width + gap) + INSET;
+    context.fillRect(x, top - 19, Math.max(1, (last - first + 1) * (width + gap) - gap - 2 * INSET), 2);
   }
 }
 

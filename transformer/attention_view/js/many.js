@@ -1,7 +1,7 @@
 // More heads than fit: a map of all of them, a square each, and beside it some of them large enough to be read.
 import { bitmap, text } from "#view/canvas.js";
 import { pixelPalette } from "#view/colours.js";
-import { paintTile, tileHeight, tilesOf } from "#view/grid.js";
+import { INSET, paintTile, tileHeight, tilesOf } from "#view/grid.js";
 import { groupOf, numbered } from "#view/names.js";
 
 export const MANY_ABOVE = 160; // heads that are all drawn, as in orders.py
@@ -154,7 +154,8 @@ function paintShared(context, { tiles, width, height }, { info, theme }) {
   for (const [nth, { at, x, y }] of tiles.entries()) {
     const next = tiles[nth + 1];
     const joined = next?.y === y && at[1] < groupOf(info, at[1]).last;
-    context.fillRect(x, y + height + 1, joined ? next.x - x : width, 2);
+    const from = x + (at[1] === groupOf(info, at[1]).first ? INSET : 0);
+    context.fillRect(from, y + height + 1, (joined ? next.x : x + width - INSET) - from, 2);
   }
 }
 

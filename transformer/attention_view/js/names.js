@@ -24,8 +24,7 @@ export function sharedSaid(info, head) {
 export function windowSaid({ near, causal }, layer) {
   if (!near?.layers.includes(layer)) return "";
   const reach = causal ? near.size : near.size - 1;
-  const tokens = `${reach} token${reach === 1 ? "" : "s"}`;
-  return causal ? `sees the last ${tokens}, its own included` : `sees ${tokens} to each side`;
+  return `window of ${reach} token${reach === 1 ? "" : "s"}${causal ? "" : " to each side"}`;
 }
 
 // Tokens that look at themselves, with all layers and all pieces there, and not too many of these.

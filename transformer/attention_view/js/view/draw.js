@@ -15,7 +15,7 @@ import { ordering } from "#view/view/ordering.js";
 import { toolbar } from "#view/view/toolbar.js";
 import { mergedSaid } from "#view/view/merged.js";
 import { drawText, placeText } from "#view/view/text.js";
-import { atRest, caption, headName, heading, known, shows, source } from "#view/view/words.js";
+import { atRest, briefly, caption, headName, heading, known, shows, source } from "#view/view/words.js";
 
 export function draw(view) {
   const { root, parts, look } = view;
@@ -46,13 +46,17 @@ function place(view) {
   if (parts.between.parentElement !== between) between.append(parts.between);
 }
 
+// Beside a heading, where it does not spell out how scores are made, or what is moved.
+const hasRoom = ({ view, stage }) => view === "lines" || ["weights", "masked"].includes(stage);
+
 function describe(view) {
   const { parts, message, look } = view;
   const { layers, heads, groups } = infoOf(view);
   const matrix = `${shows(view)}. Arrow keys move between tokens, Enter compares two, Escape leaves.`;
   const shared = groups ? `; every ${heads / groups} that follow each other share keys and values` : "";
   const grid = `All ${look.kind} heads, ${layers} layers of ${heads}${shared}`;
-  parts.title.textContent = heading(view);
+  const more = boxed(view) && !onPhone() && !view.large && hasRoom(look) && briefly(view);
+  parts.title.textContent = more ? `${heading(view)} · ${more}` : heading(view);
   parts.source.textContent = message.standalone ? caption(view)[1] : source(view);
   parts.title.title = source(view);
   parts.checked.textContent = boxed(view) ? "" : mergedSaid(view) || known(view);

@@ -1,6 +1,6 @@
 // What is looked at, in words.
 import { checked } from "#view/checks.js";
-import { kindName, numbered, OF, sharedSaid, windowSaid } from "#view/names.js";
+import { groupOf, kindName, numbered, OF, sharedSaid, windowSaid } from "#view/names.js";
 import { stageName } from "#view/stages.js";
 import { thousands } from "#view/numbers.js";
 import { boxed, inLines, infoOf } from "#view/view/look.js";
@@ -44,23 +44,32 @@ export function caption(view) {
   return [inLines(view) ? shows(view) : withStage(view), about, ...mergedLines(view)];
 }
 
+// What a head shares, and how far its layer sees, where that is not all.
+function detailed(view, shared) {
+  const { look } = view;
+  const info = infoOf(view);
+  const ofLayer = look.of === "head" || look.of === "mean_heads";
+  return [
+    look.of === "head" && !inLines(view) && shared(info, look.head),
+    ofLayer && windowSaid(info, look.layer),
+  ].filter(Boolean);
+}
+
+// The same beside a heading.
+export const briefly = (view) =>
+  detailed(view, (info, head) => info.groups && `key-value head ${groupOf(info, head).at}`).join(" · ");
+
 // What can be said of the head, or the mean, without pointing at anything in it.
 export function known(view) {
-  const { message, look } = view;
-  const info = infoOf(view);
-  const one = look.of === "head";
-  const seen = one || look.of === "mean_heads" ? windowSaid(info, look.layer) : "";
-  const said = [seen && `each token of ${layerName(view)} ${seen}`, one && sharedSaid(info, look.head)].filter(Boolean);
-  const sentence = said.join("; ");
-  return [checked(message, look), sentence && `${sentence[0].toUpperCase()}${sentence.slice(1)}.`]
-    .filter(Boolean)
-    .join(" ");
+  const words = detailed(view, sharedSaid).join("; ");
+  const sentence = words && `${words[0].toUpperCase()}${words.slice(1)}.`;
+  return [checked(view.message, view.look), sentence].filter(Boolean).join(" ");
 }
 
 // What the readout says while the pointer is on nothing.
 export function atRest(view) {
   if (boxed(view) && !view.large) {
-    return mergedSaid(view) || (inLines(view) ? LINES_BRIEFLY : known(view));
+    return mergedSaid(view) || (inLines(view) ? LINES_BRIEFLY : checked(view.message, view.look));
   }
   return inLines(view) && !view.large ? LINES : "";
 }
