@@ -39,8 +39,7 @@ class Answer:
     def cut(self) -> bool:
         """A translation of the model's own that had not ended."""
         config = self.ckpt.config
-        return config.task == "translation" and not self.forced and (
-            self.said[-1] != config.eos_id)
+        return config.task == "translation" and not self.forced and not config.ends(self.said[-1])
 
     @property
     def unknown(self) -> list[int]:
