@@ -87,7 +87,7 @@ def worth_seeing(found: Answer) -> int:
     article; of several the first."""
     def length(at: int) -> int:
         id = found.said[at]
-        return -1 if id == found.ckpt.config.eos_id else len(found.ckpt.tokenizer.piece(id).strip("▁ "))
+        return -1 if found.ckpt.config.ends(id) else len(found.ckpt.tokenizer.piece(id).strip("▁ "))
 
     return max(range(min(found.typed, len(found.said) - 1), len(found.said)), key=length)
 

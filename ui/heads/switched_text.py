@@ -76,7 +76,7 @@ def _show_paths(page: str, ckpt: Checkpoint, change: PathChange, *, name: str) -
             st.markdown(f"**{figures.markdown_text(title.capitalize())}**")
             st.text(path[-1].output or "(nothing)")
             st.html(figures.token_chips([step.piece for step in path], label=label, predicted=differs))
-            if ckpt.config.encoder_layers and path[-1].id != ckpt.config.eos_id:
+            if ckpt.config.encoder_layers and not ckpt.config.ends(path[-1].id):
                 st.caption(f"Cut off after {len(path)} tokens: the model had not ended.")
     if differs is None:
         st.success(f"Every token is the same {named}: {len(before)} of {len(before)}.")

@@ -50,7 +50,7 @@ def bars_of(walk: Walk, sampling: Sampling, *, brief: bool = False) -> Bars:
     step = walk.step
     given = f"at temperature {sampling.temperature:g}" if sampling.temperature else ""
     note = given.capitalize()
-    if step.full and step.id != step.ckpt.config.eos_id:
+    if step.full and not step.ckpt.config.ends(step.id):
         note = f"Context full: this model reads at most {step.ckpt.config.max_len:,} tokens."
     return candidate_bars(step, bars(step, sampling), label=f"next tokens {given}".strip(),
                           note=note, help=HELP, invites="Click another word to use it instead." if brief else "",

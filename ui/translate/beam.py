@@ -107,9 +107,9 @@ def show_beam(page: str, walk: Walk, look: Look, head: Head, *, dark: bool) -> N
                 title=f"{kind.capitalize()}, {name} · after “{walk.step.output[-40:]}”"), key=f"{page}_beam_attention",
                 config=figures.PLOTLY_CONFIG,
                 alt=figures.describe_attention(head.weights, queries, keys, newest=newest))
-        eos = walk.step.ckpt.config.eos_id
+        ends = walk.step.ckpt.config.ends
         right.html(figures.hypotheses_table(
-            [(tree.output(node), node.total, node.depth, node.penalised, node.id == eos) for node in tree.hypotheses()],
+            [(tree.output(node), node.total, node.depth, node.penalised, ends(node.id)) for node in tree.hypotheses()],
             source=source))
         right.caption("Total: sum of the log-probabilities of all tokens, end token included. Penalised: total "
                       "divided by the length penalty (Wu et al. 2016, equation 14); the largest wins.")
