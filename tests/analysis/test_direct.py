@@ -183,6 +183,21 @@ def test_parts_add_up_in_models_of_other_families(make_checkpoint, shape):
     assert all(values.abs().sum() > 0 for values in found.heads.values())
 
 
+@pytest.mark.parametrize("shape", [
+    {"pooling": "first", "pooler": "tanh"}, {"pooling": "mean", "pooler": "gelu", "pooler_norm": True},
+    {"pooling": "max", "pooler": "relu", "biases": ("q", "norm")},
+    {"pooling": "first", "pooler": "gelu", "pooler_norm": True, "norm_kind": "rms", "norm": "post"}], ids=str)
+def test_parts_add_up_past_the_layer_after_pooling(make_checkpoint, shape):
+    ckpt = make_checkpoint(decoder_layers=0, n_classes=3, tie_embeddings=False, **shape)
+    ckpt = replace(ckpt, model=copy.deepcopy(ckpt.model))
+    for parameter in ckpt.model.parameters():
+        parameter += 0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(parameter.numel()))
+    for options in {}, {"token": 1, "against": 2}:
+        found = direct_effect(given_text(ckpt, "O gentle Romeo, where"), **options)
+        assert found.total == pytest.approx(found.logit, abs=2e-4)
+        assert found.heads["encoder"].abs().sum() > 0
+
+
 def test_capped_logits_are_no_sum(make_checkpoint):
     with pytest.raises(ValueError, match="caps its logits"):
         direct_effect(given_text(make_checkpoint(encoder_layers=0, logits_cap=30.0), "O gentle"))

@@ -49,6 +49,21 @@ def test_each_depth_is_the_model_without_the_layers_above(ckpt, target_for):
     assert found.divergence[-1].tolist() == [0, 0] and found.rank[-1].tolist() == [1, 1]
 
 
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_a_masked_model_is_read_at_every_position_of_its_text(make_checkpoint, norm):
+    ckpt = make_checkpoint(decoder_layers=0, head="masked", norm=norm)
+    read = given_text(ckpt, "I am cold.")
+    found, logits = read_layers(read), ckpt.model(read.src)[0]
+    assert found.positions == list(range(len(read.ids)))
+    assert found.final.tolist() == logits.argmax(-1).tolist()
+    for depth in range(3):
+        p = cut(ckpt, depth)(read.src)[0].softmax(-1)
+        torch.testing.assert_close(found.probability[depth], p.gather(1, found.final[:, None])[:, 0])
+    assert read_layers(read, positions=[1], follow=5).final.tolist() == [5]
+    with pytest.raises(ValueError, match="choose from 0 to"):
+        read_layers(read, positions=[len(read.ids)])
+
+
 def test_a_step_is_read_where_it_stands_with_its_heads(ckpt):
     heads = {"decoder": torch.tensor([[0, 1], [1, 2]])}  # off, and doubled
     *_, step = steps(ckpt, "I am cold.", max_steps=4, heads=heads, forced={3: 9})

@@ -9,6 +9,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer
+from transformer.analysis.passes import given_text
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Step
 from ui.figures.labels import markdown_text, plain_label
@@ -140,10 +141,13 @@ def test_a_classifier_says_which_head_speaks_for_a_class(open_direct, shipped, b
     assert (there.query_params["layer"], there.query_params["head"]) == ("1", "2")
 
 
-def test_a_pooler_that_bends_is_no_sum_and_says_so(open_direct, place):
+def test_the_parts_of_a_classifier_add_up_past_its_pooler(open_direct, place, bars):
     ckpt = place(decoder_layers=0, pooling="first", pooler="tanh", n_classes=3)
-    at = open_direct(checkpoint=ckpt.id, text="Go on.")
-    assert ["is no sum of parts" in error.value for error in at.error] == [True]
+    at = open_direct(checkpoint=ckpt.id, text="Go on.", against="nothing")
+    assert not at.error
+    src = given_text(ckpt, "Go on.").src
+    logits = ckpt.model.project(ckpt.model.pool(ckpt.model.encode(src).x, src))[0]
+    assert sum(bars(at, "All parts")["adds"]) == pytest.approx(float(logits.max()), abs=2e-3)
 
 
 def test_another_token_is_compared_with_its_own_second(open_direct, shipped):

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from transformer.analysis.passes import Given, check_choice, check_classes
 from transformer.brief import brief
 from transformer.model.layers import Layer, StackOutput
-from transformer.model.models import Embedding, Transformer
+from transformer.model.models import POOLERS, Embedding, Transformer
 from transformer.model.switches import Switches
 
 EXPLAINED = (  # what it shows and what it does not, in words
@@ -24,7 +24,8 @@ EXPLAINED = (  # what it shows and what it does not, in words
     "may still decide the token. A logit has no natural zero: compare two tokens to see what distinguishes them.")
 EXPLAINED_OF_CLASSES = (  # the same of a model whose texts have a class
     "How much each head, feed-forward part and embedding itself adds to the logit of a class, with the "
-    "scales of the norms (what each divides by) held at what they were; the parts add up to the logit "
+    "scales of the norms (what each divides by), and of an activation after pooling, held at what they were; the "
+    "parts add up to the logit "
     "(Elhage et al. 2021). It is what a part writes straight to the output, over all tokens that are pooled. "
     "What it changes by way of later layers is not in it, so a head with no direct effect may still decide "
     "the class. A logit has no natural zero: compare two classes to see what distinguishes them.")
@@ -57,17 +58,14 @@ def direct_effect(read: Given, token: int | None = None, *, against: int | None 
     """Take the logit of a token after all that was read apart; without one, of the token that came or is likeliest.
 
     against: another token whose logit is taken off, which asks what tells the two apart and cancels what all tokens
-    get. For a model that classifies, of a class; max pooling is held at the positions that win. Exact for pre-norm and
+    get. For a model that classifies, of a class; max pooling is held at the positions that win, and the activation of a
+    layer after pooling at what it multiplies by. Exact for pre-norm and
     post-norm models; with post-norm a part passes through every later norm too, each with its scale held. An encoder's
     heads reach a decoder only through the values that cross-attention reads, which is no direct effect: they are not
-    in it. Raises ValueError for a token that is not there, and for a model whose logits are no sum: that caps them, or
-    bends what it pooled.
+    in it. Raises ValueError for a token that is not there, and for a model that caps its logits, which are then no sum.
     """
     model = read.ckpt.model
     config = model.config
-    if config.pooler:
-        raise ValueError(f"the checkpoint {read.ckpt.id} bends what it pooled ({config.pooler}): its logit is no sum "
-                         "of parts")
     if config.logits_cap is not None:
         raise ValueError(f"the checkpoint {read.ckpt.id} caps its logits ({config.logits_cap:g}): they are no sum of "
                          "parts")
@@ -93,7 +91,9 @@ def direct_effect(read: Given, token: int | None = None, *, against: int | None 
         output = output @ model.narrow.weight
     path = _Path(output[None], biases=bias)
     if read.tgt is None:
-        path.g = _unpool(model, run.x, output)  # (T, d_model)
+        if config.pooler:
+            path.past_pooler(model, model.gather(run.x, read.src))
+        path.g = _unpool(model, run.x, path.g[0])  # (T, d_model)
     _parts(path, stack.layers, stack.norm, run, rows, kinds, read.heads)
     tokens, positions = _embedded(path, embedding, ids, rows)
     logit = float(logits[token] - (0 if against is None else logits[against]))
@@ -126,6 +126,18 @@ class _Path:
         self.constant(norm.bias)
         g = self.g * norm.weight / (x.var(dim=-1, unbiased=False, keepdim=True) + norm.eps).sqrt()
         self.g = g - g.mean(dim=-1, keepdim=True)
+
+
+    def past_pooler(self, model: Transformer, pooled: Tensor) -> None:
+        """Past the layer after pooling, of pooled rows (1, d_model); its activation is held as a norm's scale is: at
+        what it multiplies each feature by."""
+        before = model.pooler(pooled)
+        before = torch.where(before.abs() < 1e-4, 1e-4, before)
+        slope = POOLERS[model.config.pooler](before) / before
+        self.through(model.pooler_norm, slope * before)
+        self.g = self.g * slope
+        self.constant(model.pooler.bias)
+        self.g = self.g @ model.pooler.weight
 
 
 def _parts(path: _Path, layers: nn.ModuleList, last: nn.Module, run: StackOutput, rows: slice,

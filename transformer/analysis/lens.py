@@ -58,23 +58,30 @@ def read_layers(read: Given, *, count: int = 5, positions: list[int] | None = No
     final norm, and each of its layers ends with one of its own, so that rows go to the output matrix as they are; at
     depth 0 they are the embeddings, which only `embedding_norm` normalises. A classifier's rows are pooled as well.
 
+    A masked language model is read at every position of its text, or at those that are given.
+
     positions: of the target, the last one without them. follow: the token whose rank and probability are followed, or
     one for each position; without it the token that a step chose, and elsewhere the likeliest at the end. Raises
     ValueError for a position or a token that is not there. Lower layers were never trained to be read like this
     (Belrose et al. 2023, section 1).
     """
     config, model = read.ckpt.config, read.ckpt.model
-    if read.tgt is None:
+    if read.tgt is None and config.head != "masked":
         check_classes(read.ckpt)
         stack, chosen, size = read.encode(), [0], config.n_classes
         norm, rows = model.encoder.norm, stack.inputs
     else:
-        stack, size = read.decode(read.encode()), config.vocab_size
-        chosen = [read.tgt.shape[1] - 1] if positions is None else list(positions)
+        stack, size = read.encode(), config.vocab_size
+        length = len(read.ids)
+        chosen = range(length) if read.tgt is None else [length - 1]
+        if read.tgt is not None:
+            stack = read.decode(stack)
+        chosen = list(chosen if positions is None else positions)
         for position in chosen:
-            if not 0 <= position < read.tgt.shape[1]:
-                raise ValueError(f"position is {position}; choose from 0 to {read.tgt.shape[1] - 1}")
-        norm, rows = model.decoder.norm, [layer[:, chosen] for layer in stack.inputs]
+            if not 0 <= position < length:
+                raise ValueError(f"position is {position}; choose from 0 to {length - 1}")
+        norm = (model.encoder if read.tgt is None else model.decoder).norm
+        rows = [layer[:, chosen] for layer in stack.inputs]
     if follow is None and read.tgt is not None and chosen == [len(read.ids) - 1]:
         follow = read.said
     follows = [follow] * len(chosen) if follow is None or isinstance(follow, int) else list(follow)
@@ -87,7 +94,7 @@ def read_layers(read: Given, *, count: int = 5, positions: list[int] | None = No
     ids, probabilities, final, rank, probability, divergence, entropy = (
         torch.cat(found, dim=0 if at == 2 else 1).cpu() for at, found in enumerate(zip(*parts, strict=True)))
     seen = sorted({*ids.flatten().tolist(), *final.tolist()})
-    names = read.ckpt.classes if read.tgt is None else None
+    names = read.ckpt.classes if config.n_classes else None
     tokenizer = read.ckpt.tokenizer
     labels = {id: names[id] if names else tokenizer.piece(id) if tokenizer else str(id) for id in seen}
     return Lens(chosen, ids, probabilities, final, rank, probability, divergence, entropy, labels)
@@ -100,7 +107,7 @@ def _depths(model: Transformer, norm: torch.nn.Module, src: Tensor | None, rows:
     own = final = None
     for layer in reversed(rows):
         x = norm(layer)
-        logits = model.project(x)[0] if model.config.decoder_layers else model.project(model.pool(x, src))
+        logits = model.project(model.pool(x, src)) if model.config.n_classes else model.project(x)[0]
         logs = logits.float().log_softmax(-1)  # (T, V)
         if own is None:
             own = logs

@@ -248,16 +248,19 @@ class Transformer(nn.Module):
                             placed=self.placed("decoder", range(start, start + tgt.shape[1])),
                             heads=heads.get("decoder"), cross_heads=heads.get("cross"), readable=readable)
 
-    def pool(self, x: Tensor, src: Tensor) -> Tensor:
-        """The maximum or the mean of the encoder's x (B, S, d_model) over what is not padding, or its first row, then
-        through the pooler where there is one -> (B, d_model)."""
+    def gather(self, x: Tensor, src: Tensor) -> Tensor:
+        """The maximum or the mean of the encoder's x (B, S, d_model) over what is not padding, or its first row
+        -> (B, d_model)."""
         kept = real(src, self.config.pad_id)[:, :, None]
         if self.config.pooling == "first":
-            pooled = x[:, 0]
-        elif self.config.pooling == "max":
-            pooled = x.masked_fill(~kept, float("-inf")).amax(dim=1)
-        else:
-            pooled = x.masked_fill(~kept, 0.0).sum(dim=1) / kept.sum(dim=1)
+            return x[:, 0]
+        if self.config.pooling == "max":
+            return x.masked_fill(~kept, float("-inf")).amax(dim=1)
+        return x.masked_fill(~kept, 0.0).sum(dim=1) / kept.sum(dim=1)
+
+    def pool(self, x: Tensor, src: Tensor) -> Tensor:
+        """The same, then through the pooler where there is one -> (B, d_model)."""
+        pooled = self.gather(x, src)
         if not self.config.pooler:
             return pooled
         return self.pooler_norm(POOLERS[self.config.pooler](self.pooler(pooled)))
