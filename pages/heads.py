@@ -28,14 +28,17 @@ with st.container(horizontal=True, vertical_alignment="center", key=f"{PAGE}_lin
     with st.container(key=f"{PAGE}_picker_settings", width=320):
         ckpt = choose_checkpoint(PAGE)
 decides = ckpt.config.task != "reads"
-offered = list(VIEWS) if decides else ["roles", "switch"]
+masked = ckpt.config.head == "masked"
+offered = list(VIEWS) if decides else ["roles", "switch", *["lens"] * masked]
 if state[f"{PAGE}_view"] not in offered:
     state[f"{PAGE}_view"] = "roles"
 view = views.segmented_control("What to ask of the heads", offered, format_func=VIEWS.get, key=f"{PAGE}_view",
                                required=True, label_visibility="collapsed")
 if not decides:
-    st.caption(f"{', '.join(name for key, name in VIEWS.items() if key not in offered)}: these explain a prediction, "
-               f"and this encoder makes none. They need a classifier or a decoder.")
+    why = "one prediction, and this encoder makes one at every position" if masked else (
+        "a prediction, and this encoder makes none")
+    left_out = ", ".join(name for key, name in VIEWS.items() if key not in offered)
+    st.caption(f"{left_out}: these explain {why}. They need a classifier or a decoder.")
 if view == "roles":
     show_roles(PAGE, ckpt, dark=dark)
 elif view == "switch":

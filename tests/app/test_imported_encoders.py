@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.app.heads_checkpoints import corpus_file, make
+from transformer.inference.reading import attend
 from transformer.text.corpora import corpus
 from transformer.text.sources import SOURCES
 from ui.heads.roles import _listed
@@ -57,9 +58,21 @@ def test_the_shipped_classifier_still_asks_who_is_speaking(home, visit):
     assert "Capulet" in at.text_area(key="classify_text").value
 
 
-@pytest.mark.parametrize("head", ["none", "masked"])
-def test_heads_offers_an_encoder_without_classes_no_view_that_needs_them(head, home, visit):
-    ckpt = make(home, "classifier", corpus=False, head=head, **HEADLESS)
+def test_the_lens_reads_what_a_masked_model_predicts_at_each_position(home, visit, figure, cells):
+    ckpt = make(home, "classifier", corpus=False, head="masked", **HEADLESS)
+    at = visit("heads", view="lens", checkpoint=ckpt.id, text="a dog is tall", position="1")
+    assert not [error.value for error in at.error]
+    assert options(at, "heads_view") == ["Roles", "Switch off", "Logit lens"]
+    assert "this encoder makes one at every position" in said(at)
+    probabilities = attend(ckpt, "a dog is tall").logits.softmax(-1).max(-1).values.tolist()
+    table = [cell for cell in cells(figure(at, "depths")) if "depth" in cell]
+    deepest = max(int(cell["depth"]) for cell in table)
+    last = [float(cell["value"]) for cell in table if int(cell["depth"]) == deepest]
+    assert last == pytest.approx(probabilities[:len(last)], rel=1e-4)  # as many as are shown at once
+
+
+def test_heads_offers_an_encoder_without_classes_no_view_that_needs_them(home, visit):
+    ckpt = make(home, "classifier", corpus=False, head="none", **HEADLESS)
     at = visit("heads", view="lens", checkpoint=ckpt.id)
     assert options(at, "heads_view") == ["Roles", "Switch off"]
     assert "this encoder makes none" in said(at)

@@ -29,11 +29,21 @@ class Answer:
     ckpt: Checkpoint
     text: str
     whole: Given
-    said: list[int]  # the token that came after each position of the decoder; the likeliest class of a classifier
+    said: list[int]  # the token that came after each position of the decoder; the likeliest class of a classifier; of a
+    #                  masked language model the likeliest piece at each position
     typed: int  # of these, how many the text itself has
     picked: Mapping[int, int]  # step -> token, where not greedy decoding but the reader decided
     pieces: tuple[Piece, ...]  # of the text
     forced: bool = False  # somebody typed what is said
+
+    @property
+    def side(self) -> str:
+        """Whose positions the predictions stand at: "src" of a masked language model, else "tgt"."""
+        return "src" if self.whole.tgt is None else "tgt"
+
+    @property
+    def masked(self) -> bool:
+        return self.ckpt.config.head == "masked"
 
     @property
     def cut(self) -> bool:
@@ -52,7 +62,7 @@ class Asked:
 
     answer: Answer
     of: tuple  # what decides the answer
-    position: int  # of the decoder; 0 for a class
+    position: int  # of the decoder, or of what a masked language model read; 0 for a class
     token: int  # or the class
 
     @property
@@ -61,7 +71,7 @@ class Asked:
 
     @property
     def classifies(self) -> bool:
-        return self.answer.whole.tgt is None
+        return self.answer.whole.tgt is None and not self.answer.masked
 
     @property
     def key(self) -> tuple:
@@ -71,7 +81,7 @@ class Asked:
     @cached_property
     def read(self) -> Given:
         """All that was read before it."""
-        return self.answer.whole if self.classifies else upto(self.answer.whole, self.position)
+        return self.answer.whole if self.answer.whole.tgt is None else upto(self.answer.whole, self.position)
 
     def name(self, id: int) -> str:
         """A token or a class as a reader sees it, nothing in it unseen; as plain text."""
@@ -86,6 +96,8 @@ class Asked:
         if self.classifies:
             params = {"checkpoint": self.ckpt.id, "text": answer.text, "class": self.ckpt.classes[self.token], **look}
             return stepper_of(self.ckpt.config), params
+        if answer.masked:
+            return stepper_of(self.ckpt.config), {"checkpoint": self.ckpt.id, "text": answer.text, **look}
         text, step, choices = answer.text, self.position - answer.typed, answer.picked
         if step < 0:  # inside the text: the page reads it up to there, if that is read as the same tokens
             text, step = text[: answer.pieces[self.position].end], 0
@@ -103,14 +115,15 @@ def answer(ckpt: Checkpoint, text: str, *, target: str = "", more: int = 8,
     `more` tokens, greedily. watch is called at every step, and may raise to end it. Raises ValueError for a text that
     cannot be read, or is too long."""
     config = ckpt.config
-    if not config.decoder_layers:
+    if not config.decoder_layers and config.head != "masked":
         check_classes(ckpt)
     pieces = tuple(ckpt.source_tokenizer.pieces(text))
     limit = min(MOST, config.max_len)
     _check(len(pieces), limit, "text")
     if not config.decoder_layers:
         whole = given_text(ckpt, text)
-        return Answer(ckpt, text, whole, [int(ckpt.model(whole.src).argmax())], 0, {}, pieces)
+        said = ckpt.model(whole.src)[0].argmax(-1).tolist()
+        return Answer(ckpt, text, whole, said if config.head == "masked" else [said], 0, {}, pieces)
     forced = begun(ckpt.tokenizer.encode(target), config) if target else []
     _check(len(forced) + 1, limit, "translation with its start")
     if config.encoder_layers:

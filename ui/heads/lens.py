@@ -36,7 +36,7 @@ def show_lens(page: str, asked: Asked, *, dark: bool) -> None:
         with st.popover("Shading", key=f"{page}_lens_settings"):
             colour = st.segmented_control("Shade by", list(COLOURS), key=f"{page}_colour", required=True,
                                           format_func=lambda name: COLOURS[name].replace(
-                                              "next token", "class" if asked.classifies else "next token"))
+                                              "next token", _what(asked)))
     left, right = columns(page, [3, 2], gap="medium")
     with left, st.container(key=f"{page}_lens_table"):
         st.html(_table(found, asked, column, colour=colour, dark=dark))
@@ -72,15 +72,20 @@ def _table(found: Lens, asked: Asked, column: int, *, colour: str, dark: bool) -
     answer, ids = asked.answer, found.ids[..., 0]  # (L + 1, T)
     size = asked.ckpt.config.n_classes if asked.classifies else asked.ckpt.config.vocab_size
     values, shades, texts, low, high = _shaded(found, colour, size)
-    read = ["the whole text"] if asked.classifies else [answer.whole.labels("tgt")[at] for at in found.positions]
+    read = ["the whole text"] if asked.classifies else [answer.whole.labels(answer.side)[at] for at in found.positions]
     return figures.depth_table(
         [[found.labels[id] for id in row] for row in ids.tolist()], values, shades,
         depths=names_of_depths(len(values)), positions=found.positions, read=read,
         said=[found.labels[id] for id in found.final.tolist()], shown=texts,
         hits=(ids == found.final).numpy(), chosen=column, low=low, high=high, dark=dark,
-        after="is asked about" if asked.classifies else "comes next", classes=asked.classifies,
+        after="is asked about" if asked.classifies else "fits there" if answer.masked else "comes next",
+        classes=asked.classifies,
         source=plain_name(asked.ckpt), origin=origin(asked.ckpt),
-        title=f"The likeliest {'class' if asked.classifies else 'next token'} at each depth")
+        title=f"The likeliest {_what(asked)} at each depth")
+
+
+def _what(asked: Asked) -> str:
+    return "class" if asked.classifies else "token" if asked.answer.masked else "next token"
 
 
 def _shaded(found: Lens, colour: str, size: int) -> tuple[np.ndarray, np.ndarray, list[list[str]], str, str]:
@@ -118,7 +123,7 @@ def _show_candidates(found: Lens, asked: Asked, column: int, *, dark: bool) -> N
 def _show_curves(page: str, found: Lens, asked: Asked, column: int, *, dark: bool) -> None:
     ranks, probabilities = found.rank[:, column].tolist(), found.probability[:, column].tolist()
     name, source = asked.name(asked.token), origin(asked.ckpt)
-    after = "" if asked.classifies else f" after position {asked.position}"
+    after = "" if asked.classifies else f" {'at' if asked.answer.masked else 'after'} position {asked.position}"
     alt = f"'{name}'{after}. {figures.describe_depths(ranks, probabilities)}"
     for place, which, curve, log_scale in zip(st.columns(2), ("probability", "rank"), (probabilities, ranks),
                                               (False, True), strict=True):

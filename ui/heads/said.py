@@ -12,6 +12,7 @@ from ui.link import Field, optional, whole
 from ui.say import say_error
 from ui.texts import ANSWER, taken
 
+MASKS = ("[MASK]", "<mask>")
 FEW = 80         # tokens to choose among by a click; more of them by number
 GO_ON = 60       # tokens that a decoder goes on by, at most
 FIELDS = {
@@ -48,7 +49,8 @@ def ask(page: str, ckpt: Checkpoint) -> Asked | None:
     except ValueError as error:
         say_error(error)
         return None
-    return _choose_class(page, found, of) if found.whole.tgt is None else _choose_token(page, found, of)
+    return _choose_class(page, found, of) if found.whole.tgt is None and not found.masked else (
+        _choose_token(page, found, of))
 
 
 def _forget_another(page: str, ckpt: Checkpoint, text: str, target: str) -> None:
@@ -84,7 +86,10 @@ def _choose_class(page: str, found: Answer, of: tuple) -> Asked:
 
 def worth_seeing(found: Answer) -> int:
     """Where to begin: at the longest piece that the model itself says, a word that means something rather than an
-    article; of several the first."""
+    article; of several the first. In a masked language model's text at the first mask, where there is one."""
+    if found.masked and (masks := [at for at, token in enumerate(found.whole.labels("src")) if token in MASKS]):
+        return masks[0]
+
     def length(at: int) -> int:
         id = found.said[at]
         return -1 if found.ckpt.config.ends(id) else len(found.ckpt.tokenizer.piece(id).strip("▁ "))
@@ -93,14 +98,14 @@ def worth_seeing(found: Answer) -> int:
 
 
 def _choose_token(page: str, found: Answer, of: tuple) -> Asked:
-    """Every token that the decoder predicted, as chips; where there are too many of them, by number."""
+    """Every token that was predicted, as chips; where there are too many of them, by number."""
     state, key, count = st.session_state, f"{page}_position", len(found.said)
     if state.get(key) is None:
         state[key] = worth_seeing(found)
     state[key] = min(state[key], count - 1)
     tokens, anew = [found.ckpt.tokenizer.piece(id) for id in found.said], partial(forget, page, "against")
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_asked"):
-        if found.whole.src is not None:
+        if found.whole.src is not None and not found.masked:
             st.html(figures.token_chips(found.whole.labels("src"), label="source tokens", unknown=found.unknown),
                     width="content")
         if count <= FEW:
@@ -108,10 +113,12 @@ def _choose_token(page: str, found: Answer, of: tuple) -> Asked:
                                 label_visibility="collapsed",
                                 format_func=lambda at: _pill(at, tokens[at], own=at >= found.typed))
         else:
-            position = st.number_input("Token after position", 0, count - 1, step=1, key=key, on_change=anew, width=200)
+            position = st.number_input(f"Token {'at' if found.masked else 'after'} position", 0, count - 1, step=1,
+                                       key=key, on_change=anew, width=200)
             begin = max(0, position - FEW // 2)
             st.html(figures.token_chips(
-                [*found.whole.labels("tgt")[begin:position + 1], *tokens[position:position + FEW // 2]], small=True,
+                [*found.whole.labels(found.side)[begin:position + 1], *tokens[position:position + FEW // 2]],
+                small=True,
                 label=f"tokens from position {begin} on", predicted=position + 1 - begin))
     if found.cut:
         st.warning(f"Cut off after {count} tokens: the model had not ended the translation.")
