@@ -580,6 +580,11 @@ def test_the_command_line_imports_checks_and_exports(imported, tmp_path, monkeyp
     code, said = run("export", found["folder"])
     assert code == 2
     assert "give either --out for a checkpoint or --huggingface" in " ".join(said.err.split())
+    (tmp_path / "model.gguf").write_bytes(b"GGUF")
+    for source in "smollm2", tmp_path / "model.gguf":
+        code, said = run("import", source, "--check")
+        assert code == 2
+        assert "this is a GGUF file" in " ".join(said.err.split())
     code, said = run("import", tmp_path / "gone")
     assert code == 2
     assert "there is no folder" in " ".join(said.err.split())

@@ -81,6 +81,7 @@ def import_(
     from transformer.huggingface.gguf_header import is_gguf
     from transformer.huggingface.importing import default_out, import_model
     from transformer.huggingface.languages import two_codes
+    from transformer.huggingface.published import PUBLISHED
     from transformer.huggingface.steps import import_steps
     from transformer.intake.taking import take_in
 
@@ -89,6 +90,9 @@ def import_(
     for name, value in (("precision", precision), ("languages", languages)):
         if value is not None and (others or zipped):
             raise ValueError(f"--{name} is for one model that is imported; leave it out")
+    if check and (source in PUBLISHED or (Path(source).is_file() and not zipped)):
+        raise ValueError("--check compares with a Hugging Face folder or a model by name, and this is a GGUF file; "
+                         "leave it out")
     if others:
         if check:
             raise ValueError("--check compares one model; import one of the steps alone to check it")
