@@ -29,8 +29,8 @@ KEEP = set("max min list tuple sorted reversed dict set next iter filter zip enu
 METHODS = set("""capitalize lower upper title strip rstrip lstrip removeprefix removesuffix replace split splitlines
     items values keys get copy __getitem__ tolist mean max min join format""".split())  # noqa: SIM905
 # Types whose values are numbers, or words that stand in the source.
-TYPES = set("""int float bool list tuple dict Sequence Tensor np ndarray range Summary Annotated Field Kind Size Layers
-    Fraction Id""".split())  # noqa: SIM905
+TYPES = set("""int float bool list tuple dict Sequence Tensor np ndarray range Summary Annotated Field Kind Size Length
+    Layers Fraction Factor Id Part Activation Precision""".split())  # noqa: SIM905
 
 
 class Source:

@@ -1,8 +1,10 @@
 """Checkpoints: weights, tokenizer and what is known about them, in a folder that is whole or not there."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from transformer.text.tokenizer_files import TOKENIZER_FILES, tokenizers_of
 from transformer.weights import (
     PRECISIONS,
     Refused,
+    Stored,
     check_tables,
     in_order,
     is_matrix,
@@ -322,12 +325,16 @@ def load(folder: Path | str, *, device: str | torch.device = "cpu", precision: P
     """Open a checkpoint for looking at: eval mode, no gradients. Raises CheckpointError if it is not whole.
 
     precision: of the large weights in memory; what is computed is float32. None: float32, but for a model of more than
-    500 million parameters that is stored in half precision: it is mapped as it lies, and read when it is needed.
+    500 million parameters that is stored in half precision: it is mapped as it lies, held to its header and not to its
+    hash, and read when it is needed.
     """
     described = describe(folder)
     folder, config = described.folder, described.config
-    check_weights(folder, config)
-    verify(folder)
+    stored = check_weights(folder, config)
+    half = any(one.dtype in ("F16", "BF16") for one in stored.values())
+    mapped = half and not precision and sum(prod(one.shape) for one in stored.values()) > LARGEST_WIDENED
+    # to read all of a file that is mapped would take longer than all else; by its header it has all its bytes
+    verify(folder, but=frozenset({"model.safetensors"} if mapped else ()))
     weights = {}
     try:
         with safe_open(str(folder / "model.safetensors"), "pt") as file:
@@ -335,9 +342,8 @@ def load(folder: Path | str, *, device: str | torch.device = "cpu", precision: P
             weights = {name: file.get_tensor(name) for name in names}
     except SafetensorError as error:
         raise CheckpointError(f"{folder.name}: model.safetensors is damaged ({error}); {COPY}") from None
-    large = sum(weight.numel() for weight in weights.values()) > LARGEST_WIDENED
     for name, weight in weights.items():
-        if not (is_matrix(name, weight) and (precision or (large and weight.dtype.itemsize == 2))):
+        if not (is_matrix(name, weight) and (precision or (mapped and weight.dtype.itemsize == 2))):
             weights[name] = weight.float()
         elif precision:
             weights[name] = weight.to(PRECISIONS[precision])
@@ -346,7 +352,7 @@ def load(folder: Path | str, *, device: str | torch.device = "cpu", precision: P
     return Checkpoint(described, model, *open_tokenizers(described))
 
 
-def check_weights(folder: Path, config: ModelConfig) -> None:
+def check_weights(folder: Path, config: ModelConfig) -> Mapping[str, Stored]:
     """Hold the header of a checkpoint's weights against its configuration, so that nothing is allocated for a model
     that the file does not hold. Raises CheckpointError."""
     try:
@@ -356,6 +362,7 @@ def check_weights(folder: Path, config: ModelConfig) -> None:
         check_tables(config, found)
     except Refused as error:
         raise CheckpointError(f"{folder.name}: {error}") from None
+    return found
 
 
 def open_tokenizers(described: Description) -> tuple[tokenizers.Tokenizer, tokenizers.Tokenizer]:

@@ -413,7 +413,7 @@ def refused(folder, out):
     ("gpt2", {"quantization_config": {"bits": 4}}, "quantised weights"),
     ("gpt2", {"auto_map": {"AutoModel": "evil.Model"}}, "code that comes with it"),
     ("gpt2", {"eos_token_id": [1, "2"]}, "eos_token_id is [1, '2']"),
-    ("gpt2", {"eos_token_id": [1, 61]}, "outside the vocabulary of 61"),
+    ("gpt2", {"eos_token_id": [1, -2]}, "eos_token_id is [1, -2]"),
     ("gpt2", {"bad_words_ids": [[1, 2]]}, "phrases of several tokens"),
     ("gpt2", {"architectures": ["GPT2ForSequenceClassification"]}, "GPT2ForSequenceClassification"),
     ("gpt2", {"model_type": "t5"}, "GPT2LMHeadModel, and of its family T5ForConditionalGeneration"),

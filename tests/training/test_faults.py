@@ -200,22 +200,22 @@ def test_killed_in_the_middle_of_a_save_the_save_before_or_this_one_is_whole(tmp
 def test_a_full_disk_is_said_in_safetensors_words_too_and_the_save_before_is_whole(tmp_path, corpus, monkeypatch,
                                                                                    number):
     run = Trainer(tmp_path / "run", config(corpus, eval_every=100), device=CPU)
-    real = checkpoint.save_model
+    real = checkpoint.save_file
 
-    def save_model(model, path, **options):
-        real(model, path, **options)
+    def save_file(tensors, path, **options):
+        real(tensors, path, **options)
         if run.step == 8:
             Path(path).write_bytes(b"half")
             raise SafetensorError(f"Error while serializing: I/O error: {os.strerror(number)} (os error {number})")
 
-    monkeypatch.setattr(checkpoint, "save_model", save_model)
+    monkeypatch.setattr(checkpoint, "save_file", save_file)
     with pytest.raises(TrainingError, match="the disk is full at step 8 .*the save of step 4 is whole. Free some"):
         run.run()
     now = progress(tmp_path / "run")
     assert (now.state, now.why.startswith("the disk is full")) == ("failed", True)
     assert checkpoint.load(tmp_path / "run" / "last").description.step == 4
     assert [path.name for path in (tmp_path / "run").rglob(".*")] == [".lock"]
-    monkeypatch.setattr(checkpoint, "save_model", real)
+    monkeypatch.setattr(checkpoint, "save_file", real)
     assert Trainer(tmp_path / "run", config(corpus), device=CPU).run() == "finished"
 
 

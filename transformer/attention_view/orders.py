@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from transformer.brief import brief
 from transformer.config import Kind
 from transformer.measures.catalogue import BY_NAME
 
@@ -48,6 +49,8 @@ class Numbers:
 
     sums: np.ndarray  # (M, L, H), in the order of ORDERS[1:]
     counts: np.ndarray  # (M,)
+
+    __repr__ = brief
 
     @classmethod
     def none(cls, layers: int, heads: int) -> Self:

@@ -49,6 +49,8 @@ class Plan:
     classes: list[str] | None = None
     left_out: str | None = None  # a part of the model that is not taken over, in words
 
+    __repr__ = brief
+
 
 def number(config: Config, *names: str, default: int | None = None) -> int:
     """A whole number above 0 under the first name that is there. Raises Refused."""
