@@ -35,10 +35,9 @@ if state[f"{PAGE}_view"] not in offered:
 view = views.segmented_control("What to ask of the heads", offered, format_func=VIEWS.get, key=f"{PAGE}_view",
                                required=True, label_visibility="collapsed")
 if not decides:
-    why = "one prediction, and this encoder makes one at every position" if masked else (
-        "a prediction, and this encoder makes none")
-    left_out = ", ".join(name for key, name in VIEWS.items() if key not in offered)
-    st.caption(f"{left_out}: these explain {why}. They need a classifier or a decoder.")
+    st.caption(f"{', '.join(name for key, name in VIEWS.items() if key not in offered)}: these explain one prediction, "
+               f"and this encoder makes {'one at every position' if masked else 'none'}. They need a classifier or a "
+               "decoder.")
 if view == "roles":
     show_roles(PAGE, ckpt, dark=dark)
 elif view == "switch":

@@ -97,8 +97,8 @@ def test_names_without_the_models_own_are_found_too(tmp_path, name, base, prefix
     (folder / "config.json").write_text(json.dumps({**config, "architectures": [f"{name}Model"]}))
     bare = examine(opened_model(folder))
     assert bare.config == whole.config
-    assert {one.names for one in bare.parts.values()} == {
-        tuple(each.removeprefix(prefix) for each in one.names) for one in whole.parts.values()}
+    assert {one.theirs for one in bare.parts.values()} == {
+        tuple(each.removeprefix(prefix) for each in one.theirs) for one in whole.parts.values()}
 
 
 def test_pythia_of_2023_names_its_logits_and_masks_in_its_own_way(tmp_path):

@@ -86,8 +86,8 @@ def test_segments_change_what_is_read(imported):
 
 
 @pytest.mark.parametrize(("pair", "says"), [
-    (("I", " "), "the second text of the pair is empty"), (("I",), "1 texts are given"),
-    (("I", "a", "b"), "3 texts are given"), (("I", 5), "the second text is of type int"),
+    (("I", " "), "the second text of the pair is empty"), (("I",), "a tuple of 1 is given"),
+    (("I", "a", "b"), "a tuple of 3 is given"), (("I", 5), "the second text is of type int"),
     (("I", "am " * 400), "reads at most")])
 def test_what_is_no_pair_is_refused(imported, pair, says):
     with pytest.raises(ValueError, match=says):

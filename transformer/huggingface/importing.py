@@ -154,9 +154,9 @@ def _settle(plan: Plan, read: Callable[[str], Tensor]) -> tuple[ModelConfig, dic
 
     def taken(part: Part) -> Tensor:
         """Every tensor of theirs is read once, for those that are parts of one lie in it."""
-        if part.names not in kept:
-            kept[part.names] = [read(name) for name in part.names]
-        return part.take(*kept[part.names])
+        if part.theirs not in kept:
+            kept[part.theirs] = [read(name) for name in part.theirs]
+        return part.take(*kept[part.theirs])
 
     weights = dict(plan.made)
     for ours, part in plan.parts.items():

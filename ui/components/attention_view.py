@@ -278,11 +278,12 @@ def show_details(page: str, shown: Shown, look: Look, head: Head, *, dark: bool)
         with picture:
             st.plotly_chart(figure, key=f"{page}_mask", config=figures.PLOTLY_CONFIG,
                             alt=figures.describe_mask(part, rows, columns))
+        near = "" if shown.ckpt is None or layer is None else window_said(shown.ckpt.config, kind, layer)
         said.markdown(
             "**This mask allows everything.** " + (
                 "There is one token so far, and it may look at itself." if kind == "decoder" else
                 "Every query may look at every key: with one sentence there is no padding to hide.") if mask.all()
-            else ((shown.ckpt and layer is not None and window_said(shown.ckpt.config, kind, layer)) or
+            else (near or
                   "**The causal mask**: no token sees the ones after it, because they had not been written yet "
                   "(Vaswani et al. 2017, section 3.2.3)."))
     elif chosen == "Positions":
