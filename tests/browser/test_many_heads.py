@@ -3,6 +3,7 @@
 from urllib.parse import urlencode
 
 import pytest
+import torch
 
 from transformer.checkpoint import load, save
 from transformer.config import ModelConfig
@@ -18,7 +19,8 @@ def many(app, tiny_tokenizer):
     """The id of a checkpoint of 20 layers with 12 heads each."""
     folder = app[2] / "imports" / "many-heads"
     config = ModelConfig(**SIZES, decoder_layers=20, n_heads=12, vocab_size=tiny_tokenizer.vocab_size)
-    save(folder, Transformer(config), tokenizer=tiny_tokenizer, meta={"step": 1})
+    model = Transformer(config, generator=torch.Generator().manual_seed(1))
+    save(folder, model, tokenizer=tiny_tokenizer, meta={"step": 1})
     return load(folder).id
 
 
@@ -47,9 +49,10 @@ def test_many_heads_are_chosen_on_the_map_large_and_by_keys(visit, windows, many
     first = found["tiles"][0]
     grid.click(position={"x": first["x"], "y": first["y"]})
     reached(page, layer=first["at"][0], head=first["at"][1])
-    map_ = found["map"]
-    grid.click(position={"x": map_["x"] + 4.5 * map_["cw"], "y": map_["y"] + 12.5 * map_["ch"]})
-    reached(page, layer=12, head=4)
+    map_, drawn = found["map"], {tuple(one["at"]) for one in found["tiles"]}
+    layer, head = next((layer, head) for layer in range(12, 20) for head in range(12) if (layer, head) not in drawn)
+    grid.click(position={"x": map_["x"] + (head + 0.5) * map_["cw"], "y": map_["y"] + (layer + 0.5) * map_["ch"]})
+    reached(page, layer=layer, head=head)
     grid.focus()
     page.keyboard.press("ArrowRight")  # not among those drawn: to the first of the ranking
     page.keyboard.press("ArrowRight")
