@@ -11,9 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from transformer.analysis.passes import Given, check_choice, check_classes
+from transformer.analysis.pooling import bent
 from transformer.brief import brief
 from transformer.model.layers import Layer, StackOutput
-from transformer.model.models import POOLERS, Embedding, Transformer
+from transformer.model.models import Embedding, Transformer
 from transformer.model.switches import Switches
 
 EXPLAINED = (  # what it shows and what it does not, in words
@@ -131,9 +132,7 @@ class _Path:
     def past_pooler(self, model: Transformer, pooled: Tensor) -> None:
         """Past the layer after pooling, of pooled rows (1, d_model); its activation is held as a norm's scale is: at
         what it multiplies each feature by."""
-        before = model.pooler(pooled)
-        before = torch.where(before.abs() < 1e-4, 1e-4, before)
-        slope = POOLERS[model.config.pooler](before) / before
+        before, slope = bent(model, pooled)
         self.through(model.pooler_norm, slope * before)
         self.g = self.g * slope
         self.constant(model.pooler.bias)

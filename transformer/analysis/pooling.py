@@ -63,12 +63,18 @@ def pool(ckpt: Checkpoint, reading: Reading) -> Pooling:
     return Pooling(pooled, winners, shares, parts @ weight.T, bias)
 
 
+def bent(model: Transformer, pooled: Tensor) -> tuple[Tensor, Tensor]:
+    """What goes into the activation of the layer after pooling, of pooled rows (..., d_model), and what that multiplies
+    each feature by."""
+    before = model.pooler(pooled)
+    before = torch.where(before.abs() < 1e-4, 1e-4, before)
+    return before, POOLERS[model.config.pooler](before) / before
+
+
 def _held(model: Transformer, parts: Tensor) -> tuple[Tensor, Tensor]:
     """What each token's part (T, d_model) of the pooled features becomes in the layer after them, and what every text
     gets there (d_model,): the activation multiplies by what it does to their sum, and the norm by its spread."""
-    before = model.pooler(parts.sum(dim=0))
-    before = torch.where(before.abs() < 1e-4, 1e-4, before)
-    slope = POOLERS[model.config.pooler](before) / before
+    _, slope = bent(model, parts.sum(dim=0))
     rest = torch.zeros_like(slope) if model.pooler.bias is None else model.pooler.bias * slope
     parts = F.linear(parts, model.pooler.weight) * slope
     if not model.config.pooler_norm:
