@@ -1,5 +1,6 @@
 """Many sentences at once: what is translated together is what is translated alone, and search finds the best."""
 
+from copy import deepcopy
 from itertools import product
 from pathlib import Path
 
@@ -12,14 +13,19 @@ from transformer.inference.decoding import steps
 from transformer.inference.search import search, translate
 from transformer.model.masks import causal_mask
 from transformer.model.models import Transformer
+from transformer.model.norms import Linear
+from transformer.model.packed import can_pack, packed
 from transformer.text.tokenizer_files import tokenizers_of
 
 TEXTS = ["I am cold.", "Go on.", "", "We can go home.", "Go", "I see a dog and a cat.", "  ", "Go on."]
 
 
+@pytest.mark.parametrize("several", [2, 100])  # with weights packed for them, and without
 @pytest.mark.parametrize("batch_tokens", [1, 40, 10_000])
 @pytest.mark.parametrize("beam", [1, 3])
-def test_sentences_translated_together_are_those_translated_alone(translator, beam, batch_tokens):
+def test_sentences_translated_together_are_those_translated_alone(translator, beam, batch_tokens, several, monkeypatch):
+    monkeypatch.setattr("transformer.inference.search.SEVERAL", several)
+    monkeypatch.setattr("transformer.model.packed.NARROWEST", 1)
     done, options = [], {"beam": beam, "max_steps": 20, "length_penalty": 2.0}
     together = translate(translator, TEXTS, batch_tokens=batch_tokens, watch=done.append, **options)
     assert together == [translate(translator, [text], **options)[0] for text in TEXTS]
@@ -27,6 +33,30 @@ def test_sentences_translated_together_are_those_translated_alone(translator, be
     assert len(set(together)) > 3
     assert done == sorted(done)
     assert done[-1] == sum(bool(translator.tokenizer.encode(text)) for text in TEXTS)
+
+
+def test_a_packed_model_computes_the_same_and_leaves_the_one_it_was_made_of_alone(translator, monkeypatch):
+    monkeypatch.setattr("transformer.model.packed.NARROWEST", 1)
+    model = translator.model
+    before = {name: (value.data_ptr(), value.clone()) for name, value in model.state_dict().items()}
+    assert can_pack(model)
+    other = packed(model)
+    src, tgt = (torch.randint(4, model.config.vocab_size, (5, length)) for length in (9, 7))
+    torch.testing.assert_close(other(src, tgt), model(src, tgt), rtol=1e-4, atol=1e-5)
+    assert [name for name, module in other.decoder.named_modules() if isinstance(module, Linear)] == [
+        f"layers.{layer}.cross.{part}_proj" for layer in range(model.config.decoder_layers) for part in "kv"]
+    assert other.src_embedding.tokens.weight is model.src_embedding.tokens.weight
+    after = model.state_dict()
+    assert all(after[name].data_ptr() == place and torch.equal(after[name], value)
+               for name, (place, value) in before.items())
+
+
+def test_weights_that_are_narrow_in_half_precision_or_too_many_are_not_packed(translator, monkeypatch):
+    assert not can_pack(translator.model)
+    monkeypatch.setattr("transformer.model.packed.NARROWEST", 1)
+    assert not can_pack(deepcopy(translator.model).half())
+    monkeypatch.setattr("transformer.model.packed.LARGEST", 1_000)
+    assert not can_pack(translator.model)
 
 
 @pytest.mark.parametrize("max_steps", [1, 7, 200])

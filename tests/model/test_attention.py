@@ -5,7 +5,8 @@ import torch
 from torch import nn
 
 from transformer.config import ModelConfig
-from transformer.model.attention import Attention, KeysValues
+from transformer.model.attention import Attention
+from transformer.model.cache import Cache, KeysValues
 from transformer.model.masks import causal_mask, padding_mask, target_mask
 from transformer.model.positions import NOWHERE, Placed
 from transformer.model.rotary import rotary_angles
@@ -222,3 +223,30 @@ def test_the_width_of_a_head_is_free_of_d_model():
     assert found.weights.shape == (B, 3, TQ, TK)
     assert found.queries.shape == (B, 3, TQ, 6)
     assert isinstance(found.memory, KeysValues)
+
+
+@pytest.mark.parametrize("tokens", [1, 3])
+@torch.no_grad()
+def test_a_cache_with_room_holds_what_a_copy_at_every_token_would(attention, tokens):
+    found = attention(inputs(tokens))
+    copied, kept = found.memory, Cache(found.memory)
+    for step in range(40):
+        x = inputs(1) + step
+        one, other = attention(x, past=copied), attention(x, past=kept)
+        torch.testing.assert_close(other.output, one.output, **CLOSE)
+        assert all(torch.equal(a, b) for a, b in zip(other.memory, one.memory, strict=True))
+        copied = one.memory
+        if step % 7 == 0:  # the texts change places, as in a beam search; one goes on twice
+            texts = torch.tensor([B - 1, 0, *range(1, B - 1)]) if step % 14 else torch.zeros(B, dtype=torch.long)
+            copied = KeysValues(*(rows[texts] for rows in copied))
+            kept.choose(texts)
+
+
+def test_a_cache_goes_on_with_fewer_texts():
+    first = KeysValues(torch.randn(3, 2, 4, 5), torch.randn(3, 2, 4, 5))
+    kept, new = Cache(first), torch.randn(1, 2, 1, 5)
+    for texts in ([2, 0], [1]):
+        kept.choose(torch.tensor(texts))
+    keys, values = kept.followed_by(new, new)
+    assert torch.equal(keys, torch.cat([first.keys[:1], new], dim=2))
+    assert torch.equal(values, torch.cat([first.values[:1], new], dim=2))

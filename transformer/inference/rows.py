@@ -8,7 +8,8 @@ from threading import Lock
 import torch
 from torch import Tensor
 
-from transformer.model.attention import Attended, KeysValues
+from transformer.model.attention import Attended
+from transformer.model.cache import KeysValues
 
 
 class Rows:

@@ -4,6 +4,7 @@ B batch, S source length.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -14,11 +15,13 @@ from transformer.checkpoint import Checkpoint
 from transformer.inference.arguments import check_checkpoint, check_number, check_texts, check_whole
 from transformer.inference.decoding import check_length, check_padding
 from transformer.inference.sampling import choosable
-from transformer.model.attention import KeysValues
+from transformer.model.cache import Cache, KeysValues
 from transformer.model.masks import padding_mask
+from transformer.model.packed import can_pack, packed
 from transformer.model.switches import Heads, Switches
 
 WIDEST, STRONGEST = 64, 10  # beams, and the penalty
+SEVERAL = 8  # sentences, from which on packing the weights pays
 
 
 def check_translates(ckpt: object) -> None:
@@ -50,6 +53,8 @@ def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: i
             row[config.max_len - 1:] = [ckpt.end_id]
         check_length(len(row), config.max_len)
     order = sorted((i for i, row in enumerate(rows) if row), key=lambda i: len(rows[i]))
+    if len(order) >= SEVERAL and can_pack(ckpt.model):
+        ckpt = replace(ckpt, model=packed(ckpt.model))
     out, done = [""] * len(texts), 0
     while done < len(order):
         chosen, longest = [], 0
@@ -138,7 +143,7 @@ def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200
     tokens = torch.full((len(src) * beam, 1), config.start_id, device=device)  # a block of `beam` rows a live sentence
     totals = torch.full((len(src), beam), float("-inf"), device=device)
     totals[:, 0] = 0.0  # all beams start the same; only one may go on
-    past: list[KeysValues] | None = None
+    past: list[Cache] | None = None
     for length in range(1, max_steps + 1):
         watch()
         decoded = model.decode(tokens[:, -1:], memory, memory_mask=memory_mask, past=past, heads=heads)
@@ -158,9 +163,10 @@ def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200
         index, kept = torch.tensor(rows, device=device), [way for sentence in going for way in sentence.kept]
         if len(going) < len(live):
             memory, memory_mask = [KeysValues(*(x[index] for x in kv)) for kv in memory], memory_mask[index]
-        past = [layer.memory for layer in decoded.attention]
+        past = past or [Cache(layer.memory) for layer in decoded.attention]
         if rows != list(range(len(tokens))):  # else every row goes on from itself, as all do in greedy search
-            past = [KeysValues(*(x[index] for x in kv)) for kv in past]
+            for layer in past:
+                layer.choose(index)
             tokens = tokens[index]
         tokens = torch.cat([tokens, torch.tensor([[way.id] for way in kept], device=device)], dim=1)
         totals, live = torch.tensor([way.total for way in kept], device=device).view(len(going), beam), going

@@ -12,19 +12,11 @@ from torch.nn import functional as F
 
 from transformer.brief import brief
 from transformer.config import ModelConfig
+from transformer.model.cache import Cache, KeysValues
 from transformer.model.masks import causal_mask, within
 from transformer.model.norms import HeadNorm, Linear
 from transformer.model.positions import NOWHERE, Placed
 from transformer.model.switches import Switch
-
-
-class KeysValues(NamedTuple):
-    """What attention looks up: keys and values, each (B, G, Tk, D)."""
-
-    keys: Tensor
-    values: Tensor
-
-    __repr__ = brief
 
 
 class Scoring(NamedTuple):
@@ -175,7 +167,7 @@ class Attention(nn.Module):
         return x if self.clip is None else x.clamp(-self.clip, self.clip)
 
     def forward(self, x: Tensor, memory: Tensor | KeysValues | None = None, *, mask: Tensor | None = None,
-                causal: bool = False, past: KeysValues | None = None, placed: Placed = NOWHERE,
+                causal: bool = False, past: KeysValues | Cache | None = None, placed: Placed = NOWHERE,
                 heads: Switch | None = None, readable: bool = False) -> Attended:
         """Let x (B, Tq, d_model) look at memory (B, Tk, d_model), at rows of it projected before, or at itself.
 
@@ -188,7 +180,7 @@ class Attention(nn.Module):
         else:
             k, v = self.keys_values(x if memory is None else memory, placed)
         if past is not None:
-            k, v = torch.cat([past.keys, k], dim=2), torch.cat([past.values, v], dim=2)  # (B, G, Tk, D)
+            k, v = past.followed_by(k, v)  # (B, G, Tk, D)
         bias = placed.bias
         if placed.rows is not None and placed.buckets is not None:
             bias = self.at_a_distance(q, k, placed.rows, placed.buckets)

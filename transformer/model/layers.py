@@ -12,7 +12,8 @@ from torch.nn import functional as F
 
 from transformer.brief import brief
 from transformer.config import ModelConfig
-from transformer.model.attention import Attended, Attention, KeysValues
+from transformer.model.attention import Attended, Attention
+from transformer.model.cache import Cache, KeysValues
 from transformer.model.norms import Linear, norm
 from transformer.model.positions import NOWHERE, POSITIONS, Placed
 from transformer.model.switches import Switch
@@ -99,7 +100,7 @@ class Layer(nn.Module):
         return self.norm_of(part)(x) if self.post else x
 
     def look(self, x: Tensor, memory: Tensor | KeysValues | None = None, *, mask: Tensor | None = None,
-             causal: bool = False, memory_mask: Tensor | None = None, past: KeysValues | None = None,
+             causal: bool = False, memory_mask: Tensor | None = None, past: KeysValues | Cache | None = None,
              placed: Placed = NOWHERE, heads: Switch | None = None, cross_heads: Switch | None = None,
              readable: bool = False) -> LayerOutput:
         """The layer without its feed-forward part: all the attention in it. See `Attention` for the arguments."""
@@ -145,7 +146,7 @@ class Stack(nn.Module):
         self.buckets = nn.Embedding(sides * config.relative_buckets, columns) if bucketed else None
 
     def forward(self, x: Tensor, memory: Tensor | list[KeysValues] | None = None, *,
-                past: list[KeysValues] | None = None, placed: Sequence[Placed] | None = None,
+                past: Sequence[KeysValues | Cache] | None = None, placed: Sequence[Placed] | None = None,
                 heads: Switch | None = None, cross_heads: Switch | None = None, **options) -> StackOutput:
         """x (B, T, d_model). memory: one tensor, or each layer's rows; past and placed: of each layer; heads (layers,
         H)."""

@@ -3,14 +3,15 @@
 B batch, S source length, T target length, V vocabulary, H heads.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import sqrt
 
 import torch
 from torch import Tensor, nn
 
 from transformer.config import Kind, ModelConfig
-from transformer.model.attention import Attention, KeysValues
+from transformer.model.attention import Attention
+from transformer.model.cache import Cache, KeysValues
 from transformer.model.layers import ACTIVATIONS, Stack, StackOutput
 from transformer.model.masks import padding_mask, real, target_mask, window_mask
 from transformer.model.norms import Linear, norm
@@ -227,7 +228,7 @@ class Transformer(nn.Module):
         return [layer.cross.keys_values(memory) for layer in self.decoder.layers]
 
     def decode(self, tgt: Tensor, memory: Tensor | list[KeysValues] | None = None, *, memory_mask: Tensor | None = None,
-               mask: Tensor | None = None, causal: bool = False, past: list[KeysValues] | None = None,
+               mask: Tensor | None = None, causal: bool = False, past: Sequence[KeysValues | Cache] | None = None,
                heads: Heads | None = None, readable: bool = False) -> StackOutput:
         """tgt ids (B, T) -> x (B, T, d_model).
 
