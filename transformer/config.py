@@ -17,7 +17,7 @@ Part = Literal["q", "k", "v", "out", "up", "down", "norm", "head"]  # of a layer
 PARTS: tuple[Part, ...] = get_args(Part)
 Precision = Literal["float32", "float16", "bfloat16"]  # of weights in a file or in memory
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
-Factor = Annotated[float, Field(gt=0.0, le=1e6)]
+Factor = Annotated[float, Field(ge=1e-6, le=1e6)]
 MOST_PINNED, LONGEST_PINNED = 4, 500  # texts, and characters of one
 LONGEST_LANGUAGE = 40  # characters of its name
 Id = Annotated[int, Field(ge=0, le=1_000_000)]
@@ -56,6 +56,8 @@ class Rotary(Config):
     def _is_whole(self) -> Self:
         if self.scaling in ("dynamic", "llama3", "yarn", "longrope") and self.learned_len is None:
             raise ValueError(f"{self.scaling} scaling of rotary positions needs learned_len")
+        if self.scaling == "yarn" and self.base <= 1:
+            raise ValueError("yarn scaling of rotary positions needs a base above 1")
         if self.scaling == "llama3" and self.low >= self.high:
             raise ValueError(f"llama3 scaling needs low below high, not {self.low:g} and {self.high:g}")
         return self
@@ -83,7 +85,7 @@ class ModelConfig(Config):
     norm: Literal["pre", "post", "both", "output"] = "pre"  # of what goes into a part, of the sum after it, of what
     #                                                         goes in and what comes out (Gemma 2), or of what comes out
     norm_kind: Literal["layer", "rms"] = "layer"
-    norm_eps: Annotated[float, Field(ge=0.0, le=0.1)] = 1e-5
+    norm_eps: Annotated[float, Field(ge=1e-12, le=0.1)] = 1e-5  # 0 would make a row of zeros no number
     first_norm: bool = True  # False: the first layer's attention reads its input as it is (ModernBERT)
     final_norm: bool = True  # False: none after the last layer, although none of its sums are normalised
     qk_norm: Literal["head", "heads", "row"] | None = None  # of queries and keys: each head's, by one set of weights or

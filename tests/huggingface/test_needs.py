@@ -2,13 +2,14 @@
 
 import json
 import re
+import resource
 
 import pytest
 
 import transformer
 from transformer.huggingface.families import FAMILIES
 from transformer.huggingface.folder import Refused
-from transformer.huggingface.importing import import_model
+from transformer.huggingface.importing import import_model, plan_of
 from transformer.huggingface.needs import check_needs, needs
 from transformer.intake.taking import take_in
 
@@ -153,3 +154,46 @@ def test_opening_a_hugging_face_folder_says_to_import_it(tmp_path):
 def test_a_name_that_no_checkpoint_has_leads_to_their_list():
     with pytest.raises(ValueError, match="there is no folder wrote; `headsup list`"):
         transformer.load("wrote")
+
+
+SMALL = {"vocab_size": 60, "hidden_size": 32, "n_embd": 32, "d_model": 32, "d_kv": 8, "d_ff": 64, "head_dim": 8,
+         "num_attention_heads": 4, "num_heads": 4, "n_head": 4, "num_key_value_heads": 4, "num_hidden_layers": 3,
+         "num_layers": 3, "n_layer": 3, "intermediate_size": 64, "eos_token_id": 1, "relative_attention": False}
+CLASSIFIES = {"architectures": ["BertForSequenceClassification"]}
+YARN, FAR = {"rope_type": "yarn", "factor": 4.0}, {"sliding_window": 4, "use_sliding_window": True}
+
+
+@pytest.mark.parametrize(("kind", "change"), [
+    ("gemma2", {"num_hidden_layers": 10**12, **FAR}), ("gemma3_text", {"num_hidden_layers": 10**12, **FAR}),
+    ("qwen2", {"num_hidden_layers": 10**12, "max_window_layers": 1, **FAR}),
+    ("modernbert", {"num_hidden_layers": 10**12}), ("bert", {"num_labels": 10**12, **CLASSIFIES}),
+    ("bert", {"id2label": ["a", "b"], **CLASSIFIES}), ("bert", {"id2label": 3, **CLASSIFIES}),
+    ("llama", {"hidden_act": "gated-gelu"}), ("llama", {"hidden_act": ["gelu"]}),
+    ("t5", {"dense_act_fn": "gated-gelu"}),
+    ("llama", {"rope_parameters": {"rope_type": ["yarn"]}}), ("llama", {"rope_parameters": {"rope_type": {"a": 1}}}),
+    *[("llama", {"rope_parameters": {**YARN, **more}}) for more in (
+        {"mscale": "x", "mscale_all_dim": 1}, {"mscale": [1], "mscale_all_dim": 1}, {"attention_factor": [1]},
+        {"factor": 2.718281828459045, "mscale": 1.0, "mscale_all_dim": -10.0}, {"attention_factor": "high"},
+        {"rope_theta": 1.0}, {"beta_fast": 1e-320})],
+    ("llama", {"rope_parameters": {"rope_type": "linear", "factor": 1e-300}}),
+    ("llama", {"rms_norm_eps": 1e-300}), ("gemma2", {"final_logit_softcapping": 1e-320}),
+    ("phi3", {"original_max_position_embeddings": 1, "rope_parameters": {
+        "rope_type": "longrope", "long_factor": [1.0] * 4, "short_factor": [1.0] * 4}}),
+    ("gpt_neox", {"rope_parameters": {"rope_type": "default", "partial_rotary_factor": 1e308}}),
+    ("gemma2", {"layer_types": [["x"]] * 3, **FAR}), ("gptj", {"n_embd": 4 * 8192, "rotary_dim": 8192}),
+    ("modernbert", {"classifier_activation": ["gelu"], "architectures": ["ModernBertForSequenceClassification"]}),
+    ("deberta-v2", {"pooler_hidden_act": ["gelu"], "architectures": ["DebertaV2ForSequenceClassification"]}),
+    ("gpt_neo", {"attention_layers": None, "attention_types": [["a" * 3_900_000, 128]]}),
+], ids=lambda value: value if isinstance(value, str) else "-".join(value)[:40])
+def test_a_setting_that_no_model_has_is_refused_in_a_sentence_before_anything_is_made_of_it(kind, change):
+    began = memory_used()
+    with pytest.raises(Refused) as error:
+        plan_of({"model_type": kind, **SMALL, **change}, {})
+    assert memory_used() - began < 500_000_000
+    assert len(str(error.value)) < 400
+    assert "\n" not in str(error.value)
+
+
+def memory_used():
+    """The most memory that this process has had, in bytes."""
+    return 1_024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

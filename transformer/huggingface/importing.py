@@ -52,7 +52,12 @@ def plan_of(config: Mapping[str, object], names: Mapping[str, object]) -> Plan:
     """How a model of that config.json becomes one of ours, given the weights that are there. Raises Refused, naming all
     that ours lack."""
     check_needs(config, tuple(FAMILIES))
-    return FAMILIES[str(config["model_type"])](config, names)
+    kind = str(config["model_type"])
+    try:
+        return FAMILIES[kind](config, names)
+    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:  # a list where a number is read, say
+        raise Refused(f"config.json has a setting that is not as in a model of type {kind} ({str(error)[:80]}); copy "
+                      "the folder again") from None
 
 
 def examine(opened: Folder | GgufFile) -> Plan:

@@ -12,6 +12,7 @@ from transformer.config import ModelConfig
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.needs import ACTIVATIONS, Config
 
+MOST_LISTED = 10_000  # layers, or classes
 Names = Mapping[str, object]  # of the weights that a folder has
 
 
@@ -53,12 +54,15 @@ class Plan:
 
 
 def number(config: Config, *names: str, default: int | None = None) -> int:
-    """A whole number above 0 under the first name that is there. Raises Refused."""
+    """A whole number above 0 under the first name that is there. Raises Refused, also for one of layers or classes that
+    is higher than any model's: lists are made of so many."""
     for name in names:
         value = config.get(name)
         if value is not None:
             if type(value) is not int or value < 1:
                 raise Refused(f"config.json: {name} is {str(value)[:40]}, and should be a whole number above 0")
+            if value > MOST_LISTED and name.endswith(("layer", "layers", "labels")):
+                raise Refused(f"config.json: {name} is {str(value)[:40]}, and at most {MOST_LISTED:,} are read")
             return value
     if default is None:
         raise Refused(f"config.json has no {names[0]}; copy the folder again")
@@ -66,8 +70,11 @@ def number(config: Config, *names: str, default: int | None = None) -> int:
 
 
 def activation(config: Config, name: str, default: str) -> str:
-    """Our name of an activation, one that `check_needs` found to be known."""
-    return ACTIVATIONS[str(config.get(name) or default)]
+    """Our name of an activation. Raises Refused for one that ours lack."""
+    value = config.get(name) or default
+    if not isinstance(value, str) or value not in ACTIVATIONS:
+        raise Refused(f"the model needs the activation {str(value)[:40]} ({name}), which Heads Up's models do not have")
+    return ACTIVATIONS[value]
 
 
 def token(config: Config, name: str, vocab_size: int, *, default: int | None = None) -> int | None:
@@ -128,9 +135,14 @@ def checked(**settings: object) -> ModelConfig:
     try:
         return ModelConfig(tie_embeddings=False, unk_id=None, **settings)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = f"{'.'.join(map(str, first['loc']))}: " if first["loc"] else ""
-        raise Refused(f"config.json: {where}{first['msg'].removeprefix('Value error, ')}") from None
+        raise Refused(wrong(error)) from None
+
+
+def wrong(error: ValidationError) -> str:
+    """The first thing that ours found wrong with a folder's settings."""
+    first = error.errors()[0]
+    where = f"{'.'.join(map(str, first['loc']))}: " if first["loc"] else ""
+    return f"config.json: {where}{first['msg'].removeprefix('Value error, ')}"
 
 
 def linear(ours: str, theirs: str, outputs: int, inputs: int, *, bias: bool = True) -> dict[str, Part]:

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from transformer.config import Rotary
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.needs import Config
+from transformer.huggingface.plan import real, wrong
 
 # rope_type of theirs -> ours; "mrope" of texts alone is none
 SCALINGS = {"default": None, "linear": "linear", "dynamic": "dynamic", "llama3": "llama3", "yarn": "yarn",
@@ -21,15 +22,20 @@ def rotary_of(config: Config, *, width: int, longest: int, base: float = 10_000.
     rope: what stands in place of rope_parameters. Raises Refused."""
     rope = spelled(config) if rope is None else rope
     kind = rope.get("rope_type", rope.get("type")) or "default"
-    if kind not in SCALINGS:
+    if not isinstance(kind, str) or kind not in SCALINGS:
         raise Refused(f"the model needs rotary positions scaled by {str(kind)[:40]} (rope_scaling), which Heads Up's "
                       "models do not have")
     dim = width
     if part is not None:
-        dim = int(width * _number(rope, "partial_rotary_factor", _number(config, "partial_rotary_factor", part)))
+        share = _number(rope, "partial_rotary_factor", _number(config, "partial_rotary_factor", part))
+        if share > 1:
+            raise Refused(f"config.json: partial_rotary_factor is {share:g}, and should be at most 1")
+        dim = int(width * share)
     base = _number(rope, "rope_theta", _number(config, "rope_theta", base))
     learned = rope.get("original_max_position_embeddings") or config.get("original_max_position_embeddings")
     learned = learned if type(learned) is int else longest
+    if learned < 2:
+        raise Refused(f"config.json: original_max_position_embeddings is {learned}, and should be 2 or more")
     found: dict[str, object] = {"base": base, "dim": None if dim == width else dim, "layout": layout,
                                 "scaling": SCALINGS[kind]}
     if SCALINGS[kind]:
@@ -44,10 +50,15 @@ def rotary_of(config: Config, *, width: int, longest: int, base: float = 10_000.
         found |= _yarn(rope, longest, learned)
     elif SCALINGS[kind] == "longrope":
         found |= _longrope(rope, config, longest, learned, dim)
+    return turning(**found)
+
+
+def turning(**settings: object) -> Rotary:
+    """Rotary positions of ours. Raises Refused with the first thing that is wrong."""
     try:
-        return Rotary(**found)
+        return Rotary(**settings)
     except ValidationError as error:
-        raise Refused(f"config.json: rope_scaling: {error.errors()[0]['msg'].removeprefix('Value error, ')}") from None
+        raise Refused(wrong(error)) from None
 
 
 def spelled(config: Config) -> Config:
@@ -65,37 +76,30 @@ def _yarn(rope: Config, longest: int, learned: int) -> dict[str, object]:
     def grown(scale: float) -> float:
         return 0.1 * scale * log(factor) + 1.0 if factor > 1 else 1.0
 
-    strength = rope.get("attention_factor")
-    if strength is None:
-        one, all_dims = rope.get("mscale"), rope.get("mscale_all_dim")
-        strength = grown(float(one)) / grown(float(all_dims)) if one and all_dims else grown(1.0)
-    return {"factor": factor, "strength": float(strength), "fast": _number(rope, "beta_fast", 32.0),
-            "slow": _number(rope, "beta_slow", 1.0), "rounded": rope.get("truncate", True) is not False}
+    one, all_dims = (_number(rope, name, 0.0, least=-1.0) for name in ("mscale", "mscale_all_dim"))
+    usual = grown(one) / grown(all_dims) if one > 0 and all_dims > 0 else grown(1.0)
+    return {"factor": factor, "strength": _number(rope, "attention_factor", usual),
+            "fast": _number(rope, "beta_fast", 32.0), "slow": _number(rope, "beta_slow", 1.0),
+            "rounded": rope.get("truncate", True) is not False}
 
 
 def _longrope(rope: Config, config: Config, longest: int, learned: int, dim: int) -> dict[str, object]:
     """Ding et al. 2024, section 3.3."""
     factor = longest / learned if config.get("original_max_position_embeddings") or rope.get(
         "original_max_position_embeddings") else _number(rope, "factor", 1.0)
-    strength = rope.get("attention_factor")
-    if strength is None:
-        strength = sqrt(1 + log(factor) / log(learned)) if factor > 1 else 1.0
+    usual = sqrt(1 + log(factor) / log(learned)) if factor > 1 and learned > 1 else 1.0
     lists = {}
     for ours, name in (("short", "short_factor"), ("long", "long_factor")):
         value = rope.get(name)
         if not isinstance(value, list) or len(value) != dim // 2:
             raise Refused(f"config.json: {name} should list {dim // 2} numbers, one for each pair of features")
         lists[ours] = tuple(value)
-    return {"factor": factor, "strength": float(strength), **lists}
+    return {"factor": factor, "strength": _number(rope, "attention_factor", usual), **lists}
 
 
-def _number(config: Config, name: str, default: float) -> float:
-    value = config.get(name)
-    if value is None:
-        return default
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-        raise Refused(f"config.json: {name} is {str(value)[:40]}, and should be a number above 0")
-    return float(value)
+def _number(config: Config, name: str, default: float, *, least: float = 0.0) -> float:
+    value = real(config, name, default, least=least)
+    return default if value is None else value
 
 
 def reach(rotary: Rotary, longest: int) -> int:

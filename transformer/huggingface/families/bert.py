@@ -118,6 +118,8 @@ def labels_of(config: Config) -> list[str]:
         raise Refused(f"the model needs the head of {str(config['problem_type'])[:40]} (problem_type), and Heads Up's "
                       "classifiers choose one class")
     named = config.get("id2label")
+    if named is not None and not isinstance(named, dict):
+        raise Refused("config.json: id2label should be an object; copy the folder again")
     count = len(named) if isinstance(named, dict) else number(config, "num_labels", default=2)
     if count < 2:
         raise Refused("the model needs a head for one number (num_labels 1, regression), and Heads Up's classifiers "

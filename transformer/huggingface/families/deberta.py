@@ -7,8 +7,8 @@ from torch.nn import functional as F
 
 from transformer.huggingface.families.bert import LAYER, PREDICTIONS, REPLACED, encoder, sizes
 from transformer.huggingface.folder import Refused
-from transformer.huggingface.needs import ACTIVATIONS, Config
-from transformer.huggingface.plan import Names, Part, Plan, flag, number, real
+from transformer.huggingface.needs import Config
+from transformer.huggingface.plan import Names, Part, Plan, activation, flag, number, real
 
 ATTENTION = {"q_proj": "attention.self.query_proj", "k_proj": "attention.self.key_proj",
              "v_proj": "attention.self.value_proj"}
@@ -17,10 +17,7 @@ PREDICTS = "lm_predictions.lm_head"  # of v3, whose matrix is that of the embedd
 
 def deberta(config: Config, names: Names) -> Plan:
     """BERT with vectors of distances in place of positions; the norm of these is done once, here."""
-    kind = config.get("pooler_hidden_act") or "gelu"
-    if kind != "tanh" and kind not in ACTIVATIONS:
-        raise Refused(f"the model needs the activation {str(kind)[:40]} (pooler_hidden_act), which Heads Up's models "
-                      "do not have")
+    kind = "tanh" if config.get("pooler_hidden_act") == "tanh" else activation(config, "pooler_hidden_act", "gelu")
     relative, types = flag(config, "relative_attention", False), config.get("type_vocab_size") or 0
     settings = sizes({**config, "type_vocab_size": types or 1}) | {
         "norm_eps": real(config, "layer_norm_eps", 1e-7, least=-1.0), **_distances(config, relative=relative)}
@@ -32,7 +29,7 @@ def deberta(config: Config, names: Names) -> Plan:
         config, names, "DebertaV2", "deberta", LAYER | ATTENTION, settings=settings,
         masked=(f"{PREDICTS}.dense", f"{PREDICTS}.LayerNorm", (f"{at}embeddings.word_embeddings.weight",),
                 (f"{PREDICTS}.bias",)) if today else PREDICTIONS,
-        classes=("pooler.dense", "classifier", "tanh" if kind == "tanh" else ACTIVATIONS[str(kind)]))
+        classes=("pooler.dense", "classifier", kind))
     if relative:
         plan.parts["encoder.buckets.weight"] = _table(config, plan, f"{at}encoder.")
     discriminates = any(name.startswith("mask_predictions.") for name in names)

@@ -181,7 +181,7 @@ def window_of(config: Config, kind: str, layers: int) -> dict[str, object]:
         return {}
     listed = config.get("layer_types")
     if isinstance(listed, list):
-        if len(listed) != layers or not set(listed) <= {"sliding_attention", "full_attention"}:
+        if len(listed) != layers or any(one not in ("sliding_attention", "full_attention") for one in listed):
             raise Refused(f"config.json: layer_types should name sliding_attention or full_attention for {layers} "
                           "layers; copy the folder again")
         near = [i for i, one in enumerate(listed) if one == "sliding_attention"]

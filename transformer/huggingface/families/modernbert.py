@@ -5,7 +5,7 @@ import re
 from transformer.config import Rotary
 from transformer.huggingface.families.bert import HEADS, LEFT_OUT, labels_of, left_of
 from transformer.huggingface.folder import Refused
-from transformer.huggingface.needs import ACTIVATIONS, Config
+from transformer.huggingface.needs import Config
 from transformer.huggingface.plan import (
     Names,
     Part,
@@ -83,18 +83,16 @@ def modernbert(config: Config, names: Names) -> Plan:
 
 def _head(config: Config, head: str, labels: list[str] | None) -> dict[str, object]:
     """What stands behind the encoder: one more layer with a norm, then tokens or classes."""
-    name = config.get("classifier_activation") or "gelu"
-    if name not in ACTIVATIONS and head != "none":
-        raise Refused(f"the model needs the activation {str(name)[:40]} (classifier_activation), which Heads Up's "
-                      "models do not have")
+    if head == "none":
+        return {"head": head}
+    kind = activation(config, "classifier_activation", "gelu")
     if not labels:
-        return {"head": head} | ({"head_activation": ACTIVATIONS[str(name)], "logits_bias": flag(
-            config, "decoder_bias", True)} if head == "masked" else {})
+        return {"head": head, "head_activation": kind, "logits_bias": flag(config, "decoder_bias", True)}
     pooling = {"cls": "first", "mean": "mean"}.get(str(config.get("classifier_pooling") or "cls"))
     if pooling is None:
         raise Refused(f"config.json: classifier_pooling is {str(config['classifier_pooling'])[:40]}, and should be cls "
                       "or mean")
-    return {"pooling": pooling, "pooler": ACTIVATIONS[str(name)], "pooler_norm": True, "n_classes": len(labels)}
+    return {"pooling": pooling, "pooler": kind, "pooler_norm": True, "n_classes": len(labels)}
 
 
 def _window(config: Config, layers: int) -> dict[str, object]:

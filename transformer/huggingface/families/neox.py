@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from torch import Tensor
 
-from transformer.config import PARTS, Rotary
+from transformer.config import PARTS
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.needs import Config
 from transformer.huggingface.plan import (
@@ -30,7 +30,7 @@ from transformer.huggingface.plan import (
     share,
     special,
 )
-from transformer.huggingface.rope import reach, rotary_of, spelled
+from transformer.huggingface.rope import reach, rotary_of, spelled, turning
 
 
 def decoder(config: Config, ends: Mapping[str, int | None], vocab: int, **settings: object) -> dict[str, object]:
@@ -117,7 +117,7 @@ def gptj(config: Config, names: Names) -> Plan:
         decoder_layers=number(config, "n_layer", "num_hidden_layers"), d_ff=inner,
         max_len=number(config, "n_positions", "n_ctx", "max_position_embeddings", default=2048),
         norm_eps=real(config, "layer_norm_epsilon", 1e-5, least=-1.0), positions="rotary",
-        rotary=Rotary(dim=turned, layout="interleaved"), parallel="one", biases=("up", "down", "norm"),
+        rotary=turning(dim=turned, layout="interleaved"), parallel="one", biases=("up", "down", "norm"),
         logits_bias=True, activation=activation(config, "activation_function", "gelu_new"),
         dropout=share(config, "resid_pdrop", 0.0), attention_dropout=share(config, "attn_pdrop", 0.0)))
     at = inside(names, "transformer.")
@@ -170,8 +170,9 @@ def _kinds(config: Config, layers: int) -> Sequence[str]:
     listed, types = config.get("attention_layers"), config.get("attention_types") or [[["global", "local"], 12]]
     if listed is None and isinstance(types, list):
         try:
-            listed = [kind for kinds, times in types for kind in list(kinds) * min(int(times), 128)]
-        except (TypeError, ValueError):
+            listed = [kind for kinds, times in types[:layers + 1]
+                      for kind in list(kinds[:layers + 1]) * min(int(times), layers + 1)]
+        except (KeyError, TypeError, ValueError, OverflowError):
             listed = None
     if not isinstance(listed, list) or len(listed) != layers or any(one not in ("global", "local") for one in listed):
         raise Refused(f"config.json: attention_types should name global or local for each of {layers} layers; copy the "

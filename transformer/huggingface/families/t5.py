@@ -3,11 +3,12 @@
 import re
 
 from transformer.huggingface.folder import Refused
-from transformer.huggingface.needs import ACTIVATIONS, Config
+from transformer.huggingface.needs import Config
 from transformer.huggingface.plan import (
     Names,
     Part,
     Plan,
+    activation,
     architecture,
     banned,
     checked,
@@ -91,7 +92,7 @@ def t5(config: Config, names: Names) -> Plan:
 
 def feed_forward(config: Config, usual: str) -> tuple[bool, str]:
     """Whether the feed-forward parts are gated, and our name of their activation: of feed_forward_proj, such as relu or
-    gated-silu, or of what newer files say beside it. `check_needs` found the activation to be known."""
+    gated-silu, or of what newer files say beside it. Raises Refused for one that ours lack."""
     said = str(config.get("feed_forward_proj") or usual)
-    name = config.get("dense_act_fn") or ("gelu_new" if said == "gated-gelu" else said.removeprefix("gated-"))
-    return flag(config, "is_gated_act", said.startswith("gated-")), ACTIVATIONS[str(name)]
+    name = "gelu_new" if said == "gated-gelu" else said.removeprefix("gated-")
+    return flag(config, "is_gated_act", said.startswith("gated-")), activation(config, "dense_act_fn", name)
