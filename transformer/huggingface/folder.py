@@ -10,7 +10,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from transformer.weights import BYTES, OTHERS, Refused, Stored, check_size, is_shallow, read_header
+from transformer.shallow import is_shallow
+from transformer.weights import BYTES, OTHERS, Refused, Stored, check_size, read_header
 
 LARGEST_JSON = 4_000_000  # bytes
 ABOUT, SENTENCEPIECE = "heads-up.json", "heads-up.model"  # in a folder that is an export of ours
