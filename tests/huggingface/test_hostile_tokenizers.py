@@ -6,6 +6,7 @@ import pytest
 
 from transformer.config import ModelConfig
 from transformer.huggingface.folder import Refused
+from transformer.huggingface.sentencepieces import merges
 from transformer.huggingface.vocabulary import of_content
 from transformer.text.huggingface import HuggingFaceTokenizer, read_object
 from transformer.text.tokenizer_files import tokenizers_of
@@ -65,3 +66,9 @@ def test_json_nested_too_deeply_is_refused():
     with pytest.raises(ValueError, match="the tokenizer tokenizer.json is nested too deeply; do not use it"):
         HuggingFaceTokenizer(file(None, normalizer=deep), **SPECIAL)
     assert read_object(file(template([A])), "tokenizer.json")
+
+
+def test_pieces_that_make_each_other_in_too_many_ways_are_refused():
+    with pytest.raises(Refused, match="too many ways, more than 20,000,000 characters"):
+        merges({"a" * length: -float(length) for length in range(1, 500)})
+    assert len(merges({"a" * length: -float(length) for length in range(1, 100)})) == 99 * 98 // 2
