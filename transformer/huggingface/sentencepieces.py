@@ -9,7 +9,6 @@ from importlib.util import find_spec
 import orjson
 
 from transformer.text.tokenizer import SentencePieceTokenizer
-from transformer.weights import Refused
 
 SPACE = "▁"
 MOST_MERGED = 20_000_000  # characters of all merges; SmolLM2's 49,152 pieces have 758,312
@@ -69,7 +68,7 @@ def _written(tokenizer: SentencePieceTokenizer) -> dict[str, object]:
 
 def merges(score: Mapping[str, float]) -> list[list[str]]:
     """Every two pieces that make a third, in the order in which they are merged: by the third's score, best first.
-    Raises Refused where they are more than any tokenizer has."""
+    Raises ValueError where they are more than any tokenizer has."""
     found, left = [], MOST_MERGED
     for whole in score:
         pairs = [(whole[:at], whole[at:]) for at in range(1, len(whole))
@@ -77,6 +76,5 @@ def merges(score: Mapping[str, float]) -> list[list[str]]:
         found += pairs
         left -= len(whole) * len(pairs)
         if left < 0:
-            raise Refused(f"its tokenizer's pieces make each other in too many ways, more than {MOST_MERGED:,} "
-                          "characters of them; use the model without it (--ids)")
+            raise ValueError(f"its pieces make each other in too many ways, of more than {MOST_MERGED:,} characters")
     return [list(pair) for pair in sorted(found, key=lambda pair: -score["".join(pair)])]
