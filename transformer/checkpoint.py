@@ -19,6 +19,7 @@ from transformer.config import ModelConfig, Precision, TrainConfig
 from transformer.folders import sha256, whole_folder
 from transformer.model.models import Transformer
 from transformer.places import of_name
+from transformer.shallow import is_shallow
 from transformer.text import tokenizer as tokenizers
 from transformer.text.sources import known
 from transformer.text.tokenizer_files import TOKENIZER_FILES, tokenizers_of
@@ -29,7 +30,6 @@ from transformer.weights import (
     check_tables,
     in_order,
     is_matrix,
-    is_shallow,
     misfit,
     read_header,
     shown,

@@ -20,7 +20,6 @@ MOST_TENSORS, MOST_AXES = 10_000, 8  # a model of 96 + 96 layers has 4,040 tenso
 LARGEST_METADATA = 1_000_000  # characters
 LARGEST_TABLE = 64_000_000  # bytes of sinusoids, which no file holds; more where the weights are more
 LARGEST_WEIGHT = 100_000  # of either sign; all of float16 is below, and trained weights are below 100
-DEEPEST = 32  # levels of JSON in JSON
 BYTES = {"F32": 4, "F16": 2, "BF16": 2, "F64": 8}
 OTHERS = {"BOOL": 1, "U8": 1, "I8": 1, "I16": 2, "I32": 4, "I64": 8}  # buffers that older versions stored
 CHUNK = 4_000_000  # bytes read at once
@@ -65,15 +64,6 @@ def in_order(path: Path) -> None:
         if len(content) <= length:  # else it was spelled in another way, and stays as it is
             file.seek(8)
             file.write(content.ljust(length))
-
-
-def is_shallow(value: object, deepest: int = DEEPEST) -> bool:
-    """Whether lists and objects lie at most so many levels inside each other."""
-    level = [value]
-    for _ in range(deepest + 1):
-        level = [inner for one in level if isinstance(one, dict | list)
-                 for inner in (one.values() if isinstance(one, dict) else one)]
-    return not level
 
 
 def read_header(path: Path) -> Header:

@@ -172,6 +172,15 @@ def test_gemma_s_pieces_follow_the_order_of_its_vocabulary(tmp_path):
         assert ids(ours, text) == ids(read, text), text
 
 
+def test_pieces_that_make_each_other_in_too_many_ways_are_refused(tmp_path):
+    def notes(writer):
+        writer.add_tokenizer_model("llama")
+        writer.add_token_list(["a" * length for length in range(1, 500)])
+
+    with pytest.raises(Refused, match="damaged .its pieces make each other in too many ways, .*or import without it"):
+        written(tmp_path / "a.gguf", notes).tokenizer_json()
+
+
 @pytest.mark.parametrize(("change", "said"), [
     ({"tokens": ["a", "a"]}, "a piece twice"), ({"tokens": ["a" * 3000]}, "more than 2,000 characters"),
     ({"tokens": ["a", "b"], "merges": ["a b"]}, "it merges 'a b', which are not two of its pieces"),

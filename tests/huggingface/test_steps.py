@@ -1,6 +1,7 @@
 """Which folder a text means, the hub's cache among them; and several steps of a training as one checkpoint."""
 
 import json
+import os
 import shutil
 
 import pytest
@@ -94,6 +95,27 @@ def test_what_is_no_name_is_refused(name):
     with pytest.raises(ValueError, match="there is no folder .* and it is no model's name") as error:
         Source.of(name)
     assert "\n" not in str(error.value) and len(str(error.value)) < 300
+
+
+def test_a_name_that_is_too_long_or_cannot_be_read_is_refused(tmp_path, monkeypatch, capsys):
+    with pytest.raises(ValueError, match="aaa… cannot be read .File name too long.; name another folder$"):
+        Source.of("a" * 5000)
+    monkeypatch.setattr("sys.argv", ["headsup", "import", "a" * 5000])
+    assert main() == 2 and "cannot be read (File name too long)" in capsys.readouterr().err
+    place = tmp_path / os.fsdecode(b"bad\xff")
+    place.mkdir()
+    with pytest.raises(ValueError, match="bad\ufffd cannot be read, as it is not UTF-8; rename it$"):
+        Source.of(place)
+
+
+@pytest.mark.parametrize("name", ["n" * 245, "漢" * 80], ids=["ASCII", "others"])
+def test_a_long_name_is_cut_where_no_place_is_given(theirs, home, tmp_path, name):
+    place = tmp_path / name
+    shutil.copytree(theirs[0] / "checkpoint-0", place)
+    folder = import_model(place)
+    assert folder.parent == home / "imports" and 98 < len(folder.name.encode()) <= 100
+    with pytest.raises(ValueError, match="… is too long a name for a folder; choose a shorter one with --out"):
+        import_model(place, tmp_path / ("m" * 245))
 
 
 def test_a_revision_comes_out_of_the_hubs_cache(cache, theirs, home):

@@ -503,10 +503,11 @@ def test_a_class_that_is_no_tokenizer_of_theirs_is_not_made(folders, tmp_path, n
     ("llama 3", lambda f: rewrite(f, lambda about: about["model"]["vocab"].update({"x" * 10**5: 399})),
      "has a piece of 100,000 characters, at most 2,000"),
     ("llama 3", lambda f: rewrite(f, lambda about: about.update(normalizer=bomb())), "100 times longer"),
+    ("llama 1 and 2, tokenizer.model", lambda f: (f / "tokenizer.model").write_bytes(tower()), "too many ways"),
     ("bert", lambda f: (f / "vocab.txt").write_text("x" * 10**6), "piece of 1,000,000 characters"),
     ("m2m100", lambda f: (f / "vocab.json").write_text('{"<unk>": -1}'), "should give each piece a number"),
     ("m2m100", lambda f: (f / "tokenizer_config.json").write_text('{"language_codes": "x"}'), "languages x of"),
-], ids=["model", "added", "extra", "piece", "charsmap", "vocab.txt", "m2m100", "languages"])
+], ids=["model", "added", "extra", "piece", "charsmap", "tower", "vocab.txt", "m2m100", "languages"])
 def test_a_hostile_tokenizer_is_refused_in_one_sentence(folders, tmp_path, name, damage, says):
     folder, stacks = folders(name)
     config = config_of(read_by_theirs(folder), stacks)
@@ -522,6 +523,17 @@ def rewrite(folder, change):
     about = json.loads((folder / "tokenizer.json").read_text())
     change(about)
     (folder / "tokenizer.json").write_text(json.dumps(about))
+
+
+def tower():
+    """A sentencepiece model with pieces of one ꙮ, of two, and so on."""
+    from sentencepiece import sentencepiece_model_pb2
+
+    model = sentencepiece_model_pb2.ModelProto()
+    model.ParseFromString(spm(**LLAMA))
+    for length in range(1, 500):
+        model.pieces.add(piece="ꙮ" * length, score=-1000.0 - length)
+    return model.SerializeToString()
 
 
 def bomb():

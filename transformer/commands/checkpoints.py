@@ -1,5 +1,6 @@
 """Checkpoints: which there are, made of runs, taken in from elsewhere, handed on."""
 
+from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -86,11 +87,12 @@ def import_(
     from transformer.intake.taking import take_in
 
     source, *others = sources
-    zipped = not others and Path(source).is_file() and not is_gguf(Path(source))
+    file = isfile(source)  # False for what is no name of a file, which `Source` refuses
+    zipped = not others and file and not is_gguf(Path(source))
     for name, value in (("precision", precision), ("languages", languages)):
         if value is not None and (others or zipped):
             raise ValueError(f"--{name} is for one model that is imported; leave it out")
-    if check and (source in PUBLISHED or (Path(source).is_file() and not zipped)):
+    if check and (source in PUBLISHED or (file and not zipped)):
         raise ValueError("--check compares with a Hugging Face folder or a model by name, and this is a GGUF file; "
                          "leave it out")
     if others:

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 import orjson
 
 from transformer.huggingface.folder import Refused
+from transformer.huggingface.sentencepieces import MOST_MERGED, merges
 from transformer.text.huggingface import MOST_PIECES, read_bytes, read_object, spelled_size
 from transformer.text.panics import panics
 from transformer.text.tokenizer import load
@@ -101,10 +102,12 @@ def _check(path: Path) -> None:
         pieces = model.get("vocab") or about
     elif path.suffix == ".model":
         tokenizer = load(path, kind="bpe")
-        pieces = map(tokenizer.piece, range(tokenizer.vocab_size))
+        pieces = [*map(tokenizer.piece, range(tokenizer.vocab_size))]
     else:
         pieces = content.splitlines()
     longest = max((len(piece if isinstance(piece, str | bytes) else str(piece[0])) for piece in pieces if piece),
                   default=0)
     if longest > LONGEST_PIECE * (4 if path.suffix == ".txt" else 1):
         raise ValueError(f"{path.name} has a piece of {longest:,} characters, at most {LONGEST_PIECE:,}")
+    if path.suffix == ".model" and sum(len(piece) ** 2 for piece in pieces) > MOST_MERGED:
+        merges(dict.fromkeys(pieces, 0.0))  # transformers will make them; it is refused here where they are too many

@@ -10,7 +10,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from transformer.weights import BYTES, OTHERS, Refused, Stored, check_size, is_shallow, read_header
+from transformer.shallow import is_shallow
+from transformer.weights import BYTES, OTHERS, Refused, Stored, check_size, read_header
 
 LARGEST_JSON = 4_000_000  # bytes
 ABOUT, SENTENCEPIECE = "heads-up.json", "heads-up.model"  # in a folder that is an export of ours
@@ -20,12 +21,15 @@ NEUTRAL = {"min_length": 0, "min_new_tokens": 0, "no_repeat_ngram_size": 0, "enc
            "repetition_penalty": 1.0, "encoder_repetition_penalty": 1.0, "forced_eos_token_id": None,
            "forced_decoder_ids": None, "begin_suppress_tokens": None, "exponential_decay_length_penalty": None,
            "sequence_bias": None}
+SHARD = re.compile(r"[\w-]{1,200}\.safetensors", re.ASCII)
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt", "*.h5", "*.msgpack")
 
 
 def read_json(path: Path) -> dict[str, object]:
     """A JSON object from a file. Raises Refused where there is none."""
     try:
+        if path.exists() and not path.is_file():
+            raise Refused(f"{path.name} is not a file; copy the folder again")
         if path.stat().st_size > LARGEST_JSON:
             raise Refused(f"{path.name} has {path.stat().st_size:,} bytes, and at most {LARGEST_JSON:,} are read")
         value = orjson.loads(path.read_bytes())
@@ -52,7 +56,7 @@ def tensors(folder: Path) -> dict[str, Stored]:
         listed = read_json(index).get("weight_map")
         names = set(listed.values()) if isinstance(listed, dict) and all(
             isinstance(name, str) for name in listed.values()) else set()
-        if not names or len(names) > 200 or not all(re.fullmatch(r"[\w-]+\.safetensors", name) for name in names):
+        if not names or len(names) > 200 or not all(SHARD.fullmatch(name) for name in names):
             raise Refused(f"{index.name} should name the .safetensors files beside it; copy the folder again")
         files = sorted(names)
     found: dict[str, Stored] = {}
@@ -129,6 +133,8 @@ class Folder:
     @cached_property
     def licence(self) -> str | None:
         """The licence that README.md names at its top, if it does."""
+        if not (self.path / "README.md").is_file():
+            return None
         try:
             with open(self.path / "README.md", encoding="utf-8", errors="replace") as file:
                 top = file.read(20_000)

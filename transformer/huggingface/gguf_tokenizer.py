@@ -172,11 +172,14 @@ def _sentencepiece(about: _About, *, gemma: bool) -> dict[str, object]:
     text = {piece: -float(id) if gemma or about.scores is None else about.scores[id]
             for id, piece in enumerate(about.pieces) if about.kinds[id] in (TEXT, WHOLE, UNUSED)}
     pairs, unknown = about.merges(), about.piece("unknown")
+    try:
+        pairs = merges(text) if pairs is None else pairs
+    except ValueError as error:
+        raise about.broken(str(error)) from None
     spaces = {"type": "Replace", "pattern": {"String": " "}, "content": SPACE}
     before = [{"type": "Prepend", "prepend": SPACE}] if about.flag("add_space_prefix", not gemma) else []
     return {"normalizer": {"type": "Sequence", "normalizers": [*before, spaces]}, "pre_tokenizer": None,
             "decoder": {"type": "Sequence", "decoders": [
                 {"type": "Replace", "pattern": {"String": SPACE}, "content": " "}, {"type": "ByteFallback"},
                 {"type": "Fuse"}, *([{"type": "Strip", "content": " ", "start": 1, "stop": 0}] if before else [])]},
-            "model": _bpe(about.pieces, merges(text) if pairs is None else pairs,
-                          None if unknown is None else about.pieces[unknown], bytes_too=True)}
+            "model": _bpe(about.pieces, pairs, None if unknown is None else about.pieces[unknown], bytes_too=True)}

@@ -23,7 +23,9 @@ from transformer.model.models import Transformer
 from transformer.model.positions import POSITIONS
 from transformer.places import home
 from transformer.text.tokenizer import Tokenizer
-from transformer.weights import PRECISIONS, check_tables, is_matrix
+from transformer.weights import PRECISIONS, check_tables, is_matrix, shown
+
+LONGEST_NAME, LONGEST_DEFAULT = 200, 100  # bytes of a folder's name; a disk takes 255, with what is added for a while
 
 
 def import_model(source: str | Path, out: Path | None = None, *, ids: bool = False,
@@ -45,7 +47,9 @@ def import_model(source: str | Path, out: Path | None = None, *, ids: bool = Fal
 
 def default_out(origin: str) -> Path:
     """Where an import goes by itself: imports/<name> under HEADSUP_HOME, else under runs."""
-    return home() / "imports" / (re.sub(r"[^\w.-]+", "-", origin.split("/")[-1]).strip(".-") or "model")
+    name = re.sub(r"[^\w.-]+", "-", origin.split("/")[-1])
+    name = name.encode()[:LONGEST_DEFAULT].decode(errors="ignore").strip(".-")
+    return home() / "imports" / (name or "model")
 
 
 def plan_of(config: Mapping[str, object], names: Mapping[str, object]) -> Plan:
@@ -140,7 +144,9 @@ def _chat(opened: Folder | GgufFile, tokenizer: Tokenizer | None) -> str | None:
 
 
 def check_place(out: Path) -> None:
-    """Raises Refused where an import would take the place of what is none."""
+    """Raises Refused where an import would take the place of what is none, or has a name that is too long."""
+    if len(out.name.encode(errors="replace")) > LONGEST_NAME:
+        raise Refused(f"{shown(out.name)} is too long a name for a folder; choose a shorter one with --out")
     if out.exists() and not _was_imported(out):
         raise Refused(f"{out} exists and was not imported; choose another place with --out")
 

@@ -11,6 +11,7 @@ import orjson
 from transformer.text.tokenizer import SentencePieceTokenizer
 
 SPACE = "▁"
+MOST_MERGED = 20_000_000  # characters of all merges; SmolLM2's 49,152 pieces have 758,312
 TEXTS = ("", " ", "a", " a  b ", "\n", "\n\n a\n", "a\r\n\tb", "ROMEO:\nO, she doth teach", "I am cold.", "Ça va ?",
          "é ꙮꙮ\nꙮ x", "ﬁ ½ Ａ", "e\u0301 🙂👩\u200d👧", f"{SPACE}a{SPACE}{SPACE}", "<s> </s> <pad> <unk>",
          "<s>\n</s>", "\0", "a\u00a0b\u202fc", "xx" * 40)
@@ -66,7 +67,14 @@ def _written(tokenizer: SentencePieceTokenizer) -> dict[str, object]:
 
 
 def merges(score: Mapping[str, float]) -> list[list[str]]:
-    """Every two pieces that make a third, in the order in which they are merged: by the third's score, best first."""
-    found = [(whole[:at], whole[at:]) for whole in score for at in range(1, len(whole))
-             if whole[:at] in score and whole[at:] in score]
+    """Every two pieces that make a third, in the order in which they are merged: by the third's score, best first.
+    Raises ValueError where they are more than any tokenizer has."""
+    found, left = [], MOST_MERGED
+    for whole in score:
+        pairs = [(whole[:at], whole[at:]) for at in range(1, len(whole))
+                 if whole[:at] in score and whole[at:] in score]
+        found += pairs
+        left -= len(whole) * len(pairs)
+        if left < 0:
+            raise ValueError(f"its pieces make each other in too many ways, of more than {MOST_MERGED:,} characters")
     return [list(pair) for pair in sorted(found, key=lambda pair: -score["".join(pair)])]

@@ -37,11 +37,8 @@ class Source:
     @classmethod
     def of(cls, text: str | Path) -> "Source":
         """Raises Refused where it is neither a folder nor a name."""
-        folder = Path(text)
-        if folder.is_dir():
-            return cls(folder.resolve().name or "model", folder.resolve())
-        if folder.is_file() and is_gguf(folder):
-            return cls(folder.stem, folder.resolve())
+        if (folder := _on_disk(Path(text))) is not None:
+            return cls((folder.name if folder.is_dir() else Path(text).stem) or "model", folder)
         if str(text) in PUBLISHED:
             return cls(str(text), None, str(text))
         found = NAMED.fullmatch(str(text))
@@ -111,6 +108,23 @@ class Source:
                 f"there is no folder {self.origin}")
             raise Refused(f"{here}, and it cannot be fetched by that name ({reason[0][:160]})") from None
         return place
+
+
+def _on_disk(path: Path) -> Path | None:
+    """The folder or GGUF file there; None where there is none. Raises Refused for a name that cannot be read."""
+    try:
+        if not path.is_dir() and not (path.is_file() and is_gguf(path)):
+            return None
+        found = path.resolve()
+    except OSError as error:
+        raise Refused(f"{shown(path, longest=LONGEST)} cannot be read ({error.strerror}); name another "
+                      "folder") from None
+    try:
+        str(found).encode()
+    except UnicodeEncodeError:
+        raise Refused(f"the name {shown(found, longest=LONGEST)} cannot be read, as it is not UTF-8; "
+                      "rename it") from None
+    return found
 
 
 def wanted(origin: str, files: list[str]) -> list[str]:

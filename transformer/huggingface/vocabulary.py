@@ -145,8 +145,8 @@ def of_content(content: bytes, model: ModelConfig, *, name: str, config: Mapping
         if model.eos_id is None and model.encoder_layers and target.end_id is not None:
             settings["eos_id"] = target.end_id  # BERT's configuration does not call its [SEP] an end
             target = source = made("text")
-    if (largest := max((*source.begins, *source.ends), default=0)) >= model.vocab_size:
-        raise _too_many(name, largest + 1, model.vocab_size)
+    if source.vocab_size > model.vocab_size:
+        raise _too_many(name, source.vocab_size, model.vocab_size)
     return target, source, settings, None
 
 

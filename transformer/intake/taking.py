@@ -27,9 +27,10 @@ from transformer.huggingface.importing import examine, import_model
 from transformer.inference.reading import attend
 from transformer.intake.archive import LARGEST, MOST_FILES, Item, check_name, read_archive, same_name
 from transformer.intake.content import JSON, OURS, THEIRS, Kept, check_texts, choose, look_at, under_one_folder
+from transformer.shallow import is_shallow
 from transformer.shortage import memory_is_full
 from transformer.text.panics import panics
-from transformer.weights import LARGEST_HEADER, Refused, check_numbers, is_shallow, read_header, shown
+from transformer.weights import LARGEST_HEADER, Refused, check_numbers, read_header, shown
 
 CHUNK = 1_000_000  # bytes
 PRIVATE = ".intake-"

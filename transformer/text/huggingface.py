@@ -4,15 +4,16 @@ import base64
 import binascii
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import orjson
 
+from transformer.shallow import is_shallow
 from transformer.text.panics import panics
 from transformer.text.tokenizer import Piece, SentencePieceTokenizer
 from transformer.text.words import BEGINS, ENDS, GOES_ON, NONE
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     import tokenizers
 
 LARGEST = 64_000_000  # bytes of a tokenizer file; the largest vocabularies in use take a third of it
-MOST_PIECES, MOST_GROWTH = 1_000_000, 100
+MOST_PIECES, MOST_GROWTH, MOST_PUT_IN = 1_000_000, 100, 100
 SURROGATES = re.compile("[\ud800-\udfff]")  # a browser can send them, UTF-8 cannot hold them
 
 
@@ -44,6 +45,8 @@ def read_object(content: bytes, name: str) -> dict:
         raise ValueError(f"the tokenizer {name} is not readable JSON ({error}); copy it again") from None
     if not isinstance(value, dict):
         raise ValueError(f"the tokenizer {name} should hold a JSON object; copy it again")
+    if not is_shallow(value):
+        raise ValueError(f"the tokenizer {name} is nested too deeply; do not use it")
     return value
 
 
@@ -85,6 +88,25 @@ def _longest(charsmap: object) -> int:
         return 1  # the package says so
     forms = table[4 + int.from_bytes(table[:4], "little"):]
     return max((len(form.decode("utf-8", "replace")) for form in forms.split(b"\0")), default=1)
+
+
+def _put_in(tokenizer: "tokenizers.Tokenizer") -> list[int]:
+    """The ids that a tokenizer puts around a text and around two. Raises ValueError where they are too many."""
+    step = tokenizer.post_processor  # asked of the package: a file may spell one in several ways
+    found = [] if step is None else list(islice(_ids_in(orjson.loads(step.__getstate__())), MOST_PUT_IN + 1))
+    if len(found) > MOST_PUT_IN:
+        raise ValueError(f"tokenizer.json puts more than {MOST_PUT_IN} tokens around a text; do not use it")
+    return found
+
+
+def _ids_in(step: Mapping) -> Iterator[int]:
+    """The ids that a step and those in it put in, and -1 for each time that a text is."""
+    for part in (*step.get("single", ()), *step.get("pair", ())):
+        token = part.get("SpecialToken")
+        yield from step["special_tokens"].get(token["id"], {}).get("ids", ()) if token else (-1,)
+    yield from (step[name][1] for name in ("cls", "sep") if name in step)
+    for inner in step.get("processors", ()):
+        yield from _ids_in(inner)
 
 
 @cache
@@ -139,7 +161,7 @@ class HuggingFaceTokenizer:
         self._content, self.side = content, side
         self.pad_id, self.unk_id, self.bos_id, self.eos_id = pad_id, unk_id, bos_id, eos_id
         vocabulary = self._tokenizer.get_vocab(with_added_tokens=True)
-        self.vocab_size: int = max(vocabulary.values(), default=-1) + 1
+        self.vocab_size: int = max((*vocabulary.values(), *_put_in(self._tokenizer)), default=-1) + 1
         self.digest = hashlib.sha256(content).hexdigest()
         self.begins, self.ends = self._frame()  # what it puts in front of every text, and behind
         if side == "target" and first_id is not None:

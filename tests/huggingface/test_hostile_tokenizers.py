@@ -1,0 +1,74 @@
+"""What a tokenizer.json says is put around a text is bounded, and within the model, before any text is read."""
+
+import json
+
+import pytest
+
+from transformer.config import ModelConfig
+from transformer.huggingface.folder import Refused
+from transformer.huggingface.sentencepieces import merges
+from transformer.huggingface.vocabulary import of_content
+from transformer.text.huggingface import HuggingFaceTokenizer, read_object
+from transformer.text.tokenizer_files import tokenizers_of
+
+pytest.importorskip("tokenizers", reason="pip install transformers")
+
+A, B = ({"Sequence": {"id": id, "type_id": 0}} for id in "AB")
+Z = {"SpecialToken": {"id": "z", "type_id": 0}}
+SPECIAL = {"pad_id": None, "unk_id": None, "bos_id": None, "eos_id": None}
+MODEL = ModelConfig(encoder_layers=0, decoder_layers=1, d_model=8, n_heads=2, vocab_size=4, max_len=8, start_id=0,
+                    pad_id=None, bos_id=None, eos_id=None)
+
+
+def template(single, pair=(A, B), ids=(2,)):
+    return {"type": "TemplateProcessing", "single": list(single), "pair": list(pair),
+            "special_tokens": {"z": {"id": "z", "ids": list(ids), "tokens": ["z"] * len(ids)}}}
+
+
+def file(step, **more):
+    return json.dumps({"version": "1.0", "added_tokens": [], "normalizer": None, "pre_tokenizer": None,
+                       "decoder": None, "post_processor": step, "model": {
+                           "type": "BPE", "vocab": {"a": 0, "b": 1, "c": 2}, "merges": []}, **more}).encode()
+
+
+@pytest.mark.parametrize("step", [
+    template([Z, A], ids=[1] * 101), template([Z] * 101 + [A]), template([A] * 101), template([A], [A, *[B] * 100]),
+    template([{"SpecialToken": ["z", 0]}] * 101 + [A]),
+    {"type": "Sequence", "processors": [{"type": "Sequence", "processors": [template([Z] * 101 + [A])]}]},
+], ids=["ids", "tokens", "texts", "pair", "as a list", "inside another"])
+def test_a_tokenizer_puts_in_at_most_a_hundred_tokens(step):
+    with pytest.raises(ValueError, match="puts more than 100 tokens around a text; do not use it"):
+        HuggingFaceTokenizer(file(step), **SPECIAL)
+
+
+@pytest.mark.parametrize("step", [
+    template([A, Z, A], ids=[9999]), template([A], [A, Z, B], ids=[9999]),
+    {"type": "BertProcessing", "cls": ["c", 2], "sep": ["z", 9999]},
+    {"type": "RobertaProcessing", "cls": ["z", 9999], "sep": ["c", 2], "trim_offsets": True, "add_prefix_space": True},
+    {"type": "Sequence", "processors": [template([A, Z, A], ids=[9999])]},
+], ids=["in the middle", "of two", "sep", "cls", "inside another"])
+def test_what_is_put_around_a_text_has_a_row_in_the_model(step, tmp_path):
+    with pytest.raises(Refused, match="has 10,000 pieces and the model 4; they do not belong together"):
+        of_content(file(step), MODEL, name="theirs")
+    (tmp_path / "tokenizer.json").write_bytes(file(step))
+    with pytest.raises(ValueError, match="has 10,000 pieces and the model's vocabulary 4"):
+        tokenizers_of(tmp_path, MODEL, kind="huggingface", standardise=False, shared=True)
+
+
+def test_what_is_put_around_a_text_is_still_read():
+    assert HuggingFaceTokenizer(file(template([Z, A, Z])), **SPECIAL).encode("ab") == [2, 0, 1, 2]
+
+
+def test_json_nested_too_deeply_is_refused():
+    deep = {"a": 1}
+    for _ in range(900):
+        deep = {"a": deep}
+    with pytest.raises(ValueError, match="the tokenizer tokenizer.json is nested too deeply; do not use it"):
+        HuggingFaceTokenizer(file(None, normalizer=deep), **SPECIAL)
+    assert read_object(file(template([A])), "tokenizer.json")
+
+
+def test_pieces_that_make_each_other_in_too_many_ways_are_refused():
+    with pytest.raises(ValueError, match="too many ways, of more than 20,000,000 characters"):
+        merges({"a" * length: -float(length) for length in range(1, 500)})
+    assert len(merges({"a" * length: -float(length) for length in range(1, 100)})) == 99 * 98 // 2
