@@ -22,7 +22,7 @@ EXAMPLES = ["ROMEO:\nO, she doth teach", "First Citizen:\nBefore we proceed", "T
 MODERN = ["The capital of France is", "Mr Quill met Ms Bramble. Later Mr Quill met Ms",
           "3 + 4 = 7\n5 + 4 = 9\n2 + 6 ="]
 FIELDS = walk_fields(example=EXAMPLES[0], temperature=0.8, kind="decoder", layer=2, head=1)
-OPENING, FEW = 40, 6  # characters that are there when a text opens, or pieces of a language model of everything
+OPENING = 40  # characters that are there when a text opens; what a language model of everything writes is stepped
 
 
 def examples_of(about: Description | None) -> list[str]:
@@ -34,16 +34,17 @@ def examples_of(about: Description | None) -> list[str]:
 
 def opening_of(ckpt: Checkpoint) -> int:
     """How many tokens are there when a text opens."""
-    return OPENING if examples_of(ckpt.description) == EXAMPLES else FEW
+    return OPENING if examples_of(ckpt.description) == EXAMPLES else 0
 
 
 def type_beginning(ckpt: Checkpoint) -> str:
     """The box for how the text begins -> what stands in it."""
     alone = arrival is not None and arrival["step"] is None  # a link that names a model, and no step of a text
     fit_example(PAGE, ckpt, examples_of(ckpt.description), others=EXAMPLES[:1] if alone else None)
-    return taken(st.text_area("How the text begins", key=f"{PAGE}_text", persist_state="session", height=68,
-                              label_visibility="collapsed",
-                              placeholder="Type a beginning and press Ctrl+Enter, or start from nothing"), PASSAGE)
+    typed = st.text_area("How the text begins", key=f"{PAGE}_text", persist_state="session", height=68,
+                         label_visibility="collapsed",
+                         placeholder="Type a beginning and press Ctrl+Enter, or start from nothing")
+    return taken(typed, PASSAGE, needed=True)
 
 
 @st.fragment

@@ -68,12 +68,12 @@ def view_being_opened(page: str) -> dict[str, str] | None:
 def offer_view_file(page: str, params: Mapping[str, str]) -> None:
     """Say that a text is too long for a link, with a file in its place."""
     data = view_file(page, params)
-    said = "This text is too long for a link: the address leaves it out, and what was chosen in it."
+    said = "This text is too long for a link, so the address holds neither it nor what you chose in it."
     if data is None:
         st.caption(said)
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f"{said} A file holds it all: drop it on any page to see this again.", width="stretch")
+        st.caption(f"{said} Save it as a file instead, and drop that on any page to see this again.", width="stretch")
         st.download_button("Save this view as a file", data, f"{_stem(page, params)}.view.json", "application/json",
                            key=f"{page}_save_view", icon=":material/save:", on_click="ignore")
 

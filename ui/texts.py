@@ -23,16 +23,19 @@ LONGEST_TRANSLATION = 200  # tokens: where a model's own translation is cut off 
 def within(text: str, longest: int, what: str = "text") -> str:
     """The text. Raises ValueError where it is longer than it may be."""
     if len(text) > longest:
-        raise ValueError(f"this {what} has {len(text):,} characters, at most {longest:,} are read; shorten it")
+        raise ValueError(f"this {what} has {len(text):,} characters, and at most {longest:,} are read; shorten it")
     return text
 
 
-def taken(text: str | None, longest: int) -> str:
-    """What was typed into a field; nothing, with a sentence on the page, where it is longer than it may be."""
+def taken(text: str | None, longest: int, *, needed: bool = False) -> str:
+    """What was typed into a field; nothing, with a sentence on the page, where it is longer than it may be. needed:
+    nothing else is drawn then, because nothing typed is a text too."""
     try:
         return within(text or "", longest)
     except ValueError as error:
         say_error(error)
+        if needed:
+            st.stop()
         return ""
 
 

@@ -56,6 +56,14 @@ def test_a_text_typed_opens_with_forty_letters_written_and_goes_on_from_there(op
     assert chips(move(at, PAGE, 42, number=1), "tokens")[5:] == drawn_after(path[42], "KING ")
 
 
+def test_a_text_that_is_too_long_draws_no_other_in_its_place(open_write):
+    at = write(open_write(), "KING " * 4_001)
+    assert [error.value for error in at.error] == [
+        "this text has 20,005 characters, and at most 20,000 are read; shorten it"]
+    assert not at.expander
+    assert write(at, "KING ").expander
+
+
 @pytest.mark.parametrize(("layer", "head", "index"), [(0, 0, 0), (3, 5, 6)])
 def test_the_weights_shown_are_the_librarys(open_write, ckpt, numbers, layer, head, index):
     at = open_write(text=TEXT, temperature="0", layer=str(layer), head=str(head), step=str(index))

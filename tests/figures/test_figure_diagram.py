@@ -55,7 +55,7 @@ def test_an_encoder_decoder_is_drawn_from_ids_to_the_next_token():
 @pytest.mark.parametrize(("norm", "layer"), [("pre", ["norm", SELF, "+", "norm", FORWARD, "+"]),
                                              ("post", [SELF, "+", "norm", FORWARD, "+", "norm"])])
 def test_norms_stand_where_the_model_has_them(norm, layer):
-    blocks, _ = way(drawn(DECODER, norm=norm), "target token ids")
+    blocks, _ = way(drawn(DECODER, norm=norm), "token ids")
     assert blocks[3:15] == layer * 2
     assert ("final norm" in blocks) == (norm == "pre")
 
@@ -79,7 +79,7 @@ def test_the_memory_goes_into_every_cross_attention():
 
 
 def test_an_encoder_alone_ends_in_a_class():
-    blocks, shapes = way(drawn(ENCODER), "source token ids")
+    blocks, shapes = way(drawn(ENCODER), "token ids")
     assert blocks[-4:] == ["final norm", "max over tokens", "linear", "class"]
     assert shapes[-3:] == ["(1, 7, 160)", "(1, 160)", "(1, 5)"]
 
@@ -92,7 +92,7 @@ def test_an_encoder_alone_ends_in_a_class():
     ({"n_classes": None, "pooling": None, "head": "none"}, ["final rows"], ["(1, 7, 160)"]),
 ])
 def test_an_encoder_alone_ends_in_its_head(changes, blocks, shapes):
-    found, between = way(drawn(ENCODER, norm="post", **changes), "source token ids")
+    found, between = way(drawn(ENCODER, norm="post", **changes), "token ids")
     assert found[-len(blocks) - 1:] == ["norm", *blocks]
     assert between[-len(shapes):] == shapes
 
@@ -102,7 +102,7 @@ def test_an_encoder_alone_ends_in_its_head(changes, blocks, shapes):
     ({"embedded": "", "attended": "rotary"}, "4 heads, each 40 wide, rotary")])
 def test_positions_come_in_where_they_do(positions, heads):
     diagram = drawn(DECODER, **positions, embedding_scale=False)
-    assert way(diagram, "target token ids")[0][1:3] == ["embedding", positions["embedded"] or "norm"]
+    assert way(diagram, "token ids")[0][1:3] == ["embedding", positions["embedded"] or "norm"]
     assert {block["lines"][1] for block in diagram["blocks"] if block["role"] == "attention"} == {heads}
 
 
@@ -161,3 +161,12 @@ def test_it_is_described_in_a_sentence():
     assert describe_diagram(drawn()) == (
         "The model from token ids to next token: 5 layers drawn, 7 attention blocks to choose from.")
     assert "to class" in describe_diagram(drawn(ENCODER))
+
+
+def test_a_modern_decoder_is_drawn_as_what_it_is():
+    diagram = drawn(DECODER, norm_kind="rms", gated=True, kv_heads=2, attended="rotary", embedded="")
+    blocks, _ = way(diagram, "token ids")
+    assert blocks[2:8] == ["RMS norm", SELF, "+", "RMS norm", "gated feed-forward", "+"]
+    assert "final RMS norm" in blocks
+    assert {block["lines"][1] for block in diagram["blocks"] if block["role"] == "attention"} == {
+        "4 heads (2 kv) × 40, rotary"}

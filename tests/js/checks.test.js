@@ -55,5 +55,5 @@ test("rows that are cut do not add up to 1", () => {
   const half = Float32Array.from([0.25, 0.25, 0.5, 0.5]);
   assert.deepEqual(rowSums(half, 2), [0.5, 1]);
   const cut = weights.map((weight, i) => (i === K ? 0 : weight));
-  assert.match(checked(message(cut), look), /what is left of 1 is on no token drawn here/);
+  assert.match(checked(message(cut), look), /the rest is on tokens not drawn here/);
 });

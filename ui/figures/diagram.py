@@ -54,6 +54,7 @@ class _Drawing:
 
     def __init__(self, config: Mapping[str, object], shown: tuple[str, int] | None) -> None:
         self.c, self.shown = config, shown
+        self.norm = "RMS norm" if config.get("norm_kind") == "rms" else "norm"
         self.blocks: list[dict] = []
         self.frames: list[dict] = []
         self.arrows: list[dict] = []
@@ -67,14 +68,15 @@ class _Drawing:
         vocabulary = c.get("src_vocab_size") if kind == "encoder" else None
         vocabulary = vocabulary or c["vocab_size"]
         scale = f" × √{c['d_model']}" if c["embedding_scale"] else ""
-        first = [self.block("end", [f"{'source' if kind == 'encoder' else 'target'} token ids"]),
+        side = {"encoder": "source ", "decoder": "target "}[kind] if decoded or self.memory else ""  # of two
+        first = [self.block("end", [f"{side}token ids"]),
                  self.block("plain", ["embedding" + scale, f"{vocabulary:,} × {c['d_model']}"])]
         if c.get("type_vocab"):
             first.append(self.block("plain", ["+ learned segments"], height=26))
         if c["embedded"]:
             first.append(self.block("plain", [c["embedded"]], height=26))
         if c.get("embedding_norm"):
-            first.append(self.block("norm", ["norm"]))
+            first.append(self.block("norm", [self.norm]))
         x = self.column(first, 0, top, SLIM, [f"(1, {tokens})"] + [shape] * len(first))
         before, frame_bottoms = first[-1], []
         for layers in drawn_layers(c[f"{kind}_layers"]):
@@ -82,7 +84,7 @@ class _Drawing:
             self.elbow(before, items[0], shape)
             before, x = items[-1], x_next
             frame_bottoms.append(self.frames[-1]["y"] + self.frames[-1]["height"])
-        last = [self.block("norm", ["final norm"])] if pre and c.get("final_norm", True) else []
+        last = [self.block("norm", [f"final {self.norm}"])] if pre and c.get("final_norm", True) else []
         shapes = [shape] * len(last)
         if decoded:
             last.append(self.block("end", ["memory"]))
@@ -120,16 +122,17 @@ class _Drawing:
         parts = [self.attention(kind, layers, tokens, tokens)]
         if crossed:
             parts.append(self.attention("cross", layers, tokens, source))
-        parts.append(self.block("plain", ["feed-forward", f"{c['d_model']} → {c['d_ff']} → {c['d_model']}"]))
+        gated = "gated " * bool(c.get("gated"))
+        parts.append(self.block("plain", [f"{gated}feed-forward", f"{c['d_model']} → {c['d_ff']} → {c['d_model']}"]))
         items: list[dict] = []
         skips: list[tuple[dict | None, dict]] = []  # from which block the residual starts; None: from what comes in
         for part in parts:
             start = items[-1] if items else None
-            items += [self.block("norm", ["norm"]), part] if pre else [part]
+            items += [self.block("norm", [self.norm]), part] if pre else [part]
             items.append(self.block("add", ["+"]))
             skips.append((start, items[-1]))
             if not pre:
-                items.append(self.block("norm", ["norm"]))
+                items.append(self.block("norm", [self.norm]))
         left = x + PAD
         self.column(items, left, top + TITLE, WIDE, [shape] * (len(items) - 1))
         bottom = items[-1]["y"] + items[-1]["height"] + 22
@@ -153,6 +156,8 @@ class _Drawing:
         weights = f"weights (1, {c['n_heads']}, {queries}, {keys})"
         placed = f", {c['attended']}" if c["attended"] and kind != "cross" else ""
         heads = f"{c['n_heads']} heads, each {c['width']} wide{placed}"
+        if c.get("kv_heads") not in (None, c["n_heads"]):
+            heads = f"{c['n_heads']} heads ({c['kv_heads']} kv) × {c['width']}{placed}"
         block = self.block("attention", [ATTENTIONS[kind], heads, weights])
         if len(layers) == 1:
             block |= {"kind": kind, "layer": layers[0], "shown": self.shown == (kind, layers[0]),

@@ -45,7 +45,7 @@ function words(message, look) {
   const [least, most] = rowSums(weights, info.keys.length);
   const off = Math.max(1 - least, most - 1);
   if (off > WHOLE) {
-    return `Rows add up to ${least.toFixed(3)} to ${most.toFixed(3)}; what is left of 1 is on no token drawn here.`;
+    return `Rows add up to ${least.toFixed(3)} to ${most.toFixed(3)}; the rest is on tokens not drawn here.`;
   }
   const sums = off <= CLOSE ? "Each row adds up to 1" : `Each row adds up to 1, within ${brief(off)}`;
   if (!rows) return `${sums}.`;
