@@ -149,3 +149,24 @@ def test_long_output_keeps_the_newest_token_and_the_end_of_the_text_in_sight(vis
         assert page.locator(".tokens .predicted").evaluate(seen)
         assert page.locator(".stage .output").evaluate(end)
         page.keyboard.press("ArrowLeft")
+
+
+BRIGHTNESS = """canvas => {
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  let sum = 0;
+  for (let i = 0; i < data.length; i += 4) sum += data[i] * data[i + 3];
+  return sum / 255 / 255 / (data.length / 4);
+}"""
+
+
+def test_the_picture_follows_when_light_turns_to_dark(open_write, reached):
+    page = open_write()
+    reached(page, text=TEXT, step=0)
+    matrix = page.locator(".stage canvas").first
+    light = matrix.evaluate(BRIGHTNESS)
+    page.emulate_media(color_scheme="dark")
+    for _ in range(60):
+        if matrix.evaluate(BRIGHTNESS) < light / 2:
+            return
+        page.wait_for_timeout(250)
+    pytest.fail(f"drawn as bright as before: {matrix.evaluate(BRIGHTNESS):.2f}, {light:.2f}")

@@ -25,7 +25,7 @@ def show_shell() -> None:
     st.html(f"<style>{STYLE}{_groups()}</style>")
     with st.container(key="shell"):
         sent = _shell(key=SCRIPT, data={"largest": LARGEST, "terms": TERMS}, on_view_change=lambda: None,
-                      on_hide_change=_hide, on_window_change=_measure).view
+                      on_hide_change=_hide, on_window_change=_measure, on_theme_change=lambda: None).view
     if not isinstance(sent, Mapping):
         return
     try:

@@ -9,6 +9,7 @@ import { announce } from "./shell/live.js";
 import { present } from "./shell/presenter.js";
 import { leaveWhenSignedOut } from "./shell/signed_out.js";
 import { explainTerms } from "./shell/terms.js";
+import { watchTheme } from "./shell/theme.js";
 
 const NARROW = "(max-width: 768px)"; // where Streamlit turns the menu on top into a drawer
 const MENU = "[data-testid=stTopNavLink], [data-testid=stSidebarNavLink]";
@@ -31,6 +32,7 @@ export default function component({ data, setStateValue, setTriggerValue }) {
   explainTerms(signal, data.terms);
   announce(signal);
   leaveWhenSignedOut(signal);
+  watchTheme(signal, (theme) => setTriggerValue("theme", theme));
   present(signal, (what, value) => (what === "hide" ? setTriggerValue : setStateValue)(what, value));
   if (!window.headsUpHistory) tidyHistory();
 }
