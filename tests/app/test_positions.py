@@ -273,3 +273,12 @@ def test_rotary_positions_are_compared_by_their_distance_alone(open_positions, u
     assert at.multiselect(key="positions_pairs").value[:2] == [0, 2][:angles.shape[1]]
     assert "positions_measure" not in [one.key for one in at.segmented_control]
     assert any("Only the distance counts" in caption.value for caption in at.caption)
+
+
+def test_the_curves_drawn_of_each_kind_of_positions_are_kept_apart(open_positions, shipped):
+    at = open_positions(view="Trained", checkpoint=shipped("write").id, dims="4,5")
+    at.selectbox(key="positions_checkpoint").set_value(shipped("translate").id).run()
+    assert at.multiselect(key="positions_dims").value == [4, 5]
+    at.selectbox(key="positions_checkpoint").set_value(shipped("write").id).run()
+    assert at.multiselect(key="positions_pairs").value == [0, 2, 4, 8]
+    assert not at.error
