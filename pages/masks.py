@@ -11,6 +11,7 @@ from ui.masks.five_masks import MEANINGS, choose_mask, show_mask
 from ui.masks.numbers import show_numbers
 from ui.masks.switch_off import show_switched_off
 from ui.masks.training import show_training
+from ui.pages import PAGES
 from ui.present import columns, show_title
 
 dark = st.context.theme.type == "dark"
@@ -18,8 +19,10 @@ arrive_at(PAGE, FIELDS)
 st.html(f"<style>{STYLE}</style>")
 show_title(PAGE, "Masks", lambda: st.html("<p>A mask says where a token may look: never at padding, and in a decoder "
                                           "never ahead.</p>"))
+said = st.container()  # outside the popover, which is closed to begin with
 with st.container(key=f"{PAGE}_settings"), st.popover("Your sentences, and the model", icon=":material/edit:"):
-    ckpt = choose_checkpoint(PAGE)
+    ckpt = choose_checkpoint(PAGE, said=said)
+    st.caption(PAGES[PAGE].needs)
     fit_pairs(PAGE, ckpt, {f"{PAGE}_{name}": example for name, example in EXAMPLES.items()})
     sentences = type_pairs(ckpt)
 batch = typed_batch(ckpt, sentences)

@@ -114,7 +114,8 @@ def test_a_time_is_said_in_a_unit_that_fits(seconds, shown):
 
 @pytest.mark.parametrize(("say", "number", "text"), [
     (size, 512, "0.51 kB"), (size, 1_234_567, "1.23 MB"), (size, 12e9, "12.0 GB"), (size, 2e12, "2.00 TB"),
-    (amount, 99_999, "99,999"), (amount, 250_000, "0.2 million"), (amount, 3.2e9, "3.2 billion")])
+    (amount, 99_999, "99,999"), (amount, 250_000, "0.2 million"), (amount, 134_515_008, "135 million"),
+    (amount, 17_930_000, "17.9 million"), (amount, 3.2e9, "3.2 billion")])
 def test_a_number_is_said_in_a_unit_that_fits(say, number, text):
     assert say(number) == text
 

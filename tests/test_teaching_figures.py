@@ -156,7 +156,7 @@ def elsewhere(ckpt) -> list[str]:
     scores, allowed = 10_000 * torch.tensor([2.0, 1.0, 0.5, 5.0]), torch.tensor([True, True, False, False])
     assert masked_softmax(scores, allowed, blocked=-1e4, dtype=torch.float32)[3] > 0.99
     return [f"“{written(ckpt, mixed)}” becomes “{written(without_positions(ckpt), mixed)}”",
-            f"{ahead:.1%} of this head's attention goes to tokens that were not written yet"]
+            f"{ahead:.1%} of this head's attention goes to tokens that had not been written yet"]
 
 
 FACTS = (candidates, looks, switched, by_hand, forming, explained, elsewhere)

@@ -27,10 +27,10 @@ def size(bytes: float) -> str:
 
 
 def amount(number: float) -> str:
-    """A large number: "1.2 million", "12,345"."""
-    unit, name = next(((unit, name) for unit, name in ((1e9, " billion"), (1e6, " million")) if number >= unit / 10),
-                      (1, ""))
-    return f"{number / unit:,.{1 if name else 0}f}{name}"
+    """A large number: "1.2 million", "135 million", "12,345"."""
+    unit, name = next(((unit, name) for unit, name, least in ((1e9, " billion", 1e9), (1e6, " million", 1e5))
+                       if number >= least), (1, ""))
+    return f"{number / unit:,.{1 if name and number < 100 * unit else 0}f}{name}"
 
 
 def duration(seconds: float) -> str:

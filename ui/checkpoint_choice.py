@@ -1,9 +1,11 @@
 """The picker of a checkpoint, on every page that shows one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer.checkpoint import Checkpoint, CheckpointError, Description
 from ui import figures
@@ -12,10 +14,11 @@ from ui.resources import Entry, along_the_way, entries, opened
 from ui.say import code_text, say_error
 
 
-def choose_checkpoint(page: str, fits: Callable[[Description], bool] | None = None) -> Checkpoint:
+def choose_checkpoint(page: str, fits: Callable[[Description], bool] | None = None, *,
+                      said: DeltaGenerator | None = None) -> Checkpoint:
     """The picker, and the checkpoint picked; stops the page with a sentence where there is none. fits: which are on
-    offer; without it those that the list of pages says."""
-    return open_entry(choose_entry(page, fits))
+    offer; without it those that the list of pages says. said: where that sentence stands, if not beside the picker."""
+    return open_entry(choose_entry(page, fits, said=said))
 
 
 def open_entry(entry: Entry) -> Checkpoint:
@@ -28,7 +31,8 @@ def open_entry(entry: Entry) -> Checkpoint:
 
 
 def choose_entry(page: str, fits: Callable[[Description], bool] | None = None, *, label: str = "Checkpoint",
-                 name: str = "checkpoint", more: Callable[[Entry], bool] | None = None) -> Entry:
+                 name: str = "checkpoint", more: Callable[[Entry], bool] | None = None,
+                 said: DeltaGenerator | None = None) -> Entry:
     """The picker alone, keyed <page>_<name>, without weights being read. more: which of the weights along the way of a
     training are on offer too; only a link leads to the others."""
     found, fits = entries(), fits or (lambda about: PAGES[page].shows(about.config))
@@ -51,16 +55,8 @@ def choose_entry(page: str, fits: Callable[[Description], bool] | None = None, *
     if wanted is not None and "@" not in wanted:  # somebody typed its name
         wanted = st.session_state[key] = next((id for id in offered if id.partition("@")[0] == wanted), wanted)
     if wanted is not None and wanted not in offered:
-        called = wanted.partition("@")[0]
-        changed = [id for id in offered if id.partition("@")[0] == called]
-        first = [*changed, *offered][0]
-        st.error(f"The checkpoint {code_text(wanted)} is not on this server" + (
-            "; one of that name is, with other weights." if changed else
-            ". Ask the sender of the link for its folder, or choose another."))
-        for entry in broken:
-            st.caption(f"{code_text(entry.folder.name)} cannot be opened: {figures.markdown_text(entry.error)}")
-        st.button(f"Use {figures.markdown_text(first)} instead",
-                  on_click=partial(st.session_state.update, {key: first}))
+        with said or nullcontext():
+            _say_not_offered(page, key, offered, found)
         st.stop()
     help = ("Included checkpoints, kept runs, uploads and imports. After the @: the start of a hash of its files, so "
             "different weights have different ids.")
@@ -69,3 +65,21 @@ def choose_entry(page: str, fits: Callable[[Description], bool] | None = None, *
     if wanted is None:
         st.session_state[key] = next(iter(offered))
     return offered[st.selectbox(label, list(offered), key=key, persist_state="session", help=help)]
+
+
+def _say_not_offered(page: str, key: str, offered: Mapping[str, Entry], found: Sequence[Entry]) -> None:
+    """Why the checkpoint of a link cannot be shown, and one that can."""
+    wanted = st.session_state[key]
+    called = wanted.partition("@")[0]
+    changed = [id for id in offered if id.partition("@")[0] == called]
+    first = [*changed, *offered][0]
+    if any(entry.about and wanted in (entry.about.id, entry.about.id.partition("@")[0]) for entry in found):
+        st.error(f"The checkpoint {code_text(wanted)} does not fit here. {PAGES[page].needs}")
+    else:
+        st.error(f"The checkpoint {code_text(wanted)} is not on this server" + (
+            "; one of that name is, with other weights." if changed else
+            ". Ask the sender of the link for its folder, or choose another."))
+    for entry in found:
+        if entry.error:
+            st.caption(f"{code_text(entry.folder.name)} cannot be opened: {figures.markdown_text(entry.error)}")
+    st.button(f"Use {figures.markdown_text(first)} instead", on_click=partial(st.session_state.update, {key: first}))

@@ -33,7 +33,8 @@ def _only_encodes(config: ModelConfig) -> bool:
 @dataclass(frozen=True, kw_only=True)
 class Page:
     """One page. name: of its script and in its address; icon: of Google's Material Symbols; sentence: in the menu and
-    on the front page; shows: which models can be seen on it; view: what its address says besides to show one."""
+    on the front page; shows: which models can be seen on it, and needs says so; view: what its address says
+    besides to show one."""
 
     name: str
     title: str
@@ -41,6 +42,7 @@ class Page:
     group: str
     sentence: str
     shows: Callable[[ModelConfig], bool] = _none
+    needs: str = "This is for models of another kind."
     view: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -61,18 +63,24 @@ HOME = Page(name="home", title="Home", icon="home", group="", sentence="")
 PAGES = {page.name: page for page in (
     Page(
         name="translate", title="Translate", icon="translate", group=TRY, shows=_translates,
+        needs="This page shows models that translate.",
         sentence="Watch English become French, one token at a time, and choose a different word from the model's."),
     Page(
         name="write", title="Write", icon="edit", group=TRY, shows=_writes,
+        needs="This page shows decoders alone, which write.",
         sentence="Watch a small model write like Shakespeare, one character at a time."),
     Page(
         name="classify", title="Classify", icon="label", group=TRY, shows=_only_encodes,
+        needs="This page shows encoders alone.",
         sentence="Who is speaking? See what each word adds to the answer, and train one in three seconds."),
     Page(
         name="by_hand", title="By hand", icon="calculate", group=UNDERSTAND, shows=_decodes, view={"part": "trained"},
+        needs="A trained head is shown of models that have a decoder.",
         sentence="Compute attention on one sentence, number by number, and make four common mistakes."),
     Page(
         name="masks", title="Masks", icon="grid_on", group=UNDERSTAND, shows=_translates,
+        needs="This page shows models that translate, which have every mask: a decoder alone has only the causal one, "
+              "an encoder alone only that of padding.",
         sentence="See which tokens may look at which, and what goes wrong without a mask."),
     Page(
         name="positions", title="Positions", icon="waves", group=UNDERSTAND, shows=_every, view={"view": "Trained"},

@@ -185,8 +185,8 @@ def test_hostile_values_are_brought_into_range_and_text_is_no_markup(visit, ckpt
     assert not at.error
 
 
-def test_a_link_to_a_translator_says_that_it_is_not_here(visit, shipped):
-    assert "is not on this server" in visit(PAGE, checkpoint=shipped("translate").id).error[0].value
+def test_a_link_to_a_translator_says_that_it_does_not_fit(visit, shipped):
+    assert "does not fit here" in visit(PAGE, checkpoint=shipped("translate").id).error[0].value
 
 
 # The smallest run

@@ -53,3 +53,11 @@ def test_a_trained_head_is_worked_out_with_its_window_cap_and_shared_keys(visit,
     assert not weights.tril(-3).any()
     largest = captions.split("the largest difference is ")[1].split()[0].rstrip(".")
     assert float(largest) < 1e-5
+
+
+def test_a_card_names_what_a_plain_transformer_lacks(visit, kept):
+    ckpt = kept(gated=True, norm_kind="rms", activation="silu")
+    (facts,) = [one.value for one in visit("checkpoints", checkpoint=ckpt.id).get("html")
+                if 'aria-label="Facts"' in one.value]
+    for said in ("2, each for 2 heads", "gated", "pre, RMS"):
+        assert said in facts

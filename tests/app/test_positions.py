@@ -9,6 +9,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from transformer.analysis.positions import along_diagonals
 from transformer.inference.reading import attend
 from transformer.inference.search import translate
 from transformer.model.rotary import rotary_angles, rotate
@@ -260,3 +261,24 @@ def test_a_head_by_hand_shows_the_bias_and_adds_it_in_the_weight_spelled_out(vis
     assert "bias of the positions" in pages
     assert "<dt>Positions</dt>" in pages
     assert any("alibi positions" in caption.value for caption in at.caption)
+
+
+def test_rotary_positions_are_compared_by_their_distance_alone(open_positions, uploaded, drawn):
+    at = open_positions(view="Trained", checkpoint=uploaded(positions="rotary"), count="20")
+    found = drawn(at, "positions_similarity")["data"][0]["z"]
+    assert along_diagonals(torch.tensor(found)) < 1e-5
+    assert np.allclose(np.diagonal(found), 1, atol=1e-5)
+    angles = drawn(at, "positions_beside")["data"][0]["z"]
+    assert found[3, 11] == pytest.approx(np.cos(angles[3] - angles[11]).mean(), abs=1e-4)
+    assert at.multiselect(key="positions_pairs").value[:2] == [0, 2][:angles.shape[1]]
+    assert "positions_measure" not in [one.key for one in at.segmented_control]
+    assert any("Only the distance counts" in caption.value for caption in at.caption)
+
+
+def test_the_curves_drawn_of_each_kind_of_positions_are_kept_apart(open_positions, shipped):
+    at = open_positions(view="Trained", checkpoint=shipped("write").id, dims="4,5")
+    at.selectbox(key="positions_checkpoint").set_value(shipped("translate").id).run()
+    assert at.multiselect(key="positions_dims").value == [4, 5]
+    at.selectbox(key="positions_checkpoint").set_value(shipped("write").id).run()
+    assert at.multiselect(key="positions_pairs").value == [0, 2, 4, 8]
+    assert not at.error

@@ -173,9 +173,9 @@ def test_hostile_values_in_a_link_are_brought_into_range(open_write, ckpt):
     assert "seed" not in at.query_params
 
 
-def test_a_link_to_a_translator_says_that_it_is_not_here(open_write, shipped):
+def test_a_link_to_a_translator_says_that_it_does_not_fit(open_write, shipped):
     at = open_write(checkpoint=shipped("translate").id)
-    assert "is not on this server" in at.error[0].value
+    assert "does not fit here" in at.error[0].value
 
 
 def test_translate_and_write_keep_their_own_text(visit):

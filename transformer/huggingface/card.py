@@ -39,7 +39,7 @@ def import_card(name: str, config: ModelConfig, about: Mapping[str, object], *, 
         f"# {re.sub(r'[^A-Za-z0-9._ -]', '_', name)}", "", " ".join(filter(None, said)), "", "## Where it is from", "",
         f"Imported from `{origin}`, a model of type {about['family']}. Licence: "
         f"{about.get('license') or 'not stated in its folder; ask where it came from'}.",
-        "How it was trained, on what data and how good it is, its own page says.", "", "## What it is", "",
+        "Its own page says how it was trained, on what data, and how good it is.", "", "## What it is", "",
         f"{layers}, {config.n_heads} heads, d_model {config.d_model}, d_ff {config.d_ff}, {config.norm}-norm,",
         f"{config.positions} positions, {config.vocab_size:,} pieces, at most {config.max_len:,} tokens:",
         f"{parameters:,} parameters. The weights are those of the folder; the code that runs them is Heads Up's.",

@@ -58,7 +58,8 @@ class Positions:
     embedded = ""  # what a diagram says beside the embeddings
     attended = ""  # and beside self-attention
     learned = False  # a table (max_len, d_model) of weights is added to the embeddings
-    compared = True  # rows of the first picture are vectors that can be compared
+    compared = True  # its positions have vectors that can be compared: `rows_to_compare`
+    likeness = ""  # what the product of two of those is, where only the distance counts
     bucketed = ""  # what each stack learns for every bucket of distances: "numbers", one a head, or "vectors"
 
     def added(self, config: ModelConfig) -> Tensor | None:
@@ -86,6 +87,10 @@ class Positions:
         """The first `count` positions: what tells them apart, and what that may be held against. added (count, d_model)
         is what the model adds to its embeddings; learned: what the stack that is shown learned for its buckets."""
         return [] if added is None else [Picture(added, "dimension", "value added to the vector", self.title)]
+
+    def rows_to_compare(self, pictures: list[Picture]) -> Tensor:
+        """A row for each position (T, features), whose products say how alike two positions are to attention."""
+        return pictures[0].values
 
     def describe(self, config: ModelConfig) -> str:
         """What they do to this model, in a sentence or two, with the source."""
@@ -125,11 +130,14 @@ class Learned(Positions):
 class Turned(Positions):
     name = "rotary"
     title = "Rotary positions"
-    sentence = ("Queries and keys are rotated, one pair of features at a time, and nothing is added to the "
-                "embeddings. Shown: the cosine of each pair's angle, which is not learned.")
+    sentence = ("Queries and keys are rotated, one pair of features at a time, by angles that are not learned, and "
+                "nothing is added to the embeddings.")
     source = "Su et al. 2021, section 3.2.2"
     undone = "queries and keys are not rotated"
     attended = "rotary"
+    likeness = ("The mean cosine of the angle between two positions over all pairs of features: by how much a query's "
+                "product with an equal key shrinks with the distance, if all pairs are of one size. Only the distance "
+                "counts, so it is constant along diagonals.")
 
     def angles(self, places: range, config: ModelConfig, *, rotary: Rotary | None = None,
                device: torch.device | None = None) -> Tensor:
@@ -140,6 +148,10 @@ class Turned(Positions):
         angles = self.angles(range(count), config)
         return [Picture(angles.cos(), "feature pair", "cosine of the angle", self.title),
                 Picture(angles, "feature pair", "angle in radians", "The angles themselves", angles=True)]
+
+    def rows_to_compare(self, pictures: list[Picture]) -> Tensor:
+        angles = pictures[1].values
+        return torch.cat([angles.cos(), angles.sin()], dim=1) / angles.shape[1] ** 0.5
 
     def describe(self, config: ModelConfig) -> str:
         said, rotary = [super().describe(config)], config.rotary

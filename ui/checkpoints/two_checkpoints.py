@@ -30,6 +30,7 @@ from ui.texts import ANSWER, LONGEST_TRANSLATION, PASSAGE, taken
 AGAINST = {"untrained": "Itself untrained", "step": "An earlier step", "other": "Another"}
 MOST_CELLS = 20_000  # of all heads in one picture
 SENTENCES = 200
+LARGE = 50_000_000  # parameters of a model that takes minutes for so many sentences
 PARTS = {"attention.q_proj": "W_q", "attention.k_proj": "W_k", "attention.v_proj": "W_v", "attention.out_proj": "W_o",
          "cross.q_proj": "cross W_q", "cross.k_proj": "cross W_k", "cross.v_proj": "cross W_v",
          "cross.out_proj": "cross W_o", "feed_forward.up": "FF up", "feed_forward.down": "FF down"}
@@ -60,7 +61,7 @@ def show_compare(page: str, entry: Entry, *, dark: bool) -> None:
         st.info("Both are the same checkpoint. Choose another one, or another step.")
         return
     st.html(figures.plain_table(["", "checkpoint", "step", "reported quality", "task", "size"], [
-        [name, ckpt.id, f"{ckpt.meta.get('step') or 0:,}", quality(ckpt.description), does(ckpt.config),
+        [name, ckpt.id, _step_of(ckpt), quality(ckpt.description), does(ckpt.config),
          shape(ckpt.config)] for name, ckpt in (("A", one), ("B", other))], label="The two", numbers={2}))
     if against == "untrained":
         st.caption("B is A before training: the same random weights, recreated from its seed."
@@ -70,6 +71,11 @@ def show_compare(page: str, entry: Entry, *, dark: bool) -> None:
         _show_weights(page, one, other, dark=dark)
     _show_quality(page, one, other)
     _show_attention(page, one, other, dark=dark)
+
+
+def _step_of(ckpt: Checkpoint) -> str:
+    step = ckpt.description.step
+    return "not recorded" if step is None else f"{step:,}"
 
 
 def _other(page: str, entry: Entry) -> Checkpoint:
@@ -157,8 +163,7 @@ def _show_quality(page: str, one: Checkpoint, other: Checkpoint) -> None:
     if known is None or known[0] != key:
         with settings(page, "measure"):
             wanted = st.button(f"Measure both on {SENTENCES} held-out sentences", key=f"{page}_measure",
-                               help="Takes seconds for the included models; an untrained one rarely ends a sentence "
-                                    "and takes longer")
+                               help=_how_long(one, other))
         if not wanted:
             return
         try:
@@ -169,6 +174,13 @@ def _show_quality(page: str, one: Checkpoint, other: Checkpoint) -> None:
             return
         known = state[f"{page}_quality"] = key, found
     _show_measured(known[1])
+
+
+def _how_long(one: Checkpoint, other: Checkpoint) -> str:
+    count = max(sum(weight.numel() for weight in ckpt.model.parameters()) for ckpt in (one, other))
+    said = f"Takes {'minutes' if count >= LARGE else 'seconds'} for models of this size"
+    return said + ("; an untrained one rarely ends a sentence and takes longer" if one.config.task == "translation"
+                   else "")
 
 
 def _both(one: Checkpoint, other: Checkpoint, corpus: str) -> tuple[list, list]:
@@ -246,7 +258,7 @@ def _read(page: str, one: Checkpoint, other: Checkpoint) -> tuple[Reading, Readi
     translates = config.task == "translation"
     with settings(page, "text"):
         typed = taken(st.text_input(label_of(one), key=f"{page}_text", placeholder=(
-            f"{example.splitlines()[-1]} (used while this is empty)" if example else
+            f"{' '.join(example.split())} (used while this is empty)" if example else
             "Type a sentence and press Enter")), PASSAGE)
     typed = typed if typed.strip() else example
     if not typed:
@@ -287,19 +299,20 @@ def _show_tiles(page: str, a: np.ndarray, b: np.ndarray, queries: list[str], key
                 both: tuple[Checkpoint, Checkpoint], kind: str, layer: int, head: int, *, dark: bool) -> None:
     layers, note = list(range(len(a))), ""
     if a.size > MOST_CELLS:
-        layers, note = [layer], "the chosen layer's heads"
+        layers, note = [layer], (f" {len(a) * a.shape[1]} heads over {len(queries)} tokens are too much for one "
+                                 f"picture: shown are those of layer {layer}")
         a, b = a[[layer]], b[[layer]]
     most = max(1, int((MOST_CELLS / (a.shape[0] * a.shape[1])) ** 0.5))
     if max(a.shape[2:]) > most and a.size > MOST_CELLS:
         a, b, queries, keys = a[..., -most:, -most:], b[..., -most:, -most:], queries[-most:], keys[-most:]
-        note += f", their last {most} tokens"
+        note += f", and of the text the last {most} tokens"
     figure = figures.difference_tiles(
         a, b, queries, keys, layers=layers, names=("A", "B"), chosen=(layer, head), dark=dark,
         title=f"{kind.capitalize()} attention, every head: A minus B", source=" · ".join(ckpt.id for ckpt in both))
     st.plotly_chart(enlarged(page, figure), key=f"{page}_tiles", config=figures.PLOTLY_CONFIG, **room(page),
                     alt=f"Difference of every {kind} head over {len(queries)} queries and {len(keys)} keys.")
     st.caption("In each small matrix rows are queries and columns keys. Blue: A puts more weight there; red: B does."
-               + (f" The text is long: shown are {note}." if note else ""))
+               + (f"{note}." if note else ""))
 
 
 def _show_distances(page: str, far: np.ndarray, kind: str, layer: int, head: int, *, source: str, dark: bool) -> None:

@@ -9,6 +9,7 @@ from ui.figures.labels import axis_label
 from ui.figures.palette import ACCENT, diverging_scale
 
 GAP = 1  # cells between two heads
+MOST_NAMED = 4  # heads whose names stand beside each other on a phone; of more the numbers stand
 
 
 def difference_tiles(first: np.ndarray, second: np.ndarray, queries: Sequence[str], keys: Sequence[str], *,
@@ -41,8 +42,11 @@ def difference_tiles(first: np.ndarray, second: np.ndarray, queries: Sequence[st
         shapes = [{"type": "rect", "x0": left, "x1": left + columns + 0.5, "y0": top, "y1": top + rows + 0.5,
                    "line": {"color": ACCENT, "width": 2}}]
     height = int(min(640, max(80 * count, 700 / heads * rows / columns * count)))
-    return framed([heatmap], title=title, source=source, dark=dark, height=height, top=34, bottom=70, shapes=shapes,
-                  xaxis=axis(side="top", range=[-1, heads * wide - 0.5], ticktext=[f"head {at}" for at in range(heads)],
+    many = heads > MOST_NAMED
+    return framed([heatmap], title=title, source=source, dark=dark, height=height, top=34 + 24 * many, bottom=70,
+                  shapes=shapes,
+                  xaxis=axis("head" * many, side="top", range=[-1, heads * wide - 0.5], tickangle=0,
+                             ticktext=[f"{'' if many else 'head '}{at}" for at in range(heads)],
                              tickvals=[at * wide + (columns - 1) / 2 for at in range(heads)]),
                   yaxis=axis(range=[count * tall - 0.5, -1], ticktext=[f"layer {at}" for at in layers],
                              tickvals=[at * tall + (rows - 1) / 2 for at in range(count)]))

@@ -55,7 +55,7 @@ def _say_what_leaks(head: Head, reading: Forced, *, causal: bool) -> None:
     weights, (source, target) = head.of(reading.attentions).numpy(), head.batch.lengths(head.pair)
     if head.kind == "decoder":
         ahead = np.triu(weights[:target, :target], 1).sum() / target
-        st.markdown(f"**{ahead:.1%}** of this head's attention goes to tokens that were not written yet."
+        st.markdown(f"**{ahead:.1%}** of this head's attention goes to tokens that had not been written yet."
                     + ("" if causal else " That is the leak."))
     else:
         queries = target if head.kind == "cross" else source

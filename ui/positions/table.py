@@ -8,7 +8,7 @@ import torch
 from transformer.analysis.positions import similarity
 from ui import figures
 from ui.position_curves import show_positions
-from ui.positions.address import CURVES, PAGE
+from ui.positions.address import CURVES, PAGE, PAIR
 from ui.present import columns, enlarged, room, settings
 from ui.resources import chart
 
@@ -27,9 +27,10 @@ class Table:
 def show_curves(table: Table, key: str, *, dark: bool) -> None:
     """Chosen dimensions of a table over the positions."""
     state, width = st.session_state, table.values.shape[1]
-    state[f"{PAGE}_dims"] = [dim for dim in state[f"{PAGE}_dims"] if dim < width]
+    chosen = f"{PAGE}_{'pairs' if table.column == PAIR else 'dims'}"
+    state[chosen] = [dim for dim in state[chosen] if dim < width]
     with settings(PAGE, "dims"):
-        dims = st.multiselect(f"{table.column.capitalize()}s to draw", range(width), key=f"{PAGE}_dims",
+        dims = st.multiselect(f"{table.column.capitalize()}s to draw", range(width), key=chosen,
                               max_selections=CURVES)
     if not dims:
         st.info(f"Choose a {table.column} to see its curve.")
@@ -49,14 +50,19 @@ def show_matrix(values: torch.Tensor, key: str, *, across: str, down: str, value
                     alt=figures.describe_numbers(values, across=across, down=down, value=value))
 
 
-def show_similarities(table: Table, *, dark: bool) -> None:
-    """Every position against every other, and one of them against all."""
+def show_similarities(table: Table, *, dark: bool, likeness: str = "") -> None:
+    """Every position against every other, and one of them against all. likeness: what their product is, where it is
+    the cosine too."""
     places = len(table.values)
     st.session_state[f"{PAGE}_place"] = min(st.session_state[f"{PAGE}_place"], places - 1)
     left, right = columns(PAGE, 2)
     with left:
-        with settings(PAGE, "similarity"):
-            measure = st.segmented_control("Similarity", ["product", "cosine"], key=f"{PAGE}_measure", required=True)
+        if likeness:
+            measure = "cosine"
+        else:
+            with settings(PAGE, "similarity"):
+                measure = st.segmented_control("Similarity", ["product", "cosine"], key=f"{PAGE}_measure",
+                                               required=True)
         matrix = similarity(table.values, cosine=measure == "cosine")
         show_matrix(matrix, "similarity", across="position", down="position", value=measure,
                title="Similarity between positions", source=table.source, dark=dark)
@@ -70,3 +76,5 @@ def show_similarities(table: Table, *, dark: bool) -> None:
         st.vega_lite_chart(enlarged(PAGE, curve),
                            key=f"{PAGE}_similarity_curve", **room(PAGE),
                            alt=figures.describe_lines(series, across="position", up=up))
+    if likeness:
+        st.caption(figures.markdown_text(likeness))

@@ -1,5 +1,7 @@
 """The positions of a trained model, and what its heads do without them."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from transformer.analysis.positions import moved, without_positions
@@ -57,7 +59,8 @@ def show_checkpoint(ckpt: Checkpoint, *, dark: bool) -> None:
     if others:
         show_curves(table, "checkpoint", dark=dark)
     if positions.compared:
-        show_similarities(table, dark=dark)
+        rows = positions.rows_to_compare(pictures).float().cpu()
+        show_similarities(replace(table, values=rows), likeness=positions.likeness, dark=dark)
 
 
 def _sentence(ckpt: Checkpoint) -> str:
