@@ -222,7 +222,7 @@ def test_too_many_words_say_the_number_and_the_limit(open_page):
     at = open_page(text="word " * 13)
     assert [error.value for error in at.error] == [
         "the sentence has 13 words and at most 12 are written out; leave some out"]
-    assert "5,000 characters, at most 200" in open_page(text="a" * 5_000).error[0].value
+    assert "5,000 characters, and at most 200" in open_page(text="a" * 5_000).error[0].value
 
 
 @pytest.mark.parametrize("part", ["steps", "exercise", "scale", "batch", "slips", "trained"])
