@@ -128,14 +128,14 @@ def test_a_model_without_padding_does_not_offer_it(open_attribution, place):
 def test_a_long_one_waits_for_the_button(open_attribution, monkeypatch, bars):
     monkeypatch.setattr("ui.heads.attribution.QUICK", 1.0)
     at = open_attribution(position="4")
-    assert "waits for the button" in at.info[0].value
+    assert "press the button to start" in at.info[0].value
     at.button(key="heads_attribute").click().run()
     assert not at.exception
     assert len(bars(at, "Where")[INTEGRATED]) == 6
     at.run()
     assert len(bars(at, "Where")[INTEGRATED]) == 6  # and is kept
     at.button_group(key="heads_position").set_value(2).run()
-    assert "waits for the button" in at.info[0].value
+    assert "press the button to start" in at.info[0].value
 
 
 def test_all_tokens_at_once_are_three_matrices(open_attribution, shipped, drawn, bars):

@@ -36,7 +36,7 @@ def show_attribution(page: str, asked: Asked, *, dark: bool) -> None:
     if work > QUICK and not is_kept(page, "attribution", key) and not st.button(
             f"Compute {steps} steps", key=f"{page}_attribute",
             help="Fewer steps take less time."):
-        st.info(f"This takes about {work / RATE:,.0f} s on one core, so it waits for the button.")
+        st.info(f"This takes about {work / RATE:,.0f} s on one core, so press the button to start.")
         return
     try:
         found = kept(page, "attribution", key, "Integrating steps", lambda work: attribute(
