@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer
+from transformer.analysis.attribution import attribute
 from transformer.analysis.rollout import rollout
 from transformer.checkpoint import Checkpoint
 from ui.heads.attribution import most_apart, places
@@ -51,7 +53,9 @@ def finite_differences(ckpt: Checkpoint, text: str, tgt: list[int], said: int, b
 
 @pytest.mark.parametrize("baseline", ["padding", "zero", "mean"])
 @pytest.mark.parametrize("settings", [{}, {"norm": "post"}])
-def test_integrated_gradients_are_the_slopes_along_the_way(open_attribution, place, bars, baseline, settings):
+def test_integrated_gradients_are_the_slopes_along_the_way(open_attribution, place, bars, baseline, settings,
+                                                           monkeypatch):
+    monkeypatch.setattr("transformer.analysis.attribution.WRONG", np.inf)  # eight steps are few, and drawn here
     ckpt = place(**settings)
     at = open_attribution(checkpoint=ckpt.id, text="Go on.", position="2", baseline=baseline, steps="8")
     step = list(transformer.steps(ckpt, "Go on.", max_steps=3))[2]
@@ -171,3 +175,27 @@ def test_an_unrelated_rerun_integrates_nothing_again(open_attribution, monkeypat
     at.run()
     assert not at.exception
     assert not done
+
+
+def off(read, token=None, **options):
+    found = attribute(read, token, **options)
+    return replace(found, integrated=found.integrated + 3)
+
+
+def test_gradients_that_do_not_add_up_are_not_drawn(open_attribution, bars, drawn, monkeypatch):
+    monkeypatch.setattr("ui.heads.attribution.attribute", off)
+    at = open_attribution(position="4")
+    assert list(bars(at, "Where")) == [CROSS, ROLLOUT]
+    assert "do not add up" in at.warning[0].value and "more steps or another baseline" in at.warning[0].value
+    assert not any("The attributions add up to" in text.value for text in at.markdown)
+    at.button_group(key="heads_steps").set_value(256).run()
+    assert "try another baseline" in at.warning[0].value
+    at.button(key="heads_overview").click().run()
+    assert not at.exception
+    assert np.isnan(drawn(at, "heads_overview_integrated")["data"][0]["z"]).all()
+    assert any("8 of 8 do not add up" in text.value for text in at.caption)
+
+
+def test_the_baseline_is_named(open_attribution):
+    at = open_attribution(position="4", baseline="mean")
+    assert any("From the mean embedding in every place to this text" in text.value for text in at.markdown)
