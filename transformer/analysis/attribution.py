@@ -20,7 +20,7 @@ from transformer.model.switches import Switch
 
 BASELINES = ("padding", "zero", "mean")
 MOST_STEPS = 1_024
-WRONG, LEAST_CHANGE = 0.25, 0.2  # a gap above this share of the change, or of so many nats where it is less
+WRONG, LEAST_CHANGE = 0.15, 0.4  # a gap above this share of the change, or of so many nats where it is less
 TOKENS_AT_ONCE = 2_048  # positions of all points of the path that are run together
 EXPLAINED = {  # what each shows and what it does not, in words
     "integrated": "How much each token adds to the log-probability of the prediction, along the straight path from a "
