@@ -16,6 +16,7 @@ from transformer.model.masks import allowed
 from ui import figures
 from ui.head_choice import origin
 from ui.heads.one_screen import behind
+from ui.heads.sample import OWN
 from ui.heads.windowed import LABELLED, say_tokens, windowed
 from ui.pages import stepper_of
 from ui.stepper.address import address_of_step
@@ -48,7 +49,8 @@ def show_best(page: str, ckpt: Checkpoint, roles: HeadRoles, measure: str, kind:
         st.caption(f"Measured on random tokens. Here are {twice} of them, repeated once: an induction head looks from "
                    "the second half at what followed the same token in the first.")
     else:
-        st.text(sentence.text + (f" → {sentence.target}" if sentence.target is not None else ""))
+        window = ckpt.config.task == "text" and st.session_state.get(f"{page}_role_on") != OWN
+        st.text("…" * window + sentence.text + (f" → {sentence.target}" if sentence.target is not None else ""))
     weights = _draw(page, ckpt, sentence, kind, layer, head, dark=dark)
     if about.repeated:
         return
