@@ -56,6 +56,7 @@ def finite_differences(ckpt: Checkpoint, text: str, tgt: list[int], said: int, b
 def test_integrated_gradients_are_the_slopes_along_the_way(open_attribution, place, bars, baseline, settings,
                                                            monkeypatch):
     monkeypatch.setattr("transformer.analysis.attribution.WRONG", np.inf)  # eight steps are few, and drawn here
+    monkeypatch.setattr("transformer.analysis.attribution.SCATTERED", np.inf)
     ckpt = place(**settings)
     at = open_attribution(checkpoint=ckpt.id, text="Go on.", position="2", baseline=baseline, steps="8")
     step = list(transformer.steps(ckpt, "Go on.", max_steps=3))[2]
@@ -186,14 +187,14 @@ def test_gradients_that_do_not_add_up_are_not_drawn(open_attribution, bars, draw
     monkeypatch.setattr("ui.heads.attribution.attribute", off)
     at = open_attribution(position="4")
     assert list(bars(at, "Where")) == [CROSS, ROLLOUT]
-    assert "do not add up" in at.warning[0].value and "more steps or another baseline" in at.warning[0].value
+    assert "not to be trusted" in at.warning[0].value and "more steps or another baseline" in at.warning[0].value
     assert not any("The attributions add up to" in text.value for text in at.markdown)
     at.button_group(key="heads_steps").set_value(256).run()
     assert "try another baseline" in at.warning[0].value
     at.button(key="heads_overview").click().run()
     assert not at.exception
     assert np.isnan(drawn(at, "heads_overview_integrated")["data"][0]["z"]).all()
-    assert any("8 of 8 do not add up" in text.value for text in at.caption)
+    assert any("8 of 8 are not to be trusted" in text.value for text in at.caption)
 
 
 def test_the_baseline_is_named(open_attribution):

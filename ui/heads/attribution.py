@@ -84,7 +84,7 @@ def _show(page: str, asked: Asked, found: Attribution, *, dark: bool) -> None:
     name = asked.name(found.token)
     where = "cross-attention" if asked.read.src is not None and not asked.classifies else "attention"
     titles = {"integrated": "integrated gradients, nats", "attention": f"{where}, share", "rollout": "rollout, share"}
-    if not found.adds_up:
+    if not found.sound:
         del titles["integrated"]
         st.warning(_not_to_be_trusted(asked, found))
     ranks = {measure: places(np.abs(getattr(found, measure))) for measure in titles}
@@ -97,7 +97,7 @@ def _show(page: str, asked: Asked, found: Attribution, *, dark: bool) -> None:
             ranks={titles[measure]: ranks[measure].tolist() for measure in titles},
             marked=marked, unknown=asked.answer.unknown, dark=dark, title=f"Where “{name}” comes from",
             source=plain_name(asked.ckpt), origin=origin(asked.ckpt) + (
-                f" · baseline {found.baseline}, {found.steps} steps" if found.adds_up else "")))
+                f" · baseline {found.baseline}, {found.steps} steps" if found.sound else "")))
     with right:
         _say_ranks(asked, found, ranks, marked)
     with st.expander("What attention, rollout and the correlation show, and what they do not"):
@@ -110,9 +110,10 @@ def _not_to_be_trusted(asked: Asked, found: Attribution) -> str:
     total, change = (figures.signed_number(value) for value in (float(found.integrated.sum()), found.change))
     left = ["more steps"] if found.steps < STEPS[-1] else []
     left += ["another baseline"] if len(_baselines(asked)) > 1 else []
-    said = (f"The integrated gradients do not add up, so they are not shown: at {found.steps} steps they sum to "
-            f"{total} nats, and should to {change}. This model's prediction changes too abruptly on the way from "
-            f"{EMPTY[found.baseline]} to this text.")
+    wrong = (f"they sum to {total} nats, and should to {change}" if not found.adds_up else
+             "every other step alone gives quite different values, so their sum is right only by chance")
+    said = (f"The integrated gradients are not to be trusted, so they are not shown: at {found.steps} steps {wrong}. "
+            f"This model's prediction changes too abruptly on the way from {EMPTY[found.baseline]} to this text.")
     said += f" Under Method you can try {' or '.join(left)}; it may not help." if left else ""
     return said + (" Direct effect does add up." if asked.ckpt.config.logits_cap is None else "")
 
@@ -123,7 +124,7 @@ def _say_ranks(asked: Asked, found: Attribution, ranks: dict[str, np.ndarray], m
     change, reached, total, gap = (text.replace("-", "−") for text in (
         f"{found.change:+.4f}", f"{found.log_probability:.4f}", f"{float(found.integrated.sum()):+.4f}",
         f"{found.gap:+.4f}"))
-    st.markdown((f"Blue makes {bold} likelier, red less likely. " if found.adds_up else "")
+    st.markdown((f"Blue makes {bold} likelier, red less likely. " if found.sound else "")
                 + "The small numbers are ranks in their column.")
     if marked:
         st.markdown("They disagree most about " + "; ".join(
@@ -131,7 +132,7 @@ def _say_ranks(asked: Asked, found: Attribution, ranks: dict[str, np.ndarray], m
             + ", ".join(f"{of[at]} by {MEASURES[measure]}" for measure, of in ranks.items()) + ")"
             for at in marked) + ".",
             help=f"Marked: of the first {FIRST} in any column, the ranks that differ most.")
-    if found.adds_up:
+    if found.sound:
         large = abs(found.gap) > 0.02 + 0.05 * abs(found.change)
         st.markdown(f"From {EMPTY[found.baseline]} to this text, the log-probability of {bold} changes by **{change}** "
                     f"nats, to {reached}. The attributions add up to {total}: a gap of {gap} at {found.steps:d} steps."
@@ -194,22 +195,22 @@ def _overview(page: str, asked: Asked, baseline: str, steps: int, *, dark: bool)
         values = np.array([np.pad(getattr(one, measure), (0, width - len(one.tokens)), constant_values=np.nan)
                            for one in found])
         if measure == "integrated":
-            values[[not one.adds_up for one in found]] = np.nan
+            values[[not one.sound for one in found]] = np.nan
         place.plotly_chart(
             figures.token_matrix(values, written, found[-1].tokens, signed=measure == "integrated", dark=dark,
                                  unit="nats" if measure == "integrated" else "share", title=name.capitalize(),
                                  source=origin(asked.ckpt)),
             key=f"{page}_overview_{measure}", config=figures.PLOTLY_CONFIG,
             alt=figures.describe_token_matrix(values, written, found[-1].tokens, what=name.capitalize()))
-    wrong = sum(not one.adds_up for one in found)
+    wrong = sum(not one.sound for one in found)
     st.caption("Down: tokens predicted. Across: tokens read. Each row is one prediction."
-               + (f" The integrated gradients of {wrong} of {len(found)} do not add up; their rows are empty."
+               + (f" The integrated gradients of {wrong} of {len(found)} are not to be trusted; their rows are empty."
                   if wrong else ""))
     with st.expander("All three as tables", key=f"{page}_overview_numbers"):
         for measure, name in MEASURES.items():
             st.html(figures.number_table(
                 [figures.plain_label(token) for token in found[-1].tokens],
                 [(figures.plain_label(one.label), [
-                    "–" if measure == "integrated" and not one.adds_up else f"{value:.5g}"
+                    "–" if measure == "integrated" and not one.sound else f"{value:.5g}"
                     for value in getattr(one, measure)] + ["–"] * (width - len(one.tokens))) for one in found],
                 label=f"overview, {name}", corner="written", caption=f"{name.capitalize()}. {origin(asked.ckpt)}"))
