@@ -86,7 +86,6 @@ def _show(page: str, asked: Asked, found: Attribution, *, dark: bool) -> None:
     titles = {"integrated": "integrated gradients, nats", "attention": f"{where}, share", "rollout": "rollout, share"}
     if not found.sound:
         del titles["integrated"]
-        st.warning(_not_to_be_trusted(asked, found))
     ranks = {measure: places(np.abs(getattr(found, measure))) for measure in titles}
     marked = most_apart(*ranks.values())
     left, right = columns(page, [3, 2], gap="medium")
@@ -99,6 +98,8 @@ def _show(page: str, asked: Asked, found: Attribution, *, dark: bool) -> None:
             source=plain_name(asked.ckpt), origin=origin(asked.ckpt) + (
                 f" · baseline {found.baseline}, {found.steps} steps" if found.sound else "")))
     with right:
+        if not found.sound:
+            st.warning(_not_to_be_trusted(asked, found))
         _say_ranks(asked, found, ranks, marked)
     with st.expander("What attention, rollout and the correlation show, and what they do not"):
         for what in ("attention", "rollout", "correlation"):
