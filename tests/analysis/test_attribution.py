@@ -132,3 +132,14 @@ def test_what_is_not_there_is_refused(translator):
         with pytest.raises(ValueError, match=message):
             attribute(read, **options)
     assert attribute(replace(read, said=5), steps=1).token == 5
+
+
+def test_what_does_not_add_up_says_so(translator):
+    found = attribute(given_text(translator, "Go on."))
+    assert found.adds_up
+    assert found.sound and found.scatter < 0.5
+    assert not replace(found, scatter=0.7).sound
+    off = replace(found, integrated=found.integrated + abs(found.change) + 1)
+    assert not off.adds_up and not off.sound
+    small = replace(found, change=0.01, integrated=np.full(len(found.tokens), 0.05 / len(found.tokens)))
+    assert small.adds_up  # 0.04 nats are little, however little there is to share out

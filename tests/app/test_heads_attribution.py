@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer
+from transformer.analysis.attribution import attribute
 from transformer.analysis.rollout import rollout
 from transformer.checkpoint import Checkpoint
 from ui.heads.attribution import most_apart, places
@@ -51,7 +53,10 @@ def finite_differences(ckpt: Checkpoint, text: str, tgt: list[int], said: int, b
 
 @pytest.mark.parametrize("baseline", ["padding", "zero", "mean"])
 @pytest.mark.parametrize("settings", [{}, {"norm": "post"}])
-def test_integrated_gradients_are_the_slopes_along_the_way(open_attribution, place, bars, baseline, settings):
+def test_integrated_gradients_are_the_slopes_along_the_way(open_attribution, place, bars, baseline, settings,
+                                                           monkeypatch):
+    monkeypatch.setattr("transformer.analysis.attribution.WRONG", np.inf)  # eight steps are few, and drawn here
+    monkeypatch.setattr("transformer.analysis.attribution.SCATTERED", np.inf)
     ckpt = place(**settings)
     at = open_attribution(checkpoint=ckpt.id, text="Go on.", position="2", baseline=baseline, steps="8")
     step = list(transformer.steps(ckpt, "Go on.", max_steps=3))[2]
@@ -128,14 +133,14 @@ def test_a_model_without_padding_does_not_offer_it(open_attribution, place):
 def test_a_long_one_waits_for_the_button(open_attribution, monkeypatch, bars):
     monkeypatch.setattr("ui.heads.attribution.QUICK", 1.0)
     at = open_attribution(position="4")
-    assert "waits for the button" in at.info[0].value
+    assert "press the button to start" in at.info[0].value
     at.button(key="heads_attribute").click().run()
     assert not at.exception
     assert len(bars(at, "Where")[INTEGRATED]) == 6
     at.run()
     assert len(bars(at, "Where")[INTEGRATED]) == 6  # and is kept
     at.button_group(key="heads_position").set_value(2).run()
-    assert "waits for the button" in at.info[0].value
+    assert "press the button to start" in at.info[0].value
 
 
 def test_all_tokens_at_once_are_three_matrices(open_attribution, shipped, drawn, bars):
@@ -171,3 +176,27 @@ def test_an_unrelated_rerun_integrates_nothing_again(open_attribution, monkeypat
     at.run()
     assert not at.exception
     assert not done
+
+
+def off(read, token=None, **options):
+    found = attribute(read, token, **options)
+    return replace(found, integrated=found.integrated + 3)
+
+
+def test_gradients_that_do_not_add_up_are_not_drawn(open_attribution, bars, drawn, monkeypatch):
+    monkeypatch.setattr("ui.heads.attribution.attribute", off)
+    at = open_attribution(position="4")
+    assert list(bars(at, "Where")) == [CROSS, ROLLOUT]
+    assert "not to be trusted" in at.warning[0].value and "more steps or another baseline" in at.warning[0].value
+    assert not any("The attributions add up to" in text.value for text in at.markdown)
+    at.button_group(key="heads_steps").set_value(256).run()
+    assert "try another baseline" in at.warning[0].value
+    at.button(key="heads_overview").click().run()
+    assert not at.exception
+    assert np.isnan(drawn(at, "heads_overview_integrated")["data"][0]["z"]).all()
+    assert any("8 of 8 are not to be trusted" in text.value for text in at.caption)
+
+
+def test_the_baseline_is_named(open_attribution):
+    at = open_attribution(position="4", baseline="mean")
+    assert any("From the mean embedding in every place to this text" in text.value for text in at.markdown)

@@ -40,7 +40,7 @@ class DirectEffect:
     against: int | None
     logit: float  # as the model computes it
     embedding: float  # of the token at the position itself (of all tokens, where they are pooled)
-    positions: float  # and of where it stands; 0 where positions are rotary
+    positions: float | None  # and of where it stands; None where no positions are added, as with rotary ones
     heads: dict[str, Tensor]  # kind -> (L, H)
     feed_forward: Tensor  # (L,)
     biases: float  # of all linear maps and norms, and segment embeddings: what no token and no head decides
@@ -50,7 +50,7 @@ class DirectEffect:
     @property
     def total(self) -> float:
         """The sum of all parts; the logit but for rounding."""
-        return self.embedding + self.positions + self.biases + float(self.feed_forward.sum()) + sum(
+        return self.embedding + (self.positions or 0.0) + self.biases + float(self.feed_forward.sum()) + sum(
             float(found.sum()) for found in self.heads.values())
 
 
@@ -191,8 +191,9 @@ def _unpool(model: Transformer, x: Tensor, output: Tensor) -> Tensor:
     return g.scatter(0, x[0].argmax(dim=0)[None], output[None])
 
 
-def _embedded(path: _Path, embedding: Embedding, ids: Tensor, rows: slice) -> tuple[float, float]:
-    """What tokens and positions add; segment embeddings go with the biases, the same for every text."""
+def _embedded(path: _Path, embedding: Embedding, ids: Tensor, rows: slice) -> tuple[float, float | None]:
+    """What tokens and positions add, None where no positions are added; segment embeddings go with the biases, the same
+    for every text."""
     tokens = embedding.tokens(ids)[0].to(path.g.dtype) * embedding.scale  # (T, d_model)
     positions = embedding.encoding(0, ids.shape[1])
     same = None if embedding.types is None else embedding.types.weight[0]
@@ -202,7 +203,7 @@ def _embedded(path: _Path, embedding: Embedding, ids: Tensor, rows: slice) -> tu
         _widened(path, embedding)
     path.through(embedding.norm, x[rows])
     path.constant(same)
-    placed = 0.0 if positions is None else float((path.g * positions[rows]).sum())
+    placed = None if positions is None else float((path.g * positions[rows]).sum())
     if embedding.widen_first:
         _widened(path, embedding)
     return float((path.g * tokens[rows]).sum()), placed

@@ -48,8 +48,8 @@ MEASURES = (
         name="entropy", title="Entropy", unit="how widely it looks, in nats",
         rows=lambda weights, tokens: entropy(weights), share=False,
         explained="How widely a head spreads its weights, in nats: 0 when all weight is on one token, ln n when n "
-                  "tokens get the same. Clark et al. 2019 measure BERT's heads so. It says nothing about which tokens "
-                  "are looked at, and a head that always looks at one useless token has a low entropy too."),
+                  "tokens get the same. Clark et al. 2019 measure BERT's heads this way. It says nothing about which "
+                  "tokens are looked at, and a head that always looks at one useless token has a low entropy too."),
     Measure(
         name="evenness", title="Evenness", unit="entropy as a share of its maximum",
         rows=_evenness, share=False,

@@ -18,6 +18,8 @@ def _style(dark: bool | None) -> str:
 .depths figcaption {{ font-size: 17px; font-weight: 700; padding-bottom: .4rem; }}
 .depths figcaption small {{ display: block; font-size: 13px; font-weight: 400; }}
 .depths .box {{ overflow: auto; max-width: 100%; padding-bottom: 4px; }}
+.depths .box.end {{ direction: rtl; }} /* it opens at its right end */
+.depths .box > table {{ direction: ltr; }}
 .depths table {{ border-collapse: separate; border-spacing: 2px; font-size: 16px; line-height: 1.25; margin: 0;
   font-variant-numeric: tabular-nums; }}
 .depths th, .depths td {{ border: 0; padding: .2em .4em; text-align: center; white-space: pre; min-width: 3.2em; }}
@@ -76,10 +78,11 @@ def depth_table(tokens: Sequence[Sequence[str]], values: np.ndarray, shades: np.
                    f'title="{escape(named(token, longest=None))}">'
                    f"<bdi>{cut(token)}</bdi></td>"
                    for column, (position, token) in enumerate(zip(positions, said, strict=True)))
+    late = " end" if chosen is not None and 3 * chosen >= 2 * len(positions) else ""
     steps = ",".join(f"rgb({red},{green},{blue})" for red, green, blue in colours[::51])
     return (f'{_style(dark)}<figure class="depths"><figcaption>{escape(title)}<small title="{escape(origin)}">'
-            f'{escape(source)}</small></figcaption><div class="box" role="region" aria-label="{escape(title)}" '
-            'tabindex="0"><table>'
+            f'{escape(source)}</small></figcaption><div class="box{late}" role="region" '
+            f'aria-label="{escape(title)}" tabindex="0"><table>'
             f'<thead><tr><th scope="col">{"" if classes else "<small>position</small>"}read</th>{head}</tr></thead>'
             f'<tbody>{"".join(body)}</tbody><tfoot><tr><th scope="row">{after}</th>{foot}</tr></tfoot></table></div>'
             f'<div class="scale"><span>{escape(low)}</span><i style="background:linear-gradient(90deg,{steps})"></i>'

@@ -20,6 +20,7 @@ MARKED, FIRST = 3, 5  # tokens that the three disagree about most, of those amon
 RATE = 30e9        # multiplications with additions that one core does in a second
 QUICK = 3 * RATE   # what takes longer waits for a button
 ROWS = 40          # tokens of the overview
+EMPTY = {"padding": "padding alone", "zero": "embeddings of zero", "mean": "the mean embedding in every place"}
 MEASURES = {"integrated": "integrated gradients", "attention": "attention", "rollout": "rollout"}
 FIELDS = {"steps": choice(64, STEPS), "baseline": choice(BASELINES[0], list(BASELINES)),
           "all": opened()}
@@ -36,7 +37,7 @@ def show_attribution(page: str, asked: Asked, *, dark: bool) -> None:
     if work > QUICK and not is_kept(page, "attribution", key) and not st.button(
             f"Compute {steps} steps", key=f"{page}_attribute",
             help="Fewer steps take less time."):
-        st.info(f"This takes about {work / RATE:,.0f} s on one core, so it waits for the button.")
+        st.info(f"This takes about {work / RATE:,.0f} s on one core, so press the button to start.")
         return
     try:
         found = kept(page, "attribution", key, "Integrating steps", lambda work: attribute(
@@ -52,7 +53,7 @@ def show_attribution(page: str, asked: Asked, *, dark: bool) -> None:
 def _controls(page: str, asked: Asked) -> tuple[str, int]:
     """The baseline and the number of steps; padding is left out where the model has none."""
     state, key = st.session_state, f"{page}_baseline"
-    options = [name for name in BASELINES if name != "padding" or asked.ckpt.config.pad_id is not None]
+    options = _baselines(asked)
     if state.get(key) not in options:
         state[key] = options[0]
     with st.container(horizontal=True, gap="medium"):
@@ -61,8 +62,12 @@ def _controls(page: str, asked: Asked) -> tuple[str, int]:
             help="Where every token's path starts: the padding embedding, all zeros, or the mean of the vocabulary."
                  + ("" if "padding" in options else " This model has no padding."))
         steps = st.segmented_control("Integration steps", STEPS, key=f"{page}_steps", required=True,
-                                     help="More steps shrink the gap and take longer.")
+                                     help="More steps take longer, and usually shrink the gap.")
     return baseline, steps
+
+
+def _baselines(asked: Asked) -> list[str]:
+    return [name for name in BASELINES if name != "padding" or asked.ckpt.config.pad_id is not None]
 
 
 def _work(asked: Asked, steps: int) -> float:
@@ -77,41 +82,68 @@ def _work(asked: Asked, steps: int) -> float:
 
 def _show(page: str, asked: Asked, found: Attribution, *, dark: bool) -> None:
     name = asked.name(found.token)
-    bold = f"**{figures.markdown_text(name)}**"
     where = "cross-attention" if asked.read.src is not None and not asked.classifies else "attention"
-    ranks = {measure: places(np.abs(getattr(found, measure))) for measure in MEASURES}
-    marked = most_apart(ranks["integrated"], ranks["attention"], ranks["rollout"])
-    change, reached, total, gap = (text.replace("-", "−") for text in (
-        f"{found.change:+.4f}", f"{found.log_probability:.4f}", f"{float(found.integrated.sum()):+.4f}",
-        f"{found.gap:+.4f}"))
     titles = {"integrated": "integrated gradients, nats", "attention": f"{where}, share", "rollout": "rollout, share"}
+    if not found.sound:
+        del titles["integrated"]
+    ranks = {measure: places(np.abs(getattr(found, measure))) for measure in titles}
+    marked = most_apart(*ranks.values())
     left, right = columns(page, [3, 2], gap="medium")
     with left, st.container(key=f"{page}_attribution_table"):
         st.html(figures.bar_table(
-            found.tokens, {titles[measure]: getattr(found, measure).tolist() for measure in MEASURES},
-            signed={titles["integrated"]}, ranks={titles[measure]: ranks[measure].tolist() for measure in MEASURES},
+            found.tokens, {titles[measure]: getattr(found, measure).tolist() for measure in titles},
+            signed={titles[measure] for measure in titles if measure == "integrated"},
+            ranks={titles[measure]: ranks[measure].tolist() for measure in titles},
             marked=marked, unknown=asked.answer.unknown, dark=dark, title=f"Where “{name}” comes from",
-            source=plain_name(asked.ckpt),
-            origin=f"{origin(asked.ckpt)} · baseline {found.baseline}, {found.steps} steps"))
+            source=plain_name(asked.ckpt), origin=origin(asked.ckpt) + (
+                f" · baseline {found.baseline}, {found.steps} steps" if found.sound else "")))
     with right:
-        st.markdown(f"Blue makes {bold} likelier, red less likely. The small numbers are ranks in their column.")
-        if marked:
-            st.markdown("They disagree most about " + "; ".join(
-                f"**{figures.markdown_text(figures.plain_label(found.tokens[at]))}** (position {at}: rank "
-                + ", ".join(f"{ranks[measure][at]} by {MEASURES[measure]}" for measure in MEASURES) + ")"
-                for at in marked) + ".",
-                help=f"Marked: of the first {FIRST} in any column, the ranks that differ most.")
-        st.markdown(f"From the empty text to this one, the log-probability of {bold} changes by **{change}** nats, to "
-                    f"{reached}. The attributions add up to {total}: a gap of {gap} at {found.steps:d} steps."
-                    + (" That is a large gap: use more steps." if abs(found.gap) > 0.02 + 0.05 * abs(found.change) else
-                       ""))
-        st.html(figures.plain_table(
-            ["rank correlation of", "and", "Spearman's ρ"],
-            [[MEASURES[one], MEASURES[other], _rho(value)] for (one, other), value in found.correlations.items()],
-            numbers=(2,), label="rank correlations"))
+        if not found.sound:
+            st.warning(_not_to_be_trusted(asked, found))
+        _say_ranks(asked, found, ranks, marked)
     with st.expander("What attention, rollout and the correlation show, and what they do not"):
         for what in ("attention", "rollout", "correlation"):
             st.markdown(f"**{what.capitalize()}.** {EXPLAINED[what]}")
+
+
+def _not_to_be_trusted(asked: Asked, found: Attribution) -> str:
+    """Why there are no integrated gradients, and what is left to try."""
+    total, change = (figures.signed_number(value) for value in (float(found.integrated.sum()), found.change))
+    left = ["more steps"] if found.steps < STEPS[-1] else []
+    left += ["another baseline"] if len(_baselines(asked)) > 1 else []
+    wrong = (f"they sum to {total} nats, and should to {change}" if not found.adds_up else
+             "every other step alone gives quite different values, so their sum is right only by chance")
+    said = (f"The integrated gradients are not to be trusted, so they are not shown: at {found.steps} steps {wrong}. "
+            f"This model's prediction changes too abruptly on the way from {EMPTY[found.baseline]} to this text.")
+    said += f" Under Method you can try {' or '.join(left)}; it may not help." if left else ""
+    return said + (" Direct effect does add up." if asked.ckpt.config.logits_cap is None else "")
+
+
+def _say_ranks(asked: Asked, found: Attribution, ranks: dict[str, np.ndarray], marked: list[int]) -> None:
+    """In words: the colours, where the measures disagree, and what adds up to what."""
+    bold = f"**{figures.markdown_text(asked.name(found.token))}**"
+    change, reached, total, gap = (text.replace("-", "−") for text in (
+        f"{found.change:+.4f}", f"{found.log_probability:.4f}", f"{float(found.integrated.sum()):+.4f}",
+        f"{found.gap:+.4f}"))
+    st.markdown((f"Blue makes {bold} likelier, red less likely. " if found.sound else "")
+                + "The small numbers are ranks in their column.")
+    if marked:
+        st.markdown("They disagree most about " + "; ".join(
+            f"**{figures.markdown_text(figures.plain_label(found.tokens[at]))}** (position {at}: rank "
+            + ", ".join(f"{of[at]} by {MEASURES[measure]}" for measure, of in ranks.items()) + ")"
+            for at in marked) + ".",
+            help=f"Marked: of the first {FIRST} in any column, the ranks that differ most.")
+    if found.sound:
+        large = abs(found.gap) > 0.02 + 0.05 * abs(found.change)
+        st.markdown(f"From {EMPTY[found.baseline]} to this text, the log-probability of {bold} changes by **{change}** "
+                    f"nats, to {reached}. The attributions add up to {total}: a gap of {gap} at {found.steps:d} steps."
+                    + (" That is a large gap" + (": use more steps." if found.steps < STEPS[-1] else ".")
+                       if large else ""))
+    st.html(figures.plain_table(
+        ["rank correlation of", "and", "Spearman's ρ"],
+        [[MEASURES[one], MEASURES[other], _rho(value)] for (one, other), value in found.correlations.items()
+         if {one, other} <= ranks.keys()],
+        numbers=(2,), label="rank correlations"))
 
 
 def _rho(value: float) -> str:
@@ -163,17 +195,23 @@ def _overview(page: str, asked: Asked, baseline: str, steps: int, *, dark: bool)
         # a decoder has read fewer tokens before an earlier one
         values = np.array([np.pad(getattr(one, measure), (0, width - len(one.tokens)), constant_values=np.nan)
                            for one in found])
+        if measure == "integrated":
+            values[[not one.sound for one in found]] = np.nan
         place.plotly_chart(
             figures.token_matrix(values, written, found[-1].tokens, signed=measure == "integrated", dark=dark,
                                  unit="nats" if measure == "integrated" else "share", title=name.capitalize(),
                                  source=origin(asked.ckpt)),
             key=f"{page}_overview_{measure}", config=figures.PLOTLY_CONFIG,
             alt=figures.describe_token_matrix(values, written, found[-1].tokens, what=name.capitalize()))
-    st.caption("Down: tokens predicted. Across: tokens read. Each row is one prediction.")
+    wrong = sum(not one.sound for one in found)
+    st.caption("Down: tokens predicted. Across: tokens read. Each row is one prediction."
+               + (f" The integrated gradients of {wrong} of {len(found)} are not to be trusted; their rows are empty."
+                  if wrong else ""))
     with st.expander("All three as tables", key=f"{page}_overview_numbers"):
         for measure, name in MEASURES.items():
             st.html(figures.number_table(
                 [figures.plain_label(token) for token in found[-1].tokens],
-                [(figures.plain_label(one.label), [f"{value:.5g}" for value in getattr(one, measure)]
-                  + ["–"] * (width - len(one.tokens))) for one in found],
+                [(figures.plain_label(one.label), [
+                    "–" if measure == "integrated" and not one.sound else f"{value:.5g}"
+                    for value in getattr(one, measure)] + ["–"] * (width - len(one.tokens))) for one in found],
                 label=f"overview, {name}", corner="written", caption=f"{name.capitalize()}. {origin(asked.ckpt)}"))

@@ -173,7 +173,9 @@ def _looks_at(asked: Asked, query: Query, kind: str, layer: int, head: int) -> s
 
 def _show_parts(asked: Asked, found: DirectEffect, *, dark: bool) -> None:
     """Everything that adds to the logit, in the order in which the model computes it."""
-    parts = {"token embedding": found.embedding, "positions": found.positions}
+    parts = {"token embedding": found.embedding}
+    if found.positions is not None:
+        parts["positions"] = found.positions
     for layer in range(len(found.feed_forward)):
         parts |= {f"layer {layer}: {kind} heads": float(values[layer].sum()) for kind, values in _in_order(found)}
         parts[f"layer {layer}: feed-forward"] = float(found.feed_forward[layer])

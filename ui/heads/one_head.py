@@ -16,7 +16,8 @@ from transformer.model.masks import allowed
 from ui import figures
 from ui.head_choice import origin
 from ui.heads.one_screen import behind
-from ui.heads.windowed import say_tokens, windowed
+from ui.heads.sample import OWN
+from ui.heads.windowed import LABELLED, say_tokens, windowed
 from ui.pages import stepper_of
 from ui.stepper.address import address_of_step
 
@@ -48,7 +49,8 @@ def show_best(page: str, ckpt: Checkpoint, roles: HeadRoles, measure: str, kind:
         st.caption(f"Measured on random tokens. Here are {twice} of them, repeated once: an induction head looks from "
                    "the second half at what followed the same token in the first.")
     else:
-        st.text(sentence.text + (f" → {sentence.target}" if sentence.target is not None else ""))
+        window = ckpt.config.task == "text" and st.session_state.get(f"{page}_role_on") != OWN
+        st.text("…" * window + sentence.text + (f" → {sentence.target}" if sentence.target is not None else ""))
     weights = _draw(page, ckpt, sentence, kind, layer, head, dark=dark)
     if about.repeated:
         return
@@ -88,13 +90,14 @@ def _draw(page: str, ckpt: Checkpoint, sentence: Sentence, kind: Kind, layer: in
         st.html(figures.weight_grid(weights, queries, keys, kind=kind, layer=layer, head=head, after=after, mask=mask,
                                     dark=dark))
         return whole
-    with st.container(key=f"{page}_role_long", height=420, border=False):
-        say_tokens(queries, keys)
-        st.plotly_chart(
-            figures.attention_heatmap(weights, queries, keys, mask=mask, newest=False, dark=dark, source=origin(ckpt),
-                                      title=f"{kind.capitalize()}, {figures.head_label(layer, head)}"),
-            key=f"{page}_role_heatmap", config=figures.PLOTLY_CONFIG,
-            alt=figures.describe_attention(weights, queries, keys, newest=False))
+    st.plotly_chart(
+        figures.attention_heatmap(weights, queries, keys, mask=mask, newest=False, dark=dark, source=origin(ckpt),
+                                  title=f"{kind.capitalize()}, {figures.head_label(layer, head)}"),
+        key=f"{page}_role_heatmap", config=figures.PLOTLY_CONFIG,
+        alt=figures.describe_attention(weights, queries, keys, newest=False))
+    if max(len(queries), len(keys)) > LABELLED:
+        with st.container(key=f"{page}_role_long", height=160, border=False):
+            say_tokens(queries, keys)
     return whole
 
 

@@ -12,7 +12,6 @@ from torch import Tensor
 from transformer.analysis.alignment import WordAligner
 from transformer.analysis.roles import HeadRoles, measure_roles
 from transformer.analysis.sample import Sentence, read_texts
-from transformer.brief import amount
 from transformer.checkpoint import Checkpoint
 from transformer.held_out import held_out, piece_counts, word_aligner
 from transformer.inference.search import translate
@@ -221,7 +220,7 @@ def _asked(page: str, sample: Sample) -> bool:
         return True
     st.button(f"Measure every head on {sample.size} texts", key=f"{page}_role_measure", icon=":material/play_arrow:",
               on_click=st.session_state.update, args=[{f"{page}_role_asked": sample.key}])
-    st.caption(f"This model has {amount(size)} weights: it can take minutes, once for all visitors.")
+    st.caption("Measuring takes a few minutes. It is done once, and everyone then sees the result.")
     return False
 
 

@@ -17,6 +17,7 @@ const CELL = [
 const NARROW = 480; // px: a telephone
 const LEAST = 26; // px, of a head there
 const FRAME = 26; // px beside a map's heads: the layers' numbers, the edges
+const LIST = 295; // px, of the list of cards and the room beside it
 const FEW = 160; // heads of a map; of more each is as small as it must be for all to be seen at once
 const MANY_WIDE = 280; // px
 const MANY_HIGH = 430;
@@ -41,7 +42,7 @@ function draw(root, data, pick) {
   const layers = Math.max(...data.cards.map(({ maps }) => maps[0].shades.length));
   const many = most * layers > FEW;
   const [, wide, high] = CELL.find(([upTo]) => most <= upTo);
-  const width = many ? fitting(MANY_WIDE, most, wide) : narrowed(root, data, most, wide);
+  const width = many ? beside(root, data, most, fitting(MANY_WIDE, most, wide)) : narrowed(root, data, most, wide);
   const height = many ? fitting(MANY_HIGH, layers, high) : high;
   describe(root, data, most, width);
   const view = { data, width, height, numbered: most <= NUMBERED, pick };
@@ -77,9 +78,18 @@ function narrowed(root, { cards, listed, columns }, most, wide) {
   return Math.max(LEAST, Math.min(wide, Math.floor(((room - 30) / 2 - FRAME) / most) - 2));
 }
 
+// Two maps of many heads stand beside each other, in the room that the list of cards leaves.
+function beside(root, { cards, listed }, most, wide) {
+  const maps = cards[0].maps.length;
+  const room = root.clientWidth;
+  if (!listed || maps < 2 || !room) return wide;
+  const left = room > NARROW ? room - LIST : room;
+  return Math.max(3, Math.min(wide, Math.floor(((left - 30) / maps - FRAME) / most) - APART));
+}
+
 function foot(view) {
   const { source, origin } = view.data;
-  const words = part("span", { textContent: `Layers down, heads across. ${source}`, title: origin });
+  const words = part("span", { textContent: `Layers down, heads across: ${source}`, title: origin });
   const onclick = () => keepFile(fileOf(view), "heads.svg");
   const save = part("button", { type: "button", className: "save", textContent: "Save as SVG", onclick });
   return part("div", { className: "foot" }, words, save);
