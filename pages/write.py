@@ -41,10 +41,10 @@ def type_beginning(ckpt: Checkpoint) -> str:
     """The box for how the text begins -> what stands in it."""
     alone = arrival is not None and arrival["step"] is None  # a link that names a model, and no step of a text
     fit_example(PAGE, ckpt, examples_of(ckpt.description), others=EXAMPLES[:1] if alone else None)
-    typed = st.text_area("How the text begins", key=f"{PAGE}_text", persist_state="session", height=68,
-                         label_visibility="collapsed",
-                         placeholder="Type a beginning and press Ctrl+Enter, or start from nothing")
-    return taken(typed, PASSAGE, needed=True)
+    return taken(st.text_area("How the text begins", key=f"{PAGE}_text", persist_state="session", height=68,
+                              label_visibility="collapsed",
+                              placeholder="Type a beginning and press Ctrl+Enter, or start from nothing"),
+                 PASSAGE, needed=True)
 
 
 @st.fragment

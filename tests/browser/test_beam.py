@@ -52,4 +52,8 @@ def test_the_tree_scrolls_in_its_own_box_on_a_telephone(visit, page, settle, tre
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     click(page, settle, tree, tree.best)
     reached(page, step=tree.best.depth - 1)
+    box.evaluate("""async box => {
+      const until = Date.now() + 20000; // the page may be reached before the tree is drawn where the step is
+      while (box.scrollLeft === 0 && Date.now() < until) await new Promise((done) => setTimeout(done, 100));
+    }""")
     assert box.evaluate("box => box.scrollLeft") > 0

@@ -427,7 +427,7 @@ def refused(folder, out):
     ("gpt2", {"n_embd": -3}, "n_embd is -3"),
     ("gpt2", {"n_embd": True}, "n_embd is True"),
     ("gpt2", {"n_embd": 25}, "does not divide by n_heads"),
-    ("gpt2", {"n_layer": 10**9}, "decoder_layers"),
+    ("gpt2", {"n_layer": 10**9}, "n_layer is 1000000000, and at most 10,000 are read"),
     ("gpt2", {"vocab_size": 10**15}, "vocab_size"),
     ("gpt2", {"vocab_size": 62}, "transformer.wte.weight has the shape (61, 24)"),
     ("gpt2", {"n_layer": 3}, "has no weights transformer.h.2"),

@@ -99,7 +99,7 @@ def _show(page: str, asked: Asked, found: Attribution, *, dark: bool) -> None:
                 f" · baseline {found.baseline}, {found.steps} steps" if found.sound else "")))
     with right:
         if not found.sound:
-            st.warning(_not_to_be_trusted(asked, found))
+            st.warning(figures.markdown_text(_not_to_be_trusted(asked, found)))
         _say_ranks(asked, found, ranks, marked)
     with st.expander("What attention, rollout and the correlation show, and what they do not"):
         for what in ("attention", "rollout", "correlation"):
