@@ -34,8 +34,6 @@ def rotary_of(config: Config, *, width: int, longest: int, base: float = 10_000.
     base = _number(rope, "rope_theta", _number(config, "rope_theta", base))
     learned = rope.get("original_max_position_embeddings") or config.get("original_max_position_embeddings")
     learned = learned if type(learned) is int else longest
-    if learned < 2:
-        raise Refused(f"config.json: original_max_position_embeddings is {learned}, and should be 2 or more")
     found: dict[str, object] = {"base": base, "dim": None if dim == width else dim, "layout": layout,
                                 "scaling": SCALINGS[kind]}
     if SCALINGS[kind]:
@@ -85,9 +83,11 @@ def _yarn(rope: Config, longest: int, learned: int) -> dict[str, object]:
 
 def _longrope(rope: Config, config: Config, longest: int, learned: int, dim: int) -> dict[str, object]:
     """Ding et al. 2024, section 3.3."""
+    if learned < 2:
+        raise Refused(f"config.json: original_max_position_embeddings is {learned}, and should be 2 or more")
     factor = longest / learned if config.get("original_max_position_embeddings") or rope.get(
         "original_max_position_embeddings") else _number(rope, "factor", 1.0)
-    usual = sqrt(1 + log(factor) / log(learned)) if factor > 1 and learned > 1 else 1.0
+    usual = sqrt(1 + log(factor) / log(learned)) if factor > 1 else 1.0
     lists = {}
     for ours, name in (("short", "short_factor"), ("long", "long_factor")):
         value = rope.get(name)

@@ -17,7 +17,7 @@ from transformer.inference.decoding import check_length, check_padding
 from transformer.inference.sampling import choosable
 from transformer.model.cache import Cache, KeysValues
 from transformer.model.masks import padding_mask
-from transformer.model.packed import can_pack, packed
+from transformer.model.packed import packed
 from transformer.model.switches import Heads, Switches
 
 WIDEST, STRONGEST = 64, 10  # beams, and the penalty
@@ -53,7 +53,7 @@ def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: i
             row[config.max_len - 1:] = [ckpt.end_id]
         check_length(len(row), config.max_len)
     order = sorted((i for i, row in enumerate(rows) if row), key=lambda i: len(rows[i]))
-    if len(order) >= SEVERAL and can_pack(ckpt.model):
+    if len(order) >= SEVERAL:
         ckpt = replace(ckpt, model=packed(ckpt.model))
     out, done = [""] * len(texts), 0
     while done < len(order):

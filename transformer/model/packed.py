@@ -36,7 +36,10 @@ def can_pack(model: Transformer) -> bool:
 
 @torch.no_grad()
 def packed(model: Transformer) -> Transformer:
-    """The same model with a decoder for several rows at once, which shares all else with the one given."""
+    """The same model with a decoder for several rows at once, which shares all else with the one given; that one itself
+    where it would not help."""
+    if not can_pack(model):
+        return model
     in_place: dict[int, object] = {id(one): one for one in (*model.parameters(), *model.buffers())}
     if model.config.encoder_layers:
         in_place[id(model.encoder)] = model.encoder

