@@ -24,7 +24,7 @@ help:
 	@echo '               PORT=, HOST=, NAME=   as above'
 	@echo '               METRICS=9100   figures for Prometheus on that port of this computer'
 	@echo 'make test    lint, then unit, page and browser tests; ARGS="-k mask" goes to pytest'
-	@echo 'make test-fast     unit tests alone, in little more than a minute'
+	@echo 'make test-fast     unit tests alone, in two minutes'
 	@echo 'make test-cluster  runs on a Ray cluster of its own on this machine; installs Ray into .venv'
 	@echo 'make test-faults   an hour and more of real faults: kills at random moments, full disks, too little memory,'
 	@echo '                   the largest presets, and half an hour of twenty visitors'

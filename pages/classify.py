@@ -4,7 +4,7 @@ there is."""
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint, Description
-from ui.checkpoint_choice import choose_checkpoint
+from ui.checkpoint_choice import choose_checkpoint, model_box, standing
 from ui.classify.classifier import show_reading
 from ui.classify.passages import chip, examples_of, whose
 from ui.classify.toy import NEGATIVE, POSITIVE, show_toy
@@ -12,7 +12,6 @@ from ui.components.attention_view import look_fields
 from ui.figures import markdown_text
 from ui.link import Field, arrive_at, choice, leave_at, opened, text
 from ui.present import show_title
-from ui.stepper.examples import chosen
 from ui.texts import PASSAGE, fill, taken
 
 PAGE, TOY = "classify", "classify_toy"
@@ -68,7 +67,7 @@ def question_of(about: Description | None) -> str:
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
-about = chosen(PAGE)
+about = standing(PAGE)
 
 
 def choose_view() -> None:
@@ -86,7 +85,7 @@ if view == "toy":
 
 with st.container(horizontal=True, vertical_alignment="center", key=f"{PAGE}_asked_settings"):
     left = st.container()
-    with st.popover("Model", icon=":material/tune:", width="content", help="Which model reads the text"):
+    with model_box(PAGE, help="Which model reads the text"):
         ckpt = choose_checkpoint(PAGE)
         say_how_good(ckpt)
 examples = examples_of(ckpt)

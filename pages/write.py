@@ -5,11 +5,12 @@ from functools import partial
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint, Description
+from ui.checkpoint_choice import standing
 from ui.components.attention_view import look_at, offer_files, show_details
 from ui.components.diagram import show_model
 from ui.present import show_title
 from ui.stepper.address import arrive, leave, walk_fields
-from ui.stepper.examples import chosen, example_pills, fit_example
+from ui.stepper.examples import example_pills, fit_example
 from ui.stepper.moves import follow, sampling_of
 from ui.stepper.settings import show_settings
 from ui.stepper.stage import show_walk, target_row
@@ -63,7 +64,7 @@ def step_through(ckpt: Checkpoint, text: str, *, dark: bool) -> None:
 
 
 arrival = arrive(PAGE, FIELDS)
-show_title(PAGE, "Write", partial(example_pills, PAGE, examples_of(chosen(PAGE))))
+show_title(PAGE, "Write", partial(example_pills, PAGE, examples_of(standing(PAGE))))
 ckpt, text = show_settings(PAGE, type_beginning)
 follow(PAGE, ckpt, text, arrival, opening=opening_of(ckpt))
 step_through(ckpt, text, dark=st.context.theme.type == "dark")

@@ -71,6 +71,11 @@ class Description:
                 f"{config.d_model}{step}")
 
     @property
+    def name(self) -> str:
+        """The id without the hash."""
+        return self.id.partition("@")[0]
+
+    @property
     def step(self) -> int | None:
         return self.meta.get("step")
 

@@ -10,8 +10,9 @@ from streamlit.delta_generator import DeltaGenerator
 from transformer.checkpoint import Checkpoint, CheckpointError, Description
 from ui import figures
 from ui.pages import PAGES
-from ui.resources import Entry, along_the_way, entries, opened
-from ui.say import code_text, say_error
+from ui.link import CHOSEN
+from ui.resources import Entry, along_the_way, described, entries, opened
+from ui.say import code_text, end_of, say_error
 
 
 def choose_checkpoint(page: str, fits: Callable[[Description], bool] | None = None, *,
@@ -19,6 +20,21 @@ def choose_checkpoint(page: str, fits: Callable[[Description], bool] | None = No
     """The picker, and the checkpoint picked; stops the page with a sentence where there is none. fits: which are on
     offer; without it those that the list of pages says. said: where that sentence stands, if not beside the picker."""
     return open_entry(choose_entry(page, fits, said=said))
+
+
+def standing(page: str) -> Description | None:
+    """What a page's picker stands on, also before it is drawn for the first time; None where that is not on offer."""
+    wanted = st.session_state.get(f"{page}_checkpoint")
+    if wanted is not None:
+        return described(wanted)
+    return next((entry.about for entry in entries() if entry.about and PAGES[page].shows(entry.about.config)), None)
+
+
+def model_box(page: str, *, help: str) -> DeltaGenerator:
+    """The button that says which model a page shows, and opens the box in which another is chosen."""
+    about = standing(page)
+    name = figures.markdown_text(end_of(about.name)) if about else ""
+    return st.popover(f"Model: {name}" if name else "Model", icon=":material/tune:", width="content", help=help)
 
 
 def open_entry(entry: Entry) -> Checkpoint:
@@ -64,7 +80,13 @@ def choose_entry(page: str, fits: Callable[[Description], bool] | None = None, *
         help += "\n\nNot available:\n" + "\n".join(f"- {figures.markdown_text(entry.error)}" for entry in broken)
     if wanted is None:
         st.session_state[key] = next(iter(offered))
-    return offered[st.selectbox(label, list(offered), key=key, persist_state="session", help=help)]
+    return offered[st.selectbox(label, list(offered), key=key, persist_state="session", help=help,
+                                on_change=partial(_follow, key) if name == "checkpoint" else None)]
+
+
+def _follow(key: str) -> None:
+    """Have the pages that somebody goes to from here show the same, where they can."""
+    st.session_state[CHOSEN] = st.session_state[key]
 
 
 def _say_not_offered(page: str, key: str, offered: Mapping[str, Entry], found: Sequence[Entry]) -> None:
@@ -73,7 +95,7 @@ def _say_not_offered(page: str, key: str, offered: Mapping[str, Entry], found: S
     called = wanted.partition("@")[0]
     changed = [id for id in offered if id.partition("@")[0] == called]
     first = [*changed, *offered][0]
-    if any(entry.about and wanted in (entry.about.id, entry.about.id.partition("@")[0]) for entry in found):
+    if described(wanted):
         st.error(f"The checkpoint {code_text(wanted)} does not fit here. {PAGES[page].needs}")
     else:
         st.error(f"The checkpoint {code_text(wanted)} is not on this server" + (

@@ -48,7 +48,7 @@ def plain_name(ckpt: Checkpoint) -> str:
     """What a checkpoint is called on a page; `origin`, which tells it from all others, stands in files, in links and
     where the pointer rests on this."""
     about = ckpt.description
-    name = about.id.partition("@")[0]
+    name = about.name
     if about.folder is None or about.folder.resolve().parent != (ROOT / "checkpoints").resolve():
         return name
     return f"our {'–'.join(about.languages)} model" if about.languages else PLAIN.get(name, name)

@@ -19,14 +19,17 @@ from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import StopException, get_script_run_ctx
 
+from ui.pages import PAGES
 from ui.present import present, presenting
 from ui.publish import publish
+from ui.resources import described
 from ui.saved_view import offer_view_file, view_being_opened
 
 LONGEST = 1_500  # characters of the parameters
 KEPT = 200  # addresses remembered of a visit
 PRESENT = {"present": "1"}  # in the address of any page: it is shown to a room
 OPEN = {"open": True}
+CHOSEN = "chosen_checkpoint"  # in session state: the checkpoint that somebody chose last, on whichever page
 ARRIVING = "arriving"  # in session state: page -> the address by which somebody is coming to it
 
 
@@ -146,6 +149,7 @@ def arrive_at(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:
     return all of them; None where the page goes on as it was."""
     state, widgets = st.session_state, {name: field for name, field in fields.items() if field.widget}
     params = _arrived(page, known=f"{page}_arrived" in state)
+    _take_along(page, params)
     if params is None:
         for name, field in widgets.items():  # Streamlit drops what belongs to a widget that was not drawn
             key = f"{page}_{name}"
@@ -158,7 +162,8 @@ def arrive_at(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:
     state[f"{page}_arrived"] = {name: values[name] for name in widgets}
     for name in widgets:
         state[f"{page}_{name}"] = values[name]
-    state[f"{page}_checkpoint"] = params.get("checkpoint")
+    if params:
+        state[f"{page}_checkpoint"] = params.get("checkpoint")
     present(page, PRESENT.items() <= params.items())
     return values
 
@@ -185,6 +190,17 @@ def leave_at(page: str, fields: Mapping[str, Field], *, checkpoint: str | None =
         offer_view_file(page, whole)
         params = without_texts(fields, params)
     _put_address(page, params)
+
+
+def _take_along(page: str, params: Mapping[str, str] | None) -> None:
+    """Have a page that somebody comes to by its name alone show the checkpoint that they chose last, on whichever page,
+    if it can; one that an address names counts as chosen."""
+    state = st.session_state
+    if params and "checkpoint" in params:
+        state[CHOSEN] = params["checkpoint"]
+    about = described(state.get(CHOSEN)) if not st.query_params and CHOSEN in state else None
+    if about and PAGES[page].shows(about.config):
+        state[f"{page}_checkpoint"] = about.id
 
 
 def say_everywhere(who: str, params: Mapping[str, str]) -> None:

@@ -50,6 +50,12 @@ def entries() -> list[Entry]:
     return [_entry(folder) for folder in [*shipped, *chain.from_iterable(map(find, others))]]
 
 
+def described(wanted: str | None) -> Description | None:
+    """The checkpoint of this id, or of this name where somebody typed that alone; None where there is none."""
+    return next((entry.about for entry in entries() if entry.about and wanted in (
+        entry.about.id, entry.about.name)), None)
+
+
 def along_the_way() -> list[Entry]:
     """The weights of single training steps, of checkpoints that come with them and of the newest runs; and what each
     of those runs has found best. What cannot be read is left out."""

@@ -61,3 +61,33 @@ def test_a_run_that_is_cut_short_leaves_the_arrival_to_the_next(visit, monkeypat
     if end == "stopped":
         at = run(at)
     assert (at.query_params["step"], at.query_params["head"]) == ("3", "1")
+
+
+def test_the_model_chosen_last_goes_along_to_pages_that_can_show_it(visit, shipped):
+    write, translate = shipped("write").id, shipped("translate").id
+    at = visit("positions", view="Trained")
+    at.selectbox("positions_checkpoint").set_value(write)
+    run(at)
+    assert go(at, "heads").session_state["heads_checkpoint"] == write
+    assert go(at, "translate").session_state["translate_checkpoint"] == translate  # which cannot show it
+    assert go(at, "heads").session_state["heads_checkpoint"] == write  # what a page shows unasked is no choice
+    at.selectbox("heads_checkpoint").set_value(translate)
+    run(at)
+    for page in ("positions", "translate"):  # seen before or not
+        at = go(at, page)
+        assert not at.error
+        assert at.session_state[f"{page}_checkpoint"] == at.query_params["checkpoint"] == translate
+
+
+def test_an_address_is_followed_as_it_is_and_its_model_goes_along(visit, shipped):
+    write = shipped("write").id
+    at = visit("heads", checkpoint=write)
+    assert go(at, "positions", view="Trained").session_state["positions_checkpoint"] == shipped("translate").id
+    assert go(at, "by_hand").session_state["by_hand_checkpoint"] == write
+
+
+def test_the_button_of_the_model_says_which(visit, shipped):
+    for page in ("write", "translate", "classify"):
+        at = visit(page)
+        labels = [box.proto.popover.label for box in at.get("popover")]
+        assert f"Model: {shipped(page).description.name}" in labels

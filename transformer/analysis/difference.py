@@ -49,7 +49,7 @@ def untrained_twin(ckpt: Checkpoint) -> Checkpoint:
     train = ckpt.description.train
     generator = torch.Generator().manual_seed(train.seed if train else 0)
     model = Transformer(ckpt.config, generator=generator).eval().requires_grad_(False)
-    about = replace(ckpt.description, id=f"{ckpt.id.partition('@')[0]}, untrained", meta={"step": 0})
+    about = replace(ckpt.description, id=f"{ckpt.description.name}, untrained", meta={"step": 0})
     return replace(ckpt, description=about, model=model.to(ckpt.device))
 
 

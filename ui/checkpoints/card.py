@@ -99,7 +99,7 @@ def show_card(page: str, entry: Entry, *, dark: bool) -> None:
                 st.page_link(other.script, label=other.title, query_params=other.address(about.id),
                              icon=":material/arrow_forward:")
         size = (about.folder / "model.safetensors").stat().st_size
-        st.download_button("Download as zip", partial(_zipped, about.folder), f"{about.id.partition('@')[0]}.zip",
+        st.download_button("Download as zip", partial(_zipped, about.folder), f"{about.name}.zip",
                            "application/zip", key=f"{page}_zip", icon=":material/download:", on_click="ignore",
                            disabled=size > LARGEST_ZIP,
                            help="The whole folder. *Add one* opens it on another machine." if size <= LARGEST_ZIP else

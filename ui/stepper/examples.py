@@ -2,21 +2,13 @@
 
 import streamlit as st
 
-from transformer.checkpoint import Checkpoint, Description
+from transformer.checkpoint import Checkpoint
 from ui.figures import markdown_text
 from ui.languages import reads_examples
 from ui.present import presenting
-from ui.resources import entries
 from ui.say import end_of
 
 IDS = "1 2 3"  # what is read to begin with where there is no tokenizer
-
-
-def chosen(page: str) -> Description | None:
-    """The checkpoint that a page's picker stands on; None before it has been drawn for the first time."""
-    wanted = st.session_state.get(f"{page}_checkpoint")  # by its name alone, where somebody typed that
-    return next((one.about for one in entries() if one.about and wanted in (
-        one.about.id, one.about.id.partition("@")[0])), None)
 
 
 def fit_example(page: str, ckpt: Checkpoint, examples: list[str], *, others: list[str] | None = None) -> None:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from transformer.checkpoint import Checkpoint
 from ui.about_model import show_about
-from ui.checkpoint_choice import choose_checkpoint
+from ui.checkpoint_choice import choose_checkpoint, model_box
 from ui.stepper.address import HOTTEST, LAST_SEED, WIDEST
 
 
@@ -14,8 +14,7 @@ def show_settings(page: str, type_text: Callable[[Checkpoint], str]) -> tuple[Ch
     """The box for the text and the settings in a line -> the model, and the text typed."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_asked_settings"):
         left = st.container()
-        with st.popover("Model", icon=":material/tune:", width="content",
-                        help="Which model, and how it chooses its tokens"):
+        with model_box(page, help="Which model, and how it chooses its tokens"):
             ckpt = choose_checkpoint(page)
             show_about(page, ckpt)
             _show_sampling(page)
