@@ -9,8 +9,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from transformer.checkpoint import Checkpoint, CheckpointError, Description
 from ui import figures
-from ui.pages import PAGES
 from ui.link import CHOSEN
+from ui.pages import PAGES
 from ui.resources import Entry, along_the_way, described, entries, opened
 from ui.say import code_text, end_of, say_error
 
