@@ -20,6 +20,20 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def size_of(path: Path) -> int:
+    """Bytes of a file, or of all in a folder; what goes away meanwhile counts nothing."""
+    if path.is_symlink() or not path.is_dir():
+        return _size(path)
+    return sum(_size(os.path.join(at, name)) for at, _, names in os.walk(path) for name in names)
+
+
+def _size(path: Path | str) -> int:
+    try:
+        return os.lstat(path).st_size
+    except OSError:
+        return 0
+
+
 @contextmanager
 def whole_folder(folder: Path) -> Iterator[Path]:
     """A folder to write into that takes the place of `folder` at the end, or leaves no trace."""

