@@ -237,9 +237,11 @@ DAMAGES = {
     "noise": lambda path: path.write_bytes(b"\xff\xfe\0noise"),
     "null": lambda path: path.write_bytes(b"null"),
     "a folder": lambda path: (path.unlink(), path.mkdir()),
+    "a pipe": lambda path: (path.unlink(), os.mkfifo(path)),
 }
 
 
+@pytest.mark.timeout(20)
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_missing_or_damaged_is_said_in_a_sentence(folder, name, damage):
@@ -248,7 +250,7 @@ def test_a_file_missing_or_damaged_is_said_in_a_sentence(folder, name, damage):
         load(folder)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 400
-    if damage in ("missing", "empty", "cut", "noise", "a folder") and name != "manifest.json":
+    if damage in ("missing", "empty", "cut", "noise", "a folder", "a pipe") and name != "manifest.json":
         assert name in str(caught.value)
 
 

@@ -194,6 +194,8 @@ def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | 
 
 
 def _read_json(path: Path) -> dict:
+    if path.exists() and not path.is_file():  # a pipe would be waited for without end
+        raise CheckpointError(f"{path.parent.name}/{path.name} is not a file; {COPY}")
     try:
         if (size := path.stat().st_size) > LARGEST_JSON:
             raise CheckpointError(f"{path.parent.name}/{path.name} has {size:,} bytes, and at most {LARGEST_JSON:,} "

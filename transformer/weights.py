@@ -70,6 +70,8 @@ def read_header(path: Path) -> Header:
     """What a safetensors file says it has, all of the file accounted for. Raises Refused; allocates only the header,
     which is bounded."""
     broken = f"{path.name} is damaged or not a safetensors file"
+    if path.exists() and not path.is_file():  # a pipe would be waited for without end
+        raise Refused(f"{path.name} is not a file; copy it again")
     try:
         size = path.stat().st_size
         with open(path, "rb") as file:
