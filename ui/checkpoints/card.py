@@ -21,6 +21,7 @@ from transformer.task import TASKS, does
 from transformer.text.sources import published
 from ui import figures
 from ui.access.owners import without_home
+from ui.checkpoints.tokenizer import kind_of
 from ui.components.run_curves import show_curves
 from ui.head_choice import origin_of
 from ui.held_out_corpus import corpus_name
@@ -159,7 +160,7 @@ def _show_facts(about: Description) -> None:
         "positions": f"{config.positions}, at most {config.max_len:,}",
         "activation": config.activation, "vocabulary": f"{config.vocab_size:,} pieces"
         + (f", {config.src_vocab_size:,} read" if config.src_vocab_size else ""),
-        "tokenizer": about.tokenizer["kind"] if about.reads_text else "none: ids"}
+        "tokenizer": kind_of(about.tokenizer["kind"]) if about.reads_text else "none: ids"}
     rows = [[name, f"{value:,}" if isinstance(value, int) else str(value)] for name, value in facts.items() if value]
     st.html(figures.plain_table([about.id, ""], rows, label="Facts", wrap=True))
 

@@ -29,13 +29,14 @@ def show_tokenizer(page: str, ckpt: Checkpoint) -> None:
             side = st.segmented_control("Tokenizer", names, key=f"{page}_side", required=True)
     tokenizer, table = sides[side]
     drops = " It lowercases and drops punctuation first." if getattr(tokenizer, "standardise", False) else ""
-    st.caption(f"The tokenizer splits text into pieces, each with an id. This one has "
-               f"{tokenizer.vocab_size:,} pieces, kind: {figures.markdown_text(tokenizer.kind)}.{drops} ␣ is a space.")
+    kind = figures.markdown_text(kind_of(tokenizer.kind))
+    st.caption(f"The tokenizer splits text into pieces, each with an id. This one has {tokenizer.vocab_size:,} pieces, "
+               f"kind: {kind}.{drops} ␣ is a space.")
     left, right = columns(page, [2, 3], gap="large")
     with left:
         with settings(page, "search"):
             wanted = taken(st.text_input("Search for a piece or an id", key=f"{page}_search",
-                                         placeholder="for example the, ▁la or 17"), SEARCH)
+                                         placeholder="for example the, ␣la or 17"), SEARCH)
             st.pills("Examples", EXAMPLES, key=f"{page}_piece_example", on_change=_use_example, args=[page],
                      label_visibility="collapsed")
         found = _find(page, tokenizer, wanted)
@@ -44,6 +45,11 @@ def show_tokenizer(page: str, ckpt: Checkpoint) -> None:
             st.info("Type part of a piece, or an id, to list matching pieces and their nearest neighbours.")
         elif found is not None:
             _show_neighbours(page, ckpt, tokenizer, table, found)
+
+
+def kind_of(kind: str) -> str:
+    """What a kind of tokenizer is called on a page."""
+    return {"huggingface": "tokenizer.json", "marian": "unigram"}.get(kind, kind)
 
 
 def _sides(ckpt: Checkpoint) -> dict[str, tuple]:
@@ -92,7 +98,7 @@ def _find(page: str, tokenizer, wanted: str) -> int | None:
 
 def matches(tokenizer, wanted: str) -> list[int]:
     """Ids whose piece holds a text, the same piece and the shortest first; a number finds its id too."""
-    plain = wanted.strip()
+    plain = wanted.strip().replace("␣", "▁")  # as it is shown, and as it stands in the piece
     pieces = {id: tokenizer.piece(id) for id in range(tokenizer.vocab_size)}
     found = [id for id, piece in pieces.items() if plain in piece or plain.lower() in piece.lower()]
     found.sort(key=lambda id: (pieces[id].lstrip("▁Ġ") != plain, len(pieces[id]), id))
