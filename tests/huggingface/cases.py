@@ -23,8 +23,13 @@ LLAMAS = [
         "rope_type": "dynamic", "factor": 4.0, "rope_theta": 1e4}}),
     ("llama, llama3", "Llama", {"rope_parameters": LLAMA3}),
     ("llama, yarn", "Llama", {"rope_parameters": YARN}),
+    ("llama, yarn of a short text that turns slowly", "Llama", {"rope_parameters": {
+        **YARN, "original_max_position_embeddings": 8, "beta_slow": 2.0, "truncate": False, "mscale": 0.7,
+        "mscale_all_dim": 0.5}}),
     ("llama, base and part", "Llama", {"rope_parameters": {"rope_type": "default", "rope_theta": 500.0,
                                                            "partial_rotary_factor": 0.5}}),
+    ("llama, longrope with a factor of its own", "Llama", {"rope_parameters": {
+        **LONG, "original_max_position_embeddings": 48, "factor": 2.5}}),
     ("mistral", "Mistral", {"num_key_value_heads": 2, "sliding_window": None}),
     ("mistral, window", "Mistral", {"num_key_value_heads": 2, "sliding_window": 5, "head_dim": 6}),
     ("qwen2", "Qwen2", {"num_key_value_heads": 2}),
@@ -38,10 +43,14 @@ LLAMAS = [
     ("phi3, window and part", "Phi3", {"num_key_value_heads": 4, "sliding_window": 6, "rope_parameters": {
         "rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5}}),
     ("gemma", "Gemma", {"num_key_value_heads": 1, "head_dim": 12}),
+    ("gemma, relu", "Gemma", {"num_key_value_heads": 2, "head_dim": 8, "hidden_act": "relu",
+                              "hidden_activation": "gelu_pytorch_tanh"}),
     ("gemma2", "Gemma2", {"num_key_value_heads": 2, "head_dim": 12, "sliding_window": 5, "query_pre_attn_scalar": 20,
                           "attn_logit_softcapping": 1.5, "final_logit_softcapping": 2.0}),
     ("gemma3", "Gemma3Text", {"num_key_value_heads": 2, "head_dim": 12, "sliding_window": 5, "num_hidden_layers": 7,
                               "query_pre_attn_scalar": 20}),
+    ("gemma3, capped", "Gemma3Text", {"head_dim": 8, "sliding_window": 5, "attn_logit_softcapping": 1.5,
+                                      "final_logit_softcapping": 2.0, "query_pre_attn_scalar": 20}),
     ("olmo", "Olmo", {"num_key_value_heads": 2}),
     ("olmo, clipped", "Olmo", {"clip_qkv": 0.5, "attention_bias": True}),
     ("olmo2", "Olmo2", {"num_key_value_heads": 2}),

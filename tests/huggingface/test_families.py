@@ -1,9 +1,11 @@
 """Models of other families are what the transformers package computes: logits and every head's weights."""
 
+import json
+
 import pytest
 import torch
 
-from tests.huggingface.cases import CASES
+from tests.huggingface.cases import CASES, SMALL
 from transformer import checkpoint
 from transformer.huggingface.comparing import both, open_theirs
 from transformer.huggingface.importing import import_model
@@ -50,3 +52,14 @@ def test_greedy_decoding_writes_what_theirs_writes(imported):
     for layer in range(ckpt.config.decoder_layers):  # of rows that were kept, under each layer's window
         once, again = read.attentions["decoder"][layer], found[-1].attentions["decoder"][layer]
         assert (once - again).abs().max() < 1e-4 or ckpt.config.rotary.scaling == "dynamic"
+
+
+def test_gelu_of_the_first_gemmas_is_its_approximation(tmp_path):
+    config = transformers.GemmaConfig(**SMALL, num_key_value_heads=2, head_dim=8)
+    transformers.GemmaForCausalLM(config).save_pretrained(tmp_path / "theirs")
+    path = tmp_path / "theirs" / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"hidden_act": "gelu"}))
+    ckpt = checkpoint.load(import_model(tmp_path / "theirs", tmp_path / "ours"))
+    ours, theirs = both(ckpt, open_theirs(ckpt, tmp_path / "theirs"), seed=1, length=7)
+    assert (ours["logits"] - theirs["logits"]).abs().max() < 1e-4
+    assert ckpt.config.activation == "gelu_tanh"

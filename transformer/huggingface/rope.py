@@ -20,6 +20,7 @@ def rotary_of(config: Config, *, width: int, longest: int, base: float = 10_000.
     """Rotary positions of heads of a width; longest: max_position_embeddings; base: where it says no other; part: the
     share of features that are turned, where it says no other, and None for families that turn all whatever it says;
     rope: what stands in place of rope_parameters. Raises Refused."""
+    above = config if rope is None else {}  # what is said beside the object goes before what is said in it
     rope = spelled(config) if rope is None else rope
     kind = rope.get("rope_type", rope.get("type")) or "default"
     if not isinstance(kind, str) or kind not in SCALINGS:
@@ -32,7 +33,7 @@ def rotary_of(config: Config, *, width: int, longest: int, base: float = 10_000.
             raise Refused(f"config.json: partial_rotary_factor is {share:g}, and should be at most 1")
         dim = int(width * share)
     base = _number(rope, "rope_theta", _number(config, "rope_theta", base))
-    learned = rope.get("original_max_position_embeddings") or config.get("original_max_position_embeddings")
+    learned = above.get("original_max_position_embeddings") or rope.get("original_max_position_embeddings")
     learned = learned if type(learned) is int else longest
     found: dict[str, object] = {"base": base, "dim": None if dim == width else dim, "layout": layout,
                                 "scaling": SCALINGS[kind]}
@@ -47,7 +48,7 @@ def rotary_of(config: Config, *, width: int, longest: int, base: float = 10_000.
     elif kind == "yarn":
         found |= _yarn(rope, longest, learned)
     elif SCALINGS[kind] == "longrope":
-        found |= _longrope(rope, config, longest, learned, dim)
+        found |= _longrope(rope, longest, learned, dim)
     return turning(**found)
 
 
@@ -81,12 +82,11 @@ def _yarn(rope: Config, longest: int, learned: int) -> dict[str, object]:
             "rounded": rope.get("truncate", True) is not False}
 
 
-def _longrope(rope: Config, config: Config, longest: int, learned: int, dim: int) -> dict[str, object]:
+def _longrope(rope: Config, longest: int, learned: int, dim: int) -> dict[str, object]:
     """Ding et al. 2024, section 3.3."""
     if learned < 2:
         raise Refused(f"config.json: original_max_position_embeddings is {learned}, and should be 2 or more")
-    factor = longest / learned if config.get("original_max_position_embeddings") or rope.get(
-        "original_max_position_embeddings") else _number(rope, "factor", 1.0)
+    factor = _number(rope, "factor", longest / learned)
     usual = sqrt(1 + log(factor) / log(learned)) if factor > 1 else 1.0
     lists = {}
     for ours, name in (("short", "short_factor"), ("long", "long_factor")):

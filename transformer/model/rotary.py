@@ -66,7 +66,7 @@ def _yarn(plain: Tensor, rotary: Rotary, width: int, length: int) -> Tensor:
     if rotary.rounded:
         first, last = floor(first), ceil(last)
     first, last = max(first, 0), min(last, width - 1)
-    share = ((torch.arange(width // 2, dtype=torch.float64) - first) / max(last - first, 0.001)).clamp(0, 1)
+    share = ((torch.arange(width // 2, dtype=torch.float64) - first) / ((last - first) or 0.001)).clamp(0, 1)
     return share * plain / rotary.factor + (1 - share) * plain
 
 

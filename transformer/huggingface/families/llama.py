@@ -63,8 +63,7 @@ def llama(config: Config, names: Names) -> Plan:
         "vocab_size": vocab, "max_len": reach(rotary, longest), "norm": "pre", "norm_kind": "rms",
         "norm_eps": real(config, "rms_norm_eps", 1e-6, least=-1.0), "positions": "rotary", "rotary": rotary,
         "window_rotary": near, "gated": True,
-        "activation": activation(config, "hidden_activation" if gemma and config.get("hidden_activation") else
-                                 "hidden_act", "gelu_pytorch_tanh" if gemma else "silu"),
+        "activation": _activation(config, kind),
         "embedding_scale": gemma, "init": "normal", "dropout": 0.0, **special(config, vocab), **settings})
     at = inside(names, "model.")
     parts = {"tgt_embedding.tokens.weight": Part(f"{at}embed_tokens.weight", (vocab, width)),
@@ -124,6 +123,15 @@ def _head_norm(to: str, theirs: str, heads: int, width: int, kind: str) -> dict[
     return norm(to, f"{theirs}norm", width, bias=False, plus_one=kind in GEMMAS)
 
 
+def _activation(config: Config, kind: str) -> str:
+    """The activation inside the gate; Gemmas have the approximation of GELU by tanh where they say nothing, and the
+    first of them where they say "gelu" too."""
+    if kind == "gemma" and config.get("hidden_act") == "gelu":
+        return activation({}, "hidden_act", "gelu_pytorch_tanh")
+    return activation(config, "hidden_activation" if kind in ("gemma2", "gemma3_text") else "hidden_act",
+                      "gelu_pytorch_tanh" if kind in GEMMAS else "silu")
+
+
 def _rotary(config: Config, kind: str, head: int, longest: int) -> tuple[Rotary, Rotary | None]:
     """Rotary positions, and those of the layers with a window where they have others."""
     if kind != "gemma3_text":
@@ -153,7 +161,7 @@ def _changes(config: Config, kind: str, layers: int) -> dict[str, object]:
         found |= window_of(config, kind, layers)
     if kind in ("gemma2", "gemma3_text"):
         found |= {"norm": "both", "attention_scale": real(config, "query_pre_attn_scalar", 256.0) ** -0.5,
-                  "score_cap": real(config, "attn_logit_softcapping"),
+                  "score_cap": real(config, "attn_logit_softcapping") if kind == "gemma2" else None,
                   "logits_cap": real(config, "final_logit_softcapping")}
     if kind in ("qwen3", "gemma3_text"):
         found["qk_norm"] = "head"
