@@ -89,7 +89,7 @@ ENCODERS = [  # name, family, head, settings
     ("deberta classes", "DebertaV2", "classes", {**NEAR, "num_labels": 3}),
     ("deberta classes, tanh", "DebertaV2", "classes", {**NEAR, "pooler_hidden_act": "tanh"}),
     ("deberta, learned positions", "DebertaV2", "masked", {"pos_att_type": ["c2p"], "hidden_act": "gelu_new"}),
-    ("deberta, no positions", "DebertaV2", "none", {"position_biased_input": False}),
+    ("deberta, no positions", "DebertaV2", "none", {"position_biased_input": False, "norm_rel_ebd": "layer_norm"}),
     ("modernbert", "ModernBert", "none", {"local_attention": 8, "num_hidden_layers": 5}),
     ("modernbert, odd window, every bias", "ModernBert", "none", {
         "local_attention": 7, "attention_bias": True, "mlp_bias": True, "norm_bias": True, "norm_eps": 1e-3,

@@ -1,5 +1,6 @@
 """DeBERTa-v2 and v3: He et al. 2021 and He et al. 2023."""
 
+import re
 from dataclasses import replace
 
 from torch import Tensor
@@ -32,6 +33,8 @@ def deberta(config: Config, names: Names) -> Plan:
         classes=("pooler.dense", "classifier", kind))
     if relative:
         plan.parts["encoder.buckets.weight"] = _table(config, plan, f"{at}encoder.")
+    else:  # a norm of distances is kept where there are none
+        plan = replace(plan, spare=re.compile(rf"{plan.spare.pattern}|{re.escape(at)}encoder\.LayerNorm\..*"))
     discriminates = any(name.startswith("mask_predictions.") for name in names)
     return replace(plan, left_out=plan.left_out or REPLACED) if discriminates else plan
 
