@@ -6,6 +6,8 @@ from transformer.checkpoint import Checkpoint, Description
 from transformer.config import Kind, ModelConfig
 from transformer.places import ROOT
 
+MOST_BUTTONS = 8  # in a row on a telephone; of more there is a list
+
 # What those that come with the app are called on a page, by their folder; of a translator its languages say it.
 PLAIN = {"write": "our Shakespeare model", "classify": "our model of who speaks"}
 
@@ -24,13 +26,17 @@ def head_in_range(page: str, config: ModelConfig) -> tuple[Kind, int, int]:
 def head_controls(page: str, config: ModelConfig) -> None:
     """The choosers; after `head_in_range`."""
     kind = st.session_state[f"{page}_kind"]
+    counts = {"layer": config.layers(kind), "head": config.n_heads}
     with st.container(horizontal=True, gap="medium"):
         if len(config.kinds) > 1:
             st.segmented_control("Attention", config.kinds, key=f"{page}_kind", required=True, persist_state="session",
                                  format_func=str.capitalize)
-        st.segmented_control("Layer", range(config.layers(kind)), key=f"{page}_layer", required=True,
-                             persist_state="session")
-        st.segmented_control("Head", range(config.n_heads), key=f"{page}_head", required=True, persist_state="session")
+        for name, count in counts.items():
+            if count <= MOST_BUTTONS:
+                st.segmented_control(name.capitalize(), range(count), key=f"{page}_{name}", required=True,
+                                     persist_state="session")
+            else:
+                st.selectbox(name.capitalize(), range(count), key=f"{page}_{name}", width=110, persist_state="session")
 
 
 def origin(ckpt: Checkpoint) -> str:

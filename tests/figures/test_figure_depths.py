@@ -71,12 +71,3 @@ def test_the_sentence_says_when_a_token_comes_up():
     assert describe_depths([1, 2, 1], [0.1, 0.4, 0.5]).endswith("first the likeliest at depth 0.")
     assert describe_depths([9, 2], [0.1, 0.4]) == (
         "Rank 9 and probability 10% at depth 0, rank 2 and 40% at the last, depth 1; never the likeliest.")
-
-
-def test_a_late_position_is_on_the_screen_when_the_table_opens():
-    values = np.full((2, 6), 0.5)
-    wide = {"positions": list(range(6)), "read": ["a"] * 6, "said": ["b"] * 6, "shown": [["50%"] * 6] * 2,
-            "hits": np.zeros((2, 6), bool), "depths": ["before", "after"], "title": "t", "source": "s", "low": "0",
-            "high": "1"}
-    drawn = [depth_table([["a"] * 6] * 2, values, values, chosen=at, **wide) for at in (3, 4, None)]
-    assert ['class="box end"' in html for html in drawn] == [False, True, False]

@@ -60,9 +60,11 @@ def show_compare(page: str, entry: Entry, *, dark: bool) -> None:
     if other.id == one.id:
         st.info("Both are the same checkpoint. Choose another one, or another step.")
         return
-    st.html(figures.plain_table(["", "checkpoint", "step", "reported quality", "task", "size"], [
-        [name, ckpt.id, _step_of(ckpt), quality(ckpt.description), does(ckpt.config),
-         shape(ckpt.config)] for name, ckpt in (("A", one), ("B", other))], label="The two", numbers={2}))
+    rows = {"name": lambda ckpt: ckpt.id, "step": _step_of,
+            "reported quality": lambda ckpt: quality(ckpt.description), "task": lambda ckpt: does(ckpt.config),
+            "size": lambda ckpt: shape(ckpt.config)}
+    st.html(figures.plain_table(["", "A", "B"], [[name, of(one), of(other)] for name, of in rows.items()],
+                                label="The two"))
     if against == "untrained":
         st.caption("B is A before training: the same random weights, recreated from its seed."
                    if one.description.train else "A was not trained here, so its initial weights are unknown; B has "

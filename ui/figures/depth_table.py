@@ -18,8 +18,10 @@ def _style(dark: bool | None) -> str:
 .depths figcaption {{ font-size: 17px; font-weight: 700; padding-bottom: .4rem; }}
 .depths figcaption small {{ display: block; font-size: 13px; font-weight: 400; }}
 .depths .box {{ overflow: auto; max-width: 100%; padding-bottom: 4px; }}
-.depths .box.end {{ direction: rtl; }} /* it opens at its right end */
-.depths .box > table {{ direction: ltr; }}
+/* it opens at the column asked about, as only what snaps to it does without a script; then it scrolls as anything */
+.depths .box {{ animation: depths-open .1s; }}
+.depths thead .chosen {{ scroll-snap-align: center; }}
+@keyframes depths-open {{ from, to {{ scroll-snap-type: x mandatory; }} }}
 .depths table {{ border-collapse: separate; border-spacing: 2px; font-size: 16px; line-height: 1.25; margin: 0;
   font-variant-numeric: tabular-nums; }}
 .depths th, .depths td {{ border: 0; padding: .2em .4em; text-align: center; white-space: pre; min-width: 3.2em; }}
@@ -78,10 +80,9 @@ def depth_table(tokens: Sequence[Sequence[str]], values: np.ndarray, shades: np.
                    f'title="{escape(named(token, longest=None))}">'
                    f"<bdi>{cut(token)}</bdi></td>"
                    for column, (position, token) in enumerate(zip(positions, said, strict=True)))
-    late = " end" if chosen is not None and 3 * chosen >= 2 * len(positions) else ""
     steps = ",".join(f"rgb({red},{green},{blue})" for red, green, blue in colours[::51])
     return (f'{_style(dark)}<figure class="depths"><figcaption>{escape(title)}<small title="{escape(origin)}">'
-            f'{escape(source)}</small></figcaption><div class="box{late}" role="region" '
+            f'{escape(source)}</small></figcaption><div class="box" role="region" '
             f'aria-label="{escape(title)}" tabindex="0"><table>'
             f'<thead><tr><th scope="col">{"" if classes else "<small>position</small>"}read</th>{head}</tr></thead>'
             f'<tbody>{"".join(body)}</tbody><tfoot><tr><th scope="row">{after}</th>{foot}</tr></tfoot></table></div>'

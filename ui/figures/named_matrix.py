@@ -11,7 +11,7 @@ STYLE = """<style>
 .named-matrix { overflow-x: auto; max-width: 100%; }
 .named-matrix table { border-collapse: collapse; font-size: 15px; font-variant-numeric: tabular-nums; }
 .named-matrix caption { text-align: left; padding-bottom: .5em; font-weight: 700; font-size: 17px; }
-.named-matrix caption small { display: block; font-weight: 400; font-size: 14px; }
+.named-matrix caption small { display: block; max-width: calc(100vw - 3rem); font-weight: 400; font-size: 14px; }
 .named-matrix th { padding: .3em .7em; font-weight: 400; white-space: nowrap; text-align: left; }
 .named-matrix thead th { text-align: center; }
 .named-matrix td { padding: .35em .7em; text-align: center; min-width: 3.4em; }

@@ -27,6 +27,7 @@ from ui.say import say_error
 from ui.texts import untouched
 
 MOST = 2_000  # heads in an address
+FIGURE_SPACE = "\u2007"  # as wide as a digit
 STEPS = {"translation": 60, "text": 40}
 WHAT = {"off": "Off", "uniform": "Uniform attention"}
 SAID = {"off": "Click a head to switch it off. Highlighted heads are off.",
@@ -155,8 +156,9 @@ def _choose_heads(page: str, config: ModelConfig) -> None:
 def _choose_of_layer(page: str, config: ModelConfig, kind: str, layer: int, named: str) -> None:
     state, key = st.session_state, f"{page}_switch_{kind}_{layer}"
     state[key] = [head.head for head in state[f"{page}_heads"] if head[:2] == (kind, layer)]
+    digits = len(str(config.layers(kind) - 1))
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
-        st.markdown(f"*Layer* {layer}", width="content")
+        st.markdown(f"*Layer* {str(layer).rjust(digits, FIGURE_SPACE)}", width="content")
         st.pills(f"{named}, layer {layer}: heads switched", range(config.n_heads), key=key, selection_mode="multi",
                  label_visibility="collapsed", wrap=True, on_change=_pressed, args=[page, kind, layer])
 

@@ -10,6 +10,7 @@ export const TOP = 30;
 const FAINTEST = 3 / 255;
 const LEVELS = 8;
 const LEAST_LINES = 60; // px of their width
+const UNNAMED = 480; // px; in less a number says by its colour alone whose it is
 const LOOKS = "query: looks";
 const LOOKED_AT = "key: looked at";
 
@@ -20,17 +21,18 @@ export const linesHeight = ({ q, k }, row = ROW) => TOP + 4 + Math.max(q, k) * r
 export const fittingRow = ({ q, k }, { ahead }, tall) =>
   Math.max(8, Math.min(34, (tall - TOP - 4) / Math.max(q + (ahead?.queries.length ?? 0), k)));
 
-const wordsOf = (weight, head, lit) => (lit.length > 1 ? `${short(weight)}, head ${head}` : short(weight));
+const wordsOf = (weight, head, named) => (named ? `${short(weight)}, head ${head}` : short(weight));
 
 // The room beside the lines: for the tokens, and for the number that hovering puts there, with its head where there
-// are several; the lines themselves keep some of the width.
+// are several and it has room; the lines themselves keep some of the width.
 export function linesGutter(info, look, lit, width) {
-  const number = textWidth([wordsOf(0.01, info.heads - 1, lit)], 700) + 10;
+  const named = lit.length > 1 && width >= UNNAMED;
+  const number = textWidth([wordsOf(0.01, info.heads - 1, named)], 700) + 10;
   const rest = width - 2 * (number + 8) - LEAST_LINES;
   const room = Math.max(60, Math.min(ROOM, 0.6 * rest));
   const left = number + 8 + Math.min(room, widest(rowLabels(info, look, room)));
   const right = number + 8 + Math.max(30, Math.min(130, 0.4 * rest, textWidth(info.keys)));
-  return { number, room, left, right };
+  return { number, named, room, left, right };
 }
 
 // painting: {info, look, layer, lit, hover, scroll, theme, gutter, row}; hover: [side, token] or null; lit: the heads
@@ -113,6 +115,6 @@ function paintSide(
     const edge = side ? box.x + box.width - 4 : box.x + gutter.number - 8;
     const head = lit[weights.indexOf(most)];
     const options = { colour: headColour(head, info.heads, theme.dark), align: "right", size, weight: 700 };
-    text(context, wordsOf(most, head, lit), edge, y(at), options);
+    text(context, wordsOf(most, head, gutter.named), edge, y(at), options);
   }
 }

@@ -10,20 +10,26 @@ const MOST_VECTOR = 4096; // cells that a file of lines and areas has as such
 const UPRIGHT = -Math.PI / 2;
 const LABELLED = 11; // px of a row or column that has its token beside it
 const LEAST_ABOVE = 36; // px
+const SHORT_SCALE = 150; // px of a scale
 const NONE_AHEAD = { queries: [], keys: [], makes: [] };
 
 // The cells and the room for labels of one matrix. least: the smallest cell; tall: the height it should fill, if any.
 // `ahead` are tokens that are yet to come: there is room for them from the start, so that nothing moves when they do.
-export function matrixLayout(info, width, { look, zoom = 1, least = 1, tall = null } = {}) {
+// Rows that would be too low for their tokens are numbered, and their cells have that room.
+export function matrixLayout(info, width, options = {}) {
+  const named = layoutOf(info, width, options);
+  return options.tall && named.cell[1] < LABELLED ? layoutOf(info, width, { ...options, bare: true }) : named;
+}
+
+function layoutOf(info, width, { look, zoom = 1, least = 1, tall = null, bare = false }) {
   const { ahead = NONE_AHEAD } = info;
   const queries = [...info.queries, ...ahead.queries];
   const keys = [...info.keys, ...ahead.keys];
   const longest = textWidth(keys, 700);
   const room = Math.min(ROOM, width * 0.3);
   const makes = info.makes && [...info.makes, ...ahead.makes];
-  const bare = tall && (tall - LEAST_ABOVE) / queries.length < LABELLED; // then rows are numbered
   const rows = bare ? [String(queries.length)] : rowLabels({ queries, makes }, look, room);
-  const gutter = { room, left: Math.min(ROOM, widest(rows, 700)) + 28 };
+  const gutter = { bare, room, left: Math.min(ROOM, widest(rows, 700)) + 28 };
   const cw = Math.max(least, Math.min(tall ? 110 : 84, (width - gutter.left - 2) / keys.length) * zoom);
   gutter.upright = cw >= LABELLED && longest > cw - (tall ? 0 : 4);
   gutter.top = gutter.upright ? Math.min(130, longest) + 26 : LEAST_ABOVE;
@@ -191,7 +197,8 @@ function paintLabels(context, places, { info, look, gutter, cursor, newest, them
   const { Q, cw, ch, left, top, q0, q1, k0, k1, x, y } = places;
   const bold = (axis, at) => (cursor?.[axis] === at || (axis === 0 && newest && at === Q - 1) ? 700 : 400);
   const size = (room) => Math.min(13, Math.max(theme.least, room * 0.8));
-  for (const [q, label] of labels(rowLabels(info, look, gutter.room), ch, q0, q1, info.first?.[0])) {
+  const high = gutter.bare ? Math.min(ch, LABELLED - 1) : ch;
+  for (const [q, label] of labels(rowLabels(info, look, gutter.room), high, q0, q1, info.first?.[0])) {
     const options = { colour: theme.ink, align: "right", weight: bold(0, q), size: size(ch) };
     if (y(q) + ch / 2 >= top) text(context, label, left - 6, y(q) + ch / 2, options);
   }
@@ -221,7 +228,9 @@ export function paintLegend(context, x, y, { stage, scale, theme, width = 230 })
     for (let i = 0; i < width; i++) pixels[i] = colours[place(from + ((stage.high - from) * i) / (width - 1))];
   });
   context.drawImage(ramp, x, y, width, 10);
-  const marks = stage.signed ? [-1, -0.5, 0, 0.5, 1] : [0, 0.1, 0.25, 0.5, 1];
+  const all = stage.signed ? [-1, -0.5, 0, 0.5, 1] : [0, 0.1, 0.25, 0.5, 1];
+  const few = stage.signed ? [-1, 0, 1] : [0, 0.5, 1];
+  const marks = width < SHORT_SCALE ? few : all;
   for (const mark of marks) {
     const words = stage.high === 1 ? String(mark) : plain(Number((mark * stage.high).toPrecision(2)));
     const align = mark === marks[0] ? "left" : mark === 1 ? "right" : "center";

@@ -17,6 +17,9 @@ import { mergedSaid } from "#view/view/merged.js";
 import { drawText, placeText } from "#view/view/text.js";
 import { atRest, briefly, caption, headName, heading, known, shows, source } from "#view/view/words.js";
 
+const SCALE = { wide: 230, beside: 30 }; // px of the scale of the colours, and of its canvas beside it
+const SCALE_ON_PHONE = { wide: 92, beside: 8 };
+
 export function draw(view) {
   const { root, parts, look } = view;
   if (!view.told) say(parts.readout, atRest(view));
@@ -68,11 +71,15 @@ function drawChips(view) {
   const { parts, theme } = view;
   const { heads } = infoOf(view);
   const on = new Set(lit(view));
+  const few = boxed(view) && onPhone(); // then a chip has its number alone, and all are in one row
   parts.chips.hidden = !inLines(view);
   if (parts.chips.hidden) return;
   const chips = Array.from({ length: heads }, (_, head) => {
     const title = "click: on or off; double click: only this one";
-    const chip = part("button", { textContent: headName(view, head), title, ariaPressed: on.has(head) });
+    const name = headName(view, head);
+    const chip = part("button", { textContent: few ? name.replace("head ", "") : name, ariaLabel: name, title });
+    chip.ariaPressed = on.has(head);
+    chip.ariaCurrent = head === view.look.head;
     chip.style.setProperty("--head", headColour(head, heads, theme.dark));
     chip.onclick = (event) => {
       if (event.detail > 1) return change(view, { lit: [head], head });
@@ -83,7 +90,7 @@ function drawChips(view) {
     return chip;
   });
   const all = part("button", { textContent: "all", className: "all", onclick: () => change(view, { lit: null }) });
-  parts.chips.replaceChildren(...chips, all);
+  parts.chips.replaceChildren(...(few ? ["Heads "] : []), ...chips, all);
 }
 
 export function drawGrid(view) {
@@ -156,7 +163,9 @@ function drawMatrix(view) {
   const painting = { ...matrixOf(view), scroll: [scrollLeft, scrollTop], cursor: view.cursor };
   const context = sized(view, parts.canvas, Math.min(width, made.width), seen);
   paintMatrix(context, { x: 0, y: 0, width, height: seen }, painting);
-  paintLegend(sized(view, parts.legend, 260, 30), 4, 2, { stage, scale: look.scale, theme });
+  const { wide, beside } = boxed(view) && onPhone() ? SCALE_ON_PHONE : SCALE;
+  const legend = { stage, scale: look.scale, theme, width: wide };
+  paintLegend(sized(view, parts.legend, wide + beside, 30), 4, 2, legend);
 }
 
 function laidOut(view, width) {

@@ -1,5 +1,6 @@
 // Which of many heads are drawn first, and what the map of all of them shows.
 import { chooser, part, rebuilt } from "#view/elements.js";
+import { numbered } from "#view/names.js";
 import { change } from "#view/view/look.js";
 
 // What can come first -> [in the chooser, what a dark square of the map means, what is said of a number].
@@ -35,6 +36,12 @@ const orderWords = ({ kind, order }) => (kind === "cross" && CROSS[order]) || OR
 // How a head stands in that order: "34% of its weight on the token before".
 export const orderSaid = (look, number) => `${Math.round(100 * number)}% ${orderWords(look)[2]}`;
 
+// A name under which many heads are drawn, such as 17.5, in words.
+function nameSaid(info, [layer, head]) {
+  const [first, second] = [numbered(info, "layers", layer), numbered(info, "heads", head)];
+  return `${first}.${second} is head ${second} of layer ${first}.`;
+}
+
 export function ordering(view, { many, info }) {
   const { parts, look, theme } = view;
   const count = info.layers * info.heads;
@@ -46,8 +53,7 @@ export function ordering(view, { many, info }) {
   const offered = Object.keys(ORDERS).filter((order) => look.kind !== "cross" || CROSS[order] !== null);
   const names = offered.map((order) => [order, orderWords({ kind: look.kind, order })[0]]);
   const choice = chooser("Heads", names, look.order, (order) => change(view, { order }));
-  const says = part("p", {
-    textContent: `Left: each square is a head; ${theme.dark ? "brighter" : "darker"} where ${orderWords(look)[1]}.`,
-  });
+  const left = `Left: each square is a head; ${theme.dark ? "brighter" : "darker"} where ${orderWords(look)[1]}.`;
+  const says = part("p", { textContent: look.order === "layers" ? left : `${left} ${nameSaid(info, many.drawn[0])}` });
   rebuilt(parts.order, [choice, says]);
 }

@@ -6,7 +6,7 @@ import { take } from "#view/pointer.js";
 import { kindName, rollsOut } from "#view/names.js";
 import { termLabel } from "#view/terms.js";
 import { STAGES, stageName } from "#view/stages.js";
-import { boxed, change, infoOf, inLines, merges } from "#view/view/look.js";
+import { boxed, change, infoOf, inLines, merges, showLines } from "#view/view/look.js";
 import { fileEntries, save } from "#view/view/save.js";
 import { footHeight } from "#view/view/sizes.js";
 
@@ -93,7 +93,8 @@ function views(view) {
     ["matrix", "Matrix"],
     ["lines", "Lines"],
   ];
-  return segments("View", names, view.look.view, (name) => change(view, { view: name }));
+  const pick = (name) => (name === "lines" && !inLines(view) ? showLines(view) : change(view, { view: name }));
+  return segments("View", names, view.look.view, pick);
 }
 
 function layers(view) {

@@ -3,8 +3,9 @@ import { checked } from "#view/checks.js";
 import { groupOf, kindName, numbered, OF, sharedSaid, windowSaid } from "#view/names.js";
 import { stageName } from "#view/stages.js";
 import { thousands } from "#view/numbers.js";
-import { boxed, inLines, infoOf } from "#view/view/look.js";
+import { boxed, inLines, infoOf, lit } from "#view/view/look.js";
 import { mergedLines, mergedSaid } from "#view/view/merged.js";
+import { onPhone } from "#view/view/sizes.js";
 
 const LINES_BRIEFLY = "Hover over a token to see only its lines, with their weights.";
 const LINES = "Hover over a token to see only its lines, with their weights. Double click a head to see only that one.";
@@ -19,15 +20,24 @@ export function named(view) {
 }
 
 export function shows(view) {
-  return `${kindName(view.look.kind)} attention, ${inLines(view) ? layerName(view) : named(view)}`;
+  return `${kindName(view.look.kind)} attention, ${inLines(view) ? linesOf(view) : named(view)}`;
 }
 
-const withStage = (view) => `${shows(view)}: ${stageName(infoOf(view), view.look.stage)}`;
+function linesOf(view) {
+  const [head, ...others] = lit(view);
+  return head === undefined || others.length ? layerName(view) : headWords(view, [view.look.layer, head]);
+}
+
+const stageSaid = (view) => stageName(infoOf(view), view.look.stage);
+const withStage = (view) => `${shows(view)}: ${stageSaid(view)}`;
+const capital = (words) => `${words[0].toUpperCase()}${words.slice(1)}`;
 
 export function heading(view) {
   if (view.message.stage?.brief) return "Where one head looks";
   const plain = inLines(view) || view.large || (boxed(view) && view.look.stage === "weights");
-  return plain ? shows(view) : withStage(view);
+  if (plain) return shows(view);
+  // beside the scale of the colours there is no room for the kind, which stands above
+  return boxed(view) && onPhone() ? `${capital(named(view))}: ${stageSaid(view)}` : withStage(view);
 }
 
 export function source({ message }) {
@@ -62,7 +72,7 @@ export const briefly = (view) =>
 // What can be said of the head, or the mean, without pointing at anything in it.
 export function known(view) {
   const words = detailed(view, sharedSaid).join("; ");
-  const sentence = words && `${words[0].toUpperCase()}${words.slice(1)}.`;
+  const sentence = words && `${capital(words)}.`;
   return [checked(view.message, view.look), sentence].filter(Boolean).join(" ");
 }
 

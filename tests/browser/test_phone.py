@@ -1,0 +1,152 @@
+"""A model of 30 layers of 9 heads on a telephone: what is drawn of it can be read, and all can be chosen."""
+
+from urllib.parse import urlencode
+
+import pytest
+import torch
+from playwright.sync_api import expect
+
+from transformer.checkpoint import load, save
+from transformer.config import ModelConfig
+from transformer.model.models import Transformer
+
+PHONE = {"width": 390, "height": 844}
+LAYERS, HEADS = 30, 9
+TEXT = "We can go"
+LEAST_ROW, LEAST_LINES = 11, 90  # px: of a row with its token, and of lines beside their tokens
+WIDE = """selector => [...document.querySelectorAll(selector)].filter((one) => one.scrollWidth > one.clientWidth + 1)
+  .map((one) => [one.className, one.scrollWidth, one.clientWidth])"""
+
+
+@pytest.fixture(scope="module")
+def deep(app, tiny_tokenizer):
+    """The id of that model."""
+    folder = app[2] / "imports" / "deep"
+    config = ModelConfig(encoder_layers=0, decoder_layers=LAYERS, n_heads=HEADS, d_model=36, d_ff=32, max_len=200,
+                         positions="rotary", vocab_size=tiny_tokenizer.vocab_size)
+    save(folder, Transformer(config, generator=torch.Generator().manual_seed(1)), tokenizer=tiny_tokenizer,
+         meta={"step": 1})
+    return load(folder).id
+
+
+@pytest.fixture
+def on_phone(deep, page, visit):
+    """A page of that model: `on_phone("write", layer=17, head=5)`."""
+
+    def on_phone(name, **params):
+        page.set_viewport_size(PHONE)
+        return visit(f"/{name}?{urlencode({'checkpoint': deep, 'text': TEXT, **params})}")
+
+    return on_phone
+
+
+def drawn(page, what):
+    return page.locator(".stage .attention-view").evaluate(f"({{ view }}) => {what}")
+
+
+def test_a_matrix_has_its_tokens_and_its_scale(on_phone):
+    page = on_phone("write", step=0, layer=17, head=5)
+    made = drawn(page, "view.made")
+    assert made["cell"][1] >= LEAST_ROW
+    assert not made["gutter"]["bare"]
+    title, scale = page.locator(".main h2"), page.locator(".legend")
+    expect(scale).to_be_visible()
+    expect(title).to_have_text("Decoder attention, layer 17 · head 5")
+    assert title.evaluate("one => one.scrollWidth <= one.clientWidth")
+    assert scale.bounding_box()["x"] + scale.bounding_box()["width"] <= PHONE["width"]
+
+
+def test_rows_too_low_for_tokens_are_numbered_and_leave_their_room_to_the_cells(on_phone):
+    page = on_phone("write", step=0, layer=17, head=5, text=TEXT * 6)
+    made = drawn(page, "view.made")
+    assert made["cell"][1] < LEAST_ROW
+    assert made["gutter"]["bare"]
+    assert made["gutter"]["left"] < 60
+
+
+def test_lines_are_those_of_the_head_looked_at_and_have_room(on_phone, reached):
+    page = on_phone("write", step=0, layer=17, head=5)
+    page.get_by_role("radio", name="Lines").click()
+    reached(page, view="lines", lit=5)
+    expect(page.locator(".main h2")).to_have_text("Decoder attention, layer 17 · head 5")
+    chips = page.locator(".stage .heads button:not(.all)")
+    assert chips.count() == HEADS
+    assert len({round(box["y"]) for box in (chip.bounding_box() for chip in chips.all())}) == 1
+    assert drawn(page, "view.parts.canvas.clientWidth - view.gutter.left - view.gutter.right") >= LEAST_LINES
+    assert drawn(page, "view.row") >= LEAST_ROW
+    page.get_by_role("button", name="all", exact=True).click()
+    reached(page, lit=None)
+    assert drawn(page, "view.parts.canvas.clientWidth - view.gutter.left - view.gutter.right") >= LEAST_LINES
+
+
+def test_lines_follow_a_head_chosen_in_the_matrix(on_phone, reached):
+    page = on_phone("write", step=0, layer=17, head=5, view="lines", lit=2)
+    page.get_by_role("radio", name="Matrix").click()
+    page.get_by_label("Head", exact=True).select_option("7")
+    page.get_by_role("radio", name="Lines").click()
+    reached(page, view="lines", lit=7)
+
+
+def test_a_name_of_two_numbers_is_said_in_words_once(on_phone):
+    page = on_phone("write", step=0, layer=17, head=5, order="apart")
+    first = drawn(page, "view.tiles.tiles[0].at")
+    expect(page.locator(".stage .order p")).to_contain_text(
+        f"{first[0]}.{first[1]} is head {first[1]} of layer {first[0]}.")
+
+
+def test_the_chooser_below_looks_as_the_others_do(on_phone):
+    page = on_phone("write", step=0)
+    radius = "one => getComputedStyle(one).borderRadius"
+    below, above = page.get_by_label("Heads", exact=True), page.get_by_label("Layer", exact=True)
+    assert below.evaluate(radius) == above.evaluate(radius) != "0px"
+
+
+def test_the_number_of_a_step_says_what_it_is(on_phone):
+    page = on_phone("write", step=3)
+    place = page.locator(".controls > output")
+    expect(place.get_by_text("step", exact=True)).to_be_visible()
+    height = page.locator(".controls").bounding_box()["height"]
+    page.keyboard.press("End")
+    expect(place).to_contain_text(" of ")
+    assert page.locator(".controls").bounding_box()["height"] == height
+
+
+def test_all_layers_can_be_chosen(on_phone, windows, reached):
+    page = on_phone("checkpoints", view="compare")
+    for width, _ in windows(page):
+        for name in ("Layer", "Head"):
+            box = page.get_by_role("combobox", name=name).bounding_box()
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
+    page.get_by_role("combobox", name="Layer").click()
+    page.keyboard.type(str(LAYERS - 1))
+    page.keyboard.press("Enter")
+    reached(page, layer=LAYERS - 1)
+
+
+def test_two_models_stand_beside_each_other(visit, page):
+    page.set_viewport_size(PHONE)
+    visit("/checkpoints?checkpoint=translate&view=compare&against=step")
+    assert page.evaluate(WIDE, ".plain-table") == []
+
+
+def test_switches_stand_under_each_other(on_phone, windows):
+    page = on_phone("heads", view="switch")
+    for _ in windows(page):
+        rows = page.locator(".st-key-heads_boards [data-testid=stButtonGroup]")
+        lefts = rows.evaluate_all("all => all.map((one) => one.querySelector('button').getBoundingClientRect().left)")
+        assert len(lefts) == LAYERS
+        assert max(lefts) - min(lefts) < 1
+
+
+def test_the_lens_opens_at_the_token_asked_about_beside_its_depths(on_phone):
+    page = on_phone("heads", view="lens", text="We can go home", position=9, more=8)
+    table = page.locator(".st-key-heads_lens_table .box")
+    box, depth, chosen = (one.bounding_box() for one in (
+        table, table.locator("tbody th").first, table.locator("thead .chosen")))
+    assert abs(depth["x"] - box["x"]) < 4
+    assert depth["x"] + depth["width"] <= chosen["x"] + 1
+    assert chosen["x"] + chosen["width"] <= box["x"] + box["width"] + 1
+    table.evaluate("box => box.scrollTo(0, 0)")
+    page.wait_for_timeout(300)
+    assert table.evaluate("box => box.scrollLeft") == 0  # it can be scrolled away
