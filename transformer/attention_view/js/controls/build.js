@@ -8,7 +8,7 @@ const PATHS = {
   back: ["M12 2v12L3 8z"],
   step: ["M4 2v12l9-6z"],
   play: ["M2 2v12l7-6zM9 2v12l6-6z", "M3 2h4v12H3zM9 2h4v12H9z"],
-  last: ["M12 3h2v10h-2zM2 3v10l9-5z"],
+  last: ["M12 3h2v10h-2zM2 3v10l9-5z", "M3 3h10v10H3z"],
   copy: ["M5 1h9v11h-2V3H5zM2 4h8v11H2z"],
 };
 const TITLES = {
