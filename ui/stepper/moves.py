@@ -18,6 +18,7 @@ from ui.stepper.walk import FORESEEN, PORTION, Walk, begin
 class _Way:
     """What has been done of a move that takes more than one portion."""
 
+    number: int  # of the move
     chosen: int = 0  # the number of the last candidate chosen
     farthest: int | None = None  # the step that the part of it under way ends at, at most
 
@@ -56,12 +57,8 @@ def follow(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | 
     walk, move = walk_of(page), move_of(page)
     new = walk is None or walk.step.ckpt is not ckpt or walk.step.text != text
     if new:
-        at = arrival["step"] if arrival else None
         try:
-            walk = begin(ckpt, text, sampling=sampling, choices=arrival["choices"] if arrival else None, index=at or 0)
-            if at is None:
-                walk = walk.foreseen(sampling, most=FORESEEN if opening is None else opening)
-                walk = walk.to(walk.branch.tip.index, sampling)
+            walk = _opened(ckpt, text, arrival, sampling, FORESEEN if opening is None else opening)
         except ValueError as error:
             forget_walk(page)
             say_error(error)
@@ -69,17 +66,37 @@ def follow(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | 
         state[f"{page}_walks"], state[f"{page}_opened"] = state.get(f"{page}_walks", 0) + 1, walk.index
     elif sampling != state[f"{page}_sampled"]:
         walk = walk.anew(sampling)
-    way = None
+    way = None if new or not move else way_of(page)
     if move and not arrival and move["number"] != state.get(f"{page}_answered", 0):
-        walk, way = _moved(page, walk, move, sampling, (None if new else way_of(page)) or _Way())
-    elif not new:
-        walk = walk.settled(sampling)
+        if way is None or way.number != move["number"]:  # else its next portion begins when this one has been drawn
+            walk, way = _moved(page, walk, move, sampling, way)
+    else:
+        walk, way = walk if new else walk.settled(sampling), None
     if opening is None and way is None:
         walk = walk.foreseen(sampling)
+    state[f"{page}_sampled"] = sampling
+    _keep_move(page, walk, way, move)
+    return walk
+
+
+def _keep_move(page: str, walk: Walk, way: _Way | None, move: dict | None) -> None:
+    """The walk, and what of a move has been done: after the walk, for a run that is cut short between the two goes to
+    the same place again."""
+    state = st.session_state
     keep_walk(page, walk)
-    state[f"{page}_sampled"], state[f"{page}_way"] = sampling, way
-    if move and way is None:  # after the walk: a run cut short between the two goes to the same place again
+    state[f"{page}_way"] = way
+    if move and way is None:
         state[f"{page}_answered"] = move["number"]
+
+
+def _opened(ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None, sampling: Sampling, most: int) -> Walk:
+    """A text at the step of its address, else with as much written as there is to be when it opens."""
+    at = arrival["step"] if arrival else None
+    with st.spinner(f"Writing up to step {at:,}…" if at else "Reading the text…", show_time=True):  # if it takes long
+        walk = begin(ckpt, text, sampling=sampling, choices=arrival["choices"] if arrival else None, index=at or 0)
+        if at is None:
+            walk = walk.foreseen(sampling, most=most)
+            walk = walk.to(walk.branch.tip.index, sampling)
     return walk
 
 
@@ -89,18 +106,21 @@ def way_of(page: str) -> _Way | None:
 
 
 def go_on(page: str) -> None:
-    """Once a portion of a long way has been drawn, the next one."""
-    if way_of(page) is None:
+    """The next portion of a long way, once all of the last one has been drawn; the last call of a fragment."""
+    walk, move, way = walk_of(page), move_of(page), way_of(page)
+    if walk is None or move is None or way is None:
         return
+    _keep_move(page, *_moved(page, walk, move, sampling_of(page), way), move)
     try:
         st.rerun(scope="fragment")
     except StreamlitAPIException:  # the whole page is being drawn, and not the fragment alone
         st.rerun()
 
 
-def _moved(page: str, walk: Walk, move: dict, sampling: Sampling, way: _Way) -> tuple[Walk, _Way | None]:
+def _moved(page: str, walk: Walk, move: dict, sampling: Sampling, way: _Way | None) -> tuple[Walk, _Way | None]:
     """Candidates chosen at their steps, in the order they were, then the place to look at; where that takes long, a
     portion of it, and what has been done."""
+    way = _Way(move["number"]) if way is None else replace(way, number=move["number"])
     state = st.session_state
     # pressed while another text was on the screen: counts from where this one opens
     other = move["walk"] not in (None, state[f"{page}_walks"])
@@ -113,7 +133,7 @@ def _moved(page: str, walk: Walk, move: dict, sampling: Sampling, way: _Way) -> 
             candidates, _ = walk.candidates(sampling)
             if choice["nth"] < len(candidates):
                 walk = walk.pick(candidates[choice["nth"]].id, sampling)
-            way = _Way(chosen=choice["number"])
+            way = _Way(move["number"], chosen=choice["number"])
     walk, way, there = _along(walk, move["index"] - origin, sampling, way)
     return walk, None if there else way
 

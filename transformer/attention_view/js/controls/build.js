@@ -27,7 +27,7 @@ export function buildControls(view) {
   for (const name of ["first", "back", "step", "play", "last"]) {
     parts[name] = button(name, name === "step" ? "main" : "");
     parts[name].setAttribute("aria-label", TITLES[name]);
-    parts[name].onclick = () => act(view, name === "step" ? "main" : name);
+    parts[name].onclick = () => act(view, { step: "main", last: "end" }[name] ?? name);
   }
   const says = (className, textContent) => part("span", { className, textContent });
   parts.step.append(says("step", "Step"), says("again", "Play from the start"), says("short", "Replay"));
