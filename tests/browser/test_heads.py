@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -76,3 +77,25 @@ def test_nothing_scrolls_sideways_on_a_telephone(visit_anew, kept):
         page = visit_anew(f"/heads?view={view}&checkpoint={ckpt.id}", width=390, height=844)
         page.locator(".head-maps button").first.wait_for()
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_while_heads_are_measured_nothing_of_another_measurement_is_seen(visit, kept):
+    page = visit(f"/heads?{urlencode({'view': 'roles', 'role_on': 'own', 'role_texts': 'I am cold.'})}")
+    page.locator(".st-key-heads_role_maps").wait_for()
+    page.evaluate("""() => {
+      window.seen = { work: 0, both: 0 };
+      const look = () => {
+        const work = document.querySelector(".stMain [data-testid=stProgress]");
+        window.seen.work += Boolean(work);
+        window.seen.both += Boolean(work && document.querySelector(".st-key-heads_role_maps"));
+        requestAnimationFrame(look);
+      };
+      look();
+    }""")
+    page.get_by_role("button", name="Your own texts").click()
+    box = page.get_by_role("textbox", name="Your texts")
+    box.fill("\n".join(f"I have {count} red dogs, and she is not as tall as her brother." for count in range(150)))
+    page.get_by_role("button", name="Measure", exact=True).click()
+    page.wait_for_function("window.seen.work && !document.querySelector('.stMain [data-testid=stProgress]')")
+    page.locator(".st-key-heads_role_maps").wait_for()
+    assert page.evaluate("window.seen.both") == 0

@@ -80,3 +80,11 @@ def test_a_late_position_is_on_the_screen_when_the_table_opens():
             "high": "1"}
     drawn = [depth_table([["a"] * 6] * 2, values, values, chosen=at, **wide) for at in (3, 4, None)]
     assert ['class="box end"' in html for html in drawn] == [False, True, False]
+
+
+def test_what_is_too_small_for_a_number_is_written_as_what_is_almost_so():
+    tops = [[One(1, "a", 1.0), One(2, "b", 0.0)], [One(1, "a", 1.0), One(2, "b", 1e-9)]]
+    html = depth_candidates(tops, depths=["before", "after"], said=2, ranks=[2, 2], probabilities=[0.0, 1e-9],
+                            entropies=[0, 0], divergences=[0, 0], title="t", source="m@1")
+    assert html.count("&lt; 0.01%") == 4 and ">0%<" not in html
+    assert describe_depths([2, 2], [0.0, 1e-9]).count("< 0.01%") == 2
