@@ -180,7 +180,7 @@ def test_what_is_too_large_to_download_says_so_in_place_of_a_button(visit, monke
     monkeypatch.setattr("ui.checkpoints.card.LARGEST_ZIP", 1_000)
     at = visit(PAGE)
     assert not at.get("download_button")
-    assert any("MB are too large to download here: copy the folder translate" in one.value for one in at.caption)
+    assert any("MB): copy the folder translate" in one.value for one in at.caption)
 
 
 def test_a_checkpoint_without_a_corpus_is_tried_on_one_of_its_kind_and_says_so(visit, home, translator, tiny_tokenizer,

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 import torch
+from playwright.sync_api import expect
 
 import transformer
 from tests.app.heads_checkpoints import make
@@ -99,3 +100,13 @@ def test_while_heads_are_measured_nothing_of_another_measurement_is_seen(visit, 
     page.wait_for_function("window.seen.work && !document.querySelector('.stMain [data-testid=stProgress]')")
     page.locator(".st-key-heads_role_maps").wait_for()
     assert page.evaluate("window.seen.both") == 0
+
+
+def test_what_heads_are_measured_on_is_seen_after_another_view_too(visit, settle):
+    page = visit("/heads?view=roles&checkpoint=write")
+    for view in ("Logit lens", "Roles"):
+        page.get_by_role("radio", name=view, exact=True).click()
+        settle(page)
+    page.locator(".st-key-heads_role_settings button").click()
+    chosen = page.locator("[data-testid=stPopoverBody] [role=radio][aria-checked=true]")
+    expect(chosen).to_have_text(["tiny-shakespeare, validation split", "200"])

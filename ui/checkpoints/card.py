@@ -100,7 +100,7 @@ def show_card(page: str, entry: Entry, *, dark: bool) -> None:
                              icon=":material/arrow_forward:")
         weights = (about.folder / "model.safetensors").stat().st_size
         if weights > LARGEST_ZIP:
-            st.caption(f"{size(weights)} are too large to download here: copy the folder "
+            st.caption(f"Too large to download here ({size(weights)}): copy the folder "
                        f"{figures.markdown_text(about.folder.name)}.", width="content")
         else:
             st.download_button("Download as zip", partial(_zipped, about.folder), f"{about.id.partition('@')[0]}.zip",

@@ -70,7 +70,8 @@ def describe_mask(mask: np.ndarray, queries: list[str], keys: list[str]) -> str:
     """A few words for `alt=`: how much is allowed, and to the first and the last query."""
     mask, _ = _checked(np.asarray(mask, dtype=bool), queries, keys, None)
     return (f"Mask of {how_many(len(queries), 'query', 'queries')} over {how_many(len(keys), 'key')}: "
-            f"{mask.sum()} of {mask.size} pairs may attend; the first query may look at {how_many(mask[0].sum(), 'key')}, the last at {mask[-1].sum()}.")
+            f"{mask.sum()} of {mask.size} pairs may attend; "
+            f"the first query may look at {how_many(mask[0].sum(), 'key')}, the last at {mask[-1].sum()}.")
 
 
 def _checked(weights: np.ndarray, queries: list[str], keys: list[str],

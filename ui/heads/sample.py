@@ -117,7 +117,7 @@ def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
     with st.popover(markdown_text(many), key=f"{page}_role_settings"):
         if not names:
             say_missing(ckpt)
-        st.segmented_control("Measured on", offered, key=key, required=True,
+        st.segmented_control("Measured on", offered, key=key, required=True, persist_state="session",
                              format_func=lambda name: "Your own texts" if name == OWN else
                              markdown_text(f"{corpus_name(name)}, {split_of(name)} split"))
         if on != OWN:
