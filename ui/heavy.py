@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer.brief import duration, how_many
 from transformer.checkpoint import Checkpoint
@@ -166,7 +167,7 @@ class Work:
             self.give_way()
         elif of and now - self._began > SOON and now - self._shown > LOOK:
             self._shown = now
-            self._bar(min(1.0, done / of), f"{markdown_text(self._text)}: {done:,} of {of:,}…")
+            self._bar().progress(min(1.0, done / of), f"{markdown_text(self._text)}: {done:,} of {of:,}…")
 
     def give_way(self) -> None:
         """Let all others who wait work first."""
@@ -177,11 +178,12 @@ class Work:
     def say(self, text: str) -> None:
         """What is done from now on."""
         self._text = text
-        self._bar(0.0, f"{markdown_text(text)}…")
+        self._bar().progress(0.0, f"{markdown_text(text)}…")
 
-    def _bar(self, share: float, text: str) -> None:
-        self._spinner.close()  # a bar says more
-        self._place.progress(share, text)
+    def _bar(self) -> DeltaGenerator:
+        """Where a bar is drawn, which says more than a spinner."""
+        self._spinner.close()
+        return self._place
 
     def begin(self) -> None:
         """Wait for one's turn."""
@@ -190,7 +192,7 @@ class Work:
 
     def _wait(self, ahead: int) -> None:
         end_if_left()
-        self._bar(0.0, f"Waiting for {how_many(ahead, 'other')}…")
+        self._bar().progress(0.0, f"Waiting for {how_many(ahead, 'other')}…")
 
     def end(self) -> None:
         self._line.leave(self)

@@ -237,8 +237,8 @@ def _told_apart(found: HeadEffects, each: str) -> str:
     heads = [(kinds["change"][at], Head(kind, *map(int, at)), kinds["se"][at]) for kind, kinds in found.values.items()
              for at in np.ndindex(kinds["change"].shape) if np.isfinite(kinds["change"][at])]
     sure = sorted((one for one in heads if np.isfinite(one[2]) and abs(one[0]) >= 2 * one[2]), reverse=True)
-    change = "changes" if len(sure) == 1 else "change"
-    said = f"**{len(sure)} of {len(heads)} heads** {change} the loss by two standard errors or more."
+    verb = "changes" if len(sure) == 1 else "change"
+    said = f"**{len(sure)} of {len(heads)} heads** {verb} the loss by two standard errors or more."
     if sure and sure[0][0] > 0:
         change, (kind, layer, head), error = sure[0]
         said += (f" The largest loss is for {figures.markdown_text(kind)}, {figures.head_label(layer, head)}: "
