@@ -42,8 +42,9 @@ def asked_for(ckpt: Checkpoint, key: str, what: tuple, label: str, *, reads: int
     asked = f"{key}_asked"
     if not is_large(ckpt) or st.session_state.get(asked) == what:
         return True
-    st.button(label, key=key, icon=":material/play_arrow:", on_click=st.session_state.update, args=[{asked: what}])
-    st.caption(f"It takes about {duration(reads * _weights_of(ckpt) / PACE)}. {more}".rstrip())
+    with st.container():
+        st.button(label, key=key, icon=":material/play_arrow:", on_click=st.session_state.update, args=[{asked: what}])
+        st.caption(f"It takes about {duration(reads * _weights_of(ckpt) / PACE)}. {more}".rstrip())
     return False
 
 

@@ -48,7 +48,7 @@ def show_roles(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     roles = at_hand(sample)
     place = st.container() if roles else st.empty()  # which takes away what was drawn of another sample
     if not roles:
-        with place.container():
+        with place:  # one element at a time: in a container, what was there would stay until all is measured
             roles = measured(page, sample)
         if not roles:
             return
