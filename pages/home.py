@@ -16,7 +16,7 @@ from ui.publish import publish
 from ui.resources import opened
 from ui.say import say_error
 from ui.stepper.address import address_of_step
-from ui.stepper.moves import follow, forget_walk, sampling_of
+from ui.stepper.moves import follow, forget_walk, go_on, sampling_of
 from ui.stepper.stage import show_walk, source_row, target_row
 from ui.terms import with_terms
 
@@ -54,6 +54,7 @@ def step_through(ckpt: Checkpoint, *, dark: bool) -> None:
     query, _ = address_of_step(ckpt.id, walk.step.text, look={**LOOK, "view": None, "lit": None}, **at)
     st.page_link(PAGES["translate"].script, label="Every head of it, and your own sentence", query_params=query,
                  icon=":material/arrow_forward:")
+    go_on(PAGE)
 
 
 def show_pages() -> None:

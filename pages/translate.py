@@ -12,7 +12,7 @@ from ui.languages import reads_examples, sides_of
 from ui.present import show_title
 from ui.stepper.address import arrive, leave, walk_fields
 from ui.stepper.examples import example_pills, fit_example
-from ui.stepper.moves import follow, sampling_of
+from ui.stepper.moves import follow, go_on, sampling_of
 from ui.stepper.settings import show_settings
 from ui.stepper.stage import show_walk, source_row, target_row
 from ui.texts import PASSAGE, taken
@@ -47,6 +47,7 @@ def step_through(ckpt: Checkpoint, text: str, *, dark: bool) -> None:
     two_steps.show_compare(PAGE, look, dark=dark)
     show_details(PAGE, step, look, head, dark=dark)
     leave(PAGE, FIELDS, ckpt, walk, **beam.values(PAGE), **two_steps.values(PAGE))
+    go_on(PAGE)
 
 
 arrival = arrive(PAGE, FIELDS)

@@ -11,7 +11,7 @@ from ui.components.diagram import show_model
 from ui.present import show_title
 from ui.stepper.address import arrive, leave, walk_fields
 from ui.stepper.examples import example_pills, fit_example
-from ui.stepper.moves import follow, sampling_of
+from ui.stepper.moves import follow, go_on, sampling_of
 from ui.stepper.settings import show_settings
 from ui.stepper.stage import show_walk, target_row
 from ui.texts import PASSAGE, taken
@@ -61,6 +61,7 @@ def step_through(ckpt: Checkpoint, text: str, *, dark: bool) -> None:
     show_model(PAGE, step, look)
     show_details(PAGE, step, look, head, dark=dark)
     leave(PAGE, FIELDS, ckpt, walk)
+    go_on(PAGE)
 
 
 arrival = arrive(PAGE, FIELDS)

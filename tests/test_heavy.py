@@ -1,8 +1,10 @@
 """Heavy work: a few at once, in the order in which they came, in turns; ended where nobody waits for it any more."""
 
 import threading
+from contextlib import contextmanager
 
 import pytest
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 
 import ui.heavy
@@ -195,3 +197,20 @@ def test_nothing_is_left_of_a_bar_when_its_work_has_ended(monkeypatch):
     at = AppTest.from_function(counting).run()
     assert not at.exception
     assert not at.get("progress")
+
+
+def test_a_bar_stands_in_place_of_the_spinner(monkeypatch):
+    for name in ("SOON", "LOOK"):
+        monkeypatch.setattr(f"ui.heavy.{name}", -1.0)
+    said = []
+
+    @contextmanager
+    def spinner(text, **_):
+        said.append(text)
+        yield
+        said.append("its end")
+
+    monkeypatch.setattr("ui.heavy.st.spinner", spinner)
+    monkeypatch.setattr(DeltaGenerator, "progress", lambda place, share, text: said.append(text))
+    assert not AppTest.from_function(counting).run().exception
+    assert said[:3] == ["Counting…", "its end", "Counting: 0 of 3…"] and said.count("its end") == 1

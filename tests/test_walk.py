@@ -386,3 +386,15 @@ def test_a_step_further_on_makes_the_branch_longer(ckpt):
     assert longer.others == ()
     apart = longer.visit(elsewhere(ckpt, [*ids, 9]))
     assert [branch.written for branch in apart.others] == [longer.branch.written]
+
+
+@pytest.mark.parametrize("sampling", DRAWN)
+def test_a_long_way_in_portions_leads_to_the_same_place(ckpt, monkeypatch, sampling):
+    clock = iter(range(10_000))
+    monkeypatch.setattr("ui.stepper.walk.monotonic", lambda: next(clock))
+    walk, places = begin(ckpt, TEXT, sampling=sampling), []
+    while not places or (walk.index < 9 and walk.last is None):
+        walk = walk.to(9, sampling, seconds=2.5)
+        places.append(walk.index)
+    assert places[:2] == [3, 6]
+    assert written(walk) == written(begin(ckpt, TEXT, sampling=sampling, index=9))

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from transformer.brief import how_many
+from transformer.brief import duration, how_many
+from transformer.checkpoint import Checkpoint
 from transformer.shortage import give_back
 from ui.board import board
 from ui.figures import markdown_text
@@ -20,7 +22,30 @@ from ui.figures import markdown_text
 AT_ONCE = min(4, max(1, (os.cpu_count() or 1) // 2))  # half of the cores are left to those who step
 TURN = 2.0    # seconds after which whoever works lets others in
 SOON = 0.6    # seconds: of what is over by then no progress is shown
+LARGE = 20_000_000   # weights
+PACE = 200_000_000   # of them, in a second, while a model reads a text of 128 tokens
 LOOK = 0.2    # seconds between two looks whether a visitor who waits is still there, and between two words to one
+
+
+def is_large(ckpt: Checkpoint) -> bool:
+    """Whether work with a model begins only when somebody asks for it."""
+    return _weights_of(ckpt) > LARGE
+
+
+def _weights_of(ckpt: Checkpoint) -> int:
+    return sum(weights.numel() for weights in ckpt.model.parameters())
+
+
+def asked_for(ckpt: Checkpoint, key: str, what: tuple, label: str, *, reads: int, more: str = "") -> bool:
+    """Whether heavy work may begin: a large model's waits for a button with this label, which says how long it takes.
+    what: the work, for which it is asked once. reads: how many texts are read; more: what else there is to know."""
+    asked = f"{key}_asked"
+    if not is_large(ckpt) or st.session_state.get(asked) == what:
+        return True
+    with st.container():
+        st.button(label, key=key, icon=":material/play_arrow:", on_click=st.session_state.update, args=[{asked: what}])
+        st.caption(f"It takes about {duration(reads * _weights_of(ckpt) / PACE)}. {more}".rstrip())
+    return False
 
 
 def end_if_left() -> None:
@@ -131,7 +156,7 @@ class Work:
     """A piece of heavy work under way, and what its visitor sees of it."""
 
     def __init__(self, text: str, line: Line):
-        self._text, self._line, self._place = text, line, st.empty()
+        self._text, self._line, self._place, self._spinner = text, line, st.empty(), ExitStack()
         self._began = self._shown = self._turn = time.monotonic()
 
     def watch(self, done: int = 0, of: int = 0) -> None:
@@ -143,7 +168,7 @@ class Work:
             self.give_way()
         elif of and now - self._began > SOON and now - self._shown > LOOK:
             self._shown = now
-            self._place.progress(min(1.0, done / of), f"{markdown_text(self._text)}: {done:,} of {of:,}…")
+            self._bar().progress(min(1.0, done / of), f"{markdown_text(self._text)}: {done:,} of {of:,}…")
 
     def give_way(self) -> None:
         """Let all others who wait work first."""
@@ -154,7 +179,12 @@ class Work:
     def say(self, text: str) -> None:
         """What is done from now on."""
         self._text = text
-        self._place.progress(0.0, f"{markdown_text(text)}…")
+        self._bar().progress(0.0, f"{markdown_text(text)}…")
+
+    def _bar(self) -> DeltaGenerator:
+        """Where a bar is drawn, which says more than a spinner."""
+        self._spinner.close()
+        return self._place
 
     def begin(self) -> None:
         """Wait for one's turn."""
@@ -163,7 +193,7 @@ class Work:
 
     def _wait(self, ahead: int) -> None:
         end_if_left()
-        self._place.progress(0.0, f"Waiting for {how_many(ahead, 'other')}…")
+        self._bar().progress(0.0, f"Waiting for {how_many(ahead, 'other')}…")
 
     def end(self) -> None:
         self._line.leave(self)
@@ -172,9 +202,9 @@ class Work:
     @contextmanager
     def shown(self) -> Iterator[None]:
         """Where what takes longer than a moment is seen; nothing is left of it."""
-        with ExitStack() as stack:
+        with self._spinner:
             with self._place:  # only while it is made: what is drawn during the work is not drawn in there
-                stack.enter_context(st.spinner(f"{markdown_text(self._text)}…", show_time=False))
+                self._spinner.enter_context(st.spinner(f"{markdown_text(self._text)}…", show_time=False))
             yield
         self._place.empty()  # the spinner ends with the block, but not a bar that took its place
 

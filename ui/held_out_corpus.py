@@ -78,7 +78,8 @@ def choose_size(label: str, key: str, offered: dict[int, str]) -> int:
     """The chooser of one of `sizes_of`."""
     if st.session_state[key] not in offered:
         st.session_state[key] = max(offered)
-    return st.segmented_control(label, list(offered), key=key, required=True, format_func=offered.get)
+    return st.segmented_control(label, list(offered), key=key, required=True, persist_state="session",
+                                format_func=offered.get)
 
 
 def split_of(name: str) -> str:

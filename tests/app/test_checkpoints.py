@@ -165,6 +165,24 @@ def test_sentences_are_tried_and_the_worst_comes_first(visit, shipped, corpus):
     assert row["nats"] == pytest.approx(float(loss), rel=1e-4)
 
 
+def test_a_large_model_is_tried_when_it_is_asked_to(visit, corpus, monkeypatch):
+    monkeypatch.setattr("ui.heavy.LARGE", 1_000)
+    at = visit(PAGE, view="test")
+    assert not at.dataframe
+    assert "It takes about 0.7 s." in [caption.value for caption in at.caption]
+    at.button(key=f"{PAGE}_try").click()
+    run(at)
+    assert set(at.dataframe[0].value["source"]) == set(corpus.splits["test"])
+
+
+def test_what_is_too_large_to_download_says_so_in_place_of_a_button(visit, monkeypatch):
+    assert visit(PAGE).get("download_button")
+    monkeypatch.setattr("ui.checkpoints.card.LARGEST_ZIP", 1_000)
+    at = visit(PAGE)
+    assert not at.get("download_button")
+    assert any("MB): copy the folder translate" in one.value for one in at.caption)
+
+
 def test_a_checkpoint_without_a_corpus_is_tried_on_one_of_its_kind_and_says_so(visit, home, translator, tiny_tokenizer,
                                                                               corpus):
     save(home / "uploads" / "mine", translator.model, tokenizer=tiny_tokenizer)

@@ -227,7 +227,7 @@ def test_one_that_names_no_corpus_is_offered_one_of_its_kind(home, visit_roles, 
 
 
 def test_a_large_model_is_measured_when_it_is_asked_to(home, visit_roles, monkeypatch):
-    monkeypatch.setattr("ui.heads.sample.LARGE", 1_000)
+    monkeypatch.setattr("ui.heavy.LARGE", 1_000)
     at = visit_roles(make(home, "classifier"), role_sample="50")
     assert not [view for view in at.get("bidi_component") if view.proto.component_name == "head_maps"]
     at.button(key=f"{PAGE}_role_measure").click()

@@ -280,7 +280,7 @@ def test_a_job_that_failed_says_why_with_the_end_of_its_log(home, visit_switch):
 
 
 def test_a_large_model_is_not_timed_before_a_start(home, visit_switch, monkeypatch):
-    monkeypatch.setattr("ui.heads.effects.LARGE", 1_000)
+    monkeypatch.setattr("ui.heavy.LARGE", 1_000)
     monkeypatch.setattr("ui.heads.effects.measure", lambda *_: pytest.fail("a large model was timed"))
     at = visit_switch(make(home, "classifier"), limit="50")
     assert "It reads 50 texts for each of the 4 heads" in texts(at)

@@ -101,8 +101,10 @@ def test_texts_of_ones_own_begin_with_some_that_are_measured_at_once(home, visit
     at.text_area(key="heads_role_texts").set_value("a dog is tall")
     at.button(key="heads_role_own").click()
     run(at)
-    assert "1 texts typed here" in " ".join(
-        view.proto.json for view in at.get("bidi_component") if view.proto.component_name == "head_maps")
+    said = " ".join(view.proto.json for view in at.get("bidi_component") if view.proto.component_name == "head_maps")
+    assert "1 text typed here" in said
+    assert ", 1 text\"" in said
+    assert "1 texts" not in said
 
 
 def test_many_heads_that_rest_on_one_token_are_counted_and_the_token_named(tiny_tokenizer):

@@ -1,6 +1,7 @@
 """Write, without a browser: what differs from Translate."""
 
 from collections.abc import Callable
+from itertools import count
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Sampling
+from ui.components import stage
 from ui.figures import plain_label
 
 PAGE, TEXT = "write", "ROMEO:\nO, she doth teach"
@@ -195,3 +197,17 @@ def test_probabilities_after_temperature_say_so_wherever_they_stand(open_write, 
         bars = staged(open_write(text=TEXT, temperature=temperature, **present))["bars"]
         assert bars["label"] == (f"next tokens {said}" if said else "next tokens")
         assert bars["note"] == (said.capitalize() if said else "")
+
+
+def test_a_long_move_is_drawn_in_portions_and_ends_where_it_was_to(open_write, move, ckpt, monkeypatch):
+    at, drawn, show = open_write(text="KING ", step="0"), [], stage.show_stage
+    clock = count()
+    monkeypatch.setattr("ui.stepper.walk.monotonic", lambda: next(clock))
+    monkeypatch.setattr("ui.stepper.stage.show_stage",
+                        lambda *given, **more: drawn.append(given[4].steps) or show(*given, **more))
+    move(at, PAGE, 5, number=1)
+    assert [(one["index"], one["going"], one["answered"]) for one in drawn] == [
+        (1, True, 0), (2, True, 0), (3, True, 0), (4, True, 0), (5, False, 1)]
+    assert at.query_params["step"] == "5"
+    assert at.session_state[f"{PAGE}_walk"].step.output == list(transformer.steps(
+        ckpt, "KING ", max_steps=6, temperature=0.8))[5].output

@@ -84,6 +84,14 @@ def test_pooling_goes_on_from_an_earlier_step(writer, monkeypatch, most):
     assert computed == [0, *range(first, first + len(steps) - 1)]  # one new row a step
 
 
+def test_a_mask_that_all_layers_share_is_made_once(writer, monkeypatch):
+    step, made, real = path(writer)[5], [], type(path(writer)[5]).mask
+    monkeypatch.setattr(type(step), "mask", lambda *given: made.append(given[2:]) or real(*given))
+    found = weights(step, "decoder", queries=slice(2, None))
+    np.testing.assert_allclose(found, step.attentions["decoder"][:, :, 2:], atol=1e-6)
+    assert len(made) == 1 < writer.config.decoder_layers
+
+
 def test_pooling_of_another_branch_or_text_starts_anew(writer):
     steps = path(writer)
     other = transformer.next_step(writer, steps[4], id=(steps[4].id + 1) % writer.config.vocab_size)

@@ -2,10 +2,12 @@
 
 import re
 import shutil
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
 import torch
+from playwright.sync_api import expect
 
 import transformer
 from tests.app.heads_checkpoints import make
@@ -76,3 +78,35 @@ def test_nothing_scrolls_sideways_on_a_telephone(visit_anew, kept):
         page = visit_anew(f"/heads?view={view}&checkpoint={ckpt.id}", width=390, height=844)
         page.locator(".head-maps button").first.wait_for()
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_while_heads_are_measured_nothing_of_another_measurement_is_seen(visit, kept):
+    page = visit(f"/heads?{urlencode({'view': 'roles', 'role_on': 'own', 'role_texts': 'I am cold.'})}")
+    page.locator(".st-key-heads_role_maps").wait_for()
+    page.evaluate("""() => {
+      window.seen = { work: 0, both: 0 };
+      const look = () => {
+        const work = document.querySelector(".stMain [data-testid=stProgress]");
+        window.seen.work += Boolean(work);
+        window.seen.both += Boolean(work && document.querySelector(".st-key-heads_role_maps"));
+        requestAnimationFrame(look);
+      };
+      look();
+    }""")
+    page.get_by_role("button", name="Your own texts").click()
+    box = page.get_by_role("textbox", name="Your texts")
+    box.fill("\n".join(f"I have {count} red dogs, and she is not as tall as her brother." for count in range(150)))
+    page.get_by_role("button", name="Measure", exact=True).click()
+    page.wait_for_function("window.seen.work && !document.querySelector('.stMain [data-testid=stProgress]')")
+    page.locator(".st-key-heads_role_maps").wait_for()
+    assert page.evaluate("window.seen.both") == 0
+
+
+def test_what_heads_are_measured_on_is_seen_after_another_view_too(visit, settle):
+    page = visit("/heads?view=roles&checkpoint=write")
+    for view in ("Logit lens", "Roles"):
+        page.get_by_role("radio", name=view, exact=True).click()
+        settle(page)
+    page.locator(".st-key-heads_role_settings button").click()
+    chosen = page.locator("[data-testid=stPopoverBody] [role=radio][aria-checked=true]")
+    expect(chosen).to_have_text(["tiny-shakespeare, validation split", "200"])

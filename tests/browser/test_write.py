@@ -170,3 +170,25 @@ def test_the_picture_follows_when_light_turns_to_dark(open_write, reached):
             return
         page.wait_for_timeout(250)
     pytest.fail(f"drawn as bright as before: {matrix.evaluate(BRIGHTNESS):.2f}, {light:.2f}")
+
+
+@pytest.mark.parametrize("stop", ["button", "ArrowLeft", "ArrowRight"])
+def test_on_a_long_way_every_press_stops_at_what_is_seen(open_write, reached, stop):
+    page = open_write(text="KING ", step=3)
+    reached(page, step=3)
+    page.locator(".stage").evaluate("""(root) => {
+      const { stage } = root;
+      Object.assign(stage.controls, { sent: stage.controls.sent + 1, target: 1e6 });
+      stage.data.steps = { ...stage.data.steps, last: null, going: true }; // as Python says it between two portions
+      stage.send.move = (move) => (root.moved = move);
+      root.redraw();
+    }""")
+    last = page.locator(".controls [data-action=last]")
+    expect(last).to_have_attribute("title", "Stop here (left arrow)")
+    expect(page.locator(".controls > output")).to_have_text("step 3 …")
+    if stop == "button":
+        last.click()
+    else:
+        page.keyboard.press(stop)
+    assert page.locator(".stage").evaluate("(root) => root.moved.index") == 3
+    expect(page.locator(".controls > output")).to_have_text("step 3")

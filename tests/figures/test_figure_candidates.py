@@ -3,7 +3,7 @@ from collections import namedtuple
 
 import pytest
 
-from ui.figures import candidate_rows, percent
+from ui.figures import candidate_rows, percent, some_percent
 
 Candidate = namedtuple("Candidate", "id piece probability")
 CANDIDATES = [Candidate(7, "▁the", 0.2), Candidate(12, "<b>", 0.6), Candidate(3, "▁the", 0.15),
@@ -15,6 +15,11 @@ CANDIDATES = [Candidate(7, "▁the", 0.2), Candidate(12, "<b>", 0.6), Candidate(
     (0.9995, "99.95%")])
 def test_percentages_round_but_never_to_certain_or_impossible(probability, text):
     assert percent(probability) == text
+
+
+def test_what_a_softmax_gives_is_never_nothing():
+    assert some_percent(0.0) == some_percent(1e-12) == "< 0.01%"
+    assert some_percent(0.25) == percent(0.25)
 
 
 def test_the_chosen_one_stands_out_and_nothing_in_a_token_is_markup():

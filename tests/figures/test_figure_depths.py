@@ -71,3 +71,11 @@ def test_the_sentence_says_when_a_token_comes_up():
     assert describe_depths([1, 2, 1], [0.1, 0.4, 0.5]).endswith("first the likeliest at depth 0.")
     assert describe_depths([9, 2], [0.1, 0.4]) == (
         "Rank 9 and probability 10% at depth 0, rank 2 and 40% at the last, depth 1; never the likeliest.")
+
+
+def test_what_is_too_small_for_a_number_is_written_as_what_is_almost_so():
+    tops = [[One(1, "a", 1.0), One(2, "b", 0.0)], [One(1, "a", 1.0), One(2, "b", 1e-9)]]
+    html = depth_candidates(tops, depths=["before", "after"], said=2, ranks=[2, 2], probabilities=[0.0, 1e-9],
+                            entropies=[0, 0], divergences=[0, 0], title="t", source="m@1")
+    assert html.count("&lt; 0.01%") == 4 and ">0%<" not in html
+    assert describe_depths([2, 2], [0.0, 1e-9]).count("< 0.01%") == 2

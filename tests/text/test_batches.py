@@ -170,7 +170,7 @@ def test_an_epoch_reads_about_as_many_tokens_as_there_are():
 
 
 def test_too_short_a_text_is_refused():
-    with pytest.raises(ValueError, match="the text has 1 tokens; at least 2"):
+    with pytest.raises(ValueError, match="the text has 1 token; at least 2"):
         WindowBatches([5], batch_tokens=64, max_len=16, seed=1)
 
 

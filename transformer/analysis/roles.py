@@ -105,22 +105,25 @@ def measure_roles(ckpt: Checkpoint, sentences: Sequence[Sentence], *, aligner: W
 
     aligner: what "alignment" is compared with, and counts: how often each piece of "src" and "tgt" came in training,
     (V,) each, as `held_out.word_aligner` and `piece_counts` give them; a measure that lacks its own is NaN. watch:
-    called after each batch. Raises ValueError where there are no sentences.
+    called after each batch, the rows of random tokens counted with the sentences. Raises ValueError where there are no
+    sentences.
     """
     if not sentences:
         raise ValueError("there are no sentences to measure heads on; give at least one")
     config = ckpt.config
     short = [place for place, one in enumerate(sentences) if max(len(one.src or ()), len(one.tgt or ())) <= SHORT]
     each = ((ckpt.model, Totals(config, short)), (untrained(config, seed=seed).to(ckpt.device), Totals(config)))
-    done = 0
+    again, done = repeated(config, sentences, seed=seed), 0
+    of = len(sentences) + len(again)
     for places in batches(config, sentences, largest=largest):
         batch = [sentences[place] for place in places]
         _measure(ckpt, each, batch, aligner=aligner, counts=counts, repeated=False, which=places)
         done += len(places)
-        watch(done, len(sentences))
-    again = repeated(config, sentences, seed=seed)
+        watch(done, of)
     for places in batches(config, again, largest=largest):
         _measure(ckpt, each, [again[place] for place in places], repeated=True, which=[-1] * len(places))
+        done += len(places)
+        watch(done, of)
     trained, random = (totals for _, totals in each)
     return HeadRoles(ckpt.id, list(sentences), seed, trained.means(), random.means(), trained.even(), trained.best,
                      trained.best_short, trained.queries(), trained.lacking)

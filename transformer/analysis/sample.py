@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from transformer.brief import brief
+from transformer.brief import brief, how_many
 from transformer.checkpoint import Checkpoint
 from transformer.config import ModelConfig
 from transformer.inference.decoding import check_length
@@ -63,7 +63,8 @@ def translation(ckpt: Checkpoint, text: str, target: str, references: Sequence[s
 def window(ckpt: Checkpoint, ids: Sequence[int]) -> Sentence:
     """A piece of running text: each of ids but the last predicts the next."""
     if len(ids) < 3:
-        raise ValueError(f"the text has {len(ids)} tokens; at least 3 are needed for a head to have a choice")
+        raise ValueError(f"the text has {how_many(len(ids), 'token')}; at least 3 are needed for a head to have a "
+                         "choice")
     check_length(len(ids) - 1, ckpt.config.max_len)
     text = ckpt.tokenizer.decode(ids[:-1]) if ckpt.tokenizer else " ".join(map(str, ids[:-1]))
     return Sentence(text, None, None, tuple(ids[:-1]), tuple(ids[1:]))

@@ -66,13 +66,16 @@ def weights(shown: Shown, kind: str, *, layers: slice = slice(None), heads: slic
     if looked is None:
         return shown.attentions[kind][layers, heads, queries]
     count, n_heads = looked[0].shape[:2]
-    switches, found = shown.heads.get(kind), []
+    switches, found, masks = shown.heads.get(kind), [], {}
     # a layer at a time, for the rows of all layers lie too far apart to be multiplied without a copy of all of them
     for layer in range(count)[layers]:
         q, k, v = (for_each(rows[layer], n_heads)[heads] for rows in looked)
         bias = shown.bias(kind, queries, layer)
+        far = shown.ckpt is None or shown.ckpt.config.sees_far(layer)
+        if far not in masks:  # for a mask is of all queries, and takes as long as a layer of a few of them
+            masks[far] = shown.mask(kind, layer)[queries].to(q.device)
         found.append(dot_product_attention(
-            q[:, queries], k, v[..., :0], shown.mask(kind, layer)[queries].to(q.device), readable=True,
+            q[:, queries], k, v[..., :0], masks[far], readable=True,
             bias=None if bias is None else bias[heads], scoring=scoring(shown, kind),
             heads=None if switches is None else switches[layer, heads])[2])
     return torch.stack(found)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.brief import brief
+from transformer.brief import brief, how_many
 
 
 class Batch(NamedTuple):
@@ -186,7 +186,8 @@ class WindowBatches:
 
     def __init__(self, ids: list[int], *, batch_tokens: int, max_len: int, seed: int):
         if len(ids) < 2:
-            raise ValueError(f"the text has {len(ids)} tokens; at least 2 are needed to predict one from another")
+            raise ValueError(f"the text has {how_many(len(ids), 'token')}; at least 2 are needed to predict one from "
+                             "another")
         self.ids = np.asarray(ids, dtype=np.int64)
         self.window = self.longest = min(max_len, len(ids) - 1)
         self.rows, self.seed = max(1, batch_tokens // self.window), seed

@@ -12,7 +12,7 @@ import orjson
 import streamlit as st
 
 from transformer.analysis.tensors import kept_tensors, parameters_by_block
-from transformer.brief import duration
+from transformer.brief import duration, how_many, size
 from transformer.checkpoint import SNAPSHOTS, Description
 from transformer.config import ModelConfig
 from transformer.huggingface.published import PUBLISHED
@@ -37,7 +37,7 @@ LARGEST_ZIP = 200_000_000  # bytes of weights
 def shape(config: ModelConfig) -> str:
     """A model's size in a few figures, as the list of runs writes it."""
     layers = "+".join(map(str, config.stacks.values()))
-    return f"{layers} × {config.d_model}, {config.n_heads} heads"
+    return f"{layers} × {config.d_model}, {how_many(config.n_heads, 'head')}"
 
 
 def quality(about: Description) -> str:
@@ -99,13 +99,14 @@ def show_card(page: str, entry: Entry, *, dark: bool) -> None:
             if other.name != page and other.shows(about.config):
                 st.page_link(other.script, label=other.title, query_params=other.address(about.id),
                              icon=":material/arrow_forward:")
-        size = (about.folder / "model.safetensors").stat().st_size
-        st.download_button("Download as zip", partial(_zipped, about.folder), f"{about.name}.zip",
-                           "application/zip", key=f"{page}_zip", icon=":material/download:", on_click="ignore",
-                           disabled=size > LARGEST_ZIP,
-                           help="The whole folder. *Add one* opens it on another machine." if size <= LARGEST_ZIP else
-                           f"{size:,} bytes are too large to download here: copy the folder "
-                           f"{figures.markdown_text(about.folder.name)}.")
+        weights = (about.folder / "model.safetensors").stat().st_size
+        if weights > LARGEST_ZIP:
+            st.caption(f"Too large to download here ({size(weights)}): copy the folder "
+                       f"{figures.markdown_text(about.folder.name)}.", width="content")
+        else:
+            st.download_button("Download as zip", partial(_zipped, about.folder), f"{about.name}.zip",
+                               "application/zip", key=f"{page}_zip", icon=":material/download:", on_click="ignore",
+                               help="The whole folder. *Add one* opens it on another machine.")
     if steps := steps_of(entry):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{page}_steps_settings"):
             st.markdown("## Earlier steps", width="content")

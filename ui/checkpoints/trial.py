@@ -9,7 +9,7 @@ from transformer.held_out import held_out
 from transformer.text.sources import known
 from ui import figures
 from ui.head_choice import origin
-from ui.heavy import heavy
+from ui.heavy import asked_for, heavy
 from ui.held_out_corpus import corpus_name, corpus_of, readable, say_missing, split_of
 from ui.link import Field, optional, quiet, switch, whole
 from ui.pages import stepper_of
@@ -66,6 +66,8 @@ def _tried(page: str, ckpt: Checkpoint, name: str, draw: int) -> list[Tried] | N
     before = st.session_state.get(f"{page}_tried")
     if before and before[0] == key:
         return before[1]
+    if not asked_for(ckpt, f"{page}_try", key, f"Try it on {COUNT} texts", reads=COUNT):
+        return None
     try:
         with heavy("Running on fifty texts") as work:
             sentences = held_out(ckpt, limit=COUNT, seed=draw, name=name)

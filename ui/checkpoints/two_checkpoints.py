@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis.difference import QualityChange, attention_distance, compare_quality, overlap, untrained_twin
+from transformer.brief import how_many
 from transformer.checkpoint import Checkpoint
 from transformer.held_out import held_out
 from transformer.inference.reading import Reading, attend
@@ -230,7 +231,8 @@ def _show_attention(page: str, one: Checkpoint, other: Checkpoint, *, dark: bool
     with settings(page, "head"):
         head_controls(page, one.config)
     if layer >= common or head >= heads:
-        st.info(f"B has {common} layers of {heads} heads here, and no {figures.head_label(layer, head)}.")
+        st.info(f"B has {how_many(common, 'layer')} of {how_many(heads, 'head')} here, and no "
+                f"{figures.head_label(layer, head)}.")
         return
     (queries, keys), (other_queries, other_keys) = (of.axes(kind) for of in read)
     size = overlap(kind, (len(queries), len(keys)), (len(other_queries), len(other_keys)))
@@ -312,7 +314,8 @@ def _show_tiles(page: str, a: np.ndarray, b: np.ndarray, queries: list[str], key
         a, b, queries, keys, layers=layers, names=("A", "B"), chosen=(layer, head), dark=dark,
         title=f"{kind.capitalize()} attention, every head: A minus B", source=" · ".join(ckpt.id for ckpt in both))
     st.plotly_chart(enlarged(page, figure), key=f"{page}_tiles", config=figures.PLOTLY_CONFIG, **room(page),
-                    alt=f"Difference of every {kind} head over {len(queries)} queries and {len(keys)} keys.")
+                    alt=f"Difference of every {kind} head over "
+                    f"{how_many(len(queries), 'query', 'queries')} and {how_many(len(keys), 'key')}.")
     st.caption("In each small matrix rows are queries and columns keys. Blue: A puts more weight there; red: B does."
                + (f"{note}." if note else ""))
 

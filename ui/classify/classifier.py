@@ -10,6 +10,7 @@ import streamlit as st
 from transformer.analysis.pooling import Pooling, pool
 from transformer.attention_view.stage import Bar, Bars, Row, Stage
 from transformer.attention_view.window import LONGEST
+from transformer.brief import how_many
 from transformer.checkpoint import Checkpoint
 from transformer.inference.reading import Reading, attend
 from transformer.text.tokenizer import Piece
@@ -91,7 +92,7 @@ def _bars(prefix: str, ckpt: Checkpoint, reading: Reading, *, question: str) -> 
 def _said(prefix: str, ckpt: Checkpoint, reading: Reading) -> str:
     """What it makes of the text, in a sentence."""
     if reading.logits is None or not ckpt.config.n_classes:
-        return f"{len(reading.tokens['src'])} tokens read"
+        return f"{how_many(len(reading.tokens['src']), 'token')} read"
     return figures.describe_classes(ckpt.classes, reading.logits.exp().tolist())
 
 

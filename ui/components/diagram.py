@@ -34,8 +34,10 @@ def show_model(page: str, shown: Shown, look: Look) -> None:
         _diagram(key=f"{page}_diagram", on_pick_change=partial(_picked, page),
                  data={"diagram": diagram, "alt": figures.describe_diagram(diagram), "accent": ACCENT,
                        "target": f"st-key-{page}_screen"})
-        st.caption(f"Shapes are (batch, tokens, width) for this text at this step; {config.n_heads} heads of "
-                   f"{config.width} work side by side in each attention. Thin lines past a block are what it is added "
+        heads = (f"{config.n_heads} heads of {config.width} work side by side" if config.n_heads > 1 else
+                 f"one head of {config.width} works")
+        st.caption("Shapes are (batch, tokens, width) for this text at this step; "
+                   f"{heads} in each attention. Thin lines past a block are what it is added "
                    "to. Click an attention to see it above; the one shown is outlined.")
 
 

@@ -7,7 +7,7 @@ from ui.figures.attention import attention_heatmap, describe_attention, describe
 from ui.figures.bar_table import bar_table, signed_number
 from ui.figures.beam import beam_figure, describe_beam, hypotheses_table, picked_node
 from ui.figures.blocks import head_blocks
-from ui.figures.candidate_rows import candidate_rows, percent
+from ui.figures.candidate_rows import candidate_rows, percent, some_percent
 from ui.figures.chart import HOW_TO_ZOOM
 from ui.figures.chips import token_chips
 from ui.figures.classes import contribution_chips, describe_classes, won_chips
@@ -53,6 +53,7 @@ __all__ = ["DOTTED", "FLAT", "HOW_TO_ZOOM", "MOST_IN_GRID", "PLOTLY_CONFIG", "TE
            "mask_matrix", "matrix_style", "measures_table", "model_diagram", "named_matrix", "number_heatmap",
            "number_matrix", "number_table", "paired", "percent", "picked_node", "plain_label",
            "plain_table", "position_curves", "probability_change", "role_card", "sample_card", "share_bar",
-           "side_by_side", "signed_number", "spectrum", "spelled_cell", "spelled_sum", "strongest", "tensor_histogram",
+           "side_by_side", "signed_number", "some_percent", "spectrum", "spelled_cell", "spelled_sum", "strongest",
+           "tensor_histogram",
            "token_chips", "token_matrix", "weight_grid", "width_curves", "with_losses", "with_positions", "won_chips",
            "words_label"]

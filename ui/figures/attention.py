@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from ui.figures.frame import NOTE, TEXT, Finished, axis, framed
-from ui.figures.labels import axis_label, plain_label
+from ui.figures.labels import axis_label, how_many, plain_label
 from ui.figures.palette import ACCENT, ALLOWED, CLEAR, FORBIDDEN, INK, MUTED, colorscale, ink_on, ramp
 
 LABELLED = 60  # tokens along an axis; beyond, positions are marked and hover has the tokens
@@ -58,7 +58,7 @@ def describe_attention(weights: np.ndarray, queries: list[str], keys: list[str],
     weights = np.nan_to_num(_checked(weights, queries, keys, None)[0])
     strongest = np.unravel_index(weights.argmax(), weights.shape)
     last = len(queries) - 1, weights[-1].argmax()
-    text = f"Attention of {len(queries)} queries over {len(keys)} keys. Strongest: "
+    text = f"Attention of {how_many(len(queries), 'query', 'queries')} over {how_many(len(keys), 'key')}. Strongest: "
     text += f"{_at(strongest[0], queries)} looks at {_at(strongest[1], keys)} with {weights[strongest]:.2f}."
     if newest and last != strongest:
         text += f" The newest query, {_at(last[0], queries)}, looks most at {_at(last[1], keys)}"
@@ -69,8 +69,9 @@ def describe_attention(weights: np.ndarray, queries: list[str], keys: list[str],
 def describe_mask(mask: np.ndarray, queries: list[str], keys: list[str]) -> str:
     """A few words for `alt=`: how much is allowed, and to the first and the last query."""
     mask, _ = _checked(np.asarray(mask, dtype=bool), queries, keys, None)
-    return (f"Mask of {len(queries)} queries over {len(keys)} keys: {mask.sum()} of {mask.size} pairs may attend; "
-            f"the first query may look at {mask[0].sum()} keys, the last at {mask[-1].sum()}.")
+    return (f"Mask of {how_many(len(queries), 'query', 'queries')} over {how_many(len(keys), 'key')}: "
+            f"{mask.sum()} of {mask.size} pairs may attend; "
+            f"the first query may look at {how_many(mask[0].sum(), 'key')}, the last at {mask[-1].sum()}.")
 
 
 def _checked(weights: np.ndarray, queries: list[str], keys: list[str],

@@ -7,7 +7,7 @@ import numpy as np
 
 from ui.figures.candidate_rows import percent
 from ui.figures.frame import TEXT, Finished, axis, framed, picked_number
-from ui.figures.labels import axis_label, plain_label, plotly_text
+from ui.figures.labels import axis_label, how_many, plain_label, plotly_text
 from ui.figures.palette import ACCENT, CLEAR, INK, MUTED, ink_on, ramp
 
 COLUMN, ROW = 128, 48  # px of the page, a step and a rank
@@ -65,8 +65,8 @@ def describe_beam(nodes: Sequence, *, width: int) -> str:
     """A sentence for `alt=`: how many steps, how many lost and ended, and the best path."""
     best = " ".join(plain_label(node.piece) for node in nodes if node.best and node.parent is not None)
     pruned, ended = (sum(node.state == state for node in nodes) for state in ("pruned", "ended"))
-    return (f"Beam search of width {width} as a tree over {nodes[-1].depth} steps: {len(nodes) - 1} tokens considered, "
-            f"{pruned} pruned, {ended} ended. Best path: {best}.")
+    return (f"Beam search of width {width} as a tree over {how_many(nodes[-1].depth, 'step')}: "
+            f"{how_many(len(nodes) - 1, 'token')} considered, {pruned} pruned, {ended} ended. Best path: {best}.")
 
 
 def _words(node) -> str:

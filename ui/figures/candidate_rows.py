@@ -39,3 +39,8 @@ def percent(probability: float) -> str:
     if 0.9999 < probability < 1:
         return "> 99.99%"
     return f"{100 * probability:.{4 if probability > 0.99 else 3}g}%"
+
+
+def some_percent(probability: float) -> str:
+    """The same of a softmax, which gives nothing 0: what was rounded to that is only too small to be written."""
+    return percent(probability or 1e-9)

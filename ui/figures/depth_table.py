@@ -5,7 +5,7 @@ from html import escape
 
 import numpy as np
 
-from ui.figures.candidate_rows import percent
+from ui.figures.candidate_rows import some_percent
 from ui.figures.labels import plain_label, words_label
 from ui.figures.palette import ACCENT, ZERO, ink_on, ramp
 
@@ -102,14 +102,14 @@ def depth_candidates(tops: Sequence[Sequence], *, depths: Sequence[str], said: i
         name, short = (escape(named(one.piece, longest=longest)) for longest in (None, 2 * SHORT))
         return (f'<td{kind} data-depth="{row}" data-rank="{rank}" data-id="{one.id}" '
                 f'data-probability="{one.probability:.7g}" title="{name}">'
-                f"<bdi>{short}</bdi> <small>{escape(percent(one.probability))}</small></td>")
+                f"<bdi>{short}</bdi> <small>{escape(some_percent(one.probability))}</small></td>")
 
     rows = []
     for row, (depth, top) in enumerate(zip(depths, tops, strict=True)):
-        first, last = ("".join(f'<td data-depth="{row}" data-{name}="{value:.7g}">{text}</td>' for name, value, text in
-                               part) for part in (
+        first, last = ("".join(f'<td data-depth="{row}" data-{name}="{value:.7g}">{escape(text)}</td>'
+                               for name, value, text in part) for part in (
             (("of-said-rank", ranks[row], f"{ranks[row]:,}"),
-             ("of-said-probability", probabilities[row], percent(probabilities[row]))),
+             ("of-said-probability", probabilities[row], some_percent(probabilities[row]))),
             (("entropy", entropies[row], f"{entropies[row]:.2f}"),
              ("divergence", divergences[row], f"{max(0.0, divergences[row]):.2f}"))))
         rows.append(f'<tr><th scope="row">{_depth(row, depth)}</th>{first}'
@@ -128,8 +128,8 @@ def describe_depths(ranks: Sequence[int], probabilities: Sequence[float]) -> str
     first = next((depth for depth, rank in enumerate(ranks) if rank == 1), None)
     when = "never the likeliest" if first is None else f"the likeliest from depth {first} on" if all(
         rank == 1 for rank in ranks[first:]) else f"first the likeliest at depth {first}"
-    return (f"Rank {ranks[0]:,} and probability {percent(probabilities[0])} at depth 0, rank {ranks[-1]:,} and "
-            f"{percent(probabilities[-1])} at the last, depth {len(ranks) - 1}; {when}.")
+    return (f"Rank {ranks[0]:,} and probability {some_percent(probabilities[0])} at depth 0, rank {ranks[-1]:,} and "
+            f"{some_percent(probabilities[-1])} at the last, depth {len(ranks) - 1}; {when}.")
 
 
 def _depth(row: int, name: str) -> str:

@@ -5,6 +5,8 @@ throughout, S source tokens, T target tokens, V vocabulary.
 """
 from collections.abc import Mapping
 
+from ui.figures.labels import how_many
+
 MOST_DRAWN = 6  # layers of a stack drawn one by one; of more, the first and the last, and those between as one
 PER_ROW = 8     # numbers in a row of the layers between
 WIDE, SLIM = 178, 150  # px, a layer's blocks and those before and after the stacks
@@ -38,8 +40,8 @@ def describe_diagram(diagram: Mapping) -> str:
     """A sentence for `aria-label`: the way from the token ids to what comes out."""
     ends = [block["lines"][0] for block in diagram["blocks"] if block["role"] == "end"]
     attentions = sum(block["role"] in ("attention", "number") for block in diagram["blocks"])
-    return (f"The model from token ids to {ends[-1]}: {len(diagram['frames'])} layers drawn, {attentions} attention "
-            "blocks to choose from.")
+    return (f"The model from token ids to {ends[-1]}: {how_many(len(diagram['frames']), 'layer')} drawn, "
+            f"{how_many(attentions, 'attention block')} to choose from.")
 
 
 def drawn_layers(layers: int) -> list[range]:

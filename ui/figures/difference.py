@@ -6,7 +6,7 @@ import numpy as np
 
 from ui.figures.attention import NUMBERED, WHERE, matrix, stripes
 from ui.figures.frame import NOTE, TEXT, Finished
-from ui.figures.labels import plain_label
+from ui.figures.labels import how_many, plain_label
 from ui.figures.palette import diverging, diverging_scale, ink_on
 
 UNLIKE = "≠"
@@ -49,9 +49,10 @@ def describe_difference(first: np.ndarray, second: np.ndarray, queries: Sequence
     """A few words for `alt=`: where the two differ most."""
     difference = np.asarray(first, dtype=np.float64) - second
     at = np.unravel_index(np.abs(difference).argmax(), difference.shape)
+    over = f"Difference of two heads over {how_many(len(queries), 'query', 'queries')} and {how_many(len(keys), 'key')}"
     if not difference[at]:
-        return f"Difference of two heads over {len(queries)} queries and {len(keys)} keys: 0 everywhere."
-    return (f"Difference of two heads over {len(queries)} queries and {len(keys)} keys. Largest: "
+        return f"{over}: 0 everywhere."
+    return (f"{over}. Largest: "
             f"'{plain_label(queries[at[0]])}' looks at '{plain_label(keys[at[1]])}', {difference[at]:+.2f}.")
 
 

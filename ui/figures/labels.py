@@ -10,6 +10,11 @@ WORD_JOINER = "\u2060"  # unseen, and of no width
 ISOLATE, END_ISOLATE = "\u2068", "\u2069"
 
 
+def how_many(number: int, thing: str, things: str = "") -> str:
+    """As in `transformer.brief`, of which a figure knows nothing."""
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
 def plain_label(piece: str, *, longest: int | None = LONGEST) -> str:
     """A piece made visible, for places that interpret nothing: spaces, newlines and control characters get a sign."""
     if not piece:

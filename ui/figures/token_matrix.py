@@ -4,7 +4,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ui.figures.frame import NOTE, Finished, axis, framed
-from ui.figures.labels import axis_label, plain_label
+from ui.figures.labels import axis_label, how_many, plain_label
 from ui.figures.palette import colorscale, diverging_scale
 
 LABELLED = 20  # tokens along an axis; beyond, positions are marked and hovering has the tokens
@@ -40,8 +40,8 @@ def describe_token_matrix(values: np.ndarray, down: Sequence[str], across: Seque
     """A sentence for `alt=`: the sizes, and the largest number."""
     found = np.nan_to_num(np.asarray(values))
     row, column = (int(at) for at in np.unravel_index(np.abs(found).argmax(), found.shape))
-    return (f"{what}: {len(down)} tokens written by {len(across)} read. Largest: '{plain_label(down[row])}' from "
-            f"'{plain_label(across[column])}', {found[row, column]:+.2f}.")
+    return (f"{what}: {how_many(len(down), 'token')} written by {len(across)} read. Largest: "
+            f"'{plain_label(down[row])}' from '{plain_label(across[column])}', {found[row, column]:+.2f}.")
 
 
 def _ticks(tokens: Sequence[str]) -> dict:

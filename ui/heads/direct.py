@@ -95,7 +95,7 @@ def _choose_other(page: str, asked: Asked, query: Query) -> int | None:
     def name(id: int) -> str:
         if id == ALONE:
             return "nothing (the logit itself)"
-        return f"{asked.name(id)} · {figures.percent(float(probabilities[id]))} · id {id}"
+        return f"{asked.name(id)} · {figures.some_percent(float(probabilities[id]))} · id {id}"
 
     many = "classes" if asked.classifies else "tokens"
     other = "nothing" if state[key] == ALONE else asked.name(state[key])
@@ -107,7 +107,7 @@ def _choose_other(page: str, asked: Asked, query: Query) -> int | None:
 
 
 def _say_sum(asked: Asked, found: DirectEffect, query: Query) -> None:
-    probability = figures.percent(float(query.logits.softmax(-1)[asked.token]))
+    probability = figures.some_percent(float(query.logits.softmax(-1)[asked.token]))
     what = f"The logit of {_names(asked, None)} (probability {probability})"
     if found.against is not None:
         other = f"**{figures.markdown_text(asked.name(found.against))}**"

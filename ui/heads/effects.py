@@ -21,8 +21,7 @@ from ui import figures
 from ui.access import keys, owners, quotas
 from ui.components.head_maps import show_head_maps
 from ui.head_choice import origin
-from ui.heads.sample import LARGE, weights_of
-from ui.heavy import Work
+from ui.heavy import Work, is_large
 from ui.held_out_corpus import choose_size, corpus_name, corpus_of, say_missing, sizes_of, split_of, texts_of
 from ui.jobs import pace
 from ui.resources import home, shelf
@@ -137,7 +136,7 @@ def _expected(ckpt: Checkpoint, folder: Path, corpus: str | None, limit: int, he
     """How long it will take, by the heads measured before or by a few sentences timed now."""
     if left := _left(folder, heads):
         return f"The rest takes about {left} on this machine."
-    if weights_of(ckpt) > LARGE:
+    if is_large(ckpt):
         return (f"It reads {limit:,} texts for each of the {heads} heads, which can take hours for a model of this "
                 f"size; the time left is shown after the first head.")
     try:
@@ -238,7 +237,8 @@ def _told_apart(found: HeadEffects, each: str) -> str:
     heads = [(kinds["change"][at], Head(kind, *map(int, at)), kinds["se"][at]) for kind, kinds in found.values.items()
              for at in np.ndindex(kinds["change"].shape) if np.isfinite(kinds["change"][at])]
     sure = sorted((one for one in heads if np.isfinite(one[2]) and abs(one[0]) >= 2 * one[2]), reverse=True)
-    said = f"**{len(sure)} of {len(heads)} heads** change the loss by two standard errors or more."
+    verb = "changes" if len(sure) == 1 else "change"
+    said = f"**{len(sure)} of {len(heads)} heads** {verb} the loss by two standard errors or more."
     if sure and sure[0][0] > 0:
         change, (kind, layer, head), error = sure[0]
         said += (f" The largest loss is for {figures.markdown_text(kind)}, {figures.head_label(layer, head)}: "

@@ -93,8 +93,8 @@ def _shaded(found: Lens, colour: str, size: int) -> tuple[np.ndarray, np.ndarray
     if colour in ("likeliest", "said"):
         values = (found.probabilities[..., 0] if colour == "likeliest" else found.probability).numpy()
         if colour == "likeliest":
-            return values, values, _texts(values, figures.percent), "0%", "100%"
-        return values, np.sqrt(values), _texts(values, figures.percent), "0%", "100%, shades by the square root"
+            return values, values, _texts(values, figures.some_percent), "0%", "100%"
+        return values, np.sqrt(values), _texts(values, figures.some_percent), "0%", "100%, shades by the square root"
     if colour == "rank":
         values = found.rank.numpy()
         return values, 1 - np.log(values) / log(size), _texts(values, "{:,}".format), (

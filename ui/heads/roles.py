@@ -5,8 +5,10 @@ from functools import partial
 import numpy as np
 import orjson
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer.analysis.roles import BASELINES, HeadRoles
+from transformer.brief import how_many
 from transformer.checkpoint import Checkpoint
 from transformer.config import KINDS, Kind
 from transformer.measures.catalogue import BY_NAME
@@ -17,7 +19,7 @@ from ui.head_choice import head_in_range, origin, plain_name
 from ui.heads.named import MARGIN, named_heads
 from ui.heads.one_head import show_best
 from ui.heads.one_screen import behind
-from ui.heads.sample import SIZES, choose_sample, measured, say_cut
+from ui.heads.sample import SIZES, Sample, at_hand, choose_sample, measured, say_cut
 from ui.link import Field, choice, opened, optional, quiet, whole
 
 NAMED = 4  # heads of a measure in the table
@@ -41,9 +43,23 @@ def show_roles(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
         st.markdown("What does each head look at?", width="content",
                     help="Averaged over many texts. Beside each map, the same model before training: anything equally "
                          "strong there was not learned.")
-    roles = sample and measured(page, sample)
-    if not roles:
+    if not sample:
         return
+    roles = at_hand(sample)
+    place = st.container() if roles else st.empty()  # which takes away what was drawn of another sample
+    if not roles:
+        with place:  # one element at a time: in a container, what was there would stay until all is measured
+            roles = measured(page, sample)
+        if not roles:
+            return
+        place = place.container()
+    with place:
+        _show_measured(page, sample, roles, kinds, dark=dark)
+
+
+def _show_measured(page: str, sample: Sample, roles: HeadRoles, kinds: DeltaGenerator, *, dark: bool) -> None:
+    """All of a measurement. kinds: where its kinds of attention are chosen."""
+    ckpt = sample.ckpt
     say_cut(sample, roles)
     measure, kind, layer, head = _chosen(page, roles, ckpt)
     if len(ckpt.config.kinds) > 1:
@@ -148,7 +164,7 @@ def _show_maps(page: str, roles: HeadRoles, kind: str, measure: str, layer: int,
              for name in names]
     alt = figures.describe_head_maps(cards, [roles.values[kind][name] for name in names])
     show_head_maps(f"{page}_role_maps", figures.head_maps(
-        cards, alt=alt, source=f"{plain_name(ckpt)}, {len(roles.sentences):,} texts", listed=True, dark=dark,
+        cards, alt=alt, source=f"{plain_name(ckpt)}, {how_many(len(roles.sentences), 'text')}", listed=True, dark=dark,
         origin=f"{origin(ckpt)} · {about}", chosen=(kind, layer, head), chosen_card=measure), partial(_pick, page))
 
 

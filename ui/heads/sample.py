@@ -12,6 +12,7 @@ from torch import Tensor
 from transformer.analysis.alignment import WordAligner
 from transformer.analysis.roles import HeadRoles, measure_roles
 from transformer.analysis.sample import Sentence, read_texts
+from transformer.brief import how_many
 from transformer.checkpoint import Checkpoint
 from transformer.held_out import held_out, piece_counts, word_aligner
 from transformer.inference.search import translate
@@ -19,7 +20,7 @@ from transformer.roles_file import read_roles
 from transformer.text.own import is_own
 from ui.example_text import example_of
 from ui.figures import markdown_text
-from ui.heavy import Work
+from ui.heavy import Work, asked_for
 from ui.held_out_corpus import (
     choose_size,
     corpus_name,
@@ -40,7 +41,6 @@ SIZES = [50, 200, 500]
 OWN = "own"
 MOST_LINES = 200
 SEED = 0
-LARGE = 20_000_000  # weights
 EXAMPLES = {  # by the task of a model; an encoder reads any text
     "translation": "I like red wine.\nWhere does he live?\nShe is not as tall as her brother.",
     "text": "ROMEO:\\nO, she doth teach the torches to burn bright!\nShall we hear from thee, ere we sleep?",
@@ -90,15 +90,16 @@ class Sample:
 
     def about(self, found: HeadRoles) -> str:
         """What was measured on, for a line under the picture."""
-        what = "windows of up to 128 tokens" if self.ckpt.config.task == "text" and self.on != OWN else (
-            "texts" if self.ckpt.config.task != "translation" else "sentences")
+        many = how_many(len(found.sentences), "sentence" if self.ckpt.config.task == "translation" else "text")
+        if self.ckpt.config.task == "text" and self.on != OWN:
+            many = how_many(len(found.sentences), "window of up to 128 tokens", "windows of up to 128 tokens")
         where = "typed here"
         if self.on != OWN:
             split = split_of(self.on)
             where = f"of {corpus_name(self.on)}, {split} split, " + (
                 "which it may have seen in training" if corpus_of(self.ckpt.description) != self.on else
                 "which it was trained on: nothing is held out" if split == "train" else "not seen in training")
-        return f"{len(found.sentences):,} {what} {where} · {found.tokens:,} tokens · seed {found.seed}"
+        return f"{many} {where} · {how_many(found.tokens, 'token')} · seed {found.seed}"
 
 
 def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
@@ -116,7 +117,7 @@ def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
     with st.popover(markdown_text(many), key=f"{page}_role_settings"):
         if not names:
             say_missing(ckpt)
-        st.segmented_control("Measured on", offered, key=key, required=True,
+        st.segmented_control("Measured on", offered, key=key, required=True, persist_state="session",
                              format_func=lambda name: "Your own texts" if name == OWN else
                              markdown_text(f"{corpus_name(name)}, {split_of(name)} split"))
         if on != OWN:
@@ -189,39 +190,28 @@ def _read(ckpt: Checkpoint, number: int, text: str, target: str | None = None) -
         raise ValueError(f"line {number}: {error}") from None
 
 
-def measured(page: str, sample: Sample) -> HeadRoles | None:
-    """The roles on a sample, as they came with the checkpoint, else measured now where nobody has yet; None, with the
-    reason said, where it cannot be read."""
+def at_hand(sample: Sample) -> HeadRoles | None:
+    """The roles on a sample, where somebody has measured them or they came with the checkpoint."""
     kept = shelf("roles")
-    if (roles := kept.find(sample.key)) is not None:
-        return roles
-    if sample.on != OWN:
+    if (roles := kept.find(sample.key)) is None and sample.on != OWN:
         roles = read_roles(sample.ckpt, corpus=sample.on, limit=sample.size, seed=SEED)
         if roles is not None:
-            return kept.keep(sample.key, roles)
-        if not _asked(page, sample):
-            return None
+            kept.keep(sample.key, roles)
+    return roles
+
+
+def measured(page: str, sample: Sample) -> HeadRoles | None:
+    """The roles on a sample, measured now; None where that waits for a button, or where it cannot be read, with the
+    reason said."""
+    if sample.on != OWN and not asked_for(
+            sample.ckpt, f"{page}_role_measure", sample.key, f"Measure every head on {sample.size} texts",
+            reads=2 * sample.size, more="It is done once, and everyone then sees the result."):
+        return None
     try:
-        return kept.make(sample.key, "Reading the text", partial(_measure, sample))
+        return shelf("roles").make(sample.key, "Reading the text", partial(_measure, sample))
     except (ValueError, OSError) as error:
         say_error(error)
         return None
-
-
-def weights_of(ckpt: Checkpoint) -> int:
-    """How many numbers a model has."""
-    return sum(weights.numel() for weights in ckpt.model.parameters())
-
-
-def _asked(page: str, sample: Sample) -> bool:
-    """Whether a measurement may begin: a large model's takes minutes, and waits for a button."""
-    size = weights_of(sample.ckpt)
-    if size <= LARGE or st.session_state.get(f"{page}_role_asked") == sample.key:
-        return True
-    st.button(f"Measure every head on {sample.size} texts", key=f"{page}_role_measure", icon=":material/play_arrow:",
-              on_click=st.session_state.update, args=[{f"{page}_role_asked": sample.key}])
-    st.caption("Measuring takes a few minutes. It is done once, and everyone then sees the result.")
-    return False
 
 
 def _measure(sample: Sample, work: Work) -> HeadRoles:
@@ -229,6 +219,6 @@ def _measure(sample: Sample, work: Work) -> HeadRoles:
     if sample.ckpt.config.task == "translation":
         work.say("Aligning words, without attention")
     aligner = sample.aligner(work.watch)
-    work.say("Measuring every head on the texts")
+    work.say("Measuring every head")
     return measure_roles(sample.ckpt, sentences, aligner=aligner, counts=sample.counts(work.watch), seed=SEED,
                          watch=work.watch)

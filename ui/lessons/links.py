@@ -71,10 +71,14 @@ def _check(page: Page, fields: Mapping[str, Field], name: str, value: str) -> No
 def _checkpoint(page: Page, wanted: str | None) -> Checkpoint:
     """The checkpoint that the page will open: the one that the link names, else the first that fits, as its picker
     does."""
-    fits = [one for one in entries() if one.about and page.shows(one.about.config)]
+    found = [one for one in entries() if one.about]
     if wanted is not None:
-        fits = [one for one in [*fits, *along_the_way()] if page.shows(one.about.config)
-                and wanted in (one.about.id, one.about.id.partition("@")[0])]
+        found = [one for one in [*found, *along_the_way()]
+                 if wanted in (one.about.id, one.about.id.partition("@")[0])]
+    fits = [one for one in found if page.shows(one.about.config)]
+    if wanted and found and not fits:
+        raise ValueError(f"the checkpoint {quoted(wanted)} is no model that {page.title} shows; leave it out of "
+                         "the link, or name another")
     if not fits:
         raise ValueError(f"the checkpoint {quoted(wanted or '')} is not on this server; leave it out of the link, or "
                          "bring it in on Checkpoints")

@@ -1,15 +1,26 @@
 """The walk of a page: the one place that keeps it, moves it as the controls ask, and begins another."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Sampling, Step
 from ui.components.stage import FARTHEST, move_of
 from ui.say import say_error
-from ui.stepper.walk import FORESEEN, Walk, begin
+from ui.stepper.walk import FORESEEN, PORTION, Walk, begin
+
+
+@dataclass(frozen=True)
+class _Way:
+    """What has been done of a move that takes more than one portion."""
+
+    number: int  # of the move
+    chosen: int = 0  # the number of the last candidate chosen
+    farthest: int | None = None  # the step that the part of it under way ends at, at most
 
 
 def sampling_of(page: str) -> Sampling:
@@ -46,12 +57,8 @@ def follow(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | 
     walk, move = walk_of(page), move_of(page)
     new = walk is None or walk.step.ckpt is not ckpt or walk.step.text != text
     if new:
-        at = arrival["step"] if arrival else None
         try:
-            walk = begin(ckpt, text, sampling=sampling, choices=arrival["choices"] if arrival else None, index=at or 0)
-            if at is None:
-                walk = walk.foreseen(sampling, most=FORESEEN if opening is None else opening)
-                walk = walk.to(walk.branch.tip.index, sampling)
+            walk = _opened(ckpt, text, arrival, sampling, FORESEEN if opening is None else opening)
         except ValueError as error:
             forget_walk(page)
             say_error(error)
@@ -59,32 +66,84 @@ def follow(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | 
         state[f"{page}_walks"], state[f"{page}_opened"] = state.get(f"{page}_walks", 0) + 1, walk.index
     elif sampling != state[f"{page}_sampled"]:
         walk = walk.anew(sampling)
+    way = None if new or not move else way_of(page)
     if move and not arrival and move["number"] != state.get(f"{page}_answered", 0):
-        walk = _moved(page, walk, move, sampling)
-    elif not new:
-        walk = walk.settled(sampling)
-    if opening is None:
+        if way is None or way.number != move["number"]:  # else its next portion begins when this one has been drawn
+            walk, way = _moved(page, walk, move, sampling, way)
+    else:
+        walk, way = walk if new else walk.settled(sampling), None
+    if opening is None and way is None:
         walk = walk.foreseen(sampling)
-    keep_walk(page, walk)
     state[f"{page}_sampled"] = sampling
-    if move:  # after the walk: a run cut short between the two goes to the same place again
-        state[f"{page}_answered"] = move["number"]
+    _keep_move(page, walk, way, move)
     return walk
 
 
-def _moved(page: str, walk: Walk, move: dict, sampling: Sampling) -> Walk:
-    """Candidates chosen at their steps, in the order they were, then the place to look at."""
+def _keep_move(page: str, walk: Walk, way: _Way | None, move: dict | None) -> None:
+    """The walk, and what of a move has been done: after the walk, for a run that is cut short between the two goes to
+    the same place again."""
+    state = st.session_state
+    keep_walk(page, walk)
+    state[f"{page}_way"] = way
+    if move and way is None:
+        state[f"{page}_answered"] = move["number"]
+
+
+def _opened(ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None, sampling: Sampling, most: int) -> Walk:
+    """A text at the step of its address, else with as much written as there is to be when it opens."""
+    at = arrival["step"] if arrival else None
+    with st.spinner(f"Writing up to step {at:,}…" if at else "Reading the text…", show_time=True):  # if it takes long
+        walk = begin(ckpt, text, sampling=sampling, choices=arrival["choices"] if arrival else None, index=at or 0)
+        if at is None:
+            walk = walk.foreseen(sampling, most=most)
+            walk = walk.to(walk.branch.tip.index, sampling)
+    return walk
+
+
+def way_of(page: str) -> _Way | None:
+    """What has been done of a move that is still under way; None where everything asked for is on the screen."""
+    return st.session_state.get(f"{page}_way")
+
+
+def go_on(page: str) -> None:
+    """The next portion of a long way, once all of the last one has been drawn; the last call of a fragment."""
+    walk, move, way = walk_of(page), move_of(page), way_of(page)
+    if walk is None or move is None or way is None:
+        return
+    _keep_move(page, *_moved(page, walk, move, sampling_of(page), way), move)
+    try:
+        st.rerun(scope="fragment")
+    except StreamlitAPIException:  # the whole page is being drawn, and not the fragment alone
+        st.rerun()
+
+
+def _moved(page: str, walk: Walk, move: dict, sampling: Sampling, way: _Way | None) -> tuple[Walk, _Way | None]:
+    """Candidates chosen at their steps, in the order they were, then the place to look at; where that takes long, a
+    portion of it, and what has been done."""
+    way = _Way(move["number"]) if way is None else replace(way, number=move["number"])
     state = st.session_state
     # pressed while another text was on the screen: counts from where this one opens
     other = move["walk"] not in (None, state[f"{page}_walks"])
     origin = move["from"] - state[f"{page}_opened"] if other else 0
     for choice in move["choices"]:
-        if choice["number"] > state.get(f"{page}_answered", 0):
-            walk = walk.to(min(choice["at"] - origin, walk.index + FARTHEST), sampling)
+        if choice["number"] > max(way.chosen, state.get(f"{page}_answered", 0)):
+            walk, way, there = _along(walk, choice["at"] - origin, sampling, way)
+            if not there:
+                return walk, way
             candidates, _ = walk.candidates(sampling)
             if choice["nth"] < len(candidates):
                 walk = walk.pick(candidates[choice["nth"]].id, sampling)
-    return walk.to(min(move["index"] - origin, walk.index + FARTHEST), sampling)
+            way = _Way(move["number"], chosen=choice["number"])
+    walk, way, there = _along(walk, move["index"] - origin, sampling, way)
+    return walk, None if there else way
+
+
+def _along(walk: Walk, index: int, sampling: Sampling, way: _Way) -> tuple[Walk, _Way, bool]:
+    """A portion of the way to a step; and whether that is all of it."""
+    farthest = walk.index + FARTHEST if way.farthest is None else way.farthest
+    goal = min(index, farthest)
+    walk = walk.to(goal, sampling, seconds=PORTION)
+    return walk, replace(way, farthest=farthest), walk.index >= goal or walk.last is not None
 
 
 def go_to(page: str, step: Step | None) -> None:

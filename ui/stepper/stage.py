@@ -23,7 +23,7 @@ from transformer.text.words import seen
 from ui.components.stage import show_stage, steps_of
 from ui.figures import head_label, percent, plain_label
 from ui.say import end_of
-from ui.stepper.moves import sampling_of, switch_to
+from ui.stepper.moves import sampling_of, switch_to, way_of
 from ui.stepper.walk import Walk
 
 HELP = ("Orange: the model's choice. Click another token, or press its number, to make the model write that instead. "
@@ -96,7 +96,7 @@ def show_walk(page: str, walk: Walk, look: Look, head: Head, *, rows: Sequence[R
     stage = Stage(rows=rows, text=text, branches=branches, brief=brief, plays=plays,
                   said=said_of(walk, look, head, sampling, hidden=hidden),
                   bars=bars_of(walk, sampling, brief=brief),
-                  steps=steps_of(page, index=walk.index, last=walk.last))
+                  steps=steps_of(page, index=walk.index, last=walk.last, going=way_of(page) is not None))
     show_stage(page, walk.step, look, head, stage, dark=dark, tip=walk.branch.tip, sampling=sampling,
                on_branch=partial(_switch, page), coming=list(zip(walk.coming, walk.after, strict=True)))
 

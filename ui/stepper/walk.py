@@ -14,6 +14,7 @@ from transformer.inference.decoding import GREEDY, Candidate, Sampling, Step, ne
 
 MOST_OTHERS = 12  # branches kept besides the one looked at: each holds the key and value rows of its path
 FORESEEN, PATIENCE = 200, 3.0  # steps, and seconds, that a page decodes ahead of where one stands
+PORTION = 0.8  # seconds of a long way after which a picture is drawn
 
 
 @dataclass(frozen=True)
@@ -97,12 +98,17 @@ class Walk:
         choices = {index: id for index, id in self.branch.choices.items() if index <= self.index}
         return replace(self, branch=Branch(self.step, choices).settled(sampling))
 
-    def to(self, index: int, sampling: Sampling = GREEDY) -> Self:
-        """Look at step `index`, decoding up to it where nobody was yet; stops at the first and at the text's last."""
-        branch = self.branch.settled(sampling)
+    def to(self, index: int, sampling: Sampling = GREEDY, *, seconds: float | None = None) -> Self:
+        """Look at step `index`, decoding up to it where nobody was yet; stops at the first and at the text's last, and
+        after so many seconds on the way."""
+        branch, until = self.branch.settled(sampling), None if seconds is None else monotonic() + seconds
         target = max(0, index)
         while branch.tip.index < target and not branch.tip.ended:
-            branch = replace(branch, tip=next_step(branch.tip.ckpt, branch.tip, sampling=sampling)).settled(sampling)
+            branch = replace(branch, tip=next_step(branch.tip.ckpt, branch.tip, sampling=sampling))
+            if branch.tip.index in branch.choices:  # else it was chosen with this sampling just now
+                branch = branch.settled(sampling)
+            if until is not None and monotonic() > until:
+                break
         return replace(self, branch=branch, index=min(target, branch.tip.index))
 
     def foreseen(self, sampling: Sampling = GREEDY, *, most: int = FORESEEN, seconds: float = PATIENCE) -> Self:

@@ -10,6 +10,7 @@ import orjson
 import streamlit as st
 import torch
 
+from transformer.brief import how_many
 from transformer.config import RunConfig
 from transformer.jobs import cluster
 from transformer.jobs.launch import check_limit, launch
@@ -104,9 +105,9 @@ def _summary(config: RunConfig) -> str:
     """What is about to be trained, in one line."""
     model, train = config.model, config.train
     layers = " + ".join(f"{count} {stack}" for stack, count in model.stacks.items())
-    return (f"{layers} layers · {model.n_heads:d} heads · d_model {model.d_model:d} · {train.steps:,} steps of "
-            f"{train.batch_tokens * train.accumulate:,} positions · {markdown_text(train.optimizer)}, "
-            f"peak learning rate {train.lr:g}")
+    return (f"{layers} layers · {how_many(model.n_heads, 'head')} · d_model {model.d_model:d} · "
+            f"{how_many(train.steps, 'step')} of {train.batch_tokens * train.accumulate:,} positions · "
+            f"{markdown_text(train.optimizer)}, peak learning rate {train.lr:g}")
 
 
 @cache

@@ -8,7 +8,7 @@ const PATHS = {
   back: ["M12 2v12L3 8z"],
   step: ["M4 2v12l9-6z"],
   play: ["M2 2v12l7-6zM9 2v12l6-6z", "M3 2h4v12H3zM9 2h4v12H9z"],
-  last: ["M12 3h2v10h-2zM2 3v10l9-5z"],
+  last: ["M12 3h2v10h-2zM2 3v10l9-5z", "M3 3h10v10H3z"],
   copy: ["M5 1h9v11h-2V3H5zM2 4h8v11H2z"],
 };
 const TITLES = {
@@ -27,7 +27,7 @@ export function buildControls(view) {
   for (const name of ["first", "back", "step", "play", "last"]) {
     parts[name] = button(name, name === "step" ? "main" : "");
     parts[name].setAttribute("aria-label", TITLES[name]);
-    parts[name].onclick = () => act(view, name === "step" ? "main" : name);
+    parts[name].onclick = () => act(view, { step: "main", last: "end" }[name] ?? name);
   }
   const says = (className, textContent) => part("span", { className, textContent });
   parts.step.append(says("step", "Step"), says("again", "Play from the start"), says("short", "Replay"));

@@ -1,5 +1,7 @@
 // Where the presses add up to, and playing.
 const STEP = "Step (right arrow)";
+const LAST = "Last step (End)";
+const STOP = "Stop here (left arrow)";
 
 export function receiveSteps(view, data) {
   view.data = data;
@@ -18,6 +20,9 @@ export function receiveSteps(view, data) {
   if (view.playing && atEnd(view)) play(view, false);
 }
 
+// Python is still on its way to where a press has sent it, and shows how far it has come
+const going = ({ data, sent }) => Boolean(data.going) && data.answered < sent;
+
 export const atStart = ({ target }) => target <= 0;
 export const atEnd = ({ last, target }) => last !== null && target >= last;
 
@@ -29,7 +34,10 @@ export function showSteps(view) {
   parts.word.textContent = "step ";
   parts.number.textContent = last === null ? `${at}` : `${at} of ${last}`;
   const far = `: to the end of the text, at most ${data.farthest} steps further`;
-  parts.last.title = `Last step (End)${last === null ? far : ""}`;
+  const stops = going(view);
+  parts.last.dataset.does = stops ? "stop" : "go";
+  parts.last.setAttribute("aria-label", stops ? STOP : LAST);
+  parts.last.title = stops ? STOP : `${LAST}${last === null ? far : ""}`;
   parts.first.disabled = parts.back.disabled = atStart(view);
   parts.last.disabled = atEnd(view);
   const again = atEnd(view) && target > 0;
@@ -59,6 +67,7 @@ function go(view, to) {
 // The nth candidate where we are: 0 is the likeliest.
 export function chooseCandidate(view, nth) {
   play(view, false);
+  if (going(view)) view.target = view.data.index; // among those that are seen
   view.choices.push({ number: view.sent + 1, at: view.target, nth });
   view.target += 1;
   view.last = null; // the text may now go on
@@ -76,11 +85,14 @@ const ACTIONS = {
   back: (view) => go(view, view.target - 1),
   step: (view) => go(view, view.target + 1),
   last: (view) => go(view, 1e6),
+  end: (view) => go(view, going(view) ? view.data.index : 1e6),
   play: (view) => (atEnd(view) && view.target > 0 ? replay(view) : play(view, !view.playing)),
   main: (view) => (atEnd(view) ? replay(view) : go(view, view.target + 1)),
 };
 
+// On the way, every press but those of either end stops at what is seen.
 export function act(view, name) {
+  if (going(view) && name !== "first" && name !== "last") return go(view, view.data.index);
   if (name !== "play") play(view, false);
   ACTIONS[name](view);
 }
