@@ -6,7 +6,7 @@ from transformer.checkpoint import Checkpoint, Description
 from transformer.config import Kind, ModelConfig
 from transformer.places import ROOT
 
-MOST_BUTTONS = 8  # in a row on a telephone; of more there is a list
+MOST_BUTTONS = 8  # in a row on a phone; of more there is a list
 
 # What those that come with the app are called on a page, by their folder; of a translator its languages say it.
 PLAIN = {"write": "our Shakespeare model", "classify": "our model of who speaks"}

@@ -74,7 +74,7 @@ def _checkpoint(page: Page, wanted: str | None) -> Checkpoint:
     found = [one for one in entries() if one.about]
     if wanted is not None:
         found = [one for one in [*found, *along_the_way()]
-                 if wanted in (one.about.id, one.about.id.partition("@")[0])]
+                 if wanted in (one.about.id, one.about.name)]
     fits = [one for one in found if page.shows(one.about.config)]
     if wanted and found and not fits:
         raise ValueError(f"the checkpoint {quoted(wanted)} is no model that {page.title} shows; leave it out of "
