@@ -198,7 +198,9 @@ def _take_along(page: str, params: Mapping[str, str] | None) -> None:
     state = st.session_state
     if params and "checkpoint" in params:
         state[CHOSEN] = params["checkpoint"]
-    about = described(state.get(CHOSEN)) if not st.query_params and CHOSEN in state else None
+    if st.query_params or CHOSEN not in state or page not in PAGES:
+        return
+    about = described(state[CHOSEN])
     if about and PAGES[page].shows(about.config):
         state[f"{page}_checkpoint"] = about.id
 

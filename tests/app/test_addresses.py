@@ -4,6 +4,8 @@ import pytest
 import streamlit as st
 from streamlit.runtime.scriptrunner import StopException
 
+from ui.pages import PAGES
+
 from .conftest import run
 
 
@@ -77,6 +79,13 @@ def test_the_model_chosen_last_goes_along_to_pages_that_can_show_it(visit, shipp
         at = go(at, page)
         assert not at.error
         assert at.session_state[f"{page}_checkpoint"] == at.query_params["checkpoint"] == translate
+
+
+def test_every_page_opens_with_a_model_chosen_elsewhere(visit, shipped):
+    at = visit("heads", checkpoint=shipped("classify").id)
+    for page in ("home", *PAGES):
+        at = go(at, page)
+        assert not at.error, page
 
 
 def test_an_address_is_followed_as_it_is_and_its_model_goes_along(visit, shipped):
