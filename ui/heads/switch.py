@@ -158,7 +158,7 @@ def _choose_of_layer(page: str, config: ModelConfig, kind: str, layer: int, name
     state[key] = [head.head for head in state[f"{page}_heads"] if head[:2] == (kind, layer)]
     digits = len(str(config.layers(kind) - 1))
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
-        st.markdown(f"*Layer* {str(layer).rjust(digits, FIGURE_SPACE)}", width="content")
+        st.markdown(f"*Layer* {layer:{FIGURE_SPACE}>{digits}}", width="content")
         st.pills(f"{named}, layer {layer}: heads switched", range(config.n_heads), key=key, selection_mode="multi",
                  label_visibility="collapsed", wrap=True, on_change=_pressed, args=[page, kind, layer])
 
