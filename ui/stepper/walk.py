@@ -14,7 +14,7 @@ from transformer.inference.decoding import GREEDY, Candidate, Sampling, Step, ne
 
 MOST_OTHERS = 12  # branches kept besides the one looked at: each holds the key and value rows of its path
 FORESEEN, PATIENCE = 200, 3.0  # steps, and seconds, that a page decodes ahead of where one stands
-PORTION = 0.8  # seconds of a long way after which a picture is drawn
+PORTION = 1.5  # seconds of a long way after which a picture is drawn
 
 
 @dataclass(frozen=True)
