@@ -201,7 +201,7 @@ def test_probabilities_after_temperature_say_so_wherever_they_stand(open_write, 
 
 def test_a_long_move_is_drawn_in_portions_and_ends_where_it_was_to(open_write, move, ckpt, monkeypatch):
     at, drawn, show = open_write(text="KING ", step="0"), [], stage.show_stage
-    clock = count()
+    clock = count(step=100)
     monkeypatch.setattr("ui.stepper.walk.monotonic", lambda: next(clock))
     monkeypatch.setattr("ui.stepper.stage.show_stage",
                         lambda *given, **more: drawn.append(given[4].steps) or show(*given, **more))
