@@ -16,7 +16,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from transformer.config import ModelConfig, Precision, TrainConfig
-from transformer.folders import sha256, whole_folder
+from transformer.folders import is_no_file, sha256, whole_folder
 from transformer.model.models import Transformer
 from transformer.places import of_name
 from transformer.shallow import is_shallow
@@ -194,7 +194,7 @@ def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | 
 
 
 def _read_json(path: Path) -> dict:
-    if path.exists() and not path.is_file():  # a pipe would be waited for without end
+    if is_no_file(path):
         raise CheckpointError(f"{path.parent.name}/{path.name} is not a file; {COPY}")
     try:
         if (size := path.stat().st_size) > LARGEST_JSON:

@@ -20,6 +20,11 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def is_no_file(path: Path) -> bool:
+    """Whether something else stands in a file's place: a folder, or a pipe, which would be waited for without end."""
+    return path.exists() and not path.is_file()
+
+
 def size_of(path: Path) -> int:
     """Bytes of a file, or of all in a folder; what goes away meanwhile counts nothing."""
     if path.is_symlink() or not path.is_dir():

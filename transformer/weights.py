@@ -12,6 +12,7 @@ import orjson
 import torch
 
 from transformer.config import ModelConfig, Precision
+from transformer.folders import is_no_file
 from transformer.model.models import Transformer
 from transformer.model.positions import POSITIONS
 
@@ -70,7 +71,7 @@ def read_header(path: Path) -> Header:
     """What a safetensors file says it has, all of the file accounted for. Raises Refused; allocates only the header,
     which is bounded."""
     broken = f"{path.name} is damaged or not a safetensors file"
-    if path.exists() and not path.is_file():  # a pipe would be waited for without end
+    if is_no_file(path):
         raise Refused(f"{path.name} is not a file; copy it again")
     try:
         size = path.stat().st_size

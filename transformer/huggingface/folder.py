@@ -10,6 +10,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from transformer.folders import is_no_file
 from transformer.shallow import is_shallow
 from transformer.weights import BYTES, OTHERS, Refused, Stored, check_size, read_header
 
@@ -28,7 +29,7 @@ PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt", "*.h5", "*.msgpack")
 def read_json(path: Path) -> dict[str, object]:
     """A JSON object from a file. Raises Refused where there is none."""
     try:
-        if path.exists() and not path.is_file():
+        if is_no_file(path):
             raise Refused(f"{path.name} is not a file; copy the folder again")
         if path.stat().st_size > LARGEST_JSON:
             raise Refused(f"{path.name} has {path.stat().st_size:,} bytes, and at most {LARGEST_JSON:,} are read")

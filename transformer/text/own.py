@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from transformer.brief import how_many
+from transformer.folders import is_no_file
 from transformer.text.labelled import Labelled, deal
 from transformer.text.sources import FORMS, Form
 
@@ -152,7 +153,7 @@ def _decoded(path: Path) -> str:
 
 def _content(path: Path) -> bytes:
     try:
-        if path.exists() and not path.is_file():
+        if is_no_file(path):
             raise ValueError(f"{path} is not a file; give the path of one with {form_of_file(path).holds}")
         if (size := path.stat().st_size) > LARGEST_FILE:
             raise ValueError(f"{path.name} has {size:,} bytes, at most {LARGEST_FILE:,}; train on a part of it")

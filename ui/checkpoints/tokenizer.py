@@ -81,7 +81,7 @@ def _find(page: str, tokenizer, wanted: str) -> int | None:
         st.info(f"No piece contains {figures.markdown_text(repr(wanted))}"
                 + (f", and ids go from 0 to {tokenizer.vocab_size - 1:,}. It is encoded as:" if number else
                    ". It is encoded as:"))
-        _show_pieces(tokenizer, wanted.replace("␣", " "))
+        _show_pieces(tokenizer, wanted)
         state[f"{page}_piece"] = -1
         return None
     st.caption(f"{len(ids):,} found" + (f", the {MOST_FOUND} shortest here" if len(ids) > MOST_FOUND else ""))
@@ -92,7 +92,7 @@ def _find(page: str, tokenizer, wanted: str) -> int | None:
         st.selectbox("Piece", ids, key=f"{page}_piece",
                      format_func=lambda id: f"{figures.plain_label(tokenizer.piece(id), longest=40)} · {id}")
     st.header("Your text is encoded as", anchor=False)
-    _show_pieces(tokenizer, wanted.replace("␣", " "))
+    _show_pieces(tokenizer, wanted)
     return state[f"{page}_piece"]
 
 
@@ -107,9 +107,9 @@ def matches(tokenizer, wanted: str) -> list[int]:
     return found
 
 
-def _show_pieces(tokenizer, text: str) -> None:
+def _show_pieces(tokenizer, wanted: str) -> None:
     try:
-        pieces = tokenizer.pieces(text)
+        pieces = tokenizer.pieces(wanted.replace("␣", " "))  # as it is shown, and as somebody else would type it
     except ValueError as error:
         st.caption(figures.markdown_text(str(error)))
         return

@@ -61,7 +61,7 @@ def show_compare(page: str, entry: Entry, *, dark: bool) -> None:
     if other.id == one.id:
         st.info("Both are the same checkpoint. Choose another one, or another step.")
         return
-    rows = {"name": lambda ckpt: ckpt.id, "step": _step_of,
+    rows = {"checkpoint": lambda ckpt: ckpt.id, "step": _step_of,
             "reported quality": lambda ckpt: quality(ckpt.description), "task": lambda ckpt: does(ckpt.config),
             "size": lambda ckpt: shape(ckpt.config)}
     st.html(figures.plain_table(["", "A", "B"], [[name, of(one), of(other)] for name, of in rows.items()],

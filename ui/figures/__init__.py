@@ -54,6 +54,5 @@ __all__ = ["DOTTED", "FLAT", "HOW_TO_ZOOM", "MOST_IN_GRID", "PLOTLY_CONFIG", "TE
            "number_matrix", "number_table", "paired", "percent", "picked_node", "plain_label",
            "plain_table", "position_curves", "probability_change", "role_card", "sample_card", "share_bar",
            "side_by_side", "signed_number", "some_percent", "spectrum", "spelled_cell", "spelled_sum", "strongest",
-           "tensor_histogram",
-           "token_chips", "token_matrix", "weight_grid", "width_curves", "with_losses", "with_positions", "won_chips",
-           "words_label"]
+           "tensor_histogram", "token_chips", "token_matrix", "weight_grid", "width_curves", "with_losses",
+           "with_positions", "won_chips", "words_label"]
