@@ -83,10 +83,11 @@ if view == "toy":
     leave_at(PAGE, FIELDS, checkpoint=st.session_state.get(f"{PAGE}_checkpoint"), hidden="text")
     st.stop()
 
+said = st.container()  # outside the box, which is closed
 with st.container(horizontal=True, vertical_alignment="center", key=f"{PAGE}_asked_settings"):
     left = st.container()
     with model_box(PAGE, help="Which model reads the text"):
-        ckpt = choose_checkpoint(PAGE)
+        ckpt = choose_checkpoint(PAGE, said=said)
         say_how_good(ckpt)
 examples = examples_of(ckpt)
 what = "passage" if ckpt.meta.get("corpus") == "speakers" else "text"

@@ -95,6 +95,13 @@ def test_an_address_is_followed_as_it_is_and_its_model_goes_along(visit, shipped
     assert go(at, "by_hand").session_state["by_hand_checkpoint"] == write
 
 
+@pytest.mark.parametrize("page", ["write", "translate", "classify"])
+def test_a_link_to_a_model_that_is_not_here_says_so_where_it_is_seen(visit, page):
+    at = visit(page, checkpoint="nobody")
+    assert "`nobody` is not on this server" in at.error[0].value
+    assert not [error for box in at.get("popover") for error in box.get("error")]
+
+
 def test_the_button_of_the_model_says_which(visit, shipped):
     for page in ("write", "translate", "classify"):
         at = visit(page)

@@ -12,10 +12,11 @@ from ui.stepper.address import HOTTEST, LAST_SEED, WIDEST
 
 def show_settings(page: str, type_text: Callable[[Checkpoint], str]) -> tuple[Checkpoint, str]:
     """The box for the text and the settings in a line -> the model, and the text typed."""
+    said = st.container()  # outside the box, which is closed
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_asked_settings"):
         left = st.container()
         with model_box(page, help="Which model, and how it chooses its tokens"):
-            ckpt = choose_checkpoint(page)
+            ckpt = choose_checkpoint(page, said=said)
             show_about(page, ckpt)
             _show_sampling(page)
         with left:
