@@ -164,6 +164,40 @@ def test_who_comes_late_loads_again_or_loses_the_network_is_where_the_room_is(op
     expect(late.get_by_text("step 4", exact=True)).to_be_visible()
 
 
+def test_a_press_counts_though_the_room_changes_before_it_is_let_go(open_room):
+    """A click needs what it began on, and every phone that comes draws the strip anew."""
+    room = open_room()
+    room.show(text=TEXT, step=2)
+    here = room.bar.locator(".here")
+    for count, name in enumerate(["Ask…", "What comes next?"], 1):
+        button = room.bar.get_by_role("button", name=name)
+        box = button.bounding_box()
+        room.lecturer.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        room.lecturer.mouse.down()
+        with room.lecturer.expect_response(re.compile("/lead\\?")):
+            room.store.join(room.id, f"phone {count}")
+        room.lecturer.wait_for_timeout(300)  # for what has come to be drawn, if it were
+        room.lecturer.mouse.up()
+        if count == 1:
+            expect(here).to_have_text("1 here")
+    expect(room.bar.get_by_role("radio", name="Draft")).to_have_attribute("aria-checked", "true")
+
+
+def test_a_note_is_typed_while_others_come(open_room):
+    room = open_room()
+    room.store.set_task(room.id, "Find a head that looks at the verb")
+    page = room.tab()
+    page.goto(f"{room.url}/translate?text=Go on.&step=1&room={room.code}")
+    strip = page.locator(".st-key-room .room-bar")
+    note = strip.get_by_label("A few words on what you found")
+    note.press_sequentially("This head")
+    with page.expect_response(re.compile("/state\\?")):
+        room.store.join(room.id, "another phone")
+    page.wait_for_timeout(300)
+    page.keyboard.type(" looks at it")
+    expect(note).to_have_value("This head looks at it")
+
+
 def test_looking_around_and_being_brought_back(open_room):
     room = open_room()
     phone = room.phone()

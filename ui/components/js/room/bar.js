@@ -5,8 +5,9 @@ import STYLE from "./bar.css";
 import { dress, part } from "#view/elements.js";
 import { follow, readJson, send } from "./api.js";
 import { coverRoom, saidLarge } from "./cover.js";
-import { drawDesk, newDesk } from "./desk.js";
+import { newDesk } from "./desk.js";
 import { escapeFromBar, pressHere, toRoom, whoLeads } from "./leading.js";
+import { unpressed } from "./parts.js";
 import { takeFoot } from "../foot.js";
 import { sayWhatRoomDoes } from "../room_asks.js";
 import { ENDED, ended, ENDED_HERE, sentence } from "./words.js";
@@ -17,7 +18,7 @@ const NAMED = { wall: "The room", lecturer: "Your room", looking: "The lecture" 
 export default function component({ data, parentElement, setStateValue, setTriggerValue }) {
   const root = parentElement.querySelector(".room-bar");
   dress(root, QUESTION, STYLE);
-  const bar = (root.bar ??= { root, state: null });
+  const bar = (root.bar ??= newBar(root));
   Object.assign(bar, { data, setState: setStateValue, trigger: setTriggerValue });
   root.className = `room-bar ${data.face}`;
   root.setAttribute("role", "region");
@@ -25,8 +26,14 @@ export default function component({ data, parentElement, setStateValue, setTrigg
   document.documentElement.classList.toggle("room-wall", data.face === "wall");
   if (data.face === "lecturer") tellTab(bar);
   if (bar.follows !== `${data.face} ${data.code}`) start(bar);
-  else draw(bar);
+  else bar.draw();
   takeFoot("room", root);
+}
+
+function newBar(root) {
+  const bar = { root, state: null };
+  bar.draw = unpressed(root, () => draw(bar));
+  return bar;
 }
 
 // A tab keeps its name when it is loaded again, so that a lecturer who does that goes on leading.
@@ -78,17 +85,17 @@ function start(bar) {
         bar.lost = false;
         bar.state = state;
         obey(bar, before);
-        draw(bar);
+        bar.draw();
       },
       lost: () => {
         bar.lost = true;
-        draw(bar);
+        bar.draw();
       },
       refused: (why, status) => {
         const gone = status === 404;
         const words = data.face === "lecturer" ? ENDED_HERE : ENDED;
         Object.assign(bar, { refused: gone && bar.state ? words : why, state: gone ? null : bar.state });
-        draw(bar);
+        bar.draw();
       },
     },
     signal,
@@ -143,7 +150,7 @@ function drawLecturer(bar) {
   const hide = data.hide === null ? null : { on: data.hide, turn: () => bar.trigger("hide", data.page) };
   const parts = data.page === "room" ? ["room"] : ["room", "question"];
   Object.assign(desk, { state, parts, hide, presenting: data.presenting });
-  drawDesk(desk);
+  desk.draw();
   const leads = state.leader === data.tab;
   const asks = state.question && state.question.phase !== "answer";
   sayWhatRoomDoes(leads ? (asks ? "asks" : "shows") : null);
@@ -157,22 +164,28 @@ function drawLecturer(bar) {
 }
 
 function drawLooking(bar) {
-  const { root, data, state } = bar;
+  const { root, state } = bar;
+  const { words, cover } = lookingParts(bar);
   const where = [state.view?.title, state.view?.place].filter(Boolean).join(", ");
   const asked = state.question ? "A question is open. " : "";
-  const words = part("p", {
-    textContent: `${asked}${where ? `The lecturer is on ${where}.` : "The lecturer has shown nothing yet."}`,
-  });
+  const said = `${asked}${where ? `The lecturer is on ${where}.` : "The lecturer has shown nothing yet."}`;
+  if (words.textContent !== said) words.textContent = said;
+  if (state.question?.phase !== "open") cover.remove();
+  else if (!cover.isConnected) root.append(cover);
+  if (state.mode === "paused") backToLecture(bar);
+}
+
+// They stay while the task does: a note is typed while others come.
+function lookingParts(bar) {
+  const { root, state } = bar;
+  if (bar.looking?.task === state.task && root.contains(bar.looking.words)) return bar.looking;
+  const words = part("p", {});
   words.setAttribute("aria-live", "polite");
-  const back = part("button", {
-    type: "button",
-    className: "back",
-    textContent: "Back to the lecture",
-    onclick: () => backToLecture(bar),
-  });
+  const onclick = () => backToLecture(bar);
+  const back = part("button", { type: "button", className: "back", textContent: "Back to the lecture", onclick });
   root.replaceChildren(words, ...(state.task ? [handIn(bar)] : []), back);
-  if (state.question?.phase === "open") root.append(coverOpen(bar));
-  if (data.face === "looking" && state.mode === "paused") backToLecture(bar);
+  bar.looking = { task: state.task, words, cover: coverOpen(bar) };
+  return bar.looking;
 }
 
 // The page behind may have the answer on it.
@@ -188,7 +201,6 @@ function coverOpen(bar) {
 
 function handIn(bar) {
   const { data, state } = bar;
-  if (bar.handing?.task === state.task) return bar.handing.element;
   const note = part("input", {
     maxLength: 200,
     placeholder: "A few words on it",
@@ -213,8 +225,7 @@ function handIn(bar) {
       said.textContent = error.message;
     }
   };
-  bar.handing = { task: state.task, element: part("details", { className: "task", open }, summary, form) };
-  return bar.handing.element;
+  return part("details", { className: "task", open }, summary, form);
 }
 
 function drawWall(bar) {

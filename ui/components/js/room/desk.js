@@ -5,7 +5,7 @@ import { take } from "#view/pointer.js";
 import { send } from "./api.js";
 import { questionPart } from "./asking.js";
 import { keepingPart } from "./keeping.js";
-import { button, named, radios, toggle } from "./parts.js";
+import { button, named, radios, toggle, unpressed } from "./parts.js";
 import { peoplePart } from "./people.js";
 
 const MODES = [
@@ -30,6 +30,7 @@ const MAKING = { room: roomLine, question: questionPart, remote: remoteKeys, peo
 export function newDesk(root, code, parts, { whole = false } = {}) {
   const desk = { root, code, parts, whole, error: "", offers: null };
   desk.act = (name, more) => act(desk, name, more);
+  desk.draw = unpressed(root, () => drawDesk(desk));
   root.addEventListener("keydown", (event) => event.key === "Escape" && closeOffers(desk) && take(event));
   return desk;
 }
@@ -38,7 +39,7 @@ export function newDesk(root, code, parts, { whole = false } = {}) {
 async function act(desk, name, more = {}) {
   desk.error = "";
   desk.computing = name === "ask";
-  if (desk.computing) drawDesk(desk); // a sentence for each phone takes seconds
+  if (desk.computing) desk.draw(); // a sentence for each phone takes seconds
   try {
     return await send(desk.code, "do", { do: name, ...more });
   } catch (error) {
@@ -46,19 +47,18 @@ async function act(desk, name, more = {}) {
     return null;
   } finally {
     desk.computing = false;
-    drawDesk(desk);
+    desk.draw();
   }
 }
 
-export function drawDesk(desk) {
+function drawDesk(desk) {
   const { root, state, parts } = desk;
   if (!state) return;
   const active = root.getRootNode().activeElement;
   if (root.contains(active) && active.matches("input, textarea, select")) return; // nothing goes from under the fingers
   const focused = active?.dataset?.act;
-  const redraw = () => drawDesk(desk);
   const error = part("p", { className: "error", role: "alert", textContent: desk.error });
-  root.replaceChildren(...parts.map((name) => MAKING[name](desk, redraw)), error);
+  root.replaceChildren(...parts.map((name) => MAKING[name](desk, desk.draw)), error);
   const next = desk.focusNext && root.querySelector(`[data-act="${desk.focusNext}"]`);
   if (next) desk.focusNext = null;
   const kept = focused && root.querySelector(`[data-act="${CSS.escape(focused)}"]`);
@@ -69,7 +69,7 @@ export function drawDesk(desk) {
 export function closeOffers(desk) {
   if (!desk.offers) return false;
   desk.offers = null;
-  drawDesk(desk);
+  desk.draw();
   desk.root.querySelector("[data-act=offers]")?.focus({ preventScroll: true });
   return true;
 }

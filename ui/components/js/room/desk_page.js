@@ -3,7 +3,7 @@ import QUESTION from "./question.css";
 import STYLE from "./bar.css";
 import { dress, part } from "#view/elements.js";
 import { follow, readJson } from "./api.js";
-import { drawDesk, newDesk } from "./desk.js";
+import { newDesk } from "./desk.js";
 import { ENDED_HERE, sentence } from "./words.js";
 
 export default function component({ data, parentElement }) {
@@ -26,7 +26,7 @@ export function mountDesk(root, code, parts) {
     told: {
       state: (state) => {
         desk.state = state;
-        if (root.isConnected) drawDesk(desk);
+        if (root.isConnected) desk.draw();
         else root.stop.abort();
       },
       lost: () => root.classList.add("lost"),

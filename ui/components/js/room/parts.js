@@ -13,6 +13,33 @@ export function named(element, act) {
   return element;
 }
 
+// `draw`, but not under a finger: what is pressed in `root` stays until it has been let go, as a click needs what it
+// began on.
+export function unpressed(root, draw) {
+  let waits = null; // while something is pressed: what is to be drawn after it, if anything
+  const letGo = () => {
+    const late = waits;
+    waits = null;
+    late?.();
+  };
+  const pressed = () => {
+    waits = () => {};
+    const after = new AbortController();
+    for (const end of ["pointerup", "pointercancel"]) {
+      const done = () => {
+        after.abort();
+        setTimeout(letGo); // the click comes first
+      };
+      window.addEventListener(end, done, { signal: after.signal, capture: true });
+    }
+  };
+  root.addEventListener("pointerdown", pressed);
+  return () => {
+    if (waits) waits = draw;
+    else draw();
+  };
+}
+
 // A field whose keys are its own: arrows and letters step nothing on the page behind.
 export function ownKeys(field) {
   field.addEventListener("keydown", (event) => event.stopPropagation());
