@@ -3,9 +3,13 @@
 // Streamlit marks its page as running only once the server has said that it runs, and a busy server says so late. So
 // the messages themselves are looked at: between a rerun asked for and the end of a run that began after it, nothing is
 // settled. FIELDS, put before this file, are the numbers of Streamlit's messages.
+//
+// One run never begins: what a fragment asks for that is gone by then, as the front page does where it plays while
+// another page comes. Streamlit drops that without a word.
 /* global FIELDS */
 (() => {
-  let asked = false; // a rerun, of the connection opened last
+  const DROPPED_MS = 20_000; // of this page's time, since a rerun was asked for: a server that is there has begun it
+  let asked = false; // a rerun, of the connection opened last: when
   let begun = false; // a run, since then
   let idleSince;
 
@@ -45,7 +49,7 @@
 
     send(data) {
       if (data[0] >> 3 === FIELDS.rerun_script) {
-        asked = true;
+        asked = performance.now();
         begun = false;
       }
       super.send(data);
@@ -57,10 +61,11 @@
     const drawn = ({ shadowRoot }) =>
       shadowRoot?.querySelector("div > div > *") && !shadowRoot.querySelector(".attention-view:empty, .stage:empty");
     const components = [...document.querySelectorAll('[data-testid="stBidiComponentIsolated"]')];
+    const dropped = asked && !begun && performance.now() - asked > DROPPED_MS;
     const running = ["running", "initial", "rerunRequested"].includes(app?.getAttribute("data-test-script-state"));
     const late = components.find((one) => !drawn(one));
     return (
-      (asked && `a rerun that was asked for has ${begun ? "begun" : "not begun"}`) ||
+      (asked && !dropped && `a rerun that was asked for has ${begun ? "begun" : "not begun"}`) ||
       (!app && "there is no app") ||
       (running && "the script runs") ||
       (late && `not drawn: ${late.closest('[class*="st-key-"]')?.className}`) ||
