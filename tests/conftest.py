@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache
+from threading import enumerate as all_threads
 
 import pytest
 import torch
@@ -13,6 +14,18 @@ from transformer.text import tokenizer as tokenizers
 
 SENTENCES = ["I am cold.", "Go on.", "He is tall.", "We can go home.", "Who is it?", "I see a dog and a cat."]
 TINY = {"d_model": 16, "n_heads": 2, "encoder_layers": 2, "decoder_layers": 2, "d_ff": 32, "max_len": 40}
+
+
+@pytest.fixture(autouse=True)
+def no_server_goes_on():
+    """No test leaves a server of its own process going: one whose socket is closed under it takes a core from all tests
+    that follow, and what comes to whichever socket is opened next."""
+    before = set(all_threads())
+    yield
+    left = [thread for thread in all_threads() if "serve_forever" in thread.name and thread not in before]
+    for thread in left:
+        thread.join(10)  # it may be about to end
+    assert not any(thread.is_alive() for thread in left)
 
 
 @pytest.fixture(scope="session")

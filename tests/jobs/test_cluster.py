@@ -3,7 +3,6 @@
 import io
 import os
 import zipfile
-from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -30,7 +29,11 @@ class Dashboard(ThreadingHTTPServer):
         self.asked, self.packages, self.submitted, self.tokens = [], {}, [], True
         self.status, self.message, self.moved = "PENDING", None, None
         self.address = f"http://127.0.0.1:{self.server_port}"
-        Thread(target=partial(self.serve_forever, poll_interval=0.01), daemon=True).start()
+        Thread(target=self.serve_forever, args=[0.01], daemon=True).start()
+
+    def end(self):
+        self.shutdown()
+        self.server_close()
 
 
 class Answers(BaseHTTPRequestHandler):
@@ -79,13 +82,19 @@ def nobody_remembers(monkeypatch, tmp_path):
 
 
 @pytest.fixture
+def another():
+    server = Dashboard()
+    yield server
+    server.end()
+
+
+@pytest.fixture
 def dashboard(monkeypatch):
     server = Dashboard()
     monkeypatch.setenv(ray_jobs.ADDRESS, server.address + "/")
     monkeypatch.setenv(ray_jobs.TOKEN, TOKEN)
     yield server
-    server.shutdown()
-    server.server_close()
+    server.end()
 
 
 @pytest.fixture
@@ -187,18 +196,15 @@ def test_a_wrong_token_and_a_cluster_that_asks_for_none_get_no_run(dashboard, tm
     assert not dashboard.submitted
 
 
-def test_the_token_goes_to_no_other_address(dashboard, run, monkeypatch):
-    other = Dashboard()
-    run_files.write_json(run / "launch.json", record(run) | {"cluster": other.address})
+def test_the_token_goes_to_no_other_address(dashboard, another, run, monkeypatch):
+    run_files.write_json(run / "launch.json", record(run) | {"cluster": another.address})
     assert cluster.status(run).status == ray_jobs.SILENT
     with pytest.raises(ValueError, match="is on the cluster at"):
         cluster.logs(run)
-    dashboard.moved = f"{other.address}/api/version"
+    dashboard.moved = f"{another.address}/api/version"
     with pytest.raises(ValueError, match="answers 302"):
         ray_jobs.configured().ask("GET", "/api/version")
-    assert not other.asked
-    other.shutdown()
-    other.server_close()
+    assert not another.asked
 
 
 @pytest.mark.parametrize(("status", "message", "said", "state", "why"), [
