@@ -170,9 +170,7 @@ def test_a_press_counts_though_the_room_changes_before_it_is_let_go(open_room):
     room.show(text=TEXT, step=2)
     here = room.bar.locator(".here")
     for count, name in enumerate(["Ask…", "What comes next?"], 1):
-        button = room.bar.get_by_role("button", name=name)
-        box = button.bounding_box()
-        room.lecturer.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        room.bar.get_by_role("button", name=name).hover()
         room.lecturer.mouse.down()
         with room.lecturer.expect_response(re.compile("/lead\\?")):
             room.store.join(room.id, f"phone {count}")
