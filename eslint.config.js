@@ -13,6 +13,13 @@ export default [
       "no-unused-vars": "error",
       "prefer-const": "error",
       eqeqeq: "error",
+      "no-restricted-syntax": [
+        "error",
+        ...["AssignmentExpression[left.property.name=/^on/]", "Property[key.name=/^on/]"].map((handler) => ({
+          selector: `${handler} > ArrowFunctionExpression[body.type=/^(Logical|Binary|Unary)Expression$/]`,
+          message: "what is false prevents the event's default: a key then types nothing",
+        })),
+      ],
       "one-var": ["error", "never"],
       "no-restricted-properties": [
         "error",

@@ -2,6 +2,7 @@
 
 import random
 import re
+from uuid import uuid4
 
 import pytest
 from playwright.sync_api import expect
@@ -194,6 +195,54 @@ def test_a_note_is_typed_while_others_come(open_room):
     page.wait_for_timeout(300)
     page.keyboard.type(" looks at it")
     expect(note).to_have_value("This head looks at it")
+
+
+def come(room, desk) -> None:
+    """Another phone comes, and `desk` is drawn anew."""
+    desk.locator(".line").first.evaluate("line => line.title = 'before'")
+    room.store.join(room.id, uuid4().hex)
+    expect(desk.locator("[title=before]")).to_have_count(0)
+
+
+def test_what_a_lecturer_has_typed_stays_while_others_come(open_room):
+    """Also in a field that has been left, for the next or for the button."""
+    room = open_room()
+    room.show(text=TEXT, step=2)
+    room.lecturer.goto(f"{room.url}/room")
+    desk, keys = room.lecturer.locator(".room-bar.page .desk"), room.lecturer.keyboard
+    desk.get_by_role("button", name="Ask…").click()
+    sentences, about = desk.get_by_label("Sentences, one a line"), desk.get_by_role("combobox").first
+    sentences.fill("Go on.\nHe is tall.")
+    about.select_option(index=1)
+    way = about.input_value()
+    task = desk.get_by_label("A task for everybody")
+    task.press_sequentially("Find a head that looks at the verb")
+    with room.lecturer.expect_response(re.compile("/lead\\?")):
+        room.store.join(room.id, "a phone")
+    keys.press("Tab")
+    expect(desk.get_by_role("heading", name="1 phone")).to_be_visible()  # which waited for the field
+    come(room, desk)
+    expect(sentences).to_have_value("Go on.\nHe is tall.")
+    expect(about).to_have_value(way)
+    expect(task).to_have_value("Find a head that looks at the verb")
+    expect(desk.get_by_role("button", name="Set the task")).to_be_focused()
+    keys.press("Enter")
+    desk.get_by_role("button", name="Remove the task").click()
+    expect(desk.get_by_role("button", name="Set the task")).to_be_visible()
+    expect(task).to_have_value("")
+
+
+def test_the_keyboard_stays_where_it_is_while_others_come(open_room):
+    room = open_room()
+    for page, desk in (("translate", room.bar), ("room", room.bar), ("room", room.lecturer.locator(".room-bar.page"))):
+        room.lecturer.goto(f"{room.url}/{page}")
+        expect(room.bar.get_by_text("The room sees this tab")).to_be_visible()
+        controls = desk.locator("button:enabled, a, summary").filter(visible=True)
+        expect(controls.first).to_be_visible()
+        for control in controls.all():
+            control.focus()
+            come(room, desk)
+            expect(control).to_be_focused()
 
 
 def test_looking_around_and_being_brought_back(open_room):

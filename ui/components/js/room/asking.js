@@ -28,20 +28,19 @@ const MOST_EXCEPTIONS = 8;
 const ON_SCREEN = ["next token", "number", "distribution"]; // what a page says while nothing is hidden
 const SEEN = "Everyone can see the answer now: hide what comes next before you step there.";
 
-// redraw: the desk is drawn anew.
-export function questionPart(desk, redraw) {
+export function questionPart(desk) {
   const { question } = desk.state;
   const block = part("div", { className: "asking" });
-  if (question) block.append(...askedNow(desk, question, redraw));
-  else block.append(...toAsk(desk, redraw));
+  if (question) block.append(...askedNow(desk, question));
+  else block.append(...toAsk(desk));
   return block;
 }
 
-function toAsk(desk, redraw) {
+function toAsk(desk) {
   if (desk.computing) return [part("p", { role: "status", textContent: "The model is answering …" })];
   const toggle = async () => {
     desk.offers = desk.offers ? null : ((await desk.act("offers"))?.offers ?? null);
-    redraw();
+    desk.draw();
   };
   const open = named(button("Ask…", toggle), "offers");
   open.setAttribute("aria-expanded", String(Boolean(desk.offers)));
@@ -149,16 +148,12 @@ const sentencesBox = () =>
     }),
   );
 
-function askedNow(desk, question, redraw) {
+function askedNow(desk, question) {
   const { state, act } = desk;
   const phases = radios("Phase of the question", "phase", PHASES, question.phase, (phase) => act("phase", { phase }));
   const count = part("span", { className: "count", textContent: `${state.answered} of ${state.here} have answered` });
   count.setAttribute("aria-live", "polite");
   const draft = question.phase === "draft";
-  const switching = async () => {
-    await act("switch off");
-    redraw();
-  };
   const ways = [
     !draft &&
       question.round === 1 &&
@@ -178,7 +173,10 @@ function askedNow(desk, question, redraw) {
     question.spec.about === "head" &&
       question.phase === "answer" &&
       !question.key?.switched &&
-      named(button("Switch the heads off", switching), "switch"),
+      named(
+        button("Switch the heads off", () => act("switch off")),
+        "switch",
+      ),
   ];
   const number = `Question ${question.number}${question.round === 2 ? ", second round" : ""}: `;
   const names = question.spec.choices?.map((choice) => nameOf(question.spec, choice)) ?? [];
@@ -191,19 +189,17 @@ function askedNow(desk, question, redraw) {
     ...(said ? [part("p", { className: "said", textContent: said })] : []),
     ...(question.key?.switched ?? []).map((row) => part("p", { className: "said", textContent: withoutHead(row) })),
     line,
-    ...(state.moderate && !desk.parts.includes("people") ? [moderation(desk, redraw)] : []),
-    ...(desk.whole
-      ? [peek(desk, question, redraw), seenByRoom(state), exceptions(desk, question)].filter(Boolean)
-      : []),
+    ...(state.moderate && !desk.parts.includes("people") ? [moderation(desk)] : []),
+    ...(desk.whole ? [peek(desk, question), seenByRoom(state), exceptions(desk, question)].filter(Boolean) : []),
   ];
 }
 
 // The votes so far, where nobody else looks at the screen.
-function peek(desk, question, redraw) {
+function peek(desk, question) {
   if (!["open", "closed"].includes(question.phase)) return null;
   const look = async () => {
     desk.peeked = desk.peeked ? null : await desk.act("peek");
-    redraw();
+    desk.draw();
   };
   const words = desk.peeked ? "Hide the votes" : "Look at the votes (on this screen only)";
   const block = part("div", {}, named(button(words, look), "peek"));

@@ -7,7 +7,7 @@ import { follow, readJson, send } from "./api.js";
 import { coverRoom, saidLarge } from "./cover.js";
 import { newDesk } from "./desk.js";
 import { escapeFromBar, pressHere, toRoom, whoLeads } from "./leading.js";
-import { unpressed } from "./parts.js";
+import { ownKeys, refill, unpressed } from "./parts.js";
 import { takeFoot } from "../foot.js";
 import { sayWhatRoomDoes } from "../room_asks.js";
 import { ENDED, ended, ENDED_HERE, sentence } from "./words.js";
@@ -63,7 +63,7 @@ function start(bar) {
   window.headsUpRoom?.abort();
   window.headsUpRoom = new AbortController();
   const { signal } = window.headsUpRoom;
-  Object.assign(bar, { follows: `${data.face} ${data.code}`, state: null, desk: null });
+  Object.assign(bar, { follows: `${data.face} ${data.code}`, state: null, desk: null, looking: null });
   if (data.face === "lecturer") {
     bar.desk = newDesk(part("div", { className: "desk" }), data.code, ["room", "question"]);
   }
@@ -154,9 +154,9 @@ function drawLecturer(bar) {
   const leads = state.leader === data.tab;
   const asks = state.question && state.question.phase !== "answer";
   sayWhatRoomDoes(leads ? (asks ? "asks" : "shows") : null);
-  const more = part("div", { className: "more" }, ...(data.page === "room" ? [] : toRoom(bar)), whoLeads(bar, leads));
-  if (desk.root.parentElement !== root || !root.querySelector(".more")) root.replaceChildren(desk.root, more);
-  else root.querySelector(".more").replaceWith(more);
+  const more = root.querySelector(".more") ?? part("div", { className: "more" });
+  if (desk.root.parentElement !== root) root.replaceChildren(desk.root, more);
+  refill(more, [...(data.page === "room" ? [] : toRoom(bar)), whoLeads(bar, leads)]);
   root.classList.toggle("leads", leads);
   root.classList.toggle("presents", data.presenting);
   coverRoom(bar, data.presenting);
@@ -178,7 +178,7 @@ function drawLooking(bar) {
 // They stay while the task does: a note is typed while others come.
 function lookingParts(bar) {
   const { root, state } = bar;
-  if (bar.looking?.task === state.task && root.contains(bar.looking.words)) return bar.looking;
+  if (bar.looking?.task === state.task) return bar.looking;
   const words = part("p", {});
   words.setAttribute("aria-live", "polite");
   const onclick = () => backToLecture(bar);
@@ -201,12 +201,9 @@ function coverOpen(bar) {
 
 function handIn(bar) {
   const { data, state } = bar;
-  const note = part("input", {
-    maxLength: 200,
-    placeholder: "A few words on it",
-    ariaLabel: "A few words on what you found",
-  });
-  note.onkeydown = (event) => event.stopPropagation();
+  const note = ownKeys(
+    part("input", { maxLength: 200, placeholder: "A few words on it", ariaLabel: "A few words on what you found" }),
+  );
   const said = part("span", { role: "status" });
   const give = part("button", { type: "submit", textContent: "Show the lecturer" });
   const form = part("form", {}, note, give, said);

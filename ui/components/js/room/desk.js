@@ -5,7 +5,7 @@ import { take } from "#view/pointer.js";
 import { send } from "./api.js";
 import { questionPart } from "./asking.js";
 import { keepingPart } from "./keeping.js";
-import { button, named, radios, toggle, unpressed } from "./parts.js";
+import { button, called, named, radios, refill, toggle, typesIn, unpressed } from "./parts.js";
 import { peoplePart } from "./people.js";
 
 const MODES = [
@@ -31,6 +31,7 @@ export function newDesk(root, code, parts, { whole = false } = {}) {
   const desk = { root, code, parts, whole, error: "", offers: null };
   desk.act = (name, more) => act(desk, name, more);
   desk.draw = unpressed(root, () => drawDesk(desk));
+  root.addEventListener("focusout", () => setTimeout(() => desk.held && desk.draw()));
   root.addEventListener("keydown", (event) => event.key === "Escape" && closeOffers(desk) && take(event));
   return desk;
 }
@@ -54,15 +55,14 @@ async function act(desk, name, more = {}) {
 function drawDesk(desk) {
   const { root, state, parts } = desk;
   if (!state) return;
-  const active = root.getRootNode().activeElement;
-  if (root.contains(active) && active.matches("input, textarea, select")) return; // nothing goes from under the fingers
-  const focused = active?.dataset?.act;
+  desk.held = typesIn(root); // nothing goes from under the fingers
+  if (desk.held) return;
   const error = part("p", { className: "error", role: "alert", textContent: desk.error });
-  root.replaceChildren(...parts.map((name) => MAKING[name](desk, desk.draw)), error);
-  const next = desk.focusNext && root.querySelector(`[data-act="${desk.focusNext}"]`);
-  if (next) desk.focusNext = null;
-  const kept = focused && root.querySelector(`[data-act="${CSS.escape(focused)}"]`);
-  (next || kept)?.focus({ preventScroll: true });
+  refill(root, [...parts.map((name) => MAKING[name](desk)), error]);
+  const next = desk.focusNext && called(root, desk.focusNext);
+  if (!next) return;
+  desk.focusNext = null;
+  next.focus({ preventScroll: true });
 }
 
 // What goes away with Escape -> whether there was anything.
@@ -70,7 +70,7 @@ export function closeOffers(desk) {
   if (!desk.offers) return false;
   desk.offers = null;
   desk.draw();
-  desk.root.querySelector("[data-act=offers]")?.focus({ preventScroll: true });
+  called(desk.root, "offers")?.focus({ preventScroll: true });
   return true;
 }
 

@@ -3,9 +3,10 @@ import { part } from "#view/elements.js";
 import { addressOf } from "./api.js";
 import { button, named } from "./parts.js";
 
-export function keepingPart(desk, redraw) {
+export function keepingPart(desk) {
   const { state, act, code } = desk;
-  const file = (name, textContent) => part("a", { href: addressOf(code, name), download: "", textContent });
+  const file = (name, textContent) =>
+    named(part("a", { href: addressOf(code, name), download: "", textContent }), name);
   const lock = button(state.locked ? "Unlock the room" : "Lock the room", () => act("lock", { on: !state.locked }));
   const leave = button("Leave it on this computer", leaveHere, {
     title: "This browser forgets the key; the room goes on",
@@ -21,11 +22,11 @@ export function keepingPart(desk, redraw) {
     file("answers.csv", "Answers (CSV)"),
     file("lesson.md", "Questions as a lesson"),
     named(leave, "leave"),
-    named(ending(desk, redraw), "end"),
+    named(ending(desk), "end"),
   );
 }
 
-function ending(desk, redraw) {
+function ending(desk) {
   const words = desk.sureToEnd ? "End it and delete every answer: press again" : "End the room";
   return button(words, async () => {
     if (desk.sureToEnd) {
@@ -33,7 +34,7 @@ function ending(desk, redraw) {
       window.location.reload();
     } else {
       desk.sureToEnd = true;
-      redraw();
+      desk.draw();
     }
   });
 }

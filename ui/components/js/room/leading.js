@@ -3,6 +3,7 @@ import { part } from "#view/elements.js";
 import { take } from "#view/pointer.js";
 import { closeOffers } from "./desk.js";
 import { foundSince } from "./found.js";
+import { button, named } from "./parts.js";
 
 // Closes what can be asked before it leaves the presentation.
 export function escapeFromBar(bar, event) {
@@ -21,21 +22,21 @@ export function pressHere(bar, key) {
 
 export function whoLeads(bar, leads) {
   if (leads) return part("span", { className: "leading", textContent: "The room sees this tab" });
-  return part("button", {
-    type: "button",
-    textContent: "Show this tab to the room",
-    onclick: () => bar.trigger("lead", true),
-  });
+  return named(
+    button("Show this tab to the room", () => bar.trigger("lead", true)),
+    "lead",
+  );
 }
 
 // The way to the room's page, and what waits there.
 export function toRoom({ state }) {
-  const link = (textContent) => part("a", { href: "./room", target: "_self", textContent, onclick: byTheMenu });
+  const link = (textContent, act) =>
+    named(part("a", { href: "./room", target: "_self", textContent, onclick: byTheMenu }), act);
   const found = foundSince(state);
   const waits = found
-    ? [Object.assign(link(`${found} found`), { className: "found", title: "On the room’s page" })]
+    ? [Object.assign(link(`${found} found`, "found"), { className: "found", title: "On the room’s page" })]
     : [];
-  return [...waits, link("Manage the room")];
+  return [...waits, link("Manage the room", "manage")];
 }
 
 // Within the visit, which a page loaded anew would end; a drawer that is closed has no link.

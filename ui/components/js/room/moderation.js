@@ -6,7 +6,7 @@ import { button, named, radios } from "./parts.js";
 const SIDES = { waiting: "Waiting", shown: "Shown" };
 const NO_TEXTS = { waiting: "Nothing waits.", shown: "None is shown." };
 
-export function moderation(desk, redraw) {
+export function moderation(desk) {
   const { state, act } = desk;
   lookedAt(state, "moderate");
   if (!state.moderate.length) return part("p", { className: "none", textContent: "Nobody has written anything yet." });
@@ -18,7 +18,7 @@ export function moderation(desk, redraw) {
   ]);
   const sides = radios("Which texts", "side", counted, side, (name) => {
     desk.textsSide = name;
-    redraw();
+    desk.draw();
   });
   const all = button("Show all", () => act("texts", { seqs: listed.map(({ seq }) => seq) }));
   const line = part(

@@ -2,41 +2,66 @@
 import { part, segments } from "#view/elements.js";
 import { take, withModifier } from "#view/pointer.js";
 
+const FIELDS = "input, textarea, select";
+const LET_GO = ["pointerup", "pointercancel", "contextmenu", "keyup"]; // a menu may take the release
 const MOVES = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 };
 
 export const button = (textContent, onclick, more = {}) =>
   part("button", { type: "button", textContent, onclick, ...more });
 
-// What is drawn anew keeps the focus where it was, by this name.
+// By this name, what is drawn anew keeps the focus.
 export function named(element, act) {
   element.dataset.act = act;
   return element;
 }
 
+export const called = (root, act) => root.querySelector(`[data-act="${CSS.escape(act)}"]`);
+
+function focusedIn(root) {
+  const active = root.getRootNode().activeElement;
+  return root.contains(active) ? active : null;
+}
+
+export const typesIn = (root) => Boolean(focusedIn(root)?.matches(FIELDS));
+
+// `parts` in place of what `root` holds. The focus stays where it was, by name, and what was typed and not sent stays
+// in its field, by label.
+export function refill(root, parts) {
+  const act = focusedIn(root)?.dataset.act;
+  const typed = [...root.querySelectorAll(FIELDS)].filter(({ value, drawn }) => value !== drawn);
+  root.replaceChildren(...parts);
+  for (const field of root.querySelectorAll(FIELDS)) {
+    field.drawn = field.value;
+    const before = typed.find(({ ariaLabel }) => ariaLabel === field.ariaLabel);
+    if (before) field.value = before.value;
+  }
+  if (act) called(root, act)?.focus({ preventScroll: true });
+}
+
 // `draw`, but not under a finger: what is pressed in `root` stays until it has been let go, as a click needs what it
 // began on.
 export function unpressed(root, draw) {
-  let waits = null; // while something is pressed: what is to be drawn after it, if anything
+  let pressed = false;
+  let late = false; // something is to be drawn once it is let go
   const letGo = () => {
-    const late = waits;
-    waits = null;
-    late?.();
+    pressed = false;
+    if (late) draw();
+    late = false;
   };
-  const pressed = () => {
-    waits = () => {};
+  const press = ({ type, key }) => {
+    if (type === "keydown" && key !== " ") return;
+    pressed = true;
     const after = new AbortController();
-    for (const end of ["pointerup", "pointercancel"]) {
-      const done = () => {
-        after.abort();
-        setTimeout(letGo); // the click comes first
-      };
-      window.addEventListener(end, done, { signal: after.signal, capture: true });
-    }
+    const ends = () => {
+      after.abort();
+      setTimeout(letGo); // the click comes first
+    };
+    for (const kind of LET_GO) window.addEventListener(kind, ends, { signal: after.signal, capture: true });
   };
-  root.addEventListener("pointerdown", pressed);
+  for (const kind of ["pointerdown", "keydown"]) root.addEventListener(kind, press);
   return () => {
-    if (waits) waits = draw;
-    else draw();
+    late = pressed;
+    if (!pressed) draw();
   };
 }
 

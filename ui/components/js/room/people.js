@@ -4,7 +4,7 @@ import { lookedAt } from "./found.js";
 import { moderation } from "./moderation.js";
 import { button, named, ownKeys } from "./parts.js";
 
-export function peoplePart(desk, redraw) {
+export function peoplePart(desk) {
   const { state } = desk;
   lookedAt(state, "tiles");
   return part(
@@ -13,7 +13,7 @@ export function peoplePart(desk, redraw) {
     part("h3", { textContent: "A task, and what was found" }),
     taskLine(desk),
     tiles(desk),
-    ...(state.moderate ? [part("h3", { textContent: "What they wrote" }), moderation(desk, redraw)] : []),
+    ...(state.moderate ? [part("h3", { textContent: "What they wrote" }), moderation(desk)] : []),
     ...(state.asked.length ? [part("h3", { textContent: "Asked so far" }), askedSoFar(desk)] : []),
     part("h3", { textContent: state.devices.length === 1 ? "1 phone" : `${state.devices.length} phones` }),
     devices(desk),
@@ -35,7 +35,7 @@ function taskLine({ state, act }) {
     }),
     "task",
   );
-  ownKeys(task).onkeydown = ({ key }) => key === "Enter" && give.click();
+  ownKeys(task).addEventListener("keydown", ({ key }) => key === "Enter" && give.click());
   const line = part("div", { className: "line task-line" }, task, give);
   if (state.task)
     line.append(
@@ -94,7 +94,7 @@ function devices(desk) {
     return part("li", {}, `phone ${number + 1}${where} `, named(way, `out ${number}`));
   });
   const all = part("details", { open: Boolean(desk.listed) });
-  all.append(part("summary", { textContent: "All phones" }), part("ul", {}, ...list));
+  all.append(named(part("summary", { textContent: "All phones" }), "phones"), part("ul", {}, ...list));
   all.ontoggle = () => {
     desk.listed = all.open;
   };
