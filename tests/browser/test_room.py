@@ -418,6 +418,21 @@ def test_a_question_is_asked_by_keyboard_and_the_arrows_step_nothing(open_room):
     assert step(3).search(room.lecturer.url)
 
 
+def test_nothing_can_be_asked_before_something_is_shown(open_room):
+    """Nor on a page that is there before the server has heard which tab it is in, longer where it is busy."""
+    room = open_room()
+    desk = room.lecturer.locator(".room-bar.page")
+    asks = desk.get_by_role("button", name="Ask…")
+    expect(asks).to_be_disabled()
+    expect(desk).to_contain_text("Nothing is shown to the room yet; open a page with a model.")
+    room.show(text=TEXT, step=2)
+    room.ask()
+    room.lecturer.goto(f"{room.url}/room")
+    desk.get_by_role("button", name="Done").click()
+    expect(asks).to_be_enabled()
+    expect(desk).not_to_contain_text("Nothing is shown")
+
+
 def test_what_is_found_is_said_and_texts_are_let_through_together(open_room):
     room = open_room()
     phones = [room.phone() for _ in range(2)]

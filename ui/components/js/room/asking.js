@@ -26,6 +26,7 @@ const ABOUT = {
 const FIRST_PHASE = "phase 1";
 const MOST_EXCEPTIONS = 8;
 const ON_SCREEN = ["next token", "number", "distribution"]; // what a page says while nothing is hidden
+const NOTHING = "Nothing is shown to the room yet; open a page with a model.";
 const SEEN = "Everyone can see the answer now: hide what comes next before you step there.";
 
 export function questionPart(desk) {
@@ -42,16 +43,17 @@ function toAsk(desk) {
     desk.offers = desk.offers ? null : ((await desk.act("offers"))?.offers ?? null);
     desk.draw();
   };
-  const open = named(button("Ask…", toggle), "offers");
+  const { view, coming } = desk.state;
+  const open = named(button("Ask…", toggle, { disabled: !view }), "offers");
   open.setAttribute("aria-expanded", String(Boolean(desk.offers)));
   if (desk.offers) return [offersList(desk, open)];
-  const { coming } = desk.state;
   const skip = named(
     button("Show it without asking", () => desk.act("uncover")),
     "uncover",
   );
   const ways = coming ? [askStop(desk), skip] : [];
-  const line = part("div", { className: "line" }, ...ways, open);
+  const why = view ? [] : [part("span", { className: "why", textContent: NOTHING })];
+  const line = part("div", { className: "line" }, ...ways, open, ...why);
   if (!coming || desk.presenting) return [line]; // which the cover says in large type
   if (desk.whole) return [part("p", { textContent: `Covered until it is asked: ${coming}` }), line];
   const said = "Covered until it is asked:"; // the lesson's own bar has the words
