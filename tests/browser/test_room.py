@@ -271,7 +271,7 @@ def test_a_view_that_was_found_opens_on_the_wall(open_room):
     desk = room.lecturer.locator(".room-bar.page")
     desk.get_by_label("A task for everybody").fill("Find a head that looks at the verb")
     desk.get_by_role("button", name="Set the task").click()
-    expect(phone.get_by_text("Find a head that looks at the verb")).to_be_visible()
+    expect(phone.get_by_text("Find a head that looks at the verb", exact=True)).to_be_visible()
     phone.goto(f"{room.url}/translate?text=Go on.&step=1&kind=encoder&layer=0&head=2&room={room.code}")
     strip = phone.locator(".st-key-room .room-bar")
     assert strip.bounding_box()["height"] < 60  # one line, which opens
