@@ -59,6 +59,8 @@ class Room:
         query = "&".join(f"{name}={value}" for name, value in params.items())
         self.lecturer.goto(f"{self.url}/{page}?{query}")
         expect(self.lecturer.locator(".stage .head, .stage canvas").first).to_be_visible()
+        expect(self.bar.locator(".code")).to_be_visible()
+        expect(self.bar).not_to_contain_text("Nothing is shown")  # which the server hears after the page is there
 
     def ask(self, what: str = "What comes next?") -> None:
         self.bar.get_by_role("button", name="Ask…").click()
@@ -230,6 +232,27 @@ def test_what_a_lecturer_has_typed_stays_while_others_come(open_room):
     desk.get_by_role("button", name="Remove the task").click()
     expect(desk.get_by_role("button", name="Set the task")).to_be_visible()
     expect(task).to_have_value("")
+
+
+def test_sentences_that_cannot_be_asked_stay_to_be_mended(open_room):
+    room = open_room()
+    room.show(text=TEXT, step=2)
+    room.lecturer.goto(f"{room.url}/room")
+    desk = room.lecturer.locator(".room-bar.page .desk")
+    desk.get_by_role("button", name="Ask…").click()
+    sentences, words = (desk.get_by_label(name) for name in ("Sentences, one a line", "A sentence for each phone In"))
+    asks = desk.get_by_role("button", name="A sentence for each phone")
+    words.fill("What comes first?")
+    sentences.fill("Go on.\n" + "x" * 201)
+    asks.press("Enter")
+    expect(desk.get_by_role("alert")).to_contain_text("room for 200")
+    expect(asks).to_be_focused()
+    expect(words).to_have_value("What comes first?")
+    sentences.fill("Go on.\nHe is tall.")
+    asks.press("Enter")
+    expect(desk.get_by_role("radio", name="Open", exact=True)).to_be_focused()
+    expect(desk).to_contain_text("What comes first?")
+    expect(desk.locator(".error")).to_be_empty()
 
 
 def test_the_keyboard_stays_where_it_is_while_others_come(open_room):

@@ -37,28 +37,34 @@ export function questionPart(desk) {
   return block;
 }
 
+const answering = () => part("p", { role: "status", textContent: "The model is answering …" });
+
 function toAsk(desk) {
-  if (desk.computing) return [part("p", { role: "status", textContent: "The model is answering …" })];
-  const toggle = async () => {
-    desk.offers = desk.offers ? null : ((await desk.act("offers"))?.offers ?? null);
-    desk.draw();
-  };
+  if (desk.offers) return [offersList(desk)];
+  if (desk.computing) return [answering()];
   const { view, coming } = desk.state;
-  const open = named(button("Ask…", toggle, { disabled: !view }), "offers");
-  open.setAttribute("aria-expanded", String(Boolean(desk.offers)));
-  if (desk.offers) return [offersList(desk, open)];
   const skip = named(
     button("Show it without asking", () => desk.act("uncover")),
     "uncover",
   );
   const ways = coming ? [askStop(desk), skip] : [];
   const why = view ? [] : [part("span", { className: "why", textContent: NOTHING })];
-  const line = part("div", { className: "line" }, ...ways, open, ...why);
+  const line = part("div", { className: "line" }, ...ways, askButton(desk), ...why);
   if (!coming || desk.presenting) return [line]; // which the cover says in large type
   if (desk.whole) return [part("p", { textContent: `Covered until it is asked: ${coming}` }), line];
   const said = "Covered until it is asked:"; // the lesson's own bar has the words
   line.prepend(part("span", { className: "said", textContent: said }));
   return [line];
+}
+
+function askButton(desk) {
+  const toggle = async () => {
+    desk.offers = desk.offers ? null : ((await desk.act("offers"))?.offers ?? null);
+    desk.draw();
+  };
+  const open = named(button("Ask…", toggle, { disabled: !desk.state.view }), "offers");
+  open.setAttribute("aria-expanded", String(Boolean(desk.offers)));
+  return open;
 }
 
 // Whether what an offer asks stands on everybody's screen.
@@ -70,20 +76,27 @@ function seenNow({ offers, state: { view, coming } }) {
 const askStop = (desk) =>
   named(
     button("Ask this stop’s question", ({ detail }) => choose(desk, detail, { about: "stop", open: true })),
-    "ask stop",
+    "stop",
   );
 
-// Who chooses by keyboard goes on with the phases; a mouse leaves the keys to the page.
-function choose(desk, detail, what) {
-  desk.offers = null;
-  if (!detail) desk.focusNext = FIRST_PHASE;
-  return desk.act("ask", what);
+// Who chooses by keyboard goes on with the phases; a mouse leaves the keys to the page. What cannot be asked as it is
+// stays to be asked otherwise.
+async function choose(desk, detail, what) {
+  const asked = await desk.act("ask", what);
+  if (asked) desk.offers = null;
+  if (!detail) desk.focusNext = asked ? FIRST_PHASE : what.about;
+  desk.draw();
 }
 
-function offersList(desk, open) {
+function offersList(desk) {
   const warned = seenNow(desk) ? [part("p", { className: "warned", textContent: SEEN })] : [];
-  if (!desk.whole) return shortList(desk, [open], warned);
-  return part("div", {}, part("div", { className: "line" }, open), ...warned, longList(desk));
+  const after = desk.computing ? [answering()] : warned;
+  const open = askButton(desk);
+  const list = desk.whole
+    ? part("div", {}, part("div", { className: "line" }, open), ...after, longList(desk))
+    : shortList(desk, [open], after);
+  list.inert = desk.computing;
+  return list;
 }
 
 // In the strip there is room for the buttons alone; all of the room has the words too.
