@@ -2,7 +2,7 @@
 import { part } from "#view/elements.js";
 import { drawQuestion } from "./question.js";
 import { moderation } from "./moderation.js";
-import { button, growing, named, ownKeys, radios } from "./parts.js";
+import { button, errorPart, growing, named, ownKeys, radios } from "./parts.js";
 import { nameOf, withoutHead } from "./words.js";
 
 const PHASES = [
@@ -90,11 +90,11 @@ async function choose(desk, detail, what) {
 
 function offersList(desk) {
   const warned = seenNow(desk) ? [part("p", { className: "warned", textContent: SEEN })] : [];
-  const after = desk.computing ? [answering()] : warned;
+  const after = desk.computing ? answering() : errorPart(desk);
   const open = askButton(desk);
   const list = desk.whole
-    ? part("div", {}, part("div", { className: "line" }, open), ...after, longList(desk))
-    : shortList(desk, [open], after);
+    ? part("div", {}, part("div", { className: "line" }, open), ...warned, longList(desk), after)
+    : shortList(desk, [open], [...warned, after]);
   list.inert = desk.computing;
   return list;
 }

@@ -5,8 +5,9 @@ import { take } from "#view/pointer.js";
 import { send } from "./api.js";
 import { questionPart } from "./asking.js";
 import { keepingPart } from "./keeping.js";
-import { button, called, named, radios, refill, toggle, typesIn, unpressed } from "./parts.js";
+import { button, called, errorPart, named, radios, refill, toggle, typesIn, unpressed } from "./parts.js";
 import { peoplePart } from "./people.js";
+import { sentence } from "./words.js";
 
 const MODES = [
   ["follow", "Follow"],
@@ -41,15 +42,14 @@ async function act(desk, name, more = {}) {
   desk.error = "";
   desk.computing = name === "ask";
   if (desk.computing) desk.draw(); // a sentence for each phone takes seconds
-  try {
-    return await send(desk.code, "do", { do: name, ...more });
-  } catch (error) {
-    desk.error = error.message;
+  const answer = await send(desk.code, "do", { do: name, ...more }).catch((error) => {
+    desk.error = sentence(error.message);
     return null;
-  } finally {
-    desk.computing = false;
-    desk.draw();
-  }
+  });
+  desk.computing = false;
+  desk.draw();
+  if (desk.error) desk.root.querySelector(".error")?.scrollIntoView({ block: "nearest" });
+  return answer;
 }
 
 function drawDesk(desk) {
@@ -57,8 +57,8 @@ function drawDesk(desk) {
   if (!state) return;
   desk.held = typesIn(root); // nothing goes from under the fingers
   if (desk.held) return;
-  const error = part("p", { className: "error", role: "alert", textContent: desk.error });
-  refill(root, [...parts.map((name) => MAKING[name](desk)), error]);
+  const errors = desk.offers ? [] : [errorPart(desk)]; // which have it below what was asked
+  refill(root, [...parts.map((name) => MAKING[name](desk)), ...errors]);
   const next = desk.focusNext && called(root, desk.focusNext);
   if (!next) return;
   desk.focusNext = null;

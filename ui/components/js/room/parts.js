@@ -65,6 +65,8 @@ export function unpressed(root, draw) {
   };
 }
 
+export const errorPart = ({ error }) => part("p", { className: "error", role: "alert", textContent: error });
+
 // A field whose keys are its own: arrows and letters step nothing on the page behind.
 export function ownKeys(field) {
   field.addEventListener("keydown", (event) => event.stopPropagation());
