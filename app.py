@@ -3,7 +3,7 @@
 import streamlit as st
 
 from ui.components.shell import show_shell
-from ui.forged import drop_forged_values
+from ui.forged import drop_forged_values, drop_late_fragments
 from ui.lessons.bar import show_lesson
 from ui.link import arriving
 from ui.pages import HOME, PAGES
@@ -18,6 +18,7 @@ ICON = """<svg viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#0B
 ABOUT = "**Heads Up** shows what every attention head of a transformer is doing while it works."
 
 drop_forged_values()
+drop_late_fragments()
 st.set_page_config(page_icon=ICON, layout="wide", menu_items={"About": f"{ABOUT}\n\n{signed_in()}".strip()})
 page = st.navigation([st.Page(one.script, title=one.title, icon=one.symbol, help=one.sentence or None,
                               default=one is HOME) for one in (HOME, *PAGES.values())], position="top")

@@ -1,10 +1,12 @@
-"""What no browser sends: widget values are dropped where they come in, so that every widget keeps the value it had;
-nobody empties the cache that all visitors share."""
+"""What comes in and is dropped. What no browser sends: every widget keeps the value it had, and nobody empties the
+cache that all visitors share. And what one sends too late: a part of a page that has been left."""
 
 from functools import wraps
 
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.session_state import SessionState
 
@@ -35,6 +37,23 @@ def drop_forged_values() -> None:
     SessionState.set_widgets_from_proto = take_readable
     SessionState._set_widget_metadata = register_readable
     AppSession._handle_clear_cache_request = lambda self: None  # the menu that asks for it is not shown
+
+
+def drop_late_fragments() -> None:
+    """Have Streamlit run no fragment that is gone: one that was asked for while its page was left. It looks for that as
+    the request comes in, but not again once the run before is over, and would then go back to the page that was left
+    and draw nothing of it."""
+    run = ScriptRunner._run_script
+    if hasattr(run, "__wrapped__"):
+        return
+
+    @wraps(run)
+    def run_what_is_there(self: ScriptRunner, data: RerunData) -> None:
+        asked = data.fragment_id_queue
+        if not asked or any(self._fragment_storage.contains(one) for one in asked):
+            run(self, data)
+
+    ScriptRunner._run_script = run_what_is_there
 
 
 def _readable(session: SessionState, state: WidgetState) -> bool:

@@ -4,10 +4,13 @@ import json
 
 import pytest
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.fragment import MemoryFragmentStorage
+from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 
 from ui.components import attention_view, stage
 from ui.figures.frame import picked_number
-from ui.forged import drop_forged_values
+from ui.forged import drop_forged_values, drop_late_fragments
 
 from .conftest import run
 
@@ -108,3 +111,17 @@ def test_nobody_empties_the_cache_that_all_share():
 def test_a_selection_that_no_chart_makes_is_none(event):
     assert picked_number(event) is None
     assert picked_number({"selection": {"points": [{"customdata": 3}]}}) == 3
+
+
+def test_of_a_page_that_was_left_no_fragment_is_run(monkeypatch):
+    """Or Streamlit would go back to that page; whole pages, and fragments that are there, are run as ever."""
+    runner, ran = ScriptRunner.__new__(ScriptRunner), []
+    runner._fragment_storage = MemoryFragmentStorage()
+    monkeypatch.setattr(ScriptRunner, "_run_script", lambda self, data: ran.append(data))
+    drop_late_fragments()
+    drop_late_fragments()  # as every run of the script does
+    runner._fragment_storage.register("there", lambda: None)
+    page, gone, there = (RerunData(fragment_id_queue=queue) for queue in ([], ["gone"], ["there"]))
+    for data in (page, gone, there):
+        runner._run_script(data)
+    assert ran == [page, there]

@@ -44,6 +44,20 @@ def test_a_text_too_long_for_a_link_is_saved_and_opened_by_dropping_it(visit, vi
     assert address(other)["layer"] == "1" and address(other)["temperature"] == "0.3"
 
 
+def test_a_step_taken_as_a_view_opens_is_left_with_its_page(visit, settle):
+    """It is asked for while the other page comes, which then stays."""
+    page = visit("/")
+    for ms in (0, 0, 5, 10):
+        drop(page, saved(text="To be"))
+        page.wait_for_timeout(ms)
+        page.keyboard.press("ArrowRight")
+        page.wait_for_url("**/write?**")
+        expect(settle(page).locator("textarea").first).to_have_value("To be")
+        page.get_by_test_id("stTopNavLink").first.click()
+        page.wait_for_url("**/")
+        expect(settle(page).get_by_role("group", name="source tokens")).to_be_visible()
+
+
 @pytest.mark.parametrize(("text", "said"), [
     ("{}", "not a saved view"), ("\x89PNG", "not a saved view"), (saved("../app"), "which is not here"),
     (saved(text=3), "damaged"), (" " * 1_000_001, "at most 1,000,000 bytes")])
