@@ -258,6 +258,19 @@ def test_sentences_that_cannot_be_asked_stay_to_be_mended(open_room):
     expect(desk.locator(".error")).to_be_empty()
 
 
+def test_what_is_refused_is_said_whatever_is_open(open_room):
+    room = open_room()
+    room.show(text=TEXT, step=2)
+    room.lecturer.goto(f"{room.url}/room")
+    desk = room.lecturer.locator(".room-bar.page .desk")
+    desk.get_by_role("button", name="Ask…").click()
+    expect(desk.locator(".offers")).to_be_visible()
+    room.ask()  # in the strip
+    room.lecturer.route("**/do", lambda route: route.fulfill(status=409, json={"error": "not now"}))
+    desk.get_by_role("radio", name="Closed", exact=True).click()
+    expect(desk.get_by_role("alert")).to_have_text("Not now.")
+
+
 def test_the_keyboard_stays_where_it_is_while_others_come(open_room):
     room = open_room()
     for page, desk in (("translate", room.bar), ("room", room.bar), ("room", room.lecturer.locator(".room-bar.page"))):

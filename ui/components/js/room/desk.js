@@ -57,7 +57,8 @@ function drawDesk(desk) {
   if (!state) return;
   desk.held = typesIn(root); // nothing goes from under the fingers
   if (desk.held) return;
-  const errors = desk.offers ? [] : [errorPart(desk)]; // which have it below what was asked
+  const choosing = desk.offers && !state.question; // which has it below what was asked
+  const errors = choosing ? [] : [errorPart(desk)];
   refill(root, [...parts.map((name) => MAKING[name](desk)), ...errors]);
   const next = desk.focusNext && called(root, desk.focusNext);
   if (!next) return;
