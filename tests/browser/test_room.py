@@ -261,12 +261,15 @@ def test_sentences_that_cannot_be_asked_stay_to_be_mended(open_room):
 def test_what_is_refused_is_said_whatever_is_open(open_room):
     room = open_room()
     room.show(text=TEXT, step=2)
-    room.lecturer.goto(f"{room.url}/room")
-    desk = room.lecturer.locator(".room-bar.page .desk")
-    desk.get_by_role("button", name="Ask…").click()
-    expect(desk.locator(".offers")).to_be_visible()
-    room.ask()  # in the strip
-    room.lecturer.route("**/do", lambda route: route.fulfill(status=409, json={"error": "not now"}))
+    here, there = room.lecturer, room.lecturer.context.new_page()
+    for page in (here, there):
+        page.goto(f"{room.url}/room")
+    desk, other = (page.locator(".room-bar.page .desk") for page in (here, there))
+    for one in (desk, other):
+        one.get_by_role("button", name="Ask…").click()
+        expect(one.locator(".offers")).to_be_visible()
+    other.get_by_role("button", name="What comes next?").click()
+    here.route("**/do", lambda route: route.fulfill(status=409, json={"error": "not now"}))
     desk.get_by_role("radio", name="Closed", exact=True).click()
     expect(desk.get_by_role("alert")).to_have_text("Not now.")
 
