@@ -244,6 +244,13 @@ def test_sentences_that_cannot_be_asked_stay_to_be_mended(open_room):
     sentences, words = (desk.get_by_label(name) for name in ("Sentences, one a line", "A sentence for each phone In"))
     asks = desk.get_by_role("button", name="A sentence for each phone")
     assert words.bounding_box()["width"] > 0.8 * PHONE["width"]
+    sentences.fill("x" * 201)
+    asks.press("Enter")
+    expect(desk.get_by_role("alert")).to_contain_text("A sentence has 201 characters")
+    asks.press("Escape")
+    expect(desk.locator(".offers")).to_have_count(0)
+    expect(desk.locator(".error")).to_be_empty()
+    desk.get_by_role("button", name="Ask…").click()
     words.fill("What comes first?")
     sentences.fill("Go on.\n" + "x" * 201)
     asks.press("Enter")

@@ -2,7 +2,7 @@
 import { part } from "#view/elements.js";
 import { drawQuestion } from "./question.js";
 import { moderation } from "./moderation.js";
-import { button, errorPart, growing, named, ownKeys, radios } from "./parts.js";
+import { button, called, errorPart, growing, named, ownKeys, radios } from "./parts.js";
 import { nameOf, withoutHead } from "./words.js";
 
 const PHASES = [
@@ -59,12 +59,22 @@ function toAsk(desk) {
 
 function askButton(desk) {
   const toggle = async () => {
-    desk.offers = desk.offers ? null : ((await desk.act("offers"))?.offers ?? null);
+    if (closeOffers(desk)) return;
+    desk.offers = (await desk.act("offers"))?.offers ?? null;
     desk.draw();
   };
   const open = named(button("Ask…", toggle, { disabled: !desk.state.view }), "offers");
   open.setAttribute("aria-expanded", String(Boolean(desk.offers)));
   return open;
+}
+
+// What goes away with Escape, and what was said of it -> whether there was anything.
+export function closeOffers(desk) {
+  if (!desk.offers) return false;
+  Object.assign(desk, { offers: null, error: "" });
+  desk.draw();
+  called(desk.root, "offers")?.focus({ preventScroll: true });
+  return true;
 }
 
 // Whether what an offer asks stands on everybody's screen.

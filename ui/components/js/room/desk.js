@@ -3,7 +3,7 @@
 import { part } from "#view/elements.js";
 import { take } from "#view/pointer.js";
 import { send } from "./api.js";
-import { questionPart } from "./asking.js";
+import { closeOffers, questionPart } from "./asking.js";
 import { keepingPart } from "./keeping.js";
 import { button, called, errorPart, named, radios, refill, toggle, typesIn, unpressed } from "./parts.js";
 import { peoplePart } from "./people.js";
@@ -64,15 +64,6 @@ function drawDesk(desk) {
   if (!next) return;
   desk.focusNext = null;
   next.focus({ preventScroll: true });
-}
-
-// What goes away with Escape -> whether there was anything.
-export function closeOffers(desk) {
-  if (!desk.offers) return false;
-  desk.offers = null;
-  desk.draw();
-  called(desk.root, "offers")?.focus({ preventScroll: true });
-  return true;
 }
 
 // While something is chosen or asked, the strip has that in place of what it offers at other times.

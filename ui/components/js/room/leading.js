@@ -1,7 +1,7 @@
 // What a lecturer's strip has besides the desk: whether the room sees this tab, the way to the room's page, and keys.
 import { part } from "#view/elements.js";
 import { take } from "#view/pointer.js";
-import { closeOffers } from "./desk.js";
+import { closeOffers } from "./asking.js";
 import { foundSince } from "./found.js";
 import { button, named } from "./parts.js";
 
