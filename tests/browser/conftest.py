@@ -54,10 +54,12 @@ SETTLED = f"const FIELDS = {FIELDS};\n{(HERE / 'settle.js').read_text()}"
 
 
 def pytest_collection_modifyitems(items):
-    """Browser tests come last: while Playwright is started, no other test of this process can use asyncio.run."""
+    """Browser tests come last: while Playwright is started, no other test of this process can use asyncio.run. One that
+    fails is run once more, and named at the end if it passes then: its cause is to be found."""
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.flaky(reruns=1))
     items.sort(key=lambda item: item.path.is_relative_to(HERE))
 
 

@@ -58,8 +58,12 @@
 
   const busy = () => {
     const app = document.querySelector('[data-testid="stApp"]');
-    const drawn = ({ shadowRoot }) =>
-      shadowRoot?.querySelector("div > div > *") && !shadowRoot.querySelector(".attention-view:empty, .stage:empty");
+    // Its script may come after the run that asked for it has ended, and may have nothing to draw: then it says it ran.
+    const drawn = ({ shadowRoot, dataset }) => {
+      const root = shadowRoot?.querySelector("div > div > *");
+      const ran = root?.childElementCount > 0 || "ran" in dataset;
+      return root && ran && !shadowRoot.querySelector(".attention-view:empty, .stage:empty");
+    };
     const components = [...document.querySelectorAll('[data-testid="stBidiComponentIsolated"]')];
     const dropped = asked && !begun && performance.now() - asked > DROPPED_MS;
     const running = ["running", "initial", "rerunRequested"].includes(app?.getAttribute("data-test-script-state"));

@@ -37,3 +37,17 @@ def test_a_run_that_never_begins_is_not_waited_for_without_end(visit, page, sett
     with pytest.raises(TimeoutError, match="not begun"):
         settle(page, timeout=2_000)
     settle(page, timeout=100_000)
+
+
+@pytest.mark.own_visitor
+def test_a_page_is_not_settled_before_a_script_that_draws_nothing_has_come(page, app_url, settle):
+    """That of what is round every page, which takes the files dropped on it."""
+    held = []
+    page.route("**/scripts/shell-*.js", lambda route: held.append(route))
+    page.goto(f"{app_url}/positions", wait_until="domcontentloaded")
+    with pytest.raises(TimeoutError, match="not drawn: .*st-key-shell"):
+        settle(page, timeout=20_000)
+    assert not page.evaluate("'headsUpShell' in window")
+    held.pop().continue_()
+    settle(page)
+    assert page.evaluate("'headsUpShell' in window")

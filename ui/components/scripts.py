@@ -1,8 +1,9 @@
 """How the components' scripts get to a browser: once, from an address that names their content.
 
 `ui/serve.py` serves them, and then a component's own script, which goes with every message, only leads there. Where
-nobody does (`streamlit run app.py`, tests of single pages) the whole script goes with every message. What is not for
-every visitor (films, zips) is a script of its own, which a browser fetches from beside the others when it is asked for.
+nobody does (`streamlit run app.py`, tests of single pages) the whole script goes with every message. Of one that is
+served, `data-ran` on the component's element says that it has run. What is not for every visitor (films, zips) is a
+script of its own, which a browser fetches from beside the others when it is asked for.
 """
 
 import hashlib
@@ -17,8 +18,11 @@ from transformer.attention_view.modules import script
 
 HERE = Path(__file__).parent / "js"
 SERVED = "HEADSUP_SCRIPTS_SERVED"  # set in the environment of a server that does
-LEADS = """export default async (component) =>
-  (await import(new URL("./scripts/{name}", document.baseURI))).default(component);
+LEADS = """export default async (component) => {{
+  const leave = (await import(new URL("./scripts/{name}", document.baseURI))).default(component);
+  component.parentElement.host.dataset.ran = "";
+  return leave;
+}};
 """
 scripts: dict[str, str] = {}  # name with a hash -> what is served under it
 
