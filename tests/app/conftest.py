@@ -9,7 +9,6 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from html import unescape
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +19,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
 import transformer
+from tests.markup import Markup
 from transformer.checkpoint import Checkpoint
 from transformer.text.corpora import PairCorpus
 from ui.access import keys
@@ -132,25 +132,6 @@ def move() -> Callable:
     return move
 
 
-class _Table(HTMLParser):
-    """The cells of an attention table: (kind, layer, head), and (query, key) -> weight."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.heads, self.cells, self.at = set(), {}, None
-        self.feed(html)
-
-    def handle_starttag(self, tag, attrs):
-        found = dict(attrs)
-        self.at = (int(found["data-query"]), int(found["data-key"])) if "data-query" in found else None
-        if self.at:
-            self.heads.add((found["data-kind"], int(found["data-layer"]), int(found["data-head"])))
-
-    def handle_data(self, data):
-        if self.at:
-            self.cells[self.at], self.at = np.float32(data), None
-
-
 @pytest.fixture
 def numbers() -> Callable[..., tuple[tuple, np.ndarray]]:
     """Opens the table under the picture: which head it is of, and its weights (Tq, Tk)."""
@@ -159,11 +140,9 @@ def numbers() -> Callable[..., tuple[tuple, np.ndarray]]:
         at.session_state[f"{page}_details"] = "Numbers"
         run(at)
         (html,) = [element.value for element in at.get("html") if "attention-table" in element.value]
-        table = _Table(html)
-        (head,) = table.heads
-        rows, columns = (1 + max(place) for place in zip(*table.cells, strict=True))
-        assert len(table.cells) == rows * columns
-        return head, np.array([table.cells[divmod(i, columns)] for i in range(rows * columns)]).reshape(rows, columns)
+        table = Markup(html)
+        (head,) = {(data["data-kind"], int(data["data-layer"]), int(data["data-head"])) for data, _ in table.cells}
+        return head, table.grid("data-query", "data-key").astype(np.float32)
 
     return numbers
 

@@ -4,13 +4,13 @@ import json
 import re
 from collections.abc import Callable
 from html import unescape
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
+from tests.markup import Markup
 from transformer.by_hand.exercises import exercises
 from transformer.by_hand.lessons import folding, mask_after_softmax, padding_masked, scales, softmax_over_queries
 from transformer.by_hand.notebook import lines
@@ -18,47 +18,27 @@ from transformer.by_hand.stages import SENTENCE, ByHand, Settings
 from transformer.inference.decoding import start
 
 PAGE = "by_hand"
+_NUMBERS = "td[@title][not(contains(concat(' ', @class, ' '), ' sum '))]"
 CLOSE = {"atol": 1e-4, "rtol": 1e-4}
 FIRST = {"text": SENTENCE, "seed": "123", "d": "4", "d_k": "3", "d_v": "3", "heads": "1", "scale": "sqrt(d_k)",
          "mask": "none", "query": "6", "key": "0", "part": "steps"}
 
 
-class Matrices(HTMLParser):
-    """Name -> numbers of every matrix of a page, the sums beside them left out; and which row is marked."""
+class Matrices:
+    """Name -> numbers, shape and words of every matrix of a page, the sums beside them left out; and its marked row."""
 
     def __init__(self, at: AppTest) -> None:
-        super().__init__()
-        self.found, self.shapes, self.marked, self.words = {}, {}, {}, {}
-        self.name, self.shape, self.label = None, False, False
-        self.feed("".join(element.value for element in at.get("html")))
-        self.values = {name: np.array([row for row in rows if row]) for name, rows in self.found.items()}
-
-    def handle_starttag(self, tag, attrs):
-        found = dict(attrs)
-        kinds = (found.get("class") or "").split()
-        if tag == "figure":
-            self.name = found["data-name"]
-            assert self.name not in self.found, f"two matrices are called {self.name}"
-            self.found[self.name], self.words[self.name] = [], []
-        elif tag == "tr" and self.name:
-            self.found[self.name].append([])
-            if "chosen" in kinds:
-                self.marked[self.name] = len([row for row in self.found[self.name] if row])
-        elif tag == "td" and "title" in found and "sum" not in kinds:
-            self.found[self.name][-1].append(float(found["title"]))
-        self.shape = tag == "span" and "shape" in kinds
-        self.label = (tag == "th" and found.get("scope") == "row") or (tag == "bdi" and self.label)
-
-    def handle_data(self, data):
-        if self.shape:
-            self.shapes[self.name] = data
-        elif self.label:
-            self.words[self.name].append(data)
-        self.shape = False
-
-    def handle_endtag(self, tag):
-        if tag == "figure":
-            self.name = None
+        self.values, self.shapes, self.marked, self.words = {}, {}, {}, {}
+        for figure in Markup("".join(element.value for element in at.get("html"))).root.xpath("//figure"):
+            name = figure.get("data-name")
+            assert name not in self.values, f"two matrices are called {name}"
+            rows = [row for row in figure.xpath(".//tr") if row.xpath(_NUMBERS)]
+            self.values[name] = np.array([[float(title) for title in row.xpath(f"{_NUMBERS}/@title")] for row in rows])
+            self.words[name] = [head.text_content() for head in figure.xpath(".//th[@scope='row']")]
+            self.shapes[name] = "".join(shape.text_content() for shape in figure.xpath(".//span[@class='shape']"))
+            for place, row in enumerate(rows):
+                if "chosen" in row.get("class", "").split():
+                    self.marked[name] = place
 
 
 @pytest.fixture

@@ -1,37 +1,16 @@
 """What is drawn before a run: amounts as they are, lengths where they lie, samples without any markup of theirs."""
 
 import re
-from html.parser import HTMLParser
 
 import pytest
 
+from tests.markup import Markup
 from ui.figures import amount_bars, describe_amounts, describe_lengths, length_histogram, sample_card, share_bar
 
 SIDES = {"source": {"first": 2, "width": 1, "counts": [4, 0, 6], "median": 4.0, "longest": 4},
          "target": {"first": 3, "width": 2, "counts": [7, 3], "median": 3.5, "longest": 6}}
 PART = {"text": "I <b>am</b>\n  cold", "cut": False, "pieces": ["▁I", "<b>", "\n", "▁cold"], "ids": [7, 1, 9, 12],
         "unknown": [1], "back": "I ⁇ cold", "same": False, "why": "unknown pieces"}
-
-
-class Cells(HTMLParser):
-    """The text of each tag that was opened, by its name, and the classes of spans."""
-
-    def __init__(self, html):
-        super().__init__()
-        self.texts, self.classes, self.open = {}, [], []
-        self.feed(html)
-
-    def handle_starttag(self, tag, attrs):
-        self.open.append(tag)
-        if tag == "span":
-            self.classes.append(dict(attrs).get("class"))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] != "style":
-            self.texts.setdefault(self.open[-1], []).append(data)
 
 
 def test_a_bar_is_cut_into_the_shares_it_names():
@@ -73,13 +52,13 @@ def test_max_len_is_drawn_where_it_lies_among_the_lengths(max_len, drawn, drawn_
 def test_a_sample_shows_text_pieces_ids_and_what_comes_back_and_interprets_none_of_it():
     parts = {"source": PART, "target": PART | {"same": True, "why": None, "cut": True}}
     card = sample_card(parts, label="a <i>class</i>")
-    cells = Cells(card)
-    assert cells.texts["dt"] == ["Source", "Pieces, ids", "Back again", "Target", "Pieces, ids", "Back again", "Class"]
-    assert cells.texts["small"] == ["7", "1", "9", "12"] * 2
-    assert cells.texts["i"] == ["not the same: unknown pieces", "the same"]
-    assert cells.classes == [None, "unknown", None, None] * 2
-    shown = "".join(cells.texts["bdi"])
+    cells = Markup(card)
+    assert cells.texts("dt") == ["Source", "Pieces, ids", "Back again", "Target", "Pieces, ids", "Back again", "Class"]
+    assert cells.texts("small") == ["7", "1", "9", "12"] * 2
+    assert cells.texts("i") == ["not the same: unknown pieces", "the same"]
+    assert [data.get("class") for data, _ in cells.all("//span")] == [None, "unknown", None, None] * 2
+    shown = "".join(cells.texts("bdi"))
     assert "I <b>am</b>\n  cold" in shown
     assert "␣cold" in shown
     assert "a <i>class</i>" in shown
-    assert " …" in cells.texts["dd"]
+    assert [text.endswith(" …") for text in cells.texts("dd")[::3]][:2] == [False, True]

@@ -1,37 +1,18 @@
-from html.parser import HTMLParser
-
 import numpy as np
 import pytest
 
+from tests.markup import Markup
 from ui.figures import matrix_style, number_matrix
 
 
-class Matrix(HTMLParser):
-    """Cells and headers of a number matrix, each [attributes, text]."""
-
-    def __init__(self, html):
-        super().__init__()
-        self.tags, self.cells, self.headers, self.chosen, self.inside = [], [], [], [], None
-        self.feed(html)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        if tag == "tr":
-            self.chosen.append(dict(attrs).get("class") == "chosen")
-        if tag == "th" or (tag == "td" and attrs):
-            self.inside = [dict(attrs), ""]
-            (self.headers if tag == "th" else self.cells).append(self.inside)
-
-    def handle_endtag(self, tag):
-        if tag in {"td", "th"}:
-            self.inside = None
-
-    def handle_data(self, data):
-        if self.inside:
-            self.inside[1] += data
+class Matrix(Markup):
+    """A number matrix: how its cells are shaded, and which of its rows are marked."""
 
     def shades(self):
         return [data["class"].split()[0] for data, _ in self.cells]
+
+    def chosen(self):
+        return [data.get("class") == "chosen" for data, _ in self.all("//tr")]
 
 
 VALUES = np.array([[0.123456789, -2.0, 0.0], [1.0, -0.001, 2.0]])
@@ -92,7 +73,7 @@ def test_masked_cells_are_hatched_and_say_minus_infinity():
 
 def test_the_chosen_row_and_cell_are_marked():
     found = Matrix(number_matrix(VALUES, name="q", rows=["a", "b"], row=1, cell=(1, 2)))
-    assert found.chosen == [False, False, True]
+    assert found.chosen() == [False, False, True]
     assert [data["class"].endswith(" chosen") for data, _ in found.cells] == [False] * 5 + [True]
 
 

@@ -1,41 +1,14 @@
-from html.parser import HTMLParser
-
 import numpy as np
 import pytest
 
+from tests.markup import Markup
 from ui.figures import attention_table
-
-
-class Cells(HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.tags, self.cells, self.headers, self.inside = [], [], [], None
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        if tag == "th" or (tag == "td" and attrs):
-            self.inside = [dict(attrs), ""]
-            (self.headers if tag == "th" else self.cells).append(self.inside)
-
-    def handle_endtag(self, tag):
-        if tag in {"td", "th"}:
-            self.inside = None
-
-    def handle_data(self, data):
-        if self.inside:
-            self.inside[1] += data
-
-
-def read(text):
-    parser = Cells()
-    parser.feed(text)
-    return parser
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_the_cells_give_the_weights_back_exactly(dtype):
     weights = np.random.default_rng(0).random((3, 2)).astype(dtype) ** 9
-    table = read(attention_table(weights, list("abc"), list("xy"), kind="cross", layer=1, head=3))
+    table = Markup(attention_table(weights, list("abc"), list("xy"), kind="cross", layer=1, head=3))
     assert len(table.cells) == 6
     for data, text in table.cells:
         assert (data["data-kind"], data["data-layer"], data["data-head"]) == ("cross", "1", "3")
@@ -44,7 +17,7 @@ def test_the_cells_give_the_weights_back_exactly(dtype):
 
 def test_tokens_are_text_and_equal_tokens_keep_their_headers():
     tokens = ["<script>alert(1)</script>", "the", "the", "&lt;"]
-    table = read(attention_table(np.eye(4), tokens, tokens, kind="decoder", layer=0, head=0))
+    table = Markup(attention_table(np.eye(4), tokens, tokens, kind="decoder", layer=0, head=0))
     assert "script" not in table.tags
     assert [(data["scope"], text) for data, text in table.headers[:4]] == [("col", token) for token in tokens]
     assert [text for data, text in table.headers if data["scope"] == "row"] == tokens
@@ -52,7 +25,7 @@ def test_tokens_are_text_and_equal_tokens_keep_their_headers():
 
 def test_masked_cells_are_marked():
     causal = np.tri(2, dtype=bool)
-    table = read(attention_table(np.eye(2), ["a", "b"], ["a", "b"], kind="decoder", layer=0, head=0, mask=causal))
+    table = Markup(attention_table(np.eye(2), ["a", "b"], ["a", "b"], kind="decoder", layer=0, head=0, mask=causal))
     assert ["data-masked" in data for data, _ in table.cells] == [False, True, False, False]
 
 

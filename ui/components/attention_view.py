@@ -94,7 +94,7 @@ def _number(value: object) -> int:
 
 def _numbers(value: object, separator: str) -> list[int]:
     parts = value.split(separator) if isinstance(value, str) else value
-    return [_number(part) for part in parts[:100]] if isinstance(parts, list | tuple) else []
+    return [_number(part) for part in parts[:100] if part != ""] if isinstance(parts, list | tuple) else []
 
 
 def _pair(value: object, sizes: tuple[int, int]) -> tuple[int, int] | None:
