@@ -4,11 +4,13 @@
 PYTHON := .venv/bin/python
 INSTALL = $(PYTHON) -m pip install --disable-pip-version-check -r requirements.txt \
   $(if $(TORCH_INDEX),--extra-index-url '$(TORCH_INDEX)')
-PYTEST := OMP_NUM_THREADS=1 $(PYTHON) -m pytest
-SLOW := app browser cluster faults raw server
+# minutes: how long at most, whatever hangs
+PYTEST = OMP_NUM_THREADS=1 $(PYTHON) -m pytest --session-timeout=$$(( $(1) * 60 ))
+TOGETHER := -n 2 --dist worksteal
+SLOW := app browser cluster faults huggingface raw server
 NEEDED := requirements.txt pyproject.toml Makefile
 NEEDED += $(shell $(PYTHON) -c 'import pip' 2> /dev/null || echo venv) # which is missing, half made or broken
-.PHONY: help app serve test test-fast test-cluster test-faults lint lint-js audit requirements clean venv chromium caddy \
+.PHONY: help app serve test test-fast test-rare test-cluster test-faults test-all lint lint-js audit requirements clean venv chromium caddy \
   browsers
 
 help:
@@ -24,10 +26,15 @@ help:
 	@echo '               PORT=, HOST=, NAME=   as above'
 	@echo '               METRICS=9100   figures for Prometheus on that port of this computer'
 	@echo 'make test    lint, then unit, page and browser tests; ARGS="-k mask" goes to pytest'
-	@echo 'make test-fast     unit tests alone, in two minutes'
-	@echo 'make test-cluster  runs on a Ray cluster of its own on this machine; installs Ray into .venv'
-	@echo 'make test-faults   an hour and more of real faults: kills at random moments, full disks, too little memory,'
-	@echo '                   the largest presets, and half an hour of twenty visitors'
+	@echo '               ten minutes on two cores; ends after 30'
+	@echo 'make test-fast     unit tests alone: a minute; ends after 5'
+	@echo 'make test-rare     what is slow and seldom breaks: other browsers, killed processes, mutated files, the wheel;'
+	@echo '                   a quarter of an hour; ends after 60'
+	@echo 'make test-cluster  runs on a Ray cluster of its own on this machine, for which Ray is installed into .venv;'
+	@echo '                   five minutes; ends after 30'
+	@echo 'make test-faults   real faults: kills at random moments, full disks, too little memory, the largest presets,'
+	@echo '                   and half an hour of twenty visitors; an hour and more; ends after 180'
+	@echo 'make test-all      all of these, one after another'
 	@echo 'make lint    lint, import rules and types alone'
 	@echo 'make audit   known vulnerabilities of the pinned packages, where the package index has such data'
 	@echo 'make requirements  pin in requirements.txt what pyproject.toml asks for; UPGRADE=--upgrade takes the newest'
@@ -41,17 +48,22 @@ serve: .venv/app
 	@exec $(PYTHON) -m transformer serve $(if $(WORKERS),--workers '$(WORKERS)') $(if $(HOST),--host '$(HOST)') \
 	  $(if $(PORT),--port '$(PORT)') $(foreach name,$(NAME),--name '$(name)') $(if $(METRICS),--metrics '$(METRICS)')
 
-test: lint chromium browsers caddy
-	$(PYTEST) -n 2 --dist worksteal $(ARGS)
+test: lint chromium caddy
+	$(call PYTEST,30) $(TOGETHER) $(ARGS)
 
 test-fast: .venv/test
-	$(PYTEST) -n 2 --dist worksteal -m 'not slow and not faults' $(SLOW:%=--ignore=tests/%) $(ARGS)
+	$(call PYTEST,5) $(TOGETHER) -m 'not slow and not rare and not faults' $(SLOW:%=--ignore=tests/%) $(ARGS)
+
+test-rare: .venv/test chromium browsers caddy
+	$(call PYTEST,60) $(TOGETHER) -m rare $(ARGS)
 
 test-cluster: .venv/cluster
-	HEADSUP_TEST_CLUSTER=1 $(PYTEST) tests/cluster $(ARGS)
+	HEADSUP_TEST_CLUSTER=1 $(call PYTEST,30) tests/cluster $(ARGS)
 
 test-faults: .venv/test
-	$(PYTEST) tests/faults -m faults -s $(ARGS)
+	$(call PYTEST,180) tests/faults -m faults -s $(ARGS)
+
+test-all: test test-rare test-cluster test-faults
 
 lint: .venv/test lint-js
 	$(PYTHON) -m ruff check --output-format concise .

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.rare
 
 ROOT = Path(__file__).resolve().parents[1]
 LARGEST = 30_000_000  # bytes

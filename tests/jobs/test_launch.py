@@ -232,6 +232,7 @@ def test_a_run_on_another_machine_is_running_while_it_speaks_and_stops_by_a_file
     assert progress(tmp_path).state == "died"
 
 
+@pytest.mark.rare
 def test_two_processes_are_started_by_torchrun_and_finish(tmp_path):
     corpus = tmp_path / "sentences.csv"
     corpus.write_text("text,label\nthis is awesome,positive\ni hated it,negative\n")

@@ -81,7 +81,8 @@ def one_thread():
 
 
 @pytest.mark.usefixtures("corpora", "one_thread")
-@pytest.mark.parametrize("pieces", [(), ("micro_tokens=13",)], ids=["whole", "in pieces"])
+@pytest.mark.parametrize("pieces", [pytest.param((), marks=pytest.mark.rare), ("micro_tokens=13",)],
+                         ids=["whole", "in pieces"])
 def test_two_processes_lose_what_one_loses(tmp_path, pieces):
     assert ended(torchrun(tmp_path, tmp_path / "two", *NO_DROPOUT, *pieces)) == "finished"
     made_up.make(tmp_path / "one", dropout=0.0, clip=0.5).run()
@@ -91,6 +92,7 @@ def test_two_processes_lose_what_one_loses(tmp_path, pieces):
         assert mine == pytest.approx(other, rel=2e-4)
 
 
+@pytest.mark.rare
 def test_two_processes_go_on_exactly_from_the_middle_of_an_epoch(tmp_path):
     # with dropout, whose random state each process has its own of, and in pieces, each of which draws
     settings = ("accumulate=3", "optimizer=muon", "micro_tokens=30")
@@ -103,6 +105,7 @@ def test_two_processes_go_on_exactly_from_the_middle_of_an_epoch(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent died")
+@pytest.mark.rare
 def test_killing_the_launcher_leaves_no_worker_behind(tmp_path):
     folder = tmp_path / "run"
     process = torchrun(tmp_path, folder, "save_every=2", wait=0.3)

@@ -77,6 +77,7 @@ def saved(folder):
     return (folder / "last" / "manifest.json").exists()
 
 
+@pytest.mark.rare
 def test_a_killed_trainer_has_died_and_goes_on_from_its_last_save(tmp_path, corpus):
     run = tmp_path / "runs" / "killed"
     launch(run, arguments(corpus), devices=("cpu",))
@@ -106,6 +107,7 @@ signal.pause()
 """
 
 
+@pytest.mark.rare
 def test_a_run_outlives_the_app_that_started_it(tmp_path, corpus):
     run = tmp_path / "runs" / "orphan"
     app = subprocess.Popen([sys.executable, "-c", STARTER, str(run), *arguments(corpus)], cwd=ROOT, text=True,
@@ -186,6 +188,7 @@ run.run()
 
 
 @pytest.mark.parametrize("at", [1, 4, 9, 10])
+@pytest.mark.rare
 def test_killed_in_the_middle_of_a_save_the_save_before_or_this_one_is_whole(tmp_path, corpus, at):
     folder = tmp_path / "run"
     done = subprocess.run([sys.executable, "-c", KILLED, str(folder), str(corpus), str(at)], cwd=ROOT,

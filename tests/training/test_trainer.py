@@ -299,6 +299,7 @@ def threads():
     torch.set_num_threads(before)
 
 
+@pytest.mark.rare
 def test_sigterm_saves_and_exits_and_another_process_goes_on_exactly(tmp_path, threads):
     folder, unbroken = tmp_path / "stopped", tmp_path / "whole"
     result = subprocess.run([sys.executable, "-c", CHILD, __file__, str(folder), "2"], cwd=ROOT, timeout=120,
