@@ -19,7 +19,7 @@ from ui.present import show_title
 from ui.say import say_error
 
 ABOUT = {"trained": "Every number of a head that was trained, on your sentence.",
-         "random": "Attention on one sentence, every number in sight. Blue is positive, red negative."}
+         "random": "Attention on one sentence, with every number shown. Blue is positive, red negative."}
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)

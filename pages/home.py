@@ -52,7 +52,7 @@ def step_through(ckpt: Checkpoint, *, dark: bool) -> None:
     at = {"step": walk.index, "choices": walk.branch.departures(sampling_of(PAGE))}
     publish("translate", address_of_step(ckpt.id, walk.step.text, look=LOOK, **at)[0], shown_on=PAGE)
     query, _ = address_of_step(ckpt.id, walk.step.text, look={**LOOK, "view": None, "lit": None}, **at)
-    st.page_link(PAGES["translate"].script, label="Every head of it, and your own sentence", query_params=query,
+    st.page_link(PAGES["translate"].script, label="See all heads, or type your own sentence", query_params=query,
                  icon=":material/arrow_forward:")
     go_on(PAGE)
 
@@ -70,9 +70,9 @@ def show_pages() -> None:
 
 def about() -> None:
     """What attention is, and the way to more."""
-    st.markdown(with_terms("A transformer writes one token at a time, and before each one every **attention head** "
-                           "decides which tokens to look at: the stronger a line, the more it looks. Every line here "
-                           "was computed just now, by a model trained from scratch.", "token", "head"),
+    st.markdown(with_terms("A transformer writes one token at a time. Before writing each one, every **attention "
+                           "head** decides which tokens to look at: the stronger a line, the more it looks. Every "
+                           "line here was computed just now, by a model trained from scratch.", "token", "head"),
                 unsafe_allow_html=True)
     offer_walk()
 
@@ -82,10 +82,10 @@ def show_examples(*, dark: bool) -> None:
     with st.container(border=True, key=f"{PAGE}_rewrite"):
         st.markdown("**Press 2 and see**")
         st.markdown(f"Change the first word, and the model rewrites the rest:  \n“{DARK}”")
-        st.button("Show this sentence, then press 2", key=f"{PAGE}_dark", on_click=show_sentence, args=[DARK],
+        st.button("Load this sentence, then press 2", key=f"{PAGE}_dark", on_click=show_sentence, args=[DARK],
                   width="stretch")
     with st.container(border=True, key=f"{PAGE}_learns"):
-        st.markdown(f"**The same head, while it learned** · {markdown_text(sentence_shown())}")
+        st.markdown(f"**Watch this head learn** · {markdown_text(sentence_shown())}")
         show_growing(dark=dark)
 
 

@@ -17,8 +17,8 @@ from ui.present import columns, show_title
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
 st.html(f"<style>{STYLE}</style>")
-show_title(PAGE, "Masks", lambda: st.html("<p>A mask says where a token may look: never at padding, and in a decoder "
-                                          "never ahead.</p>"))
+show_title(PAGE, "Masks", lambda: st.html("<p>A mask controls where a token may look: never at padding, and never "
+                                          "ahead in a decoder.</p>"))
 said = st.container()  # outside the popover, which is closed to begin with
 with st.container(key=f"{PAGE}_settings"), st.popover("Your sentences, and the model", icon=":material/edit:"):
     ckpt = choose_checkpoint(PAGE, said=said)

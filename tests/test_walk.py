@@ -335,7 +335,7 @@ def test_ids_outside_the_vocabulary_are_left_out(ckpt):
 
 
 def test_a_text_that_cannot_be_read_says_the_number_and_the_limit(ckpt):
-    with pytest.raises(ValueError, match="10,00[01] tokens long and this model reads at most 40"):
+    with pytest.raises(ValueError, match="10,00[01] tokens; the model reads at most 40"):
         begin(ckpt, "a" * 10_000)
 
 

@@ -55,7 +55,7 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
         measured = f"| {what}, nats per {unit} | {meta['validation_loss']:.4f} |"
     held = ("Trained on all of it: so small a text leaves nothing\nto hold out, and what is measured here is what was "
             "learned." if learned_from else
-            "Trained on its train split; chosen and measured on\nsplits that the training never saw.")
+            "Trained on its train split; selected and tested on\nunseen data.")
     measured_on = "Loss on what it learned from" if learned_from else "Held-out loss"
     where, more = (f"checkpoints/{name}", "it again") if quality else ("THIS_FOLDER", "more")
     curve = (f"```mermaid\nxychart-beta\n  title \"{measured_on}, nats per {unit}\"\n"
@@ -103,7 +103,7 @@ whole curve, and `attention/` what all heads did with a few pinned sentences at 
 
 ## What it is not
 
-A small model made to be looked at. It knows only what its corpus, {found.name}, shows. It repeats what that text says
+A small model made for exploring. It knows only what its corpus, {found.name}, shows. It repeats what that text says
 of people, and it is wrong often. Do not rely on what it
 {"says" if ckpt.classes else "writes"}.
 """

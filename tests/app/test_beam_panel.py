@@ -105,7 +105,7 @@ def test_an_empty_text_and_one_too_long_say_so_with_the_search_open(visit):
     at = visit(PAGE, text="", beam="4")
     assert at.info[0].value.startswith("Type a sentence in English")
     at.text_input(key="translate_text").set_value("dog " * 2_500).run()
-    assert "this model reads at most 256" in at.error[0].value
+    assert "the model reads at most 256" in at.error[0].value
     assert not at.get("plotly_chart")
     at.text_input(key="translate_text").set_value("Go on.").run()
     assert not at.exception

@@ -132,7 +132,7 @@ def test_a_second_sentence_too_long_says_the_number_and_the_limit(visit):
     at = visit(PAGE, text=TEXT, compare="sentence", compare_text=OTHER)
     at.text_input(key="translate_compare_text").set_value("dog " * 2_500).run()
     assert not at.exception
-    assert "this model reads at most 256" in at.error[0].value
+    assert "the model reads at most 256" in at.error[0].value
     assert not charts(at)
 
 

@@ -139,7 +139,7 @@ def test_a_head_that_cannot_read_a_switched_one_is_said_to_look_the_same(home, v
     assert "attends exactly as before" in texts(at)
 
 
-@pytest.mark.parametrize(("text", "said"), [("  ", "Type a text above"), ("a " * 60, "this model reads at most 60")],
+@pytest.mark.parametrize(("text", "said"), [("  ", "Type a text above"), ("a " * 60, "the model reads at most 60")],
                          ids=["nothing", "too long"])
 def test_a_text_that_cannot_be_read_is_said(text, said, home, visit_switch):
     ckpt = make(home, "writer")

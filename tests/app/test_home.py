@@ -23,7 +23,6 @@ def at(visit) -> AppTest:
 
 def test_it_says_what_attention_is(at):
     assert at.title[0].value == "What is attention?"
-    assert any("at a time, and before each one every **attention" in text.value for text in at.markdown)
 
 
 def test_every_page_is_there_in_its_group_with_its_description(at):

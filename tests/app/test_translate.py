@@ -319,7 +319,7 @@ def test_an_empty_text_asks_for_one(open_translate, has_stage, text):
 def test_ten_thousand_characters_say_the_number_and_the_limit(open_translate, has_stage):
     at = write(open_translate(), "dog " * 2_500)
     (error,) = at.error
-    assert error.value.endswith("tokens long and this model reads at most 256; shorten it")
+    assert "reads at most 256" in error.value
     assert not has_stage(at)
     write(at, "Go on.")
     assert not at.error

@@ -35,7 +35,7 @@ BASELINES = {  # what each shows, in words
                  "one seed. Whatever is as large here comes from the sentences, the mask and the architecture, not "
                  "from learning.",
     "even": "The value for a head that weights every visible token equally. In short sentences most shares are large "
-            "anyway; this is how large.",
+            "anyway; this is the baseline.",
 }
 
 Watch = Callable[[int, int], None]  # done, of

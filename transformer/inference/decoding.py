@@ -303,7 +303,7 @@ def prompt(ckpt: Checkpoint, text: str, target: str | None = None) -> tuple[Tens
 
 def check_length(tokens: int, limit: int) -> None:
     if tokens > limit:
-        raise ValueError(f"the text is {tokens:,} tokens long and this model reads at most {limit:,}; shorten it")
+        raise ValueError(f"this text has {tokens:,} tokens; the model reads at most {limit:,}. Please shorten it")
 
 
 def check_padding(ids: list[int], pad_id: int | None) -> None:

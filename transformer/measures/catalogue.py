@@ -115,9 +115,9 @@ MEASURES = (
         keys=lambda tokens: -tokens.frequency.log()[:, None],
         explained="How rare the tokens are that a head looks at: −ln p of each, averaged by weight, where p is the "
                   "share of all tokens of its training corpus that are this one, counted from the corpus with one more "
-                  "of each. A head above the value of looking at all alike prefers rare tokens, one below it frequent "
-                  "ones. Names, punctuation and the tokens at both ends differ in frequency too, so a head that "
-                  "follows one of these has a value of its own without knowing what is rare."),
+                  "of each. A head above the uniform value prefers rare tokens, one below it frequent ones. "
+                  "Names, punctuation and the tokens at both ends differ in frequency too, so a head that follows "
+                  "one of these has a value of its own without knowing what is rare."),
     Measure(
         name="induction", title="Induction", unit="random tokens twice: weight on what came next", kinds=BOTH,
         keys=_after_earlier, repeated=True, why_not="the texts have too few different tokens",

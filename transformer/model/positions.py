@@ -101,7 +101,7 @@ class Sinusoidal(Positions):
     name = "sinusoidal"
     title = "Sinusoidal positions"
     sentence = ("Sines and cosines are added to the embeddings, by a formula and not learned: low dimensions "
-                "oscillate fast and distinguish neighbours, high ones slowly and distinguish near from far.")
+                "change fast and separate neighbours, high ones change slowly and separate near from far.")
     source = "Vaswani et al. 2017, section 3.5"
     undone = "nothing is added to the embeddings"
     embedded = "+ sines of the positions"

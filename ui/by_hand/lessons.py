@@ -83,7 +83,7 @@ def show_folding(hand: ByHand) -> None:
         "Each block below is one word's query of one head, d_k numbers side by side in memory; the small number and "
         "the colour say which head. Before the fold a row is a word with all its heads. After it a row must be a head "
         "with all its words. A `view` straight to `(B * h, T, d_k)` has the right shape and mixes the heads up: no "
-        "error, but no sense either.")
+        "error, but meaningless.")
     blocks = [[(word, head) for head in range(s.heads)] for word in s.words]
     flat = [block for row in blocks for block in row]
     length = len(s.words)

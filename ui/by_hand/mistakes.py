@@ -19,8 +19,8 @@ BLOCKED = {"nothing": "no padding masked", "keys": "keys' padding masked", "quer
 
 def show_mistakes(hand: ByHand, *, query: int) -> None:
     """The four, in order of how often they are made in class."""
-    st.markdown("None of these raises an error, because every shape fits. Each is made here on your sentence, in head "
-                "0, beside what is right.")
+    st.markdown("None of these raises an error, because every shape fits. Each is shown on your sentence, in head 0, "
+                "next to the correct version.")
     _wrong_axis(hand, query)
     with st.container(key=f"{PAGE}_late_mask"):
         _late_mask(hand, query)

@@ -46,8 +46,9 @@ def show_qkv(hand: ByHand, query: int, key: int) -> None:
 
 
 def show_products(hand: ByHand, query: int, key: int) -> None:
-    heading(4, "Every query meets every key: their numbers are multiplied one by one and added up. The more alike "
-            "their directions, the larger the product. Rows are queries, columns keys.", "section 3.2.1, equation 1")
+    heading(4, "Every query is compared with every key: their numbers are multiplied one by one and added up. The "
+            "more alike their directions, the larger the product. Rows are queries, columns keys.",
+            "section 3.2.1, equation 1")
     draw(_square(hand, query, key, "q kᵀ", hand.heads[0].products), _spell(hand, query, key, "Product"))
 
 
@@ -62,7 +63,7 @@ def show_scaled(hand: ByHand, query: int, key: int) -> None:
 
 def show_mask(hand: ByHand, query: int, key: int) -> None:
     s, words = hand.settings, hand.settings.words
-    heading(6, "What a word must not see gets −∞ added to its score, everything else 0. " + (
+    heading(6, "−∞ is added to scores that must be hidden, 0 to all others. " + (
         "The causal mask hides later words, as in a decoder, which has not written them yet." if s.causal else
         "No mask is chosen, so nothing is hidden, as in an encoder."), "section 3.2.3")
     mask = torch.ones(len(words), len(words), dtype=torch.bool) if s.mask is None else s.mask
@@ -71,8 +72,8 @@ def show_mask(hand: ByHand, query: int, key: int) -> None:
 
 
 def show_softmax(hand: ByHand, query: int, key: int) -> None:
-    heading(7, "Each score becomes e to its power, divided by the sum of its row. So every weight is between 0 and 1 "
-            "and every row adds up to 1. These are the attention weights.", "section 3.2.1, equation 1")
+    heading(7, "e is raised to each score, and the result divided by the sum of its row. So every weight is between "
+            "0 and 1 and every row adds up to 1. These are the attention weights.", "section 3.2.1, equation 1")
     draw(_square(hand, query, key, "weights", hand.heads[0].weights, kind="weights", sums="rows"),
          _spell(hand, query, key, "Mask", "Softmax"))
 

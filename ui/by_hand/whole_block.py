@@ -48,7 +48,7 @@ def show_add_and_norm(hand: ByHand, query: int, key: int) -> None:
 def show_feed_forward(hand: ByHand, query: int, key: int) -> None:
     s, words, block = hand.settings, hand.settings.words, hand.block
     heading(13, f"Each word goes through two linear maps by itself: up to 4 d = {4 * s.d} numbers, all negative ones "
-            f"set to 0 (ReLU), and down to d = {s.d} again. Words do not meet here.", "section 3.3")
+            f"set to 0 (ReLU), and down to d = {s.d} again. Words don't interact here.", "section 3.3")
     draw(figures.number_matrix(block.up.numpy(), name="y W_1", rows=words, row=query),
          figures.number_matrix(block.hidden.numpy(), name="max(0, y W_1)", rows=words, row=query),
          figures.number_matrix(block.down.numpy(), name="max(0, y W_1) W_2", rows=words, row=query))

@@ -116,7 +116,7 @@ def _show_pieces(tokenizer, wanted: str) -> None:
     unknown = [at for at, piece in enumerate(pieces) if piece.unknown]
     st.html(figures.token_chips([piece.text for piece in pieces], label="pieces", unknown=unknown))
     if unknown:
-        st.caption("Dashed: unknown token. The model only sees that there is one.")
+        st.caption("Dashed: a piece the model doesn't know.")
     st.caption("ids: " + " ".join(f"{piece.id:d}" for piece in pieces[:100]) + (" …" if len(pieces) > 100 else ""))
 
 

@@ -86,7 +86,7 @@ def _bars(prefix: str, ckpt: Checkpoint, reading: Reading, *, question: str) -> 
                 chosen=ckpt.classes[at] == chosen) for at in _order(reading)]
     return Bars(title=question, label="classes", rows=rows, keys=False, tokens=False, least=CLASSES, most=CLASSES,
                 rest=0.0 if len(rows) > CLASSES else None, hint="Show which tokens speak for this class",
-                note="Blue tokens speak for the class in orange, red ones against it.", invites="Click another class.")
+                note="Blue tokens support the class in orange; red ones oppose it.", invites="Click another class.")
 
 
 def _said(prefix: str, ckpt: Checkpoint, reading: Reading) -> str:
@@ -160,7 +160,7 @@ def _show_pooling(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[
                f"the tokens: this is what a token's row adds, not its word alone." + (
                    " The layer after pooling is held at what it does to this text."
                    if ckpt.config.pooler and ckpt.config.pooling != "first" else "") + (
-                   " Dashed: unknown token. The model only sees that there is one." if unknown else
+                   " Dashed: a word the model doesn't know." if unknown else
                    ""))
 
 

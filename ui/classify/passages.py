@@ -49,4 +49,4 @@ def whose(ckpt: Checkpoint, passage: str) -> str:
         use = {"train": "seen in training", "test": "not seen in training"}.get(
             split, "used to select the model, not to train it")
         return f"Spoken by {' and by '.join(names)} · from the {split} split, {use}"
-    return "Not a passage by one of the ten speakers; the model knows only these ten and answers anyway."
+    return "This passage isn't by any of the ten speakers; the model knows only these ten and answers anyway."

@@ -75,7 +75,7 @@ def show_toy(prefix: str, *, dark: bool) -> None:
     """Two sentences to edit, the button, the run while it trains, and then its classifier to try."""
     state = st.session_state
     st.markdown("Watch a one-layer transformer learn **two sentences**. Nothing is held out: it memorises both, and "
-                "its predictions on other sentences show how little that is worth.")
+                "its predictions on other sentences show how little this means.")
     left, right = st.columns(2)
     with left:
         taken(st.text_input("A positive sentence", key=f"{prefix}_positive"), TOY)

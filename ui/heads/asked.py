@@ -140,7 +140,7 @@ def answer(ckpt: Checkpoint, text: str, *, target: str = "", more: int = 8,
 
 def _check(tokens: int, limit: int, what: str) -> None:
     if tokens > limit:
-        raise ValueError(f"the {what} is {tokens:,} tokens long and this view reads at most {limit}; shorten it")
+        raise ValueError(f"the {what} has {tokens:,} tokens; this view reads at most {limit}. Please shorten it")
 
 
 def is_kept(page: str, name: str, key: tuple) -> bool:

@@ -74,7 +74,7 @@ def _chosen_so(what: str, sentence: Sentence, *, longest: bool) -> str:
     few = is_short(sentence) and not longest
     return (f"The {what} of the sample where this head scores highest"
             + (f", of those with at most {SHORT} tokens" if few else "")
-            + f"; shorter than {ENOUGH} measurable tokens only if no longer one exists"
+            + f" ({ENOUGH} or more measurable tokens where possible)"
             + (". The decoder is given its translation." if sentence.target is not None else "."))
 
 

@@ -41,8 +41,8 @@ def show_roles(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
         kinds = st.container(width="content")
         sample = choose_sample(page, ckpt)
         st.markdown("What does each head look at?", width="content",
-                    help="Averaged over many texts. Beside each map, the same model before training: anything equally "
-                         "strong there was not learned.")
+                    help="Averaged over many texts. Beside each map, the same model before training: whatever is just "
+                         "as strong there wasn't learned.")
     if not sample:
         return
     roles = at_hand(sample)

@@ -158,12 +158,11 @@ def _link(page: str, ckpt: Checkpoint, path: list[Step], label: str) -> None:
     choices = {step.index: step.id for step in path}
     address, _ = address_of_step(ckpt.id, path[0].text, choices=choices if label == "tokens after" else {},
                                  temperature=0.0, step=len(path) - 1)
-    _open(page, ckpt, address, label.split()[-1], "Open this" if label == "tokens before" else
-          "Open these tokens, all heads on,")
+    _open(page, ckpt, address, label.split()[-1], "" if label == "tokens before" else " with all heads on")
 
 
 def _open(page: str, ckpt: Checkpoint, address: Mapping[str, str], which: str, words: str) -> None:
     other = stepper_of(ckpt.config)
     with st.container(key=f"{page}_open_{which}", width="content"):
-        st.page_link(other.script, label=f"{words} in {other.title}", icon=":material/open_in_new:",
+        st.page_link(other.script, label=f"Open in {other.title}{words}", icon=":material/open_in_new:",
                      query_params=address)

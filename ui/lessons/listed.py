@@ -113,7 +113,7 @@ def show_own(page: str) -> None:
         st.caption(f"To keep a lesson, put its file into {figures.markdown_text(owners.without_home(str(folder())))}.")
     with st.expander("How to write one"):
         st.code(EXAMPLE, language="markdown")
-        st.markdown("Copy a link from any page and drop what stands before `/translate`. Questions are `next token`, "
+        st.markdown("Copy a link from any page and remove everything before `/translate`. Questions are `next token`, "
                     "`cell`, `number` (on By hand) and `free text`. `docs/lessons.md` has all of it.")
 
 

@@ -35,10 +35,9 @@ def show_sinusoids(*, dark: bool) -> None:
         show_curves(table, "sinusoids", dark=dark)
         for at, wave in (("2i", "sin"), ("2i+1", "cos")):
             st.latex(rf"PE_{{(pos,\,{at})}}=\{wave}\!\left(pos\,/\,base^{{2i/d_{{model}}}}\right)")
-        st.caption("Each dimension is a wave. Low dimensions oscillate fast and distinguish neighbours; high ones "
-                   "barely change and distinguish near from far. The vector of a position is added to the embedding "
-                   "of the token there "
-                   "(Vaswani et al. 2017, section 3.5).")
+        st.caption("Each dimension is a wave. Low dimensions change fast and separate neighbours; high ones change "
+                   "slowly and separate near from far. The vector of a position is added to the embedding of the "
+                   "token there (Vaswani et al. 2017, section 3.5).")
     with right:
         show_matrix(values, "matrix", across="dimension", down="position", value="value", title="The whole matrix",
                source=table.source, dark=dark)

@@ -136,5 +136,5 @@ def _show_both(ckpt: Checkpoint, readings: tuple[Reading, Reading], at: tuple[st
         [f"head {at}" for at in range(config.n_heads)],
         [(f"layer {at}", [f"{float(share):.3f}" for share in row]) for at, row in enumerate(shares)],
         label="attention moved without positions", marked={(layer, head)}, caption=origin(ckpt)))
-    st.caption(f"The share of each {kind} head's attention that moves: total variation distance of a row, averaged "
+    st.caption(f"The share of each {kind} head's attention that shifts: total variation distance of a row, averaged "
                f"over rows; 0 is none, 1 is all.")

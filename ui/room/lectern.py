@@ -23,8 +23,8 @@ LONGEST_CODE = 40  # characters, with whatever was typed around it
 SMALL = """<style>.qr { width: 11rem; max-width: 100%; border-radius: 6px; }
 .room-code { display: flex; flex-wrap: wrap; gap: 1.2rem; align-items: center; }
 .room-code p { margin: 0; } .room-code b { font-size: 2.6rem; letter-spacing: .08em; }</style>"""
-ADVICE = """- Extend your screen rather than mirror it: your own page shows the answers. With one screen alone, F
-  presents and covers them while something is asked.
+ADVICE = """- Extend your screen rather than mirror it: your own page shows the answers. With only one screen, press
+  F: answers stay hidden during questions.
 - Open the wall on the projector.
 - Press *Hide what comes next* before you step to what you ask."""
 _door = component("room_door", HERE / "room" / "door.js", '<div class="room-door"></div>')
@@ -96,7 +96,7 @@ def show_lectern(page: str, room: Room) -> None:
                             "Presenting on this screen works as well.")
         st.markdown(ADVICE)
         _secret_link("Your phone as a remote", f"{address}/lead#{key}",
-                     "Scan this with your own phone, out of sight of the class: whoever has it leads the room.")
+                     "Scan this with your own phone, out of sight of the class: it can control the room.")
         _secret_link("A second lecturer", f"{address}/lead?desk=1#{key}",
                      "This link opens the room to a colleague, with all that you can do. Send it to nobody else.")
         ends = datetime.fromtimestamp(room.ends, _zone())

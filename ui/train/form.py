@@ -189,7 +189,7 @@ def _start_button(page: str, name: str, settings: dict[str, object], device: str
     if failed:
         st.caption("The check failed, so the run cannot start. Change what the check names, or check again.")
     st.caption(f"A name is up to {LONGEST_NAME} letters from a to z, digits, dots, hyphens and underscores, starts "
-               f"with a letter or digit, and is not taken by another run.")
+               f"with a letter or digit, and must not already be in use.")
     if refused := owners.refusal(owners.me(), "start"):
         st.warning(f"{markdown_text(refused)}. Runs already under way are not affected.")
     elif quotas.held_to_them():

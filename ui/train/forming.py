@@ -77,8 +77,8 @@ decoder's first, are left out: whatever the head does, their whole weight is the
 """
 WORDS = f"""{MEASURES}
 The dotted line is uniform attention, and the left end of each curve is the model before training,
-with random weights: a head does something of its own only where it leaves both. One place can count twice: for the
-second token, the previous token is also the first.
+with random weights: a head does something of its own only where it differs from both. One place can count twice: for
+the second token, the previous token is also the first.
 
 The training loss is taken with dropout, and label smoothing where the run has it; the validation loss without, so it
 can be the lower one.

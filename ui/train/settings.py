@@ -76,7 +76,7 @@ def choose_pinned(page: str, task: str) -> tuple[list[str], list[str]]:
                        "translation": "A sentence that is not in the corpus needs its translation after a | sign: the "
                                       "decoder is given the correct answer.",
                        "language-model": "The beginning of a text each.", "classification": "A text each."}[task]
-                   + " If empty, the run chooses some itself.")
+                   + " Leave empty to have some chosen.")
         typed = taken(st.text_area(
             "Sentences", key=f"{page}_{task}_pinned", height=110, label_visibility="collapsed",
             placeholder="I am cold. | J'ai froid." if task == "translation" else "O Romeo, Romeo!"), PINNED)

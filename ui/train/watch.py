@@ -124,8 +124,8 @@ def _explained(run: Run) -> list[str]:
                 return [f"Waiting for the cluster at {address} to start it."]
             ahead = before(run.folder)
             first = f", {ahead[0].name}" if ahead else ""
-            return [f"Waiting for its turn: {how_many(len(ahead), 'run')} before it on this device{first}. "
-                    "It starts automatically."]
+            return [f"Waiting for its turn: {how_many(len(ahead), 'run')} ahead on this device{first}. It starts by "
+                    "itself." if ahead else "Starting soon: no runs ahead."]
         case "starting":
             return ["Starting: loading PyTorch, reading the corpus, training the tokenizer."]
         case "stopped":

@@ -91,10 +91,10 @@ def show_beam(page: str, walk: Walk, look: Look, head: Head, *, dark: bool) -> N
         st.caption(
             f"At each step the {2 * width} likeliest continuations of the kept hypotheses are considered. The number "
             f"in a box is the sum of log-probabilities so far; the best is on top. The best "
-            f"{f'{width} that do not end go' if width > 1 else 'one that does not end goes'} on; "
+            f"{f'{width} unfinished ones continue' if width > 1 else 'unfinished one continues'}; "
             "grey ones are pruned, ■ ended. "
-            f"{'Lighter' if dark else 'Darker'}: a likelier token. Orange: the best hypothesis. Ringed: the step "
-            f"shown on this page. Click a box to see its attention below."
+            f"{'Lighter' if dark else 'Darker'}: a likelier token. Orange: the best hypothesis. Outlined: the current "
+            f"step. Click a box to see its attention below."
             + (" The search does not sample: its probabilities are without temperature." * bool(
                 sampling_of(page).temperature)))
         kind, (queries, keys) = look.kind, walk.step.axes(look.kind)

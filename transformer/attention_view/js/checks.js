@@ -55,7 +55,7 @@ function words(message, look) {
     return `${sums}; weights are rounded in this file: softmax(${what}) differs by up to ${brief(difference)}.`;
   }
   const agrees = difference <= CLOSE ? `agrees to ${brief(CLOSE)}` : `differs by up to ${brief(difference)}`;
-  return `${sums}; softmax(${what}), computed again in this browser, ${agrees}.`;
+  return `${sums}; softmax(${what}) was checked in your browser and ${agrees}.`;
 }
 
 // One digit; what is less than a millionth is only said to be less.

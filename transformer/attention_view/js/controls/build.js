@@ -17,7 +17,7 @@ const TITLES = {
   step: "Step (right arrow)",
   play: "Play (P)",
   last: "Last step (End)",
-  copy: "Copy a link to this very picture",
+  copy: "Copy a link to this view",
 };
 const COPIED_MS = 2500;
 

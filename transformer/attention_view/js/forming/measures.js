@@ -1,7 +1,7 @@
 // The measures of a head that are recorded, in the order of their rows, and those that are drawn.
 export const ROWS = [
   ["entropy", "entropy, nats"],
-  ["entropy_share", "entropy as a share of the most"],
+  ["entropy_share", "entropy, relative to maximum"],
   ["diagonal", "diagonal"],
   ["previous", "previous token"],
   ["first", "first token"],

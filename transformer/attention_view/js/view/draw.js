@@ -221,6 +221,6 @@ function sumOf(view, rows, [query, key], weight) {
   const by = scale === undefined ? `divided by √${rows.width}` : `multiplied by ${plain(scale)}`;
   const capped = cap ? `${positions ? "" : ","} capped at ±${cap},` : "";
   const divided = `${by}${positions}${capped} that is the score ${plain(score(rows, query, key))}`;
-  const bars = "The products, one for each dimension of the head; blue ones add to the score, red ones take from it:";
+  const bars = "The products, one for each dimension of the head: blue raises the score, red lowers it.";
   return `${pair}: ${sum}; ${divided}; ${made} ${bars}`;
 }

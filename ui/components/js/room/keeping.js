@@ -8,7 +8,7 @@ export function keepingPart(desk) {
   const file = (name, textContent) =>
     named(part("a", { href: addressOf(code, name), download: "", textContent }), name);
   const lock = button(state.locked ? "Unlock the room" : "Lock the room", () => act("lock", { on: !state.locked }));
-  const leave = button("Leave it on this computer", leaveHere, {
+  const leave = button("Stop controlling it here", leaveHere, {
     title: "This browser forgets the key; the room goes on",
   });
   return part(

@@ -114,7 +114,9 @@ export function rightSaid(told, split) {
   const lines = [
     told.right
       ? `${thousands(told.right)} of ${all} ${was} right (${share(told.share)}).`
-      : `None of ${all} was right.`,
+      : told.count === 2
+        ? "Neither was right."
+        : `None of ${all} was right.`,
   ];
   const { sure_right: right, sure_wrong: wrong } = told;
   const saidHow = split.sure.slice(0, SURE.length).reduce((all, one) => all + one, 0);
@@ -146,11 +148,11 @@ export function roundsSaid({ both, changed, became_right: gained, became_wrong: 
 
 // From what an answer can be computed again.
 export function proofSaid({ checkpoint, trained, step, seed }) {
-  const parts = [checkpoint ?? "computed without a model"];
+  const parts = [checkpoint ? `Computed: ${checkpoint}` : "Computed without a model"];
   if (typeof trained === "number") parts.push(`trained for ${countOf(trained, "step")}`);
   if (typeof step === "number") parts.push(`step ${step} of the text`);
   if (typeof seed === "number") parts.push(`seed ${seed}`);
-  return `Computed: ${parts.join(", ")}.`;
+  return `${parts.join(", ")}.`;
 }
 
 // What the server says, as a sentence of its own.
