@@ -4,9 +4,8 @@ import re
 
 import pytest
 
-from transformer.by_hand.exercises import exercises
+from transformer.by_hand.exercises import exercises, written
 from transformer.by_hand.stages import ByHand, Settings
-from ui.by_hand.exercise import written
 from ui.by_hand.worksheet import worksheet
 
 HAND = ByHand(Settings("Go on <b>now</b>", causal=True))

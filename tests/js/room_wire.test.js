@@ -70,9 +70,32 @@ test("an answer without a network waits and is sent once there is one", async ()
   const states = await waits;
   assert.deepEqual(
     states.map(({ state }) => state),
-    ["going", "waiting", "sent"],
+    ["going", "waiting", "going", "sent"],
   );
   assert.deepEqual(sent, [one(1), one(1)]);
+});
+
+test("once there is a network again nothing says that there is none, though a try was under way", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const pending = [];
+  globalThis.fetch = () => new Promise((_, reject) => pending.push(() => reject(new TypeError("no network"))));
+  const states = [];
+  const box = newOutbox("K7M4Q", ({ state }) => states.push(state));
+  const fail = async () => {
+    pending.pop()();
+    await new Promise(setImmediate);
+  };
+  box.put(one(1));
+  for (const pause of [500, 1000, 2000, 4000]) {
+    await fail();
+    t.mock.timers.tick(pause);
+  }
+  assert.equal(states.at(-1), "waiting");
+  box.hurry();
+  assert.equal(states.at(-1), "going");
+  await fail(); // what was tried before the network was there
+  t.mock.timers.tick(500);
+  assert.equal(pending.length, 1); // is tried again soon
 });
 
 test("what the room refuses is not sent again, and why is told", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readNumber } from "../../ui/components/js/room/answering.js";
+import { readNumber } from "#view/numbers.js";
 import { readCode, wrongWith } from "../../ui/components/js/room/join.js";
 import { divergence, overlap, shares, wholePercents } from "../../ui/components/js/room/shares.js";
 import {
@@ -41,17 +41,11 @@ test("a share is never a false 0 or 100", () => {
 });
 
 test("a number is read with a point or a comma, and anything else is none", () => {
-  assert.deepEqual([" 40,5 ", "40.5 %", ".5", "−3", "1e3", "4 0", "", "abc", "Infinity"].map(readNumber), [
-    40.5,
-    40.5,
-    0.5,
-    -3,
-    null,
-    null,
-    null,
-    null,
-    null,
-  ]);
+  assert.deepEqual(
+    [" 40,5 ", "40.5 %", ".5", "−3", "-3", "– 0,25", "+2"].map(readNumber),
+    [40.5, 40.5, 0.5, -3, -3, -0.25, 2],
+  );
+  for (const typed of ["1e3", "4 0", "", "abc", "Infinity", "--1", "1-2"]) assert.equal(readNumber(typed), null);
 });
 
 test("a code is read as it was meant, and what can be none is said", () => {
@@ -73,8 +67,8 @@ test("what an answer turned out to be is said", () => {
   assert.equal(verdict(choice, ["a", "b"], { right: 1 }, 1).right, true);
   assert.match(verdict(choice, ["a", "b"], { right: 1 }, 0).words, /You answered “a”. The right answer is “b”/);
   const number = { form: "number", unit: "%" };
-  assert.equal(verdict(number, null, { right: 87.7, tolerance: 5 }, 83).right, true);
-  const far = verdict(number, null, { right: 87.7, tolerance: 5 }, 82);
+  assert.equal(verdict(number, null, { bounds: [82.7, 92.7], tolerance: 5 }, 83).right, true);
+  const far = verdict(number, null, { bounds: [82.7, 92.7], tolerance: 5 }, 82);
   assert.equal(far.right, false);
   assert.equal(far.words, "You said 82%. Not close enough: within 5 percentage points counts as right.");
   const drawn = verdict({ form: "draw" }, null, { values: [0.5, 0.5] }, [0.5, 0.5]);
@@ -118,7 +112,15 @@ test("how a room did is said", () => {
     "In common with the model: 40% before, 70% now.",
   );
   assert.equal(rangeSaid({ least: 0, unit: "%" }, { from: 40, to: 50 }), "40–50%");
-  assert.equal(rangeSaid({ least: -1000, unit: "" }, { from: -20, to: -10 }), "-20 to -10");
+  const bins = [
+    { from: -20, to: -10 },
+    { from: null, to: 0.2 },
+    { from: 0.8, to: null },
+  ];
+  assert.deepEqual(
+    bins.map((bin) => rangeSaid({ unit: "" }, bin)),
+    ["−20 to −10", "below 0.2", "0.8 or more"],
+  );
   assert.equal(
     proofSaid({ checkpoint: "translate@c34702e2", trained: 4000, step: 4, seed: 0 }),
     "Computed: translate@c34702e2, trained for 4,000 steps, step 4 of the text, seed 0.",

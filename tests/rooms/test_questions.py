@@ -141,7 +141,7 @@ def test_a_number_of_by_hand_is_the_one_on_its_page(of):
     right = {"weight": head.weights, "product": head.products, "scaled": head.scaled}.get(of)
     asked = make("number", opened(None, "hand", **HAND), of=of)
     assert asked.key["right"] == pytest.approx(2.0 if right is None else float(right[3, 1]))
-    assert asked.spec["least"] <= asked.key["right"] <= asked.spec["most"]
+    assert asked.spec["least"] is None and asked.spec["most"] is None  # whoever is far off is wrong, and not refused
 
 
 def test_a_text_has_what_the_model_writes_beside_it(ckpt):
@@ -234,7 +234,7 @@ def test_a_key_that_is_not_the_models_does_not_agree(translator):
 
 
 PUBLIC = {"about", "form", "ask", "choices", "labels", "row", "unit", "least", "most", "longest", "each", "pieces",
-          "text", "written", "heads", "on", "picture", "left_out", "of",
+          "given", "text", "written", "heads", "on", "picture", "left_out", "of",
           "other_rows"}
 
 

@@ -4,6 +4,7 @@ T words, d width of a word, d_k and d_v widths of a head.
 """
 
 from collections.abc import Callable
+from math import isfinite
 from typing import NamedTuple
 
 import torch
@@ -77,6 +78,14 @@ def exercises(hand: ByHand, divided_by: str) -> dict[int, Exercise]:
                          "Each cell: the score where the word may look, else −∞ (type -inf)."))
     return {step: Exercise(step, given, answer, compute(*(_written(one.values) for one in given)), how)
             for step, given, answer, compute, how in tasks}
+
+
+def written(value: float) -> str:
+    """A number as it is written into a cell."""
+    if not isfinite(value):
+        return "−∞"
+    text = f"{value:.{DECIMALS}f}"
+    return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")
 
 
 def _terms(count: int) -> str:

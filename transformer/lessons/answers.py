@@ -7,8 +7,9 @@ from typing import Any
 
 from transformer.brief import quoted
 from transformer.by_hand.stages import ByHand, Settings
-from transformer.inference.decoding import Candidate, Step, steps
+from transformer.inference.decoding import Candidate, Step, next_step
 from transformer.inference.reading import Reading
+from transformer.lessons.judging import is_right
 from transformer.lessons.lesson import Question
 from transformer.lessons.opened import Opened, Row, head_of, row_of, shown_at, step_of
 
@@ -24,8 +25,8 @@ class NextToken:
     choices: tuple[Candidate, ...]
     right: int
 
-    def judge(self, given: object) -> bool:
-        return given == self.right
+    def judge(self, given: object) -> bool | None:
+        return is_right(given, self.right)
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,8 @@ class Cell:
     keys: tuple[str, ...] = field(repr=False)
     weights: tuple[float, ...] = field(repr=False)
 
-    def judge(self, given: object) -> bool:
-        return given == self.right
+    def judge(self, given: object) -> bool | None:
+        return is_right(given, self.right)
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,8 @@ class Number:
     right: float
     tolerance: float
 
-    def judge(self, given: object) -> bool:
-        return isinstance(given, int | float) and abs(given - self.right) <= self.tolerance * (1 + 1e-9)
+    def judge(self, given: object) -> bool | None:
+        return is_right(given, self.right, self.tolerance)
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def answer(question: Question, opened: Opened) -> Answer:
         case "number":
             return number(question, opened)
         case "free text":
-            return FreeText(written(opened) if question.compare else None)
+            return FreeText(written(_writer(opened)) if question.compare else None)
     raise AssertionError(f"nothing answers {question.kind!r}")
 
 
@@ -128,20 +129,36 @@ def _settings(values: Mapping[str, Any]) -> Settings:
 
 def number(question: Question, opened: Opened) -> Number:
     """A number of By hand; raises ValueError where the link shows none."""
-    if opened.shows != "hand":
-        raise ValueError("this asks for a number that is computed by hand: open By hand")
-    values, settings = opened.values, _settings(opened.values)
+    hand, query, key = by_hand(opened)
     if question.value == "divisor":
-        return Number(settings.divisor, question.tolerance)
-    words, head = len(settings.words), ByHand(settings).heads[0]
-    query, key = (min(words - 1, words - 1 if at is None else at) for at in (values.get("query"), values.get("key")))
+        return Number(hand.settings.divisor, question.tolerance)
+    head = hand.heads[0]
     matrix = {"product": head.products, "scaled": head.scaled, "weight": head.weights}[question.value]
     return Number(float(matrix[query, key]), question.tolerance)
 
 
-def written(opened: Opened) -> str:
-    """All that the model writes, from the beginning to the end."""
+def by_hand(opened: Opened) -> tuple[ByHand, int, int]:
+    """All that the link's page computes, and the places of its query and its key; raises ValueError for another
+    page."""
+    if opened.shows != "hand":
+        raise ValueError("this asks for a number that is computed by hand: open By hand")
+    hand = ByHand(_settings(opened.values))
+    words = len(hand.settings.words)
+    query, key = (min(words - 1, words - 1 if at is None else at)
+                  for at in (opened.values.get("query"), opened.values.get("key")))
+    return hand, query, key
+
+
+def written(step: Step, most: int = WRITTEN) -> str:
+    """All that the model has written where it goes on from a step to the end. most: tokens from there."""
+    for _ in range(most):
+        if step.ended:
+            break
+        step = next_step(step.ckpt, step)
+    return step.output
+
+
+def _writer(opened: Opened) -> Step:
     if opened.shows != "step":
         raise ValueError("this compares with what the model writes: open Translate or Write")
-    *_, last = steps(opened.ckpt, opened.values["text"], max_steps=WRITTEN)
-    return last.output
+    return step_of(opened)

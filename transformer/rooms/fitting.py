@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
+from transformer.lessons.judging import is_number
 from transformer.rooms.distance import shares
 
 SURE = "a guess", "fairly sure", "certain"  # how sure somebody is, by its place
@@ -39,10 +40,9 @@ def fits_sure(sure: object) -> int | None:
     return sure
 
 
-def _number(value: object, least: float, most: float) -> float:
-    # compared before it is made a float, as a whole number can be too large for one
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise ValueError(f"the answer is no number from {least:g} to {most:g}; type one")
+def _number(value: object, least: float | None, most: float | None) -> float:
+    if not is_number(value, least, most):
+        raise ValueError(f"the answer is no number{'' if least is None else f' from {least:g} to {most:g}'}; type one")
     return float(value)
 
 

@@ -1,20 +1,25 @@
 """Numbers that a room guesses: a probability, a weight, or a number of By hand."""
 
-from transformer.lessons.answers import number as by_hand
+from torch import Tensor
+
+from transformer.by_hand.exercises import Exercise, exercises, written
+from transformer.by_hand.stages import ByHand
+from transformer.lessons.answers import by_hand
+from transformer.lessons.answers import number as answer
 from transformer.lessons.lesson import NUMBERS, Question
 from transformer.lessons.opened import row_of
 from transformer.rooms.asked import FORMS, Asked, Moment, apart, bare, clear_lead, key, percent, place
 
 WAYS = ("probability", *(name for name in reversed(NUMBERS)))
 POINTS = 5.0  # of a percentage: how far off an answer may be
-NEAR = 0.01  # of a number of By hand
-LARGEST = 1_000.0  # of a number of By hand
+STEPS = {"product": 4, "scaled": 5, "weight": 7}  # of By hand, that compute it
 
 
-def number(moment: Moment, *, of: str | None = None, query: str = "newest") -> Asked:
-    """of: a word of `WAYS`; where nothing is said, the probability of what is likeliest, or a weight of By hand."""
+def number(moment: Moment, *, of: str | None = None, query: str = "newest", tolerance: float | None = None) -> Asked:
+    """of: a word of `WAYS`; where nothing is said, the probability of what is likeliest, or a weight of By hand.
+    tolerance: of a number of By hand; else whoever computes with the numbers that are shown is right."""
     if moment.opened.shows == "hand":
-        return _by_hand(moment, "weight" if of is None else of)
+        return _by_hand(moment, "weight" if of is None else of, tolerance)
     if of in (None, "probability"):
         return _probability(moment)
     if of == "weight":
@@ -51,21 +56,47 @@ def _share(moment: Moment, right: float, *, ask: str, said: str, made: dict, **m
                      proof=moment.proof(**made)))
 
 
-def _by_hand(moment: Moment, of: str) -> Asked:
+def _by_hand(moment: Moment, of: str, tolerance: float | None) -> Asked:
     if of == "probability":
         raise ValueError("By hand has no probability; ask for a weight")
-    values = moment.opened.values
-    found = by_hand(Question(kind="number", ask="", value=of, tolerance=NEAR), moment.opened)
-    words = str(values["text"]).split()
-    query, key_ = (words[min(len(words) - 1, len(words) - 1 if at is None else at)]
-                   for at in (values.get("query"), values.get("key")))
-    pair = f"of the query “{query}” and the key “{key_}”"
+    hand, query, key_ = by_hand(moment.opened)
+    task = exercises(hand, hand.settings.scale).get(STEPS.get(of, 0))
+    found = answer(Question(kind="number", ask="", value=of, tolerance=_tolerance(task, query, key_)
+                            if tolerance is None else tolerance), moment.opened)
+    words = hand.settings.words
+    pair = f"of the query “{words[query]}” and the key “{words[key_]}”"
     ask = {"weight": f"What is the weight {pair}?", "product": f"What is the product q · k {pair}?",
            "scaled": f"What is the scaled product {pair}?", "divisor": "By what are the products divided?"}[of]
-    if abs(found.right) > LARGEST:
-        raise ValueError(f"the number is beyond {LARGEST:,.0f}; choose another")
-    least, most = (0.0, 1.0) if of == "weight" else (-LARGEST, LARGEST)
-    return Asked({"about": "number", "form": FORMS["number"], "ask": ask, "unit": "", "least": least, "most": most,
-                  **moment.context()},
+    return Asked({"about": "number", "form": FORMS["number"], "ask": ask, "unit": "", "least": None, "most": None,
+                  "given": _given(hand, task, of, query, key_), **moment.context()},
                  key(right=found.right, tolerance=found.tolerance, said=f"It is {found.right:.4g}.",
-                     proof=moment.proof(of=of)))
+                     proof=moment.proof(of=of, tolerance=tolerance)))
+
+
+def _tolerance(task: Exercise | None, query: int, key_: int) -> float:
+    if task is None:
+        return Question.tolerance
+    right = task.answer.values[query, key_]
+    return max(float((bound[query, key_] - right).abs()) for bound in task.bounds())
+
+
+def _given(hand: ByHand, task: Exercise | None, of: str, query: int, key_: int) -> dict[str, object]:
+    """What the number is computed from, as By hand writes it: rows of a name and numbers, over them what each is of."""
+    words = hand.settings.words
+    match of, task.given if task else []:
+        case "product", [q, k]:
+            return {"rows": [[f"q of “{words[query]}”", _written(q.values[query])],
+                             [f"k of “{words[key_]}”", _written(k.values[key_])]]}
+        case "scaled", [products]:
+            return {"rows": [["q · k", _written(products.values[query, key_:key_ + 1])],
+                             ["divided by", [written(hand.settings.divisor)]]]}
+        case "weight", [scores]:
+            return {"columns": words, "rows": [[f"scores of “{words[query]}”", _written(scores.values[query])]]}
+    widths = {"sqrt(d_k)": ("d_k", hand.settings.d_k), "d_k": ("d_k", hand.settings.d_k),
+              "sqrt(d_model)": ("d", hand.settings.d)}
+    name, width = widths.get(hand.settings.scale, ("", 0))
+    return {"rows": [[name, [str(width)]]] if name else []}
+
+
+def _written(values: Tensor) -> list[str]:
+    return [written(value) for value in values.tolist()]

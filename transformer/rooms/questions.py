@@ -6,9 +6,11 @@ and count without a model.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from transformer.brief import brief
-from transformer.inference.decoding import next_step
+from transformer.lessons.answers import written
+from transformer.lessons.lesson import Stop
 from transformer.lessons.opened import Opened
 from transformer.rooms import heads as of_heads
 from transformer.rooms import numbers, tokens
@@ -57,23 +59,37 @@ def offers(opened: Opened) -> list[Offer]:
 
 def make(about: str, opened: Opened, *, ask: str | None = None, of: str | None = None, query: str = "newest",
          heads: Sequence[int] | None = None, sentences: Sequence[str] | int | None = None, seed: int = 0,
+         tolerance: float | None = None, compare: bool | None = None,
          watch: Watch = lambda done, of: None) -> Asked:
     """A question about a moment. Raises ValueError, with what to do, where the model has no clear answer there.
 
     ask: the words, else plain ones; of: one of `WAYS`, where there are several; query: the row, "newest", a token or
     its place; heads: those to choose from, of the layer in the link; sentences: one's own, or how many of the held-out
-    ones; seed: of what is drawn; watch: told how many sentences are read, of how many.
+    ones; seed: of what is drawn; tolerance: how far off a number of By hand may be; compare: whether what the model
+    writes is shown beside a text; watch: told how many sentences are read, of how many.
     """
     if about not in ABOUT:
         raise ValueError(f"nothing is asked about {about!r}; choose one of {', '.join(ABOUT)}")
     if of is not None and of not in WAYS.get(about, ()):
         raise ValueError(f"there is no {about} question about {of!r}; choose one of {', '.join(WAYS.get(about, ()))}"
                          if about in WAYS else f"there is one way to ask about a {about}; leave {of!r} out")
-    options = {"next token": {}, "distribution": {}, "text": {}, "cell": {"query": query}, "row": {"query": query},
-               "number": {"query": query, "of": of}, "head": {"query": query, "of": of, "heads": heads, "seed": seed},
+    options = {"next token": {}, "distribution": {}, "text": {"compare": compare}, "cell": {"query": query},
+               "row": {"query": query}, "number": {"query": query, "of": of, "tolerance": tolerance},
+               "head": {"query": query, "of": of, "heads": heads, "seed": seed},
                "own sentence": {"query": query, "of": of, "sentences": sentences, "seed": seed, "watch": watch}}
     asked = _MAKERS[about](Moment(opened), **options[about])
     return Asked({**asked.spec, "ask": ask.strip()}, asked.key) if ask and ask.strip() else asked
+
+
+def of_stop(stop: Stop) -> dict[str, Any] | None:
+    """What a room is asked in place of one visitor, as plain values; None where nothing is. about, ask: in `make`;
+    options: the rest of it; view: what is asked about, wherever the page has gone since."""
+    if (question := stop.question) is None:
+        return None
+    options = {"cell": {"query": question.query}, "number": {"of": question.value, "tolerance": question.tolerance},
+               "free text": {"compare": question.compare}}
+    return {"about": "text" if question.kind == "free text" else question.kind, "ask": question.ask,
+            "options": options.get(question.kind, {}), "view": {"page": stop.page, "params": dict(stop.params)}}
 
 
 def agrees(asked: Asked, opened: Opened) -> bool:
@@ -96,21 +112,16 @@ def _same(pair: tuple[dict, dict]) -> bool:
     return len(one["values"]) == len(other["values"]) and all(abs(a - b) <= 1e-4 * max(1, abs(a)) for a, b in values)
 
 
-def text(moment: Moment) -> Asked:
-    """A short text of one's own; beside it what the model writes from here, where one does."""
+def text(moment: Moment, *, compare: bool | None = None) -> Asked:
+    """A short text of one's own; beside it what the model writes from here, where one does and it is compared."""
     output = None
-    if moment.opened.shows == "step":
-        step = moment.step
-        for _ in range(WRITTEN):
-            if step.ended:
-                break
-            step = next_step(step.ckpt, step)
-        output = step.output
+    if moment.opened.shows == "step" and compare is not False:
+        output = written(moment.step) if compare else written(moment.step, WRITTEN)
     return Asked(
         {"about": "text", "form": FORMS["text"], "longest": LONGEST, **moment.context(),
          "ask": "What do you think?" if output is None else "What will the model write?"},
         key(said="There is no right answer." if output is None else f"The model writes: {output}", output=output,
-            proof=moment.proof()))
+            proof=moment.proof(compare=compare)))
 
 
 _MAKERS: dict[str, Callable[..., Asked]] = {

@@ -9,6 +9,7 @@ from math import fsum
 from statistics import fmean, median
 from typing import Any
 
+from transformer.lessons.judging import is_right
 from transformer.rooms.distance import divergence, overlap, shares
 from transformer.rooms.fitting import SURE, fits, fits_sure
 from transformer.rooms.histogram import bins, span
@@ -31,11 +32,11 @@ def judge(spec: Spec, key: Mapping[str, Any], value: Any, number: int) -> dict[s
     out: dict[str, Any] = {"right": None, "score": None, "kl": None, "overlap": None}
     match spec["form"]:
         case "choice":
-            out["right"] = value == _key_of(key, number)["right"]
+            out["right"] = is_right(value, _key_of(key, number)["right"])
             out["score"] = float(out["right"])
         case "number":
             off, tolerance = abs(value - key["right"]), key["tolerance"]
-            out["right"] = off <= tolerance * (1 + 1e-9)
+            out["right"] = is_right(value, key["right"], tolerance)
             out["score"] = max(0.0, 1 - off / (ZERO_AT * tolerance)) if tolerance else float(out["right"])
         case "draw":
             model = shares(key["values"])
@@ -67,8 +68,9 @@ def split(spec: Spec, answers: Answers, beside: Answers = ()) -> dict[str, Any]:
         case "number":
             pairs = sorted((float(value), level) for (_, value, _), level in zip(answers, levels, strict=True))
             values = [value for value, _ in pairs]
-            low, high = span([*values, *(float(value) for _, value, _ in beside)], spec["least"], spec["most"])
-            out |= {"bins": bins(values, low, high), "median": median(values) if values else None,
+            others = [float(value) for _, value, _ in beside]
+            low, high = span([*values, *others], spec["least"], spec["most"])
+            out |= {"bins": bins(values, low, high, others), "median": median(values) if values else None,
                     "mean": fmean(values) if values else None, "values": [list(pair) for pair in pairs]}
         case "draw":
             drawn = [value for _, value, _ in answers]

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from transformer.by_hand.exercises import DECIMALS, Exercise, Matrix
+from transformer.by_hand.exercises import Exercise, Matrix, written
 from transformer.by_hand.stages import ByHand
 from ui import figures
 from ui.by_hand.matrices import draw
@@ -53,14 +53,6 @@ def _data(hand: ByHand, task: Exercise, *, query: int, whole: bool) -> dict:
             "answers": [[written(value) for value in row] for row in answer.values.tolist()],
             "low": _bounds(low.numpy()), "high": _bounds(high.numpy()),
             "keyboard": "text" if negative else "decimal"}  # a telephone's keys for decimals may have no minus
-
-
-def written(value: float) -> str:
-    """A number as it is written into a cell."""
-    if not np.isfinite(value):
-        return "−∞"
-    text = f"{value:.{DECIMALS}f}"
-    return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")
 
 
 def _bounds(values: np.ndarray) -> list[list[float | None]]:

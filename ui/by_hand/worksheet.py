@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from html import escape
 
-from transformer.by_hand.exercises import Exercise, Matrix
+from transformer.by_hand.exercises import Exercise, Matrix, written
 from transformer.by_hand.stages import ByHand
 from ui import figures
-from ui.by_hand.exercise import columns_of, written
+from ui.by_hand.exercise import columns_of
 from ui.by_hand.matrices import NAMES
 
 STYLE = """

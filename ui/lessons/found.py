@@ -21,9 +21,13 @@ NAME = re.compile(r"[\w-]{1,60}")
 
 def found() -> dict[str, Lesson | LessonError]:
     """Name -> lesson, or what is wrong with its file; the walk comes first."""
-    shipped = sorted((ROOT / "lessons").glob("*.md"), key=lambda path: (path.stem != WALK, path.stem))
-    lessons = {path.stem: _read(path, path.stem) for path in shipped}
-    return lessons | _of_folder() | own()
+    return shipped() | _of_folder() | own()
+
+
+def shipped() -> dict[str, Lesson | LessonError]:
+    """Those that come with the app."""
+    paths = sorted((ROOT / "lessons").glob("*.md"), key=lambda path: (path.stem != WALK, path.stem))
+    return {path.stem: _read(path, path.stem) for path in paths}
 
 
 def find(name: str) -> Lesson | None:

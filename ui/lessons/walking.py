@@ -8,7 +8,9 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from transformer.lessons.answers import Cell, NextToken, Number
 from transformer.lessons.checking import Finding, check, check_stop
+from transformer.lessons.judging import is_number
 from transformer.lessons.lesson import Lesson, Stop
+from transformer.rooms.questions import of_stop
 from transformer.rooms.room import ANSWER
 from ui.components.attention_view import CELL_ASKED
 from ui.heavy import heavy
@@ -18,8 +20,6 @@ from ui.link import expect, say_everywhere
 from ui.present import presenting
 from ui.publish import ASKED, STOP, leading, store
 
-# what a room may be asked in place of one visitor
-ABOUT = {"next token": "next token", "cell": "cell", "number": "number", "free text": "text"}
 STATE, RESULTS, MET = "lesson", "lesson_results", "lesson_met"
 MOST_MET = 1_000  # stops that addresses have named
 LONGEST_ANSWER = 400  # characters
@@ -173,7 +173,7 @@ def _fits(walk: Walking, at: int, given: object) -> bool:
         case NextToken():
             return isinstance(given, int) and 0 <= given < len(answer.choices)
         case Number():
-            return isinstance(given, int | float) and abs(given) < 1e12
+            return is_number(given)
     return False
 
 
@@ -201,8 +201,7 @@ def cover() -> None:
     walk = walking()
     question = walk.stop.question
     open_ = bool(question) and walk.at not in walk.answers
-    st.session_state[ASKED] = {"about": ABOUT[question.kind], "ask": question.ask, "query": question.query,
-                               "stop": f"{walk.lesson.name}/{walk.at}"} if open_ else None
+    st.session_state[ASKED] = {**of_stop(walk.stop), "stop": f"{walk.lesson.name}/{walk.at}"} if open_ else None
     st.session_state[STOP] = {"title": walk.stop.title, "text": walk.stop.text}
     asked = open_ and (question.kind == "next token" or question.compare)
     st.session_state[CELL_ASKED] = walk.stop.page if open_ and question.kind == "cell" else None

@@ -77,16 +77,24 @@ def _sentence(why: str | None) -> str | None:
 def ask(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
     """A new question about what is shown now, as a draft, or opened at once."""
     about, stop = sent.get("about"), room.view and room.view.get("asked")
-    if about == STOP and stop:
-        sent, about = {**sent, **stop}, stop["about"]
+    if about == STOP and stop:  # with the answer that a visitor alone has there
+        made = questions.make(stop["about"], _open(stop["view"]), ask=stop["ask"], **stop["options"])
+        view = {**room.view, **stop["view"]}
+    else:
+        made, view = _made(room, sent), room.view or {}
+    question = store.ask(room.id, made.spec, made.key, view, OPEN if sent.get("open") is True else DRAFT)
+    return {"question": question.id}
+
+
+def _made(room: Room, sent: Mapping[str, Any]) -> questions.Asked:
+    """A question as a lecturer puts it together."""
+    about = sent.get("about")
     if about not in questions.ABOUT:
         raise RoomError(f"a question is about {', '.join(questions.ABOUT)}")
     of, sentences = _text(sent, "of", 40) or None, _text(sent, "sentences", LONGEST_SENTENCES)
     own = [line.strip() for line in sentences.splitlines() if line.strip()]
-    made = questions.make(about, _opened(room), ask=_text(sent, "ask", LONGEST_ASK) or None, of=of,
+    return questions.make(about, _opened(room), ask=_text(sent, "ask", LONGEST_ASK) or None, of=of,
                           query=_text(sent, "query", 40) or "newest", sentences=own or None, seed=room.rev)
-    question = store.ask(room.id, made.spec, made.key, room.view or {}, OPEN if sent.get("open") is True else DRAFT)
-    return {"question": question.id}
 
 
 def _opened(room: Room) -> Opened:

@@ -4,6 +4,7 @@ and how the votes are split, are in it from the phase in which they are shown an
 from collections.abc import Mapping
 from typing import Any
 
+from transformer.lessons.judging import bounds
 from transformer.rooms.room import ANSWER, CLOSED, DRAFT, OPEN, SPLIT, Question, Room
 from transformer.rooms.scoring import for_phone, more_of_round, split, tell, to_show
 from transformer.rooms.store import Store
@@ -74,6 +75,8 @@ def _question(store: Store, room: Room, question: Question) -> dict[str, Any]:
                           if one["shown"] and isinstance(one["value"], str)][-MOST_TEXTS:]
     if question.phase == ANSWER:
         found["key"] = {name: value for name, value in question.key.items() if name not in ("each", "switched")}
+        if question.spec["form"] == "number":  # a phone judges nothing by itself
+            found["key"]["bounds"] = bounds(question.key["right"], question.key["tolerance"])
         switched = question.key.get("switched")
         if switched and switched["votes"] == found["split"]["counts"]:  # and nobody has voted since
             found["key"]["switched"] = switched["rows"]

@@ -12,6 +12,16 @@ export function short(value) {
   return value.toFixed(Math.abs(value) < 10 ? 1 : 0).replace(/\.0$/, "");
 }
 
+// A number as people type it, with a point or a comma, a minus of any kind, in percent or not; null for none.
+export function readNumber(typed) {
+  const plain = typed
+    .trim()
+    .replace(/\s*%$/, "")
+    .replace(/^[−–‐‑]\s*/, "-")
+    .replace(",", ".");
+  return /^[-+]?(\d+\.?\d*|\.\d+)$/.test(plain) ? Number(plain) : null;
+}
+
 // A probability to three figures, four near certainty, and never a false 0 or 100; as percent in ui/figures.
 export function inPercent(value) {
   if (value > 0 && value < 0.0001) return "< 0.01%";

@@ -1,13 +1,12 @@
 // Whether what was typed into a cell is right: a number between the least and the largest answer that counts.
 
-const MINUS = /[−–]/g;
-const INFINITE = /^-(inf|infinity|∞)$/i;
+import { readNumber } from "#view/numbers.js";
+
+const INFINITE = /^[-−–](inf|infinity|∞)$/i;
 
 // The number that was typed, a decimal comma among it; NaN for none.
 export function numberOf(text) {
-  const plain = text.trim().replace(MINUS, "-").replace(",", ".");
-  if (INFINITE.test(plain)) return -Infinity;
-  return plain === "" ? NaN : Number(plain);
+  return INFINITE.test(text.trim()) ? -Infinity : (readNumber(text) ?? NaN);
 }
 
 // "" before anything is typed, "right" or "wrong"; a bound of null is minus infinity.

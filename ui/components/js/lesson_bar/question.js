@@ -1,5 +1,6 @@
 // The question of a stop, and what is said to an answer.
 import { part } from "#view/elements.js";
+import { readNumber } from "#view/numbers.js";
 import { answerWith } from "./acts.js";
 
 const KINDS = { "next token": choices, cell: row, number, "free text": freeText };
@@ -40,12 +41,11 @@ function row(view, { row: token, given }) {
 }
 
 function number(view, { given }) {
-  const field = entry(view, given, "decimal", "A number, then Enter");
+  const field = entry(view, given, "text", "A number, then Enter"); // some keyboards of numbers have no minus
   field.onchange = () => {
-    const value = Number(field.value.trim().replace("−", "-").replace(",", "."));
-    const read = field.value.trim() && Number.isFinite(value);
-    field.setCustomValidity(read ? "" : "Type a number, such as 0.25");
-    if (read) answerWith(view, value);
+    const value = readNumber(field.value);
+    field.setCustomValidity(value === null ? "Type a number, such as −0.25" : "");
+    if (value !== null) answerWith(view, value);
     else field.reportValidity();
   };
   return field;

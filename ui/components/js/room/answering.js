@@ -1,8 +1,9 @@
 // How a phone answers: `entry` is one question in one round, until it is closed. value: what is chosen, typed or drawn;
 // dirty: it is not what was sent last.
 import { part, svgPart } from "#view/elements.js";
+import { readNumber } from "#view/numbers.js";
 import { drawForm } from "./drawn.js";
-import { nameOf, SURE } from "./words.js";
+import { nameOf, numberSaid, sentence, SURE } from "./words.js";
 
 const SENT = "Sent. You can change it until the lecturer closes the question.";
 const WAITING = "No connection. Your answer is kept on this page and sent as soon as there is one.";
@@ -92,19 +93,16 @@ export function choiceParts(spec, choice, at) {
 export const choicesClass = (choices) =>
   choices.every((choice) => choice.length <= FEW_LETTERS) ? "choices short" : "choices";
 
-// A number as people type it, with a point or a comma; null for none.
-export function readNumber(typed) {
-  const plain = typed.trim().replace(/\s*%$/, "").replace("−", "-").replace(",", ".");
-  return /^-?(\d+\.?\d*|\.\d+)$/.test(plain) ? Number(plain) : null;
-}
-
 function numberForm(entry) {
   const { least, most, unit } = entry.spec;
+  const ranged = typeof least === "number";
   const field = part("input", { type: "text", inputMode: "decimal", autocomplete: "off", maxLength: 24 });
   field.setAttribute("aria-label", unit ? `Your answer in ${unit === "%" ? "percent" : unit}` : "Your answer");
-  if (least < 0) field.inputMode = "text"; // some keyboards of numbers have no minus
+  if (!ranged || least < 0) field.inputMode = "text"; // some keyboards of numbers have no minus
   const why = part("p", { className: "why", role: "alert" });
-  const range = `from ${least.toLocaleString("en")} to ${most.toLocaleString("en")}`;
+  const wanted = ranged
+    ? `a number from ${numberSaid({}, least)} to ${numberSaid({}, most)}`
+    : "a number, such as −0.25";
   field.oninput = () => {
     why.textContent = "";
     entry.changed(readNumber(field.value));
@@ -112,15 +110,15 @@ function numberForm(entry) {
   const onsubmit = (event) => {
     event.preventDefault();
     const value = readNumber(field.value);
-    const fits = value !== null && value >= least && value <= most;
-    why.textContent = fits ? "" : `Type a number ${range}.`;
+    const fits = value !== null && (!ranged || (value >= least && value <= most));
+    why.textContent = fits ? "" : `Type ${wanted}.`;
     if (fits) entry.give(value);
   };
   const line = part("div", { className: "number" }, field, part("span", { textContent: unit }), sendButton());
-  const hint = part("p", { className: "hint", textContent: `A number ${range}.` });
-  const element = part("form", { onsubmit, noValidate: true }, line, hint, why);
+  const hint = ranged ? [part("p", { className: "hint", textContent: sentence(wanted) })] : [];
+  const element = part("form", { onsubmit, noValidate: true }, line, ...hint, why);
   const show = (value) => {
-    if (value !== null && readNumber(field.value) !== value) field.value = String(Number(value.toPrecision(6)));
+    if (value !== null && readNumber(field.value) !== value) field.value = numberSaid({}, value);
     else if (value === null && !entry.sending) field.value = "";
   };
   return { element, show };

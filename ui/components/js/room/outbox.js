@@ -13,9 +13,13 @@ export function newOutbox(code, told) {
     box.next = answer;
     box.hurry();
   };
+  // There is a network: what was tried without one counts for nothing.
   box.hurry = () => {
     clearTimeout(box.timer);
+    const waited = box.failed;
+    box.failed = 0;
     if (!box.going && box.next) sendNext(box);
+    else if (box.going && waited) told({ state: "going", answer: box.going });
   };
   box.clear = () => {
     clearTimeout(box.timer);
@@ -40,11 +44,11 @@ async function sendNext(box) {
       if (!box.next) box.told({ state: "refused", why: error.message, answer });
     } else {
       box.next ??= answer;
-      box.timer = setTimeout(box.hurry, AGAIN[Math.min(box.failed, AGAIN.length - 1)]);
+      box.timer = setTimeout(() => sendNext(box), AGAIN[Math.min(box.failed, AGAIN.length - 1)]);
       box.failed += 1;
       box.told({ state: "waiting", answer: box.next });
       return;
     }
   }
-  box.hurry();
+  if (box.next) sendNext(box);
 }

@@ -24,6 +24,7 @@ const PHASE_SAID = {
   answer: "the answer",
 };
 
+const FEW_BESIDE = 4; // numbers in a row of a phone
 const SHOWN = ["split", "answer"]; // phases in which there is something to see
 
 const OTHER_ROWS =
@@ -93,6 +94,7 @@ function contextOf(question, mine, face) {
   }
   if (about?.text) lines.push(quoted(own ? "Your sentence" : "The text", about.text));
   if (about?.written) lines.push(quoted("Written so far", about.written));
+  if (spec.given?.rows.length) lines.push(givenTable(spec.given, face));
   if (spec.row) lines.push(part("p", { className: "place", textContent: rowPlace(spec.row) }));
   if (spec.other_rows?.[0].length && !SHOWN.includes(question.phase))
     lines.push(part("p", { className: "hint", textContent: OTHER_ROWS }));
@@ -104,6 +106,30 @@ function contextOf(question, mine, face) {
       ),
     );
   return lines;
+}
+
+// The numbers that an answer is computed from. A phone has room for few beside each other, and for many below.
+function givenTable({ columns, rows }, face) {
+  const names = columns ?? rows[0][1].map(() => "");
+  const cell = (textContent) => part("td", {}, part("bdi", { textContent }));
+  const head = (textContent, scope) => part("th", { scope }, part("bdi", { textContent }));
+  const row = (name, values) => part("tr", {}, head(name, "row"), ...values.map(cell));
+  const lines =
+    face === "phone" && names.length > FEW_BESIDE
+      ? [
+          part("tr", {}, part("td"), ...rows.map(([name]) => head(name, "col"))),
+          ...names.map((name, at) =>
+            row(
+              name,
+              rows.map(([, values]) => values[at]),
+            ),
+          ),
+        ]
+      : [
+          ...(columns ? [part("tr", {}, part("td"), ...columns.map((name) => head(name, "col")))] : []),
+          ...rows.map(([name, values]) => row(name, values)),
+        ];
+  return part("table", { className: "given", ariaLabel: "Given" }, part("tbody", {}, ...lines));
 }
 
 // What becomes of the prediction without the head that most chose, without the right one, and without any other.

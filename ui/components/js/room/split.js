@@ -65,7 +65,9 @@ function numberRows({ spec, split, first, key, given }) {
   return split.bins.map((bin, at) => {
     const last = at === split.bins.length - 1;
     const holds = (value) =>
-      typeof value === "number" && value >= bin.from && (last ? value <= bin.to : value < bin.to);
+      typeof value === "number" &&
+      value >= (bin.from ?? -Infinity) &&
+      (last ? value <= (bin.to ?? Infinity) : value < bin.to);
     const tracks = [first?.bins[at], bin].filter(Boolean).map(({ count }) => [count / most, String(count)]);
     const who = first ? ["before", "room"] : ["room"];
     return {

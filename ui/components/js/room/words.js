@@ -37,11 +37,16 @@ export const ownOf = (question, mine) => (question.own && mine?.own?.question ==
 // The key that holds for a device.
 export const keyOf = (question, mine) => (question.own ? (ownOf(question, mine)?.key ?? null) : question.key);
 
-export const numberSaid = (spec, value) => `${Number(value.toPrecision(4))}${spec.unit === "%" ? "%" : ""}`;
+export const numberSaid = (spec, value) =>
+  `${String(Number(value.toPrecision(4))).replace("-", "−")}${spec.unit === "%" ? "%" : ""}`;
 
-// A bin of numbers: 40–50%.
-export const rangeSaid = (spec, { from, to }) =>
-  spec.least < 0 ? `${from} to ${to}` : `${from}–${to}${spec.unit === "%" ? "%" : ""}`;
+// A bin of numbers: 40–50%. What lies far off is in the first or the last, which has no end there.
+export function rangeSaid(spec, { from, to }) {
+  const said = (value) => numberSaid(spec, value);
+  if (from === null) return to === null ? "all" : `below ${said(to)}`;
+  if (to === null) return `${said(from)} or more`;
+  return from < 0 ? `${said(from)} to ${said(to)}` : `${numberSaid({}, from)}–${said(to)}`;
+}
 
 // An answer in words, for those who gave it.
 export function answerSaid(spec, choices, value) {
@@ -74,8 +79,8 @@ export function verdict(spec, choices, key, value) {
         words: `You answered ${said(value)}. The right answer is ${said(key.right)}.`,
       };
     case "number": {
-      const off = Math.abs(value - key.right);
-      const right = off <= key.tolerance * (1 + 1e-9);
+      const [least, most] = key.bounds;
+      const right = value >= least && value <= most;
       return {
         right,
         words: `You said ${numberSaid(spec, value)}. ${right ? "Right" : "Not close enough"}: ${within(spec, key)}.`,
