@@ -2,7 +2,7 @@
 // what was sent last, where the presses add up to, and the answers given so far.
 import STYLE from "./lesson_bar.css";
 import { dress } from "#view/elements.js";
-import { takeFoot } from "./foot.js";
+import { hearFoot, takeFoot } from "./foot.js";
 import { endGuide, showGuide } from "./lesson_bar/guide.js";
 import { listenForLesson } from "./lesson_bar/keys.js";
 import { showStrip } from "./lesson_bar/strip.js";
@@ -18,7 +18,8 @@ export default function component({ data, parentElement, setStateValue }) {
   view.data = data;
   if (window.headsUpLesson?.view !== view) {
     listenForLesson(view);
-    hearRoom(() => view.root.isConnected && !view.data.guided && showStrip(view), window.headsUpLesson.signal);
+    const again = () => view.root.isConnected && !view.data.guided && showStrip(view);
+    for (const hear of [hearRoom, hearFoot]) hear(again, window.headsUpLesson.signal);
   }
   root.classList.toggle("guided", data.guided);
   root.classList.toggle("large", data.large);

@@ -2,6 +2,7 @@
 import { part, scrollUpTo } from "#view/elements.js";
 import { goTo, leaveLesson } from "./acts.js";
 import { partOf } from "./parts.js";
+import { folds, unfolded, unfolder } from "../foot.js";
 import { whatRoomDoes } from "../room_asks.js";
 import { questionOf } from "./question.js";
 
@@ -11,7 +12,7 @@ const MOST_LOOKS = 30; // looks
 export function showStrip(view) {
   const { data, root } = view;
   const room = whatRoomDoes();
-  const now = JSON.stringify({ ...data, served: 0, room });
+  const now = JSON.stringify({ ...data, served: 0, room, folds: folds(), unfolded: unfolded() });
   if (view.drawn === now) return; // the page has changed and the stop has not
   const moved = view.shownAt !== data.at;
   const focused = root.getRootNode().activeElement?.dataset?.act;
@@ -20,12 +21,21 @@ export function showStrip(view) {
   root.setAttribute("aria-label", `Lesson: ${data.name}`);
   const asks = room === "asks";
   const oneLine = asks || Boolean(room && data.large); // the screen is the room's, and so are the questions
-  root.classList.toggle("one-line", oneLine);
+  root.classList.toggle("one-line", oneLine && !folds());
+  root.classList.toggle("folds", folds());
   const why = asks && data.question ? [part("p", { className: "hint", textContent: "The room is being asked." })] : [];
   const question = oneLine ? why : questionOf(view);
-  root.replaceChildren(progress(data), words(data), ...question, ways(view));
+  const strip = folds() ? folded(view, question) : [words(data, [heading(data)]), ...question, ways(view)];
+  root.replaceChildren(progress(data), ...strip);
   if (moved) scrollTo(view);
   if (focused && !moved) root.querySelector(`[data-act="${focused}"]`)?.focus({ preventScroll: true });
+}
+
+// In one line with the room: where we are and the way on; the rest unfolds.
+function folded(view, question) {
+  const more = part("div", { className: "unfolded", hidden: unfolded() !== "lesson" });
+  more.append(words(view.data), ...question, ways(view, ["leave"]));
+  return [heading(view.data), ways(view, ["back", "next"]), unfolder("lesson", "Lesson"), more];
 }
 
 // Once the page has drawn the part that the stop is about.
@@ -44,20 +54,22 @@ function progress({ at, count }) {
   return bar;
 }
 
-function words({ at, count, title, text, name, note }) {
+// Said when a stop is reached.
+function heading({ at, count, title, name }) {
   const place = part("span", { className: "place", textContent: `${at + 1} of ${count}`, title: name });
-  const head = part("h2", {}, place, " ", title);
-  const block = part("div", { className: "words" }, head, part("p", { textContent: text }));
+  return part("h2", { ariaLive: "polite" }, place, " ", title);
+}
+
+function words({ text, note }, over = []) {
+  const block = part("div", { className: "words" }, ...over, part("p", { textContent: text }));
   if (note) {
     const summary = part("summary", { textContent: "Teacher's note" });
     block.append(part("details", {}, summary, part("p", { textContent: note })));
   }
-  // said when a stop is reached
-  head.setAttribute("aria-live", "polite");
   return block;
 }
 
-export function ways(view) {
+export function ways(view, acts = ["back", "next", "leave"]) {
   const { at, count } = view.data;
   const last = at + 1 === count;
   const button = (act, textContent, onclick, more = {}) => {
@@ -65,13 +77,14 @@ export function ways(view) {
     one.dataset.act = act;
     return one;
   };
-  return part(
-    "div",
-    { className: "ways" },
-    button("back", "Back", () => goTo(view, view.target - 1), { disabled: at === 0, title: "Back (Page Up)" }),
-    button("next", last ? "Finish" : view.data.guided ? "Next" : "Next stop", () => goTo(view, view.target + 1), {
-      title: "Next (Page Down)",
-    }),
-    button("leave", "Leave", () => leaveLesson(view), { title: "Leave the lesson" }),
-  );
+  const buttons = {
+    back: () =>
+      button("back", "Back", () => goTo(view, view.target - 1), { disabled: at === 0, title: "Back (Page Up)" }),
+    next: () =>
+      button("next", last ? "Finish" : view.data.guided ? "Next" : "Next stop", () => goTo(view, view.target + 1), {
+        title: "Next (Page Down)",
+      }),
+    leave: () => button("leave", "Leave", () => leaveLesson(view), { title: "Leave the lesson" }),
+  };
+  return part("div", { className: "ways" }, ...acts.map((act) => buttons[act]()));
 }

@@ -2,6 +2,7 @@
 import { part } from "#view/elements.js";
 import { drawQuestion } from "./question.js";
 import { moderation } from "./moderation.js";
+import { unfold } from "../foot.js";
 import { button, called, errorPart, growing, named, ownKeys, radios } from "./parts.js";
 import { nameOf, withoutHead } from "./words.js";
 
@@ -30,37 +31,47 @@ const NOTHING = "Nothing is shown to the room yet; open a page with a model.";
 const SEEN = "Everyone can see the answer now: hide what comes next before you step there.";
 
 export function questionPart(desk) {
-  const { question } = desk.state;
-  const block = part("div", { className: "asking" });
-  if (question) block.append(...askedNow(desk, question));
-  else block.append(...toAsk(desk));
-  return block;
+  const { before = [], line, more = [], after = [] } = askingParts(desk);
+  line.append(...more);
+  return part("div", { className: "asking" }, ...before, line, ...after);
 }
+
+// The same where the strip has one line: what stands there, and what unfolds.
+export function questionFolded(desk) {
+  const { before = [], line, more = [], after = [] } = askingParts(desk);
+  const rest = part("div", { className: "asking" }, ...before, part("div", { className: "line" }, ...more), ...after);
+  return [part("div", { className: "asking" }, line), rest];
+}
+
+const askingParts = (desk) => (desk.state.question ? askedNow(desk, desk.state.question) : toAsk(desk));
 
 const answering = () => part("p", { role: "status", textContent: "The model is answering …" });
 
+const lineOf = (...parts) => part("div", { className: "line" }, ...parts);
+
+// {line, and where there is something before it, more at its end, and after it}
 function toAsk(desk) {
-  if (desk.offers) return [offersList(desk)];
-  if (desk.computing) return [answering()];
+  if (desk.offers && desk.folds) return { line: lineOf(askButton(desk)), after: [offersList(desk)] };
+  if (desk.offers) return { line: offersList(desk) };
+  if (desk.computing) return { line: answering() };
   const { view, coming } = desk.state;
   const skip = named(
     button("Show it without asking", () => desk.act("uncover")),
     "uncover",
   );
-  const ways = coming ? [askStop(desk), skip] : [];
   const why = view ? [] : [part("span", { className: "why", textContent: NOTHING })];
-  const line = part("div", { className: "line" }, ...ways, askButton(desk), ...why);
-  if (!coming || desk.presenting) return [line]; // which the cover says in large type
-  if (desk.whole) return [part("p", { textContent: `Covered until it is asked: ${coming}` }), line];
-  const said = "Covered until it is asked:"; // the lesson's own bar has the words
-  line.prepend(part("span", { className: "said", textContent: said }));
-  return [line];
+  if (!coming) return { line: lineOf(askButton(desk)), more: why };
+  const before = desk.whole ? [part("p", { textContent: `Covered until it is asked: ${coming}` })] : [];
+  const said = part("span", { className: "said", textContent: "Covered until it is asked:" });
+  const about = desk.presenting || desk.whole || desk.folds ? [] : [said]; // the lesson's own bar has the words
+  return { before, line: lineOf(...about, askStop(desk)), more: [skip, askButton(desk), ...why] };
 }
 
 function askButton(desk) {
   const toggle = async () => {
     if (closeOffers(desk)) return;
     desk.offers = (await desk.act("offers"))?.offers ?? null;
+    if (desk.offers) unfold("room");
     desk.draw();
   };
   const open = named(button("Ask…", toggle, { disabled: !desk.state.view }), "offers");
@@ -72,6 +83,7 @@ function askButton(desk) {
 export function closeOffers(desk) {
   if (!desk.offers) return false;
   Object.assign(desk, { offers: null, error: "" });
+  unfold(null);
   desk.draw();
   called(desk.root, "offers")?.focus({ preventScroll: true });
   return true;
@@ -93,7 +105,10 @@ const askStop = (desk) =>
 // stays to be asked otherwise.
 async function choose(desk, detail, what) {
   const asked = await desk.act("ask", what);
-  if (asked) desk.offers = null;
+  if (asked) {
+    desk.offers = null;
+    unfold(null);
+  }
   if (!detail) desk.focusNext = asked ? FIRST_PHASE : what.about;
   desk.draw();
 }
@@ -101,10 +116,10 @@ async function choose(desk, detail, what) {
 function offersList(desk) {
   const warned = seenNow(desk) ? [part("p", { className: "warned", textContent: SEEN })] : [];
   const after = desk.computing ? answering() : errorPart(desk);
-  const open = askButton(desk);
+  const open = desk.folds ? [] : [askButton(desk)]; // which has it in the line already
   const list = desk.whole
-    ? part("div", {}, part("div", { className: "line" }, open), ...warned, longList(desk), after)
-    : shortList(desk, [open], [...warned, after]);
+    ? part("div", {}, lineOf(...open), ...warned, longList(desk), after)
+    : shortList(desk, open, [...warned, after]);
   list.inert = desk.computing;
   return list;
 }
@@ -176,10 +191,16 @@ const sentencesBox = () =>
 function askedNow(desk, question) {
   const { state, act } = desk;
   const phases = radios("Phase of the question", "phase", PHASES, question.phase, (phase) => act("phase", { phase }));
-  const count = part("span", { className: "count", textContent: `${state.answered} of ${state.here} have answered` });
+  const counted = `${state.answered} of ${state.here}`;
+  const count = part("span", { className: "count", textContent: desk.folds ? counted : `${counted} have answered` });
   count.setAttribute("aria-live", "polite");
+  count.title = `${counted} have answered`;
   const draft = question.phase === "draft";
-  const ways = [
+  const done = named(
+    button(draft ? "Discard" : "Done", () => act("put away")),
+    "away",
+  );
+  const again = [
     !draft &&
       question.round === 1 &&
       named(
@@ -191,10 +212,8 @@ function askedNow(desk, question) {
         button("Reset", () => act("reset"), { title: "Forget its votes and ask once more" }),
         "reset",
       ),
-    named(
-      button(draft ? "Discard" : "Done", () => act("put away")),
-      "away",
-    ),
+  ];
+  const ways = [
     question.spec.about === "head" &&
       question.phase === "answer" &&
       !question.key?.switched &&
@@ -207,16 +226,23 @@ function askedNow(desk, question) {
   const names = question.spec.choices?.map((choice) => nameOf(question.spec, choice)) ?? [];
   const choices = draft ? names.join("  ·  ") : "";
   const said = question.phase === "answer" ? question.key?.said : choices;
-  const line = part("div", { className: "line" }, phases, count, ...ways.filter(Boolean));
-  if (desk.presenting && !draft) return [line]; // the rest is on the cover, and texts to let through are nobody's yet
-  return [
-    part("p", { className: "ask" }, part("b", { textContent: number }), question.spec.ask),
-    ...(said ? [part("p", { className: "said", textContent: said })] : []),
-    ...(question.key?.switched ?? []).map((row) => part("p", { className: "said", textContent: withoutHead(row) })),
+  const beside = desk.folds ? [done] : [...again, done].filter(Boolean);
+  const line = lineOf(phases, count, ...beside);
+  const more = [...(desk.folds ? again : []), ...ways].filter(Boolean);
+  if (desk.presenting && !draft) return { line, more }; // the cover has the rest, and texts to let through are nobody's
+  return {
+    before: [
+      part("p", { className: "ask" }, part("b", { textContent: number }), question.spec.ask),
+      ...(said ? [part("p", { className: "said", textContent: said })] : []),
+      ...(question.key?.switched ?? []).map((row) => part("p", { className: "said", textContent: withoutHead(row) })),
+    ],
     line,
-    ...(state.moderate && !desk.parts.includes("people") ? [moderation(desk)] : []),
-    ...(desk.whole ? [peek(desk, question), seenByRoom(state), exceptions(desk, question)].filter(Boolean) : []),
-  ];
+    more,
+    after: [
+      ...(state.moderate && !desk.parts.includes("people") ? [moderation(desk)] : []),
+      ...(desk.whole ? [peek(desk, question), seenByRoom(state), exceptions(desk, question)].filter(Boolean) : []),
+    ],
+  };
 }
 
 // The votes so far, where nobody else looks at the screen.

@@ -8,7 +8,7 @@ import { coverRoom, saidLarge } from "./cover.js";
 import { newDesk } from "./desk.js";
 import { escapeFromBar, pressHere, toRoom, whoLeads } from "./leading.js";
 import { ownKeys, refill, unpressed } from "./parts.js";
-import { takeFoot } from "../foot.js";
+import { folds, hearFoot, takeFoot } from "../foot.js";
 import { sayWhatRoomDoes } from "../room_asks.js";
 import { ENDED, ended, ENDED_HERE, sentence } from "./words.js";
 
@@ -27,7 +27,7 @@ export default function component({ data, parentElement, setStateValue, setTrigg
   if (data.face === "lecturer") tellTab(bar);
   if (bar.follows !== `${data.face} ${data.code}`) start(bar);
   else bar.draw();
-  takeFoot("room", root);
+  takeFoot("room", root, { alone: data.face !== "lecturer" });
 }
 
 function newBar(root) {
@@ -70,6 +70,7 @@ function start(bar) {
   if (data.face === "wall") window.addEventListener("keydown", swallow, { signal, capture: true });
   if (data.face === "lecturer")
     window.addEventListener("keydown", (event) => escapeFromBar(bar, event), { signal, capture: true });
+  hearFoot(() => root.isConnected && bar.draw(), signal);
   sayWhatRoomDoes(null);
   follow(data.code, {
     name: data.face === "lecturer" ? "lead" : "state",
@@ -149,16 +150,18 @@ function drawLecturer(bar) {
   const { root, data, desk, state } = bar;
   const hide = data.hide === null ? null : { on: data.hide, turn: () => bar.trigger("hide", data.page) };
   const parts = data.page === "room" ? ["room"] : ["room", "question"];
-  Object.assign(desk, { state, parts, hide, presenting: data.presenting });
-  desk.draw();
   const leads = state.leader === data.tab;
+  const manage = () => [...(data.page === "room" ? [] : toRoom(bar)), whoLeads(bar, leads)];
+  Object.assign(desk, { state, parts, hide, presenting: data.presenting, folds: folds(), more: manage });
+  desk.draw();
   const asks = state.question && state.question.phase !== "answer";
   sayWhatRoomDoes(leads ? (asks ? "asks" : "shows") : null);
   const more = root.querySelector(".more") ?? part("div", { className: "more" });
   if (desk.root.parentElement !== root) root.replaceChildren(desk.root, more);
-  refill(more, [...(data.page === "room" ? [] : toRoom(bar)), whoLeads(bar, leads)]);
+  refill(more, folds() ? [] : manage());
   root.classList.toggle("leads", leads);
   root.classList.toggle("presents", data.presenting);
+  root.classList.toggle("folds", folds());
   coverRoom(bar, data.presenting);
   document.documentElement.classList.toggle("room-covered", Boolean(bar.cover?.isConnected));
 }
@@ -182,8 +185,9 @@ function lookingParts(bar) {
   const words = part("p", {});
   words.setAttribute("aria-live", "polite");
   const onclick = () => backToLecture(bar);
-  const back = part("button", { type: "button", className: "back", textContent: "Back to the lecture", onclick });
-  root.replaceChildren(words, ...(state.task ? [handIn(bar)] : []), back);
+  const where = part("span", { textContent: " to the lecture" }); // but heard where there is no room for it
+  const back = part("button", { type: "button", className: "back", onclick }, "Back", where);
+  root.replaceChildren(words, ...(state.task ? handIn(bar) : []), back);
   bar.looking = { task: state.task, words, cover: coverOpen(bar) };
   return bar.looking;
 }
@@ -199,18 +203,15 @@ function coverOpen(bar) {
   );
 }
 
+// The task, which unfolds where there is little room, and the way to hand in what was found, which is always in sight.
 function handIn(bar) {
   const { data, state } = bar;
   const note = ownKeys(
     part("input", { maxLength: 200, placeholder: "A few words on it", ariaLabel: "A few words on what you found" }),
   );
-  const said = part("span", { role: "status" });
-  const give = part("button", { type: "submit", textContent: "Show the lecturer" });
-  const form = part("form", {}, note, give, said);
-  const summary = part("summary", { textContent: `Task: ${state.task}` });
-  const open = window.innerWidth > NARROW;
-  form.onsubmit = async (event) => {
-    event.preventDefault();
+  const said = part("span", { className: "said", role: "status" });
+  const give = part("button", { type: "button", className: "give", textContent: "Show the lecturer" });
+  give.onclick = async () => {
     const { pathname, search } = window.location;
     const params = Object.fromEntries(new URLSearchParams(search));
     delete params.room;
@@ -222,7 +223,10 @@ function handIn(bar) {
       said.textContent = error.message;
     }
   };
-  return part("details", { className: "task", open }, summary, form);
+  note.addEventListener("keydown", ({ key }) => key === "Enter" && give.click());
+  const summary = part("summary", { textContent: `Task: ${state.task}` });
+  const open = window.innerWidth > NARROW;
+  return [part("details", { className: "task", open }, summary, note), said, give];
 }
 
 function drawWall(bar) {

@@ -3,11 +3,12 @@
 import { part } from "#view/elements.js";
 import { take } from "#view/pointer.js";
 import { send } from "./api.js";
-import { closeOffers, questionPart } from "./asking.js";
+import { closeOffers, questionFolded, questionPart } from "./asking.js";
 import { keepingPart } from "./keeping.js";
 import { button, called, errorPart, named, radios, refill, toggle, typesIn, unpressed } from "./parts.js";
 import { peoplePart } from "./people.js";
 import { sentence } from "./words.js";
+import { unfold, unfolded, unfolder } from "../foot.js";
 
 const MODES = [
   ["follow", "Follow"],
@@ -26,15 +27,24 @@ export const HIDE = "Hide what comes next";
 const MAKING = { room: roomLine, question: questionPart, remote: remoteKeys, people: peoplePart, keeping: keepingPart };
 
 // parts: which of MAKING stand there; whole: with all that became of a question. Set besides: `hide`, how the page here
-// hides what comes next, {on, turn}, where it can; `presenting`, when everybody reads what stands here; `focusNext`,
-// what has the focus once it is there.
+// hides what comes next, {on, turn}, where it can; `presenting`, when everybody reads what stands here; `folds`, when
+// there is one line and the rest unfolds, with what `more()` gives; `focusNext`, what has the focus once it is there.
 export function newDesk(root, code, parts, { whole = false } = {}) {
   const desk = { root, code, parts, whole, error: "", offers: null };
   desk.act = (name, more) => act(desk, name, more);
   desk.draw = unpressed(root, () => drawDesk(desk));
   root.addEventListener("focusout", () => setTimeout(() => desk.held && desk.draw()));
-  root.addEventListener("keydown", (event) => event.key === "Escape" && closeOffers(desk) && take(event));
+  root.addEventListener("keydown", (event) => event.key === "Escape" && foldUp(desk) && take(event));
   return desk;
+}
+
+// What goes away with Escape -> whether there was anything.
+export function foldUp(desk) {
+  if (closeOffers(desk)) return true;
+  if (unfolded() !== "room") return false;
+  unfold(null);
+  called(desk.root, "unfold")?.focus({ preventScroll: true });
+  return true;
 }
 
 // Sends what was done; the room's next state shows what has come of it.
@@ -47,6 +57,7 @@ async function act(desk, name, more = {}) {
     return null;
   });
   desk.computing = false;
+  if (desk.error && desk.folds) unfold("room");
   desk.draw();
   if (desk.error) desk.root.querySelector(".error")?.scrollIntoView({ block: "nearest" });
   return answer;
@@ -59,22 +70,37 @@ function drawDesk(desk) {
   if (desk.held) return;
   const choosing = desk.offers && !state.question; // which has it below what was asked
   const errors = choosing ? [] : [errorPart(desk)];
-  refill(root, [...parts.map((name) => MAKING[name](desk)), ...errors]);
+  refill(root, desk.folds ? folded(desk, errors) : [...parts.map((name) => MAKING[name](desk)), ...errors]);
   const next = desk.focusNext && called(root, desk.focusNext);
   if (!next) return;
   desk.focusNext = null;
   next.focus({ preventScroll: true });
 }
 
+// In one line with a lesson: the code and the question; the rest unfolds.
+function folded(desk, errors) {
+  const [line, rest] = desk.parts.includes("question") ? questionFolded(desk) : [];
+  const more = part("div", { className: "unfolded", hidden: unfolded() !== "room" });
+  more.append(roomLine(desk), ...[rest].filter(Boolean), ...desk.more(), ...errors);
+  return [whichRoom(desk), line, unfolder("room", "Room"), more].filter(Boolean);
+}
+
+const whichRoom = ({ state }) =>
+  part(
+    "div",
+    { className: "line" },
+    part("span", {}, "Room ", part("b", { className: "code", textContent: state.code })),
+  );
+
 // While something is chosen or asked, the strip has that in place of what it offers at other times.
-function roomLine({ state, act: deed, hide, presenting, offers, whole }) {
+function roomLine({ state, act: deed, hide, presenting, offers, whole, folds }) {
   const here = part("span", { className: "here", textContent: `${state.here} here`, title: "Phones in the room now" });
   const gather = button("Bring everyone here", () => deed("gather"), {
     title: "Whoever looks around comes back to the lecture",
   });
-  const code = part("b", { className: "code", textContent: state.code });
-  const line = part("div", { className: "line" }, part("span", {}, "Room ", code), here);
-  if (!whole && (offers || (presenting && state.question))) return line;
+  const line = folds ? part("div", { className: "line" }) : whichRoom({ state });
+  line.append(here);
+  if (!folds && !whole && (offers || (presenting && state.question))) return line;
   line.append(radios("What phones show", "mode", MODES, state.mode, (mode) => deed("mode", { mode })));
   line.append(named(gather, "gather"));
   if (hide) line.append(named(toggle(HIDE, hide.on, hide.turn), "hide"));

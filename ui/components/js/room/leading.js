@@ -1,13 +1,13 @@
 // What a lecturer's strip has besides the desk: whether the room sees this tab, the way to the room's page, and keys.
 import { part } from "#view/elements.js";
 import { take } from "#view/pointer.js";
-import { closeOffers } from "./asking.js";
+import { foldUp } from "./desk.js";
 import { foundSince } from "./found.js";
 import { button, named } from "./parts.js";
 
-// Closes what can be asked before it leaves the presentation.
+// Closes what can be asked, or is unfolded, before it leaves the presentation.
 export function escapeFromBar(bar, event) {
-  if (event.key === "Escape" && bar.root.isConnected && closeOffers(bar.desk)) take(event);
+  if (event.key === "Escape" && bar.root.isConnected && foldUp(bar.desk)) take(event);
 }
 
 // As if the lecturer had pressed it here; H hides what comes though nothing is presented.

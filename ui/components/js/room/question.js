@@ -24,7 +24,7 @@ const PHASE_SAID = {
   answer: "the answer",
 };
 
-const FEW_BESIDE = 4; // numbers in a row of a phone
+const FEW_BESIDE = 2; // numbers in a row of a phone
 const SHOWN = ["split", "answer"]; // phases in which there is something to see
 
 const OTHER_ROWS =
