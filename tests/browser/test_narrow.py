@@ -1,4 +1,4 @@
-"""The narrowest telephone, 360 pixels wide, under a finger: nothing scrolls sideways, nothing is cut off, and what is
+"""The narrowest telephone, 320 pixels wide, under a finger: nothing scrolls sideways, nothing is cut off, and what is
 tapped on the main path is as large as a finger."""
 
 import pytest
@@ -8,12 +8,12 @@ from benchmarks.visit import Count
 from .conftest import SETTLED, WAIT_MS, listen_for_others
 
 FIRST, STEP = 1_500_000, 50_000  # bytes: a first page, and a step
-SIZE = {"width": 360, "height": 740}
+SIZE = {"width": 320, "height": 640}
 FINGER = 40  # px
 LEAST = 120  # px, of the head in focus
 ADDRESSES = {"home": "/", "translate": "/translate?text=I+like+red+wine.&step=4", "write": "/write?text=KING&step=3",
              "classify": "/classify", "heads": "/heads", "lessons": "/lessons",
-             "lesson": "/lessons?lesson=query-and-key&stop=2"}
+             "by hand": "/by_hand", "lesson": "/lessons?lesson=query-and-key&stop=2", "room": "/room"}
 TAPPED = """.controls button, .next-tokens > button:not(.others), .attention-view .bar :is(button, select),
 .lesson-bar button, .walk-offer button, [data-testid=stButton] button, [data-testid=stPageLink] a,
 [data-testid=stExpandSidebarButton], [data-testid=stMainMenu] button, [data-testid=stPopoverButton]"""
