@@ -11,7 +11,7 @@ from ui.by_hand.lessons import show_folding, show_scale
 from ui.by_hand.matrices import DIVIDED_BY, NAMES
 from ui.by_hand.mistakes import show_mistakes
 from ui.by_hand.settings import choose_settings, show_lines, type_sentence
-from ui.by_hand.steps import choose_step, choose_word, show_steps
+from ui.by_hand.steps import begin_with_one, choose_step, choose_word, show_steps
 from ui.by_hand.trained import show_trained
 from ui.by_hand.worksheet import worksheet
 from ui.link import arrive_at
@@ -64,6 +64,7 @@ if part in ("steps", "exercise", "slips"):
         if part == "steps":
             choose_word("key", "Key", "the word looked at", names)
             step = choose_step(walk, list(NAMES), all_of_them=True)
+            begin_with_one()
         elif part == "exercise":
             st.segmented_control("Fill in", list(FILLS), key=f"{PAGE}_fill", required=True, format_func=FILLS.get,
                                  persist_state="session", label_visibility="collapsed")

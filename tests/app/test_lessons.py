@@ -176,9 +176,12 @@ def test_the_folder_is_for_whoever_runs_the_server(visit, home, monkeypatch, coo
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "folder/../x", "own/other", "nothing", "walk\0", "a" * 500, ""])
-def test_a_name_in_a_link_that_is_no_lesson_opens_none(visit, name):
+def test_a_name_in_a_link_that_is_no_lesson_opens_none_and_is_said(visit, name):
     at = visit("translate", lesson=name, stop="2")
-    assert bar(at) is None and not at.error
+    for _ in range(2):  # it is read after the next press too
+        assert bar(at) is None and not at.error
+        assert any("no lesson" in one.value for one in at.warning) == bool(name)
+        at = at.run()
 
 
 @pytest.mark.parametrize("stop", ["-1", "0", "999999", "x", "², 1", "9" * 40])

@@ -2,7 +2,8 @@
 
 import pytest
 
-from ui.room.address import reaches_others
+from ui.room import address as addresses
+from ui.room.address import how_to_reach, reaches_others
 
 
 @pytest.mark.parametrize(("address", "others"), [
@@ -12,3 +13,12 @@ from ui.room.address import reaches_others
     ("http://[fe80::1]", True)])
 def test_an_address_of_this_computer_alone_is_known(address, others):
     assert reaches_others(address) is others
+
+
+@pytest.mark.parametrize(("told", "clone", "command"), [
+    ("", True, "make app HOST=0.0.0.0"), ("1", True, "make serve HOST=0.0.0.0"),
+    ("", False, "headsup app --host 0.0.0.0"), ("1", False, "headsup serve --host 0.0.0.0")])
+def test_a_lecturer_is_told_how_this_server_is_started_for_others(told, clone, command, monkeypatch):
+    monkeypatch.setenv(addresses.TOLD, told)
+    monkeypatch.setattr(addresses, "IS_CLONE", clone)
+    assert how_to_reach() == command

@@ -20,9 +20,11 @@ def entries(context):
 
 def test_the_teachers_link_leaves_no_code_behind(page, settle, entries, teachers_link, app_url):
     link = teachers_link()
-    page.goto(app_url + "/write", wait_until="domcontentloaded")
+    page.goto(app_url + "/room", wait_until="domcontentloaded")
+    settle(page)
     page.goto(link)
-    page.wait_for_url(f"{app_url}/train*")
+    page.wait_for_url(f"{app_url}/room*")  # where somebody was told to open it
+    settle(page).goto(app_url + "/train")
     expect(settle(page).get_by_text("You are signed in as the teacher")).to_be_visible()
     code = link.partition("#")[2]
     assert not [url for url in entries(page) if code in url]

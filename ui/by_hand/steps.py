@@ -1,6 +1,7 @@
 """The steps, in order: all of them on one page, or one by one."""
 
 from functools import partial
+from pathlib import Path
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -9,7 +10,9 @@ from transformer.by_hand.stages import ByHand
 from ui.by_hand import one_head, whole_block
 from ui.by_hand.address import ALL, PAGE
 from ui.by_hand.matrices import NAMES
+from ui.components.scripts import component
 
+_narrow = component("by_hand_narrow", Path(__file__).parent / "narrow.js", "<span hidden></span>")
 SHOWS = (one_head.show_ids, one_head.show_embeddings, one_head.show_qkv, one_head.show_products, one_head.show_scaled,
          one_head.show_mask, one_head.show_softmax, one_head.show_context, whole_block.show_heads,
          whole_block.show_concatenation, whole_block.show_projection, whole_block.show_add_and_norm,
@@ -25,6 +28,17 @@ def choose_word(name: str, short: str, meaning: str, words: list[str]) -> None:
         st.markdown(short, width="content", help=f"{meaning.capitalize()}. Its row is marked in orange.")
         st.segmented_control(f"{short}: {meaning}", range(len(words)), key=f"{PAGE}_{name}", required=True,
                              format_func=words.__getitem__, persist_state="session", label_visibility="collapsed")
+
+
+def begin_with_one() -> None:
+    """Where a screen is narrow, all steps would be ten screens long: the first is shown alone, and the address says
+    so."""
+    _narrow(key=f"{PAGE}_narrow", on_narrow_change=_begin)
+
+
+def _begin() -> None:
+    if st.session_state[f"{PAGE}_step"] == ALL:
+        st.session_state[f"{PAGE}_step"] = next(iter(NAMES))
 
 
 def choose_step(place: DeltaGenerator, steps: list[int], *, all_of_them: bool) -> int | str:

@@ -8,10 +8,12 @@ from transformer.lessons.answers import Cell, NextToken
 from transformer.lessons.lesson import DEEDS
 from ui.access import owners
 from ui.components.lesson_bar import mount_lesson, sent_by_lesson
+from ui.figures import markdown_text
 from ui.figures.labels import plain_label
 from ui.lessons.said import verdict
-from ui.lessons.walking import Walking, arrive, finding, go, leave, open_page, take_answers, take_cell, walking
+from ui.lessons.walking import UNKNOWN, Walking, arrive, finding, go, leave, open_page, take_answers, take_cell, walking
 from ui.present import presenting
+from ui.say import end_of
 
 SERVED = "lesson_served"  # the number of the last request that has been served
 
@@ -20,7 +22,8 @@ def show_lesson(page: str) -> None:
     """Before a page: take up the lesson of an address, do what the bar has asked, open the stop's page, and draw the
     bar. Nothing, where no lesson is under way."""
     place = st.container(key="lesson")
-    arrive()
+    arrive(page)
+    _say_unknown(page)
     if walking() is not None:
         _obey()
     if (walk := walking()) is None:
@@ -29,6 +32,16 @@ def show_lesson(page: str) -> None:
     take_cell(page)
     with place:
         mount_lesson(_message(walk, page))
+
+
+def _say_unknown(page: str) -> None:
+    """As long as its page is looked at."""
+    at, name = st.session_state.get(UNKNOWN, (None, ""))
+    if at == page:
+        st.warning(f"There is no lesson “{markdown_text(end_of(name))}” here. *Lessons* lists all that there are; a "
+                   "file of your own is kept for one visit.")
+    else:
+        st.session_state.pop(UNKNOWN, None)
 
 
 def _obey() -> None:

@@ -21,6 +21,7 @@ from ui.present import presenting
 from ui.publish import ASKED, STOP, leading, store
 
 STATE, RESULTS, MET = "lesson", "lesson_results", "lesson_met"
+UNKNOWN = "lesson_unknown"  # the page whose address names a lesson that there is not, and its name
 MOST_MET = 1_000  # stops that addresses have named
 LONGEST_ANSWER = 400  # characters
 
@@ -81,11 +82,11 @@ def leave() -> None:
     say_everywhere(STATE, {})
 
 
-def arrive() -> None:
-    """Take up the lesson that an address names, by which somebody has just come."""
+def arrive(page: str) -> None:
+    """Take up the lesson that an address names, by which somebody has just come to a page."""
     name, stop = st.query_params.get("lesson"), st.query_params.get("stop", "1")[:6]
     walk, met = walking(), st.session_state.setdefault(MET, set())
-    if not name or len(name) > 100:
+    if not name:
         return
     if (name, stop) in met and not get_script_run_ctx().is_history_navigation:
         return
@@ -96,6 +97,7 @@ def arrive() -> None:
     if walk is None or walk.lesson.name != name:
         lesson = find(name)
         if lesson is None:
+            st.session_state[UNKNOWN] = page, name
             return
         start(lesson)
         walk = walking()

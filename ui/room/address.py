@@ -10,6 +10,9 @@ import segno
 import streamlit as st
 from streamlit.net_util import get_internal_ip
 
+from transformer.places import IS_CLONE
+from ui.events import TOLD
+
 FRONT = "HEADSUP_FRONT"  # in the environment: the host that visitors come to; set by ui/serve.py
 
 
@@ -29,6 +32,12 @@ def join_address() -> str:
 def reaches_others(address: str) -> bool:
     """Whether other computers can open that address."""
     return not _only_here(address.partition("://")[2])
+
+
+def how_to_reach() -> str:
+    """What starts this server so that others reach it, in the way in which it was started."""
+    word = "serve" if os.environ.get(TOLD) else "app"
+    return f"make {word} HOST=0.0.0.0" if IS_CLONE else f"headsup {word} --host 0.0.0.0"
 
 
 def _only_here(host: str) -> bool:

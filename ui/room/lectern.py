@@ -14,7 +14,7 @@ from ui.components.scripts import HERE, component
 from ui.events import event
 from ui.present import presenting, settings
 from ui.publish import store
-from ui.room.address import join_address, qr, reaches_others
+from ui.room.address import how_to_reach, join_address, qr, reaches_others
 from ui.say import say_error
 from ui.texts import taken
 
@@ -85,7 +85,7 @@ def show_lectern(page: str, room: Room) -> None:
         show_way_in(room, address)
         return
     if not reaches_others(address):
-        st.warning("Only this computer can open this address. For phones, start Heads Up with `make app HOST=0.0.0.0`.")
+        st.warning(f"Only this computer can open this address. For phones, start Heads Up with `{how_to_reach()}`.")
     way, faces = st.columns([2, 3], gap="large")
     with way:
         show_code(room, address)

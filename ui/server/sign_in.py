@@ -27,14 +27,18 @@ _TEACHER = """<p id="said" role="status">To sign in, open the link that the serv
 <form method="post"><button name="out" value="1">Sign out</button></form>
 <p><a href="./train">Back to Train</a></p>
 <script src="./teacher.js"></script>"""
-# What follows the # is never sent by the browser, and the code is gone from the bar before it is used.
-_SCRIPT = """const code = location.hash.slice(1);
+# What follows the # is never sent by the browser, and the code is gone from the bar before it is used. It leads back to
+# the page that this browser was at last, which may have asked for the teacher.
+_SCRIPT = """let page = null;
+try { page = localStorage.getItem("headsup-page"); } catch { /* this browser keeps nothing */ }
+const there = page === "home" ? "./" : `./${/^[a-z_]{1,20}$/.test(page ?? "") ? page : "train"}`;
+const code = location.hash.slice(1);
 if (code) {
   history.replaceState(null, "", location.pathname);
   const said = document.getElementById("said");
   said.textContent = "Signing in…";
   fetch(location.pathname, { method: "POST", body: new URLSearchParams({ code }) }).then(async (answer) => {
-    if (answer.ok) location.replace("./train"); else said.textContent = await answer.text();
+    if (answer.ok) location.replace(there); else said.textContent = await answer.text();
   });
 }
 """

@@ -35,6 +35,16 @@ export default function component({ data, setStateValue, setTriggerValue }) {
   watchTheme(signal, (theme) => setTriggerValue("theme", theme));
   present(signal, (what, value) => (what === "hide" ? setTriggerValue : setStateValue)(what, value));
   if (!window.headsUpHistory) tidyHistory();
+  keepPage();
+}
+
+// Where the teacher's link leads back to: ui/server/sign_in.py.
+function keepPage() {
+  try {
+    localStorage.setItem("headsup-page", window.location.pathname.split("/").pop() || "home");
+  } catch {
+    /* this browser keeps nothing */
+  }
 }
 
 function hasFigures() {
