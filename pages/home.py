@@ -25,7 +25,7 @@ RED, DARK = "I like red wine.", "We have to go home before it gets dark."
 LOOK = {"kind": "cross", "layer": 1, "head": 3, "view": "lines", "lit": "3"}
 PLAYS = 3  # steps that it takes by itself
 # the link of a card reaches over all of it
-CARD = """.st-key-home_title h1 { font-size: 2rem; }
+CARD = """.st-key-home_title h1 { font-size: min(2rem, 6.5vw); }
 [class*=st-key-home_card_] { position: relative; gap: 0; }
 [class*=st-key-home_card_]:hover { border-color: var(--st-primary-color); }
 [class*=st-key-home_card_] [data-testid=stElementContainer]:has(a) { position: static; }

@@ -423,6 +423,17 @@ def test_a_stop_of_a_lesson_is_asked(open_room):
     room.lecturer.goto(f"{room.url}/translate?lesson=query-and-key&stop=2")
     expect(room.lecturer.locator(".lesson-bar")).to_contain_text("2 of")
     expect(phone.get_by_text("Think first. You will be asked in a moment.")).to_be_visible()  # the page has the answer
+    lesson = room.lecturer.locator(".lesson-bar")
+    expect(room.bar.get_by_role("button", name="Room", exact=True)).to_be_visible()
+    boxes = [one.bounding_box() for one in (lesson, room.bar)]
+    assert {(one["y"], one["height"]) for one in boxes} == {(720 - 44, 44)}  # one line, and the page has the rest
+    for bar, name, hidden in ((lesson, "Lesson", "Leave"), (room.bar, "Room", "Show it without asking")):
+        expect(bar.get_by_role("button", name=hidden)).to_have_count(0)
+        bar.get_by_role("button", name=name, exact=True).press("Enter")
+        expect(bar.get_by_role("button", name=hidden)).to_be_in_viewport(ratio=1)
+        assert bar.bounding_box()["height"] == 44
+    room.lecturer.keyboard.press("Escape")
+    expect(room.bar.get_by_role("button", name="Room", exact=True)).to_be_focused()
     room.bar.get_by_role("button", name="Ask this stop’s question").click()
     expect(phone.get_by_role("heading", name="The model has written", exact=False)).to_be_visible()
     expect(phone.locator("button.choice")).to_have_count(4)

@@ -110,24 +110,19 @@ function contextOf(question, mine, face) {
 
 // The numbers that an answer is computed from. A phone has room for few beside each other, and for many below.
 function givenTable({ columns, rows }, face) {
-  const names = columns ?? rows[0][1].map(() => "");
   const cell = (textContent) => part("td", {}, part("bdi", { textContent }));
-  const head = (textContent, scope) => part("th", { scope }, part("bdi", { textContent }));
-  const row = (name, values) => part("tr", {}, head(name, "row"), ...values.map(cell));
+  const head = (scope) => (textContent) => part("th", { scope }, part("bdi", { textContent }));
+  const line = (...cells) => part("tr", {}, ...cells);
+  const [names, values] = [rows.map(([name]) => name), rows.map(([, numbers]) => numbers)];
+  const corner = columns ? [part("td")] : [];
+  const below = (_, at) =>
+    line(...(columns ? [head("row")(columns[at])] : []), ...values.map((numbers) => cell(numbers[at])));
   const lines =
-    face === "phone" && names.length > FEW_BESIDE
-      ? [
-          part("tr", {}, part("td"), ...rows.map(([name]) => head(name, "col"))),
-          ...names.map((name, at) =>
-            row(
-              name,
-              rows.map(([, values]) => values[at]),
-            ),
-          ),
-        ]
+    face === "phone" && values[0].length > FEW_BESIDE
+      ? [line(...corner, ...names.map(head("col"))), ...values[0].map(below)]
       : [
-          ...(columns ? [part("tr", {}, part("td"), ...columns.map((name) => head(name, "col")))] : []),
-          ...rows.map(([name, values]) => row(name, values)),
+          ...(columns ? [line(...corner, ...columns.map(head("col")))] : []),
+          ...names.map((name, at) => line(head("row")(name), ...values[at].map(cell))),
         ];
   return part("table", { className: "given", ariaLabel: "Given" }, part("tbody", {}, ...lines));
 }

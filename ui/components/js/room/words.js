@@ -94,7 +94,7 @@ export function verdict(spec, choices, key, value) {
 }
 
 const within = (spec, { tolerance }) =>
-  `within ${Number(tolerance.toPrecision(3))}${spec.unit === "%" ? " percentage points" : ""} counts as right`;
+  `within ${Number(tolerance.toPrecision(2))}${spec.unit === "%" ? " percentage points" : ""} counts as right`;
 
 // How bars that were drawn compare with the model's.
 export function drawnSaid(whose, model, drawn) {
