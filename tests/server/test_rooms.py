@@ -154,7 +154,8 @@ def test_what_is_asked_is_not_in_what_phones_are_told(room):
 
 
 def test_a_stop_that_asks_is_covered_until_it_is_asked_or_shown_without(room):
-    asked = {"about": "cell", "ask": "Where does it look?", "query": "newest", "stop": "lesson/2"}
+    asked = {"about": "cell", "ask": "Where does it look?", "options": {"query": "newest"}, "stop": "lesson/2",
+             "view": {name: VIEW[name] for name in ("page", "params")}}
     room.store.publish(room.room.id, VIEW | {"asked": asked}, b"a picture of it", "tab")
     assert room.state()["coming"] == "Where does it look?"
     assert b"a picture of it" not in room.get("state?rev=0&picture=0", "p").body
