@@ -243,6 +243,13 @@ class Shelf:
         return found
 
 
+@st.cache_resource(max_entries=8, ttl=120, show_spinner=False)
+def made_once(key: str, _make: Callable[[], object]) -> object:
+    """What nobody changes and a class asks for within a minute: made for the first of them, while the others wait.
+    Kept no longer, for it may hold a checkpoint."""
+    return _make()
+
+
 @st.cache_resource
 def shelf(name: str, most: int = 64) -> Shelf:
     """Where results of one sort are kept."""

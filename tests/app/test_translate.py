@@ -50,6 +50,23 @@ def written(step: transformer.inference.decoding.Step) -> list[str]:
     return [plain_label(step.label(id), longest=None) for id in (*step.tokens, step.id)]
 
 
+def test_a_class_that_opens_the_same_text_has_it_decoded_once(visit, move, monkeypatch, ckpt, chips):
+    from ui.stepper import walk
+
+    asked = []
+    step = walk.next_step
+    monkeypatch.setattr(walk, "next_step", lambda *args, **options: asked.append(args) or step(*args, **options))
+    one = visit(PAGE, text="We go home together.")
+    count = len(asked)
+    other = visit(PAGE, text="We go home together.")
+    assert count and len(asked) == count
+    assert chips(other, "target tokens") == chips(one, "target tokens")
+    move(other, PAGE, 0, number=1)  # what one of them does is not seen by the others
+    assert chips(visit(PAGE, text="We go home together."), "target tokens") == chips(one, "target tokens")
+    visit(PAGE, text="We go home together.", temperature="1")
+    assert len(asked) > count  # another sampling is another text
+
+
 # the main interaction
 
 

@@ -10,8 +10,11 @@ from streamlit.errors import StreamlitAPIException
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Sampling, Step
 from ui.components.stage import FARTHEST, move_of
+from ui.resources import made_once
 from ui.say import say_error
 from ui.stepper.walk import FORESEEN, PORTION, Walk, begin
+
+SHARED = 200  # characters of a text, and steps, up to which it is opened once for all who come to it
 
 
 @dataclass(frozen=True)
@@ -92,10 +95,17 @@ def _keep_move(page: str, walk: Walk, way: _Way | None, move: dict | None) -> No
 def _opened(ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None, sampling: Sampling, most: int) -> Walk:
     """A text at the step of its address, else with as much written as there is to be when it opens."""
     at = arrival["step"] if arrival else None
+    choices = dict((arrival["choices"] if arrival else None) or {})
+
+    def opened() -> Walk:
+        walk = begin(ckpt, text, sampling=sampling, choices=choices, index=at or 0)
+        return walk.foreseen(sampling, most=most) if at is None else walk
+
     with st.spinner(f"Writing up to step {at:,}…" if at else "Reading the text…", show_time=True):  # if it takes long
-        walk = begin(ckpt, text, sampling=sampling, choices=arrival["choices"] if arrival else None, index=at or 0)
+        short = len(text) <= SHARED and (at or 0) <= SHARED
+        walk = made_once(repr((id(ckpt), text, sampling, choices, at, most)), opened) if short else opened()
         if at is None:
-            walk = walk.foreseen(sampling, most=most)
+            walk = walk.foreseen(sampling, most=most)  # all of it, where whoever was first ran out of patience
             walk = walk.to(walk.branch.tip.index, sampling)
     return walk
 
