@@ -36,13 +36,13 @@ def by_layer(kept: Kept, kind: Kind, layers: slice = slice(None), heads: slice =
     assert looked is not None, "nothing was kept to make weights of"
     count, n_heads = looked[0].shape[:2]
     for layer in range(count)[layers]:
-        q, k, v = (for_each(rows[layer], n_heads)[heads] for rows in looked)
+        q, k, nothing = (for_each(rows[layer], n_heads)[heads] for rows in (*looked[:2], looked[2][..., :0]))
         bias = kept.bias(kind, queries, layer)
         far = kept.ckpt is None or kept.ckpt.config.sees_far(layer)
         if far not in masks:  # for a mask is of all queries, and takes as long as a layer of a few of them
             masks[far] = kept.mask(kind, layer)[queries].to(q.device)
         _, scores, weights = dot_product_attention(
-            q[:, queries], k, v[..., :0], masks[far], readable=True, bias=None if bias is None else bias[heads],
+            q[:, queries], k, nothing, masks[far], readable=True, bias=None if bias is None else bias[heads],
             scoring=scoring(kept, kind), heads=None if switches is None else switches[layer, heads])
         assert scores is not None and weights is not None, "what is readable has both"
         yield scores, weights
