@@ -18,6 +18,17 @@ def packed(path, content):
     return path
 
 
+@pytest.mark.parametrize("source", SOURCES, ids=NAMES)
+def test_every_split_of_a_corpus_has_something_of_all_that_is_learned(source):
+    found = corpus(source.name)
+    assert {*found.splits} == {*source.splits}
+    for split in source.splits:
+        items = found.split(split)
+        assert items, split
+        if source.labelled is not None:
+            assert {label for _, label in items} == {*found.classes}, split
+
+
 def test_an_unknown_name_is_refused_with_the_known_ones():
     with pytest.raises(ValueError, match="'enwik8'; there are .*tiny-shakespeare, eng-fra, or give the path of a .tsv"):
         corpus("enwik8")
