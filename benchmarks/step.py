@@ -183,8 +183,8 @@ class Task:
 
     @torch.inference_mode()
     def newest(self, length: int) -> dict[str, float]:
-        """Median milliseconds of processor time of the next step with its weights behind a text of some length: ours as the newest "row"
-        or as "all" rows, and "peer". All take turns. Raises AssertionError where their rows differ."""
+        """Median milliseconds of processor time of the next step with its weights behind a text of some length: ours as
+        the newest "row" or as "all" rows, and "peer". All take turns. Raises AssertionError where their rows differ."""
         generator = torch.Generator().manual_seed(length)
         ids = torch.randint(4, self.ckpt.config.vocab_size, (length,), generator=generator).tolist()
         row = whole = transformer.start(self.ckpt, " ".join(map(str, ids)))
