@@ -2,11 +2,15 @@
 weights.
 
     python benchmarks/step.py [--json] [--only opus-mt] [--layers 6 --d-model 512 --n-heads 8 --d-ff 2048]
+    python benchmarks/step.py --only smollm2 --model runs/imports/smollm2     # after `headsup import smollm2`
 
 Both sides read the same source, or prompt, on one CPU thread, decode the same forced tokens with their caches, and end
 up with all weights of every kind of attention. Before a clock starts, logits and weights of the two must agree.
 Beside the times stands how long reading every weight from memory once a token would take by itself: no decoding of one
-text is faster. B batch, H heads, S source length, T target length.
+text is faster. Of a decoder, the next step with its weights is timed by itself too, behind texts of several lengths:
+theirs returns the newest row, ours is read as that row, or as the whole matrix so far.
+
+B batch, H heads, S source length, T target length.
 """
 
 import platform
@@ -16,7 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Annotated
 
 import orjson
@@ -41,6 +45,7 @@ SHAPES = {
     "smollm2": {"layers": 30, "d_model": 576, "n_heads": 9, "kv_heads": 3, "d_ff": 1536, "vocab_size": 49_152},
 }
 TOLERANCE = 1e-4
+LENGTHS = [16, 128, 512]
 MARIAN_NAMES = {
     "src_embedding.tokens": "encoder.embed_tokens", "tgt_embedding.tokens": "decoder.embed_tokens",
     "attention_norm": "self_attn_layer_norm", "attention.": "self_attn.",
@@ -111,6 +116,15 @@ def build_llama(*, layers: int, d_model: int, n_heads: int, kv_heads: int, d_ff:
     return replace(ours, tokenizer=Numbers(), source_tokenizer=Numbers()), theirs
 
 
+def opened(folder: Path) -> tuple[Checkpoint, transformers.PreTrainedModel]:
+    """A decoder that was imported, and theirs with the same weights."""
+    ours = transformer.load(folder)
+    with TemporaryDirectory() as there:
+        transformer.export_model(ours, Path(there) / "theirs")
+        theirs = transformers.AutoModelForCausalLM.from_pretrained(Path(there) / "theirs", attn_implementation="eager")
+    return replace(ours, tokenizer=Numbers(), source_tokenizer=Numbers()), theirs.eval().requires_grad_(False)
+
+
 class Task:
     """A source or a prompt, and the ids that every side is made to decode after it."""
 
@@ -166,6 +180,31 @@ class Task:
             read, past = id, output.past_key_values
             outputs.append(output)
         return outputs
+
+    @torch.inference_mode()
+    def newest(self, length: int) -> dict[str, float]:
+        """Median milliseconds of processor time of the next step with its weights behind a text of some length: ours as
+        the newest "row" or as "all" rows, and "peer". All take turns. Raises AssertionError where their rows differ."""
+        generator = torch.Generator().manual_seed(length)
+        ids = torch.randint(4, self.ckpt.config.vocab_size, (length,), generator=generator).tolist()
+        row = whole = transformer.start(self.ckpt, " ".join(map(str, ids)))
+        past = self.theirs(torch.tensor([ids]), use_cache=True).past_key_values
+        taken: dict[str, list[float]] = {"row": [], "all": [], "peer": []}
+        for id in self.forced:
+            began = process_time()
+            row = transformer.next_step(self.ckpt, row, id)
+            newest = row.row("decoder")
+            taken["row"].append(process_time() - began)
+            began = process_time()
+            whole = transformer.next_step(self.ckpt, whole, id)
+            whole.attentions["decoder"]
+            taken["all"].append(process_time() - began)
+            began = process_time()
+            output = self.theirs(torch.tensor([[id]]), past_key_values=past, use_cache=True, output_attentions=True)
+            taken["peer"].append(process_time() - began)
+            worst = (newest - torch.cat(output.attentions)[:, :, 0]).abs().max().item()
+            assert worst <= TOLERANCE, f"rows differ by {worst:.1e}, over {TOLERANCE:.0e}"
+        return {name: 1_000 * median(times[1:]) for name, times in taken.items()}  # the first is a warm-up
 
     def check(self) -> float:
         """The largest difference between our logits and weights and theirs. Raises AssertionError over TOLERANCE."""
@@ -247,6 +286,8 @@ def main(
     source: Annotated[int, typer.Option(min=1, help="Tokens to read, the end token included.")] = 24,
     only: Annotated[list[str], typer.Option(help=f"Of {', '.join(SHAPES)}; again for more.")] = [],  # noqa: B006
     repeats: Annotated[int, typer.Option(min=1, help="How often each side is timed.")] = 9,
+    model: Annotated[Path | None, typer.Option(help="An imported decoder, in place of random weights.")] = None,
+    lengths: Annotated[list[int], typer.Option(help="Tokens before a decoder's next step.")] = LENGTHS,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON line, last.")] = False,
 ) -> None:
     """Time our steps with all attention weights against Hugging Face's; without a size, at known shapes."""
@@ -261,8 +302,12 @@ def main(
     rows = []
     shapes = {name: shape for name, shape in SHAPES.items() if name in (only or SHAPES)}
     for name, shape in ({"as given": SHAPES["translate"] | given} if given else shapes).items():
-        make = build_llama if "kv_heads" in shape else build
-        task = Task(*make(**shape, max_len=tokens + source), tokens=tokens, source=source)
+        decoder, longest = "kv_heads" in shape, tokens + max([source, *lengths])
+        if model and decoder:
+            pair = opened(model)
+        else:
+            pair = build_llama(**shape, max_len=longest) if decoder else build(**shape, max_len=tokens + source)
+        task = Task(*pair, tokens=tokens, source=source)
         print(f"\n{name}: {', '.join(f'{key} {size:,}' for key, size in shape.items())}")
         print(f"logits and weights agree, the largest difference is {task.check():.1e}")
         print(f"reading the weights once a token takes {floor(task.ckpt, tokens):,.0f} ms")
@@ -274,6 +319,13 @@ def main(
             for against, peer in (("generate", "generate"), ("loop of forward", "loop")):
                 row = {"shape": name, "row": f"{reads}, against {against}", "ours": taken[ours], "peer": taken[peer],
                        "ratio": taken[peer] / taken[ours]}
+                print(f"{row['row']:60}{row['ours']:10.1f}{row['peer']:10.1f}{row['ratio']:14.2f}")
+                rows.append(row)
+        for length in lengths if decoder else ():
+            newest = task.newest(length)
+            for reads in ("row", "all"):
+                row = {"shape": name, "row": f"processor, next step behind {length} tokens, read as {reads}",
+                       "ours": newest[reads], "peer": newest["peer"], "ratio": newest["peer"] / newest[reads]}
                 print(f"{row['row']:60}{row['ours']:10.1f}{row['peer']:10.1f}{row['ratio']:14.2f}")
                 rows.append(row)
     if as_json:

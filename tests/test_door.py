@@ -6,7 +6,7 @@ import torch
 
 import transformer
 from transformer import Checkpoint, Sampling, Switches, attend, beam_tree, next_step, start, steps, translate
-from transformer.analysis.ablation import compare_classes, compare_paths, measure
+from transformer.analysis.ablation import compare_paths, measure
 from transformer.analysis.lens import read_layers
 from transformer.analysis.passes import given, given_text
 from transformer.analysis.sample import read_texts
@@ -61,9 +61,9 @@ def test_switches_of_a_kind_that_the_model_has_not_are_refused(writer, read):
 def test_a_classifiers_switches_are_looked_at_too(make_checkpoint):
     ckpt = make_checkpoint(decoder_layers=0, pooling="max", n_classes=3)
     with pytest.raises(ValueError, match="this model has only encoder"):
-        compare_classes(ckpt, TEXT, {"decoder": torch.ones(2, 2)})
-    half = compare_classes(ckpt, TEXT, {"encoder": np.array([[0.5, 1], [1, 1]])})
-    assert (half[0] - half[1]).abs().max() > 1e-5
+        attend(ckpt, TEXT, heads={"decoder": torch.ones(2, 2)})
+    half = attend(ckpt, TEXT, heads={"encoder": np.array([[0.5, 1], [1, 1]])})
+    assert (half.logits - attend(ckpt, TEXT).logits).abs().max() > 1e-5
 
 
 @pytest.mark.parametrize("uniform", [{"cross": [[0, 1], [1, 0]]}, {"cross": torch.ones(2, 2)}], ids=str)

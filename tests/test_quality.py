@@ -43,6 +43,15 @@ def test_near_duplicates_of_training_sentences_are_left_out_of_bleu_unseen(figur
         [SAID[i] for i in kept], [[PAIRS[i][1][0] for i in kept]]).score
 
 
+def test_sources_with_one_word_exchanged_are_left_out_of_bleu_no_neighbours(monkeypatch):
+    monkeypatch.setattr(quality, "translate", lambda ckpt, texts, **_: SAID[:len(texts)])
+    figures = translation_quality(None, PAIRS, train=[*TRAIN, ("My dog is old.", ["Mon chien est vieux."])])
+    kept = [0, 1, 3]
+    assert figures["n_no_neighbours"] == 3
+    assert figures["bleu_no_neighbours"] == sacrebleu.corpus_bleu(
+        [SAID[i] for i in kept], [[PAIRS[i][1][0] for i in kept]]).score
+
+
 def test_standardised_bleu_compares_lower_case_without_punctuation_on_both_sides(figures):
     said = ["le chat dort", "je le vois", "ma maison est vieille", "nous rentrons à la maison"]
     expected = ["le chat dort", "je le vois", "ma maison est vieille", "nous rentrons chez nous"]

@@ -11,7 +11,10 @@ from transformer.text.sources import known
 
 FIGURES = {  # key of evaluate -> what it is, and how many digits of it mean something
     "bleu": ("BLEU, greedy, first reference", 2), "bleu_all_references": ("BLEU, all references", 2),
-    "bleu_unseen": ("BLEU without near-duplicates of training sentences", 2), "chrf": ("chrF", 2),
+    "bleu_unseen": ("BLEU without sources that differ from a training source in case or punctuation alone, or whose "
+                    "references are all training targets", 2),
+    "bleu_no_neighbours": ("BLEU without sources that differ from a training source by one word", 2),
+    "chrf": ("chrF", 2),
     "bleu_standardised": ("BLEU in lower case without punctuation", 2),
     "loss": ("cross-entropy, nats per token", 4), "bits_per_char": ("bits per character", 4),
     "accuracy": ("accuracy: share of texts whose class is the likeliest", 3),

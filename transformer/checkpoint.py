@@ -252,6 +252,8 @@ def describe(folder: Path | str) -> Description:
     """Read a checkpoint's JSON and the header of its weights. Raises CheckpointError where something is missing."""
     name = Path(folder).name
     folder = (of_name(name) if str(folder) == name and not Path(name).is_dir() else None) or Path(folder).resolve()
+    if folder.is_file() or (folder.suffix.lower() == ".gguf" and not folder.exists()):
+        raise CheckpointError(f"{name} is a file, and a checkpoint is a folder; import it first: headsup import {name}")
     if not folder.is_dir():
         raise CheckpointError(f"there is no folder {name}; " + (
             f"did you mean {name} alone?" if of_name(name) else "`headsup list` shows the checkpoints"))

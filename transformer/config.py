@@ -38,7 +38,8 @@ class Rotary(Config):
     from. Su et al. 2021; see `transformer.model.rotary` for the scalings."""
 
     base: Annotated[float, Field(ge=1.0, le=1e12)] = 10_000.0
-    dim: Annotated[int, Field(ge=2, le=4096)] | None = None  # so many features of each head are turned; None: all
+    dim: Annotated[int, Field(ge=2, le=4096)] | None = None  # so many features of each head are turned; None: all. Of
+    #                                                          an odd number the next one too, by rates of the odd one
     layout: Literal["halves", "interleaved"] = "halves"  # which two features are a pair: i and i + D/2, or 2i and 2i+1
     scaling: Literal["linear", "dynamic", "llama3", "yarn", "longrope"] | None = None
     factor: Factor = 1.0  # by how much texts are longer than those learned from
@@ -217,11 +218,14 @@ class ModelConfig(Config):
         if self.positions == "rotary":
             for rotary in filter(None, (self.rotary, self.window_rotary)):
                 turned = rotary.dim or self.width
-                if turned % 2:
-                    raise ValueError(f"rotary positions turn pairs, and a head of {turned} is odd; choose an even "
-                                     "head_dim")
                 if turned > self.width:
                     raise ValueError(f"rotary positions turn {turned} features, and a head has {self.width}")
+                if turned == self.width and turned % 2:
+                    raise ValueError(f"rotary positions turn pairs, and a head of {turned} is odd; choose an even "
+                                     "head_dim")
+                if turned % 2 and (rotary.layout == "interleaved" or rotary.scaling in ("yarn", "longrope")):
+                    raise ValueError(f"rotary positions turn pairs, and the {turned} of {self.width} features that "
+                                     "are turned are odd; choose an even dim of rotary")
                 if rotary.scaling == "longrope" and not len(rotary.short) == len(rotary.long) == turned // 2:
                     raise ValueError(f"longrope scaling needs {turned // 2} factors, short and long, one for each pair")
         if self.parallel and (self.norm not in ("pre", "both") or (self.encoder_layers and self.decoder_layers)):

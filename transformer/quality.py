@@ -14,7 +14,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.inference.search import translate
 from transformer.model.models import Transformer
 from transformer.text.batches import Batch, WindowBatches, pad
-from transformer.text.corpora import LabelledCorpus, Pair, TextCorpus, corpus, unseen
+from transformer.text.corpora import LabelledCorpus, Pair, TextCorpus, corpus, neighbours, unseen
 from transformer.text.tokenizer import standardise
 
 Watch = Callable[[int, int], None]  # done, of
@@ -26,8 +26,10 @@ def evaluate(ckpt: Checkpoint, *, split: str | None = None, beam: int = 1, limit
 
     On the split that its corpus is measured on (test, of running text validation, train where nothing is held out)
     unless told. Translation: `bleu` (first reference), `bleu_all_references`, `bleu_unseen` (without near-duplicates of
-    training sentences), `chrf`, `bleu_standardised` (outputs and first references in lower case without punctuation,
-    which is fair to models that write so), sacrebleu's `signature`, `n`. Text: `loss` in nats per token and
+    training sentences, see `corpora.unseen`), `bleu_no_neighbours` (without sources that are a training source with one
+    word exchanged, see `corpora.neighbours`), how many are left in each (`n_unseen`, `n_no_neighbours`), `chrf`,
+    `bleu_standardised` (outputs and first references in lower case without punctuation, which is fair to models that
+    write so), sacrebleu's `signature`, `n`. Text: `loss` in nats per token and
     `bits_per_char`. Classes: `accuracy`, `majority` and `baseline` (see `class_quality`), `n`. limit takes only the
     first so many sentences. Raises ValueError where the checkpoint does not say what it was trained on.
     """
@@ -58,15 +60,21 @@ def translation_quality(ckpt: Checkpoint, pairs: list[Pair], *, train: list[Pair
     everyone = [[references[i] if i < len(references) else None for _, references in pairs] for i in range(most)]
     keep = unseen(pairs, train)
     bleu = BLEU()
-    kept = [(output, reference) for output, reference, new in zip(outputs, first, keep, strict=True) if new]
+    far = [not near for near in neighbours(pairs, train)]
+
+    def among(kept: list[bool]) -> float | None:
+        some = [pair for pair, keep in zip(zip(outputs, first, strict=True), kept, strict=True) if keep]
+        return BLEU().corpus_score([o for o, _ in some], [[r for _, r in some]]).score if some else None
+
     return {
         "bleu": bleu.corpus_score(outputs, [first]).score,
         "bleu_all_references": BLEU().corpus_score(outputs, everyone).score,
-        "bleu_unseen": BLEU().corpus_score([o for o, _ in kept], [[r for _, r in kept]]).score if kept else None,
+        "bleu_unseen": among(keep), "bleu_no_neighbours": among(far),
         "chrf": CHRF().corpus_score(outputs, [first]).score,
         "bleu_standardised": BLEU().corpus_score([standardise(text) for text in outputs],
                                                  [[standardise(text) for text in first]]).score,
-        "signature": str(bleu.get_signature()), "n": len(pairs), "n_unseen": len(kept), "beam": beam,
+        "signature": str(bleu.get_signature()), "n": len(pairs), "n_unseen": sum(keep), "n_no_neighbours": sum(far),
+        "beam": beam,
     }
 
 

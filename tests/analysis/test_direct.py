@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 import torch
@@ -9,7 +10,9 @@ from torch import nn
 
 from transformer.analysis.direct import direct_effect, strongest
 from transformer.analysis.passes import given, given_text, upto
+from transformer.config import ModelConfig
 from transformer.inference.decoding import steps
+from transformer.model.norms import held
 from transformer.model.switches import Switches
 
 SHAPES = [
@@ -182,6 +185,25 @@ def test_parts_add_up_in_models_of_other_families(make_checkpoint, shape):
     found = direct_effect(given_text(ckpt, "O gentle Romeo, where"), against=5)
     assert found.total == pytest.approx(found.logit, abs=2e-4)
     assert all(values.abs().sum() > 0 for values in found.heads.values())
+
+
+PLACES, KINDS = (get_args(ModelConfig.model_fields[name].annotation) for name in ("norm", "norm_kind"))
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_parts_add_up_past_every_norm(make_checkpoint, kind, place):
+    ckpt = make_checkpoint(encoder_layers=0, norm_kind=kind, norm=place, embedding_norm=True)
+    ckpt = replace(ckpt, model=copy.deepcopy(ckpt.model))
+    for parameter in ckpt.model.parameters():
+        parameter += 0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(parameter.numel()))
+    found = direct_effect(given_text(ckpt, "O gentle Romeo, where"), against=5)
+    assert found.total == pytest.approx(found.logit, abs=2e-4)
+
+
+def test_a_norm_that_nobody_has_described_is_refused():
+    with pytest.raises(TypeError, match="GroupNorm"):
+        held(nn.GroupNorm(2, 4), torch.ones(3, 4))
 
 
 @pytest.mark.parametrize("shape", [

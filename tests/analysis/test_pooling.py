@@ -1,9 +1,12 @@
 """Pooling taken apart, against the same sums done by hand."""
 
+from typing import get_args
+
 import pytest
 import torch
 
 from transformer.analysis.pooling import pool
+from transformer.config import ModelConfig
 from transformer.inference.reading import attend
 
 TEXT = "We can go home."
@@ -103,6 +106,18 @@ def test_what_bends_the_pooled_features_is_held_and_all_still_adds_up(make_check
     expected = reading.logits - reading.logits.mean()
     torch.testing.assert_close(found.contributions.sum(dim=0) + found.bias, expected, **CLOSE)
     assert (found.contributions.abs().amax(dim=1) > 0).sum() > 1
+
+
+@pytest.mark.parametrize("kind", get_args(ModelConfig.model_fields["norm_kind"].annotation))
+def test_all_adds_up_past_every_norm_after_pooling(make_checkpoint, kind):
+    ckpt = make_checkpoint(decoder_layers=0, pooling="mean", pooler="gelu", pooler_norm=True, n_classes=3,
+                           norm_kind=kind)
+    for parameter in ckpt.model.parameters():
+        parameter.data += 0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1))
+    reading = attend(ckpt, TEXT)
+    found = pool(ckpt, reading)
+    expected = reading.logits - reading.logits.mean()
+    torch.testing.assert_close(found.contributions.sum(dim=0) + found.bias, expected, **CLOSE)
 
 
 def test_a_model_that_writes_does_not_pool(writer, translator):

@@ -5,6 +5,7 @@ import html
 import json
 import re
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -81,6 +82,18 @@ def test_a_page_holds_every_head_of_every_kind(step):
         assert header["kinds"][kind]["queries"] == step.axes(kind)[0]
     assert header["about"] == {"checkpoint": step.ckpt.id, "step": 7, "text": TEXT, "output": step.output}
     assert header["standalone"]
+
+
+@pytest.mark.parametrize("sampling", [Sampling(temperature=1.5, top_k=3), Sampling(temperature=1.5, top_p=0.3)])
+def test_candidates_that_sampling_leaves_out_keep_the_probability_they_would_have(translator, sampling):
+    first, *_ = transformer.steps(translator, "I am cold.", sampling=sampling)
+    found, excluded = candidates(first, sampling)
+    plain = {one.id: one.probability for one in first.top(len(found), Sampling(temperature=1.5))}
+    assert 0 < len(excluded) < len(found)
+    assert [one.id for one in found] == [*plain]
+    for id in excluded:
+        assert [one.probability for one in found if one.id == id] == [pytest.approx(plain[id])]
+        assert probability(replace(first, id=id), sampling) == pytest.approx(plain[id])
 
 
 @pytest.mark.parametrize("sampling", [Sampling(), Sampling(temperature=1.5, top_k=3, seed=2)], ids=["greedy", "hot"])

@@ -42,3 +42,4 @@ def test_a_llamas_logits_and_weights_are_theirs():
     assert 0 < llama.check() <= step.TOLERANCE
     assert llama.ours_at_the_end()["decoder"].shape == (2, 4, 7, 7)  # a prompt of 3, and 4 tokens read after it
     assert step.floor(llama.ckpt, 5) > 0
+    assert {*llama.newest(6)} == {"row", "all", "peer"}  # which has compared their rows

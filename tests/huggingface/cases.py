@@ -42,6 +42,8 @@ LLAMAS = [
                                 "original_max_position_embeddings": 16}),
     ("phi3, window and part", "Phi3", {"num_key_value_heads": 4, "sliding_window": 6, "rope_parameters": {
         "rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5}}),
+    ("phi3, an odd share turned", "Phi3", {"num_key_value_heads": 4, "hidden_size": 48, "rope_parameters": {
+        "rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.25}}),
     ("gemma", "Gemma", {"num_key_value_heads": 1, "head_dim": 12}),
     ("gemma, relu", "Gemma", {"num_key_value_heads": 2, "head_dim": 8, "hidden_act": "relu",
                               "hidden_activation": "gelu_pytorch_tanh"}),
@@ -135,6 +137,11 @@ NEOXES = [
             "rope_type": "default", "rope_theta": 500.0, "partial_rotary_factor": 0.5}}),
     ("neox, no attention bias, odd widths", "GPTNeoX", PYTHIA, {
         "attention_bias": False, "hidden_size": 30, "num_attention_heads": 3, "hidden_act": "relu"}),
+    ("neox, an odd share turned", "GPTNeoX", PYTHIA, {"hidden_size": 48, "rope_parameters": {
+        "rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.25}}),
+    ("neox, an odd share turned, dynamic", "GPTNeoX", PYTHIA, {
+        "hidden_size": 48, "max_position_embeddings": 16, "rope_parameters": {
+            "rope_type": "dynamic", "factor": 4.0, "rope_theta": 1e4, "partial_rotary_factor": 0.25}}),
     ("neox, linear", "GPTNeoX", PYTHIA, {"max_position_embeddings": 32, "rope_parameters": {
         "rope_type": "linear", "factor": 2.0, "rope_theta": 1e4, "partial_rotary_factor": 1.0}}),
     ("neox, dynamic", "GPTNeoX", PYTHIA, {"max_position_embeddings": 16, "rope_parameters": {

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 
 import pytest
 import torch
@@ -65,6 +66,32 @@ def test_an_exported_folder_comes_back_with_its_tokenizer_and_the_same_logits(tm
     ours, again = (transformer.attend(one, "O, she\ndoth") for one in (ckpt, back))
     torch.testing.assert_close(again.logits, ours.logits, rtol=0, atol=1e-5)
     assert again.tokens == ours.tokens
+
+
+CHAT = ("{{ bos_token }}{% for one in messages %}{{ one.role }}: {{ one.content }}{{ eos_token }}{% endfor %}"
+        "{% if add_generation_prompt %}me:{% endif %}")
+
+
+@pytest.mark.parametrize("place", ["a file", "settings", "several"])
+def test_the_chat_template_goes_along_and_transformers_applies_it(tmp_path, place):
+    theirs = export_model(decoder(tmp_path, "unigram"), tmp_path / "theirs")
+    (theirs / "heads-up.model").unlink()
+    if place == "a file":
+        (theirs / "chat_template.jinja").write_text(CHAT)
+    else:
+        path, said = theirs / "tokenizer_config.json", CHAT
+        if place == "several":
+            said = [{"name": "tools", "template": "x"}, {"name": "default", "template": CHAT}]
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"chat_template": said}))
+    ckpt = transformer.load(import_model(theirs, tmp_path / "ours"))
+    out = export_model(ckpt, tmp_path / "out")
+    again = export_model(transformer.load(import_model(out, tmp_path / "back")), tmp_path / "again")
+    asked = [{"role": "you", "content": "O, she"}]
+    spelled = [hf.AutoTokenizer.from_pretrained(str(folder)).apply_chat_template(
+        asked, tokenize=False, add_generation_prompt=True) for folder in (theirs, out, again)]
+    assert re.fullmatch(r"<.*>you: O, she<.*>me:", spelled[0])
+    assert spelled == [spelled[0]] * 3
+    checkpoint.verify(ckpt.description.folder)
 
 
 def test_it_comes_back_from_its_tokenizer_json_alone_and_from_a_zip(tmp_path):

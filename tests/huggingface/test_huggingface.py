@@ -209,9 +209,23 @@ def test_old_names_shards_and_half_precision_are_read(imported, tmp_path):
 
 def test_check_says_how_far_ours_is_from_theirs(imported):
     folder, ckpt = imported("marian")
-    found = compare(ckpt.description.folder, folder)["largest_difference"]
+    said = compare(ckpt.description.folder, folder)
+    found = said["largest_difference"]
     assert set(found) == {"logits", "encoder", "decoder", "cross"}
     assert max(found.values()) < 1e-4
+    assert said["agrees"]
+    assert said["verdict"].startswith("agrees")
+
+
+def test_check_says_of_another_model_that_it_does_not_agree(imported, tmp_path):
+    folder, ckpt = imported("marian")
+    moved = Transformer.holding(ckpt.config, {
+        name: weight + (name == "decoder.layers.1.attention.v_proj.bias") for name, weight
+        in ckpt.model.state_dict().items()})
+    checkpoint.save(tmp_path / "moved", moved, tokenizer=None, meta=ckpt.meta)
+    said = compare(tmp_path / "moved", folder)
+    assert not said["agrees"]
+    assert said["verdict"].startswith("does not agree: logits differ by")
 
 
 def test_an_import_goes_where_the_pages_look_and_says_where_it_is_from(imported, tmp_path, monkeypatch):

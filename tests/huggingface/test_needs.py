@@ -3,6 +3,7 @@
 import json
 import re
 import resource
+from pathlib import Path
 
 import pytest
 
@@ -151,6 +152,13 @@ def test_opening_a_hugging_face_folder_says_to_import_it(tmp_path):
         transformer.load(tmp_path)
 
 
+def test_a_file_says_that_it_is_imported(tmp_path):
+    (tmp_path / "model.gguf").write_bytes(b"GGUF")
+    for name in (tmp_path / "model.gguf", "gone.gguf"):
+        with pytest.raises(ValueError, match=f"import it first: headsup import {Path(name).name}"):
+            transformer.load(name)
+
+
 def test_a_name_that_no_checkpoint_has_leads_to_their_list():
     with pytest.raises(ValueError, match="there is no folder wrote; `headsup list`"):
         transformer.load("wrote")
@@ -192,6 +200,14 @@ def test_a_setting_that_no_model_has_is_refused_in_a_sentence_before_anything_is
     assert memory_used() - began < 500_000_000
     assert len(str(error.value)) < 400
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(("kind", "turned"), [("stablelm", 5), ("phi", 3)])
+def test_an_odd_share_of_turned_features_is_refused_where_transformers_cannot_run_it(kind, turned):
+    rope = {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.25}
+    with pytest.raises(Refused, match=f"{turned} are turned.*{turned} is odd"):
+        plan_of({"model_type": kind, **SMALL, "hidden_size": 16 * turned, "head_dim": 4 * turned,
+                 "rope_parameters": rope}, {})
 
 
 def memory_used():

@@ -1,5 +1,6 @@
 """Decoding: every step is what one whole forward pass says, and paths leave each other alone."""
 
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError
 from itertools import pairwise
@@ -9,11 +10,16 @@ from threading import Barrier
 import pytest
 import torch
 
+from transformer.attention_view.heads import Pooled, one_head, weights
+from transformer.attention_view.html import show
 from transformer.checkpoint import NO_TOKENIZER, Checkpoint, Description
+from transformer.config import Rotary
+from transformer.inference import made, rows
 from transformer.inference.decoding import RECENT_LOGITS, next_step, start, steps
 from transformer.inference.reading import attend
 from transformer.inference.sampling import GREEDY, Sampling
 from transformer.inference.search import translate
+from transformer.model.rotary import SCALINGS
 from transformer.model.switches import Switches
 from transformer.text.tokenizer_files import tokenizers_of
 
@@ -82,6 +88,31 @@ def test_every_step_shows_what_one_whole_forward_pass_shows(make_checkpoint, sha
     src = torch.tensor([[*ckpt.tokenizer.encode(TEXT), 3]]) if ckpt.config.encoder_layers else None
     fast = ckpt.model(src, torch.tensor([path[-1].tokens]))[0]  # the path that keeps no weights
     torch.testing.assert_close(fast, whole, **CLOSE)
+
+
+@pytest.mark.parametrize("learned", [6, 14])  # shorter than what is read first, and crossed on the way
+@pytest.mark.parametrize("scaling", SCALINGS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_scaled_rotary_positions_are_those_of_one_whole_pass_at_every_length(make_checkpoint, shape, scaling, learned):
+    rotary = Rotary(scaling=scaling, factor=4.0, learned_len=learned, base=100.0, **(
+        {"short": (1.0, 1.1, 1.2, 1.3), "long": (1.0, 2.0, 3.0, 4.0)} if scaling == "longrope" else {}))
+    ckpt = make_checkpoint(**SHAPES[shape], positions="rotary", rotary=rotary)
+    path, pooled = force(ckpt), None
+    for step in path:
+        captured = read_whole(ckpt, TARGET[:step.index])
+        torch.testing.assert_close(step.logits, captured.logits[-1], **CLOSE)
+        for kind in ckpt.config.kinds:
+            torch.testing.assert_close(step.attentions[kind], captured.attentions[kind], **CLOSE)
+            torch.testing.assert_close(step.scores[kind], captured.scores[kind], **CLOSE)
+        torch.testing.assert_close(step.row("decoder"), captured.attentions["decoder"][:, :, -1], **CLOSE)
+        pooled = Pooled.of(step, "decoder", pooled)
+        assert abs(pooled.cells.astype(int) - Pooled.of(captured, "decoder").cells).max() <= 1
+    # and of earlier steps, once later ones were read
+    torch.testing.assert_close(path[3].logits, read_whole(ckpt, TARGET[:3]).logits[-1], **CLOSE)
+    greedy = [step.id for step in steps(ckpt, TEXT)]
+    if shape == "translates":
+        assert translate(ckpt, [TEXT, "Go on."])[0] == ckpt.tokenizer.decode(
+            greedy[:-1] if ckpt.config.ends(greedy[-1]) else greedy)
 
 
 def test_weights_scores_and_masks_have_the_shapes_and_sums_they_are_said_to_have(ckpt):
@@ -463,3 +494,122 @@ def test_reading_a_classifiers_padded_batch_does_not_change_it(make_checkpoint):
 def test_greedy_is_named_by_the_beam_and_by_the_temperature():
     assert Sampling() == GREEDY
     assert GREEDY.temperature == 0
+
+
+# Weights read step by step
+
+
+def read(step):
+    return {kind: step.attentions[kind] for kind in step.attentions}
+
+
+def test_weights_are_the_same_whatever_was_read_before(ckpt):
+    path = force(ckpt)
+    alone = [{kind: step.attended(kind)[1] for kind in step.kinds} for step in path]
+    other = next_step(ckpt, path[4], id=path[4].top(9)[8].id)
+    for step in [*path, *path[::-1], path[2], other, path[7], other, path[-1]]:
+        wanted = {kind: step.attended(kind)[1] for kind in step.kinds} if step is other else alone[step.index]
+        for kind, found in read(step).items():
+            torch.testing.assert_close(found, wanted[kind], **CLOSE)
+            if kind != "encoder":
+                torch.testing.assert_close(step.row(kind), wanted[kind][:, :, -1], **CLOSE)
+
+
+def test_the_next_steps_weights_cost_one_row_and_so_does_its_row(ckpt, monkeypatch):
+    computed, real = [], made.dot_product_attention
+    monkeypatch.setattr(made, "dot_product_attention", lambda q, *rest, **options: computed.append(
+        q.shape[-2]) or real(q, *rest, **options))
+    path = force(ckpt)
+    path[5].attentions["decoder"]
+    for step in path[6:9]:
+        computed.clear()
+        step.attentions["decoder"]
+        assert computed == [1] * ckpt.config.decoder_layers
+    computed.clear()
+    path[12].row("decoder")
+    assert computed == [1] * ckpt.config.decoder_layers
+
+
+def test_weights_that_somebody_wrote_into_are_not_shown_again(ckpt):
+    step = force(ckpt)[5]
+    before = step.attentions["decoder"].clone()
+    step.attentions["decoder"].zero_()
+    assert torch.equal(step.attentions["decoder"], before)
+
+
+def test_only_the_path_read_last_keeps_weights_and_never_too_many(writer, monkeypatch):
+    one, other = start(writer, "I am cold."), start(writer, "Go on.")
+    kept = [weakref.ref(step.attentions["decoder"].untyped_storage()) for step in (one, other)]
+    assert [storage() is not None for storage in kept] == [False, True]
+    monkeypatch.setattr(rows, "MOST_KEPT", 100)
+    kept = weakref.ref(one.attentions["decoder"].untyped_storage())
+    assert kept() is None
+
+
+@pytest.mark.parametrize("kind", ["encoder", "crossed"])
+def test_a_row_that_no_step_adds_is_refused(translator, kind):
+    with pytest.raises(ValueError, match="choose decoder or cross"):
+        start(translator, TEXT).row(kind)
+
+
+# Hooks
+
+
+def hook_on(part, hook, **options):
+    """A forward hook, or one before it where it takes arguments by name."""
+    return part.register_forward_pre_hook(hook, **options) if options else part.register_forward_hook(hook)
+
+
+def cut(part, given, named):
+    """The first token may be looked at by nobody else."""
+    past = named.get("past")
+    past = past[0] if isinstance(past, list) else past  # of every layer
+    keys = (past.keys.shape[2] if past else 0) + given[0].shape[1]
+    mask = torch.ones(given[0].shape[1], keys, dtype=torch.bool)
+    mask[-1, 0] = keys == 1
+    return given, {**named, "mask": mask}
+
+
+@pytest.mark.parametrize("place", ["stack", "layer", "attention"])
+def test_a_step_whose_attention_hooks_changed_says_so_and_attend_shows_it(writer, place):
+    stack = writer.model.decoder
+    parts = {"stack": [stack], "layer": stack.layers, "attention": [layer.attention for layer in stack.layers]}[place]
+    hooks = [hook_on(part, cut, with_kwargs=True) for part in parts]
+    try:
+        step = [*steps(writer, TEXT, max_steps=4)][-1]
+        reading = attend(writer, TEXT)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    assert (reading.attentions["decoder"][:, :, -1, 0] == 0).all()
+    assert (weights(reading, "decoder")[:, :, -1, 0] == 0).all()  # and so does its picture
+    assert one_head(reading, "decoder", 0, 0).q is None  # of which no scores are made again
+    for look in (lambda: step.attentions["decoder"], lambda: step.scores["decoder"], lambda: step.row("decoder"),
+                 lambda: step.frame("decoder"), lambda: step.words().attentions["decoder"],
+                 lambda: weights(step, "decoder"), lambda: show(step),
+                 lambda: next_step(writer, step).attentions["decoder"]):
+        with pytest.raises(ValueError, match="attend"):
+            look()
+    assert step.logits.shape == (writer.config.vocab_size,)
+    again = [*steps(writer, TEXT, max_steps=4)][-1]  # nothing of it stays
+    assert again.attentions["decoder"][0, 0, -1, 0] > 0
+
+
+def test_hooks_that_only_read_or_change_what_is_kept_leave_weights_readable(ckpt):
+    plain, seen = force(ckpt), []
+    layer = ckpt.model.decoder.layers[1]
+    reads = [hook_on(part, lambda part, given, out: seen.append(type(part))) for part in (layer, layer.attention)]
+    path = force(ckpt)
+    for hook in reads:
+        hook.remove()
+    assert seen
+    torch.testing.assert_close(path[-1].attentions["decoder"], plain[-1].attentions["decoder"], **CLOSE)
+    steers = hook_on(ckpt.model.decoder.layers[0], lambda part, given, out: out._replace(
+        x=out.x + torch.arange(16.0)))
+    try:
+        path = force(ckpt)
+        did = read_whole(ckpt, TARGET).attentions["decoder"]
+    finally:
+        steers.remove()
+    torch.testing.assert_close(path[-1].attentions["decoder"], did, **CLOSE)
+    assert (did - plain[-1].attentions["decoder"]).abs().max() > 1e-3

@@ -10,6 +10,7 @@ import pytest
 
 from tests.waiting import until
 from transformer.jobs import launch as launching
+from transformer.jobs import queue as turns
 from transformer.jobs import run_files
 from transformer.jobs.launch import alive, launch, log_tail, progress, resume, stop
 from transformer.jobs.process import identify
@@ -195,6 +196,24 @@ def queue(tmp_path):
         return [run.name for run in order]
 
     return queue
+
+
+def test_runs_that_ended_are_read_once_and_again_when_they_are_started(tmp_path, queue, monkeypatch):
+    queue(a=("me", 2))
+    for number in range(5):
+        (tmp_path / f"old{number}").mkdir()
+        run_files.write_json(tmp_path / f"old{number}" / "launch.json", {
+            "ticket": 1, "devices": ["cpu"], **identify(os.getpid()), "start_time": -1})
+    read, real = [], turns.record
+    monkeypatch.setattr(turns, "record", lambda folder: read.append(folder.name) or real(folder))
+    assert before(tmp_path / "a") == []
+    assert {f"old{number}" for number in range(5)} <= {*read}
+    read.clear()
+    assert before(tmp_path / "a") == []
+    assert {*read} == {"a"}
+    run_files.write_json(tmp_path / "old3" / "launch.json", {
+        "owner": "me", "ticket": 1, "devices": ["cpu"], **identify(os.getpid())})
+    assert before(tmp_path / "a") == [tmp_path / "old3"]
 
 
 def test_turns_go_round_by_owner(queue):

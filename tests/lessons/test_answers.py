@@ -1,5 +1,6 @@
 """Questions answered by the model, and those that it has no answer to."""
 
+from dataclasses import fields
 from math import sqrt
 
 import pytest
@@ -9,10 +10,12 @@ from transformer.by_hand.drawn import SOURCES
 from transformer.by_hand.stages import ByHand, Settings
 from transformer.inference.decoding import start, steps
 from transformer.inference.reading import attend
+from transformer.inference.sampling import GREEDY, Sampling
+from transformer.lessons import opened as lessons_opened
 from transformer.lessons.answers import answer, look
 from transformer.lessons.checking import check
 from transformer.lessons.lesson import Question
-from transformer.lessons.opened import Opened
+from transformer.lessons.opened import Opened, step_of
 from transformer.lessons.parsing import parse
 
 TEXT = "We can go home."
@@ -41,6 +44,21 @@ def test_the_next_token_is_the_likeliest_among_the_models_own(translator):
         assert found.choices[found.right].id == step.likeliest
         assert sorted(found.choices, key=lambda one: -one.probability) == step.top(4)
         assert found.judge(found.right) and not found.judge((found.right + 1) % 4)
+
+
+SET = {"temperature": 1.5, "top_k": 3, "top_p": 0.4, "seed": 7}  # none of them as it is by itself
+
+
+def test_a_link_reaches_the_step_that_its_sampling_leads_to_whatever_it_sets(translator, monkeypatch):
+    assert {*SET} == {field.name for field in fields(Sampling)}
+    used = []
+    monkeypatch.setattr(lessons_opened, "steps", lambda *given, **options: used.append(options["sampling"]) or steps(
+        *given, **options))
+    for name, value in SET.items():
+        step_of(shows(translator, step=1, **{name: value}))
+        assert used.pop() == Sampling(**{name: value})
+    step_of(shows(translator, step=1, top_k=0, temperature=None))  # as a link that sets nothing is read
+    assert used.pop() == GREEDY
 
 
 def test_tokens_are_offered_in_an_order_that_says_nothing_and_stays(translator):

@@ -7,6 +7,8 @@ import torch
 from transformer.checkpoint import Checkpoint
 from transformer.lessons.opened import Opened
 from transformer.model.switches import Switches
+from transformer.rooms.asked import Asked
+from transformer.rooms.questions import make
 
 
 def opened(ckpt: Checkpoint | None, what: str = "step", /, **values: object) -> Opened:
@@ -36,3 +38,23 @@ def passes(ckpt: Checkpoint, text: str, step: int,
         weights["encoder"] = torch.cat([layer.weights for layer in encoded.attention])
         weights["cross"] = torch.cat([layer.weights for layer in decoded.cross])
     return logits.softmax(-1), weights
+
+
+def agrees(asked: Asked, opened: Opened) -> bool:
+    """Whether the key, computed again from a moment, is the one that was given."""
+    made = asked.key["proof"]["made"]
+    sentences = [one["text"] for one in asked.spec.get("each", ())] or None
+    try:
+        again = make(asked.spec["about"], opened, **made, **({"sentences": sentences} if sentences else {}))
+    except ValueError:
+        return False
+    if any(asked.spec.get(name) != again.spec.get(name) for name in ("choices", "labels")):
+        return False
+    pairs = [(asked.key, again.key), *zip(asked.key.get("each", ()), again.key.get("each", ()), strict=False)]
+    return len(asked.key.get("each", ())) == len(again.key.get("each", ())) and all(map(_same, pairs))
+
+
+def _same(pair: tuple[dict, dict]) -> bool:
+    one, other = pair
+    values = [*zip(one["values"], other["values"], strict=False), (one["right"] or 0, other["right"] or 0)]
+    return len(one["values"]) == len(other["values"]) and all(abs(a - b) <= 1e-4 * max(1, abs(a)) for a, b in values)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import transformer
-from tests.rooms.plain import opened, passes
+from tests.rooms.plain import agrees, opened, passes
 from transformer.by_hand.stages import ByHand, Settings
 from transformer.inference.reading import attend
 from transformer.inference.sampling import Candidate
@@ -17,7 +17,7 @@ from transformer.lessons.opened import Row
 from transformer.places import ROOT
 from transformer.rooms import heads, numbers
 from transformer.rooms.asked import ABOUT, Asked, Moment, apart, mixed, most_is, percent
-from transformer.rooms.questions import agrees, make, offers
+from transformer.rooms.questions import make, offers
 
 TEXT = "We can go home."
 STEPS = range(10)

@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from transformer.text import corpora, sources
-from transformer.text.corpora import HELD_OUT, at_hand, corpus, split_pairs, split_sources, unseen
+from transformer.text.corpora import HELD_OUT, at_hand, corpus, neighbours, split_pairs, split_sources, unseen
 from transformer.text.sources import PACKED, SOURCES, known, unpack
 
 NAMES = [source.name for source in SOURCES]
@@ -16,6 +16,17 @@ def packed(path, content):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("text.txt", content)
     return path
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=NAMES)
+def test_every_split_of_a_corpus_has_something_of_all_that_is_learned(source):
+    found = corpus(source.name)
+    assert {*found.splits} == {*source.splits}
+    for split in source.splits:
+        items = found.split(split)
+        assert items, split
+        if source.labelled is not None:
+            assert {label for _, label in items} == {*found.classes}, split
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones():
@@ -149,12 +160,21 @@ def test_unseen_leaves_out_near_copies_and_known_translations():
     assert unseen([(source, list(references)) for source, references in test], train) == list(test.values())
 
 
+def test_neighbours_have_as_many_words_and_all_but_one_are_the_same():
+    train = [("I like red wine.", []), ("We went home early today!", []), ("Go home.", [])]
+    test = {"I like white wine!": True, "i like RED wine": True, "We went home early.": False,
+            "We went home very early today.": False, "We came home late today.": False, "Go away.": False,
+            "wine like red I": False, "": False}
+    assert neighbours([(source, []) for source in test], train) == list(test.values())
+
+
 def test_the_test_sources_are_the_ones_results_are_stated_for():
     pairs = corpus("eng-fra")
     test = pairs.split("test")
     assert hashlib.sha256("\n".join(source for source, _ in test).encode()).hexdigest() == corpora.TEST_SOURCES_SHA256
     assert (len(test), len(pairs.split("validation")), len(pairs.split("train"))) == (2000, 2000, 112_830)
     assert sum(unseen(test, pairs.split("train"))) == 1839
+    assert sum(neighbours(test, pairs.split("train"))) == 564
 
 
 def test_shakespeare_is_whole_and_cut_once_at_nine_tenths():

@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sacrebleu.metrics import BLEU
-from torch import Tensor
 from torch.nn import functional as F
 
 from transformer.analysis.sample import LARGEST, Sentence, batches, padded
@@ -20,7 +19,6 @@ from transformer.brief import brief, quoted
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind, ModelConfig
 from transformer.inference.decoding import Step, steps
-from transformer.inference.reading import attend
 from transformer.inference.search import translate
 from transformer.model.masks import padding_mask
 from transformer.model.switches import Heads, Switches
@@ -119,14 +117,6 @@ def compare_paths(ckpt: Checkpoint, text: str, heads: Heads, *, max_steps: int =
         rows = ckpt.model.decode(tgt, memory, causal=True, heads=switched).x[0, -len(ids):]
         columns.append(ckpt.model.project(rows).softmax(-1).gather(1, ids[:, None])[:, 0])
     return PathChange(before, after, differs, torch.stack(columns, 1).cpu().numpy())
-
-
-def compare_classes(ckpt: Checkpoint, text: str, heads: Heads) -> Tensor:
-    """The probabilities of a text's classes as it is and with heads switched -> (2, classes); raises ValueError for a
-    model that does not classify."""
-    if ckpt.config.decoder_layers:
-        raise ValueError(f"{ckpt.id} writes tokens and has no classes; compare what it writes")
-    return torch.stack([attend(ckpt, text, heads=switched).logits.exp() for switched in (None, heads)])
 
 
 @dataclass(frozen=True)

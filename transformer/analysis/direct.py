@@ -15,6 +15,7 @@ from transformer.analysis.pooling import bent
 from transformer.brief import brief
 from transformer.model.layers import Layer, StackOutput
 from transformer.model.models import Embedding, Transformer
+from transformer.model.norms import held
 from transformer.model.switches import Switches
 
 EXPLAINED = (  # what it shows and what it does not, in words
@@ -117,17 +118,12 @@ class _Path:
             self.biases += float((self.g * bias).sum())
 
     def through(self, norm: nn.Module | None, x: Tensor) -> None:
-        """Past a norm of rows x (T, d_model), whose scale is held: y = weight * (x - mean) / scale + bias, where RMS
-        norm takes no mean off."""
+        """Past a norm of rows x (T, d_model), whose scale is held."""
         if norm is None or isinstance(norm, nn.Identity):
             return
-        if isinstance(norm, nn.RMSNorm):
-            self.g = self.g * norm.weight / (x.square().mean(dim=-1, keepdim=True) + norm.eps).sqrt()
-            return
-        self.constant(norm.bias)
-        g = self.g * norm.weight / (x.var(dim=-1, unbiased=False, keepdim=True) + norm.eps).sqrt()
-        self.g = g - g.mean(dim=-1, keepdim=True)
-
+        linear = held(norm, x)
+        self.constant(linear.bias)
+        self.g = linear.back(self.g)
 
     def past_pooler(self, model: Transformer, pooled: Tensor) -> None:
         """Past the layer after pooling, of pooled rows (1, d_model); its activation is held as a norm's scale is: at

@@ -14,6 +14,7 @@ from transformer.brief import brief
 from transformer.checkpoint import Checkpoint
 from transformer.inference.reading import Reading
 from transformer.model.models import POOLERS, Transformer
+from transformer.model.norms import held
 
 
 @dataclass(frozen=True)
@@ -79,9 +80,5 @@ def _held(model: Transformer, parts: Tensor) -> tuple[Tensor, Tensor]:
     parts = F.linear(parts, model.pooler.weight) * slope
     if not model.config.pooler_norm:
         return parts, rest
-    norm, whole = model.pooler_norm, parts.sum(dim=0) + rest
-    if model.config.norm_kind == "layer":
-        whole, parts, rest = (one - one.mean(dim=-1, keepdim=True) for one in (whole, parts, rest))
-    scale = (whole.square().mean() + norm.eps).rsqrt() * norm.weight
-    added = getattr(norm, "bias", None)
-    return parts * scale, rest * scale + (0.0 if added is None else added)
+    norm = held(model.pooler_norm, parts.sum(dim=0) + rest)
+    return norm.parts(parts), norm.parts(rest) + (0.0 if norm.bias is None else norm.bias)

@@ -17,8 +17,10 @@ from transformer.brief import brief
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
 from transformer.inference.decoding import Step
+from transformer.inference.made import by_layer
+from transformer.inference.reading import Reading
 from transformer.inference.words import Words
-from transformer.model.attention import PLAIN, Scoring, dot_product_attention, for_each
+from transformer.model.attention import for_each
 from transformer.model.switches import Switches
 
 POOLED = 64  # cells of a pooled head, along each side
@@ -62,28 +64,9 @@ def weights(shown: Shown, kind: str, *, layers: slice = slice(None), heads: slic
     if isinstance(shown, Words):
         pieces = weights(shown.of, kind, layers=layers, heads=heads, queries=shown.rows(kind, queries))
         return shown.between(kind, pieces, queries)
-    looked = shown.looked(kind)
-    if looked is None:
+    if isinstance(shown, Reading) or shown.looked(kind) is None:
         return shown.attentions[kind][layers, heads, queries]
-    count, n_heads = looked[0].shape[:2]
-    switches, found, masks = shown.heads.get(kind), [], {}
-    # a layer at a time, for the rows of all layers lie too far apart to be multiplied without a copy of all of them
-    for layer in range(count)[layers]:
-        q, k, v = (for_each(rows[layer], n_heads)[heads] for rows in looked)
-        bias = shown.bias(kind, queries, layer)
-        far = shown.ckpt is None or shown.ckpt.config.sees_far(layer)
-        if far not in masks:  # for a mask is of all queries, and takes as long as a layer of a few of them
-            masks[far] = shown.mask(kind, layer)[queries].to(q.device)
-        found.append(dot_product_attention(
-            q[:, queries], k, v[..., :0], masks[far], readable=True,
-            bias=None if bias is None else bias[heads], scoring=scoring(shown, kind),
-            heads=None if switches is None else switches[layer, heads])[2])
-    return torch.stack(found)
-
-
-def scoring(shown: Shown, kind: str) -> Scoring:
-    """How the model makes scores of products, where it is known."""
-    return PLAIN if shown.ckpt is None else shown.ckpt.model.attention(kind, 0).scoring
+    return torch.stack([made for _, made in by_layer(shown, kind, layers, heads, queries)])
 
 
 class Head(NamedTuple):

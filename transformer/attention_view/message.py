@@ -21,13 +21,13 @@ from transformer.attention_view.heads import (
     one_head,
     quantise,
     rolls,
-    scoring,
     shape,
     weights,
 )
 from transformer.attention_view.orders import FEW, ORDERS
 from transformer.attention_view.window import Window
 from transformer.config import Kind
+from transformer.inference.made import scoring
 from transformer.inference.words import Words
 from transformer.model.attention import PLAIN
 from transformer.text.words import seen

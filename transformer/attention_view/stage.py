@@ -2,7 +2,7 @@
 all steps of a decoding, for a page that has nobody to ask."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 
 from transformer.inference.decoding import GREEDY, Candidate, Sampling, Step
 from transformer.text.words import seen
@@ -104,9 +104,9 @@ def target_tokens(step: Step) -> list[str]:
 
 
 def candidates(step: Step, sampling: Sampling = GREEDY) -> tuple[list[Candidate], list[int]]:
-    """The likeliest next tokens after temperature, and the ids of those that top-k leaves out; these have the
-    probability that they would have without it."""
-    before = step.top(CANDIDATES, replace(sampling, top_k=None))
+    """The likeliest next tokens after temperature, and the ids of those that top-k and top-p leave out; these have the
+    probability that they would have without them."""
+    before = step.top(CANDIDATES, sampling.everything)
     after = sampling.probabilities(step.allowed)
     kept = [one._replace(probability=float(after[one.id]) or one.probability) for one in before]
     return kept, [one.id for one in before if not after[one.id]]
@@ -115,7 +115,7 @@ def candidates(step: Step, sampling: Sampling = GREEDY) -> tuple[list[Candidate]
 def probability(step: Step, sampling: Sampling = GREEDY) -> float:
     """That of the token chosen, as `candidates` has it."""
     after = sampling.probabilities(step.allowed)[step.id]
-    return float(after) or float(replace(sampling, top_k=None).probabilities(step.allowed)[step.id])
+    return float(after) or float(sampling.everything.probabilities(step.allowed)[step.id])
 
 
 def bars(step: Step, sampling: Sampling = GREEDY) -> list[Bar]:

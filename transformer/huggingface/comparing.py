@@ -14,10 +14,12 @@ CLASSES = {  # of the transformers package, by what of a model was taken over
     "text": "AutoModelForCausalLM", "translation": "AutoModelForSeq2SeqLM", "masked": "AutoModelForMaskedLM",
     "classes": "AutoModelForSequenceClassification", "none": "AutoModel"}
 TOKENS = 24
+BOUND = 1e-4
 
 
 def compare(folder: Path, source: str | Path) -> dict[str, object]:
-    """The largest differences of logits and of attention weights, ours and theirs, on random ids.
+    """The largest differences of logits and of attention weights, ours and theirs, on random ids, and whether all are
+    within `BOUND` of the largest value that is compared, or of 1 where that is less.
 
     Raises ValueError where the transformers package is not installed or `source` is no longer there.
     """
@@ -27,8 +29,15 @@ def compare(folder: Path, source: str | Path) -> dict[str, object]:
     if Path(source).is_dir() and read_json(Path(source) / "config.json").get("model_type") != ckpt.meta["family"]:
         raise Refused(f"{folder.name} was not imported from {source}; name the folder that it came from")
     ours, theirs = both(ckpt, open_theirs(ckpt, source), seed=1)
-    return {"compared_with": "transformers", "largest_difference": {
-        name: (ours[name] - theirs[name]).abs().max().item() for name in ours}}
+    apart = {name: (ours[name] - theirs[name]).abs().max().item() for name in ours}
+    most = {name: BOUND * max(1.0, theirs[name].abs().max().item()) for name in ours}
+    differ = [name for name in ours if not apart[name] <= most[name]]
+    said = f"agrees: all within {BOUND:g} of the largest value, or of 1"
+    if differ:
+        rounded = f"; its weights are kept as {ckpt.meta['precision']} here" if "precision" in ckpt.meta else ""
+        said = "does not agree: " + ", ".join(
+            f"{name} differ by {apart[name]:.1e}, and should by at most {most[name]:.1e}" for name in differ) + rounded
+    return {"compared_with": "transformers", "largest_difference": apart, "agrees": not differ, "verdict": said}
 
 
 def open_theirs(ckpt: Checkpoint, source: str | Path) -> torch.nn.Module:

@@ -1,5 +1,6 @@
 """A decoder of ours as a Hugging Face folder that `transformers` loads with the same logits."""
 
+import shutil
 from pathlib import Path
 
 import orjson
@@ -7,7 +8,7 @@ from safetensors.torch import save_file
 
 from transformer.checkpoint import Checkpoint
 from transformer.folders import whole_folder
-from transformer.huggingface.folder import ABOUT, SENTENCEPIECE, Refused, read_json
+from transformer.huggingface.folder import ABOUT, CHAT, SENTENCEPIECE, Refused, read_json
 from transformer.huggingface.sentencepieces import tokenizer_json
 from transformer.huggingface.shapes import shape_of
 
@@ -52,10 +53,16 @@ def _write_tokenizer(folder: Path, ckpt: Checkpoint) -> str | None:
     tokenizer, about, why_not = ckpt.tokenizer, {"exported_from": ckpt.id}, None
     settings = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": ckpt.config.max_len,
                 "clean_up_tokenization_spaces": False}
+    template = ckpt.description.folder / CHAT
+    if template.is_file():
+        shutil.copy(template, folder / CHAT)
     if not ckpt.reads_text:
         why_not = "the checkpoint has none"
     elif tokenizer.kind == "huggingface":
         tokenizer.save(folder / "tokenizer.json")
+        named = {one["id"]: one["content"] for one in read_json(folder / "tokenizer.json").get("added_tokens", [])}
+        settings |= {f"{name}_token": named[id] for name in ("pad", "unk", "bos", "eos")
+                     if (id := getattr(ckpt.config, f"{name}_id")) in named}
     else:
         tokenizer.save(folder / SENTENCEPIECE)
         about["tokenizer"] = {"kind": tokenizer.kind, "standardise": tokenizer.standardise}

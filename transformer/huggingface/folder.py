@@ -16,6 +16,7 @@ from transformer.weights import BYTES, OTHERS, Refused, Stored, check_size, read
 
 LARGEST_JSON = 4_000_000  # bytes
 ABOUT, SENTENCEPIECE = "heads-up.json", "heads-up.model"  # in a folder that is an export of ours
+CHAT = "chat_template.jinja"
 DECIDES = ("eos_token_id", "decoder_start_token_id", "forced_bos_token_id", "bad_words_ids", "suppress_tokens")
 # Settings of decoding that ours has no place for, and what they are where they change nothing.
 NEUTRAL = {"min_length": 0, "min_new_tokens": 0, "no_repeat_ngram_size": 0, "encoder_no_repeat_ngram_size": 0,
@@ -125,10 +126,13 @@ class Folder:
     @cached_property
     def chat_template(self) -> str | None:
         """How a conversation is spelled, as a Jinja template: a file of its own, or in the tokenizer's settings."""
-        path = self.path / "chat_template.jinja"
+        path = self.path / CHAT
         if path.is_file() and path.stat().st_size <= LARGEST_JSON:
             return path.read_text("utf-8", errors="replace")
         said = self.settings.get("chat_template")
+        if isinstance(said, list):  # several, by name
+            said = next((one.get("template") for one in said if isinstance(one, dict)
+                         and one.get("name") == "default"), None)
         return said if isinstance(said, str) else None
 
     @cached_property

@@ -12,7 +12,7 @@ from transformer.config import ModelConfig, Precision
 from transformer.huggingface.card import import_card, not_used
 from transformer.huggingface.chat import turn
 from transformer.huggingface.families import FAMILIES
-from transformer.huggingface.folder import Folder, Refused, fit
+from transformer.huggingface.folder import CHAT, Folder, Refused, fit
 from transformer.huggingface.gguf import GgufFile
 from transformer.huggingface.languages import languages_of
 from transformer.huggingface.needs import check_needs
@@ -115,7 +115,8 @@ def import_folder(path: Path, out: Path | None, *, ids: bool, origin: str, step:
     model = Transformer.holding(ours, weights)
     card = import_card(out.name, ours, about, parameters=sum(p.numel() for p in model.parameters()))
     checkpoint.save(out, model, tokenizer=tokenizer, source_tokenizer=source_tokenizer, meta=about,
-                    files={"README.md": card.encode()})
+                    files={"README.md": card.encode()} | (
+                        {CHAT: opened.chat_template.encode()} if tokenizer and opened.chat_template else {}))
     return out
 
 

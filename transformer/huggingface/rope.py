@@ -16,10 +16,12 @@ SCALINGS = {"default": None, "linear": "linear", "dynamic": "dynamic", "llama3":
 
 
 def rotary_of(config: Config, *, width: int, longest: int, base: float = 10_000.0, part: float | None = None,
-              layout: Literal["halves", "interleaved"] = "halves", rope: Config | None = None) -> Rotary:
+              layout: Literal["halves", "interleaved"] = "halves", rope: Config | None = None,
+              odd: bool = False) -> Rotary:
     """Rotary positions of heads of a width; longest: max_position_embeddings; base: where it says no other; part: the
     share of features that are turned, where it says no other, and None for families that turn all whatever it says;
-    rope: what stands in place of rope_parameters. Raises Refused."""
+    rope: what stands in place of rope_parameters; odd: the family turns one feature more than an odd share, where
+    others cannot run. Raises Refused."""
     above = config if rope is None else {}  # what is said beside the object goes before what is said in it
     rope = spelled(config) if rope is None else rope
     kind = rope.get("rope_type", rope.get("type")) or "default"
@@ -32,6 +34,9 @@ def rotary_of(config: Config, *, width: int, longest: int, base: float = 10_000.
         if share > 1:
             raise Refused(f"config.json: partial_rotary_factor is {share:g}, and should be at most 1")
         dim = int(width * share)
+        if dim % 2 and dim < width and not odd:
+            raise Refused(f"config.json: of the {width} features of a head {dim} are turned (partial_rotary_factor "
+                          f"{share:g}), and rotary positions turn pairs; {dim} is odd")
     base = _number(rope, "rope_theta", _number(config, "rope_theta", base))
     learned = above.get("original_max_position_embeddings") or rope.get("original_max_position_embeddings")
     learned = learned if type(learned) is int else longest

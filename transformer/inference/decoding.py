@@ -16,16 +16,19 @@ from transformer.brief import quoted
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
 from transformer.inference.arguments import check_checkpoint, check_text, check_whole
-from transformer.inference.rows import Rows, apart, keys_values, looked_rows
+from transformer.inference.hooks import altered, hooked
+from transformer.inference.made import by_layer
+from transformer.inference.rows import ReadWeights, Rows, apart, keys_values, looked_rows
 from transformer.inference.sampling import GREEDY, Candidate, Sampling, begun, choosable
 from transformer.inference.words import Words, words
-from transformer.model.attention import dot_product_attention, for_each
-from transformer.model.masks import allowed, windows
-from transformer.model.rotary import turns_anew
+from transformer.model.layers import StackOutput
+from transformer.model.masks import allowed
+from transformer.model.rotary import turned_as
 from transformer.model.switches import Heads, Switches
 from transformer.text.tokenizer import Piece
 
 RECENT_LOGITS = 64
+RECENT_TEXTS = 2  # of which every row is kept, where longer texts have other rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +42,9 @@ class _Context:
     src_looked: Tensor | None  # keys, values and queries of the encoder, (layers, G + G + H, S, D)
     memory: Tensor | None  # keys and values of cross-attention, (layers, G + G, S, D)
     heads: Switches
-    recent: Callable[[Rows, int], Tensor]  # logits, computed from the row at a place, the newest ones kept
+    recent: Callable[[Rows | tuple[int, ...], int], Tensor]  # logits at a place of rows, or of a text; the newest kept
+    again: Callable[[tuple[int, ...]], Rows]  # all rows of a text, those of the newest texts kept
+    read: ReadWeights
 
 
 class _ByKind(Mapping):
@@ -70,7 +75,8 @@ class Step:
     tokens: tuple[int, ...]  # all ids read so far, from the start token or the prompt's first
     parent: "Step | None"
     _context: _Context
-    _rows: Rows
+    _rows: Rows | None  # None: no other step has them, and they are made again when they are read
+    _altered: bool = False  # hooks changed the attention of this step, or of one before it
 
     def __repr__(self) -> str:
         probability = float(self.logits.softmax(-1)[self.id])  # the model's own, at no temperature
@@ -95,9 +101,13 @@ class Step:
         return self._context.heads
 
     def follows(self, other: object) -> bool:
-        """`other` is this step or an earlier one of its path."""
+        """`other` is this step or an earlier one of its path, and all it computed is a part of what this one did."""
         return (isinstance(other, Step) and other._context is self._context
-                and self.tokens[: len(other.tokens)] == other.tokens)
+                and self.tokens[: len(other.tokens)] == other.tokens and self._turned == other._turned)
+
+    @property
+    def _turned(self) -> tuple[int, ...]:
+        return turned_as(self.ckpt.config, len(self.tokens))
 
     @property
     def piece(self) -> str:
@@ -136,7 +146,7 @@ class Step:
     @property
     def logits(self) -> Tensor:
         """(V,), before temperature and top-k; those of older steps are computed again from their last row."""
-        return self._context.recent(self._rows, len(self.tokens) - 1)
+        return self._context.recent(self._rows or self.tokens, len(self.tokens) - 1)
 
     @property
     def allowed(self) -> Tensor:
@@ -199,7 +209,9 @@ class Step:
     def mask(self, kind: Kind, layer: int | None = None) -> Tensor:
         """(Tq, Tk), True where a query may attend to a key in a layer, or in any; without padding, only "decoder" and
         windows block anything."""
-        return allowed(self.ckpt.config, kind, *map(range, map(len, self.axes(kind))), layer=layer)
+        read, source = range(len(self.tokens)), range(0 if self.src is None else self.src.shape[1])
+        queries, keys = {"encoder": (source, source), "decoder": (read, read), "cross": (read, source)}[kind]
+        return allowed(self.ckpt.config, kind, queries, keys, layer=layer)
 
     @property
     def masks(self) -> Mapping[str, Tensor]:
@@ -208,18 +220,43 @@ class Step:
 
     @property
     def attentions(self) -> Mapping[str, Tensor]:
-        """Kind -> weights (layers, H, Tq, Tk), all queries so far; rows sum to 1."""
-        return _ByKind(self.ckpt.config.kinds, lambda kind: self.attended(kind)[1])
+        """Kind -> weights (layers, H, Tq, Tk), all queries so far; rows sum to 1. Those of the steps of one path share
+        their rows, so clone them before you change them."""
+        return _ByKind(self.ckpt.config.kinds, self._weights)
 
     @property
     def scores(self) -> Mapping[str, Tensor]:
         """Kind -> scores (layers, H, Tq, Tk), scaled and masked: what the softmax saw."""
         return _ByKind(self.ckpt.config.kinds, lambda kind: self.attended(kind)[0])
 
+    def row(self, kind: Kind) -> Tensor:
+        """Weights (layers, H, Tk) of the newest query alone, the token read last: what this step added to those before.
+        Raises ValueError for the encoder, which reads all its tokens at once."""
+        if kind not in self.kinds or kind == "encoder":
+            each = " or ".join(one for one in self.kinds if one != "encoder")
+            raise ValueError(f"no step adds a row of {kind!r} attention; choose {each}, or read all rows with "
+                             "step.attentions")
+        return self.attended(kind, queries=slice(len(self.tokens) - 1, None))[1][:, :, 0]
+
+    def _weights(self, kind: Kind) -> Tensor:
+        queries, keys, _ = self.looked(kind)
+        tokens = tuple(self.ids["src"]) if kind == "encoder" else self.tokens
+        turned = () if kind == "encoder" else self._turned
+        return self._context.read.of(kind, turned, tokens, keys.shape[2], queries, lambda some: (
+            weights for _, weights in by_layer(self, kind, queries=some)))
+
     def looked(self, kind: str) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries (layers, H, T, D), keys and values (layers, G, T, D) of all layers, as the model computed them."""
+        """Queries (layers, H, T, D), keys and values (layers, G, T, D) of all layers, as the model computed them.
+        Raises ValueError where hooks made other weights of them than they make by themselves."""
+        if self._altered:
+            raise ValueError("hooks on the model's attention changed its weights while this path was decoded, and a "
+                             "step makes weights again without hooks; read the text with transformer.attend while the "
+                             "hooks are there, which keeps what they did")
         context, config = self._context, self.ckpt.config
-        rows = context.src_looked if kind == "encoder" else self._rows.looked[..., : len(self.tokens), :]
+        if kind == "encoder":
+            rows = context.src_looked
+        else:
+            rows = (self._rows or context.again(self.tokens)).looked[..., : len(self.tokens), :]
         keys, values, queries, *crossing = apart(rows, config.groups, config.n_heads)
         if kind == "cross":
             return crossing[0], *context.memory.chunk(2, dim=1)
@@ -230,17 +267,11 @@ class Step:
         rows, keys = (part.shape[-2] for part in self.looked(kind)[:2])
         return self.ckpt.model.bias(kind, range(rows)[queries], range(keys))
 
-    @torch.no_grad()
-    def attended(self, kind: str, layers: slice = slice(None), heads: slice = slice(None)) -> tuple[Tensor, Tensor]:
-        """Scores and weights of some layers and heads, each (layers, H, Tq, Tk)."""
-        config = self.ckpt.config
-        q, k, v = (for_each(rows[layers], config.n_heads)[:, heads] for rows in self.looked(kind))
-        switches, bias = self.heads.get(kind), self.bias(kind)
-        mask = windows(config, kind, range(q.shape[2]), range(k.shape[2]), range(config.layers(kind))[layers])
-        return dot_product_attention(
-            q, k, v, None if mask is None else mask.to(q.device), bias=None if bias is None else bias[heads],
-            causal=kind == "decoder", scoring=self.ckpt.model.attention(kind, 0).scoring,
-            heads=None if switches is None else switches[layers, heads], readable=True)[1:]
+    def attended(self, kind: str, layers: slice = slice(None), heads: slice = slice(None),
+                 queries: slice = slice(None)) -> tuple[Tensor, Tensor]:
+        """Scores and weights of some layers, heads and queries, each (layers, H, Tq, Tk)."""
+        scores, weights = zip(*by_layer(self, kind, layers, heads, queries), strict=True)
+        return torch.stack(scores), torch.stack(weights)
 
     def frame(self, kind: str, *, layer: int | None = None, head: int | None = None) -> "frames.DataFrame":
         """Attention as a tidy pandas table, a row for each head and pair of tokens; columns: see `frames.attention`."""
@@ -259,19 +290,35 @@ def start(ckpt: Checkpoint, text: str, *, sampling: Sampling = GREEDY, heads: He
         raise ValueError(f"{ckpt.id} is an encoder and writes no tokens; choose a checkpoint that translates or writes")
     _check_sampling(sampling)
     src, tgt = prompt(ckpt, text)
-    heads = Switches.of(heads, config, ckpt.device)
-    src_looked, memory = None, None
+    heads, watched = Switches.of(heads, config, ckpt.device), hooked(model)
+    src_looked, memory, encoded = None, None, None
     if src is not None:
         seen = torch.ones(1, 1, 1, src.shape[1], dtype=torch.bool, device=ckpt.device)  # one text has no padding
-        encoded = model.encode(src, mask=seen, heads=heads)
+        encoded = model.encode(src, mask=seen, heads=heads, readable=watched)
         src_looked = looked_rows(encoded.attention, [], src.shape[1])
         memory = torch.stack([torch.cat(layer, dim=1)[0] for layer in model.project_memory(encoded.x)])
-    decoded = model.decode(tgt, None if memory is None else keys_values(memory, config.groups), causal=True,
-                           heads=heads)
-    rows = Rows(decoded.x[0], looked_rows(decoded.attention, decoded.cross, tgt.shape[1]))
-    recent = lru_cache(RECENT_LOGITS)(partial(_logits, ckpt))
-    context = _Context(ckpt, text, tuple(ckpt.source_tokenizer.pieces(text)), src, src_looked, memory, heads, recent)
-    return _decided(Step(0, -1, -1, tuple(tgt[0].tolist()), None, context, rows), sampling)
+    again = lru_cache(RECENT_TEXTS)(lambda tokens: _whole(ckpt, tokens, memory, heads)[0])
+    recent = lru_cache(RECENT_LOGITS)(partial(_logits, ckpt, again))
+    context = _Context(ckpt, text, tuple(ckpt.source_tokenizer.pieces(text)), src, src_looked, memory, heads, recent,
+                       again, ReadWeights())
+    tokens = tuple(tgt[0].tolist())
+    rows, decoded = _whole(ckpt, tokens, memory, heads, readable=watched)
+    step = Step(0, -1, -1, tokens, None, context, rows)
+    if watched:
+        step = replace(step, _altered=altered(step, {
+            "encoder": encoded.attention if encoded else [], "decoder": decoded.attention, "cross": decoded.cross}))
+    return _decided(step, sampling)
+
+
+@torch.no_grad()
+def _whole(ckpt: Checkpoint, tokens: tuple[int, ...], memory: Tensor | None, heads: Switches, *,
+           readable: bool = False) -> tuple[Rows, StackOutput]:
+    """All rows of a text, read at once."""
+    decoded = ckpt.model.decode(
+        torch.tensor([tokens], device=ckpt.device),
+        None if memory is None else keys_values(memory, ckpt.config.groups), causal=True, heads=heads,
+        readable=readable)
+    return Rows(decoded.x[0], looked_rows(decoded.attention, decoded.cross, len(tokens))), decoded
 
 
 def prompt(ckpt: Checkpoint, text: str, target: str | None = None) -> tuple[Tensor | None, Tensor | None]:
@@ -313,8 +360,9 @@ def check_padding(ids: list[int], pad_id: int | None) -> None:
 
 
 @torch.no_grad()
-def _logits(ckpt: Checkpoint, rows: Rows, place: int) -> Tensor:
-    return ckpt.model.project(rows.hidden[place])
+def _logits(ckpt: Checkpoint, again: Callable[[tuple[int, ...]], Rows], rows: Rows | tuple[int, ...],
+            place: int) -> Tensor:
+    return ckpt.model.project((again(rows) if isinstance(rows, tuple) else rows).hidden[place])
 
 
 @torch.no_grad()
@@ -332,18 +380,25 @@ def next_step(ckpt: Checkpoint, step: Step, id: int | None = None, *, sampling: 
         raise ValueError(f"{len(step.tokens):,} tokens are read and this model reads at most {ckpt.config.max_len:,}")
     _check_sampling(sampling)
     id = step.id if id is None else _token(ckpt, id)
-    context, length, groups = step._context, len(step.tokens), ckpt.config.groups
-    memory = None if context.memory is None else keys_values(context.memory, groups)
-    if turns_anew(ckpt.config.rotary, length + 1):
-        decoded = ckpt.model.decode(torch.tensor([[*step.tokens, id]], device=ckpt.device), memory, causal=True,
-                                    heads=context.heads)
-        rows = Rows(decoded.x[0], looked_rows(decoded.attention, decoded.cross, length + 1))
-    else:
+    context, config, tokens, watched = step._context, ckpt.config, (*step.tokens, id), hooked(ckpt.model)
+    length, decoded, kept = len(step.tokens), None, True
+    if turned_as(config, length + 1) == step._turned:
+        memory = None if context.memory is None else keys_values(context.memory, config.groups)
         decoded = ckpt.model.decode(torch.tensor([[id]], device=ckpt.device), memory, heads=context.heads,
-                                    past=keys_values(step._rows.looked[..., :length, :], groups))
+                                    past=keys_values(step._rows.looked[..., :length, :], config.groups),
+                                    readable=watched)
         rows = step._rows.append(length, decoded.x[0], looked_rows(decoded.attention, decoded.cross, 1))
+    else:
+        if watched:
+            rows, decoded = _whole(ckpt, tokens, context.memory, context.heads, readable=True)
+        else:
+            rows = context.again(tokens)
+        kept = watched or turned_as(config, length + 2) == turned_as(config, length + 1)
     parent = step if step.id == id else replace(step, id=id)
-    return _decided(Step(step.index + 1, -1, -1, (*step.tokens, id), parent, context, rows), sampling)
+    new = Step(step.index + 1, -1, -1, tokens, parent, context, rows if kept else None, step._altered)
+    if watched and not new._altered:
+        new = replace(new, _altered=altered(new, {"decoder": decoded.attention, "cross": decoded.cross}))
+    return _decided(new, sampling)
 
 
 def _decided(step: Step, sampling: Sampling) -> Step:

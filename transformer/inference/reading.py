@@ -4,7 +4,7 @@ T target length, V vocabulary, H heads, D width of a head, Tq queries, Tk keys.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -15,6 +15,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
 from transformer.inference.arguments import check_checkpoint, check_text
 from transformer.inference.decoding import check_length, check_padding, prompt
+from transformer.inference.hooks import altered, hooked
 from transformer.inference.sampling import choosable
 from transformer.inference.words import Words, words
 from transformer.model.attention import Attended
@@ -37,6 +38,7 @@ class Reading:
     seen: dict[str, list[Attended]]  # kind -> what the attention of each layer did
     hidden: Tensor | None = None  # (T, d_model), an encoder's final rows, which a classifier pools
     types: list[int] | None = None  # the segment of each source token of a pair, where the model has segments
+    altered: bool = False  # hooks changed the attention: its scores and weights are not those of its queries and keys
 
     def __repr__(self) -> str:
         tokens = " and ".join(f"{len(self.tokens[side])} {side}" for side in ("src", "tgt") if self.tokens[side])
@@ -79,8 +81,11 @@ class Reading:
         """Kind -> (Tq, Tk)."""
         return {kind: self.mask(kind) for kind in self.kinds}
 
-    def looked(self, kind: str) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries (layers, H, T, D), keys and values (layers, G, T, D) of all layers, as the model computed them."""
+    def looked(self, kind: str) -> tuple[Tensor, Tensor, Tensor] | None:
+        """Queries (layers, H, T, D), keys and values (layers, G, T, D) of all layers, as the model computed them; None
+        where hooks made other weights of them than they make by themselves."""
+        if self.altered:
+            return None
         layers = self.seen[kind]
         return (torch.cat([a.queries for a in layers]), torch.cat([a.memory.keys for a in layers]),
                 torch.cat([a.memory.values for a in layers]))
@@ -130,9 +135,10 @@ def attend(ckpt: Checkpoint, text: str | tuple[str, str], target: str | None = N
     ids = {side: [] if row is None else row[0].tolist() for side, row in (("src", src), ("tgt", tgt))}
     labels = {"src": [ckpt.source_tokenizer.piece(id) for id in ids["src"]],
               "tgt": [ckpt.tokenizer.piece(id) for id in ids["tgt"]]}
-    return Reading(ckpt, text, logits, {kind: torch.cat([a.weights for a in seen]) for kind, seen in layers.items()},
+    read = Reading(ckpt, text, logits, {kind: torch.cat([a.weights for a in seen]) for kind, seen in layers.items()},
                    {kind: torch.cat([a.scores for a in seen]) for kind, seen in layers.items()}, heads, ids, labels,
                    layers, None if config.decoder_layers else memory[0], None if types is None else types[0].tolist())
+    return replace(read, altered=True) if hooked(model) and altered(read, layers) else read
 
 
 def _prompt_pair(ckpt: Checkpoint, pair: tuple[str, str]) -> tuple[Tensor, Tensor | None]:

@@ -1,13 +1,18 @@
 """The rows that a path of steps has computed, which all its steps and branches share.
 
-T tokens, H heads, G heads of keys and values, D width of a head.
+T tokens, H heads, G heads of keys and values, D width of a head, Tq queries, Tk keys.
 """
 
+from collections.abc import Callable, Iterable
+from math import prod
 from threading import Lock
+from typing import ClassVar, NamedTuple
+from weakref import ref
 
 import torch
 from torch import Tensor
 
+from transformer.config import Kind
 from transformer.model.attention import Attended
 from transformer.model.cache import KeysValues
 
@@ -49,3 +54,63 @@ def apart(looked: Tensor, groups: int, n_heads: int) -> list[Tensor]:
 def keys_values(looked: Tensor, groups: int) -> list[KeysValues]:
     """Each layer's keys and values (1, G, T, D), out of rows (layers, G + G or more, T, D) that begin with them."""
     return [KeysValues(layer[None, :groups], layer[None, groups:2 * groups]) for layer in looked]
+
+
+MOST_KEPT = 512 * 2**20  # bytes of weights
+
+
+class _Read(NamedTuple):
+    """Weights that were read, with room for those of more tokens."""
+
+    tokens: tuple[int, ...]  # the queries, one after the other
+    weights: Tensor  # (layers, H, room, room or S), 0 where nothing was read yet
+    version: int  # of the tensor: another one, and somebody else has written into it
+
+
+class ReadWeights:
+    """Weights of a path, kept from one reading to the next, so that the next step's cost the one row that is new.
+
+    A process keeps those of the path that was read last, and no more than `MOST_KEPT`.
+    """
+
+    lock: ClassVar[Lock] = Lock()
+    last: ClassVar["Callable[[], ReadWeights | None]"] = staticmethod(lambda: None)
+
+    def __init__(self) -> None:
+        self.kinds: dict[tuple[Kind, object], _Read] = {}
+
+    def of(self, kind: Kind, turned: object, tokens: tuple[int, ...], keys: int, like: Tensor,
+           compute: Callable[[slice], Iterable[Tensor]]) -> Tensor:
+        """Weights (layers, H, Tq, Tk) of tokens and so many keys. turned: the same for all texts of the path that have
+        rows in common; like (layers, H, ...): of their type and device; compute: of some queries, those of one layer
+        after the other, (H, Tq, Tk)."""
+        queries = len(tokens)
+        with self.lock:
+            before, ReadWeights.last = self.last(), ref(self)
+            if before is not None and before is not self:
+                before.kinds.clear()
+            read = self.kinds.pop((kind, turned), None)  # nobody else adds rows to it meanwhile
+            others = sum(other.weights.nbytes for other in self.kinds.values())
+        done = min(queries, len(read.tokens)) if read else 0
+        if read is None or read.tokens[:done] != tokens[:done] or read.weights._version != read.version:
+            read, done = None, 0
+        kept = read.weights if read else None
+        if kept is None or queries > kept.shape[2]:
+            more = 0 if kind == "encoder" else queries // 4 + 16
+            room = (*like.shape[:2], queries + more, keys + more * (kind == "decoder"))
+            if others + like.itemsize * prod(room) > MOST_KEPT:
+                return torch.stack([*compute(slice(None))])
+            with torch.inference_mode(False):
+                grown = torch.zeros(room, dtype=like.dtype, device=like.device)
+            if kept is not None:
+                known = done if kind == "decoder" else keys
+                grown[:, :, :done, :known] = kept[:, :, :done, :known]
+            kept = grown
+        if done < queries:
+            for layer, weights in enumerate(compute(slice(done, None))):
+                kept[layer, :, done:queries, :keys] = weights
+        longest = tokens if read is None or queries > len(read.tokens) else read.tokens
+        with self.lock:
+            if self.last() is self:
+                self.kinds[kind, turned] = _Read(longest, kept, kept._version)
+        return kept[:, :, :queries, :keys]

@@ -3,8 +3,9 @@
 V vocabulary.
 """
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -59,6 +60,16 @@ class Sampling:
         if self.top_p is not None:
             check_number("top_p", self.top_p, SMALLEST, 1)
         check_whole("seed", self.seed, 0, 2**31 - 1)
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> "Sampling":
+        """What widgets or a link say of each field by its name; nothing, None and 0 leave it as it is by itself."""
+        return cls(**{one.name: values[one.name] for one in fields(cls) if values.get(one.name)})
+
+    @property
+    def everything(self) -> "Sampling":
+        """The same with no token left out."""
+        return Sampling(temperature=self.temperature, seed=self.seed)
 
     def probabilities(self, logits: Tensor) -> Tensor:
         """logits (V,) -> probabilities (V,), 0 for what top_k and top_p leave out (Holtzman et al. 2020, section 3.1).

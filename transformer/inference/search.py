@@ -18,6 +18,7 @@ from transformer.inference.sampling import choosable
 from transformer.model.cache import Cache, KeysValues
 from transformer.model.masks import padding_mask
 from transformer.model.packed import packed
+from transformer.model.rotary import turned_as
 from transformer.model.switches import Heads, Switches
 
 WIDEST, STRONGEST = 64, 10  # beams, and the penalty
@@ -60,7 +61,8 @@ def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: i
         chosen, longest = [], 0
         for i in order[done:]:
             longest = max(longest, len(rows[i]))
-            if chosen and longest * beam * (len(chosen) + 1) > batch_tokens:
+            alike = turned_as(config, longest) == turned_as(config, len(rows[order[done]]))
+            if chosen and (longest * beam * (len(chosen) + 1) > batch_tokens or not alike):
                 break
             chosen.append(i)
         src = torch.full((len(chosen), len(rows[chosen[-1]])), config.pad_id)
@@ -146,7 +148,10 @@ def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200
     past: list[Cache] | None = None
     for length in range(1, max_steps + 1):
         watch()
-        decoded = model.decode(tokens[:, -1:], memory, memory_mask=memory_mask, past=past, heads=heads)
+        if turned_as(config, length) != turned_as(config, length - 1):
+            past = None
+        decoded = model.decode(tokens[:, -1:] if past else tokens, memory, memory_mask=memory_mask, causal=True,
+                               past=past, heads=heads)
         log_probabilities = model.project(decoded.x[:, -1]).log_softmax(dim=-1).unflatten(0, (len(live), beam))
         log_probabilities = choosable(log_probabilities, config, read=length)
         last, going, rows = length == max_steps, [], []

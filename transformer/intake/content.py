@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import orjson
 
-from transformer.huggingface.folder import ABOUT, SENTENCEPIECE
+from transformer.huggingface.folder import ABOUT, CHAT, SENTENCEPIECE
 from transformer.intake.archive import LARGEST, Item
 from transformer.weights import Refused, shown
 
@@ -23,13 +23,13 @@ PICKLE = ("is a pickle, which can run code when it is opened; leave it out, and 
 
 _TOKENIZERS = ("tokenizer.json", "vocab.json", "target_vocab.json", "source.spm", "target.spm")
 OURS = {"config.json": JSON, "manifest.json": TEXT, "model.safetensors": LARGEST, "metrics.jsonl": METRICS,
-        "README.md": TEXT, "attention/pinned.json": TEXT, r"attention/\d{1,12}\.safetensors": ATTENTION,
+        "README.md": TEXT, CHAT: TEXT, "attention/pinned.json": TEXT, r"attention/\d{1,12}\.safetensors": ATTENTION,
         **dict.fromkeys((*_TOKENIZERS, "tokenizer.model", "source.model", "target.model", "source.json",
                          "target.json"), TOKENIZER)}
 THEIRS = {"config.json": JSON, "README.md": TEXT, r"[A-Za-z0-9_-]+\.safetensors": LARGEST,
           **dict.fromkeys(("model.safetensors.index.json", "generation_config.json", "tokenizer_config.json",
                            "special_tokens_map.json", "added_tokens.json", ABOUT), JSON),
-          "chat_template.jinja": TEXT,
+          CHAT: TEXT,
           **dict.fromkeys((*_TOKENIZERS, "vocab.txt", "merges.txt", "tokenizer.model", "spiece.model", "spm.model",
                            "sentencepiece.bpe.model", SENTENCEPIECE), TOKENIZER)}
 

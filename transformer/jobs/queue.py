@@ -8,7 +8,7 @@ still when the app has ended, and one that was killed is passed over.
 import os
 import sys
 import time
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,9 @@ from transformer.jobs.process import running
 
 RECORD, TURN, LOCK, ASKED_TO_STOP = "launch.json", "turn", ".turns.lock", "stop"
 EVERY = 0.5  # seconds between two looks
+
+# Records of runs that had ended, each as it was: one that is written anew says that the run was started again.
+_ended: dict[Path, tuple[int, int, int]] = {}
 
 
 def locked(runs: Path) -> AbstractContextManager[None]:
@@ -48,8 +51,7 @@ def waiting(folder: Path) -> bool:
 def before(folder: Path) -> list[Path]:
     """The runs that this one waits for: on one of its devices, and training or with an earlier turn. The first goes
     first. Turns go round by owner: nobody's second run has one while somebody else's first waits."""
-    alive = {path.parent: about for path in folder.parent.glob(f"*/{RECORD}")
-             if running(about := record(path.parent)) is not None}
+    alive = _alive(folder.parent)
     alive[folder] = record(folder)
     training = {other for other in alive if (other / TURN).exists()}
 
@@ -67,13 +69,30 @@ def before(folder: Path) -> list[Path]:
     return sorted((other for other in beside(folder) if place(other) < mine), key=place)
 
 
+def _alive(runs: Path) -> dict[Path, dict[str, Any]]:
+    """The runs whose process is there, with their records; those of runs that have ended are read once."""
+    found = {}
+    for path in runs.glob(f"*/{RECORD}"):
+        with suppress(OSError):  # it is removed meanwhile
+            stat = path.stat()
+            stamp = stat.st_ino, stat.st_mtime_ns, stat.st_size
+            if _ended.get(path) != stamp:
+                about = record(path.parent)
+                if running(about) is None:
+                    _ended[path] = stamp
+                else:
+                    found[path.parent] = about
+    return found
+
+
 def wait(folder: Path) -> None:
     """Return when it is this run's turn, which it then has."""
     while True:
-        with locked(folder.parent):
-            if not before(folder):
-                (folder / TURN).touch()
-                return
+        if not before(folder):  # which is looked at again once nobody else can start
+            with locked(folder.parent):
+                if not before(folder):
+                    (folder / TURN).touch()
+                    return
         time.sleep(EVERY)
 
 

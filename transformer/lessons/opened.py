@@ -51,12 +51,11 @@ def step_of(opened: Opened) -> Step:
     if opened.shows != "step":
         raise ValueError("this asks for the next token: open Translate or Write")
     values = opened.values
-    sampling = Sampling(temperature=values.get("temperature") or 0.0, top_k=values.get("top_k") or None,
-                        seed=int(values.get("seed") or 0))
     wanted = int(values.get("step") or 0)
     size = opened.ckpt.config.vocab_size
     forced = {at: id for at, id in (values.get("choices") or {}).items() if id < size}
-    *_, step = steps(opened.ckpt, values["text"], sampling=sampling, forced=forced, max_steps=min(wanted, FARTHEST) + 1)
+    *_, step = steps(opened.ckpt, values["text"], sampling=Sampling.of(values), forced=forced,
+                     max_steps=min(wanted, FARTHEST) + 1)
     if step.index < wanted:
         raise ValueError(f"the text ends at step {step.index}, so there is no step {wanted:,}; choose an earlier one")
     return step

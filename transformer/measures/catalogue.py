@@ -1,5 +1,5 @@
-"""The list of all measures. An entry here is on the Heads page, in `python -m transformer roles`, in
-docs/measures.md and in every test of measures.
+"""The list of all measures. An entry here is on the Heads page, in `headsup roles` (`--explain` prints all that is said
+here) and in every test of measures.
 
 Clark et al. 2019, section 3, and Voita et al. 2019, section 3, name heads by such shares of their weight. They describe
 where weight lies and nothing else: attention is not explanation (Jain and Wallace 2019).

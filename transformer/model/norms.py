@@ -3,6 +3,8 @@
 d_model width of a row, H heads, D width of a head.
 """
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -32,6 +34,34 @@ def norm(config: ModelConfig, *, width: int | None = None) -> nn.Module:
     if config.norm_kind == "rms":
         return nn.RMSNorm(width, eps=config.norm_eps)
     return nn.LayerNorm(width, eps=config.norm_eps, bias="norm" in config.biases)
+
+
+class Held(NamedTuple):
+    """A norm of rows whose scale is held at what it was, which makes it linear: y = (x - mean) * factor + bias."""
+
+    factor: Tensor  # (..., width)
+    centred: bool  # whether the mean of a row is taken off
+    bias: Tensor | None  # (width,)
+
+    def parts(self, x: Tensor) -> Tensor:
+        """What a part x (..., width) of the rows becomes; the bias is nobody's."""
+        return (x - x.mean(dim=-1, keepdim=True) if self.centred else x) * self.factor
+
+    def back(self, g: Tensor) -> Tensor:
+        """What one more in each feature of the rows changes, where g (..., width) is what one more behind them does."""
+        g = g * self.factor
+        return g - g.mean(dim=-1, keepdim=True) if self.centred else g
+
+
+def held(norm: nn.Module, rows: Tensor) -> Held:
+    """A norm that `norm` made, held at its scale of each of these rows (..., width)."""
+    if isinstance(norm, nn.LayerNorm):
+        spread = rows.var(dim=-1, unbiased=False, keepdim=True)
+    elif isinstance(norm, nn.RMSNorm):
+        spread = rows.square().mean(dim=-1, keepdim=True)
+    else:
+        raise TypeError(f"how {type(norm).__name__} scales rows is not known; say it here")
+    return Held((spread + norm.eps).rsqrt() * norm.weight, isinstance(norm, nn.LayerNorm), getattr(norm, "bias", None))
 
 
 class HeadNorm(nn.Module):

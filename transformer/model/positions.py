@@ -158,7 +158,7 @@ class Turned(Positions):
         if rotary.base != PLAIN.base:
             said.append(f"The base is {rotary.base:,.6g}.")
         if rotary.dim not in (None, config.width):
-            said.append(f"Of the {config.width} features of a head {rotary.dim} are rotated.")
+            said.append(f"Of the {config.width} features of a head {rotary.dim + rotary.dim % 2} are rotated.")
         if rotary.scaling:
             learned = f" than the {rotary.learned_len:,} tokens it learned from" if rotary.learned_len else ""
             said.append(f"The angles are scaled for texts longer{learned} ({rotary.scaling}).")

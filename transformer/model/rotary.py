@@ -8,7 +8,7 @@ from math import ceil, floor, log, pi
 import torch
 from torch import Tensor
 
-from transformer.config import Rotary
+from transformer.config import ModelConfig, Rotary
 
 PLAIN = Rotary()
 
@@ -79,9 +79,19 @@ def _longrope(plain: Tensor, rotary: Rotary, width: int, length: int) -> Tensor:
 SCALINGS = {"linear": _linear, "dynamic": _dynamic, "llama3": _llama3, "yarn": _yarn, "longrope": _longrope}
 
 
-def turns_anew(rotary: Rotary, length: int) -> bool:
-    """Whether rows that were turned in a shorter text are turned in another way once it has so many tokens."""
-    return rotary.scaling == "longrope" and length == rotary.learned_len + 1
+def turned_as(config: ModelConfig, length: int) -> tuple[int, ...]:
+    """What texts of two lengths have alike where their rows are turned by the same angles. Where they differ, the rows
+    of a shorter text are no rows of the longer one, and all of it is read again."""
+    if config.positions != "rotary":
+        return ()
+    return tuple(_turned_as(rotary, length) for rotary in (config.rotary, config.window_rotary) if rotary)
+
+
+def _turned_as(rotary: Rotary, length: int) -> int:
+    longer = rotary.learned_len is not None and length > rotary.learned_len
+    if rotary.scaling == "dynamic":
+        return length if longer else 0
+    return int(longer and rotary.scaling == "longrope")
 
 
 def rotate(x: Tensor, angles: Tensor, *, rotary: Rotary = PLAIN) -> Tensor:

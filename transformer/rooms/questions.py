@@ -92,26 +92,6 @@ def of_stop(stop: Stop) -> dict[str, Any] | None:
             "options": options.get(question.kind, {}), "view": {"page": stop.page, "params": dict(stop.params)}}
 
 
-def agrees(asked: Asked, opened: Opened) -> bool:
-    """Whether the key, computed again from a moment, is the one that was given."""
-    made = asked.key["proof"]["made"]
-    sentences = [one["text"] for one in asked.spec.get("each", ())] or None
-    try:
-        again = make(asked.spec["about"], opened, **made, **({"sentences": sentences} if sentences else {}))
-    except ValueError:
-        return False
-    if any(asked.spec.get(name) != again.spec.get(name) for name in ("choices", "labels")):
-        return False
-    pairs = [(asked.key, again.key), *zip(asked.key.get("each", ()), again.key.get("each", ()), strict=False)]
-    return len(asked.key.get("each", ())) == len(again.key.get("each", ())) and all(map(_same, pairs))
-
-
-def _same(pair: tuple[dict, dict]) -> bool:
-    one, other = pair
-    values = [*zip(one["values"], other["values"], strict=False), (one["right"] or 0, other["right"] or 0)]
-    return len(one["values"]) == len(other["values"]) and all(abs(a - b) <= 1e-4 * max(1, abs(a)) for a, b in values)
-
-
 def text(moment: Moment, *, compare: bool | None = None) -> Asked:
     """A short text of one's own; beside it what the model writes from here, where one does and it is compared."""
     output = None

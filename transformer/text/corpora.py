@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import re
 import string
 import unicodedata
 from collections.abc import Collection, Sequence
@@ -16,6 +17,7 @@ from transformer.text.sources import CLASSES, FORMS, PAIRS, SOURCES, TEXT, Form,
 Pair = tuple[str, list[str]]  # a source, and its references in file order
 
 HELD_OUT = 2000  # sources in test, and as many in validation
+LEAST_WORDS = 4  # of a source that has neighbours: one of three has them by chance
 
 # sha256 of the test sources of eng-fra, in order, joined by newlines: whoever measures on others has another split.
 TEST_SOURCES_SHA256 = "a4eda07911d7756c3a6deae6fac9d6df5497dcf5f1b3f4b5350b39e6f29b13be"
@@ -129,6 +131,25 @@ def unseen(test: Sequence[Pair], train: Sequence[Pair]) -> list[bool]:
     sources = {_bare(source) for source, _ in train}
     targets = {target for _, references in train for target in references}
     return [_bare(source) not in sources and not targets.issuperset(references) for source, references in test]
+
+
+def neighbours(test: Sequence[Pair], train: Sequence[Pair]) -> list[bool]:
+    """Which test sources are a training source with one word exchanged, one bool each.
+
+    Of four words or more (letters, digits and underscores, in one case), as many in both, and all but one the same.
+    """
+    holed: dict[tuple[str | None, ...], list[int]] = {}
+    for at, (source, _) in enumerate(test):
+        for words in _holed(source):
+            holed.setdefault(words, []).append(at)
+    found = {at for source, _ in train for words in _holed(source) for at in holed.get(words, ())}
+    return [at in found for at in range(len(test))]
+
+
+def _holed(source: str) -> list[tuple[str | None, ...]]:
+    """The words of a source with each left out in turn; none of a short one."""
+    words = re.findall(r"\w+", source.casefold())
+    return [(*words[:at], None, *words[at + 1:]) for at in range(len(words))] if len(words) >= LEAST_WORDS else []
 
 
 def split_pairs(references: dict[str, list[str]]) -> dict[str, dict[str, list[str]]]:

@@ -9,7 +9,7 @@ import numpy as np
 import orjson
 import streamlit as st
 
-from transformer.attention_view.heads import COMBINED, Head, Pooled, Shown, rolls, scoring, shape, weights
+from transformer.attention_view.heads import COMBINED, Head, Pooled, Shown, rolls, shape, weights
 from transformer.attention_view.html import page as offline_page
 from transformer.attention_view.message import Look, about, head_of, live
 from transformer.attention_view.modules import JS
@@ -18,6 +18,7 @@ from transformer.attention_view.small import small
 from transformer.attention_view.window import Window, window
 from transformer.config import ModelConfig
 from transformer.inference.decoding import GREEDY, Sampling
+from transformer.inference.made import scoring
 from transformer.inference.words import LEFT_OUT, Words
 from transformer.model.attention import PLAIN, Scoring
 from ui import figures

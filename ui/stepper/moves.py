@@ -1,7 +1,7 @@
 """The walk of a page: the one place that keeps it, moves it as the controls ask, and begins another."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import streamlit as st
@@ -28,9 +28,7 @@ class _Way:
 
 def sampling_of(page: str) -> Sampling:
     """What the sampling widgets are set to; they stand further down the page."""
-    state = st.session_state
-    return Sampling(temperature=state.get(f"{page}_temperature") or 0.0, top_k=state.get(f"{page}_top_k") or None,
-                    seed=int(state.get(f"{page}_seed") or 0))
+    return Sampling.of({field.name: st.session_state.get(f"{page}_{field.name}") for field in fields(Sampling)})
 
 
 def walk_of(page: str) -> Walk | None:

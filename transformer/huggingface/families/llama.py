@@ -135,7 +135,8 @@ def _activation(config: Config, kind: str) -> str:
 def _rotary(config: Config, kind: str, head: int, longest: int) -> tuple[Rotary, Rotary | None]:
     """Rotary positions, and those of the layers with a window where they have others."""
     if kind != "gemma3_text":
-        return rotary_of(config, width=head, longest=longest, part={"stablelm": 0.25, "phi3": 1.0}.get(kind)), None
+        return rotary_of(config, width=head, longest=longest, part={"stablelm": 0.25, "phi3": 1.0}.get(kind),
+                         odd=kind == "phi3"), None
     rope = spelled(config)
     if "full_attention" in rope:
         far, near = rope["full_attention"], rope.get("sliding_attention") or {}

@@ -76,7 +76,7 @@ def neox(config: Config, names: Names) -> Plan:
     vocab, inner = number(config, "vocab_size"), number(config, "intermediate_size")
     longest = number(config, "max_position_embeddings", default=2048)
     part = real(config, "rotary_pct", 0.25)
-    rotary = rotary_of(config, width=max(1, width // heads), longest=longest, part=part, rope={
+    rotary = rotary_of(config, width=max(1, width // heads), longest=longest, part=part, odd=True, rope={
         "rope_theta": real(config, "rotary_emb_base", 10_000.0), "partial_rotary_factor": part, **spelled(config)})
     biased = flag(config, "attention_bias", True)
     ours = checked(**decoder(

@@ -1,0 +1,53 @@
+"""Scores and weights, made of the queries and keys that were kept.
+
+H heads, Tq queries, Tk keys, D width of a head.
+"""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from transformer.checkpoint import Checkpoint
+from transformer.config import Kind
+from transformer.model.attention import PLAIN, Scoring, dot_product_attention, for_each
+from transformer.model.switches import Switches
+
+
+class Kept(Protocol):
+    """What keeps the rows that attention looked up."""
+
+    @property
+    def ckpt(self) -> Checkpoint | None: ...
+    @property
+    def heads(self) -> Switches: ...
+    def looked(self, kind: str) -> tuple[Tensor, Tensor, Tensor] | None: ...
+    def mask(self, kind: Kind, layer: int | None = None) -> Tensor: ...
+    def bias(self, kind: Kind, queries: slice = slice(None), layer: int = 0) -> Tensor | None: ...
+
+
+@torch.no_grad()
+def by_layer(kept: Kept, kind: Kind, layers: slice = slice(None), heads: slice = slice(None),
+             queries: slice = slice(None)) -> Iterator[tuple[Tensor, Tensor]]:
+    """Scores and weights of some queries and heads, each (H, Tq, Tk), of one layer after the other: the rows of all
+    lie too far apart to be multiplied at once without a copy."""
+    looked, switches, masks = kept.looked(kind), kept.heads.get(kind), {}
+    assert looked is not None, "nothing was kept to make weights of"
+    count, n_heads = looked[0].shape[:2]
+    for layer in range(count)[layers]:
+        q, k, nothing = (for_each(rows[layer], n_heads)[heads] for rows in (*looked[:2], looked[2][..., :0]))
+        bias = kept.bias(kind, queries, layer)
+        far = kept.ckpt is None or kept.ckpt.config.sees_far(layer)
+        if far not in masks:  # for a mask is of all queries, and takes as long as a layer of a few of them
+            masks[far] = kept.mask(kind, layer)[queries].to(q.device)
+        _, scores, weights = dot_product_attention(
+            q[:, queries], k, nothing, masks[far], readable=True, bias=None if bias is None else bias[heads],
+            scoring=scoring(kept, kind), heads=None if switches is None else switches[layer, heads])
+        assert scores is not None and weights is not None, "what is readable has both"
+        yield scores, weights
+
+
+def scoring(kept: Kept, kind: Kind) -> Scoring:
+    """How the model makes scores of products, where it is known."""
+    return PLAIN if kept.ckpt is None else kept.ckpt.model.attention(kind, 0).scoring
