@@ -19,10 +19,7 @@ const message = (values, more) => ({
 
 test("the softmax made again is the library's", () => {
   assert.ok(largestDifference(info, rows, Float32Array.from(weights)) < 1e-6);
-  assert.match(
-    checked(message(weights), look),
-    /^Each row adds up to 1; softmax.* agrees to 1e-6\.$/,
-  );
+  assert.match(checked(message(weights), look), /^Each row adds up to 1; softmax.* agrees to 1e-6\.$/);
 });
 
 test("weights that are others are said to differ", () => {
