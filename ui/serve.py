@@ -183,8 +183,6 @@ def announce_address(host: str, port: int, link: "TeachersLink", *, url: str = "
     that is no address of this computer."""
     from streamlit.net_util import get_internal_ip
 
-    from ui.access.keys import teacher_key
-
     print(f"Heads Up is at {url or address_of(host, port)}", end=", ")
     if host in EVERYWHERE and not url:
         address = get_internal_ip()
@@ -194,9 +192,10 @@ def announce_address(host: str, port: int, link: "TeachersLink", *, url: str = "
     if os.environ.get("HEADSUP_SHARED"):
         print("Shared: visitors look, type and step, and start runs where the teacher allows it; they name no file of "
               "this computer.")
-    with contextlib.suppress(OSError):  # a home that cannot be written to has no runs either
-        teacher_key()
+    try:
         link.print_at(url or address_of(host, port))
+    except OSError as error:
+        print(f"Teacher: no link, for the server cannot write to its home ({error}).")
     sys.stdout.flush()
 
 

@@ -91,7 +91,6 @@ def serve(args: argparse.Namespace) -> None:
     from ui.server.sign_in import TeachersLink
 
     open_checkpoints()
-    keys.teacher_key()
     secret, link, board = keys.cookie_secret(), TeachersLink(), lay_out(args.workers)
     url = f"https://{args.name[0]}" if args.proxy_elsewhere and args.name else ""
     link.url = url or alone.address_of(args.host, port)
