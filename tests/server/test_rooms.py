@@ -23,6 +23,7 @@ from transformer.rooms.room import MOST_COMING, MOST_HOURS, RoomError, new_key
 from transformer.rooms.store import Store
 from ui.access import keys
 from ui.lessons.links import open_stop
+from ui.pages import HOME, PAGES
 from ui.room import desk, export
 from ui.server import rooms
 from ui.server.rooms import LARGEST
@@ -627,8 +628,14 @@ def test_nothing_tells_who_anybody_is(room, server):
         assert b"127.0.0." not in text
 
 
-def test_a_damaged_file_is_said_once_and_the_next_room_works(start):
-    here = Class(start())
+@pytest.fixture(scope="module")
+def other(start) -> Server:
+    """One whose file of rooms is spoilt."""
+    return start()
+
+
+def test_a_damaged_file_is_said_once_and_the_next_room_works(other):
+    here = Class(other)
     assert here.get("mine", "p").status == 200
     here.store._tidy()
     with here.store.path.open("r+b") as file:
@@ -637,3 +644,19 @@ def test_a_damaged_file_is_said_once_and_the_next_room_works(start):
     after = Class(here.server)
     assert [after.get("mine", "p").status, after.lead(do="lock", on=True).status] == [200, 200]
     assert here.get("mine", "p").status == 404
+
+
+@pytest.mark.parametrize("page", [HOME.name, *PAGES])
+def test_a_file_that_cannot_be_opened_costs_the_rooms_and_no_page(other, page):
+    path = other.log.parent / "home" / "rooms.sqlite"
+    if path.is_file():
+        for one in path.parent.glob("rooms.sqlite*"):
+            one.unlink()
+        path.mkdir()
+    with other.visit(Cookie="headsup_room=anything") as session:
+        said = session.open("" if page == HOME.name else page)
+    assert "exception {" not in said
+    assert "Rooms do not work now" in said
+    for name, cookie in (("state?rev=0", other.phone("p")), ("lead?rev=0", "headsup_room=x")):
+        assert other.ask("GET", f"/r/K7M4QX/{name}", Cookie=cookie).status == 503
+    assert other.ask("POST", "/lead", body=b'{"key": "x"}').status == 503
