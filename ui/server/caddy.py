@@ -28,8 +28,14 @@ _WORKERS = """{indent}reverse_proxy {upstreams} {{
 {indent}	health_timeout 10s
 {indent}	flush_interval -1
 {indent}	trusted_proxies private_ranges
+{indent}	@late status 408
+{indent}	handle_response @late {{
+{indent}		header Connection close
+{indent}		respond "Not all of it has come." 408
+{indent}	}}
 {indent}}}
 """
+# Without `Connection: close` Caddy waits for all of a body before it hands on the answer to what has come of it.
 
 _SITE = r"""{{
 	admin off
@@ -47,7 +53,11 @@ _SITE = r"""{{
 }}
 
 {address} {{
-{bind}	@room path_regexp room ^/r/([\w-]+)
+{bind}	header {{
+		Set-Cookie "^({cookie}=[^;]+).*" "$1; Path=/; HttpOnly; SameSite=Lax{secure}"
+		defer
+	}}
+	@room path_regexp room ^/r/([\w-]+)
 	handle @room {{
 		request_header {room} {{re.room.1}}
 {by_room}	}}
@@ -63,6 +73,7 @@ def text(address: str, upstreams: Sequence[str], *, bind: str = "", https: bool 
         return _WORKERS.format(indent="\t\t", upstreams=" ".join(upstreams), policy=policy, trying=TRYING)
 
     return _SITE.format(address=address, options="" if https else "\tauto_https off\n", room=ROOM, head=HEAD, idle=IDLE,
+                        cookie=COOKIE, secure="; Secure" if https else "",
                         bind=f"\tbind {bind}\n" if bind else "",
                         by_room=workers(f"header {ROOM}"), by_cookie=workers(f"cookie {COOKIE}"))
 
