@@ -211,6 +211,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.shared or args.name or args.host not in ("127.0.0.1", "localhost", "::1"):
         os.environ["HEADSUP_SHARED"] = "1"
+    os.umask(0o077)  # what visitors make is nobody's else on this computer
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     sys.path[0] = str(ROOT)
     with contextlib.suppress(KeyboardInterrupt):
