@@ -92,14 +92,20 @@ def prepare() -> None:
 
     os.environ[SERVED] = "1"
     preload()
+    from ui.forged import drop_forged_values, drop_late_fragments
     from ui.link import forget_pages_folder
-    from ui.server import at_once, patience, visitors
+    from ui.server import at_once, patience, private, visitors
 
+    try:
+        private.check()
+    except RuntimeError as error:
+        sys.exit(f"Nothing is served: {error}.")
     forget_pages_folder()
+    drop_forged_values()
+    drop_late_fragments()
     at_once.send_at_once()
     at_once.send_large_as_they_are()
-    at_once.take_no_more_packed()
-    at_once.take_no_more_plain()
+    at_once.take_no_more()
     patience.allow_many()
     patience.give_up_on_silence()
     visitors.time_answers()
@@ -154,11 +160,12 @@ def run(host: str, options: dict[str, Any], *, front: str, public: set[str], lin
     sys.argv = [str(APP)]  # where Streamlit looks for .streamlit/config.toml
     names = {"localhost", front.lower(), name, f"{name}.local"}
     people, classes = people_pages.begin(names), rooms.Rooms()
-    routes = [*index.routes(), *sign_in.routes(link), *people.routes, *scripts.routes(), *health.routes(),
-              *classes.routes()]
+    routes = [*sign_in.routes(link), *people.routes, *scripts.routes(), *health.routes(), *classes.routes(),
+              *index.routes()]
     st.App(APP, lifespan=living, routes=routes, secrets=people.secrets, middleware=[
-        Middleware(patience.Patience), Middleware(door.Door, names=names, public=public), *people.middleware,
-        Middleware(packing.Packing), Middleware(visitors.Visitors), Middleware(uploads.Uploads)]).run(config=options)
+        Middleware(patience.Patience), Middleware(door.Door, names=names, public=public, routes=routes),
+        *people.middleware, Middleware(packing.Packing), Middleware(visitors.Visitors),
+        Middleware(uploads.Uploads)]).run(config=options)
 
 
 def address_of(host: str, port: int) -> str:

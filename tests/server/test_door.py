@@ -3,11 +3,15 @@
 import asyncio
 import http.client
 import json
+import re
 import socket
 import sqlite3
+from unittest.mock import MagicMock
 
 import pytest
+from streamlit.web.server.starlette.starlette_app import create_streamlit_routes
 from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
 from tests.server.conftest import ADDRESS
 from ui.server.door import Door
@@ -16,10 +20,25 @@ PATHS = ("/", "/train", "/nowhere", "/_stcore/health", "/favicon.png", "/_stcore
 
 
 @pytest.mark.parametrize("path", ["/_stcore/metrics", "/_stcore/metrics?families=active_sessions",
-                                  "/_stcore/agent/openapi.json", "/_stcore/agent/mcp"])
+                                  "/_stcore/agent/openapi.json", "/_stcore/agent/mcp", "/_stcore/script-health-check",
+                                  "/_stcore/whatever-comes-next", "/component/x/index.html", "/app/static/x.png",
+                                  "/auth/login", "/auth/logout", "/new/endpoint", "/index.html", "/../app.py"])
 def test_what_nobody_here_needs_is_closed(server, path):
-    assert server.ask("GET", path).status == 404
+    for method in ("GET", "POST", "PUT", "DELETE"):
+        assert server.ask(method, path).status == 404
     assert server.ask("GET", "/_stcore/health").status == 200
+
+
+def test_whatever_else_streamlit_answers_or_may_come_to_answer_is_closed(server):
+    """What is open of its routes is what its page asks for."""
+    names = {re.sub(r"\{[^}]*\}", "x", route.path) for route in create_streamlit_routes(MagicMock())} - {""}
+    assert len(names) > 10
+    page = server.ask("GET", "/nowhere").body  # which the app's own is under any name
+    found = {name for name in names if (answer := server.ask("GET", name)).status != 404 and answer.body != page}
+    assert found <= {"/_stcore/health", "/_stcore/host-config", "/_stcore/stream", "/media/x",
+                         "/_stcore/upload_file/x/x", "/_stcore/bidi-components/x"}
+    with pytest.raises(InvalidStatus), connect(f"ws://{server.host}/_stcore/other", subprotocols=["streamlit"]):
+        pass
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -139,7 +158,7 @@ def test_whatever_fails_is_answered_and_written_to_the_log_once(error, status, c
 
     async def ask(door: Door) -> list[dict]:
         sent = []
-        await door({"type": "http", "method": "GET", "path": "/", "headers": [(b"host", b"localhost")],
+        await door({"type": "http", "method": "GET", "path": "/favicon.png", "headers": [(b"host", b"localhost")],
                     "scheme": "http"}, None, lambda message: asyncio.sleep(0, sent.append(message)))
         return sent
 

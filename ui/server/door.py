@@ -3,11 +3,12 @@ answer says what a browser may do with it, and what fails behind it is an answer
 
 import asyncio
 import logging
+import re
 import socket
 import sqlite3
 import time
 import traceback
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
@@ -15,12 +16,15 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, cookie_parser
 from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ui.access import keys
 from ui.server.index import SCRIPT_HASHES
 
-CLOSED = ("/_stcore/metrics", "/_stcore/agent")
+# What is asked of Streamlit. All else that it answers is closed, and so is what it may come to answer.
+ASKED = re.compile(r"/favicon\.png|/manifest\.json|/(static|media|_stcore/upload_file|_stcore/bidi-components)/.+|"
+                   r"/_stcore/(health|host-config|stream)", re.DOTALL)
 A_YEAR = 365 * 24 * 3600
 LOOKS_EVERY = 2  # seconds, whether somebody who is connected has signed out
 QUIET_SECONDS = 60  # for which a failure that has been written to the log is not written again
@@ -43,11 +47,13 @@ def set_cookie(response: Response, scope: Scope, name: str, value: str, *, secon
 
 
 class Door:
-    """ASGI middleware. `names`: what this server is called, besides the address that a request came to; `public`: those
-    of them by which a proxy is reached, whose own Host may be another."""
+    """ASGI middleware. `routes`: what is answered here, and not by Streamlit; `names`: what this server is called,
+    besides the address that a request came to; `public`: those of them by which a proxy is reached, whose own Host may
+    be another."""
 
-    def __init__(self, app: ASGIApp, *, names: set[str], public: set[str]) -> None:
-        self.app, self.names, self.public = app, names | public, public
+    def __init__(self, app: ASGIApp, *, names: set[str], public: set[str],
+                 routes: Sequence[BaseRoute] = ()) -> None:
+        self.app, self.names, self.public, self.routes = app, names | public, public, routes
         self._logged: dict[tuple[str, int | None], float] = {}  # where something failed -> when that was last written
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -61,7 +67,9 @@ class Door:
         sending = self._dressed(scope, send, host if not why else "localhost")
         if why:
             return await PlainTextResponse(f"{why}\n", 403)(scope, receive, sending)
-        if scope["path"].startswith(CLOSED):
+        if not (ASKED.fullmatch(scope["path"]) or any(route.matches(scope)[0] != Match.NONE for route in self.routes)):
+            if scope["type"] == "websocket":
+                return await send({"type": "websocket.close", "code": 1008, "reason": "Not Found"})
             return await PlainTextResponse("Not Found", 404)(scope, receive, sending)
         if origin and origin.partition("://")[2] != host:  # one that is allowed: Streamlit knows nothing of proxies
             MutableHeaders(scope=scope)["origin"] = f"http://{host}"

@@ -20,7 +20,6 @@ from ui.server.sign_in import html
 PEER = "headsup.peer"
 BEHIND = "HEADSUP_OWN_PROXY"  # in the environment: the addresses of the server's own proxy, where one leads to it
 A_HEADER_HOLDS = 3600  # seconds that a connection stays whose it was when a proxy said so
-STREAMLITS_OWN = ("/auth/login", "/auth/logout")  # which anybody's link could call; ui/server/people_pages.py has ours
 # The way in, and what tells nothing: phones of a room hold its code, and have neither account nor name.
 OPEN = ("/sign-in", "/sign-in/start", "/sign-out", "/oauth2callback", "/teacher", "/teacher.js", "/favicon.png",
         "/health", "/_stcore/health", "/r", "/lead")
@@ -54,8 +53,6 @@ class Gate:
                                      if name.decode("latin-1") not in (people.HERE, asked.header)]}
         if len(sent) > 1:
             return await _refuse(scope, receive, send, PlainTextResponse("One name is enough.\n", 400))
-        if scope["path"] in STREAMLITS_OWN:
-            return await PlainTextResponse("Not Found", 404)(scope, receive, send)
         person = self._person(asked, scope, sent[0] if sent else "")
         if person is None:
             if self._must_sign_in(asked, scope):
