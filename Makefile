@@ -36,7 +36,7 @@ help:
 	@echo '                   and half an hour of twenty visitors; an hour and more; ends after 180'
 	@echo 'make test-all      all of these, one after another'
 	@echo 'make lint    lint, import rules and types alone'
-	@echo 'make audit   known vulnerabilities of the pinned packages, where the package index has such data'
+	@echo 'make audit   known vulnerabilities of all that is installed, where the package index has such data'
 	@echo 'make requirements  pin in requirements.txt what pyproject.toml asks for; UPGRADE=--upgrade takes the newest'
 	@echo 'make clean   remove .venv and caches; runs and checkpoints stay'
 
@@ -76,12 +76,16 @@ lint-js:
 	else echo 'No npm here, or no way to its registry: the scripts are not linted.'; fi
 
 audit: .venv/audit
-	$(PYTHON) -m pip_audit --no-deps --disable-pip -r requirements.txt
+	$(PYTHON) -m pip_audit --local --skip-editable
 
+# All that is installed, on every system, but for what only PyTorch for CUDA asks for: it pins that itself, and PyTorch
+# without CUDA needs none of it. No hashes: pip wants either none or all, and the two builds of PyTorch have different
+# ones under one version.
 requirements: .venv/app
 	$(PYTHON) -m pip install --disable-pip-version-check --quiet uv
-	$(PYTHON) -m uv pip compile $(UPGRADE) --quiet --no-deps --no-annotate --custom-compile-command 'make requirements' \
+	$(PYTHON) -m uv pip compile $(UPGRADE) --quiet --universal --no-annotate --custom-compile-command 'make requirements' \
 	  --python-version 3.11 --extra app pyproject.toml --output-file requirements.txt
+	sed -i.before "/sys_platform == 'linux'/d" requirements.txt && rm requirements.txt.before
 
 clean:
 	rm -rf .venv node_modules .pytest_cache .ruff_cache .import_linter_cache

@@ -40,8 +40,7 @@ async def play(server: Server, phones: int, people: int, seconds: float, scripts
         others = [Person(100 + number, found) for number in range(people)]
         for at in range(0, people, 10):
             await asyncio.gather(*(one.open(server, stack) for one in others[at:at + 10]))
-        tag = secrets.token_hex(4)
-        phones_ = [Phone(server.url, room.code, f"{tag}-{number}", met) for number in range(phones)]
+        phones_ = [Phone(server.url, room.code, met) for _ in range(phones)]
         joined = await all_join(phones_, JOIN_S, scripts)
         first, met.later = list(met.first), []
         until, chance, changes = time.perf_counter() + seconds, random.Random(people), {}

@@ -4,20 +4,23 @@ import streamlit as st
 
 from ui.link import arrive_at, leave_at
 from ui.present import show_title
-from ui.publish import WALL, led, store
+from ui.publish import FAILS, WALL, led, store
 from ui.room.lectern import show_lectern, show_opening, show_way_in
 
 PAGE = "room"
 FIELDS = {}
 
 arrive_at(PAGE, FIELDS)
-if st.session_state.get(WALL):
-    show_way_in(store().with_code(st.session_state[WALL]))
-else:
-    show_title(PAGE, "Room")
-    room = led()
-    if room is None:
-        show_opening(PAGE)
+try:
+    if st.session_state.get(WALL):
+        show_way_in(store().with_code(st.session_state[WALL]))
     else:
-        show_lectern(PAGE, room)
+        show_title(PAGE, "Room")
+        room = led()
+        if room is None:
+            show_opening(PAGE)
+        else:
+            show_lectern(PAGE, room)
+except FAILS:  # which the room's bar has said
+    pass
 leave_at(PAGE, FIELDS)

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import orjson
 
 ANSWER_S = 60.0
+CROWDED_S = 0.5  # until a phone that is not let in, as many others come, asks again
 
 
 @dataclass
@@ -30,8 +31,9 @@ class Met:
 class Wire:
     """One connection that is kept, over which one request goes at a time."""
 
-    def __init__(self, url: str, cookie: str) -> None:
-        self.to, self.cookie, self.came = urlsplit(url), cookie, 0
+    def __init__(self, url: str, cookies: dict[str, str]) -> None:
+        """cookies: those that are sent, to which those are added that come."""
+        self.to, self.cookies, self.came = urlsplit(url), cookies, 0
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def ask(self, method: str, path: str, content: dict[str, Any] | None = None) -> tuple[int, bytes]:
@@ -55,10 +57,12 @@ class Wire:
         reader, writer = self._streams
         body = b"" if content is None else orjson.dumps(content)
         head = [f"{method} {path} HTTP/1.1", f"Host: {self.to.netloc}", "Accept-Encoding: gzip",
-                f"Cookie: {self.cookie}", f"Content-Length: {len(body)}"]
+                f"Cookie: {'; '.join(map('='.join, self.cookies.items()))}", f"Content-Length: {len(body)}"]
         writer.write("\r\n".join([*head, "", ""]).encode() + body)
         status, *fields = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        headers = {name.lower(): value.strip() for name, _, value in (one.partition(":") for one in fields)}
+        said = [(name.lower(), value.strip()) for name, _, value in (one.partition(":") for one in fields)]
+        headers = dict(said)
+        self.cookies.update(value.partition(";")[0].split("=", 1) for name, value in said if name == "set-cookie")
         answer = await reader.readexactly(int(headers.get("content-length", 0)))
         self.came += len(answer) + sum(map(len, fields))
         if headers.get("connection") == "close":
@@ -74,15 +78,18 @@ class Wire:
 class Phone:
     """One phone in a room."""
 
-    def __init__(self, url: str, code: str, name: str, met: Met) -> None:
-        self.wire, self.voting = Wire(url, f"headsup_visitor={name}"), Wire(url, f"headsup_visitor={name}")
+    def __init__(self, url: str, code: str, met: Met) -> None:
+        cookies: dict[str, str] = {}
+        self.wire, self.voting = Wire(url, cookies), Wire(url, cookies)
         self.code, self.met, self.state, self.drawn = code, met, {}, 0
 
     async def join(self, script: str = "") -> None:
         """Open the page and see the room as it is."""
         began = time.perf_counter()
         for path in (f"/r/{self.code}", *([f"/scripts/{script}"] if script else []), f"/r/{self.code}/mine"):
-            status, _ = await self.wire.ask("GET", path)
+            until = time.perf_counter() + ANSWER_S
+            while (status := (await self.wire.ask("GET", path))[0]) == 503 and time.perf_counter() < until:
+                await asyncio.sleep(CROWDED_S)
             if status != 200:
                 raise OSError(f"{path} is answered with {status}")
         await self._look(0)
@@ -131,7 +138,7 @@ class Lecturer:
     """What a remote does, by the lecturer's link."""
 
     def __init__(self, url: str, key: str) -> None:
-        self.wire, self.code = Wire(url, f"headsup_room={key}"), ""
+        self.wire, self.code = Wire(url, {"headsup_room": key}), ""
 
     async def enter(self) -> None:
         """Raises ValueError where the link opens no room."""

@@ -22,6 +22,7 @@ from ui.present import presenting
 TAB, DRAWN, SAID, WALL = "room_tab", "room_drawn", "room_published", "room_wall"
 ASKED, STOP = "room_asked", "room_stop"
 _log = logging.getLogger(__name__)
+FAILS = (sqlite3.Error, OSError)  # where the file of the rooms cannot be opened, read or written
 LARGEST_PICTURE = 400_000  # bytes; phones are shown words in place of a larger one
 
 
@@ -32,7 +33,7 @@ def store() -> Store:
 
 
 def led() -> Room | None:
-    """The room that this browser holds the lecturer's key of."""
+    """The room that this browser holds the lecturer's key of. Raises what `FAILS` lists."""
     key = keys.cookies().get(keys.LECTURER)
     if not key:
         return None
@@ -45,7 +46,11 @@ def led() -> Room | None:
 def leading() -> Room | None:
     """The room that sees what this session shows."""
     tab = st.session_state.get(TAB)
-    room = led() if tab else None
+    try:
+        room = led() if tab else None
+    except FAILS as error:  # which the room's bar has said on the page
+        _log.error("A room was not told what its lecturer shows: %s", error)
+        return None
     return room if room and room.leader == tab else None
 
 
@@ -78,7 +83,7 @@ def publish(page: str, params: Mapping[str, str], *, shown_on: str | None = None
     if st.session_state.get(SAID) != stamp:
         try:
             store().publish(room.id, view, picture, room.leader)
-        except sqlite3.Error as error:  # the lecturer's page goes on, and says it again with the next step
+        except FAILS as error:  # the lecturer's page goes on, and says it again with the next step
             _log.error("A room was not told what its lecturer shows: %s", error)
         else:
             st.session_state[SAID] = stamp

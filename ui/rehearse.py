@@ -3,7 +3,6 @@ they met with is printed. It also warms the server: the first to come to a cold 
 
 import argparse
 import asyncio
-import secrets
 import sys
 import time
 from pathlib import Path
@@ -24,8 +23,7 @@ async def play(url: str, key: str, people: int, seconds: float) -> dict[str, obj
     """One class. Raises ValueError where the link opens no room, OSError where no server answers."""
     lecturer, met = Lecturer(url, key), Met()
     await lecturer.enter()
-    tag = secrets.token_hex(4)
-    phones = [Phone(url, lecturer.code, f"rehearsal-{tag}-{number}", met) for number in range(people)]
+    phones = [Phone(url, lecturer.code, met) for _ in range(people)]
     joined = await all_join(phones, min(JOIN_S, people / 10))
     until = time.perf_counter() + seconds
     following = [asyncio.create_task(phone.follow(until)) for phone in phones]

@@ -92,14 +92,20 @@ def prepare() -> None:
 
     os.environ[SERVED] = "1"
     preload()
+    from ui.forged import drop_forged_values, drop_late_fragments
     from ui.link import forget_pages_folder
-    from ui.server import at_once, patience, visitors
+    from ui.server import at_once, patience, private, visitors
 
+    try:
+        private.check()
+    except RuntimeError as error:
+        sys.exit(f"Nothing is served: {error}.")
     forget_pages_folder()
+    drop_forged_values()
+    drop_late_fragments()
     at_once.send_at_once()
     at_once.send_large_as_they_are()
-    at_once.take_no_more_packed()
-    at_once.take_no_more_plain()
+    at_once.take_no_more()
     patience.allow_many()
     patience.give_up_on_silence()
     visitors.time_answers()
@@ -154,11 +160,12 @@ def run(host: str, options: dict[str, Any], *, front: str, public: set[str], lin
     sys.argv = [str(APP)]  # where Streamlit looks for .streamlit/config.toml
     names = {"localhost", front.lower(), name, f"{name}.local"}
     people, classes = people_pages.begin(names), rooms.Rooms()
-    routes = [*index.routes(), *sign_in.routes(link), *people.routes, *scripts.routes(), *health.routes(),
-              *classes.routes()]
+    routes = [*sign_in.routes(link), *people.routes, *scripts.routes(), *health.routes(), *classes.routes(),
+              *index.routes()]
     st.App(APP, lifespan=living, routes=routes, secrets=people.secrets, middleware=[
-        Middleware(patience.Patience), Middleware(door.Door, names=names, public=public), *people.middleware,
-        Middleware(packing.Packing), Middleware(visitors.Visitors), Middleware(uploads.Uploads)]).run(config=options)
+        Middleware(patience.Patience), Middleware(door.Door, names=names, public=public, routes=routes),
+        *people.middleware, Middleware(packing.Packing), Middleware(visitors.Visitors),
+        Middleware(uploads.Uploads)]).run(config=options)
 
 
 def address_of(host: str, port: int) -> str:
@@ -183,8 +190,6 @@ def announce_address(host: str, port: int, link: "TeachersLink", *, url: str = "
     that is no address of this computer."""
     from streamlit.net_util import get_internal_ip
 
-    from ui.access.keys import teacher_key
-
     print(f"Heads Up is at {url or address_of(host, port)}", end=", ")
     if host in EVERYWHERE and not url:
         address = get_internal_ip()
@@ -194,9 +199,10 @@ def announce_address(host: str, port: int, link: "TeachersLink", *, url: str = "
     if os.environ.get("HEADSUP_SHARED"):
         print("Shared: visitors look, type and step, and start runs where the teacher allows it; they name no file of "
               "this computer.")
-    with contextlib.suppress(OSError):  # a home that cannot be written to has no runs either
-        teacher_key()
+    try:
         link.print_at(url or address_of(host, port))
+    except OSError as error:
+        print(f"Teacher: no link, for the server cannot write to its home ({error}).")
     sys.stdout.flush()
 
 
@@ -212,6 +218,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.shared or args.name or args.host not in ("127.0.0.1", "localhost", "::1"):
         os.environ["HEADSUP_SHARED"] = "1"
+    os.umask(0o077)  # what visitors make is nobody's else on this computer
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     sys.path[0] = str(ROOT)
     with contextlib.suppress(KeyboardInterrupt):

@@ -30,7 +30,8 @@ ROOT = Path(__file__).resolve().parent.parent
 NO_THREADS = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
 LOOK = 0.05      # seconds between two looks while everything starts
 WATCH = 5.0      # seconds between two looks afterwards, unless something happens
-STUCK = 60.0     # seconds for which a worker may say nothing
+STUCK = 60.0     # seconds for which a process may say nothing
+ASK = 1.0        # seconds in which one that is asked answers
 STARTING = 60.0  # seconds in which all workers must be there
 GIVE_UP = 2      # times that a process may end at once before all have started
 
@@ -52,6 +53,7 @@ def main() -> None:
     args = parser.parse_args()
     if not 1 <= args.workers <= 64:
         parser.error("--workers is a number from 1 to 64")
+    os.umask(0o077)  # what visitors make is nobody's else on this computer
     sys.path[0] = str(ROOT)
     os.environ["HEADSUP_SHARED"] = os.environ["HEADSUP_EVENTS"] = "1"
     os.environ.update(NO_THREADS)
@@ -91,7 +93,6 @@ def serve(args: argparse.Namespace) -> None:
     from ui.server.sign_in import TeachersLink
 
     open_checkpoints()
-    keys.teacher_key()
     secret, link, board = keys.cookie_secret(), TeachersLink(), lay_out(args.workers)
     url = f"https://{args.name[0]}" if args.proxy_elsewhere and args.name else ""
     link.url = url or alone.address_of(args.host, port)
@@ -111,7 +112,8 @@ def serve(args: argparse.Namespace) -> None:
         if figures:
             from ui.server import metrics
 
-            crew.start("metrics", partial(metrics.serve, figures[0]), port=figures[0])
+            crew.start("metrics", partial(metrics.serve, figures[0]), port=figures[0],
+                       answers=partial(answers, "127.0.0.1", figures[0], "/", ASK))
         if not crew.ending:
             alone.announce_address(args.host, port, link, url=url)
         while not crew.ending:
@@ -163,7 +165,8 @@ def start_proxy(crew: "Crew", host: str, port: int, sockets: list[socket.socket]
 
     upstreams = [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
     content = caddy.text(f"http://:{port}", upstreams, bind="" if host in EVERYWHERE else host)
-    crew.start("proxy", partial(caddy.become, caddy.write(home() / "proxy", content)))
+    crew.start("proxy", partial(caddy.become, caddy.write(home() / "proxy", content)),
+               answers=partial(answers, host, port, caddy.ALIVE, ASK))
 
 
 def work(args: argparse.Namespace, number: int, sockets: list[socket.socket], board: "Board", link: "TeachersLink",
@@ -209,15 +212,15 @@ def wait_for(crew: "Crew", there: Callable[[], bool]) -> None:
             raise ValueError("it does not start; what is above says why")
 
 
-def answers(host: str, port: int) -> bool:
+def answers(host: str, port: int, path: str = "/health", seconds: float = 5) -> bool:
     """Whether visitors are answered."""
     from ui.serve import EVERYWHERE
 
-    connection = http.client.HTTPConnection("127.0.0.1" if host in EVERYWHERE else host, port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1" if host in EVERYWHERE else host, port, timeout=seconds)
     try:
-        connection.request("GET", "/health", headers={"Host": "localhost"})
+        connection.request("GET", path, headers={"Host": "localhost"})
         return connection.getresponse().status == 200
-    except OSError:
+    except (OSError, http.client.HTTPException):
         return False
     finally:
         connection.close()
@@ -234,6 +237,7 @@ def watch(crew: "Crew", board: "Board") -> None:
         if board.get("ready", number) and now - board.get("seen", number) > STUCK * 1e9:
             event("worker stuck", worker=number)
             os.kill(board.get("pid", number), signal.SIGKILL)
+    crew.end_stuck(STUCK)
     others = [os.getpid(), *(one.pid for one in crew.members if one.pid and one.name != "worker")]
     board.set("kilobytes", sum(map(in_use, others)), board.workers)
     crew.wait(WATCH)

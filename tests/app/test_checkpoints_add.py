@@ -13,6 +13,7 @@ import transformer
 from transformer.checkpoint import save
 from transformer.config import ModelConfig
 from transformer.huggingface.exporting import export_model
+from transformer.jobs import run_files
 from transformer.model.models import Transformer
 from ui.access import keys
 from ui.access.removal import take_away
@@ -244,6 +245,15 @@ def test_nothing_else_can_be_deleted(made, home, tmp_path, folder):
     assert place.exists()
 
 
+def test_of_a_checkpoint_that_is_deleted_nothing_is_left_to_its_keeper(made, home):
+    (home / "checkpoints").mkdir(parents=True)
+    for name in ("gone", "stays"):
+        shutil.copytree(made(name), home / "checkpoints" / name)
+    run_files.write_json(home / "keepers.json", dict.fromkeys(("gone", "stays"), keys.digest("my own key")))
+    take_away(home / "checkpoints" / "gone")
+    assert run_files.read_json(home / "keepers.json") == {"stays": keys.digest("my own key")}
+
+
 # On a server that others use
 
 
@@ -257,6 +267,7 @@ def test_on_a_shared_server_students_are_told_who_may(visit, shared, made, home)
     shutil.copytree(made(), home / "uploads" / "mine")
     at = visit("checkpoints", view="add")
     assert "the teacher brings in checkpoints" in said(at, "info")[0]
+    assert "available" not in said(at, "info")[0]
     assert not at.file_uploader
     assert not [button for button in at.button if "delete" in (button.key or "") or "_ask_" in (button.key or "")]
     with pytest.raises(ValueError, match="only the teacher"):

@@ -47,7 +47,7 @@ def test_a_run_is_not_resumed_either():
 
 
 @pytest.mark.parametrize("visitor", [STRANGER, STUDENT, TEACHER])
-@pytest.mark.parametrize("name", ["/etc/passwd.txt", "../secret.csv", "README.txt", "teacher.key", "", None, 7])
+@pytest.mark.parametrize("name", ["/etc/passwd.txt", "../secret.csv", "README.txt", "cookie.secret", "", None, 7])
 def test_no_file_of_a_shared_server_is_a_corpus(visitor, name, home):
     assert "files and folders cannot be named" in refuse_corpus(visitor, name)
     assert refuse_corpus(ALONE, name) is None

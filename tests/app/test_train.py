@@ -324,7 +324,7 @@ def test_a_code_for_another_browser_is_made_where_it_is_asked_for(visit, cookies
 def test_the_teacher_controls_all_and_can_stop_new_runs(visit, watch, make, home, cookies):
     make("theirs", owner=keys.digest("another key"), state="stopped")
     teacher = {keys.TEACHER: keys.teacher_cookie()}
-    assert (home / "teacher.key").stat().st_mode & 0o077 == 0
+    assert (home / "cookie.secret").stat().st_mode & 0o077 == 0
     cookies.update(teacher)
     at = watch("theirs")
     assert not at.button(key=f"{PAGE}_resume").disabled
@@ -345,7 +345,7 @@ def test_the_teacher_controls_all_and_can_stop_new_runs(visit, watch, make, home
 def test_a_wrong_cookie_opens_nothing(watch, make, cookies, cookie):
     make("theirs", owner=keys.digest("another key"), state="stopped")
     cookies[keys.TEACHER] = cookie
-    at = watch("theirs", teacher=keys.teacher_key())
+    at = watch("theirs", teacher=keys.cookie_secret())
     assert at.button(key=f"{PAGE}_resume").disabled
     assert f"{PAGE}_allowed" not in {toggle.key for toggle in at.toggle}
 

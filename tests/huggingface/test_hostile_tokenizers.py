@@ -1,10 +1,12 @@
 """What a tokenizer.json says is put around a text is bounded, and within the model, before any text is read."""
 
 import json
+import resource
 
 import pytest
 
 from transformer.config import ModelConfig
+from transformer.huggingface.chat import QUESTION, turn
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.sentencepieces import merges
 from transformer.huggingface.vocabulary import of_content
@@ -55,6 +57,26 @@ def test_what_is_put_around_a_text_has_a_row_in_the_model(step, tmp_path):
         tokenizers_of(tmp_path, MODEL, kind="huggingface", standardise=False, shared=True)
 
 
+@pytest.mark.parametrize(("step", "pattern"), [
+    ("normalizer", "z+z+(?!.)"), ("pre_tokenizer", "z+z+(?!.)"), ("decoder", "z+z+(?!.)"),
+    *(("pre_tokenizer", one) for one in ("(qw|wq)+(qwwq)+(?!.)", r"(\d+)+$x", "x" * 9_000, "(",
+                                         "((((a{1,999}){1,999}){1,999}){1,999})"))])
+def test_a_pattern_that_holds_everybody_up_is_refused_before_any_text_is_read(step, pattern):
+    """Its package holds the interpreter for as long as it takes: 36 s for 1,600 characters of the first."""
+    cuts = {"type": "Replace", "pattern": {"Regex": pattern}, "content": ""}
+    if step == "pre_tokenizer":
+        cuts = {"type": "Sequence", "pretokenizers": [
+            {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}]}
+    with pytest.raises(ValueError, match="do not use it"):
+        HuggingFaceTokenizer(file(None, **{step: cuts}), **SPECIAL)
+
+
+@pytest.mark.parametrize("pattern", [r"\p{Han}+|[a-z']+|\d{1,3}(?!\d)|\s+", "[^ ]+ ?"])
+def test_a_pattern_that_nobody_knows_and_is_quick_is_used(pattern):
+    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+    assert HuggingFaceTokenizer(file(None, pre_tokenizer=split), **SPECIAL).encode("ab") == [0, 1]
+
+
 def test_what_is_put_around_a_text_is_still_read():
     assert HuggingFaceTokenizer(file(template([Z, A, Z])), **SPECIAL).encode("ab") == [2, 0, 1, 2]
 
@@ -72,3 +94,11 @@ def test_pieces_that_make_each_other_in_too_many_ways_are_refused():
     with pytest.raises(ValueError, match="too many ways, of more than 20,000,000 characters"):
         merges({"a" * length: -float(length) for length in range(1, 500)})
     assert len(merges({"a" * length: -float(length) for length in range(1, 100)})) == 99 * 98 // 2
+
+
+def test_of_what_a_chat_template_prints_no_more_is_read_than_is_used():
+    asked = "{{ messages[0].content }}"
+    assert turn(f"<|user|>{asked}") == f"<|user|>{QUESTION}"
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert turn(asked + "{% for i in range(99999) %}{{ 'x' * 3000 }}{% endfor %}") is None
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kilobytes, of 300 MB

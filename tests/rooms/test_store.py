@@ -11,6 +11,7 @@ from contextlib import suppress
 import pytest
 
 from transformer.places import ROOT
+from transformer.rooms import clock
 from transformer.rooms import room as rooms
 from transformer.rooms.room import (
     ANSWER,
@@ -20,6 +21,7 @@ from transformer.rooms.room import (
     MOST_CHANGES,
     MOST_HOURS,
     OPEN,
+    Crowded,
     NoRoom,
     NotIn,
     RoomError,
@@ -44,6 +46,16 @@ def room(store):
     return store.open_room(new_key())
 
 
+@pytest.fixture
+def pass_(monkeypatch):
+    """Lets so many seconds pass."""
+    def pass_(seconds):
+        later = clock.now() + seconds
+        monkeypatch.setattr(clock, "now", lambda: later)
+
+    return pass_
+
+
 def asked(store, room):
     question = store.ask(room.id, SPEC, KEY, {"page": "translate", "params": {}})
     store.set_phase(room.id, question.id, OPEN)
@@ -57,12 +69,12 @@ def votes(store, room, question, round=1):
 def test_a_code_has_no_letter_that_is_taken_for_another(store):
     codes = {store.open_room(new_key()).code for _ in range(50)}
     assert len(codes) == 50
-    assert all(len(code) == 5 and set(code) <= set(LETTERS) for code in codes)
+    assert all(len(code) == 6 and set(code) <= set(LETTERS) for code in codes)
     assert not set(LETTERS) & set("0O1IAEU")
 
 
-@pytest.mark.parametrize(("typed", "read"), [("k7m4q", "K7M4Q"), (" K7-M4 q ", "K7M4Q"), ("K7M4", ""), ("K7M4O", ""),
-                                             ("", ""), ("K7M4Q" * 20, ""), ("ǅ7M4Q", "")])
+@pytest.mark.parametrize(("typed", "read"), [("k7m4qx", "K7M4QX"), (" K7-M4 qx ", "K7M4QX"), ("K7M4Q", ""),
+                                             ("K7M4QO", ""), ("", ""), ("K7M4QX" * 20, ""), ("ǅ7M4QX", "")])
 def test_a_code_is_read_whatever_its_case(typed, read):
     assert read_code(typed) == read
 
@@ -231,17 +243,77 @@ def test_a_locked_room_lets_nobody_new_in(store, room):
         store.join(room.id, "b")
 
 
-def test_a_crowd_that_was_made_up_keeps_nobody_out_once_it_has_gone(store, room, monkeypatch):
-    monkeypatch.setattr("transformer.rooms.store.MOST_DEVICES", 30)
-    for at in range(30):
+def test_a_crowd_that_was_made_up_keeps_nobody_out_once_it_has_gone(store, room, monkeypatch, pass_):
+    monkeypatch.setattr("transformer.rooms.store.MOST_DEVICES", 20)
+    for at in range(20):
         store.join(room.id, f"made up {at}")
     with pytest.raises(NotIn):
         store.join(room.id, "honest")
     store.put_out(room.id, 3)
-    assert store.join(room.id, "honest") == 30
-    later = time.time() + rooms.HERE_SECONDS + 1
-    monkeypatch.setattr(time, "time", lambda: later)
-    assert store.join(room.id, "late") == 31
+    assert store.join(room.id, "honest") == 20
+    pass_(rooms.HERE_SECONDS + 1)
+    assert store.join(room.id, "late") == 21
+
+
+def test_so_many_come_in_within_a_second_and_the_others_after_them(store, room, monkeypatch, pass_):
+    monkeypatch.setattr("transformer.rooms.store.MOST_COMING", 3)
+    for at in range(3):
+        store.join(room.id, f"made up {at}")
+    with pytest.raises(Crowded):
+        store.join(room.id, "honest")
+    assert store.join(room.id, "made up 0") == 0
+    assert store.join(store.open_room(new_key()).id, "elsewhere") == 0
+    pass_(1.1)
+    assert store.join(room.id, "honest") == 3
+
+
+def test_all_who_are_new_are_taken_out_at_once_and_come_in_again_when_they_may(store, room, pass_):
+    question = asked(store, room)
+    store.join(room.id, "early")
+    pass_(rooms.NEW_SECONDS + 1)
+    for device in ("made up", "late"):
+        store.join(room.id, device)
+    for device in ("early", "made up", "late"):
+        store.answer(room.id, question, 1, device, 1, None)
+        store.hand_in(room.id, device, "heads", {}, "")
+    before = store.rev(room.id)
+    store.put_out_new(room.id)
+    assert store.rev(room.id) > before
+    assert (votes(store, room, question), len(store.found(room.id))) == ({0: 1}, 1)
+    assert [one["number"] for one in store.devices(room.id)] == [0]
+    with pytest.raises(NotIn, match="nobody new"):
+        store.join(room.id, "made up")
+    store.lock(room.id, False)
+    assert store.join(room.id, "late") == 1
+
+
+def test_those_who_come_and_go_do_not_use_a_room_up(store, room, monkeypatch, pass_):
+    monkeypatch.setattr("transformer.rooms.store.MOST_EVER", 20)
+    question = asked(store, room)
+    store.join(room.id, "answers")
+    store.answer(room.id, question, 1, "answers", 1, None)
+    store.put_out(room.id, store.join(room.id, "out"))
+    for round in range(3):
+        for at in range(18):
+            store.join(room.id, f"made up {round} {at}")
+        pass_(rooms.HERE_SECONDS + 1)
+    assert store.join(room.id, "honest") > 1
+    assert votes(store, room, question) == {0: 1}
+    with pytest.raises(NotIn, match="taken this device out"):
+        store.join(room.id, "out")
+
+
+def test_views_of_devices_that_are_out_keep_nobody_from_handing_in(store, room, monkeypatch):
+    monkeypatch.setattr("transformer.rooms.answers.MOST_HANDED_IN", 3)
+    number = store.join(room.id, "made up")
+    for _ in range(3):
+        store.hand_in(room.id, "made up", "heads", {}, "")
+    store.join(room.id, "honest")
+    with pytest.raises(RoomError, match="as many views"):
+        store.hand_in(room.id, "honest", "heads", {}, "")
+    store.put_out(room.id, number)
+    store.hand_in(room.id, "honest", "heads", {}, "")
+    assert len(store.found(room.id)) == 1
 
 
 def test_a_device_that_never_joined_answers_nothing(store, room):
@@ -265,10 +337,25 @@ def test_what_is_forgotten_is_gone_from_the_file(store, room):
     assert b"what b says" not in kept
 
 
-def test_a_room_ends_by_itself(store, monkeypatch):
+def test_a_clock_that_is_set_ends_no_room(store, room, monkeypatch):
+    now = time.time()
+    for hours in (5, 24 * 365, -5):
+        monkeypatch.setattr(time, "time", lambda: now + 3_600 * hours)  # noqa: B023
+        store.forget_ended()
+        assert store.room(room.id).code == room.code
+
+
+def test_a_full_disk_is_said_to_be_one(store, room):
+    store._db.execute(f"pragma max_page_count = {store._db.execute('pragma page_count').fetchone()[0] + 5}")
+    store.lead(room.id, "tab")
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        store.publish(room.id, {"page": "translate"}, bytes(300_000), "tab")
+    store.set_mode(room.id, "free")  # and is no transaction any more
+
+
+def test_a_room_ends_by_itself(store, monkeypatch, pass_):
     room = store.open_room(new_key())
-    later = time.time() + rooms.HOURS * 3_600 + 1
-    monkeypatch.setattr(time, "time", lambda: later)
+    pass_(rooms.HOURS * 3_600 + 1)
     with pytest.raises(NoRoom):
         store.with_code(room.code)
     assert (store.count(), store.rev(room.id)) == (0, None)
@@ -294,7 +381,8 @@ def test_an_answer_is_not_changed_without_end(store, room):
         store.answer(room.id, question, 1, "a", 1, None)
 
 
-def test_two_hundred_who_answer_at_once_all_count(store, room):
+def test_two_hundred_who_answer_at_once_all_count(store, room, monkeypatch):
+    monkeypatch.setattr("transformer.rooms.store.MOST_COMING", 200)
     question = asked(store, room)
 
     def vote(number: int) -> None:
@@ -312,7 +400,8 @@ def test_two_hundred_who_answer_at_once_all_count(store, room):
 def test_other_processes_see_and_count_the_same(store, room):
     question = asked(store, room)
     stamp = store.stamp()
-    code = ("import sys; from pathlib import Path; from transformer.rooms.store import Store\n"
+    code = ("import sys; from pathlib import Path; from transformer.rooms import store\n"
+            "store.MOST_COMING = 120\nStore = store.Store\n"
             "store, id, question, who = Store(Path(sys.argv[1])), sys.argv[2], int(sys.argv[3]), sys.argv[4]\n"
             "for at in range(40):\n    store.join(id, f'{who} {at}')\n"
             "    store.answer(id, question, 1, f'{who} {at}', at % 3, None)")

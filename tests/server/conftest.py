@@ -7,21 +7,26 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
 
+from ui.access import keys
+
 ROOT = Path(__file__).resolve().parents[2]
 ADDRESS = "127.0.0.2"  # leads nowhere but here, and is served as any other that others may come by
 START_S = 120  # importing torch and streamlit on two busy cores
 ANSWER_S = 60
+SIGNING = threading.Lock()  # the environment is one for all threads
 
 
 def need_caddy() -> None:
@@ -98,6 +103,11 @@ class Server:
         with connect(f"ws://{self.host}/_stcore/stream", subprotocols=["streamlit"], open_timeout=ANSWER_S,
                      additional_headers=headers, max_size=None) as socket:
             yield Session(socket)
+
+    def phone(self, name: str) -> str:
+        """The cookie of a visitor of that name, as if the server had given it."""
+        with SIGNING, patch.dict(os.environ, HEADSUP_HOME=str(self.log.parent / "home")):
+            return f"{keys.VISITOR}={keys.signed(name)}"
 
     def teachers_link(self) -> str:
         """The last that was printed."""

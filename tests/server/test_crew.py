@@ -109,3 +109,27 @@ def test_an_event_is_one_line_whatever_stands_in_it(capsys, monkeypatch):
     events.event("room opened", code="AB\n12", of='say "no" \\')
     said = capsys.readouterr().err
     assert re.fullmatch(r'time=\S+Z event="room opened" code="AB 12" of="say \\"no\\" \\\\"\n', said)
+
+
+STUCK = """
+import sys, signal, time
+sys.path[0] = {root!r}
+from ui.server.crew import Crew
+with Crew() as crew:
+    hung = crew.start("proxy", signal.pause, answers=lambda: False)
+    well = crew.start("metrics", signal.pause, answers=lambda: True)
+    asked_by_nobody = crew.start("worker", signal.pause)
+    before = [one.pid for one in crew.members]
+    crew.end_stuck(3600)
+    crew.look()
+    assert [one.pid for one in crew.members] == before
+    crew.end_stuck(0)
+    while hung.pid in (0, before[0]):
+        crew.wait(0.1)
+        crew.look()
+    assert [well.pid, asked_by_nobody.pid] == before[1:]
+"""
+
+
+def test_a_process_that_hangs_is_ended_and_replaced():
+    run(STUCK.format(root=str(ROOT)))

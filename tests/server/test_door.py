@@ -1,22 +1,44 @@
 """Who is let in, and what is sent with every answer."""
 
 import asyncio
+import http.client
 import json
+import re
 import socket
+import sqlite3
+from unittest.mock import MagicMock
 
 import pytest
+from streamlit.web.server.starlette.starlette_app import create_streamlit_routes
 from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
+from tests.server.conftest import ADDRESS
 from ui.server.door import Door
 
 PATHS = ("/", "/train", "/nowhere", "/_stcore/health", "/favicon.png", "/_stcore/metrics", "/teacher", "/move")
 
 
 @pytest.mark.parametrize("path", ["/_stcore/metrics", "/_stcore/metrics?families=active_sessions",
-                                  "/_stcore/agent/openapi.json", "/_stcore/agent/mcp"])
+                                  "/_stcore/agent/openapi.json", "/_stcore/agent/mcp", "/_stcore/script-health-check",
+                                  "/_stcore/whatever-comes-next", "/component/x/index.html", "/app/static/x.png",
+                                  "/auth/login", "/auth/logout", "/new/endpoint", "/index.html", "/../app.py"])
 def test_what_nobody_here_needs_is_closed(server, path):
-    assert server.ask("GET", path).status == 404
+    for method in ("GET", "POST", "PUT", "DELETE"):
+        assert server.ask(method, path).status == 404
     assert server.ask("GET", "/_stcore/health").status == 200
+
+
+def test_whatever_else_streamlit_answers_or_may_come_to_answer_is_closed(server):
+    """What is open of its routes is what its page asks for."""
+    names = {re.sub(r"\{[^}]*\}", "x", route.path) for route in create_streamlit_routes(MagicMock())} - {""}
+    assert len(names) > 10
+    page = server.ask("GET", "/nowhere").body  # which the app's own is under any name
+    found = {name for name in names if (answer := server.ask("GET", name)).status != 404 and answer.body != page}
+    assert found <= {"/_stcore/health", "/_stcore/host-config", "/_stcore/stream", "/media/x",
+                         "/_stcore/upload_file/x/x", "/_stcore/bidi-components/x"}
+    with pytest.raises(InvalidStatus), connect(f"ws://{server.host}/_stcore/other", subprotocols=["streamlit"]):
+        pass
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -102,3 +124,47 @@ def test_a_proxys_name_is_taken_once_it_is_given():
     # Streamlit, which compares the two, would refuse the proxy's name
     assert through(opened, **headers)[b"origin"] == b"http://10.0.0.5:8501"
     assert through(opened, host="heads.example", origin="https://other.example") == 403
+
+
+JUNK = [b"", b"{", b"[]", b"null", b"\xff\xfe\x00", b'{"key": {"a": [1]}}', b"\x00" * 500, b"x" * 30_000,
+        b"code=%00%ff&code[]=1", b'{"a":' * 3_000]
+TARGETS = [("POST", "/lead"), ("POST", "/move"), ("POST", "/teacher"), ("POST", "/r/K7M4QX/answer"),
+           ("POST", "/r/%00%ff/do"), ("PUT", "/_stcore/upload_file/a/b"), ("DELETE", "/_stcore/upload_file/a/b"),
+           ("POST", "/translate"), ("POST", "/sign-out"), ("PATCH", "/_stcore/stream")]
+
+
+def test_junk_is_answered_and_the_connection_it_came_on_goes_on(server):
+    """A proxy hands the connection to somebody else next."""
+    before = server.log.read_text()
+    for method, path in TARGETS:
+        connection = http.client.HTTPConnection(ADDRESS, server.port, timeout=60)
+        connection.connect()
+        first = connection.sock
+        for body in JUNK:
+            connection.request(method, path, body, {"Host": server.host, "Content-Type": "multipart/form-data"})
+            answer = connection.getresponse()
+            answer.read()
+            assert 200 <= answer.status < 500, (method, path, body[:20], answer.status)
+            assert connection.sock is first, (method, path, body[:20])
+        connection.close()
+    assert "Traceback" not in server.log.read_text()[len(before):]
+
+
+@pytest.mark.parametrize(("error", "status"), [
+    (ZeroDivisionError, 500), (OSError, 503), (sqlite3.OperationalError, 503)])
+def test_whatever_fails_is_answered_and_written_to_the_log_once(error, status, caplog):
+    async def fails(scope, receive, send):
+        raise error("/home/secret")
+
+    async def ask(door: Door) -> list[dict]:
+        sent = []
+        await door({"type": "http", "method": "GET", "path": "/favicon.png", "headers": [(b"host", b"localhost")],
+                    "scheme": "http"}, None, lambda message: asyncio.sleep(0, sent.append(message)))
+        return sent
+
+    door = Door(fails, names={"localhost"}, public=set())
+    for _ in range(5):
+        begun, body = asyncio.run(ask(door))
+        assert begun["status"] == status
+        assert b"secret" not in body["body"]
+    assert len(caplog.records) == 1

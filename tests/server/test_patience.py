@@ -58,7 +58,7 @@ def test_a_connection_on_which_no_whole_request_comes_is_closed(hasty, sent):
 def test_who_is_waiting_for_an_answer_is_not_hurried(hasty):
     here = Class(hasty)
     waits = connected(hasty, f"GET /r/{here.room.code}/state?rev={here.state()['rev']} HTTP/1.1\r\nHost: {ADDRESS}\r\n"
-                             "Cookie: headsup_visitor=p\r\n\r\n")
+                             f"Cookie: {hasty.phone('p')}\r\n\r\n")
     waits.settimeout(2.5)  # longer than anybody may take to ask
     with pytest.raises(TimeoutError):
         waits.recv(1)

@@ -28,7 +28,7 @@ def test_a_visit_and_a_step_are_small(server: Server, name, kind, view):
     store.lead(room.id, "tab")
 
     def size(path: str) -> int:
-        answer = server.ask("GET", path, Cookie="headsup_visitor=p", Accept_Encoding="gzip")
+        answer = server.ask("GET", path, Cookie=server.phone("p"), Accept_Encoding="gzip")
         assert answer.status == 200
         return len(answer.body) + len(str(answer.headers))
 

@@ -30,6 +30,13 @@ class Named(BaseHTTPRequestHandler):
 
     do_PUT = do_GET
 
+    def do_POST(self) -> None:
+        """As a worker that has waited for long enough."""
+        self.send_response(408)
+        self.send_header("Content-Length", "0")
+        self.send_header("Connection", "close")
+        self.end_headers()
+
     def log_message(self, *_: object) -> None:
         pass
 
@@ -82,6 +89,22 @@ def test_a_cookie_keeps_a_visitor_with_a_worker_and_visitors_are_spread(proxy):
         assert cookie.startswith(f"{caddy.COOKIE}=")
         for path in ("/", "/_stcore/upload_file/a/b", "/media/x.png"):
             assert proxy.ask(path, Cookie=cookie)[1].split()[0] == worker
+
+
+def test_no_script_reads_the_cookie_and_no_other_site_sends_it(proxy):
+    connection = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=60)
+    connection.request("GET", "/")
+    given = connection.getresponse().getheader("Set-Cookie")
+    connection.close()
+    assert given.startswith(f"{caddy.COOKIE}=") and "HttpOnly" in given and "SameSite=Lax" in given
+
+
+def test_a_body_that_drips_ends_as_the_worker_says(proxy):
+    with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as dripping:
+        dripping.sendall(b"POST /lead HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{")
+        assert dripping.recv(1_000).startswith(b"HTTP/1.1 408")
+        while dripping.recv(1_000):
+            pass
 
 
 def test_a_room_is_at_one_worker_whoever_asks(proxy):

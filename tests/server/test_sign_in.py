@@ -1,9 +1,16 @@
 """The teacher's way in, and a key's way into another browser, without a browser."""
 
+import os
 import re
+import subprocess
+import sys
+import time
+from collections import deque
 
 import pytest
+from websockets.exceptions import ConnectionClosed
 
+from tests.server.conftest import ROOT
 from ui.access import keys
 
 
@@ -22,13 +29,15 @@ def test_the_printed_link_signs_in_once_and_the_next_one_is_printed(server):
     assert "has been used" in again.text
 
 
-def test_neither_the_link_nor_the_cookie_nor_a_run_tells_the_teachers_key(server):
-    kept = next(server.log.parent.glob("home/teacher.key"))
-    key = kept.read_text().strip()
+def test_neither_the_link_nor_the_cookie_tells_what_cookies_are_signed_with(server):
+    cookie = server.sign_in()
+    kept = next(server.log.parent.glob("home/cookie.secret"))
+    secret = kept.read_text().strip()
     assert kept.stat().st_mode & 0o777 == 0o600
-    assert key not in server.log.read_text()
-    assert key not in server.sign_in()
-    assert server.ask("POST", "/teacher", body=f"code={key}".encode()).status == 403
+    assert secret not in server.log.read_text() and secret not in cookie
+    assert server.ask("POST", "/teacher", body=f"code={secret}".encode()).status == 403
+    with server.visit(Cookie=f"headsup_teacher={secret}") as session:
+        assert "Others may start runs" not in session.open("train")
 
 
 @pytest.mark.parametrize("body", [b"", b"code=", b"code=%00", b"code=\xff\xfe", b"code=" + b"a" * 100_000, b"[]"])
@@ -46,22 +55,71 @@ def test_the_teachers_cookie_opens_what_a_visitors_does_not(server):
 
 def test_a_key_in_an_address_is_nobodys(server):
     """What older links and the printed line of older servers had."""
-    key = next(server.log.parent.glob("home/teacher.key")).read_text().strip()
+    cookie = server.sign_in().partition("=")[2]
     with server.visit() as session:
-        said = session.open("train", f"view=new&key=evil-classmate-key&teacher={key}")
+        said = session.open("train", f"view=new&key=evil-classmate-key&teacher={cookie}")
     assert "Others may start runs" not in said
-    assert "evil-classmate-key" not in said and key not in said
+    assert "evil-classmate-key" not in said and cookie not in said
 
 
 def test_the_teacher_signs_out(server):
-    answer = server.ask("POST", "/teacher", body=b"out=1", Cookie=server.sign_in())
-    assert answer.status == 303
-    assert re.match(r'headsup_teacher=(""|);.*Max-Age=0', answer.headers["Set-Cookie"])
+    """Whoever has a copy of the cookie is no teacher any more, in an open page either; another browser of theirs is."""
+    here, elsewhere = server.sign_in(), server.sign_in()
+    assert here != elsewhere
+    with server.visit(Cookie=here) as session:
+        assert "Others may start runs" in session.open("train")
+        answer = server.ask("POST", "/teacher", body=b"out=1", Cookie=here)
+        assert answer.status == 303
+        assert re.match(r'headsup_teacher=(""|);.*Max-Age=0', answer.headers["Set-Cookie"])
+        with pytest.raises(ConnectionClosed, match="Signed out"):
+            deque(iter(lambda: session.socket.recv(timeout=30), None), 0)
+    for cookie, teaches in ((here, False), (elsewhere, True)):
+        with server.visit(Cookie=cookie) as session:
+            assert ("Others may start runs" in session.open("train")) == teaches
+    assert server.ask("POST", "/teacher", body=b"out=1", Cookie=here).status == 303
+
+
+def test_a_disk_that_cannot_be_written_to_is_said_and_the_link_works_afterwards(server, monkeypatch):
+    code = server.teachers_link().partition("#")[2]
+    link = next(server.log.parent.glob("home/teacher.link"))
+    lock = link.with_name(keys.LOCK)
+    lock.unlink()
+    lock.mkdir()  # which nobody can write into, not even root
+    refused = server.ask("POST", "/teacher", body=f"code={code}".encode())
+    lock.rmdir()
+    assert refused.status == 503 and "cannot write to its disk" in refused.text
+    assert server.ask("POST", "/teacher", body=f"code={code}".encode()).status == 204
+
+
+def test_a_second_server_on_the_same_home_leaves_the_first_ones_link(server):
+    code = server.teachers_link().partition("#")[2]
+    subprocess.run([sys.executable, "-c", "from ui.access import keys; keys.teachers_code()"], cwd=ROOT, check=True,
+                   env=os.environ | {"HEADSUP_HOME": str(server.log.parent / "home")})
+    assert server.ask("POST", "/teacher", body=f"code={code}".encode()).status == 204
+
+
+def test_a_sign_in_of_the_teacher_ends_by_itself(sent, monkeypatch):
+    sent[keys.TEACHER] = keys.teacher_cookie()
+    assert keys.is_teacher()
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + keys.TEACHER_SECONDS + 2)
+    assert not keys.is_teacher()
+
+
+def test_a_key_is_signed_with_the_next_page_and_stays_the_same(server):
+    """One that an older server has given owns runs."""
+    page = server.ask("GET", "/r", Cookie=f"headsup_visitor={'k' * 43}")
+    given = page.headers["Set-Cookie"].partition(";")[0].partition("=")[2]
+    assert keys.key_in(given) == "k" * 43
+    assert "Set-Cookie" not in server.ask("GET", "/r", Cookie=f"headsup_visitor={given}").headers
+    for forged in ('"<b>"', "a" * 3_000, f"{given}0", given[:-1]):
+        again = server.ask("GET", "/r", Cookie=f"headsup_visitor={forged}").headers["Set-Cookie"]
+        assert "<b>" not in again and len(again) < 300
 
 
 @pytest.mark.parametrize("body", [b"", b"code=ABCDE-FGHJK", b"code=%3Cscript%3E", b"x=" + b"a" * 100_000])
 def test_a_code_that_is_none_replaces_no_key(server, body):
-    answer = server.ask("POST", "/move", body=body, Cookie="headsup_visitor=mine")
+    answer = server.ask("POST", "/move", body=body, Cookie=server.phone("mine"))
     assert answer.status == 403 and "Set-Cookie" not in answer.headers
     assert "<script>" not in answer.text
     assert "is not a code, or has expired" in answer.text
@@ -107,7 +165,8 @@ def test_who_keeps_no_cookies_has_no_code(sent):
 
 def test_whoever_has_a_cookie_of_their_own_making_is_no_teacher(sent, tmp_path, monkeypatch):
     monkeypatch.setenv("HEADSUP_HOME", str(tmp_path))
-    for forged in ("", "x", keys.teacher_key(), keys.digest(keys.teacher_key()), "ä" * 64):
+    other = keys._teachers("another server's").dumps("0" * 32)
+    for forged in ("", "x", keys.cookie_secret(), other, keys.signed("k"), "ä" * 64):
         sent[keys.TEACHER] = forged
         assert not keys.is_teacher()
     sent[keys.TEACHER] = keys.teacher_cookie()

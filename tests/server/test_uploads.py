@@ -2,11 +2,13 @@
 
 import asyncio
 import time
+from collections import Counter
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 
 import pytest
 
+from ui.board import Board
 from ui.server import uploads
 
 MB = 10**6
@@ -97,7 +99,51 @@ def test_all_visitors_files_together_have_a_limit_and_what_is_on_its_way_counts(
 
     layer = uploads.Uploads(None, most_of_one=50, most_of_all=100)
     assert asyncio.run(scene()) == [413, 413, 204, 204, 204]
-    assert not layer._coming
+    assert not uploads.coming
+
+
+def test_what_another_worker_has_just_let_in_counts(monkeypatch):
+    """Before its next beat."""
+    shared = Board(2)
+    monkeypatch.setattr(uploads, "board", lambda: shared)
+    monkeypatch.setattr(uploads, "coming", Counter())
+    monkeypatch.setattr(uploads, "get_instance", lambda: SimpleNamespace(
+        uploaded_file_mgr=SimpleNamespace(file_storage={})))
+    monkeypatch.setattr(uploads, "_shows_uploader", lambda runtime, session: True)
+
+    async def take(scope, receive, send):
+        shared.mine = 1  # while it comes, the other is asked
+        uploads.coming.clear()
+        answers = []
+        await uploads.Uploads(None, most_of_all=100)({**scope, "path": "/_stcore/upload_file/b/1"}, None,
+                                                     lambda message: asyncio.sleep(0, answers.append(message)))
+        assert answers[0]["status"] == 413
+        shared.mine, uploads.coming["a"] = 0, 60
+        await send({"status": 204})
+
+    seen = []
+    scope = {"type": "http", "method": "PUT", "path": "/_stcore/upload_file/a/1",
+             "headers": [(b"content-length", b"60")]}
+    asyncio.run(uploads.Uploads(take, most_of_all=100)(scope, None, lambda message: asyncio.sleep(
+        0, seen.append(message))))
+    assert seen == [{"status": 204}]
+
+
+def test_who_leaves_is_cleaned_up_after_though_others_leave_all_the_time(monkeypatch):
+    cleaned = []
+    monkeypatch.setattr(uploads, "AWAY_SECONDS", -0.95)  # and a second
+    monkeypatch.setattr(uploads, "clean", lambda: cleaned.append(True))
+
+    async def leave(scope, receive, send):
+        pass
+
+    async def scene():
+        layer = uploads.Uploads(leave)
+        while len(cleaned) < 2:
+            await layer({"type": "websocket"}, None, None)
+            await asyncio.sleep(0.01)
+
+    asyncio.run(asyncio.wait_for(scene(), 30))
 
 
 def test_who_sends_nothing_more_of_a_file_has_gone(monkeypatch):

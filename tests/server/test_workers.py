@@ -52,6 +52,26 @@ def figures(port: int) -> dict[str, float]:
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[0] != "#")}
 
 
+@pytest.mark.parametrize(("host", "status"), [("127.0.0.1:{}", 200), ("localhost:{}", 200), ("evil.example:{}", 403),
+                                              ("evil.example", 403), ("[", 403), ("", 403)])
+def test_figures_are_for_who_asks_by_a_name_of_this_computer(crowd, host, status):
+    connection = http.client.HTTPConnection("127.0.0.1", crowd[1], timeout=20)
+    connection.putrequest("GET", "/metrics", skip_host=True)
+    connection.putheader("Host", host.format(crowd[1]))
+    connection.endheaders()
+    answer = connection.getresponse()
+    assert (answer.status, b"headsup_visits" in answer.read()) == (status, status == 200)
+    connection.close()
+
+
+def test_what_visitors_make_is_nobody_elses_on_this_computer(crowd):
+    home = crowd[0].log.parent / "home"
+    with crowd[0].visit() as session:
+        session.open("translate")
+    assert home.stat().st_mode & 0o077 == 0
+    assert all(path.stat().st_mode & 0o077 == 0 for path in home.iterdir())
+
+
 def stand(server: Server) -> dict[str, object]:
     answer = server.ask("GET", "/health")
     assert answer.status == 200

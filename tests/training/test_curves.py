@@ -11,6 +11,11 @@ from transformer.jobs.run_files import append, replace
 from transformer.training.curves import MOST, Curves
 
 
+def since(curves, group, start):
+    """What is new of one group for who has so many points."""
+    return curves.new({curves.generation: {group: start}})[1][group]
+
+
 def row(step, **values):
     return {"step": step, "time": 1.0, "seconds": step / 2, "loss": 1 / step, "lr": 0.1, **values}
 
@@ -22,7 +27,7 @@ def path(tmp_path):
 
 def steps(curves, group="train", start=0):
     curves.update()
-    return curves.since(group, start)["step"].tolist()
+    return since(curves, group, start)["step"].tolist()
 
 
 def test_only_what_was_added_is_read(path, monkeypatch):
@@ -35,7 +40,7 @@ def test_only_what_was_added_is_read(path, monkeypatch):
     assert curves.last("held_out") == {"step": 20, "validation_loss": 0.5, "seconds": 10}
     append(path, row(30, gpu_util=0.5))
     curves.update()
-    new = curves.since("train", 2)
+    new = since(curves, "train", 2)
     assert {name: column.tolist() for name, column in new.items() if not np.isnan(column).any()} == {
         "step": [30], "loss": [np.float32(1 / 30)], "seconds": [15], "lr": [np.float32(0.1)], "gpu_util": [0.5]}
     assert curves.count("train") == 3
@@ -60,7 +65,7 @@ def test_what_is_no_row_of_numbers_is_left_out(path):
     path.write_bytes(b"\n".join([*bad, orjson.dumps(row(10)), b'{"step": 20, "loss": 1, "lr": "high"}', b""]))
     curves = Curves(path)
     assert steps(curves) == [10, 20]
-    assert math.isnan(curves.since("train", 0)["lr"][1])
+    assert math.isnan(since(curves, "train", 0)["lr"][1])
 
 
 def test_a_file_that_was_replaced_is_read_anew_and_told_apart(path):
@@ -95,6 +100,21 @@ def test_a_hundred_thousand_points_are_all_there(path):
     path.write_bytes(b"".join(orjson.dumps(row(step)) + b"\n" for step in range(1, 100_001)))
     curves = Curves(path)
     curves.update()
-    found = curves.since("train", 99_990)
+    found = since(curves, "train", 99_990)
     assert found["step"].tolist() == list(range(99_991, 100_001))
     assert found["loss"].dtype == np.float32
+
+
+def test_points_go_with_the_generation_that_they_are_of(tmp_path):
+    """However a file is replaced between two questions: who has points of one generation is sent all of the next."""
+    path = tmp_path / "metrics.jsonl"
+    path.write_bytes(b"".join(orjson.dumps(row(step)) + b"\n" for step in (10, 20, 30)))
+    curves = Curves(path)
+    curves.update()
+    (first, new) = curves.new({})
+    assert len(new["train"]["step"]) == 3
+    assert len(curves.new({first: {"train": 3}})[1]["train"]["step"]) == 0
+    path.write_bytes(orjson.dumps(row(10)) + b"\n")
+    curves.update()
+    (second, new) = curves.new({first: {"train": 3}})
+    assert second != first and new["train"]["step"].tolist() == [10]

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tempfile
 from importlib.util import find_spec
 
 import orjson
@@ -12,6 +13,7 @@ QUESTION = "What is the capital of France?"
 FILL = """
 import json, resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
+resource.setrlimit(resource.RLIMIT_FSIZE, (2**16, 2**16))  # of what it writes, which is read into memory
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 said = json.load(sys.stdin)
 template = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True).from_string(said["template"])
@@ -25,10 +27,14 @@ def turn(template: str, question: str = QUESTION) -> str | None:
     is not installed."""
     if not find_spec("jinja2"):
         return None
-    try:
-        done = subprocess.run([sys.executable, "-I", "-c", FILL], capture_output=True, timeout=SECONDS,
-                              input=orjson.dumps({"template": template, "question": question}))
-        found = done.stdout.decode()
-    except (subprocess.TimeoutExpired, OSError, UnicodeDecodeError):
-        return None
+    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as asked:
+        asked.write(orjson.dumps({"template": template, "question": question}))
+        asked.seek(0)
+        try:
+            done = subprocess.run([sys.executable, "-I", "-c", FILL], stdin=asked, stdout=said,
+                                  stderr=subprocess.DEVNULL, timeout=SECONDS)
+            said.seek(0)
+            found = said.read().decode()
+        except (subprocess.TimeoutExpired, OSError, UnicodeDecodeError):
+            return None
     return found if done.returncode == 0 and question in found and len(found) <= LONGEST else None

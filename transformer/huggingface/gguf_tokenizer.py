@@ -11,22 +11,12 @@ import orjson
 
 from transformer.huggingface.gguf_header import Value
 from transformer.huggingface.sentencepieces import SPACE, merges
+from transformer.text.patterns import BLOOM, FALCON, GPT4O, LLAMA3, QWEN2, TEKKEN
 from transformer.weights import Refused, shown
 
 TEXT, UNKNOWN, CONTROL, WHOLE, UNUSED = 1, 2, 3, 4, 5  # kinds of pieces; 6 is a byte
 LONGEST_PIECE = 2_000  # characters; merges are looked for at every place of one
 
-_ENDS = r"\s*[\r\n]+|\s+(?!\S)|\s+"
-_SHORT = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
-_UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
-_WORD = rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+%s|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*%s"
-LLAMA3 = rf"{_SHORT}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_ENDS}"
-QWEN2 = LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
-TEKKEN = rf"{_WORD % ('', '')}|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_ENDS}"
-GPT4O = (rf"{_WORD % (_SHORT + '?', _SHORT + '?')}|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_ENDS}")
-BLOOM = r" ?[^(\s|[.,!?…。，、।۔،])]+"
-GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-FALCON = (r"[\p{P}\$\+<=>\^~\|`]+", GPT2, "[0-9][0-9][0-9]")  # one after the other
 SPLITS = {**dict.fromkeys(("llama3", "llama-v3", "llama-bpe", "falcon3", "pixtral", "smaug-bpe", "dbrx"), LLAMA3),
           **dict.fromkeys(("qwen2", "deepseek-r1-qwen", "megrez", "stablelm2"), QWEN2), "tekken": TEKKEN,
           **dict.fromkeys(("gpt-4o", "llama4"), GPT4O), "bloom": BLOOM}

@@ -3,12 +3,12 @@ each round, derived whenever it is asked for, so no vote is lost to another that
 counts twice."""
 
 import sqlite3
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
 
+from transformer.rooms import clock
 from transformer.rooms.file import File
 from transformer.rooms.room import MOST_CHANGES, MOST_FOUND, MOST_HANDED_IN, OPEN, NotIn, Question, RoomError
 
@@ -39,7 +39,7 @@ class Answers(File):
             if last["count"] > MOST_CHANGES:
                 raise RoomError(f"an answer can be changed {MOST_CHANGES} times")
             db.execute("insert into answer (question, device, round, value, sure, at) values (?, ?, ?, ?, ?, ?)",
-                       [question, device, round, data, sure, time.time()])
+                       [question, device, round, data, sure, clock.now()])
 
     def _check_in(self, db: sqlite3.Connection, id: str, device: str) -> None:
         row = db.execute("select 1 from device where room = ? and device = ? and out = 0", [id, device]).fetchone()
@@ -85,13 +85,14 @@ class Answers(File):
         """A view that a device shows the lecturer. Raises RoomError where it has shown enough."""
         with self._writing() as db:
             self._check_in(db, id, device)
-            if db.execute("select count(*) from found where room = ?", [id]).fetchone()[0] >= MOST_HANDED_IN:
+            if db.execute("select count(*) from found join device on device.room = found.room and device.device = "
+                          "found.device and device.out = 0 where found.room = ?", [id]).fetchone()[0] >= MOST_HANDED_IN:
                 raise RoomError("the lecturer has as many views as can be looked at; wait until some are gone")
             count = db.execute("select count(*) from found where room = ? and device = ?", [id, device]).fetchone()[0]
             if count >= MOST_FOUND:
                 raise RoomError(f"you have handed in {MOST_FOUND} views, which is as many as one device can")
             db.execute("insert into found (room, device, page, params, note, at) values (?, ?, ?, ?, ?, ?)",
-                       [id, device, page, orjson.dumps(params), note, time.time()])
+                       [id, device, page, orjson.dumps(params), note, clock.now()])
 
     def found(self, id: str) -> list[dict[str, Any]]:
         """[{id, number, page, params, note, shown}], the newest first, of devices that are in the room."""

@@ -11,7 +11,7 @@ from typing import Any
 from transformer.jobs.lock import held
 from transformer.places import home
 
-VERSION = 1  # of the tables; a file with others is put aside
+VERSION = 2  # of the tables; a file with others is put aside
 WAITS_MS = 5_000  # for another process that writes
 SCHEMA = """
 create table if not exists room (
@@ -22,7 +22,7 @@ create table if not exists room (
     view text, goto text, press text, question integer, drawn blob);
 create table if not exists device (
     room text not null references room(id) on delete cascade, device text not null, number integer not null,
-    seen real not null, out integer not null default 0, primary key (room, device));
+    came real not null, seen real not null, out integer not null default 0, primary key (room, device));
 create table if not exists question (
     id integer primary key autoincrement, room text not null references room(id) on delete cascade,
     number integer not null, spec text not null, key text not null, phase text not null, round integer not null,
@@ -126,7 +126,8 @@ class File:
         try:
             yield db
         except BaseException:
-            db.execute("rollback")
+            if db.in_transaction:  # which SQLite itself has ended where the disk is full
+                db.execute("rollback")
             raise
         db.execute("commit")
 

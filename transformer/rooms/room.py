@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 LETTERS = "23456789BCDFGHJKLMNPQRSTVWXYZ"  # none is taken for another, and no code is a word
-CODE_LENGTH = 5
+CODE_LENGTH = 6
 LEAD_SECONDS = 12 * 3_600  # that a browser keeps the key
 HOURS = 4.0              # that a room lasts, and how much longer it lasts when it is asked to
 MOST_HOURS = 12.0
 MOST_ROOMS = 300         # on one server
 MOST_DEVICES = 1_000     # of one room at a time
-MOST_EVER = 20_000       # of one room in all
+MOST_EVER = 20_000       # of one room in all, but for those who came and went and said nothing
+MOST_COMING = 30         # new ones of one room within a second
+NEW_SECONDS = 60         # since a device came: it is one that a lecturer takes out with all that are new
 MOST_HANDED_IN = 300     # views, of one room
 MOST_QUESTIONS = 200     # of one room
 MOST_CHANGES = 60        # of one answer, by one device and round
@@ -33,6 +35,10 @@ class NoRoom(RoomError):
 
 class NotIn(RoomError):
     """This device may not take part."""
+
+
+class Crowded(RoomError):
+    """This device may take part in a moment, when others have come in."""
 
 
 @dataclass(frozen=True, kw_only=True)

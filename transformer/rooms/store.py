@@ -1,12 +1,12 @@
 """Where rooms are kept: one SQLite file in HEADSUP_HOME, shared by all processes of a server."""
 
 import sqlite3
-import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
 
+from transformer.rooms import clock
 from transformer.rooms.answers import Answers
 from transformer.rooms.room import (
     CLOSED,
@@ -15,13 +15,16 @@ from transformer.rooms.room import (
     HERE_SECONDS,
     HOURS,
     MODES,
+    MOST_COMING,
     MOST_DEVICES,
     MOST_EVER,
     MOST_HOURS,
     MOST_QUESTIONS,
     MOST_ROOMS,
+    NEW_SECONDS,
     OPEN,
     PHASES,
+    Crowded,
     NoRoom,
     NotIn,
     Question,
@@ -43,7 +46,7 @@ class Store(Answers):
     def open_room(self, key: str) -> Room:
         """Raises RoomError where there are too many."""
         self.forget_ended()
-        now = time.time()
+        now = clock.now()
         with self._writing() as db:
             if db.execute("select count(*) from room").fetchone()[0] >= MOST_ROOMS:
                 raise RoomError(f"there are {MOST_ROOMS} rooms on this server, and no more at once; end one first")
@@ -66,7 +69,7 @@ class Store(Answers):
     def _room(self, by: str, value: str) -> Room:
         row = self._db.execute(
             "select id, code, rev, made, ends, mode, gathered, locked, task, uncovered, leader, picture, view, goto, "
-            f"press, question from room where {by} = ? and ends >= ?", [value, time.time()]).fetchone()
+            f"press, question from room where {by} = ? and ends >= ?", [value, clock.now()]).fetchone()
         if row is None:
             raise NoRoom("there is no such room, or it has ended; ask the lecturer for the code")
         read = {name: orjson.loads(row[name]) if row[name] else None for name in ("view", "goto", "press")}
@@ -74,11 +77,11 @@ class Store(Answers):
 
     def rev(self, id: str) -> int | None:
         """None where the room has ended."""
-        row = self._db.execute("select rev from room where id = ? and ends >= ?", [id, time.time()]).fetchone()
+        row = self._db.execute("select rev from room where id = ? and ends >= ?", [id, clock.now()]).fetchone()
         return row and row[0]
 
     def count(self) -> int:
-        return self._db.execute("select count(*) from room where ends >= ?", [time.time()]).fetchone()[0]
+        return self._db.execute("select count(*) from room where ends >= ?", [clock.now()]).fetchone()[0]
 
     def drawn(self, id: str) -> bytes | None:
         """The picture of the view, as the attention view reads it."""
@@ -150,7 +153,7 @@ class Store(Answers):
     def forget_ended(self) -> None:
         """Delete the rooms whose time is over."""
         with self._writing() as db:
-            ended = db.execute("delete from room where ends < ?", [time.time()]).rowcount
+            ended = db.execute("delete from room where ends < ?", [clock.now()]).rowcount
         if ended:
             self._tidy()
 
@@ -161,17 +164,25 @@ class Store(Answers):
     # Devices
 
     def join(self, id: str, device: str) -> int:
-        """The number of a device in the room, from 0. Raises NotIn where it is not let in."""
+        """The number of a device in the room, from 0. Raises NotIn where it is not let in, and Crowded where too many
+        have come within a second."""
         row = self._db.execute("select number, out from device where room = ? and device = ?", [id, device]).fetchone()
         if row is None:
             with self._writing() as db:
+                now = clock.now()
                 room = db.execute("select locked from room where id = ?", [id]).fetchone()
-                count, here = db.execute("select count(*), coalesce(sum(out = 0 and seen > ?), 0) from device where "
-                                         "room = ?", [time.time() - HERE_SECONDS, id]).fetchone()
+                count, here, coming, number = db.execute(
+                    "select count(*), coalesce(sum(out = 0 and seen > ?), 0), coalesce(sum(came between ? and ?), 0), "
+                    "coalesce(max(number) + 1, 0) from device where room = ?",
+                    [now - HERE_SECONDS, now - 1, now, id]).fetchone()
+                if count >= MOST_EVER:
+                    count -= self._forget_silent(db, id)
                 if room is None or room["locked"] or here >= MOST_DEVICES or count >= MOST_EVER:
                     raise NotIn("nobody new is let into this room now; ask the lecturer")
-                db.execute("insert or ignore into device (room, device, number, seen) values (?, ?, ?, ?)",
-                           [id, device, count, time.time()])
+                if coming >= MOST_COMING:
+                    raise Crowded("many are coming in at this moment; it is tried again")
+                db.execute("insert or ignore into device (room, device, number, came, seen) values (?, ?, ?, ?, ?)",
+                           [id, device, number, now, now])
             row = self._db.execute("select number, out from device where room = ? and device = ?",
                                    [id, device]).fetchone()
         if row["out"]:
@@ -186,18 +197,18 @@ class Store(Answers):
     def seen(self, devices: Iterable[tuple[str, str]]) -> None:
         """(room, device) of all that have just asked."""
         with self._writing() as db:
-            now = time.time()
+            now = clock.now()
             db.executemany("update device set seen = ? where room = ? and device = ?",
                            [(now, room, device) for room, device in devices])
 
     def here(self, id: str) -> int:
         """How many devices are there."""
         return self._db.execute("select count(*) from device where room = ? and out = 0 and seen > ?",
-                                [id, time.time() - HERE_SECONDS]).fetchone()[0]
+                                [id, clock.now() - HERE_SECONDS]).fetchone()[0]
 
     def devices(self, id: str) -> list[dict[str, Any]]:
         """[{number, here, out}], by number."""
-        since = time.time() - HERE_SECONDS
+        since = clock.now() - HERE_SECONDS
         rows = self._db.execute("select number, seen, out from device where room = ? order by number", [id]).fetchall()
         return [{"number": row["number"], "here": row["seen"] > since and not row["out"], "out": bool(row["out"])}
                 for row in rows]
@@ -207,6 +218,26 @@ class Store(Answers):
         with self._writing() as db:
             db.execute("update device set out = ? where room = ? and number = ?", [int(out), id, number])
             db.execute("update room set rev = rev + 1 where id = ?", [id])
+
+    def put_out_new(self, id: str) -> None:
+        """Take out all who came within the last minute, as if they had never come, and let nobody new in: one laptop
+        may be hundreds of them."""
+        of = {"id": id, "since": clock.now() - NEW_SECONDS}
+        new = "device in (select device from device where room = :id and out = 0 and came > :since)"
+        with self._writing() as db:
+            db.execute(f"delete from answer where question in (select id from question where room = :id) and {new}", of)
+            db.execute(f"delete from found where room = :id and {new}", of)
+            db.execute(f"delete from device where room = :id and {new}", of)
+            db.execute("update room set locked = 1, rev = rev + 1 where id = :id", of)
+        self._tidy()
+
+    @staticmethod
+    def _forget_silent(db: sqlite3.Connection, id: str) -> int:
+        """Forget who has gone and left nothing; how many they were."""
+        return db.execute(
+            "delete from device where room = :id and out = 0 and seen < :since and device not in (select device from "
+            "found where room = :id) and device not in (select answer.device from answer join question on question.id "
+            "= answer.question where question.room = :id)", {"id": id, "since": clock.now() - HERE_SECONDS}).rowcount
 
     def forget_device(self, id: str, device: str) -> None:
         """Delete all that a device has answered and handed in; its number stays taken."""
@@ -231,7 +262,7 @@ class Store(Answers):
             cursor = db.execute(
                 "insert into question (room, number, spec, key, phase, round, view, made) "
                 "values (?, ?, ?, ?, ?, 1, ?, ?)",
-                [id, number, orjson.dumps(spec), orjson.dumps(key), phase, orjson.dumps(view), time.time()])
+                [id, number, orjson.dumps(spec), orjson.dumps(key), phase, orjson.dumps(view), clock.now()])
             db.execute("update room set question = ?, rev = rev + 1 where id = ?", [cursor.lastrowid, id])
         return self.question(id, cursor.lastrowid)
 
@@ -297,7 +328,7 @@ class Store(Answers):
             "select (select coalesce(max(answer.seq), 0) from answer join question on question.id = answer.question "
             "where question.room = :id) as answers, (select count(*) from device where room = :id and out = 0 and seen "
             "> :since) as here, (select coalesce(max(id), 0) from found where room = :id) as found",
-            {"id": id, "since": time.time() - HERE_SECONDS}).fetchone()
+            {"id": id, "since": clock.now() - HERE_SECONDS}).fetchone()
         return ".".join(map(str, row))
 
 

@@ -15,6 +15,7 @@ import orjson
 
 from transformer.shallow import is_shallow
 from transformer.text.panics import panics
+from transformer.text.patterns import check_patterns
 from transformer.text.tokenizer import Piece, SentencePieceTokenizer
 from transformer.text.words import BEGINS, ENDS, GOES_ON, NONE
 
@@ -151,6 +152,7 @@ class HuggingFaceTokenizer:
             if _growth(about.get(step)) > MOST_GROWTH:
                 raise ValueError(f"tokenizer.json has a {step} that makes a text more than {MOST_GROWTH} times longer; "
                                  "do not use it")
+        check_patterns(about.get("normalizer"), about.get("pre_tokenizer"), about.get("decoder"))
         try:
             with panics():
                 self._tokenizer = tokenizers.Tokenizer.from_str(content.decode())

@@ -3,6 +3,7 @@
 import math
 import threading
 from array import array
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -78,10 +79,14 @@ class Curves:
         with self._lock:
             return len(self._columns[group]["step"])
 
-    def since(self, group: str, start: int) -> dict[str, np.ndarray]:
-        """Columns of a group from point `start` on, float32; NaN where something was not measured."""
+    def new(self, have: Mapping[int, Mapping[str, int]]) -> tuple[int, dict[str, dict[str, np.ndarray]]]:
+        """The generation, and of each group the columns of what comes after as many points as somebody has of that
+        generation, all at one moment: float32, NaN where something was not measured."""
         with self._lock:
-            return {name: np.array(column[start:], dtype=np.float32) for name, column in self._columns[group].items()}
+            start = have.get(self.generation, {})
+            return self.generation, {group: {name: np.array(column[start.get(group, 0):], dtype=np.float32)
+                                             for name, column in columns.items()}
+                                     for group, columns in self._columns.items()}
 
     def last(self, group: str) -> dict[str, float]:
         """The newest point; empty where there is none."""

@@ -1,12 +1,14 @@
 """Who a visitor is: two cookies that the server sets, and that no script, address or page ever holds.
 
-A visitor's is made with the first page and says whose runs are whose. The teacher's comes by a link that the server
-prints and that works once. Neither could be told from what stands in a run folder, which is a digest. Where people sign
+A visitor's is made with the first page and says whose runs are whose; the server's signature on it lets them into
+rooms. The teacher's comes by a link that the server prints and that works once: it is random, lasts a month, and ends
+where they sign out. Neither could be told from what stands in a run folder, which is a digest. Where people sign
 in (ui/access/people.py), who somebody is comes before what their browser keeps.
 """
 
 import hashlib
 import hmac
+import os
 import re
 import secrets
 import time
@@ -16,8 +18,10 @@ from pathlib import Path
 
 import orjson
 import streamlit as st
+from itsdangerous import BadData, URLSafeTimedSerializer
 
 from transformer.jobs.lock import held
+from transformer.jobs.process import identify, running
 from transformer.jobs.run_files import read_json, replace
 from ui.access import people
 from ui.resources import home
@@ -26,6 +30,8 @@ VISITOR, TEACHER, LECTURER = "headsup_visitor", "headsup_teacher", "headsup_room
 LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # none is taken for another
 MOVE_SECONDS = 300
 MOST_MOVES = 1_000
+TEACHER_SECONDS = 30 * 24 * 3_600
+KEY = re.compile(r"[\w-]{1,100}", re.ASCII)
 LOCK = ".keys.lock"
 
 
@@ -39,6 +45,22 @@ def new_key() -> str:
     return secrets.token_urlsafe(32)
 
 
+def signed(key: str) -> str:
+    """What a browser keeps: a key with this server's signature. Raises OSError where the home cannot be written to."""
+    return f"{key}.{hmac.digest(cookie_secret().encode(), f'visitor {key}'.encode(), 'sha256').hex()[:32]}"
+
+
+def key_in(cookie: str) -> str:
+    """The key in a visitor's cookie, whoever made it up: what is theirs is theirs by that key."""
+    return cookie.partition(".")[0]
+
+
+def is_signed(cookie: str) -> bool:
+    """Whether this server has given that cookie. Raises OSError as `signed`."""
+    key = key_in(cookie)
+    return bool(KEY.fullmatch(key)) and hmac.compare_digest(cookie.encode(), signed(key).encode())
+
+
 def owner() -> str | None:
     """What stands in what this visitor makes: the same in every browser for who is signed in; None for a browser that
     keeps no cookies."""
@@ -48,7 +70,7 @@ def owner() -> str | None:
 
 def of_browser() -> str | None:
     """What stands in what was made in this browser by nobody who was signed in."""
-    key = cookies().get(VISITOR)
+    key = key_in(cookies().get(VISITOR, ""))
     return digest(key) if key else None
 
 
@@ -61,23 +83,10 @@ def digest(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()[:32]
 
 
-def teacher_key() -> str:
-    """The key of whoever runs this server, the same after a restart; made, for this user alone to read, at the first.
-
-    Raises OSError where the home cannot be written to.
-    """
-    return kept_key("teacher.key")
-
-
 def cookie_secret() -> str:
-    """What cookies are signed with, the same in every process and after a restart. Raises OSError as `teacher_key`."""
-    return kept_key("cookie.secret")
-
-
-def kept_key(name: str) -> str:
-    """A key in the home that only this user reads, the same for all processes of this server and after a restart.
-    Raises OSError."""
-    path = home() / name
+    """What cookies are signed with, the same in every process and after a restart; made, for this user alone to read,
+    at the first. Raises OSError where the home cannot be written to."""
+    path = home() / "cookie.secret"
     if not (path.is_file() and path.read_text().strip()):
         with held(home() / LOCK):
             if not (path.is_file() and path.read_text().strip()):
@@ -91,50 +100,63 @@ def _write(path: Path, text: str) -> None:
 
 
 def teachers_code() -> str:
-    """A new code for the link that signs the teacher in; the one before is void. Raises OSError."""
+    """A new code for the link that signs the teacher in, printed by this process. The one that another server has
+    printed opens for as long as that one runs. Raises OSError."""
     with held(home() / LOCK):
-        return _new_code()
+        others = {code: server for code, server in _codes().items() if running(server) not in (None, os.getpid())}
+        return _new_code(others, identify(os.getpid()) or {})
 
 
-def _new_code() -> str:
+def _new_code(others: dict[str, dict], server: dict) -> str:
     code = new_key()
-    _write(home() / "teacher.link", f"{digest(code)}\n")
+    _write(home() / "teacher.link", orjson.dumps({**others, digest(code): server}).decode())
     return code
 
 
+def _codes() -> dict[str, dict]:
+    """A code's digest -> the server that has printed it."""
+    return read_json(home() / "teacher.link")
+
+
 def use_teachers_code(code: str) -> str | None:
-    """The next code, where this is the one that opens, which it then no longer is; whichever process is asked, it opens
-    once."""
-    path = home() / "teacher.link"
-    with suppress(OSError), held(home() / LOCK):
-        if hmac.compare_digest(digest(code), path.read_text().strip()):
-            return _new_code()
-    return None
+    """The next code, where this is one that opens, which it then no longer is; whichever process is asked, it opens
+    once. Raises OSError where that cannot be written down."""
+    with held(home() / LOCK):
+        codes = _codes()
+        server = codes.pop(digest(code), None)
+        return None if server is None else _new_code(codes, server)
 
 
 def teacher_cookie() -> str:
-    """What the teacher's browser keeps: the key could not be told from it. Raises OSError as `teacher_key` does."""
-    return hmac.digest(teacher_key().encode(), b"the teacher's cookie", "sha256").hex()
+    """What the teacher's browser keeps of one sign-in. Raises OSError as `cookie_secret` does."""
+    return _teachers(cookie_secret()).dumps(secrets.token_hex(16))
+
+
+def teachers_sign_in(cookies: Mapping[str, str]) -> str | None:
+    """The teacher's sign-in that these cookies hold; None where they hold none that this server has given, or one that
+    is over."""
+    if not cookies.get(TEACHER):
+        return None
+    with suppress(BadData, OSError):
+        given = _teachers(cookie_secret()).loads(cookies[TEACHER], max_age=TEACHER_SECONDS)
+        return None if people.is_ended(given) else given
+    return None
+
+
+def _teachers(secret: str) -> URLSafeTimedSerializer:
+    return URLSafeTimedSerializer(secret, salt="the teacher")
 
 
 def is_teacher() -> bool:
     """Whether this visitor came by the teacher's link, or is signed in by a name that is on the list."""
     person = people.here()
-    return bool(person and person.teaches) or holds_teachers_cookie(cookies())
-
-
-def holds_teachers_cookie(cookies: Mapping[str, str]) -> bool:
-    given = cookies.get(TEACHER)
-    try:
-        return bool(given) and hmac.compare_digest(given.encode(), teacher_cookie().encode())
-    except OSError:
-        return False
+    return bool(person and person.teaches) or teachers_sign_in(cookies()) is not None
 
 
 def code_to_move() -> str:
     """A code that gives this visitor's key to the browser in which it is typed, once and within five minutes. Raises
     ValueError for a visitor without a key."""
-    key = cookies().get(VISITOR)
+    key = key_in(cookies().get(VISITOR, ""))
     if not key:
         raise ValueError("this browser keeps no cookies, so no run is yours here; allow them and load the page again")
     code = "".join(secrets.choice(LETTERS) for _ in range(10))  # 50 bits: five minutes are too short to guess them

@@ -173,6 +173,14 @@ def remember_keeper(name: str) -> None:
         run_files.write_json(_keepers(), {**run_files.read_json(_keepers()), name: owner()})
 
 
+def forget_keeper(name: str) -> None:
+    """A checkpoint is gone, and another that gets its name is nobody's."""
+    with held(home() / ".keepers.lock"):
+        kept = run_files.read_json(_keepers())
+        if kept.pop(name, None) is not None:
+            run_files.write_json(_keepers(), kept)
+
+
 def _keepers() -> Path:
     return home() / "keepers.json"
 

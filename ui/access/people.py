@@ -61,7 +61,12 @@ def of(headers: Mapping[str, str]) -> Person | None:
 
 def still(person: Person) -> bool:
     """Whether a sign-in has neither been ended nor run out."""
-    return time.time() < person.until and not (person.sign_in and _ended(person.sign_in).exists())
+    return time.time() < person.until and not is_ended(person.sign_in)
+
+
+def is_ended(sign_in: str) -> bool:
+    """Whether somebody has signed out of that sign-in; nobody has of one that has no name."""
+    return bool(sign_in) and _ended(sign_in).exists()
 
 
 def arrive(person: Person) -> str:
@@ -92,12 +97,12 @@ def from_cookie(secret: str, given: str, *, hours: float) -> Person | None:
     return person if still(person) else None
 
 
-def end(person: Person) -> None:
-    """End a sign-in in every tab and every process, whoever has a copy of its cookie. Raises OSError where the home
-    cannot be written to."""
-    if not person.sign_in:
+def end(sign_in: str) -> None:
+    """End a sign-in in every tab and every process, whoever has a copy of its cookie; nothing for one without a name.
+    Raises OSError where the home cannot be written to."""
+    if not sign_in:
         return
-    ended = _ended(person.sign_in)
+    ended = _ended(sign_in)
     ended.parent.mkdir(parents=True, exist_ok=True)
     for old in ended.parent.iterdir():
         with suppress(OSError):  # another process may have been faster

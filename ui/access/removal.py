@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from transformer.places import home
-from ui.access.owners import checkpoint_thing, require
+from ui.access.owners import checkpoint_thing, forget_keeper, require
 
 
 def take_away(folder: Path) -> None:
@@ -17,4 +17,6 @@ def take_away(folder: Path) -> None:
         raise ValueError(f"{folder.name} was neither imported nor kept here, so it cannot be deleted here")
     going = folder.with_name(f".{folder.name}.going-{os.getpid()}")
     folder.rename(going)  # at once, for all who look
+    if folder.parent == home() / "checkpoints":
+        forget_keeper(folder.name)
     shutil.rmtree(going)

@@ -41,7 +41,7 @@ def show_add(page: str) -> None:
     """The uploader, the import, and what was brought in, for those who may use them."""
     _show_said(page)
     if refused := refusal(me(), "bring in"):
-        st.info(f"{figures.markdown_text(refused)}. The checkpoint is now available on every page that fits it.")
+        st.info(f"{figures.markdown_text(refused[:1].upper() + refused[1:])}.")
         return
     upload, imported = st.columns(2, gap="large")
     with upload:

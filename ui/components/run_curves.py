@@ -27,23 +27,22 @@ def show_curves(prefix: str, folders: list[Path], *, dark: bool, unit: str = "na
     What a browser was sent is kept in session state under <prefix>_curves_sent; it asks for all where it has less.
     """
     state = st.session_state
-    sent: dict[str, dict[str, int]] = dict(state.get(f"{prefix}_curves_sent", {}))
+    sent: dict[str, dict[int, dict[str, int]]] = dict(state.get(f"{prefix}_curves_sent", {}))
     runs, arrays = [], {}
     for number, folder in enumerate(folders[:MOST_RUNS]):
         curves = resources.curves(folder)
         curves.update()
-        key = f"{folder.name}/{curves.generation}"
-        have = sent.get(key, {})
+        have = sent.get(folder.name, {})
+        generation, new = curves.new(have)
         groups = {}
-        for group in ("train", "held_out"):
-            start = have.get(group, 0)
-            columns = curves.since(group, start)
-            count = len(columns["step"])
+        for group, columns in new.items():
+            start, count = have.get(generation, {}).get(group, 0), len(columns["step"])
             groups[group] = {"start": start, "count": count, "columns": list(columns)}
             if count:
                 arrays |= {f"{number}/{group}/{name}": column for name, column in columns.items()}
-        sent[key] = {group: about["start"] + about["count"] for group, about in groups.items()}
-        runs.append({"key": key, "name": folder.name, "colour": CATEGORICAL[number % len(CATEGORICAL)],
+        sent[folder.name] = {generation: {group: about["start"] + about["count"] for group, about in groups.items()}}
+        runs.append({"key": f"{folder.name}/{generation}", "name": folder.name,
+                     "colour": CATEGORICAL[number % len(CATEGORICAL)],
                      "dashed": number >= len(CATEGORICAL), "groups": groups, "skipped": curves.skipped})
     settings = [_settings(folder) for folder in folders[:MOST_RUNS]]
     _view(key=f"{prefix}_curves", on_missing_change=partial(_send_all, prefix),

@@ -1,18 +1,20 @@
 """A room on every page: the lecturer's controls, the strip of somebody who looks around, and the wall, which goes where
 the lecturer is. All three are one component, which asks the room itself; Streamlit only hears where to go."""
 
+import logging
 import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer.rooms.room import ANSWER, NoRoom, Room, read_code
 from ui.components.scripts import HERE, component
 from ui.link import expect, say_everywhere
 from ui.pages import HOME, PAGES
 from ui.present import presenting, turn_hide
-from ui.publish import SAID, TAB, WALL, led, store
+from ui.publish import FAILS, SAID, TAB, WALL, led, store
 from ui.room import told
 from ui.room.address import join_address
 from ui.room.desk import EVERYWHERE
@@ -25,11 +27,13 @@ HIDING = (HOME.name, "translate", "write")  # pages that can hide what comes nex
 
 _bar = component("room_bar", HERE / "room" / "bar.js", '<div class="room-bar"></div>')
 
+_log = logging.getLogger(__name__)
+
 Face = Literal["wall", "lecturer", "looking"]
 
 
 def face_of_visitor() -> tuple[Face, Room] | None:
-    """What this session is in a room, and which."""
+    """What this session is in a room, and which. Raises what `FAILS` lists."""
     state, params = st.session_state, st.query_params
     for name, key in (("wall", WALL), ("room", LOOKING)):
         if read_code(params.get(name, "")):
@@ -49,8 +53,18 @@ def face_of_visitor() -> tuple[Face, Room] | None:
 
 
 def show_room(page: str) -> None:
-    """Before a page: go where the room asks this session to be, and draw the bar. Nothing for who is in no room."""
+    """Before a page: go where the room asks this session to be, and draw the bar. Nothing for who is in no room; where
+    rooms cannot be read, the page is there without."""
     place = st.container(key="room")
+    try:
+        _show_room(page, place)
+    except FAILS as error:
+        _log.error("Rooms cannot be read or written: %s", error)
+        place.warning("Rooms do not work now: the server cannot read or write their file, and its log says why. All "
+                      "else works.")
+
+
+def _show_room(page: str, place: DeltaGenerator) -> None:
     found = face_of_visitor()
     if found is None:
         return

@@ -192,6 +192,7 @@ DEEDS: dict[str, Deed] = {
     "tile": lambda store, room, sent: store.show_found(room.id, _whole(sent, "id")),
     "drop tile": lambda store, room, sent: store.drop_found(room.id, _whole(sent, "id")),
     "out": lambda store, room, sent: store.put_out(room.id, _whole(sent, "number"), sent.get("on") is True),
+    "out new": lambda store, room, sent: store.put_out_new(room.id),
     "extend": lambda store, room, sent: store.extend(room.id),
     "end": _end}
 

@@ -57,12 +57,12 @@ def show_opening(page: str) -> None:
 
 def _show_join(page: str) -> None:
     with st.form(f"{page}_join", border=False):
-        typed = taken(st.text_input("Code of the room", key=f"{page}_code", placeholder="K7M4Q"), LONGEST_CODE)
+        typed = taken(st.text_input("Code of the room", key=f"{page}_code", placeholder="K7M4QX"), LONGEST_CODE)
         joins = st.form_submit_button("Join", type="primary")
     if joins and read_code(typed):
         _way(key=f"{page}_way", data={"code": read_code(typed)})
     elif joins:
-        st.warning("A code has five letters and digits, such as K7M4Q: no vowels, no 0 and no 1.")
+        st.warning("A code has six letters and digits, such as K7M4QX: no vowels, no 0 and no 1.")
 
 
 def _open() -> None:

@@ -10,7 +10,7 @@ import socket
 
 from streamlit.web.server.starlette import starlette_server
 from websockets.extensions.permessage_deflate import PerMessageDeflate
-from websockets.frames import CTRL_OPCODES, Frame, Opcode
+from websockets.frames import Frame, Opcode
 
 LARGE = 65_536  # bytes of a message
 MOST_TAKEN = 4_000_000  # bytes of a message from a visitor, unpacked; pages send far less
@@ -48,24 +48,7 @@ def send_large_as_they_are() -> None:
     PerMessageDeflate.encode = pack_small
 
 
-def take_no_more_packed() -> None:
-    """Have packed messages that unpack to more refused, in however many frames they come: a few bytes would be
-    hundreds of megabytes."""
-    unpack = PerMessageDeflate.decode
-
-    def unpack_some(packing: PerMessageDeflate, frame: Frame, *, max_size: int | None = None) -> Frame:
-        if frame.opcode in CTRL_OPCODES:
-            return frame
-        held = getattr(packing, "held", 0) if frame.opcode is Opcode.CONT else 0
-        room = max(1, MOST_TAKEN - held)
-        found = unpack(packing, frame, max_size=room if max_size is None else min(room, max_size))
-        packing.held = held + len(found.data)
-        return found
-
-    PerMessageDeflate.decode = unpack_some
-
-
-def take_no_more_plain() -> None:
-    """Have other messages refused that are as large, before they have come: Streamlit takes what it may send, which is
-    two hundred megabytes."""
+def take_no_more() -> None:
+    """Have larger messages refused before they have come, or have been unpacked: Streamlit takes what it may send,
+    which is two hundred megabytes."""
     starlette_server.get_max_message_size_bytes = lambda: MOST_TAKEN

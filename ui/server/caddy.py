@@ -11,6 +11,7 @@ from pathlib import Path
 
 COOKIE = "headsup_worker"
 ROOM = "X-Headsup-Room"
+ALIVE = "/proxy-health"  # at which the proxy itself answers
 TRYING = "20s"  # for which a request looks for a worker that answers
 HEAD, IDLE = "20s", "2m"  # for a request's first lines; between two requests. Workers wait for what is sent with them.
 MISSING = ("several workers need Caddy in front of them, and there is none on the PATH: install it from your system "
@@ -28,8 +29,14 @@ _WORKERS = """{indent}reverse_proxy {upstreams} {{
 {indent}	health_timeout 10s
 {indent}	flush_interval -1
 {indent}	trusted_proxies private_ranges
+{indent}	@late status 408
+{indent}	handle_response @late {{
+{indent}		header Connection close
+{indent}		respond "Not all of it has come." 408
+{indent}	}}
 {indent}}}
 """
+# Without `Connection: close` Caddy waits for all of a body before it hands on the answer to what has come of it.
 
 _SITE = r"""{{
 	admin off
@@ -47,7 +54,12 @@ _SITE = r"""{{
 }}
 
 {address} {{
-{bind}	@room path_regexp room ^/r/([\w-]+)
+{bind}	header {{
+		Set-Cookie "^({cookie}=[^;]+).*" "$1; Path=/; HttpOnly; SameSite=Lax{secure}"
+		defer
+	}}
+	respond {alive} 200
+	@room path_regexp room ^/r/([\w-]+)
 	handle @room {{
 		request_header {room} {{re.room.1}}
 {by_room}	}}
@@ -63,6 +75,7 @@ def text(address: str, upstreams: Sequence[str], *, bind: str = "", https: bool 
         return _WORKERS.format(indent="\t\t", upstreams=" ".join(upstreams), policy=policy, trying=TRYING)
 
     return _SITE.format(address=address, options="" if https else "\tauto_https off\n", room=ROOM, head=HEAD, idle=IDLE,
+                        alive=ALIVE, cookie=COOKIE, secure="; Secure" if https else "",
                         bind=f"\tbind {bind}\n" if bind else "",
                         by_room=workers(f"header {ROOM}"), by_cookie=workers(f"cookie {COOKIE}"))
 

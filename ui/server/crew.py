@@ -31,6 +31,8 @@ class Member:
     details: dict[str, int]        # for the log
     work: Callable[[], object]     # what it does; it ends with it
     gone: Callable[[], object]     # what the others have to be told when it has died
+    answers: Callable[[], bool] | None  # whether it does its work, of one that is asked
+    heard: float = 0.0             # when it last did
     pid: int = 0
     began: float = 0.0
     failures: int = 0              # in succession, each soon after the start
@@ -69,9 +71,9 @@ class Crew:
             _signal(member.pid, signal.SIGKILL)
 
     def start(self, name: str, work: Callable[[], object], *, gone: Callable[[], object] = lambda: None,
-              **details: int) -> Member:
+              answers: Callable[[], bool] | None = None, **details: int) -> Member:
         """Start one more, which is replaced whenever it dies."""
-        member = Member(name, details, work, gone)
+        member = Member(name, details, work, gone, answers)
         self.members.append(member)
         self._fork(member)
         return member
@@ -88,6 +90,16 @@ class Crew:
         for member in self.members:
             if not member.pid and not self.ending and time.monotonic() >= member.due:
                 self._fork(member)
+
+    def end_stuck(self, seconds: float) -> None:
+        """End those who have not answered for so long; they are then replaced."""
+        for member in self.members:
+            if member.pid and member.answers:
+                if member.answers():
+                    member.heard = time.monotonic()
+                elif time.monotonic() - max(member.heard, member.began) > seconds:
+                    event(f"{member.name} stuck", **member.details)
+                    _signal(member.pid, signal.SIGKILL)
 
     def _reap(self) -> None:
         with contextlib.suppress(ChildProcessError):

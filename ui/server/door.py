@@ -1,20 +1,34 @@
-"""The door that every request passes: foreign names and sites are refused, what nobody here needs is closed, and every
-answer says what a browser may do with it."""
+"""The door that every request passes: foreign names and sites are refused, what nobody here needs is closed, every
+answer says what a browser may do with it, and what fails behind it is an answer too."""
 
+import asyncio
+import logging
+import re
 import socket
+import sqlite3
+import time
+import traceback
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import cookie_parser
+from starlette.requests import ClientDisconnect, cookie_parser
 from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ui.access import keys
 from ui.server.index import SCRIPT_HASHES
 
-CLOSED = ("/_stcore/metrics", "/_stcore/agent")
+# What is asked of Streamlit. All else that it answers is closed, and so is what it may come to answer.
+ASKED = re.compile(r"/favicon\.png|/manifest\.json|/(static|media|_stcore/upload_file|_stcore/bidi-components)/.+|"
+                   r"/_stcore/(health|host-config|stream)", re.DOTALL)
 A_YEAR = 365 * 24 * 3600
+LOOKS_EVERY = 2  # seconds, whether somebody who is connected has signed out
+QUIET_SECONDS = 60  # for which a failure that has been written to the log is not written again
+_log = logging.getLogger(__name__)
 # Scripts: Streamlit's own files; components come as blobs, and Vega compiles what a chart says. Pictures of other hosts
 # stay out, whatever text asks for them.
 POLICY = "; ".join((
@@ -33,11 +47,14 @@ def set_cookie(response: Response, scope: Scope, name: str, value: str, *, secon
 
 
 class Door:
-    """ASGI middleware. `names`: what this server is called, besides the address that a request came to; `public`: those
-    of them by which a proxy is reached, whose own Host may be another."""
+    """ASGI middleware. `routes`: what is answered here, and not by Streamlit; `names`: what this server is called,
+    besides the address that a request came to; `public`: those of them by which a proxy is reached, whose own Host may
+    be another."""
 
-    def __init__(self, app: ASGIApp, *, names: set[str], public: set[str]) -> None:
-        self.app, self.names, self.public = app, names | public, public
+    def __init__(self, app: ASGIApp, *, names: set[str], public: set[str],
+                 routes: Sequence[BaseRoute] = ()) -> None:
+        self.app, self.names, self.public, self.routes = app, names | public, public, routes
+        self._logged: dict[tuple[str, int | None], float] = {}  # where something failed -> when that was last written
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -50,11 +67,57 @@ class Door:
         sending = self._dressed(scope, send, host if not why else "localhost")
         if why:
             return await PlainTextResponse(f"{why}\n", 403)(scope, receive, sending)
-        if scope["path"].startswith(CLOSED):
+        if not (ASKED.fullmatch(scope["path"]) or any(route.matches(scope)[0] != Match.NONE for route in self.routes)):
+            if scope["type"] == "websocket":
+                return await send({"type": "websocket.close", "code": 1008, "reason": "Not Found"})
             return await PlainTextResponse("Not Found", 404)(scope, receive, sending)
         if origin and origin.partition("://")[2] != host:  # one that is allowed: Streamlit knows nothing of proxies
             MutableHeaders(scope=scope)["origin"] = f"http://{host}"
-        await self.app(scope, receive, sending)
+        if scope["type"] == "websocket":
+            return await self._talk(scope, receive, sending)
+        await self._answer(scope, receive, sending)
+
+    async def _talk(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A websocket, the teacher's for as long as they are signed in."""
+        given = cookies(scope)
+        if keys.teachers_sign_in(given) is None:
+            return await self.app(scope, receive, send)
+        async with watching(lambda: keys.teachers_sign_in(given) is not None, receive, send) as (receive, send):
+            await self.app(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Whatever fails is answered: of a failure that it hears of, the server closes the connection, which a proxy
+        may be about to use for somebody else."""
+        begun = False
+
+        async def sending(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, sending)
+        except ClientDisconnect:  # or all that was announced has not come in time: what comes is no request
+            answer = PlainTextResponse("Not all of it has come.\n", 408, {"Connection": "close"})
+        except (sqlite3.Error, OSError) as error:
+            self._log_once(error)
+            answer = PlainTextResponse("The server cannot read or write its files now; its log says why.\n", 503)
+        except Exception as error:
+            self._log_once(error)
+            answer = PlainTextResponse("This has failed; the server's log says why.\n", 500)
+        else:
+            return
+        if begun:
+            raise ConnectionAbortedError("half an answer")
+        await answer(scope, receive, send)
+
+    def _log_once(self, error: Exception) -> None:
+        """A failure that anybody can repeat fills no disk."""
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place, now = (last.filename, last.lineno), time.monotonic()
+        if now - self._logged.get(place, -QUIET_SECONDS) >= QUIET_SECONDS:
+            self._logged[place] = now
+            _log.error("A request has failed.", exc_info=error)
 
     def _refusal(self, scope: Scope, host: str, origin: str | None) -> str | None:
         """Why a request is refused. One without an Origin is not: every browser sends it with a websocket and with
@@ -73,14 +136,58 @@ class Door:
                 headers = MutableHeaders(scope=message)
                 headers["Content-Security-Policy"] = POLICY.format(host=host)
                 headers.update(HEADERS)
-                page = headers.get("content-type", "").startswith("text/html")
-                if page and keys.VISITOR not in cookie_parser(Headers(scope=scope).get("cookie", "")):
-                    given = Response()
-                    set_cookie(given, scope, keys.VISITOR, keys.new_key(), seconds=A_YEAR, same_site="lax")
-                    headers.append("set-cookie", given.headers["set-cookie"])
+                if headers.get("content-type", "").startswith("text/html"):
+                    with suppress(OSError):  # a home that cannot be written to has nothing that could be theirs
+                        _give_key(scope, headers)
             await send(message)
 
         return dressed
+
+
+def _give_key(scope: Scope, headers: MutableHeaders) -> None:
+    """With a page, to who has no key that is signed. One that is not yet, from an older server, stays theirs."""
+    given = cookies(scope).get(keys.VISITOR, "")
+    if not keys.is_signed(given):
+        key = given if keys.KEY.fullmatch(given) else keys.new_key()
+        answer = Response()
+        set_cookie(answer, scope, keys.VISITOR, keys.signed(key), seconds=A_YEAR, same_site="lax")
+        headers.append("set-cookie", answer.headers["set-cookie"])
+
+
+def cookies(scope: Scope) -> dict[str, str]:
+    """What a browser has sent."""
+    return cookie_parser("; ".join(Headers(scope=scope).getlist("cookie")))
+
+
+@asynccontextmanager
+async def watching(still: Callable[[], bool], receive: Receive, send: Send) -> AsyncIterator[tuple[Receive, Send]]:
+    """A websocket's two ends, closed as soon as its person is signed out, whichever process that was done in."""
+    closed = False
+    next_one: asyncio.Future | None = None
+
+    async def watched_receive() -> Message:
+        nonlocal closed, next_one
+        while still():
+            next_one = next_one or asyncio.ensure_future(receive())
+            done, _ = await asyncio.wait([next_one], timeout=LOOKS_EVERY)
+            if done and still():
+                message, next_one = next_one.result(), None
+                return message
+        if not closed:
+            closed = True
+            with suppress(Exception):  # it may have gone by itself
+                await send({"type": "websocket.close", "code": 1008, "reason": "Signed out."})
+        return {"type": "websocket.disconnect", "code": 1008}
+
+    async def watched_send(message: Message) -> None:
+        if not closed:
+            await send(message)
+
+    try:
+        yield watched_receive, watched_send
+    finally:
+        if next_one:
+            next_one.cancel()
 
 
 def _name(url: str) -> str | None:

@@ -1,29 +1,25 @@
 """The gate of a server on which people sign in: it finds out who a request comes from, takes away what only pretends to
 say so, sends those who must sign in to the page for it, and closes what is still open when somebody has signed out."""
 
-import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from ipaddress import ip_network
 from urllib.parse import quote
 
 from starlette.datastructures import Headers
-from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from ui.access import keys, people
 from ui.access.sign_in_file import SignIn, current, within
+from ui.server.door import cookies, watching
 from ui.server.sign_in import html
 
 PEER = "headsup.peer"
 BEHIND = "HEADSUP_OWN_PROXY"  # in the environment: the addresses of the server's own proxy, where one leads to it
-LOOKS_EVERY = 2  # seconds, whether somebody who is connected has signed out
 A_HEADER_HOLDS = 3600  # seconds that a connection stays whose it was when a proxy said so
-STREAMLITS_OWN = ("/auth/login", "/auth/logout")  # which anybody's link could call; ui/server/people_pages.py has ours
 # The way in, and what tells nothing: phones of a room hold its code, and have neither account nor name.
 OPEN = ("/sign-in", "/sign-in/start", "/sign-out", "/oauth2callback", "/teacher", "/teacher.js", "/favicon.png",
         "/health", "/_stcore/health", "/r", "/lead")
@@ -57,8 +53,6 @@ class Gate:
                                      if name.decode("latin-1") not in (people.HERE, asked.header)]}
         if len(sent) > 1:
             return await _refuse(scope, receive, send, PlainTextResponse("One name is enough.\n", 400))
-        if scope["path"] in STREAMLITS_OWN:
-            return await PlainTextResponse("Not Found", 404)(scope, receive, send)
         person = self._person(asked, scope, sent[0] if sent else "")
         if person is None:
             if self._must_sign_in(asked, scope):
@@ -69,7 +63,7 @@ class Gate:
         try:
             if scope["type"] == "http":
                 return await self.app(scope, receive, send)
-            async with _watching(person, receive, send) as (receive, send):
+            async with watching(lambda: people.still(person), receive, send) as (receive, send):
                 await self.app(scope, receive, send)
         finally:
             people.leave(word)
@@ -80,12 +74,12 @@ class Gate:
             if not name or not asked.trusts(_who_sent(scope)):
                 return None
             return people.Person(f"header {asked.header}", name, name, name, "", time.time() + A_HEADER_HOLDS)
-        given = _cookies(scope).get(people.PERSON)
+        given = cookies(scope).get(people.PERSON)
         return people.from_cookie(keys.cookie_secret(), given, hours=asked.hours) if given else None
 
     def _must_sign_in(self, asked: SignIn, scope: Scope) -> bool:
         return (asked.required and not (scope["path"] in OPEN or scope["path"].startswith(OPEN_BELOW))
-                and not keys.holds_teachers_cookie(_cookies(scope)))
+                and keys.teachers_sign_in(cookies(scope)) is None)
 
 
 def _who_sent(scope: Scope) -> str | None:
@@ -103,10 +97,6 @@ def _text(sent: str) -> str:
         sent = sent.encode("latin-1").decode("utf-8")
     sent = sent.strip()
     return sent if sent.isprintable() and len(sent) <= people.NAME_LETTERS else ""
-
-
-def _cookies(scope: Scope) -> Mapping[str, str]:
-    return cookie_parser("; ".join(Headers(scope=scope).getlist("cookie")))
 
 
 def _page(asked: SignIn, scope: Scope) -> Response:
@@ -136,35 +126,3 @@ async def _refuse(scope: Scope, receive: Receive, send: Send, response: Response
     if scope["type"] == "websocket":
         return await send({"type": "websocket.close", "code": 1008, "reason": "Sign in first."})
     await response(scope, receive, send)
-
-
-@asynccontextmanager
-async def _watching(person: people.Person, receive: Receive, send: Send) -> AsyncIterator[tuple[Receive, Send]]:
-    """A websocket's two ends, closed as soon as its person is signed out, whichever process that was done in."""
-    closed = False
-    next_one: asyncio.Future | None = None
-
-    async def watched_receive() -> Message:
-        nonlocal closed, next_one
-        while people.still(person):
-            next_one = next_one or asyncio.ensure_future(receive())
-            left = max(0.0, min(LOOKS_EVERY, person.until - time.time()))
-            done, _ = await asyncio.wait([next_one], timeout=left)
-            if done and people.still(person):
-                message, next_one = next_one.result(), None
-                return message
-        if not closed:
-            closed = True
-            with suppress(Exception):  # it may have gone by itself
-                await send({"type": "websocket.close", "code": 1008, "reason": "Signed out."})
-        return {"type": "websocket.disconnect", "code": 1008}
-
-    async def watched_send(message: Message) -> None:
-        if not closed:
-            await send(message)
-
-    try:
-        yield watched_receive, watched_send
-    finally:
-        if next_one:
-            next_one.cancel()

@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from transformer.places import home, places
+from transformer.rooms import clock
 from ui.board import board
 from ui.server import uploads
 
@@ -62,7 +63,7 @@ def rooms() -> int:
     """How many there are, of which this process need not know anything."""
     with suppress(sqlite3.Error, OSError), closing(
             sqlite3.connect(f"{(home() / 'rooms.sqlite').resolve().as_uri()}?mode=ro", uri=True, timeout=0.2)) as file:
-        return file.execute("select count(*) from room where ends >= ?", [time.time()]).fetchone()[0]
+        return file.execute("select count(*) from room where ends >= ?", [clock.now()]).fetchone()[0]
     return 0
 
 

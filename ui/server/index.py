@@ -5,12 +5,12 @@ import hashlib
 import re
 from pathlib import Path
 
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from streamlit.file_util import get_static_dir
 
-from transformer.places import ROOT
 from ui.server.packing import Kept
 
 _TELLS = "<script>window.__streamlit = { BACKEND_BASE_URL: location.origin }</script>"
@@ -33,6 +33,14 @@ async def _index(request: Request) -> Response:
     return _kept.answer(request)
 
 
+class _Name(Convertor[str]):
+    regex, convert, to_string = r"[\w-]+", staticmethod(str), staticmethod(str)
+
+
+register_url_convertor("name", _Name())
+
+
 def routes() -> list[Route]:
-    """One for the front page and one for every other."""
-    return [Route(path, _index) for path in ("/", *(f"/{page.stem}" for page in (ROOT / "pages").glob("*.py")))]
+    """For the front page and whatever may be the name of another, which comes after all other routes: Streamlit says
+    that there is no such page, and whatever else it may answer under such a name is never asked."""
+    return [Route("/", _index), Route("/{page:name}", _index)]

@@ -1,15 +1,18 @@
 """Figures for Prometheus, from a process of their own at an address of this computer alone."""
 
-import signal
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
+from socketserver import ThreadingMixIn
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
-from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client import CollectorRegistry, make_wsgi_app
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from ui.board import WITHIN, board
 from ui.server import health
 
+HERE = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")  # what a request on this computer says in Host
 GAUGES = {"visitors": "open pages", "ready": "whether the worker serves", "working": "pieces of heavy work under way",
           "waiting": "pieces of heavy work that wait for their turn"}
 COUNTERS = {"visits": "pages opened", "runs": "runs started", "refused_uploads": "uploads refused",
@@ -52,10 +55,30 @@ class Figures(Collector):
         return found
 
 
+class _Threads(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+
+
+class _Quiet(WSGIRequestHandler):
+    timeout = 20  # seconds for a whole request
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def here_alone(app: Callable) -> Callable:
+    """The same for whoever asks by a name of this computer: a page elsewhere, whose name leads here, has another."""
+    def answer(environ: dict, start_response: Callable) -> Iterable[bytes]:
+        if HERE.fullmatch(environ.get("HTTP_HOST", "")):
+            return app(environ, start_response)
+        start_response("403 Forbidden", [("Content-Type", "text/plain")])
+        return [b"Ask by the name of this computer.\n"]
+
+    return answer
+
+
 def serve(port: int) -> None:
     """Until a signal ends this process."""
     registry = CollectorRegistry()
     registry.register(Figures())
-    start_http_server(port, addr="127.0.0.1", registry=registry)
-    while True:
-        signal.pause()
+    make_server("127.0.0.1", port, here_alone(make_wsgi_app(registry)), _Threads, _Quiet).serve_forever()

@@ -20,7 +20,7 @@ from ui.access import keys, people, sign_in_file
 from ui.access.sign_in_file import REDIRECT, SignIn, current
 from ui.server.door import set_cookie
 from ui.server.gate import Gate, remember_peers, sign_in_page
-from ui.server.sign_in import html
+from ui.server.sign_in import html, sign_teacher_out
 
 AFTER = "headsup_after"  # the cookie that says which page somebody came for
 AFTER_SECONDS, LONGEST_PAGE = 900, 2_000
@@ -148,10 +148,10 @@ async def _sign_out(request: Request) -> Response:
     """End this sign-in, in every tab of it."""
     asked = current()
     if person := people.of(request.headers):
-        people.end(person)
+        people.end(person.sign_in)
     answer = RedirectResponse("/sign-out", 303)
     _give(answer, request, asked, "", seconds=0)
-    set_cookie(answer, request.scope, keys.TEACHER, "", seconds=0, same_site="strict")
+    sign_teacher_out(request, answer)
     return answer
 
 

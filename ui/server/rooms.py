@@ -20,12 +20,22 @@ from typing import Any
 import anyio.to_thread
 import numpy as np
 import orjson
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from transformer.attention_view.message import pack
-from transformer.rooms.room import LEAD_SECONDS, NoRoom, NotIn, Room, RoomError, device_id, read_code, room_id
+from transformer.rooms.room import (
+    LEAD_SECONDS,
+    Crowded,
+    NoRoom,
+    NotIn,
+    Room,
+    RoomError,
+    device_id,
+    read_code,
+    room_id,
+)
 from transformer.rooms.store import Store
 from ui.access import keys
 from ui.room import desk, export, told
@@ -45,6 +55,7 @@ MOST_MADE = 64     # answers kept for whoever asks next
 _log = logging.getLogger(__name__)
 
 Handler = Callable[[Request, Room], Awaitable[Response]]
+Answering = Callable[[Request], Awaitable[Response]]
 
 
 class Watch:
@@ -100,34 +111,26 @@ class Rooms:
         self._seen: set[tuple[str, str]] = set()
         self._waits: Counter[str] = Counter()
         self._noting: asyncio.Task | None = None
+        self._guesses = Guesses()
 
     def routes(self) -> list[Route]:
         of_room = {"state": (self._state, "GET"), "mine": (self._mine, "GET"), "answer": (self._answer, "POST"),
                    "found": (self._found, "POST"), "forget": (self._forget, "POST"), "lead": (self._lead, "GET"),
                    "do": (self._do, "POST"), "answers.csv": (self._csv, "GET"), "lesson.md": (self._lesson, "GET")}
-        return [*pages(), Route("/lead", self._enter, methods=["POST"]),
-                *(Route(f"/r/{{code}}/{name}", self._of_room(handler), methods=[method])
+        return [*pages(), Route("/lead", _said(self._enter), methods=["POST"]),
+                *(Route(f"/r/{{code}}/{name}", _said(self._of_room(handler)), methods=[method])
                   for name, (handler, method) in of_room.items())]
 
-    def _of_room(self, handler: Handler) -> Callable:
-        """With the room of the address; what a room does not do is said with the status that fits."""
+    def _of_room(self, handler: Handler) -> Answering:
+        """With the room of the address; a code that is none is answered late, and later the more of them come."""
         @wraps(handler)
         async def answer(request: Request) -> Response:
             try:
-                return await handler(request, self.store.with_code(read_code(request.path_params["code"])))
-            except NoRoom as error:
-                return _json({"error": str(error)}, 404)
-            except NotIn as error:
-                return _json({"error": str(error)}, 403)
-            except ValueError as error:
-                return _json({"error": str(error)}, 409)
-            except sqlite3.IntegrityError:  # the room has ended meanwhile
-                return _json({"error": "the room has ended"}, 404)
-            except (sqlite3.Error, OSError) as error:
-                if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:  # others write, and for long
-                    return _json({"error": "the server is busy; it is tried again"}, 503)
-                _log.error("Rooms cannot be read or written: %s", error)  # a disk that is full, or damaged
-                return _json({"error": "the server cannot keep rooms now; its log says why"}, 503)
+                room = self.store.with_code(read_code(request.path_params["code"]))
+            except NoRoom:
+                await asyncio.sleep(self._guesses.wait(request.client.host if request.client else ""))
+                raise
+            return await handler(request, room)
 
         return answer
 
@@ -180,15 +183,15 @@ class Rooms:
 
     @staticmethod
     def _device(request: Request, room: Room) -> str:
-        """Raises NotIn for a browser without a cookie."""
-        visitor = request.cookies.get(keys.VISITOR)
-        if not visitor:
-            raise NotIn("this browser keeps no cookies, so it could not be told from another; allow them and load the "
-                        "page again")
+        """Raises NotIn for a browser without a cookie of this server's own."""
+        visitor = request.cookies.get(keys.VISITOR, "")
+        if not keys.is_signed(visitor):
+            raise NotIn("this browser keeps no cookies of this server, so it could not be told from another; allow "
+                        "them and load the page again")
         return device_id(room.id, visitor)
 
     async def _enter_room(self, request: Request, room: Room) -> str:
-        """Who asks, who is in the room from then on. Raises NotIn."""
+        """Who asks, who is in the room from then on. Raises NotIn, and Crowded."""
         device = self._device(request, room)
         if not self.store.is_in(room.id, device):
             await anyio.to_thread.run_sync(self.store.join, room.id, device)
@@ -201,14 +204,17 @@ class Rooms:
         """Write down who has asked, for all of them together."""
         await asyncio.sleep(SEEN_S)
         seen, self._seen = self._seen, set()
-        await anyio.to_thread.run_sync(self.store.seen, seen)
+        try:
+            await anyio.to_thread.run_sync(self.store.seen, seen)
+        except (sqlite3.Error, OSError) as error:  # they ask again in a moment
+            _log.error("Who is in a room was not written down: %s", error)
 
     @asynccontextmanager
     async def forgetting(self) -> AsyncIterator[None]:
         """While a worker serves: rooms whose time is over are deleted, though nobody asks for them."""
         async def forget() -> None:
             while True:
-                with suppress(sqlite3.OperationalError):  # somebody else writes; the next look does it
+                with suppress(sqlite3.Error, OSError):  # somebody else writes; the next look does it
                     await anyio.to_thread.run_sync(self.store.forget_ended)
                 await asyncio.sleep(FORGET_S)
 
@@ -295,6 +301,52 @@ class Rooms:
         return _file(text, "text/markdown", f"room-{room.code}.md")
 
 
+def _said(handler: Answering) -> Answering:
+    """What a room does not do is said with the status that fits."""
+    @wraps(handler)
+    async def answer(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except NoRoom as error:
+            return _json({"error": str(error)}, 404)
+        except NotIn as error:
+            return _json({"error": str(error)}, 403)
+        except Crowded as error:
+            return _json({"error": str(error)}, 503)
+        except ValueError as error:
+            return _json({"error": str(error)}, 409)
+        except sqlite3.IntegrityError:  # the room has ended meanwhile
+            return _json({"error": "the room has ended"}, 404)
+        except (sqlite3.Error, OSError) as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:  # others write, and for long
+                return _json({"error": "the server is busy; it is tried again"}, 503)
+            _log.error("Rooms cannot be read or written: %s", error)  # a disk that is full, or damaged
+            return _json({"error": "the server cannot keep rooms now; its log says why"}, 503)
+
+    return answer
+
+
+class Guesses:
+    """Codes of no room, by the address that they come from. Only they wait: a class comes from one address, with the
+    right code."""
+
+    LEAST_S, MOST_S, MORE_S = 0.5, 10.0, 0.05  # seconds that a wrong code waits, and more for each one lately
+    FORGET_S = 60.0                            # in which the lately is over
+    MOST = 10_000                              # addresses
+
+    def __init__(self) -> None:
+        self._lately: OrderedDict[str, tuple[float, float]] = OrderedDict()  # address -> how many, and when the last
+
+    def wait(self, address: str) -> float:
+        """Count one more; for how many seconds it is to wait."""
+        many, last = self._lately.pop(address, (0.0, 0.0))
+        many = max(0.0, many - (time.monotonic() - last) * self.MOST_S / self.MORE_S / self.FORGET_S)
+        self._lately[address] = min(many + 1, self.MOST_S / self.MORE_S), time.monotonic()
+        while len(self._lately) > self.MOST:
+            self._lately.popitem(last=False)
+        return min(self.MOST_S, self.LEAST_S + self.MORE_S * many)
+
+
 def _check_lecturer(request: Request, room: Room) -> None:
     """Raises NotIn for anybody who does not hold this room's key."""
     if room_id(request.cookies.get(keys.LECTURER, "")) != room.id:
@@ -309,11 +361,10 @@ def _number(request: Request, name: str) -> int:
 async def _sent(request: Request) -> dict[str, Any]:
     """Raises RoomError for what is no JSON object, or a large one."""
     body = b""
-    with suppress(ClientDisconnect):
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > LARGEST:
-                raise RoomError(f"at most {LARGEST:,} bytes are taken")
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > LARGEST:
+            raise RoomError(f"at most {LARGEST:,} bytes are taken")
     with suppress(orjson.JSONDecodeError):
         if isinstance(sent := orjson.loads(body), dict):
             return sent

@@ -1,6 +1,7 @@
 """Two pages that are not Streamlit's, because only an answer to a request gives a browser a cookie that no script
 reads: the teacher's way in, and the way of one's key into another browser."""
 
+import logging
 from collections.abc import Callable
 from html import escape
 from urllib.parse import parse_qs
@@ -9,11 +10,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from ui.access import keys
+from ui.access import keys, people
 from ui.server.door import A_YEAR, set_cookie
 
-A_MONTH = 30 * 24 * 3600
 LONGEST = 1_000  # bytes of what is sent to either page
+_log = logging.getLogger(__name__)
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -69,7 +70,7 @@ class TeachersLink:
         self.url = url
 
     def print_at(self, url: str) -> None:
-        """Print a new link to the server at this address; the one before is void. Raises OSError."""
+        """Print a new link to the server at this address; the one that it printed before is void. Raises OSError."""
         self.url = url
         self._print(keys.teachers_code())
 
@@ -81,16 +82,27 @@ class TeachersLink:
         sent = await _sent(request)
         if "out" in sent:
             response = RedirectResponse("./train", 303)
-            set_cookie(response, request.scope, keys.TEACHER, "", seconds=0, same_site="strict")
+            sign_teacher_out(request, response)
             return response
-        following = keys.use_teachers_code(sent.get("code", ""))
+        try:
+            cookie, following = keys.teacher_cookie(), keys.use_teachers_code(sent.get("code", ""))
+        except OSError as error:
+            _log.error("The teacher's sign-in cannot be written down: %s", error)
+            return PlainTextResponse("The server cannot write to its disk: it is full, or may only be read. This link "
+                                     "works once there is room.", 503)
         if following is None:
             return PlainTextResponse("This link has been used or is an old one. The server has printed the next one.",
                                      403)
         self._print(following)
         response = Response(status_code=204)
-        set_cookie(response, request.scope, keys.TEACHER, keys.teacher_cookie(), seconds=A_MONTH, same_site="strict")
+        set_cookie(response, request.scope, keys.TEACHER, cookie, seconds=keys.TEACHER_SECONDS, same_site="strict")
         return response
+
+
+def sign_teacher_out(request: Request, response: Response) -> None:
+    """End the teacher's sign-in that this request comes with, wherever its cookie has been copied to."""
+    people.end(keys.teachers_sign_in(request.cookies) or "")
+    set_cookie(response, request.scope, keys.TEACHER, "", seconds=0, same_site="strict")
 
 
 async def _move(request: Request) -> Response:
@@ -101,7 +113,7 @@ async def _move(request: Request) -> Response:
                    f"minutes.</p>")
         return html("My runs in this browser", _MOVE.format(refused=refused), 403)
     response = RedirectResponse("./train?view=runs", 303)
-    set_cookie(response, request.scope, keys.VISITOR, key, seconds=A_YEAR, same_site="lax")
+    set_cookie(response, request.scope, keys.VISITOR, keys.signed(key), seconds=A_YEAR, same_site="lax")
     return response
 
 

@@ -20,6 +20,7 @@ from ui.board import board
 PATH = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+")
 MOST_OF_ONE, MOST_OF_ALL = 400_000_000, 1_200_000_000  # bytes
 SILENT_SECONDS = 20  # in which nothing comes of a file: nobody sends it any more
+coming: Counter[str] = Counter()  # session -> bytes that are on their way to this process
 AWAY_SECONDS = 30  # a connection that is lost for so long is a visitor who has left
 
 
@@ -28,8 +29,8 @@ class Uploads:
 
     def __init__(self, app: ASGIApp, *, most_of_one: int = MOST_OF_ONE, most_of_all: int = MOST_OF_ALL) -> None:
         self.app, self.most_of_one, self.most_of_all = app, most_of_one, most_of_all
-        self._coming: Counter[str] = Counter()  # session -> bytes that are on their way
         self._cleaning: asyncio.TimerHandle | None = None
+        self._again = False  # somebody has left since that was begun
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -43,36 +44,47 @@ class Uploads:
         session, length = sent[1], Headers(scope=scope).get("content-length", "")
         if not length.isdecimal():
             return await PlainTextResponse("Say how long the file is.", 411)(scope, receive, send)
-        if refusal := self._refusal(session, int(length)):
+        with board().locked():  # the other workers count what is let in here before they let in more
+            refusal = self._refusal(session, int(length))
+            if refusal is None:
+                coming[session] += int(length)
+                board().set("held", held_here())
+        if refusal is not None:
             board().add("refused_uploads")
             return await refusal(scope, receive, send)
-        self._coming[session] += int(length)
         try:
             await self.app(scope, partial(_more, receive), send)
         finally:
-            self._coming[session] -= int(length)
-            if not self._coming[session]:
-                del self._coming[session]
+            coming[session] -= int(length)
+            if not coming[session]:
+                del coming[session]
 
     def _refusal(self, session: str, length: int) -> PlainTextResponse | None:
         if not _shows_uploader(get_instance(), session):
             return PlainTextResponse("No page of yours asks for a file now.", 403)
         held = _held(get_instance())
-        if held[session] + self._coming[session] + length > self.most_of_one:
+        if held[session] + coming[session] + length > self.most_of_one:
             return PlainTextResponse(f"One visitor's files may have {size(self.most_of_one)} together; take "
                                      "one away, or load the page again.", 413)
-        coming = self._coming.total() + length
-        if held.total() + coming + board().total("held") - board().get("held") > self.most_of_all:
+        others = board().total("held") - board().get("held")
+        if held.total() + coming.total() + length + others > self.most_of_all:
             return PlainTextResponse(f"All visitors together may send {size(self.most_of_all)} at a time; try "
                                      "again in a minute.", 413)
         return None
 
     def _clean_later(self) -> None:
-        """Once, a moment after the last who left could have come back."""
+        """A moment after who leaves could have come back; once for all who leave before that, and once more then."""
         if self._cleaning:
-            self._cleaning.cancel()
+            self._again = True
+            return
         with suppress(RuntimeError):  # the server is ending
-            self._cleaning = asyncio.get_running_loop().call_later(AWAY_SECONDS + 1, clean)
+            self._cleaning = asyncio.get_running_loop().call_later(AWAY_SECONDS + 1, self._clean)
+
+    def _clean(self) -> None:
+        clean()
+        again, self._again, self._cleaning = self._again, False, None
+        if again:
+            self._clean_later()
 
 
 async def _more(receive: Receive) -> Message:
@@ -101,9 +113,9 @@ def clean() -> None:
 
 
 def held_here() -> int:
-    """Bytes of files that this process holds."""
+    """Bytes of files that this process holds, or has let in."""
     with suppress(RuntimeError):  # no server yet, or no more
-        return _held(get_instance()).total()
+        return _held(get_instance()).total() + coming.total()
     return 0
 
 

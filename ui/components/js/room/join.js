@@ -2,7 +2,7 @@
 import { part } from "#view/elements.js";
 import { base } from "./api.js";
 
-const LENGTH = 5;
+const LENGTH = 6;
 const NEVER = "01AEIOU"; // in no code, as one is taken for another, or a code would be a word
 
 // A code as it was meant, whatever the case, with spaces and dashes in it.

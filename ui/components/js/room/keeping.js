@@ -15,6 +15,7 @@ export function keepingPart(desk) {
     "div",
     { className: "line keeping" },
     named(lock, "lock"),
+    ...(state.devices.length ? [named(outNew(desk), "out new")] : []),
     named(
       button("Keep it longer", () => act("extend")),
       "extend",
@@ -26,14 +27,31 @@ export function keepingPart(desk) {
   );
 }
 
+// One laptop may be hundreds of phones.
+function outNew(desk) {
+  return pressedTwice(
+    desk,
+    "out new",
+    "Remove all new phones",
+    "Remove who came in the last minute, and lock: press again",
+  );
+}
+
 function ending(desk) {
-  const words = desk.sureToEnd ? "End it and delete every answer: press again" : "End the room";
-  return button(words, async () => {
-    if (desk.sureToEnd) {
-      await desk.act("end");
-      window.location.reload();
+  return pressedTwice(desk, "end", "End the room", "End it and delete every answer: press again", () =>
+    window.location.reload(),
+  );
+}
+
+// A button that does nothing before it is pressed a second time.
+function pressedTwice(desk, deed, words, again, after = () => {}) {
+  return button(desk.sure === deed ? again : words, async () => {
+    if (desk.sure === deed) {
+      desk.sure = null;
+      await desk.act(deed);
+      after();
     } else {
-      desk.sureToEnd = true;
+      desk.sure = deed;
       desk.draw();
     }
   });

@@ -1,0 +1,79 @@
+"""Regular expressions by which tokenizers cut texts. Those that are known cut any text quickly. One that is not is
+tried first, in a process of its own: the package that runs them may go back and forth without an end, and holds the
+interpreter while it does, so that no other thread could end it."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+
+import orjson
+
+_ENDS = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+_SHORT = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+_UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+_WORD = rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+%s|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*%s"
+LLAMA3 = rf"{_SHORT}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_ENDS}"
+QWEN2 = LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
+TEKKEN = rf"{_WORD % ('', '')}|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_ENDS}"
+GPT4O = (rf"{_WORD % (_SHORT + '?', _SHORT + '?')}|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_ENDS}")
+BLOOM = r" ?[^(\s|[.,!?…。，、।۔،])]+"
+GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+FALCON = (r"[\p{P}\$\+<=>\^~\|`]+", GPT2, "[0-9][0-9][0-9]")  # one after the other
+# The last are what transformers writes of what is read without a tokenizer.json.
+KNOWN = {LLAMA3, QWEN2, TEKKEN, GPT4O, BLOOM, *FALCON, r"\n", " +▁", r"\s+", " {2,}", "^▁+$", r"[\n\r\t]",
+         r"\s{2,}|[\n\r\t]"}
+MOST, LONGEST = 40, 8_000  # patterns of one tokenizer, characters of one
+SECONDS = 120
+# What is tried: all that the pattern itself names, alone, in pairs and in short words, again and again, and with an end
+# that it may not expect.
+TRY = """
+import json, random, re, resource, sys, time
+resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))
+resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+from tokenizers import Regex
+from tokenizers.pre_tokenizers import Split
+pattern, draw = json.load(sys.stdin), random.Random(0)
+split = Split(Regex(pattern), "isolated")
+signs = list(dict.fromkeys(pattern + "aA1 \\n\\t'!é漢\\u0301"))[:60]
+words = [*signs, *re.findall(r"\\w{2,}", pattern)[:40]]
+short = [draw.choice(signs) + draw.choice(signs) for _ in range(100)]
+short += ["".join(draw.choices(signs, k=draw.randint(2, 6))) for _ in range(100)]
+for of, length in ((words, 20_000), (short, 3_000)):
+    for word in of:
+        for end in ("", "\\n!"):
+            began = time.process_time()
+            split.pre_tokenize_str(word * (length // len(word)) + end)
+            if time.process_time() - began > 1:
+                sys.exit(1)
+"""
+
+
+def patterns_in(part: object) -> Iterator[str]:
+    """Those in a step of a tokenizer.json, and in the steps in it."""
+    for name, value in part.items() if isinstance(part, dict) else ():
+        if name == "Regex":
+            yield str(value)
+        for inner in value if isinstance(value, list) else [value]:
+            yield from patterns_in(inner)
+
+
+def check_patterns(*steps: object) -> None:
+    """Raises ValueError for steps that cut texts by a pattern that is not known and takes long for some of them."""
+    found = {one for step in steps for one in patterns_in(step)} - KNOWN
+    if len(found) > MOST or any(len(one) > LONGEST for one in found):
+        raise ValueError(f"tokenizer.json cuts texts by more than {MOST} patterns, or by one of more than {LONGEST:,} "
+                         "characters; do not use it")
+    for one in sorted(found):
+        if not _is_quick(one):
+            raise ValueError(f"tokenizer.json cuts texts by a pattern that takes very long for some of them "
+                             f"({one[:60]}); do not use it")
+
+
+@cache
+def _is_quick(pattern: str) -> bool:
+    try:
+        return subprocess.run([sys.executable, "-c", TRY], input=orjson.dumps(pattern), capture_output=True,
+                              timeout=SECONDS).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
