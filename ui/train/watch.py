@@ -47,8 +47,9 @@ def show_run(page: str, folder: Path, *, dark: bool) -> None:
     every = pace()
     _controls(page, run)
     st.fragment(_live, run_every=every if under_way else None)(page, folder, run.now.state, every, dark)
-    st.header("Attention as it forms", anchor=False)
-    show_forming(page, folder, dark=dark)
+    with st.container():  # whose gap is wider than the page's, so that the heading stands clear of the box below it
+        st.header("Attention as it forms", anchor=False)
+        show_forming(page, folder, dark=dark)
     with settings(page, "log"), st.expander("The log", key=f"{page}_log"):
         printed = owners.without_home(log_tail(folder, lines=40))
         st.code(printed or "(empty)", language=None, wrap_lines=True)
