@@ -13,6 +13,7 @@ from ui.figures import markdown_text
 from ui.link import Field, arrive_at, choice, leave_at, opened, text
 from ui.present import show_title
 from ui.texts import PASSAGE, fill, taken
+from ui.unlike import place_of_line, show_unlike
 
 PAGE, TOY = "classify", "classify_toy"
 VIEWS = {"speakers": "Who is speaking?", "toy": "Train one in three seconds"}
@@ -99,6 +100,8 @@ with left:
     second = taken(st.text_input("A second text", key=f"{PAGE}_second", on_change=another_text,
                                  label_visibility="collapsed", placeholder="A second text, to be read with the first"),
                    PASSAGE) if ckpt.reads_pairs else ""
+with place_of_line(PAGE):
+    show_unlike(ckpt, passage)
 with chips:
     st.pills("Examples", range(len(examples)), key=f"{PAGE}_example", on_change=use_example, args=[examples],
              format_func=lambda at: chip(*examples[at]), label_visibility="collapsed", wrap=True)

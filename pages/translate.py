@@ -12,12 +12,13 @@ from ui.languages import reads_examples, sides_of
 from ui.present import show_title
 from ui.stepper.address import arrive, leave, walk_fields
 from ui.stepper.examples import example_pills, fit_example
-from ui.stepper.moves import follow, go_on, sampling_of
+from ui.stepper.moves import follow, go_on, sampling_of, untouched
 from ui.stepper.settings import show_settings
 from ui.stepper.stage import show_walk, source_row, target_row
 from ui.texts import PASSAGE, taken
 from ui.translate import beam, two_steps
 from ui.translate.written import written_text
+from ui.unlike import show_unlike
 
 PAGE = "translate"
 EXAMPLES = ["I like red wine.", "I am cold.", "Do you know where he lives?", "She is not as tall as her brother.",
@@ -53,12 +54,15 @@ def step_through(ckpt: Checkpoint, text: str, *, dark: bool) -> None:
 arrival = arrive(PAGE, FIELDS)
 beam.arrive(PAGE, arrival)
 top = st.container()  # the examples depend on the checkpoint
-ckpt, text = show_settings(PAGE, type_sentence)
+ckpt, text, line = show_settings(PAGE, type_sentence)
 with top:
     show_title(PAGE, "Translate", partial(example_pills, PAGE, EXAMPLES if reads_examples(ckpt) else []))
 if not text.strip():
     st.info(f"Type {figures.markdown_text(sides_of(ckpt.description).typed)} above and press Enter"
             + (", or choose an example." if reads_examples(ckpt) else "."))
     st.stop()
-two_steps.arrive(PAGE, follow(PAGE, ckpt, text, arrival, opening=None), arrival)
+walk = follow(PAGE, ckpt, text, arrival, opening=None)
+with line:
+    show_unlike(ckpt, text, last=untouched(PAGE, walk))
+two_steps.arrive(PAGE, walk, arrival)
 step_through(ckpt, text, dark=st.context.theme.type == "dark")

@@ -15,6 +15,7 @@ from ui.stepper.moves import follow, go_on, sampling_of
 from ui.stepper.settings import show_settings
 from ui.stepper.stage import show_walk, target_row
 from ui.texts import PASSAGE, taken
+from ui.unlike import show_unlike
 
 PAGE = "write"
 EXAMPLES = ["ROMEO:\nO, she doth teach", "First Citizen:\nBefore we proceed", "To be, or not to be", "KING "]
@@ -66,6 +67,8 @@ def step_through(ckpt: Checkpoint, text: str, *, dark: bool) -> None:
 
 arrival = arrive(PAGE, FIELDS)
 show_title(PAGE, "Write", partial(example_pills, PAGE, examples_of(standing(PAGE))))
-ckpt, text = show_settings(PAGE, type_beginning)
+ckpt, text, line = show_settings(PAGE, type_beginning)
 follow(PAGE, ckpt, text, arrival, opening=opening_of(ckpt))
+with line:
+    show_unlike(ckpt, text)
 step_through(ckpt, text, dark=st.context.theme.type == "dark")

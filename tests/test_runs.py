@@ -179,8 +179,19 @@ def test_a_promoted_run_is_a_checkpoint_with_its_curve_attention_and_card(run, t
         promote(run, out, processor="a CPU")
 
 
+def test_before_the_first_evaluation_what_was_saved_last_is_promoted_and_called_unmeasured(tmp_path):
+    config = preset("sentiment").set({"steps": 40, "eval_every": 30, "save_every": 5})
+    trainer = Trainer(tmp_path / "early", config, device=torch.device("cpu"))
+    trainer.run(minutes=1e-9)  # its time is over at once, and it saves
+    assert runs.describe(trainer.folder).now.state == "stopped"
+    out = promote(trainer.folder, tmp_path / "checkpoints" / "early", processor="a CPU")
+    assert checkpoint.describe(out).step == checkpoint.describe(trainer.folder / "last").step < 30
+    assert "Not measured yet" in (out / "README.md").read_text()
+
+
 def test_a_run_without_weights_cannot_be_promoted(run, tmp_path):
-    (run / "best" / "manifest.json").unlink()
+    for name in ("best", "last"):
+        (run / name / "manifest.json").unlink()
     with pytest.raises(ValueError, match="has saved no weights yet"):
         promote(run, tmp_path / "out", processor="a CPU")
     assert runs.describe(run).now.state == "finished"

@@ -12,6 +12,11 @@ def test_every_term_is_one_short_sentence(name):
     assert TERMS[name].count(". ") == 0
 
 
+@pytest.mark.parametrize("name", ["head", "layer"])
+def test_what_has_a_number_says_where_counting_begins(name):
+    assert "counted from 0" in TERMS[name]
+
+
 def test_each_term_is_explained_once_at_its_first_place_and_as_it_is_written_there():
     html = with_terms("Heads look at tokens; a head at a token.", "head", "token")
     assert html.count("<dfn") == 2

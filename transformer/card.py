@@ -52,20 +52,25 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
     learned_from = "validation_from" in meta
     how = (f"On the {quality.get('split', 'validation')} split{', which it learned from,' * learned_from} with the "
            "weights as they are in this folder:")
+    evaluated = meta.get("validation_loss") is not None
     if not quality:
         how = f"Measured while it trained, at step {meta['step']:,}, before the weights were rounded to float16:"
         what = "loss on texts it learned from" if learned_from else "loss on the validation split"
-        measured = f"| {what}, nats per {unit} | {meta['validation_loss']:.4f} |"
+        measured = f"| {what}, nats per {unit} | {meta['validation_loss']:.4f} |" if evaluated else ""
+    if not quality and not evaluated:
+        how = f"Not measured yet: these are the weights after step {meta['step']:,}, before the first evaluation."
     held = ("Trained on all of it: so small a text leaves nothing\nto hold out, and what is measured here is what was "
             "learned." if learned_from else
-            "Trained on its train split; selected and tested on\nunseen data.")
+            "Trained on its train split; selected and tested on\nunseen data." if quality or evaluated else
+            "Trained on its train split.")
     measured_on = "Loss on what it learned from" if learned_from else "Held-out loss"
     where, more = (f"checkpoints/{name}", "it again") if quality else ("THIS_FOLDER", "more")
+    table = f"| measure | value |\n| --- | --- |\n{measured}\n\n" if measured else ""
     curve = (f"```mermaid\nxychart-beta\n  title \"{measured_on}, nats per {unit}\"\n"
              f"  x-axis \"step\" [{', '.join(str(row['step']) for row in seen)}]\n  y-axis \"loss\"\n"
-             f"  line [{', '.join(format(row['validation_loss'], '.3f') for row in seen)}]\n```")
+             f"  line [{', '.join(format(row['validation_loss'], '.3f') for row in seen)}]\n```\n\n") if seen else ""
     newest = max((row["step"] for row in _with(rows, "step")), default=0)
-    best = f" (the best of {newest:,} by held-out loss)" if newest > meta["step"] else ""
+    best = f" (the best of {newest:,} by held-out loss)" if evaluated and newest > meta["step"] else ""
     classes = f"\n\nThe classes: {', '.join(ckpt.classes)}." if ckpt.classes else ""
     signature = f"\n\nsacrebleu's signature: `{quality['signature']}`" if "signature" in quality else ""
     return f"""# {name}
@@ -92,17 +97,11 @@ warm-up, then {train.schedule}; label smoothing {train.label_smoothing:g}, dropo
 batches of {train.batch_tokens:,} tokens, seed {train.seed}. `config.json` holds every setting, `metrics.jsonl` the
 whole curve, and `attention/` what all heads did with a few pinned sentences at steps along the way.
 
-{curve}
-
-## How good it is
+{curve}## How good it is
 
 {how}
 
-| measure | value |
-| --- | --- |
-{measured}
-
-`headsup evaluate {where} --device cpu` measures {more}.{signature}
+{table}`headsup evaluate {where} --device cpu` measures {more}.{signature}
 
 ## What it is not
 

@@ -101,7 +101,7 @@ class ModelConfig(Config):
     window_rotary: Rotary | None = None  # of the layers with a window; None: the same
     relative_buckets: Annotated[int, Field(ge=2, le=4096)] = 32  # of distances, one learned number or vector for each
     relative_distance: Annotated[int, Field(ge=2, le=1_000_000)] = 128  # all that is further away shares a bucket
-    alibi_max: Factor = 8.0  # the steepest slope of head 1 is 2 to the power of this over the number of heads
+    alibi_max: Factor = 8.0  # the steepest slope, of head 0, is 2 to minus this over the number of heads
     alibi_scale: Factor = 1.0  # what the slopes are multiplied by
     alibi_rounded: bool = False  # each place times the slope is rounded to bfloat16 before that (Falcon)
     window: Length | None = None  # how far back a token sees, itself included (an encoder's: to both sides); None: all

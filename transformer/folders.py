@@ -11,7 +11,9 @@ import orjson
 
 from transformer.shortage import os_errors
 
-ROLES = "roles.json"  # what a checkpoint's heads do, measured once; not of the manifest, so that the id stays as it is
+# Measured of a checkpoint once it is there, and not of its manifest, so that the id stays as it is:
+ROLES = "roles.json"  # what its heads do
+USUAL = "usual.json"  # what the texts hold that it was trained on
 
 
 def sha256(path: Path) -> str:
@@ -65,9 +67,9 @@ def whole_folder(folder: Path) -> Iterator[Path]:
 
 
 def write_manifest(folder: Path) -> None:
-    """List the sha256 of every file in the folder but the two that stand outside; to be written last."""
+    """List the sha256 of every file in the folder but those that stand outside; to be written last."""
     listed = {path.relative_to(folder).as_posix(): sha256(path) for path in sorted(folder.rglob("*"))
-              if path.is_file() and path not in (folder / "manifest.json", folder / ROLES)}
+              if path.is_file() and path not in (folder / "manifest.json", folder / ROLES, folder / USUAL)}
     (folder / "manifest.json").write_bytes(orjson.dumps(listed, option=orjson.OPT_INDENT_2))
 
 

@@ -186,21 +186,31 @@ def metrics(folder: Path | str) -> "DataFrame":
     return pandas().DataFrame([by_step[step] for step in sorted(by_step)], columns=None if by_step else ["step"])
 
 
+def to_keep(folder: Path) -> Path | None:
+    """The weights of a run that a checkpoint is made of: the best, before the first evaluation those saved last; None
+    before the first save."""
+    saved = [folder / name for name in ("best", "last")]
+    return next((path for path in saved if (path / "manifest.json").exists()), None)
+
+
 @said()
 def promote(folder: Path, out: Path, *, processor: str) -> Path:
-    """Make a checkpoint of a run's best weights, in half precision, with its curve, attention and model card.
+    """Make a checkpoint of a run's weights, in half precision, with its curve, attention and model card: of the best
+    by held-out loss, before the first evaluation of those saved last.
 
     `headsup export` does the same and measures it on the test split first. Raises ValueError where the
-    run has no weights yet, `out` is there, or there is no room for it.
+    run has saved nothing yet, `out` is there, or there is no room for it.
     """
     from transformer import checkpoint
     from transformer.card import model_card
 
-    if not (folder / "best" / "manifest.json").exists():
-        raise ValueError(f"the run {folder.name} has saved no weights yet; wait for its first evaluation")
+    kept = to_keep(folder)
+    if kept is None:
+        raise ValueError(f"the run {folder.name} has saved no weights yet; wait for its first save, or stop it, which "
+                         "saves")
     if out.exists():
         raise ValueError(f"there is a checkpoint {out.name} already; choose another name")
-    ckpt = checkpoint.load(folder / "best")
+    ckpt = checkpoint.load(kept)
     ckpt.model.half().float()
     rows = run_files.read(folder / "metrics.jsonl")
     attention = sorted((folder / "attention").glob("*"))

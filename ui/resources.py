@@ -28,6 +28,7 @@ from transformer.text.corpora import Corpus, LabelledCorpus, PairCorpus, corpus
 from transformer.training.curves import Curves
 from transformer.training.forming import Forming, forming_stamp, read_forming
 from transformer.training.reread import reread
+from transformer.usual import Usual, read_usual
 from ui.heavy import LOOK, Work, heavy
 
 torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
@@ -111,6 +112,16 @@ def curves(folder: Path) -> Curves:
 def watchers() -> dict[str, float]:
     """Sessions that watch a run -> when they last looked, by the monotonic clock."""
     return {}
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _usual(id: str, _ckpt: Checkpoint) -> Usual | None:
+    return read_usual(_ckpt)
+
+
+def usual(ckpt: Checkpoint) -> Usual | None:
+    """What was counted of the texts that a checkpoint was trained on; None where nothing was."""
+    return _usual(ckpt.id, ckpt)
 
 
 def summaries(ckpt: Checkpoint) -> dict[str, Summary]:

@@ -6,8 +6,8 @@ from html import escape
 
 TERMS = {
     "token": "A piece of text that the model reads or writes as one unit: a word, a part of one, or a character.",
-    "head": "One of several attention calculations side by side in a layer, each deciding for itself where to look.",
-    "layer": "One round of attention and a small network; the layers of a model work one after the other.",
+    "head": "One of a layer's attention calculations, each deciding for itself where to look; counted from 0.",
+    "layer": "One round of attention and a small network; layers work one after the other and are counted from 0.",
     "query": "The vector of the token that looks: it is compared with every key.",
     "key": "The vector by which a token is found: the better it fits a query, the more weight the token gets.",
     "value": "The vector that a token passes on, in proportion to the weight that it got.",

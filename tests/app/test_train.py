@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from urllib.parse import parse_qs
 
 import orjson
 import pytest
@@ -168,7 +169,7 @@ def test_a_run_is_started_watched_stopped_and_gone_on_with(visit, home, corpus):
         press(at, "stop")
         until(lambda: not alive(folder))
         run(at)
-        assert "It was stopped, and saved" in texts(at, "info")[0]
+        assert "100,000, and saved" in texts(at, "info")[0]
         press(at, "resume")
         until(lambda: describe(folder).now.state == "running")
         press(run(at), "stop")
@@ -280,7 +281,7 @@ def test_damaged_metrics_do_not_stop_the_page(watch, make):
     ("finished", "no improvement of the held-out loss for 6 evaluations", "info",
      "Finished early, at step 30 of 40: no improvement of the held-out loss for 6 evaluations."),
     ("stopped", "its time was up (2 minutes)", "info",
-     "It stopped: its time was up (2 minutes). Nothing was saved yet; Resume starts over."),
+     "Stopped at step 30 of 40: its time was up (2 minutes). Nothing was saved yet; Resume starts over."),
     ("failed", "process 1 was killed, perhaps because memory ran out", "error",
      "Failed: process 1 was killed, perhaps because memory ran out.")])
 def test_a_run_that_ended_says_why(watch, make, state, why, kind, said):
@@ -444,7 +445,9 @@ def test_a_run_that_is_kept_is_offered_by_the_pages_it_fits(watch, visit, home, 
     assert [option.split("@")[0] for option in offered] == ["classify"]
     at.text_input(key=f"{PAGE}_mine_promote_as").set_value("two-words")
     press(run(at), "promote")
-    assert plain(at, "success") == ["The checkpoint two-words is now available on every page that fits it."]
+    assert plain(at, "success") == ["Kept as the checkpoint two-words."]
+    (link,) = [one.proto for one in at.get("page_link") if "checkpoint=" in one.proto.query_string]
+    assert parse_qs(link.query_string)["checkpoint"][0].startswith("two-words@") and link.page.endswith("classify")
     offered = visit("classify").selectbox(key="classify_checkpoint").options
     assert [option.split("@")[0] for option in offered] == ["classify", "two-words"]
     press(at, "promote")

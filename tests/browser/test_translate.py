@@ -1,7 +1,7 @@
 """Translate, as somebody with a keyboard and a mouse meets it."""
 
 import re
-from urllib.parse import urlencode
+from urllib.parse import quote_plus, urlencode
 
 import numpy as np
 import pytest
@@ -366,11 +366,16 @@ def test_a_link_that_cannot_be_copied_is_shown_to_be_copied_by_hand(context, ope
     expect(field).to_have_count(0)
 
 
-def test_the_browsers_back_button_goes_back(visit, app_url, reached, path, shows):
-    page = visit("/masks")
+@pytest.mark.own_visitor  # whose browser has no scripts yet
+def test_the_browsers_back_button_goes_back(page, visit, path, shows):
+    late = []  # the stage's script, on a busy machine
+    page.route("**/scripts/stage-*", lambda route: late.append(route))
+    visit("/masks")
     page.get_by_test_id("stTopNavLink").filter(has_text="Translate").click()
     page.wait_for_url("**/translate?*step=*")
     write(page, TEXT)
+    page.wait_for_url(f"**/translate?*{quote_plus(TEXT)}*")
+    late.pop().continue_()
     shows(page, path[-1])
     for step in path[-2:-4:-1]:
         page.keyboard.press("ArrowLeft")

@@ -15,13 +15,21 @@ def evaluate(
     split: Annotated[str | None, typer.Option(help="test, validation or train; by default the held-out one.")] = None,
     beam: Annotated[int, typer.Option(help="Beam width; 1 is greedy.")] = 1,
     limit: Annotated[int | None, typer.Option(help="Only the first N sentences.")] = None,
+    write: Annotated[bool, typer.Option("--write", help="Also count what its training texts hold, and keep that as "
+                                                        "usual.json in the checkpoint's folder, so that pages say how "
+                                                        "a text is unlike them.")] = False,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Measure a checkpoint: BLEU and chrF of a translation, nats and bits a character of text, accuracy of classes."""
     from transformer.quality import evaluate as measure
+    from transformer.usual import count_usual, write_usual
 
     ckpt = opened(folder, device)
+    if write:
+        with counting("count") as watch:
+            path = write_usual(ckpt, count_usual(ckpt, watch=watch))
+        console.print(f"written to {path}", markup=False, highlight=False)
     with counting("evaluate") as watch:
         quality = measure(ckpt, split=split, beam=beam, limit=limit, watch=watch)
     report(quality, as_json)

@@ -58,8 +58,8 @@ def _key(page: str) -> str:
 def steps_of(page: str, *, index: int, last: int | None, going: bool = False) -> dict[str, object]:
     """What the controls are told of a walk; going: it is still on its way."""
     state = st.session_state
-    return {"index": index, "last": last, "walk": state[f"{page}_walks"], "answered": state.get(f"{page}_answered", 0),
-            "farthest": FARTHEST, "going": going}
+    return {"page": page, "index": index, "last": last, "walk": state[f"{page}_walks"],
+            "answered": state.get(f"{page}_answered", 0), "farthest": FARTHEST, "going": going}
 
 
 def move_of(page: str) -> dict | None:

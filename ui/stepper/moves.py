@@ -108,6 +108,13 @@ def _opened(ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None, samp
     return walk
 
 
+def untouched(page: str, walk: Walk) -> Step | None:
+    """The last step of a text as the model writes it by itself; None where somebody chose or sampled, and before its
+    end is known."""
+    theirs = walk.branch.choices or sampling_of(page).temperature
+    return None if theirs or walk.last is None else walk.branch.tip
+
+
 def way_of(page: str) -> _Way | None:
     """What has been done of a move that is still under way; None where everything asked for is on the screen."""
     return st.session_state.get(f"{page}_way")

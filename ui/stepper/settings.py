@@ -3,15 +3,17 @@
 from collections.abc import Callable
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer.checkpoint import Checkpoint
 from ui.about_model import show_about
 from ui.checkpoint_choice import choose_checkpoint, model_box
 from ui.stepper.address import HOTTEST, LAST_SEED, WIDEST
+from ui.unlike import place_of_line
 
 
-def show_settings(page: str, type_text: Callable[[Checkpoint], str]) -> tuple[Checkpoint, str]:
-    """The box for the text and the settings in a line -> the model, and the text typed."""
+def show_settings(page: str, type_text: Callable[[Checkpoint], str]) -> tuple[Checkpoint, str, DeltaGenerator]:
+    """The box for the text and the settings in a line -> the model, the text typed, and the place for a line on it."""
     said = st.container()  # outside the box, which is closed
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_asked_settings"):
         left = st.container()
@@ -20,7 +22,8 @@ def show_settings(page: str, type_text: Callable[[Checkpoint], str]) -> tuple[Ch
             show_about(page, ckpt)
             _show_sampling(page)
         with left:
-            return ckpt, type_text(ckpt)
+            text = type_text(ckpt)
+    return ckpt, text, place_of_line(page)
 
 
 def _show_sampling(page: str) -> None:

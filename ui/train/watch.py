@@ -13,7 +13,7 @@ from transformer.jobs import run_files
 from transformer.jobs.launch import Progress, log_tail, progress, resume, stop
 from transformer.jobs.lock import held
 from transformer.jobs.queue import before, record
-from transformer.runs import Run, as_csv, check_name, delete, describe, promote, rename
+from transformer.runs import Run, as_csv, check_name, delete, describe, promote, rename, to_keep
 from transformer.task import unit_of
 from transformer.text.sources import published
 from transformer.training.record import SAMPLES_FILE
@@ -22,8 +22,9 @@ from ui.access import owners, quotas
 from ui.components.run_curves import show_curves
 from ui.held_out_corpus import corpus_name
 from ui.jobs import pace
+from ui.pages import PAGES
 from ui.present import settings
-from ui.resources import curves, entries, home
+from ui.resources import curves, described, entries, home
 from ui.say import say_error
 from ui.train.forming import show_forming
 
@@ -46,8 +47,9 @@ def show_run(page: str, folder: Path, *, dark: bool) -> None:
     every = pace()
     _controls(page, run)
     st.fragment(_live, run_every=every if under_way else None)(page, folder, run.now.state, every, dark)
-    st.header("Attention as it forms", anchor=False)
-    show_forming(page, folder, dark=dark)
+    with st.container():  # whose gap is wider than the page's, so that the heading stands clear of the box below it
+        st.header("Attention as it forms", anchor=False)
+        show_forming(page, folder, dark=dark)
     with settings(page, "log"), st.expander("The log", key=f"{page}_log"):
         printed = owners.without_home(log_tail(folder, lines=40))
         st.code(printed or "(empty)", language=None, wrap_lines=True)
@@ -129,8 +131,9 @@ def _explained(run: Run) -> list[str]:
         case "starting":
             return ["Starting: loading PyTorch, reading the corpus, training the tokenizer."]
         case "stopped":
-            how = f"{'It stopped' if why else 'It was stopped'}{', and saved' * saved}{f': {why}' * bool(why)}"
-            return [f"{how}. {back}"]
+            at = f" at step {now.step:,} of {now.steps:,}" if now.steps else ""
+            can = " Keep it as a checkpoint to open it on its page." if saved else ""
+            return [f"Stopped{at}{', and saved' * saved}{f': {why}' * bool(why)}. {back}{can}"]
         case "failed":
             return [f"Failed: {why or 'no reason given; see its log'}.", back]
         case "finished":
@@ -199,10 +202,13 @@ def _controls(page: str, run: Run) -> None:
                            key=f"{page}_csv", icon=":material/download:", on_click="ignore",
                            disabled=not 0 < size <= LARGEST_CSV)
         # a box of another key is another one, which is closed: so it closes when the checkpoint is there
+        kept = to_keep(folder)
         with st.popover("Keep as a checkpoint", key=f"{page}_promote_box_{st.session_state.get(f'{page}_kept', 0)}",
-                        disabled=bool(refused["keep"]) or not (run.folder / "best" / "manifest.json").exists()):
-            st.caption("Saves its best weights in half precision, with curve, attention and a model card. Every page "
-                       "then offers it.")
+                        disabled=bool(refused["keep"]) or kept is None,
+                        help=None if kept else "There is nothing to keep before the first save; Stop saves."):
+            measured = kept is not None and kept.name == "best"
+            st.caption(f"Saves its {'best' if measured else 'newest'} weights in half precision, with curve, attention "
+                       f"and a model card.{'' if measured else ' How good they are has not been measured yet.'}")
             st.text_input("Name of the checkpoint", run.name, key=f"{key}_promote_as", max_chars=60)
             st.button("Keep", key=f"{page}_promote", on_click=_promote, args=[page, folder, key])
             if wrong := st.session_state.pop(f"{page}_promote_refused", None):
@@ -224,8 +230,13 @@ def show_said(page: str) -> None:
     """What came of the button that was pressed last."""
     if refused := st.session_state.pop(f"{page}_refused", None):
         say_error(refused)
-    if done := st.session_state.pop(f"{page}_done", None):
+    done, opens = (st.session_state.pop(f"{page}_{name}", None) for name in ("done", "opens"))
+    if done:
         st.success(figures.markdown_text(done))
+    if about := described(opens):
+        shows = next(one for one in PAGES.values() if one.shows(about.config))
+        st.page_link(shows.script, label=f"Open it in {shows.title}", icon=shows.symbol,
+                     query_params=shows.address(about.id))
 
 
 @contextmanager
@@ -277,7 +288,7 @@ def _promote(page: str, folder: Path, key: str) -> None:
         state[f"{page}_promote_refused"] = str(error)
         return
     state[f"{page}_kept"] = state.get(f"{page}_kept", 0) + 1
-    state[f"{page}_done"] = f"The checkpoint {name} is now available on every page that fits it."
+    state[f"{page}_done"], state[f"{page}_opens"] = f"Kept as the checkpoint {name}.", name
 
 
 def _rename(page: str, folder: Path, key: str) -> None:

@@ -12,6 +12,7 @@ from transformer.inference.beam import Tree, beam_tree
 from transformer.inference.decoding import Step
 from ui import figures
 from ui.components.attention_view import source_line
+from ui.head_choice import plain_name
 from ui.heavy import heavy
 from ui.link import apart, decimal, quiet, whole
 from ui.present import presenting
@@ -110,7 +111,7 @@ def show_beam(page: str, walk: Walk, look: Look, head: Head, *, dark: bool) -> N
         ends = walk.step.ckpt.config.ends
         right.html(figures.hypotheses_table(
             [(tree.output(node), node.total, node.depth, node.penalised, ends(node.id)) for node in tree.hypotheses()],
-            source=source))
+            source=f"By {plain_name(walk.step.ckpt)}."))
         right.caption("Total: sum of the log-probabilities of all tokens, end token included. Penalised: total "
                       "divided by the length penalty (Wu et al. 2016, equation 14); the largest wins.")
 

@@ -1,4 +1,5 @@
 // Mounted once for all pages. Runs again with every page; the listeners of the run before are let go first.
+import { freeKeys } from "#view/controls/focus.js";
 import { keepAllFigures } from "#view/figures/expose.js";
 import { keepInSight } from "./follow.js";
 import { lendClipboard } from "./shell/clipboard.js";
@@ -20,6 +21,7 @@ export default function component({ data, setStateValue, setTriggerValue }) {
   const { signal } = window.headsUpShell;
   document.addEventListener("click", closeDrawer, { signal });
   for (const kind of ["pointerdown", "keydown"]) window.addEventListener(kind, touched, { signal, capture: true });
+  freeKeys(signal);
   lendClipboard();
   keepInSight(signal);
   const to = { signal, send: (view) => setTriggerValue("view", view), largest: data.largest };

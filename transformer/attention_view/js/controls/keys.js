@@ -12,24 +12,11 @@ export function listenToSteps(view) {
   window.headsUpKeys?.abort(); // one listener, whatever was mounted before
   const keys = (window.headsUpKeys = new AbortController());
   keys.view = view;
-  const { signal } = keys;
-  document.addEventListener("keydown", (event) => onKey(view, event), { signal });
-  // what a mouse has chosen among does not keep the arrow keys; reached by keyboard (detail is 0) it does
-  // seen when the button goes down: a tab's content may move it away before the button is up
-  const onDown = (event) => {
-    view.pressed = event.composedPath()[0].closest?.("[role=radio], [role=tab], canvas");
-  };
-  const onClick = (event) => {
-    const chosen = view.pressed || event.composedPath()[0].closest?.("[role=radio]");
-    if (event.detail && chosen) setTimeout(() => document.activeElement?.blur(), 0);
-  };
-  document.addEventListener("pointerdown", onDown, { capture: true, signal });
-  document.addEventListener("click", onClick, { capture: true, signal });
+  document.addEventListener("keydown", (event) => onKey(view, event), { signal: keys.signal });
 }
 
 function onKey(view, event) {
   const [at] = event.composedPath();
-  if (sendsText(event, at)) queueMicrotask(() => at.blur()); // and the next key already steps
   if (!view.root.isConnected || withModifier(event) || event.defaultPrevented || at.closest?.(NATIVE)) return;
   if (event.key === " " && at.closest?.("button, a, summary")) return; // which it presses
   const { large, remote } = view.data;
@@ -43,9 +30,4 @@ function onKey(view, event) {
   } else if (/^[0-9]$/.test(event.key)) {
     chooseCandidate(view, (Number(event.key) + 9) % 10); // 1 is the likeliest, 0 the tenth
   }
-}
-
-function sendsText(event, at) {
-  if (event.key !== "Enter") return false;
-  return at.matches?.("input[type=text]") || (at.matches?.("textarea") && (event.ctrlKey || event.metaKey));
 }

@@ -3,6 +3,14 @@ const STEP = "Step (right arrow)";
 const LAST = "Last step (End)";
 const STOP = "Stop here (left arrow)";
 
+// Controls that take the place of others of the same walk go on with what those have asked for, if it is under way.
+export function beginSteps(view, data, before) {
+  const { answered, index, page, walk } = data;
+  const goesOn = before?.data.page === page && before.walk === walk && before.sent > answered;
+  const { sent, target, choices } = goesOn ? before : { sent: answered, target: index, choices: [] };
+  Object.assign(view, { sent, target, choices, walk, from: index, playing: false, timer: 0 });
+}
+
 export function receiveSteps(view, data) {
   view.data = data;
   view.last = data.last; // null until the end of the text has been found

@@ -58,7 +58,8 @@ function describe(view) {
   const small = step ? loss : `before training${loss ? ` · ${loss}` : ""}`;
   parts.now.replaceChildren(`Step ${thousands(step)}`, part("small", { textContent: small }));
   const sentence = `sentence ${look.sentence}: ${tokensOf(view).label}`;
-  parts.source.textContent = `${message.name} · ${look.kind} attention · ${sentence}`;
+  const name = message.name.split("@")[0]; // whole in what is saved
+  parts.source.textContent = `${name} · ${look.kind} attention · ${sentence}`;
   parts.note.textContent = [liveWords(view), ...message.notes].filter(Boolean).join(" ");
   parts.gridTitle.textContent = `All ${look.kind} heads`;
   parts.headTitle.textContent = `Layer ${look.layer}, head ${look.head}`;

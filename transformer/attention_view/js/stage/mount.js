@@ -2,7 +2,7 @@
 // object that it is elsewhere, and gives both what was sent last.
 import { listenToSteps } from "#view/controls/keys.js";
 import { buildControls } from "#view/controls/build.js";
-import { act, receiveSteps, showSteps } from "#view/controls/steps.js";
+import { act, beginSteps, receiveSteps, showSteps } from "#view/controls/steps.js";
 import { redrawWhenMoved, say, scrollUpTo, stillMotion } from "#view/elements.js";
 import { unpack } from "#view/message.js";
 import { topOnPage } from "#view/view/sizes.js";
@@ -113,8 +113,8 @@ function playFirst(stage, count) {
 }
 
 function newControls(root, steps) {
-  const view = { root, playing: false, timer: 0, choices: [] };
-  Object.assign(view, { sent: steps.answered, target: steps.index, walk: steps.walk, from: steps.index });
+  const view = { root };
+  beginSteps(view, steps, window.headsUpKeys?.view);
   view.parts = buildControls(view);
   return view;
 }

@@ -59,7 +59,7 @@ export function showPicture(picture, sent) {
     shadeRows({ parts: { rows, picture: { view: picture } }, data: message.stage, message });
   }
   drawCandidates(bars, message.stage);
-  source.textContent = message.about.checkpoint ?? "";
+  source.textContent = (message.about.checkpoint ?? "").split("@")[0]; // which a class knows it by
   redrawPicture(picture);
 }
 

@@ -1,0 +1,88 @@
+"""How a text is said to be unlike those that a model was trained on: counted, and seldom of held-out ones."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import transformer
+from transformer.checkpoint import load
+from transformer.config import TrainConfig
+from transformer.folders import USUAL
+from transformer.usual import count_usual, read_usual, sureness, unlike, write_usual
+
+CHECKPOINTS = Path(__file__).resolve().parents[1] / "checkpoints"
+NAMES = ["Ann", "Bob", "Eve", "Kim", "Lee", "Max", "Sam", "Tim", "Una", "Zoe"]
+
+
+@pytest.fixture(scope="module")
+def counted(make_checkpoint, tmp_path_factory):
+    """A model that reads short English sentences, and what was counted of them."""
+    folder = tmp_path_factory.mktemp("usual")
+    things = ["dog", "cat", "red hat", "cup of tea", "house"]
+    rows = [f"{name} has a {one} and a {other}.\t{name} a un {one[::-1]} et un {other[::-1]}."
+            for name in NAMES for one in things for other in things]
+    (folder / "pairs.tsv").write_text("\n".join(rows))
+    shutil.copytree(make_checkpoint().description.folder, folder / "tiny")
+    ckpt = load(folder / "tiny")
+    about = replace(ckpt.description, train=TrainConfig(corpus=str(folder / "pairs.tsv"),
+                                                        languages=("English", "Mirror")))
+    ckpt = replace(ckpt, description=about)
+    return ckpt, count_usual(ckpt, limit=5)
+
+
+def test_nothing_is_said_of_what_the_model_was_trained_on(counted):
+    _, usual = counted
+    assert usual.n == 200  # of 250 sentences a fifth is held out
+    assert unlike(usual, "Ann has a dog and a cat.") == ""
+    assert unlike(usual, "") == unlike(usual, "!?") == ""
+
+
+@pytest.mark.parametrize(("text", "named"), [
+    ("Ann has a zebra and quinces.", ["“zebra”", "“quinces”", "200"]),
+    ("ann has a dog and a cat.", ["“ann”", "200"]),
+    ("Ann has a dog and a cat", ["None of 200"]),
+    ("Eve a un god et un tac.", ["English", "Mirror"]),
+    ("Ann has a dog and a cat and a house and a red hat and a cup of tea and a dog.", ["22 words"]),
+])
+def test_what_is_unlike_the_training_texts_is_counted(counted, text, named):
+    line = unlike(counted[1], text)
+    assert all(part in line for part in named), line
+    assert "\n" not in line
+
+
+def test_a_model_less_sure_than_on_held_out_texts_is_said_to_be(counted):
+    ckpt, usual = counted
+    *_, last = transformer.steps(ckpt, "Ann has a dog and a cat.", max_steps=3)
+    surely = sureness(last)
+    assert unlike(replace(usual, sure=surely - 0.1), last.text, last=last) == ""
+    assert "sure" in unlike(replace(usual, sure=surely + 0.1), last.text, last=last)
+
+
+def test_what_was_counted_is_kept_for_these_weights_alone(counted):
+    ckpt, usual = counted
+    path = write_usual(ckpt, usual)
+    assert read_usual(ckpt) == usual
+    assert load(ckpt.description.folder).id == ckpt.id
+    path.write_bytes(path.read_bytes()[:-20])
+    assert read_usual(ckpt) is None
+    write_usual(ckpt, replace(usual, checkpoint="another@00000000"))
+    assert read_usual(ckpt) is None
+
+
+def test_without_a_corpus_nothing_is_counted(make_checkpoint):
+    with pytest.raises(ValueError, match="does not name its training corpus"):
+        count_usual(make_checkpoint())
+
+
+@pytest.mark.parametrize(("name", "split"), [("translate", "test"), ("classify", "test"), ("write", "validation")])
+def test_ordinary_texts_are_left_alone(name, split):
+    ckpt = load(CHECKPOINTS / name)
+    usual = read_usual(ckpt)
+    assert usual is not None, f"headsup evaluate {name} --write"
+    found = transformer.corpus(ckpt.description.train.corpus).split(split)
+    texts = found.split("\n\n") if isinstance(found, str) else [text for text, _ in found]
+    assert sum(bool(unlike(usual, text)) for text in texts) / len(texts) < 0.035
+    assert unlike(usual, "asdf qwer")
+    assert (CHECKPOINTS / name / USUAL).stat().st_size < 500_000
