@@ -246,7 +246,8 @@ def test_what_is_no_message_is_refused(room, body):
 
 
 DEEDS = ("mode", "phase", "press", "offers", "ask", "switch off", "show", "gather", "lock", "again", "reset",
-         "put away", "back to", "text", "texts", "uncover", "peek", "task", "tile", "drop tile", "out", "extend", "end")
+         "put away", "back to", "text", "texts", "uncover", "peek", "task", "tile", "drop tile", "out", "extend",
+         "scroll", "end")
 
 
 @pytest.mark.parametrize("deed", DEEDS)

@@ -14,7 +14,7 @@ from ui.by_hand.matrices import difference
 from ui.present import enlarged, room
 from ui.resources import chart
 
-BELOW = 0.58  # of the window's height, a chart under the heading while presenting
+BELOW = 0.8  # of the window's height, a chart under the heading while presenting
 WIDTHS = [2**power for power in range(11)]
 
 

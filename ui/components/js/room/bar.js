@@ -8,6 +8,7 @@ import { coverRoom, saidLarge } from "./cover.js";
 import { newDesk } from "./desk.js";
 import { escapeFromBar, pressHere, toRoom, whoLeads } from "./leading.js";
 import { ownKeys, refill, unpressed } from "./parts.js";
+import { scrollAlong, tellScrolling } from "./scrolling.js";
 import { takeFoot } from "../foot.js";
 import { sayWhatRoomDoes } from "../room_asks.js";
 import { ENDED, ended, ENDED_HERE, sentence } from "./words.js";
@@ -70,6 +71,7 @@ function start(bar) {
   if (data.face === "wall") window.addEventListener("keydown", swallow, { signal, capture: true });
   if (data.face === "lecturer")
     window.addEventListener("keydown", (event) => escapeFromBar(bar, event), { signal, capture: true });
+  if (data.face === "lecturer") tellScrolling(bar, signal);
   sayWhatRoomDoes(null);
   follow(data.code, {
     name: data.face === "lecturer" ? "lead" : "state",
@@ -146,6 +148,7 @@ function draw(bar) {
 }
 
 function drawLecturer(bar) {
+  bar.tellScrolling();
   const { root, data, desk, state } = bar;
   const hide = data.hide === null ? null : { on: data.hide, turn: () => bar.trigger("hide", data.page) };
   const parts = data.page === "room" ? ["room"] : ["room", "question"];
@@ -232,6 +235,7 @@ function drawWall(bar) {
   const address = data.join.replace(/^https?:\/\//, "");
   const join = part("p", { className: "join" }, `${address}/r  `, part("b", { textContent: data.code }));
   root.replaceChildren(part("p", { className: "about", textContent: about }), join);
+  scrollAlong(bar);
   coverRoom(bar, true);
   if (state.mode === "paused" && state.question?.phase !== "open") saidLarge(root, "Look up.");
 }
