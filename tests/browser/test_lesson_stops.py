@@ -15,7 +15,7 @@ ROOM = f".st-key-lesson {{ height: {STRIP}px; overflow: hidden; }}"  # as where 
 
 
 def by_hand(params, see):
-    parts = {"scale": [".st-key-by_hand_spread", ".st-key-by_hand_entropy"], "batch": [".st-key-by_hand_folded table"],
+    parts = {"scale": [".st-key-by_hand_spreads [data-testid=stVegaLiteChart]"], "batch": [".st-key-by_hand_folded table"],
              "slips": [f".st-key-by_hand_{see} figure"], "trained": ["figure[data-name=weights]"]}
     return parts.get(params.get("part"), [".st-key-by_hand_one figure.matrix"])
 
@@ -35,7 +35,7 @@ def masks(params, see):
 
 def positions(params, see):
     left_out = [".st-key-positions_attention_trained", ".st-key-positions_attention_bare"]
-    parts = {"Sinusoidal": [".st-key-positions_curves"], "Rotary": [".st-key-positions_angles"]}
+    parts = {"Sinusoidal": ["[data-testid=stVegaLiteChart]!"], "Rotary": ["[data-testid=stPlotlyChart]!"]}
     return left_out if params["view"] == "Left out" else parts[params["view"]]
 
 
@@ -46,7 +46,7 @@ ABOUT = {
     "train": lambda params, see: [f".forming {part}" for part in
                                   ("canvas.grid", ".main h4 + canvas", ".timeline", "input")],
     "classify": lambda params, see: [f".st-key-classify_toy_{part}" for part in ("positive", "negative", "train")],
-    "library": lambda params, see: ["[data-testid=stCode]"]}
+    "library": lambda params, see: ["[data-testid=stCode]!"]}  # ! the first of them
 
 # Every element that a selector finds and is drawn: how much of it lies outside what is seen, of the screen and of every
 # box that cuts it off.
@@ -70,7 +70,7 @@ OUTSIDE = """([selectors, width, height]) => {
     return Math.max(seen.left - box.left, seen.top - box.top, box.right - seen.right, box.bottom - seen.bottom);
   };
   return selectors.flatMap((selector) => {
-    const found = all(selector);
+    const found = selector.endsWith("!") ? all(selector.slice(0, -1)).slice(0, 1) : all(selector);
     return found.length ? found.map(cut).filter((far) => far > 3).map((far) => `${selector} by ${Math.round(far)} px`)
       : [`${selector} is not there`];
   });

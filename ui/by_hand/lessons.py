@@ -52,11 +52,11 @@ def _show_scale(s: Settings, found: Sequence[Spread], keys: int, *, dark: bool) 
                            alt=figures.describe_widths(series, WIDTHS, quantity=quantity))
     with right:
         even = f"log {keys} = {log(keys):.2f}, all keys equal"
-        series = {"softmax of q · k, measured": [row.unscaled_entropy for row in found],
-                  "softmax of q · k / √d_k, measured": [row.scaled_entropy for row in found],
+        series = {"softmax of q · k": [row.unscaled_entropy for row in found],
+                  "softmax of q · k / √d_k": [row.scaled_entropy for row in found],
                   even: [log(keys)] * len(WIDTHS)}
-        quantity = "entropy of the weights, nats"
-        curves = chart(figures.width_curves, series, WIDTHS, title="How evenly the softmax spreads its weight",
+        quantity = "entropy, nats"
+        curves = chart(figures.width_curves, series, WIDTHS, title="How even the softmax is",
                        quantity=quantity, theory=[even], dark=dark)
         st.vega_lite_chart(enlarged(PAGE, curves), key="by_hand_entropy", **room(PAGE, BELOW),
                            alt=figures.describe_widths(series, WIDTHS, quantity=quantity))
