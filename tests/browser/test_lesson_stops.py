@@ -15,7 +15,8 @@ ROOM = f".st-key-lesson {{ height: {STRIP}px; overflow: hidden; }}"  # as where 
 
 
 def by_hand(params, see):
-    parts = {"scale": [".st-key-by_hand_spreads [data-testid=stVegaLiteChart]"], "batch": [".st-key-by_hand_folded table"],
+    parts = {"scale": [".st-key-by_hand_spreads [data-testid=stVegaLiteChart]"],
+             "batch": [".st-key-by_hand_folded td:nth-child(2)"],  # the shapes
              "slips": [f".st-key-by_hand_{see} figure"], "trained": ["figure[data-name=weights]"]}
     return parts.get(params.get("part"), [".st-key-by_hand_one figure.matrix"])
 
