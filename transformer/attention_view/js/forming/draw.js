@@ -111,7 +111,11 @@ export function drawTimeline(view) {
 function drawGrid(view) {
   const width = view.parts.grid.parentElement.clientWidth;
   const height = Math.min(gridHeight(view, width), roomBelow(view, view.parts.grid) ?? Infinity);
-  view.tiles = paintGrid(resized(view.parts.grid, width, height, zoomOf(view)), { x: 0, y: 0, width, height }, gridOf(view));
+  view.tiles = paintGrid(
+    resized(view.parts.grid, width, height, zoomOf(view)),
+    { x: 0, y: 0, width, height },
+    gridOf(view),
+  );
 }
 
 export function drawMatrix(view) {

@@ -36,7 +36,16 @@ export function overTimeline(view, context, plot) {
 export function keptPicture(view, name, width, height, paint) {
   const { steps, training, validation } = view.message;
   const counts = [steps.length, training.length, validation.length];
-  const id = [name, keyOf(view), width, height, view.theme.dark, window.devicePixelRatio, zoomOf(view), ...counts].join();
+  const id = [
+    name,
+    keyOf(view),
+    width,
+    height,
+    view.theme.dark,
+    window.devicePixelRatio,
+    zoomOf(view),
+    ...counts,
+  ].join();
   if (view.made.get(name)?.id !== id) {
     const canvas = document.createElement("canvas");
     paint(resized(canvas, width, height, zoomOf(view)));
