@@ -13,6 +13,7 @@ from transformer.places import ROOT
 from transformer.rooms.room import new_key
 from transformer.rooms.store import Store
 from ui.access import keys
+from ui.figures import markdown_text
 from ui.lessons.found import find
 from ui.lessons.links import fields_of
 from ui.lessons.walking import Walking, check_lesson
@@ -303,7 +304,7 @@ def test_the_walk_ends_with_what_each_stop_showed_and_a_sentence_of_ones_own(vis
     run(at)
     said = " ".join(one.value for one in at.markdown)
     assert len(walk.stops) == 8
-    assert all(stop.recap and stop.recap in said for stop in walk.stops)
+    assert all(stop.recap and markdown_text(stop.recap) in said for stop in walk.stops)
     (link,) = [one for one in at.get("page_link") if "own sentence" in one.proto.label]
     assert link.proto.page == "translate"
 
