@@ -46,9 +46,10 @@ if st.toggle("Train two tiny decoders on random digits, with and without the cau
              key=f"{PAGE}_train"):
     show_training(dark=dark)
 
-st.subheader("From true and false to numbers", anchor=False)
-st.markdown("The models here store masks as true and false. Many others add numbers to the scores before the softmax: "
-            "0 where attending is allowed, −inf or a large negative number elsewhere. The results are not always the "
-            "same.")
-show_numbers(head, reading)
+with st.container(key=f"{PAGE}_as_numbers"):
+    st.subheader("From true and false to numbers", anchor=False)
+    st.markdown("The models here store masks as true and false. Many others add numbers to the scores before the "
+                "softmax: 0 where attending is allowed, −inf or a large negative number elsewhere. The results are not "
+                "always the same.")
+    show_numbers(head, reading)
 leave_at(PAGE, FIELDS, checkpoint=ckpt.id)

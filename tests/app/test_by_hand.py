@@ -261,7 +261,7 @@ def test_the_curves_are_measured_with_and_without_the_scale(open_page, charted):
     for d_k, deviation in curves["q · k, measured"].items():
         assert deviation == pytest.approx(curves["√d_k, the theory"][d_k], rel=0.15)
         assert curves["√d_k, the theory"][d_k] == pytest.approx(d_k**0.5)
-    assert curves["softmax of q · k, measured"][1024] < 0.3 < 1.4 < curves["softmax of q · k / √d_k, measured"][1024]
+    assert curves["softmax of q · k"][1024] < 0.3 < 1.4 < curves["softmax of q · k / √d_k"][1024]
     assert f"**{float(ByHand(Settings()).heads[0].products.std(correction=0)):.2f}**" in said(at)
 
 

@@ -13,6 +13,8 @@ from transformer.places import ROOT
 from transformer.rooms.room import new_key
 from transformer.rooms.store import Store
 from ui.access import keys
+from ui.figures import markdown_text
+from ui.lessons.found import find
 from ui.lessons.links import fields_of
 from ui.lessons.walking import Walking, check_lesson
 from ui.pages import HOME, PAGES
@@ -296,6 +298,18 @@ def test_the_walk_is_offered_where_no_lesson_is_under_way(visit):
     assert json.loads(offer.proto.json) == {"count": 8, "minutes": 3}
     at.session_state["lesson"] = Walking(read_file(ROOT / "lessons" / "walk.md"))
     assert not at.run().get("bidi_component")
+
+
+def test_the_walk_ends_with_what_each_stop_showed_and_a_sentence_of_ones_own(visit):
+    at = visit(PAGE)
+    walk = find("walk")
+    at.session_state["lesson_results"] = Walking(walk)
+    run(at)
+    said = " ".join(one.value for one in at.markdown)
+    assert len(walk.stops) == 8
+    assert all(stop.recap and markdown_text(stop.recap) in said for stop in walk.stops)
+    (link,) = [one for one in at.get("page_link") if "own sentence" in one.proto.label]
+    assert link.proto.page == "translate"
 
 
 def test_the_results_stand_on_the_page_of_lessons(visit):

@@ -281,7 +281,7 @@ def test_what_is_no_message_is_refused(room, body):
 
 DEEDS = ("mode", "phase", "press", "offers", "ask", "switch off", "show", "gather", "lock", "again", "reset",
          "put away", "back to", "text", "texts", "uncover", "peek", "task", "tile", "drop tile", "out", "out new",
-         "extend", "end")
+         "extend", "scroll", "end")
 
 
 @pytest.mark.parametrize("deed", DEEDS)
@@ -297,6 +297,19 @@ def test_a_student_does_nothing_that_is_a_lecturers(room, server, deed):
                             Cookie="; ".join([server.phone("p"), *([f"headsup_room={key}"] if key else [])]))
         assert answer.status == 403
     assert room.state()["rev"] == before["rev"]
+
+
+def test_where_the_lecturer_scrolls_is_told_to_who_is_told_counts_and_wakes_no_phone(room):
+    before, at = room.state(), {"part": "st-key-by_hand_late_mask", "into": 0.5}
+    assert room.lead(do="scroll", page="by_hand", at=at).status == 200
+    after = room.state()
+    assert after["rev"] == before["rev"]
+    assert after["tally"] != before["tally"]
+    assert (after["scrolled"]["page"], after["scrolled"]["at"]) == ("by_hand", at)
+    assert room.lead(do="scroll", page="by_hand", at=None).status == 200
+    assert room.state()["scrolled"]["at"] is None
+    for wrong in ({"page": "no", "at": None}, {"page": "masks", "at": {"part": "x", "into": 2}}, {"at": "x"}):
+        assert room.lead(do="scroll", **wrong).status == 409
 
 
 @pytest.mark.parametrize("name", ["lead?rev=0", "answers.csv", "lesson.md"])

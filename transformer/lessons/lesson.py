@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 LARGEST, STOPS = 64_000, 60  # bytes of a file, stops in it
-TITLE, SENTENCES, NOTE, LINK = 80, 420, 800, 2_000  # characters
+TITLE, SENTENCES, RECAP, NOTE, LINK = 80, 420, 120, 800, 2_000  # characters
 KINDS = ("next token", "cell", "number", "free text")
 NUMBERS = ("divisor", "product", "scaled", "weight")  # of By hand
 DEEDS = {  # what does a stop -> which values of its link that changes
@@ -37,6 +37,7 @@ class Question:
 @dataclass(frozen=True, kw_only=True)
 class Stop:
     """One place of a lesson. page and params: where its link leads; line: of its heading; note: for the teacher;
+    recap: what it showed, in a line at the lesson's end;
     point: the part of the page to point at; see: the part of a long page to scroll to; deed: what does the stop, a
     word of `DEEDS`."""
 
@@ -46,6 +47,7 @@ class Stop:
     line: int
     text: str = ""
     note: str = ""
+    recap: str = ""
     question: Question | None = None
     point: str | None = None
     see: str | None = None

@@ -20,6 +20,7 @@ from transformer.lessons.lesson import (
     LINK,
     NOTE,
     NUMBERS,
+    RECAP,
     SENTENCES,
     STOPS,
     TITLE,
@@ -30,7 +31,7 @@ from transformer.lessons.lesson import (
 )
 
 HEAD = ("title", "minutes", "description")
-NAMES = ("link", "question", "ask", "query", "value", "tolerance", "compare", "note", "point", "see", "done")
+NAMES = ("link", "question", "ask", "query", "value", "tolerance", "compare", "note", "point", "see", "done", "recap")
 ASKING = {"ask": KINDS, "query": ("cell",), "value": ("number",), "tolerance": ("number",), "compare": ("free text",)}
 LONGEST_LESSON, LOOSEST = 600, 1e6  # minutes; tolerance
 PART = re.compile(r"[a-z][a-z_-]{0,40}")
@@ -137,7 +138,8 @@ class _Reader:
             if name not in params and name not in ("choices", "pair"):  # which are none to begin with
                 raise self.wrong(done[0], f"“done: {done[1]}” needs {name} in the link, to see when it changes")
         note = self._short(said["note"][0], "the note", said["note"][1], NOTE) if "note" in said else ""
-        return Stop(title=title, page=page, params=params, line=line, text=text, note=note, point=point[1],
+        recap = self._short(said["recap"][0], "the recap", said["recap"][1], RECAP) if "recap" in said else ""
+        return Stop(title=title, page=page, params=params, line=line, text=text, note=note, recap=recap, point=point[1],
                     see=see[1], deed=done[1], question=self._question(said))
 
     def _items(self, lines: list[tuple[int, str]]) -> tuple[dict[str, tuple[int, str]], list[str]]:

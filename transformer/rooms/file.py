@@ -19,7 +19,7 @@ create table if not exists room (
     mode text not null, gathered integer not null default 0, locked integer not null default 0,
     task text not null default '', uncovered text not null default '',
     leader text not null default '', picture integer not null default 0,
-    view text, goto text, press text, question integer, drawn blob);
+    view text, scrolled text, goto text, press text, question integer, drawn blob);
 create table if not exists device (
     room text not null references room(id) on delete cascade, device text not null, number integer not null,
     came real not null, seen real not null, out integer not null default 0, primary key (room, device));

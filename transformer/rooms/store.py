@@ -127,6 +127,17 @@ class Store(Answers):
         """Have the lecturer's browser act as if that key were pressed."""
         self._number(id, "press", {"key": key})
 
+    def scroll(self, id: str, place: Mapping[str, Any]) -> None:
+        """Where on its page the lecturer is now. Nobody is told but who is told counts: phones show no page."""
+        with self._writing() as db:
+            db.execute("update room set scrolled = json_set(?, '$.number', "
+                       "coalesce(json_extract(scrolled, '$.number'), 0) + 1) where id = ?",
+                       [orjson.dumps(place).decode(), id])
+
+    def scrolled(self, id: str) -> Mapping[str, Any] | None:
+        row = self._db.execute("select scrolled from room where id = ?", [id]).fetchone()
+        return orjson.loads(row[0]) if row and row[0] else None
+
     def _number(self, id: str, column: str, what: Mapping[str, Any]) -> None:
         with self._writing() as db:
             rev = db.execute("update room set rev = rev + 1 where id = ? returning rev", [id]).fetchone()
@@ -323,11 +334,12 @@ class Store(Answers):
                 self.go_to(id, {"page": one["page"], "params": one["params"]})
 
     def tally(self, id: str) -> str:
-        """Changes with every answer, arrival and view handed in: what the lecturer's counts stand on."""
+        """Changes with every answer, arrival and view handed in, and as the lecturer scrolls: what counts stand on."""
         row = self._db.execute(
             "select (select coalesce(max(answer.seq), 0) from answer join question on question.id = answer.question "
             "where question.room = :id) as answers, (select count(*) from device where room = :id and out = 0 and seen "
-            "> :since) as here, (select coalesce(max(id), 0) from found where room = :id) as found",
+            "> :since) as here, (select coalesce(max(id), 0) from found where room = :id) as found, (select "
+            "coalesce(json_extract(scrolled, '$.number'), 0) from room where id = :id) as scrolled",
             {"id": id, "since": clock.now() - HERE_SECONDS}).fetchone()
         return ".".join(map(str, row))
 

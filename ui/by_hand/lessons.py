@@ -1,16 +1,20 @@
 """What stands beside the steps: why the scores are divided, and how heads fold into the batch."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import exp, log, sqrt
 
 import streamlit as st
 
-from transformer.by_hand.lessons import SAMPLES, folding, spreads
-from transformer.by_hand.stages import ByHand
+from transformer.by_hand.lessons import SAMPLES, Folding, Spread, folding, spreads
+from transformer.by_hand.stages import ByHand, Settings
 from ui import figures
+from ui.by_hand.address import PAGE
 from ui.by_hand.matrices import difference
+from ui.present import enlarged, room
 from ui.resources import chart
 
+BELOW = 0.8  # of the window's height, a chart under the heading while presenting
 WIDTHS = [2**power for power in range(11)]
 
 
@@ -19,6 +23,17 @@ def show_scale(hand: ByHand, *, dark: bool) -> None:
     s = hand.settings
     keys = max(2, len(s.words))
     found = spreads(WIDTHS, keys=keys, seed=s.seed)
+    with st.container(key=f"{PAGE}_spreads"):
+        _show_scale(s, found, keys, dark=dark)
+    head = hand.heads[0]
+    st.markdown(
+        f"On your sentence the {head.products.numel()} products have a spread of "
+        f"**{float(head.products.std(correction=0)):.2f}**, where theory says √{s.d_k} = {sqrt(s.d_k):.2f} for "
+        "independent numbers. These are not: all words share one W_q and one W_k, so the spread can be well off.")
+
+
+def _show_scale(s: Settings, found: Sequence[Spread], keys: int, *, dark: bool) -> None:
+    """What is measured on random vectors."""
     st.subheader("Why divide by √d_k?", anchor=False)
     st.markdown(
         "A product q · k of two vectors of d_k independent numbers, each of mean 0 and variance 1, is a sum of d_k "
@@ -31,19 +46,20 @@ def show_scale(hand: ByHand, *, dark: bool) -> None:
                   "q · k / √d_k, measured": [row.scaled_deviation for row in found],
                   "√d_k, the theory": list(map(sqrt, WIDTHS))}
         quantity = "standard deviation"
-        st.vega_lite_chart(chart(figures.width_curves, series, WIDTHS, title="The spread of the scores",
-                                 quantity=quantity, logarithmic=True, theory=["√d_k, the theory"], dark=dark),
-                           key="by_hand_spread", alt=figures.describe_widths(series, WIDTHS, quantity=quantity))
+        curves = chart(figures.width_curves, series, WIDTHS, title="The spread of the scores", quantity=quantity,
+                       logarithmic=True, theory=["√d_k, the theory"], dark=dark)
+        st.vega_lite_chart(enlarged(PAGE, curves), key="by_hand_spread", **room(PAGE, BELOW),
+                           alt=figures.describe_widths(series, WIDTHS, quantity=quantity))
     with right:
         even = f"log {keys} = {log(keys):.2f}, all keys equal"
-        series = {"softmax of q · k, measured": [row.unscaled_entropy for row in found],
-                  "softmax of q · k / √d_k, measured": [row.scaled_entropy for row in found],
+        series = {"softmax of q · k": [row.unscaled_entropy for row in found],
+                  "softmax of q · k / √d_k": [row.scaled_entropy for row in found],
                   even: [log(keys)] * len(WIDTHS)}
-        quantity = "entropy of the weights, nats"
-        st.vega_lite_chart(chart(figures.width_curves, series, WIDTHS,
-                                 title="How evenly the softmax spreads its weight",
-                                 quantity=quantity, theory=[even], dark=dark),
-                           key="by_hand_entropy", alt=figures.describe_widths(series, WIDTHS, quantity=quantity))
+        quantity = "entropy, nats"
+        curves = chart(figures.width_curves, series, WIDTHS, title="How even the softmax is",
+                       quantity=quantity, theory=[even], dark=dark)
+        st.vega_lite_chart(enlarged(PAGE, curves), key="by_hand_entropy", **room(PAGE, BELOW),
+                           alt=figures.describe_widths(series, WIDTHS, quantity=quantity))
     last = found[-1]
     st.markdown(
         f"At d_k = {last.d_k:,} the softmax looks at e^{last.unscaled_entropy:.2f} = "
@@ -51,11 +67,6 @@ def show_scale(hand: ByHand, *, dark: bool) -> None:
         f"e^{last.scaled_entropy:.2f} = **{exp(last.scaled_entropy):.1f} of {keys}** with √d_k.")
     st.caption(f"Measured just now on {SAMPLES} random queries with {keys} random keys each, drawn from the seed. An "
                "entropy of 0 nats: all weight on one key.")
-    head = hand.heads[0]
-    st.markdown(
-        f"On your sentence the {head.products.numel()} products have a spread of "
-        f"**{float(head.products.std(correction=0)):.2f}**, where theory says √{s.d_k} = {sqrt(s.d_k):.2f} for "
-        "independent numbers. These are not: all words share one W_q and one W_k, so the spread can be well off.")
 
 
 def show_folding(hand: ByHand) -> None:
@@ -64,6 +75,13 @@ def show_folding(hand: ByHand) -> None:
         hand = ByHand(replace(hand.settings, heads=2))
         st.caption("One head has nothing to fold, so here there are two. Choose more in the settings.")
     s, found = hand.settings, folding(hand)
+    with st.container(key=f"{PAGE}_folded"):
+        _show_shapes(s, found)
+    _show_transpose(s, found)
+
+
+def _show_shapes(s: Settings, found: Folding) -> None:
+    """What shape the numbers have after each line."""
     st.subheader("Folding the heads into the batch", anchor=False)
     st.markdown(
         "Programs seldom loop over heads. One wide matrix projects for all heads, and then each head is treated as if "
@@ -78,6 +96,9 @@ def show_folding(hand: ByHand) -> None:
     st.markdown("**Checked just now:** folded, and in a loop over sentences and heads: largest difference "
                 f"**{difference(found.folded, found.looped)}**.")
 
+
+def _show_transpose(s: Settings, found: Folding) -> None:
+    """Which block lies where, with the transpose and without it."""
     st.subheader("Why the transpose is needed", anchor=False)
     st.markdown(
         "Each block below is one word's query of one head, d_k numbers side by side in memory; the small number and "

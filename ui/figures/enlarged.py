@@ -7,6 +7,7 @@ LENGTHS = {"standoff", "thickness", "len", "ypad", "xpad", "fontSize", "labelFon
            "dx", "strokeWidth"}
 AREAS = {"symbolSize"}
 TOP = 8  # px above a chart's title
+TITLE = 30  # px over a figure, where its title would stand
 
 
 def enlarged(figure: Finished | dict, by: float) -> Finished | dict:
@@ -28,7 +29,8 @@ def _plot(figure: dict, by: float) -> Finished:
     small = bool(layout["title"].get("subtitle", {}).get("text"))
     layout["title"] = {name: value for name, value in layout["title"].items() if name != "subtitle"}
     room = figure["layout"]["margin"]
-    above, below = room["t"] - 26 * small, 8 if said else room["b"] * by
+    untitled = not (figure["layout"]["title"].get("text") or "").strip()
+    above, below = room["t"] - 26 * small - TITLE * untitled, 8 if said else room["b"] * by
     layout["margin"] = {"l": room["l"], "r": room["r"], "t": above * by, "b": below}
     layout["template"] = figure["layout"]["template"]
     traces = [_grown(trace, by) | ({"showscale": False} if said and trace["type"] == "heatmap" else {})

@@ -13,6 +13,7 @@ from ui.components.head_maps import show_head_maps
 from ui.head_choice import origin, plain_name
 from ui.heads.asked import Asked, kept
 from ui.link import Field, optional
+from ui.present import presenting
 from ui.say import say_error
 
 CANDIDATES, STRONGEST = 10, 6
@@ -54,7 +55,7 @@ def show_direct(page: str, asked: Asked, *, dark: bool) -> None:
     cards = [figures.change_card("effect", kind, values, None, unit=unit, limit=limit, ends=("against", "for"),
                                  title=kind.capitalize())
              for kind, values in effects.items()]
-    left, right = st.columns(2, gap="medium")
+    left, right = st.columns([3, 2] if presenting(page) else 2, gap="medium")
     with left:
         st.markdown(f"Blue raises {_names(asked, None)}, red lowers it. Click a head.")
         show_head_maps(f"{page}_effects", figures.head_maps(

@@ -21,6 +21,7 @@ from ui.heads.one_head import show_best
 from ui.heads.one_screen import behind
 from ui.heads.sample import SIZES, Sample, at_hand, choose_sample, measured, say_cut
 from ui.link import Field, choice, opened, optional, quiet, whole
+from ui.present import presenting
 
 NAMED = 4  # heads of a measure in the table
 
@@ -66,7 +67,7 @@ def _show_measured(page: str, sample: Sample, roles: HeadRoles, kinds: DeltaGene
         kinds.segmented_control("Attention", ckpt.config.kinds, key=f"{page}_role_kind", required=True,
                                 persist_state="session", format_func=str.capitalize, label_visibility="collapsed")
     with st.container(key=f"{page}_role_first"):
-        left, right = st.columns([1, 1], gap="medium")
+        left, right = st.columns([3, 2] if presenting(page) else 2, gap="medium")
     with left:
         _show_maps(page, roles, kind, measure, layer, head, about=sample.about(roles), ckpt=ckpt, dark=dark)
     with right, st.container(key=f"{page}_role_best"):

@@ -22,6 +22,7 @@ from ui.heavy import heavy
 from ui.held_out_corpus import readable
 from ui.languages import reads_examples
 from ui.link import Field, choice, opened, optional, quiet, whole
+from ui.present import presenting
 from ui.resources import shelf
 from ui.say import say_error
 from ui.texts import untouched
@@ -65,7 +66,7 @@ def show_switch(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     there = set(all_heads(config))
     state[f"{page}_heads"] = [head for head in state[f"{page}_heads"] if head in there]
     text = _choose_text(page, ckpt)
-    left, right = st.columns([11, 9], gap="medium")
+    left, right = st.columns([9, 11] if presenting(page) else [11, 9], gap="medium")
     with left, st.container(key=f"{page}_switches"):
         _choose_heads(page, config)
     heads, both = state[f"{page}_heads"], None

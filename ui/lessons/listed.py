@@ -11,6 +11,7 @@ from ui.access import owners
 from ui.lessons.found import OWN, WALK, folder, found, own, take_in
 from ui.lessons.said import given_text, right_text
 from ui.lessons.walking import RESULTS, Walking, check_lesson, finding, start, walking
+from ui.pages import PAGES
 from ui.say import say_error
 
 MEGABYTES = 1  # of an upload; a lesson is far smaller, and says so itself
@@ -82,8 +83,13 @@ def show_results() -> None:
         return
     with st.container(border=True, key="lessons_results"):
         asked = [at for at, stop in enumerate(walk.lesson.stops) if stop.question]
+        if recap := [stop for stop in walk.lesson.stops if stop.recap]:
+            st.markdown(f"**{figures.markdown_text(walk.lesson.title)}**: done.\n\n" + "\n".join(
+                f"1. **{figures.markdown_text(stop.title)}.** {figures.markdown_text(stop.recap)}" for stop in recap))
+            other = PAGES[recap[0].page]
+            st.page_link(other.script, label="Now your own sentence", icon=":material/edit:", query_params={"text": ""})
         if not asked:
-            st.markdown(f"**{figures.markdown_text(walk.lesson.title)}**: done. A lesson below goes on from here.")
+            st.markdown("A lesson below goes on from here.")
             return
         judged = {at: finding(walk, at).answer.judge(walk.answers[at]) for at in asked
                   if at in walk.answers and finding(walk, at).answer is not None}

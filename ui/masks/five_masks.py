@@ -12,7 +12,7 @@ from ui.masks.batch import Batch
 from ui.masks.head import in_window
 from ui.present import enlarged, presenting, room
 
-BELOW = 0.78  # of the window's height, under the choosers of mask and pair while presenting
+BELOW = 0.74  # of the window's height, under the choosers of mask and pair while presenting
 MEANINGS = {
     "target": "Target tokens attend to all target tokens that are not padding.",
     "causal": "A token sees itself and earlier tokens; later ones are what it has to predict.",

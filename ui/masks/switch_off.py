@@ -10,8 +10,9 @@ from ui.head_choice import head_controls, head_in_range, origin
 from ui.masks.address import PAGE
 from ui.masks.batch import Batch
 from ui.masks.head import Head
-from ui.present import columns, enlarged, room
+from ui.present import enlarged, presenting, room
 
+BELOW = 0.56  # of the window's height, under the choosers of head and masks while presenting
 BOTH, ACAUSAL = "both masks", "no causal mask"
 VARIANTS = {BOTH: (True, True), ACAUSAL: (False, True), "no padding mask": (True, False), "neither": (False, False)}
 
@@ -27,7 +28,7 @@ def show_switched_off(ckpt: Checkpoint, batch: Batch, pair: int, *, dark: bool) 
                 for name, masks in VARIANTS.items()}
     variant = next(name for name, masks in VARIANTS.items() if masks == (causal, padding))
     _say_what_leaks(head, readings[variant], causal=causal)
-    left, right = columns(PAGE, 2)
+    left, right = st.columns(2)
     with left:  # what a switch changes stands next to it, on a telephone too
         _show_reading(head, variant, readings[variant], "changed", dark=dark)
     with right:
@@ -44,10 +45,11 @@ def show_switched_off(ckpt: Checkpoint, batch: Batch, pair: int, *, dark: bool) 
 def _show_reading(head: Head, name: str, reading: Forced, key: str, *, dark: bool) -> None:
     causal, padding = VARIANTS[name]
     mask, weights = head.mask(causal=causal, padding=padding).numpy(), head.of(reading.attentions).numpy()
-    figure = figures.attention_heatmap(weights, *head.axes, title=f"{head.name}: {name}", newest=False,
-                                       source=origin(head.ckpt), mask=mask, dark=dark)
-    st.plotly_chart(enlarged(PAGE, figure), key=f"{PAGE}_{key}", config=figures.PLOTLY_CONFIG, **room(PAGE),
-                    alt=figures.describe_attention(weights, *head.axes, newest=False))
+    title = name.capitalize() if presenting(PAGE) else f"{head.name}: {name}"  # its choosers stand right above
+    figure = figures.attention_heatmap(weights, *head.axes, title=title, newest=False, source=origin(head.ckpt),
+                                       mask=mask, dark=dark)
+    st.plotly_chart(enlarged(PAGE, figure), key=f"{PAGE}_{key}", config=figures.PLOTLY_CONFIG,
+                    **room(PAGE, BELOW), alt=figures.describe_attention(weights, *head.axes, newest=False))
 
 
 def _say_what_leaks(head: Head, reading: Forced, *, causal: bool) -> None:

@@ -12,7 +12,7 @@ from ui import figures
 from ui.head_choice import head_controls, head_in_range, origin, plain_name
 from ui.positions.address import MOST, PAGE
 from ui.positions.table import Table, show_curves, show_matrix, show_similarities
-from ui.present import columns, enlarged, room, settings
+from ui.present import columns, enlarged, presenting, room, settings
 from ui.say import say_error
 from ui.texts import SENTENCE, taken
 
@@ -121,12 +121,13 @@ def _show_both(ckpt: Checkpoint, readings: tuple[Reading, Reading], at: tuple[st
     axes = with_them.axes(kind)
     mask = with_them.masks[kind].numpy()
     names, keys = ("with", "without"), ("trained", "bare")
-    for place, reading, name, key in zip(columns(PAGE, 2), readings, names, keys, strict=True):
+    for place, reading, name, key in zip(st.columns(2), readings, names, keys, strict=True):
         weights = reading.attentions[kind][layer, head].numpy()
         with place:
-            figure = figures.attention_heatmap(
-                weights, *axes, title=f"{kind.capitalize()}, {figures.head_label(layer, head)}, {name} positions",
-                source=_source(ckpt), mask=mask, newest=False, dark=dark)
+            title = f"{name.capitalize()} positions" if presenting(PAGE) else (
+                f"{kind.capitalize()}, {figures.head_label(layer, head)}, {name} positions")
+            figure = figures.attention_heatmap(weights, *axes, title=title, source=_source(ckpt), mask=mask,
+                                               newest=False, dark=dark)
             st.plotly_chart(
                 enlarged(PAGE, figure), key=f"{PAGE}_attention_{key}", config=figures.PLOTLY_CONFIG, **room(PAGE),
                 alt=figures.describe_attention(weights, *axes, newest=False))

@@ -17,6 +17,7 @@ from ui.room.told import answers, results
 
 LONGEST_NOTE, LONGEST_TASK, LONGEST_ASK = 200, 300, 200  # characters
 LONGEST_SENTENCES = 12_000
+LONGEST_PART = 120
 EVERYWHERE = ("present", "room", "wall", "lesson", "stop")  # in the address of any page
 MOST_PARAMS, LONGEST_PARAMS = 60, 3_000
 STOP = "stop"  # what the stop of a lesson asks
@@ -156,6 +157,19 @@ def _press(store: Store, room: Room, sent: Mapping[str, Any]) -> None:
     store.press(room.id, sent["key"])
 
 
+def _scroll(store: Store, room: Room, sent: Mapping[str, Any]) -> None:
+    """Where on its page the lecturer is: so far into a part of it, or at its top."""
+    page, at = sent.get("page"), sent.get("at")
+    if at is not None:
+        into = at.get("into") if isinstance(at, dict) else None
+        if not isinstance(into, int | float) or not 0 <= into <= 1:
+            raise RoomError("at is null, or a part of the page and how far into it, from 0 to 1")
+        at = {"part": _text(at, "part", LONGEST_PART), "into": into}
+    if page not in PAGES_OF:
+        raise RoomError(f"page is one of {', '.join(PAGES_OF)}")
+    store.scroll(room.id, {"page": page, "at": at})
+
+
 def _show(store: Store, room: Room, sent: Mapping[str, Any]) -> None:
     """Open a view on the lecturer's own computer, which the room then sees."""
     page, params = view_of(sent)
@@ -177,8 +191,8 @@ def _end(store: Store, room: Room, sent: Mapping[str, Any]) -> None:
 
 Deed = Callable[[Store, Room, Mapping[str, Any]], dict[str, Any] | None]
 DEEDS: dict[str, Deed] = {
-    "mode": _mode, "phase": _phase, "press": _press, "offers": offers, "ask": ask, "switch off": _switch_off,
-    "show": _show,
+    "mode": _mode, "phase": _phase, "press": _press, "scroll": _scroll, "offers": offers, "ask": ask,
+    "switch off": _switch_off, "show": _show,
     "gather": lambda store, room, sent: store.gather(room.id),
     "lock": lambda store, room, sent: store.lock(room.id, sent.get("on") is True),
     "again": lambda store, room, sent: store.ask_again(room.id, _asked(store, room).id),

@@ -58,10 +58,11 @@ def now(store: Store, room: Room) -> Question | None:
 
 
 def counts(store: Store, room: Room) -> dict[str, Any]:
-    """How many are there and have answered, which a wall shows."""
+    """How many are there and have answered, which a wall shows, and where on the page its lecturer is."""
     question = now(store, room)
     return {"tally": store.tally(room.id), "here": store.here(room.id),
-            "answered": store.answered(room.id, question, question.round) if question else 0}
+            "answered": store.answered(room.id, question, question.round) if question else 0,
+            "scrolled": store.scrolled(room.id)}
 
 
 def _question(store: Store, room: Room, question: Question) -> dict[str, Any]:

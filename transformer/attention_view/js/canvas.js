@@ -18,6 +18,9 @@ export function resized(canvas, width, height, zoom = 1) {
   return context;
 }
 
+// How much the page enlarges a view: its canvases have as many pixels more.
+export const zoomOf = ({ root }) => root.currentCSSZoom ?? 1;
+
 // A small picture, whose pixels `paint` fills in, row after row: see pixelOf in colours.js.
 export function bitmap(width, height, paint) {
   const canvas = document.createElement("canvas");

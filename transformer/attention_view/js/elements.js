@@ -88,9 +88,10 @@ export function redrawWhenMoved(root, top = () => 0) {
 
 export const stillMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-// To the top of the window, below the bar there.
+// To the top of the window, below the bar there and what a page keeps under it (--stuck).
 export function scrollUpTo(element, behavior = stillMotion() ? "auto" : "smooth") {
-  element.style.scrollMarginTop = "4.5rem";
+  const bar = document.querySelector("header[data-testid=stHeader]")?.offsetHeight ?? 0;
+  element.style.scrollMarginTop = `calc(${bar}px + var(--stuck, 0px) + 0.75rem)`;
   element.scrollIntoView({ block: "start", behavior });
 }
 

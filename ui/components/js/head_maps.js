@@ -16,6 +16,7 @@ const CELL = [
 ];
 const NARROW = 480; // px: a telephone
 const LEAST = 26; // px, of a head there
+const LOW = 21; // px, of one that is enlarged
 const FRAME = 26; // px beside a map's heads: the layers' numbers, the edges
 const LIST = 295; // px, of the list of cards and the room beside it
 const FEW = 160; // heads of a map; of more each is as small as it must be for all to be seen at once
@@ -43,7 +44,8 @@ function draw(root, data, pick) {
   const many = most * layers > FEW;
   const [, wide, high] = CELL.find(([upTo]) => most <= upTo);
   const width = many ? beside(root, data, most, fitting(MANY_WIDE, most, wide)) : narrowed(root, data, most, wide);
-  const height = many ? fitting(MANY_HIGH, layers, high) : high;
+  const enlarged = (root.currentCSSZoom ?? 1) > 1; // for a projector, where low heads are high enough
+  const height = many ? fitting(MANY_HIGH, layers, high) : enlarged ? Math.min(high, LOW) : high;
   describe(root, data, most, width);
   const view = { data, width, height, numbered: most <= NUMBERED, pick };
   expose(root, "heads", async () => [["heads.svg", fileOf(view)]]);

@@ -1,5 +1,5 @@
 // Everything that is drawn as one moves through the snapshots.
-import { resized } from "#view/canvas.js";
+import { resized, zoomOf } from "#view/canvas.js";
 import { part } from "#view/elements.js";
 import { ROWS, SHOWN, valued } from "#view/forming/measures.js";
 import {
@@ -31,6 +31,20 @@ import { paintGrid } from "#view/grid.js";
 import { matrixLayout, paintLegend, paintMatrix } from "#view/matrix.js";
 import { kindName } from "#view/names.js";
 import { thousands } from "#view/numbers.js";
+
+const SMALL_TIMELINE = 76; // px of the page as it is before it is enlarged
+const FOOT = 44; // px, of what may lie over the foot of a presented page
+
+const isEnlarged = (view) => zoomOf(view) > 1;
+
+// On a projector all of it is on one screen: what is left of the window for a picture above the timeline, as high as
+// on a page that is not scrolled; nothing anywhere else.
+function roomBelow(view, canvas) {
+  if (!isEnlarged(view)) return null;
+  const scrolled = document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0;
+  const top = canvas.getBoundingClientRect().top + scrolled;
+  return Math.max(90, (window.innerHeight - FOOT - top) / zoomOf(view) - SMALL_TIMELINE - 8);
+}
 
 export function draw(view) {
   const { root, look } = view;
@@ -80,9 +94,9 @@ export function drawTimeline(view) {
   const { root, parts, message, last } = view;
   const width = root.clientWidth;
   const recorded = message.training.length + message.validation.length;
-  const height = !recorded ? 80 : width < 700 ? 150 : 190;
+  const height = isEnlarged(view) ? SMALL_TIMELINE : !recorded ? 80 : width < 700 ? 150 : 190;
   const plot = (view.plot = timelinePlot(view, { x: 0, y: 0, width, height }));
-  const context = resized(parts.timeline, width, height);
+  const context = resized(parts.timeline, width, height, zoomOf(view));
   const under = keptPicture(view, "timeline", width, height, (one) => underTimeline(view, one, plot));
   context.drawImage(under, 0, 0, width, height);
   overTimeline(view, context, plot);
@@ -97,17 +111,22 @@ export function drawTimeline(view) {
 
 function drawGrid(view) {
   const width = view.parts.grid.parentElement.clientWidth;
-  const height = gridHeight(view, width);
-  view.tiles = paintGrid(resized(view.parts.grid, width, height), { x: 0, y: 0, width, height }, gridOf(view));
+  const height = Math.min(gridHeight(view, width), roomBelow(view, view.parts.grid) ?? Infinity);
+  view.tiles = paintGrid(
+    resized(view.parts.grid, width, height, zoomOf(view)),
+    { x: 0, y: 0, width, height },
+    gridOf(view),
+  );
 }
 
 export function drawMatrix(view) {
   const { parts, theme } = view;
-  const made = (view.layout = matrixLayout(infoOf(view), parts.matrix.parentElement.clientWidth));
+  const tall = roomBelow(view, parts.matrix);
+  const made = (view.layout = matrixLayout(infoOf(view), parts.matrix.parentElement.clientWidth, { tall }));
   const { width, height } = made;
   const painting = { ...matrixOf(view, made), cursor: view.cursor };
-  paintMatrix(resized(parts.matrix, width, height), { x: 0, y: 0, width, height }, painting);
-  paintLegend(resized(parts.legend, 260, 30), 4, 2, { stage: { high: 1 }, scale: "sqrt", theme });
+  paintMatrix(resized(parts.matrix, width, height, zoomOf(view)), { x: 0, y: 0, width, height }, painting);
+  paintLegend(resized(parts.legend, 260, 30, zoomOf(view)), 4, 2, { stage: { high: 1 }, scale: "sqrt", theme });
 }
 
 function drawMeasures(view) {
@@ -117,7 +136,7 @@ function drawMeasures(view) {
     const width = canvas.parentElement.clientWidth;
     const height = 170;
     const plot = measurePlot(view, { x: 0, y: 0, width, height }, one);
-    const context = resized(canvas, width, height);
+    const context = resized(canvas, width, height, zoomOf(view));
     const under = keptPicture(view, one.name, width, height, (kept) => underMeasure(view, kept, plot, one));
     context.drawImage(under, 0, 0, width, height);
     overMeasure(view, context, plot, one);

@@ -1,5 +1,5 @@
 // The pictures of attention as it forms, on a page or in a file: the timeline, the grid, one head, the measures.
-import { resized, text } from "#view/canvas.js";
+import { resized, text, zoomOf } from "#view/canvas.js";
 import { lossRange, paintCurve, paintDot, paintHeads, paintLosses, paintMarker, plotOf } from "#view/forming/curves.js";
 import { SHOWN, valued } from "#view/forming/measures.js";
 import {
@@ -36,10 +36,19 @@ export function overTimeline(view, context, plot) {
 export function keptPicture(view, name, width, height, paint) {
   const { steps, training, validation } = view.message;
   const counts = [steps.length, training.length, validation.length];
-  const id = [name, keyOf(view), width, height, view.theme.dark, window.devicePixelRatio, ...counts].join();
+  const id = [
+    name,
+    keyOf(view),
+    width,
+    height,
+    view.theme.dark,
+    window.devicePixelRatio,
+    zoomOf(view),
+    ...counts,
+  ].join();
   if (view.made.get(name)?.id !== id) {
     const canvas = document.createElement("canvas");
-    paint(resized(canvas, width, height));
+    paint(resized(canvas, width, height, zoomOf(view)));
     view.made.set(name, { id, canvas });
   }
   return view.made.get(name).canvas;

@@ -1,13 +1,11 @@
 // How large the picture is: on a page as it comes, on a projector all of it on one screen.
-import { resized } from "#view/canvas.js";
+import { resized, zoomOf } from "#view/canvas.js";
 import { matrixLayout } from "#view/matrix.js";
 import { boxed, infoOf, sizesOf } from "#view/view/look.js";
 
 const TYPE = 13; // px, the type of a picture
 const WIDE = 700; // px of the window; below that everything is in one column
 const LEGEND = 52; // px; below the matrix stands its scale
-
-const zoomOf = ({ root }) => root.currentCSSZoom ?? 1;
 
 export function setZoom(view) {
   const { root, large } = view;

@@ -43,9 +43,17 @@ function scrollTo(view, looks = MOST_LOOKS) {
   const { at, see, here } = view.data;
   if (!see || !looks) return;
   const element = here ? partOf(see) : null;
-  if (element) scrollUpTo(element, "auto");
+  if (element && !isInSight(element)) scrollUpTo(element, "auto");
   // what stands above it may still be drawn
   setTimeout(() => view.data.at === at && scrollTo(view, element ? Math.min(looks - 1, 2) : looks - 1), SEEK_MS);
+}
+
+// All of it, between the bar on top and what lies over the foot.
+function isInSight(element) {
+  const { top, bottom } = element.getBoundingClientRect();
+  const bar = document.querySelector("header[data-testid=stHeader]")?.offsetHeight ?? 0;
+  const foot = parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--foot")) || 0;
+  return top >= bar && bottom <= window.innerHeight - foot;
 }
 
 function progress({ at, count }) {

@@ -9,6 +9,7 @@ import { newDesk } from "./desk.js";
 import { escapeFromBar, pressHere, toRoom, whoLeads } from "./leading.js";
 import { ownKeys, refill, unpressed } from "./parts.js";
 import { folds, hearFoot, takeFoot } from "../foot.js";
+import { scrollAlong, tellScrolling } from "./scrolling.js";
 import { sayWhatRoomDoes } from "../room_asks.js";
 import { ENDED, ended, ENDED_HERE, sentence } from "./words.js";
 
@@ -71,6 +72,7 @@ function start(bar) {
   if (data.face === "lecturer")
     window.addEventListener("keydown", (event) => escapeFromBar(bar, event), { signal, capture: true });
   hearFoot(() => root.isConnected && bar.draw(), signal);
+  if (data.face === "lecturer") tellScrolling(bar, signal);
   sayWhatRoomDoes(null);
   follow(data.code, {
     name: data.face === "lecturer" ? "lead" : "state",
@@ -147,6 +149,7 @@ function draw(bar) {
 }
 
 function drawLecturer(bar) {
+  bar.tellScrolling();
   const { root, data, desk, state } = bar;
   const hide = data.hide === null ? null : { on: data.hide, turn: () => bar.trigger("hide", data.page) };
   const parts = data.page === "room" ? ["room"] : ["room", "question"];
@@ -236,6 +239,7 @@ function drawWall(bar) {
   const address = data.join.replace(/^https?:\/\//, "");
   const join = part("p", { className: "join" }, `${address}/r  `, part("b", { textContent: data.code }));
   root.replaceChildren(part("p", { className: "about", textContent: about }), join);
+  scrollAlong(bar);
   coverRoom(bar, true);
   if (state.mode === "paused" && state.question?.phase !== "open") saidLarge(root, "Look up.");
 }

@@ -1,0 +1,96 @@
+"""What every stop of every lesson is about is on a projector's first screen, whole: presented, as the lesson opens it.
+
+What a stop is about follows from its link, so a new lesson is in this; a page that no stop has been on needs an entry.
+"""
+
+from urllib.parse import urlencode
+
+import pytest
+
+from transformer.lessons.parsing import parse
+from transformer.places import ROOT
+
+WIDTH, HEIGHT, STRIP = 1280, 720, 44  # px; the strip of a lesson or a room in one line
+ROOM = f".st-key-lesson {{ height: {STRIP}px; overflow: hidden; }}"  # as where a room has the questions
+
+
+def by_hand(params, see):
+    parts = {"scale": [".st-key-by_hand_spreads [data-testid=stVegaLiteChart]"],
+             "batch": [".st-key-by_hand_folded td:nth-child(2)"],  # the shapes
+             "slips": [f".st-key-by_hand_{see} figure"], "trained": ["figure[data-name=weights]"]}
+    return parts.get(params.get("part"), [".st-key-by_hand_one figure.matrix"])
+
+
+def heads(params, see):
+    parts = {"switch": [".st-key-heads_boards", ".st-key-heads_switched"],
+             "direct": [".head-maps .card .grid", ".st-key-heads_effect_head table"],
+             "roles": [".head-maps .card .grid"], "attribution": [".st-key-heads_attribution_table table"]}
+    return parts[params["view"]]
+
+
+def masks(params, see):
+    parts = {"switched": [".st-key-masks_changed", ".st-key-masks_trained"],
+             "as_numbers": [".st-key-masks_as_numbers h3"]}
+    return parts.get(see, ["[class*=_mask] .js-plotly-plot"])
+
+
+def positions(params, see):
+    left_out = [".st-key-positions_attention_trained", ".st-key-positions_attention_bare"]
+    parts = {"Sinusoidal": ["[data-testid=stVegaLiteChart]!"], "Rotary": ["[data-testid=stPlotlyChart]!"]}
+    return left_out if params["view"] == "Left out" else parts[params["view"]]
+
+
+ABOUT = {
+    "translate": lambda params, see: ["canvas.matrix"],
+    "write": lambda params, see: ["canvas.matrix"],
+    "by_hand": by_hand, "heads": heads, "masks": masks, "positions": positions,
+    "train": lambda params, see: [f".forming {part}" for part in
+                                  ("canvas.grid", ".main h4 + canvas", ".timeline", "input")],
+    "classify": lambda params, see: [f".st-key-classify_toy_{part}" for part in ("positive", "negative", "train")],
+    "library": lambda params, see: ["[data-testid=stCode]!"]}  # ! the first of them
+
+# Every element that a selector finds and is drawn: how much of it lies outside what is seen, of the screen and of every
+# box that cuts it off.
+OUTSIDE = """([selectors, width, height]) => {
+  const trees = [document.querySelector("[data-testid=stMain]")];
+  for (const tree of trees)
+    trees.push(...[...tree.querySelectorAll("*")].map((one) => one.shadowRoot).filter(Boolean));
+  const all = (selector) => trees.flatMap((tree) => [...tree.querySelectorAll(selector)])
+    .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height > 0);
+  const cut = (one) => {
+    const box = one.getBoundingClientRect();
+    const seen = { left: 0, top: 0, right: width, bottom: height };
+    for (let at = one; at; at = at.parentElement ?? at.getRootNode().host) {
+      if (at === one || getComputedStyle(at).overflow === "visible" || at.matches("body, html")) continue;
+      const clip = at.getBoundingClientRect();
+      seen.left = Math.max(seen.left, clip.left);
+      seen.top = Math.max(seen.top, clip.top);
+      seen.right = Math.min(seen.right, clip.right);
+      seen.bottom = Math.min(seen.bottom, clip.bottom);
+    }
+    return Math.max(seen.left - box.left, seen.top - box.top, box.right - seen.right, box.bottom - seen.bottom);
+  };
+  return selectors.flatMap((selector) => {
+    const found = selector.endsWith("!") ? all(selector.slice(0, -1)).slice(0, 1) : all(selector);
+    return found.length ? found.map(cut).filter((far) => far > 3).map((far) => `${selector} by ${Math.round(far)} px`)
+      : [`${selector} is not there`];
+  });
+}"""
+
+
+def stops():
+    """Each place once, though several lessons stop there."""
+    found = {}
+    for path in sorted((ROOT / "lessons").glob("*.md")):
+        for at, stop in enumerate(parse(path.read_bytes(), path.stem, file=path.name).stops, 1):
+            found.setdefault((stop.page, tuple(sorted(stop.params.items())), stop.see), (path.stem, at, stop))
+    return [pytest.param(*one, id=f"{one[0]}-{one[1]}") for one in found.values()]
+
+
+@pytest.mark.parametrize(("lesson", "at", "stop"), stops())
+def test_what_a_stop_is_about_is_whole_on_a_projector(lesson, at, stop, page, visit):
+    page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+    shown = visit(f"/{stop.page}?{urlencode({**stop.params, 'lesson': lesson, 'stop': at, 'present': 1})}")
+    shown.add_style_tag(content=ROOM)
+    about = [ABOUT[stop.page](stop.params, stop.see), WIDTH, HEIGHT - STRIP]
+    assert shown.evaluate(OUTSIDE, about) == []
