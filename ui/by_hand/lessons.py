@@ -19,7 +19,7 @@ def show_scale(hand: ByHand, *, dark: bool) -> None:
     s = hand.settings
     keys = max(2, len(s.words))
     found = spreads(WIDTHS, keys=keys, seed=s.seed)
-    st.subheader("Why divide by √d_k?", anchor=False)
+    st.header("Why divide by √d_k?", anchor=False)
     st.markdown(
         "A product q · k of two vectors of d_k independent numbers, each of mean 0 and variance 1, is a sum of d_k "
         "terms of variance 1: its variance is d_k, its spread √d_k. The softmax of numbers so far apart puts nearly "
@@ -64,7 +64,7 @@ def show_folding(hand: ByHand) -> None:
         hand = ByHand(replace(hand.settings, heads=2))
         st.caption("One head has nothing to fold, so here there are two. Choose more in the settings.")
     s, found = hand.settings, folding(hand)
-    st.subheader("Folding the heads into the batch", anchor=False)
+    st.header("Folding the heads into the batch", anchor=False)
     st.markdown(
         "Programs seldom loop over heads. One wide matrix projects for all heads, and then each head is treated as if "
         "it were a sentence of its own: h heads of B sentences are B · h sentences, multiplied in one batched product. "
