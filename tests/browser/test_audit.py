@@ -28,17 +28,23 @@ VIEWS = ("view", "part", "show")  # what a page calls, in its address, that of w
 THEIRS = [
     # A file uploader's drop zone has role=presentation, a name and a tabindex, whatever it is given.
     ("presentation-role-conflict", "[data-testid=stFileUploaderDropzone]"),
+    # What is said of a button under the pointer stands at the end of the body, beside all landmarks.
+    ("region", "[data-testid=stTooltipContent]"),
+    # The name of what is disabled is as faint as it, which nobody has to read; it is not tied to it by any attribute.
+    ("color-contrast", "[data-testid=stWidgetLabel][disabled]"),
 ]
 
 LONG = ("She told me that she was going to the old house near the river, but I did not know when her brother would "
         "come back from his work in the city.")
+OFF = "cross:2:3"
 LONGER = {"/translate": {"text": LONG, "step": 0}, "/write": {"text": LONG[:40], "step": 0},
           "/classify?show=speakers": {"text": LONG},
-          **{f"/heads?view={view}": {"text": LONG, "steps": 8} for view in ("switch", "lens", "direct", "attribution")}}
+          **{f"/heads?view={view}": {"text": LONG, "steps": 8, "heads": OFF}
+             for view in ("switch", "lens", "direct", "attribution")}}
 
 # What has to be on the first screen without scrolling: (selector, px that it is high at least, how many; 0 is all).
-STEPS = [("[data-part=head]", 120, 1), ("[data-part=candidates]", 20, 1),
-         (".next-tokens > button:not(.others)", 20, 4), (".controls > button", 20, 0)]
+STEPS = [("[data-part=head]", 120, 1), (".next-tokens > button:not(.others)", 20, 4),
+         (".controls > button", 20, 0)]
 FIRST = {
     "/translate": [(f"[data-part={one}]", 20, 1) for one in ("controls", "source", "target")] + STEPS,
     "/write": [(f"[data-part={one}]", 20, 1) for one in ("controls", "target")] + STEPS,
@@ -65,7 +71,7 @@ TAPPED = """.controls button, .next-tokens > button:not(.others), .attention-vie
 PART = 0.04  # of a projector's height: what the last row reads
 CHOSEN = ("/lessons", "/masks", "/by_hand", "/heads", "/room")  # where what is chosen stays to be, while presenting
 # Exponents and indices are read with what they stand on; the attention view is as large as lets all of it be seen.
-SMALLER = ("sup, .katex *, .attention-view:not(.forming) *, [data-testid=stIconMaterial], .visually-hidden, .unseen, "
+SMALLER = ("sup, sub, .katex *, .attention-view:not(.forming) *, [data-testid=stIconMaterial], .visually-hidden, .unseen, "
            "style, script")
 CONTROLS = "button, input, textarea, select, [role=radio], [role=combobox], [role=slider], summary, a[href]"
 # The way back; the slider through a training, the heads and views that an attention view is of.

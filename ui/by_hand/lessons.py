@@ -8,7 +8,9 @@ import streamlit as st
 from transformer.by_hand.lessons import SAMPLES, folding, spreads
 from transformer.by_hand.stages import ByHand
 from ui import figures
+from ui.by_hand.address import PAGE
 from ui.by_hand.matrices import difference
+from ui.present import columns, enlarged, room
 from ui.resources import chart
 
 WIDTHS = [2**power for power in range(11)]
@@ -25,25 +27,26 @@ def show_scale(hand: ByHand, *, dark: bool) -> None:
         "terms of variance 1: its variance is d_k, its spread √d_k. The softmax of numbers so far apart puts nearly "
         "all weight on the largest, where its gradient is close to 0 and little is learned. Divided by √d_k the spread "
         "is 1 at any width. :gray[Vaswani et al. 2017, section 3.2.1 and its footnote 4.]")
-    left, right = st.columns(2, gap="large")
+    left, right = columns(PAGE, 2, gap="large")
     with left:
         series = {"q · k, measured": [row.unscaled_deviation for row in found],
                   "q · k / √d_k, measured": [row.scaled_deviation for row in found],
                   "√d_k, the theory": list(map(sqrt, WIDTHS))}
         quantity = "standard deviation"
-        st.vega_lite_chart(chart(figures.width_curves, series, WIDTHS, title="The spread of the scores",
-                                 quantity=quantity, logarithmic=True, theory=["√d_k, the theory"], dark=dark),
-                           key="by_hand_spread", alt=figures.describe_widths(series, WIDTHS, quantity=quantity))
+        drawn = chart(figures.width_curves, series, WIDTHS, title="The spread of the scores", quantity=quantity,
+                      logarithmic=True, theory=["√d_k, the theory"], dark=dark)
+        st.vega_lite_chart(enlarged(PAGE, drawn), key="by_hand_spread", **room(PAGE),
+                           alt=figures.describe_widths(series, WIDTHS, quantity=quantity))
     with right:
         even = f"log {keys} = {log(keys):.2f}, all keys equal"
         series = {"softmax of q · k, measured": [row.unscaled_entropy for row in found],
                   "softmax of q · k / √d_k, measured": [row.scaled_entropy for row in found],
                   even: [log(keys)] * len(WIDTHS)}
         quantity = "entropy of the weights, nats"
-        st.vega_lite_chart(chart(figures.width_curves, series, WIDTHS,
-                                 title="How evenly the softmax spreads its weight",
-                                 quantity=quantity, theory=[even], dark=dark),
-                           key="by_hand_entropy", alt=figures.describe_widths(series, WIDTHS, quantity=quantity))
+        drawn = chart(figures.width_curves, series, WIDTHS, title="How evenly the softmax spreads its weight",
+                      quantity=quantity, theory=[even], dark=dark)
+        st.vega_lite_chart(enlarged(PAGE, drawn), key="by_hand_entropy", **room(PAGE),
+                           alt=figures.describe_widths(series, WIDTHS, quantity=quantity))
     last = found[-1]
     st.markdown(
         f"At d_k = {last.d_k:,} the softmax looks at e^{last.unscaled_entropy:.2f} = "
