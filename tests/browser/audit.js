@@ -55,7 +55,7 @@
   function texts() {
     return all("*").flatMap((one) => {
       const nodes = [...one.childNodes].filter((node) => node.nodeType === 3 && node.data.trim());
-      if (!nodes.length || one.matches(ALONE) || !shown(one)) return [];
+      if (!nodes.length || one.matches(ALONE) || !shown(one) || one.matches("details:not([open])")) return [];
       if (chain(one).some((part) => part.offsetWidth <= 1 || part.offsetHeight <= 1)) return []; // said, not shown
       return nodes.flatMap((node) => {
         const range = document.createRange();
@@ -155,5 +155,12 @@
           }),
     );
 
-  window.audit = { layout, fingers, first, small, left, names };
+  // What would be asked of another host, of which a browser asks some before any script can hear of it.
+  const outside = () =>
+    all("link[href], [src]")
+      .map((one) => new URL(one.href || one.src, document.baseURI))
+      .filter(({ protocol, host }) => protocol.startsWith("http") && host !== window.location.host)
+      .map(({ href }) => `another host is named: ${href}`);
+
+  window.audit = { layout, fingers, first, small, left, names, outside };
 })();

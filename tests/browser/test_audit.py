@@ -28,8 +28,6 @@ VIEWS = ("view", "part", "show")  # what a page calls, in its address, that of w
 THEIRS = [
     # A file uploader's drop zone has role=presentation, a name and a tabindex, whatever it is given.
     ("presentation-role-conflict", "[data-testid=stFileUploaderDropzone]"),
-    # What is said of a button under the pointer stands at the end of the body, beside all landmarks.
-    ("region", "[data-testid=stTooltipContent]"),
     # The name of what is disabled is as faint as it, which nobody has to read; it is not tied to it by any attribute.
     ("color-contrast", "[data-testid=stWidgetLabel][disabled]"),
 ]
@@ -69,10 +67,11 @@ TAPPED = """.controls button, .next-tokens > button:not(.others), .attention-vie
 [data-testid=stExpandSidebarButton], [data-testid=stMainMenu] button, [data-testid=stPopoverButton]"""
 
 PART = 0.04  # of a projector's height: what the last row reads
-CHOSEN = ("/lessons", "/masks", "/by_hand", "/heads", "/room")  # where what is chosen stays to be, while presenting
+# Where what is chosen, or tried, stays to be, while presenting.
+CHOSEN = ("/lessons", "/masks", "/by_hand", "/heads", "/room", "/classify?show=toy")
 # Exponents and indices are read with what they stand on; the attention view is as large as lets all of it be seen.
-SMALLER = ("sup, sub, .katex *, .attention-view:not(.forming) *, [data-testid=stIconMaterial], .visually-hidden, .unseen, "
-           "style, script")
+SMALLER = ("sup, sub, .katex *, .attention-view:not(.forming) *, [data-testid=stIconMaterial], .visually-hidden, "
+           ".unseen, style, script")
 CONTROLS = "button, input, textarea, select, [role=radio], [role=combobox], [role=slider], summary, a[href]"
 # The way back; the slider through a training, the heads and views that an attention view is of.
 ALLOWED = "[class*=_leave] *, .forming *, .attention-view *, [data-testid=stHeaderActionElements] *"
@@ -190,6 +189,7 @@ def popovers(page, settle):
         if not buttons.nth(at).is_visible():
             continue
         buttons.nth(at).click()
+        page.mouse.move(0, 0)
         page.get_by_test_id("stPopoverBody").wait_for()
         settle(page)
         yield
@@ -205,22 +205,25 @@ def test_an_address_is_fit_for_everybody(name, visit, settle, touch, complaints)
     audit = Audit(page, settle)
     first = FIRST.get(name.removesuffix(" long"), [])
     for size in SIZES:
-        touch(size in (PHONE, NARROWEST))
         audit.at(size)
         audit.ask("layout", size[0])
         if size != NARROWEST:
             audit.ask("first", first)
         if size in (PHONE, NARROWEST):
+            touch(True)
+            settle(page)
             audit.ask("fingers", TAPPED, FINGER)
+            audit.ask("layout", size[0])
+            touch(False)
         if size == PHONE:
             audit.axe()
-    touch(False)
     audit.at(WIDE)
     if not lesson:
         open_boxes(page, settle)
         for _ in popovers(page, settle):
             audit.axe()
     audit.axe()
+    audit.ask("outside")
     audit.dark(True)
     audit.axe(**CONTRAST)
     if not lesson:
@@ -249,55 +252,57 @@ def drawn(page):
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
-def all_over(audit, sizes=SIZES):
-    """A page that has nothing folded, at all sizes, light and dark."""
+def all_over(audit, sizes, *, dark):
+    """A page that has nothing folded, at all sizes, light and maybe dark."""
     for size in sizes:
         audit.at(size)
         audit.ask("layout", size[0])
     audit.axe()
-    audit.dark(True)
-    audit.axe(**CONTRAST)
-    audit.dark(False)
+    if dark:
+        audit.dark(True)
+        audit.axe(**CONTRAST)
+        audit.dark(False)
 
 
 def phones(page, room):
     """A phone in a room: before anything is shown, as it follows, and with each form of question in each phase."""
     page.goto(f"{room.url}/r/{room.room.code}")
     expect(page.get_by_text("The lecturer has not shown anything yet.").first).to_be_visible()
-    yield
-    for look in ({}, {"view": "lines"}, {"hide": True}):
-        room.show(4, **look)
-        expect(page.get_by_text("step 4", exact=True)).to_be_visible()
-        yield
-    yield from questions(room, page.locator(".question"))
+    yield "nothing shown", True
+    for step, look in enumerate(({}, {"view": "lines"}, {"hide": True}), 3):
+        room.show(step, **look)
+        expect(page.get_by_text(f"step {step}", exact=True)).to_be_visible()
+        yield f"shown {look}", True
+    yield from questions(page, room)
 
 
-def questions(room, shown):
-    """Each form of question in each phase, wherever it is shown."""
+def questions(page, room):
+    """Each form of question in each phase, wherever it is shown; its answer in the dark, too."""
     for about in FORMS:
         question, made = room.ask(about)
-        expect(shown.first).to_be_visible()
-        yield
-        room.come(2)
-        room.answer(question, made, count=2)
-        for phase in ("split", "answer"):
+        for phase in ("open", "split", "answer"):
             room.phase(question, phase)
-            yield
+            page.locator(f"[data-phase={phase}]").wait_for()
+            yield f"{about}, {phase}", phase == "answer"
+            if phase == "open":
+                room.come(2)
+                room.answer(question, made, count=2)
         room.store.put_away(room.id)
+        page.locator("[data-phase=answer]").wait_for(state="hidden")
 
 
 def walls(page, room):
     """The wall: the way in, what is shown, each form of question in each phase, and a pause."""
     page.goto(f"{room.url}/room?wall={room.room.code}")
     expect(page.locator(".join")).to_contain_text(room.room.code)
-    yield
+    yield "way in", True
     room.show(4)
     page.locator("[data-part=head]").wait_for()
-    yield
-    yield from questions(room, page.locator(".cover"))
+    yield "shown", True
+    yield from questions(page, room)
     room.store.set_mode(room.id, "paused")
     expect(page.locator(".cover.pause")).to_be_visible()
-    yield
+    yield "pause", True
 
 
 def lecterns(page, room):
@@ -305,36 +310,38 @@ def lecterns(page, room):
     page.context.add_cookies([{"name": LECTURER, "value": room.key, "url": room.url}])
     page.goto(f"{room.url}/room")
     expect(page.locator(".room-bar .code").first).to_contain_text(room.room.code)
-    yield
+    yield "page", True
     page.goto(f"{room.url}/translate")
     page.locator("[data-part=head]").wait_for()
-    yield
+    yield "strip", True
     room.ask()
-    yield
+    page.locator("[data-phase=open]").first.wait_for()
+    yield "strip, asked", True
 
 
 def remotes(page, room):
     """The lecturer's phone, before and while something is asked."""
     page.goto(f"{room.url}/lead#{room.key}")
     expect(page.locator(".room-bar .code").first).to_contain_text(room.room.code)
-    yield
+    yield "nothing asked", True
     room.show(4)
     room.ask()
-    yield
+    page.locator("[data-phase=open]").first.wait_for()
+    yield "asked", True
 
 
 def looking(page, room):
     """The strip of somebody who looks around."""
     page.goto(f"{room.url}/translate?room={room.room.code}")
     page.locator("[data-part=head]").wait_for()
-    yield
+    yield "strip", True
 
 
 def plain(page, room):
     """The pages around a room and a server that are Streamlit's as little."""
     for address in ("r", "r/ZZZZZ", "lead", "teacher", "move"):
         page.goto(f"{room.url}/{address}")
-        yield
+        yield f"/{address}", True
 
 
 FACES = {"phone": (phones, [PHONE, NARROWEST]), "wall": (walls, [PROJECTOR]), "lectern": (lecterns, SIZES),
@@ -346,9 +353,9 @@ def test_a_face_of_a_room_is_fit_for_everybody(face, room, visitor, settle):
     states, sizes = FACES[face]
     page = visitor(*sizes[0]).new_page()
     audit = None
-    for nth, _ in enumerate(states(page, room)):
+    for state, dark in states(page, room):
         app = page.get_by_test_id("stApp").count() > 0
         audit = Audit(page, settle if app else drawn, audit)
-        audit.state = f", state {nth}"
-        all_over(audit, sizes)
+        audit.state = f", {state}"
+        all_over(audit, sizes, dark=dark)
     assert not audit.found, f"{face}\n{audit.fails()}"
