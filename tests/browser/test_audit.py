@@ -119,6 +119,12 @@ def scripts():
     return f"{AXE.read_text()}\n{(HERE / 'audit.js').read_text()}"
 
 
+@pytest.fixture(autouse=True)
+def axe_is_there():
+    """Or else the test says so before it opens anything."""
+    scripts()
+
+
 class Audit:
     """What has been found on a page so far."""
 
