@@ -87,9 +87,8 @@ function focusedNow() {
 
 function fill(view, { wrapper, title, description }) {
   const { at, count, title: words, text } = view.data;
-  title.textContent = words;
-  title.role = "heading"; // and no landmark
-  title.ariaLevel = "2";
+  title.role = "none"; // a header would be a landmark
+  title.replaceChildren(part("h2", { textContent: words }));
   const place = `${at + 1} of ${count}`;
   view.status = part("p", { className: "sign-status", role: "status" });
   view.status.textContent = view.finished ? doneWords() : toDo(view.data);
