@@ -70,9 +70,10 @@ lint: .venv/test lint-js
 	.venv/bin/lint-imports --no-logo
 	$(PYTHON) -m pyright
 
-# The tools of the scripts come from npm, where it is there and reaches its registry.
+# The tools of the scripts and axe come from npm, where it is there and reaches its registry.
 lint-js:
-	@if command -v npm > /dev/null && { [ -x node_modules/.bin/eslint ] || npm ci --silent; }; then npm run --silent lint; \
+	@if command -v npm > /dev/null && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --silent; }; then \
+	  npm run --silent lint; \
 	else echo 'No npm here, or no way to its registry: the scripts are not linted.'; fi
 
 audit: .venv/audit

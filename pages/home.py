@@ -60,7 +60,7 @@ def step_through(ckpt: Checkpoint, *, dark: bool) -> None:
 def show_pages() -> None:
     """All pages in their groups."""
     for column, group in zip(st.columns(len(GROUPS)), GROUPS, strict=True):
-        column.subheader(group, anchor=False)
+        column.header(group, anchor=False)
         for page in PAGES.values():
             if page.group == group:
                 with column.container(border=True, key=f"{PAGE}_card_{page.name}"):

@@ -39,7 +39,7 @@ with beside:
     show_batch(batch)
 
 with st.container(key=f"{PAGE}_switched"):
-    st.subheader("Switch a mask off", anchor=False)
+    st.header("Switch a mask off", anchor=False)
     head, reading = show_switched_off(ckpt, batch, pair, dark=dark)
 st.markdown("**Training without the causal mask**")
 if st.toggle("Train two tiny decoders on random digits, with and without the causal mask (a second or two)",
@@ -47,7 +47,7 @@ if st.toggle("Train two tiny decoders on random digits, with and without the cau
     show_training(dark=dark)
 
 with st.container(key=f"{PAGE}_as_numbers"):
-    st.subheader("From true and false to numbers", anchor=False)
+    st.header("From true and false to numbers", anchor=False)
     st.markdown("The models here store masks as true and false. Many others add numbers to the scores before the "
                 "softmax: 0 where attending is allowed, −inf or a large negative number elsewhere. The results are not "
                 "always the same.")

@@ -6,7 +6,7 @@ after them.
 
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -43,6 +43,7 @@ class Field:
     write: Callable[[Any], str | None] = str  # None: not in the address
     long: bool = False  # left out of an address that would be too long
     widget: bool = True  # False: the page takes it from `arrive_at` and gives it to `leave_at`
+    options: Sequence[Any] = ()  # all that it may be, where those are few
 
 
 def number(text: object, least: float, most: float) -> float:
@@ -73,7 +74,7 @@ def decimal(default: float | None, least: float, most: float) -> Field:
 
 def choice(default: object, options: list) -> Field:
     """One of some options, by its text."""
-    return Field(default, {str(option): option for option in options}.__getitem__)
+    return Field(default, {str(option): option for option in options}.__getitem__, options=options)
 
 
 def wholes(default: list[int], most: int, *, count: int) -> Field:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from html import escape
 from pathlib import Path
 
 import streamlit as st
@@ -36,7 +37,7 @@ def show_title(page: str, title: str, extra: Callable[[], None] | None = None) -
     alone."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_title"):
         if presenting(page):
-            st.html(f"<style>{STYLE.replace('PAGE', page)}</style>")
+            st.html(f"<style>{STYLE.replace('PAGE', page)}</style><h1>{escape(title)}</h1>")
             st.button("Leave", key=f"{page}_leave", shortcut="Esc", icon=":material/close:",
                       on_click=partial(present, page, False), help="Back to the whole page")
         else:

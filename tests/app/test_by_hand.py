@@ -99,7 +99,7 @@ def test_it_opens_with_the_sentence_and_every_shape(open_page):
 
 
 def test_the_steps_stand_in_their_order(open_page):
-    headings = [heading.value for heading in open_page().subheader]
+    headings = [heading.value for heading in open_page().header]
     assert [heading.split(" · ")[0] for heading in headings] == [str(number) for number in range(1, 15)]
     assert [heading.split(" · ")[1] for heading in headings] == [
         "Ids", "Embeddings", "Queries, keys, values", "Unnormalised scores", "Scaled scores", "Mask", "Softmax",
@@ -369,16 +369,16 @@ def test_a_sentence_too_long_for_a_translator_says_the_number_and_the_limit(open
 def test_one_step_stands_alone_and_the_next_is_a_click_away(open_page):
     at = open_page(step="7")
     assert list(Matrices(at).values) == ["weights"]
-    assert [heading.value for heading in at.subheader] == ["7 · Softmax"]
+    assert [heading.value for heading in at.header] == ["7 · Softmax"]
     at.button(key="by_hand_next").click().run()
     assert at.query_params["step"] == "8"
-    assert [heading.value for heading in at.subheader] == ["8 · Context vectors"]
+    assert [heading.value for heading in at.header] == ["8 · Context vectors"]
     at.button(key="by_hand_back").click().run()
     at.button(key="by_hand_back").click().run()
     assert at.query_params["step"] == "6"
     at.selectbox(key="by_hand_step").set_value("all").run()
     assert "step" not in at.query_params
-    assert len(at.subheader) == 14
+    assert len(at.header) == 14
 
 
 def test_steps_begin_at_the_first_and_end_at_the_last(open_page):

@@ -28,7 +28,7 @@ def test_it_says_what_attention_is(at):
 def test_every_page_is_there_in_its_group_with_its_description(at):
     named = [link.proto for link in at.get("page_link") if not link.proto.query_string]
     assert [(link.page, link.label) for link in named] == [(page.name, f"**{page.title}**") for page in PAGES.values()]
-    assert [heading.value for heading in at.subheader] == list(GROUPS)
+    assert [heading.value for heading in at.header] == list(GROUPS)
     assert {markdown_text(page.sentence) for page in PAGES.values()} <= {text.value for text in at.caption}
 
 

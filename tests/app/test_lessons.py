@@ -56,7 +56,7 @@ def button(at: AppTest, label: str, name: str):
 def test_it_lists_what_comes_with_the_app(visit):
     at = visit(PAGE)
     assert at.title[0].value == "Lessons" and not at.error
-    assert {one.value for one in at.subheader} > {read_file(ROOT / "lessons" / f"{name}.md").title for name in SHIPPED}
+    assert {one.value for one in at.header} > {read_file(ROOT / "lessons" / f"{name}.md").title for name in SHIPPED}
     assert SHIPPED == ["attention-as-code", "heads-form", "masks-and-positions", "no-mathematics", "not-an-explanation",
                        "query-and-key", "walk"]
     assert bar(at) is None
@@ -110,7 +110,7 @@ def test_an_own_lesson_is_checked_started_and_removed(visit):
     assert bar(at)["name"] == "Mine"
     at = own(visit(PAGE), HEAD + GUESS)
     button(at, "remove", "own/mine").click()
-    assert "Mine" not in {one.value for one in run(at).subheader}
+    assert "Mine" not in {one.value for one in run(at).header}
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 100, b"<script>alert(1)</script>", b"a" * (LARGEST + 1),
@@ -141,7 +141,7 @@ def test_a_file_that_is_no_lesson_is_said_and_nothing_is_kept(visit, content, pl
 def test_markdown_in_a_file_stays_text(visit, plain, sent):
     words = "![a](http://a.example/x.png) **b** :red[c] <script>d</script>"
     at = own(visit(PAGE), HEAD.replace("Mine", words).replace("My own.", words) + "## A\n- link: /masks\n")
-    assert words in {plain(one.value) for one in at.subheader} & {plain(one.value) for one in at.markdown}
+    assert words in {plain(one.value) for one in at.header} & {plain(one.value) for one in at.markdown}
     assert words not in {one.value for one in at.markdown}
 
 
@@ -171,7 +171,7 @@ def test_the_folder_is_for_whoever_runs_the_server(visit, home, monkeypatch, coo
     if teacher:
         cookies[keys.TEACHER] = keys.teacher_cookie()
     at = visit(PAGE)
-    assert ("Mine" in {one.value for one in at.subheader}) == listed
+    assert ("Mine" in {one.value for one in at.header}) == listed
     assert bool(at.error) == listed
     at = visit("translate", lesson="folder/ours", stop="1")
     assert (bar(at) is not None) == listed

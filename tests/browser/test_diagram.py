@@ -5,7 +5,7 @@ import pytest
 from playwright.sync_api import expect
 
 TEXT = "She+is+not+as+tall+as+her+brother."
-HIDDEN = [".st-key-translate_example", ".st-key-translate_text", ".st-key-translate_details", "h1",
+HIDDEN = [".st-key-translate_example", ".st-key-translate_text", ".st-key-translate_details", ".stHeading h1",
           ".st-key-translate_save_page", "[data-testid=stHeader]"]
 
 
@@ -145,7 +145,7 @@ def test_a_link_to_the_first_steps_presents_their_few_rows(step, visit_anew):
 def test_a_link_presents_and_leave_is_a_button(visit, reached):
     page = visit("/write?text=KING+&step=2&present=1")
     expect(page.get_by_role("toolbar", name="Steps")).to_be_visible()
-    expect(page.locator("h1")).to_have_count(0)
+    expect(page.locator(".stHeading h1")).to_have_count(0)
     page.get_by_role("button", name="Leave").click()
     expect(page.get_by_role("heading", name="Write", exact=True)).to_be_visible()
     reached(page, present=None, step=2)

@@ -29,7 +29,8 @@ class Class:
 
     def __init__(self, url: str, store: Store, visitor, ckpt) -> None:
         self.url, self.store, self.visitor, self.ckpt = url, store, visitor, ckpt
-        self.room = store.open_room(new_key())
+        self.key = new_key()
+        self.room = store.open_room(self.key)
         self.id = self.room.id
         store.lead(self.id, "tab")
 

@@ -101,7 +101,7 @@ def test_arrow_keys_right_after_enter_step_the_new_sentence(open_translate, ckpt
 def test_at_the_end_it_plays_from_the_start(open_translate, path, shows, press):
     page = open_translate(step=len(path) - 1)
     page.get_by_label("Steps a second").fill("8")
-    again = page.get_by_role("button", name="Play from the start")
+    again = page.get_by_role("button", name="Replay from the start")
     expect(again).to_have_attribute("data-does", "again")
     expect(again).to_have_attribute("data-action", "step")
     seen = page.locator(".controls > output").evaluate("""shown => {

@@ -34,7 +34,7 @@ def show_scale(hand: ByHand, *, dark: bool) -> None:
 
 def _show_scale(s: Settings, found: Sequence[Spread], keys: int, *, dark: bool) -> None:
     """What is measured on random vectors."""
-    st.subheader("Why divide by √d_k?", anchor=False)
+    st.header("Why divide by √d_k?", anchor=False)
     st.markdown(
         "A product q · k of two vectors of d_k independent numbers, each of mean 0 and variance 1, is a sum of d_k "
         "terms of variance 1: its variance is d_k, its spread √d_k. The softmax of numbers so far apart puts nearly "
@@ -82,7 +82,7 @@ def show_folding(hand: ByHand) -> None:
 
 def _show_shapes(s: Settings, found: Folding) -> None:
     """What shape the numbers have after each line."""
-    st.subheader("Folding the heads into the batch", anchor=False)
+    st.header("Folding the heads into the batch", anchor=False)
     st.markdown(
         "Programs seldom loop over heads. One wide matrix projects for all heads, and then each head is treated as if "
         "it were a sentence of its own: h heads of B sentences are B · h sentences, multiplied in one batched product. "

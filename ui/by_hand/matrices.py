@@ -20,7 +20,7 @@ DIVIDED_BY = {"sqrt(d_k)": "√d_k", "1": "1", "sqrt(d_model)": "√d_model", "d
 def heading(number: int, text: str, section: str) -> None:
     """A step's heading, its sentences and where the paper has it."""
     anchor = list(CONTENTS)[number - 1]
-    st.subheader(f"{number} · {NAMES[number]}", anchor=anchor)
+    st.header(f"{number} · {NAMES[number]}", anchor=anchor)
     st.markdown(f"{text} :gray[Vaswani et al. 2017, {section}.]")
 
 

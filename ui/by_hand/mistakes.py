@@ -30,7 +30,7 @@ def show_mistakes(hand: ByHand, *, query: int) -> None:
 
 def _wrong_axis(hand: ByHand, query: int) -> None:
     slip = softmax_over_queries(hand)
-    st.subheader("1 · Softmax over the wrong axis", anchor=False)
+    st.header("1 · Softmax over the wrong axis", anchor=False)
     st.markdown("`softmax(dim=-2)` shares each key out among the queries; `softmax(dim=-1)` shares each query's "
                 "attention out among the keys. :gray[Vaswani et al. 2017, section 3.2.1.]")
     _beside(hand, slip, query, None if hand.settings.mask is None else hand.settings.mask.numpy(), "softmax(dim=-1)",
@@ -43,7 +43,7 @@ def _wrong_axis(hand: ByHand, query: int) -> None:
 def _late_mask(hand: ByHand, query: int) -> None:
     slip, leak = mask_after_softmax(hand)
     count = len(hand.settings.words)
-    st.subheader("2 · The mask after the softmax", anchor=False)
+    st.header("2 · The mask after the softmax", anchor=False)
     st.markdown("Setting weights to 0 after the softmax is too late: later words have already taken their share of "
                 "the sum. Put −∞ in their scores before it. :gray[Vaswani et al. 2017, section 3.2.3.]")
     _beside(hand, slip, query, causal_mask(count, count)[0, 0].numpy(), "mask, then softmax", "softmax, then mask")
@@ -54,7 +54,7 @@ def _late_mask(hand: ByHand, query: int) -> None:
 
 def _wrong_width(hand: ByHand, query: int) -> None:
     s, measured = hand.settings, scales(hand)
-    st.subheader("3 · Dividing by the wrong d", anchor=False)
+    st.header("3 · Dividing by the wrong d", anchor=False)
     st.markdown(f"The d under the root is the width of a head's queries and keys, d_k = {s.d_k}, because that is how "
                 f"many terms a product adds up; not d_model = {s.d}, the width of a word. "
                 ":gray[Vaswani et al. 2017, section 3.2.1.]")
@@ -79,7 +79,7 @@ def _padding(hand: ByHand, query: int) -> None:
     found = {row.blocked: row for row in padding_masked(hand)}
     keys, queries, both = found["keys"], found["queries"], found["both"]
     words, count = [*s.words, *["<pad>"] * PADS], len(s.words)
-    st.subheader("4 · Masking the queries' padding, not the keys'", anchor=False)
+    st.header("4 · Masking the queries' padding, not the keys'", anchor=False)
     st.markdown(f"In a batch, short sentences are filled up with padding, here {PADS} tokens. Words must not look at "
                 "it, so mask its **columns**, as keys. Masking its **rows**, as queries, leaves padding in sight, and "
                 "a row that may look nowhere is 0 / 0 = NaN.")

@@ -177,7 +177,7 @@ def _show_outcome(prefix: str, folder: Path, now: Progress, *, dark: bool) -> No
     except CheckpointError as error:
         say_error(error)
         return
-    st.subheader("Try it", anchor=False)
+    st.header("Try it", anchor=False)
     text = taken(st.text_input("A sentence", key=f"{prefix}_text",
                                placeholder="Type a sentence and press Enter",
                                on_change=partial(st.session_state.update, {f"{prefix}_class": None})), SENTENCE)

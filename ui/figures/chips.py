@@ -16,7 +16,7 @@ STYLE = f"""<style>
 .chips span.predicted {{ border: 2px solid {ACCENT}; font-weight: 700; }}
 .chips span.picked {{ border-bottom: 3px solid currentColor; }}
 .chips span > small {{ font-size: 12px; opacity: .75; font-variant-numeric: tabular-nums; }}
-.chips .later {{ opacity: .45; }}
+.chips .later {{ opacity: .65; }}
 </style>"""
 
 
@@ -46,4 +46,5 @@ def token_chips(pieces: Sequence[str], *, label: str, weights: Sequence[float] |
         chips.append(f'<span class="{" ".join(name for name, on in kinds.items() if on)}" data-position="{position}"'
                      f' title="{escape(", ".join(hints))}"{shade}>{place}<bdi>{text}</bdi></span>')
     small_class = " small" if small else ""
-    return f'{STYLE}<div class="chips{small_class}" role="group" aria-label="{escape(label)}">{"".join(chips)}</div>'
+    return (f'{STYLE}<div class="chips{small_class}" role="group" aria-label="{escape(label)}" tabindex="0">'
+            f'{"".join(chips)}</div>')

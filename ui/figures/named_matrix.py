@@ -4,6 +4,7 @@ from html import escape
 
 import numpy as np
 
+from ui.figures.labels import heading
 from ui.figures.palette import ink_on, ramp
 
 SHADES = 256
@@ -26,7 +27,7 @@ def named_matrix(values: np.ndarray, rows: Sequence[str], columns: Sequence[str]
     high = max([least_high, *values[np.isfinite(values)].tolist()]) or 1.0
     shades = ramp(SHADES, dark=dark)
     inks = ink_on(shades)
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("", *columns))
+    head = "".join(map(heading, ("", *columns)))
     body = "".join(f'<tr><th scope="row">{escape(name)}</th>'
                    + "".join(_cell(value, high, shades, inks) for value in line) + "</tr>"
                    for name, line in zip(rows, values.tolist(), strict=True))

@@ -2,7 +2,7 @@
 from collections.abc import Collection, Sequence
 from html import escape
 
-from ui.figures.labels import plain_label
+from ui.figures.labels import heading, plain_label
 from ui.figures.palette import ACCENT
 
 STYLE = f"""<style>
@@ -30,10 +30,9 @@ def number_table(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[obje
     back exactly; everything is plain text."""
     for name, cells in rows:
         assert len(cells) == len(columns), f"{len(cells)} cells for {len(columns)} columns in row {name}"
-    above = "".join(f'<th colspan="{count}" scope="colgroup">{escape(name)}</th>' for name, count in groups)
+    above = "".join(heading(name, f'colspan="{count}"', scope="colgroup") for name, count in groups)
     head = f"<tr><td></td>{above}</tr>" if groups else ""
-    head += f'<tr><th scope="col">{escape(corner)}</th>' + "".join(
-        f'<th scope="col">{escape(name)}</th>' for name in columns) + "</tr>"
+    head += f"<tr>{''.join(map(heading, (corner, *columns)))}</tr>"
     body = []
     for at, (name, cells) in enumerate(rows):
         kind = ' class="total"' if at == len(rows) - totals else ""

@@ -2,6 +2,8 @@
 from collections.abc import Collection, Sequence
 from html import escape
 
+from ui.figures.labels import heading
+
 LONGEST = 48  # characters that a cell may have and is not cut
 STYLE = """<style>
 .plain-table { overflow-x: auto; max-width: 100%; }
@@ -27,7 +29,7 @@ def plain_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, label:
     def kind(column: int) -> str:
         return "code" if column in code else "number" if column in numbers else "text"
 
-    head = "".join(f'<th scope="col" class="{kind(at)}">{escape(text)}</th>' for at, text in enumerate(headers))
+    head = "".join(heading(text, f'class="{kind(at)}"') for at, text in enumerate(headers))
 
     def cell(column: int, text: str) -> str:
         if wrap or column in code or len(text) <= LONGEST:

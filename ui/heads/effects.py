@@ -40,7 +40,7 @@ def show_effects(page: str, ckpt: Checkpoint, *, names: list[str], crossed: list
     """Everything from the sample to the maps. names: the corpora at hand that this checkpoint reads."""
     state = st.session_state
     what = state[f"{page}_what"]
-    st.subheader(f"Each head in turn, {CALLED[what]}", anchor=False)
+    st.header(f"Each head in turn, {CALLED[what]}", anchor=False)
     st.markdown(f"Each head in turn is {CALLED[what]}, all others unchanged, and the model is measured again. What "
                 f"does it lose?")
     if not names:

@@ -31,7 +31,7 @@ def show_best(page: str, ckpt: Checkpoint, roles: HeadRoles, measure: str, kind:
     value, random = (of[kind][measure][layer, head] for of in (roles.values, roles.untrained))
     about = BY_NAME[measure]
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_role_head_line"):
-        st.markdown(f"#### {kind.capitalize()}, {figures.head_label(layer, head)}", width="content")
+        st.markdown(f"## {kind.capitalize()}, {figures.head_label(layer, head)}", width="content")
         st.markdown(f"**{value:.2f}** · random weights {random:.2f}, uniform {roles.even[kind][measure]:.2f}",
                     help=about.explained, width="content")
     best, short = (roles.sentence(kind, measure, layer, head, short=short) for short in (False, True))

@@ -31,7 +31,7 @@ def show_list(page: str) -> None:
 
 def _show_card(page: str, lesson: Lesson) -> None:
     questions = sum(stop.question is not None for stop in lesson.stops)
-    st.subheader(figures.markdown_text(lesson.title), anchor=False)
+    st.header(figures.markdown_text(lesson.title), anchor=False)
     st.markdown(figures.markdown_text(lesson.sentence))
     asked = f" · {questions} questions" if questions else ""
     st.caption(f"{lesson.minutes} minutes · {len(lesson.stops)} stops{asked}")
@@ -106,7 +106,7 @@ def show_results() -> None:
 
 def show_own(page: str) -> None:
     """A file of the visitor's own, and how one is written."""
-    st.subheader("A lesson of your own", anchor=False)
+    st.header("A lesson of your own", anchor=False)
     st.markdown("A lesson is a text file: stops, each with a link of these pages and, if you like, a question. The "
                 "model answers the questions, so nothing has to be written down.")
     key = f"{page}_file_{st.session_state.get(f'{page}_files', 0)}"

@@ -39,10 +39,10 @@ def show_opening(page: str) -> None:
                 "and no names.")
     join, own = st.columns(2, gap="large")
     with join:
-        st.subheader("Join a room", anchor=False)
+        st.header("Join a room", anchor=False)
         _show_join(page)
     with own:
-        st.subheader("Open a room", anchor=False)
+        st.header("Open a room", anchor=False)
         refused = owners.refusal(owners.me(), "open a room")
         if refused:
             st.caption(f"{figures.markdown_text(refused[:1].upper() + refused[1:])}.")

@@ -19,10 +19,11 @@ _log = logging.getLogger(__name__)
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title} · Heads Up</title><link rel="icon" href="./favicon.png">
-<style>:root {{ color-scheme: light dark }} body {{ font: 1.1rem/1.5 system-ui, sans-serif; max-width: 34rem;
+<style>:root {{ color-scheme: light dark }} body {{ background: Canvas;
+font: 1.1rem/1.5 system-ui, sans-serif; max-width: 34rem;
 margin: 4rem auto; padding: 0 1rem }} input, button {{ font: inherit; padding: .3rem .6rem }}
 .button {{ display: inline-block; padding: .4rem 1rem; border: 1px solid; border-radius: .4rem }}</style></head>
-<body><h1>{title}</h1>{body}</body></html>"""
+<body><main><h1>{title}</h1>{body}</main></body></html>"""
 
 _TEACHER = """<p id="said" role="status">To sign in, open the link that the server printed.</p>
 <form method="post"><button name="out" value="1">Sign out</button></form>

@@ -103,11 +103,11 @@ def present(tab: Tab, url: str) -> None:
     tab.go(f"{url}/translate?{_params(text='Go on.', step=1)}")
     tab.until(f"{STEP}.startsWith('step 1')")
     tab.press("f")
-    tab.until("location.search.includes('present=1') && !one('h1') && one('canvas.matrix') !== undefined")
+    tab.until("location.search.includes('present=1') && !one('.stHeading h1') && one('canvas.matrix') !== undefined")
     tab.press("ArrowRight")
     tab.until(f"{STEP}.startsWith('step 2')")
     tab.press("Escape")
-    tab.until("!location.search.includes('present') && one('h1') !== undefined")
+    tab.until("!location.search.includes('present') && one('.stHeading h1') !== undefined")
 
 
 PATH: dict[str, Callable[[Tab, str], None]] = {

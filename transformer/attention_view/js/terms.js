@@ -7,6 +7,10 @@ export const TERM_STYLE = `dfn.term {
   text-decoration-style: dotted;
   text-underline-offset: 0.2em;
   cursor: help;
+}
+dfn.term:focus-visible {
+  outline: 3px solid var(--st-primary-color, Highlight);
+  border-radius: 0.15rem;
 }`;
 
 export function termLabel(name, shown = name) {

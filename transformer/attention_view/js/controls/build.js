@@ -30,7 +30,7 @@ export function buildControls(view) {
     parts[name].onclick = () => act(view, { step: "main", last: "end" }[name] ?? name);
   }
   const says = (className, textContent) => part("span", { className, textContent });
-  parts.step.append(says("step", "Step"), says("again", "Play from the start"), says("short", "Replay"));
+  parts.step.append(says("step", "Step"), says("again", "Replay from the start"), says("short", "Replay"));
   const words = part("span", { textContent: "Copy link" });
   parts.copy.append(words);
   parts.copy.onclick = () => copyLink(view, words);

@@ -51,8 +51,8 @@ export function showSteps(view) {
   const again = atEnd(view) && target > 0;
   parts.step.disabled = atEnd(view) && !again;
   parts.step.dataset.does = again ? "again" : "step";
-  parts.step.setAttribute("aria-label", again ? "Play from the start" : STEP);
-  parts.step.title = again ? "Play from the start" : STEP;
+  parts.step.setAttribute("aria-label", again ? "Replay from the start" : STEP);
+  parts.step.title = again ? "Replay from the start" : STEP;
   parts.play.title = playing ? "Pause (P)" : "Play (P)";
   parts.play.setAttribute("aria-label", parts.play.title);
   parts.play.setAttribute("aria-pressed", playing);

@@ -18,7 +18,11 @@ export function drawRows({ parts, data }) {
     row.scrollLeft = before[row.getAttribute("aria-label")] ?? 0;
     keepInSight(row);
   }
+  for (const one of parts.rows.querySelectorAll(".tokens, .lines .output")) if (scrollable(one)) one.tabIndex = 0;
 }
+
+// What the keyboard could not scroll otherwise is reached by it.
+const scrollable = (one) => one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight;
 
 const scrolls = (rows) =>
   Object.fromEntries(
@@ -36,7 +40,7 @@ function rowOf(row, hide) {
   const element = part(
     "div",
     { className: row.wraps ? "row wraps" : "row" },
-    part("h3", {}, row.label === "Tokens" ? termLabel("token", "Tokens") : row.label),
+    part("h2", {}, row.label === "Tokens" ? termLabel("token", "Tokens") : row.label),
     list,
   );
   element.dataset.part = row.part;
@@ -108,8 +112,12 @@ function textOf({ text, hide }) {
   if (!text.label) return part("p", { className: "known", textContent: text.note });
   const written = part("bdi", { className: "written", textContent: text.written });
   const coming = part("bdi", { className: "coming", textContent: hide ? "" : text.coming });
-  const said = part("p", { className: "output", title: text.label }, written, coming);
-  said.setAttribute("aria-label", text.label);
+  const said = part(
+    "p",
+    { className: "output", title: text.label, role: "group", ariaLabel: text.label },
+    written,
+    coming,
+  );
   const line = part("div", { className: text.lines ? "text lines" : "text" }, said);
   if (text.lines) requestAnimationFrame(() => said.scrollTo(0, said.scrollHeight));
   if (text.reference && !hide) {

@@ -6,7 +6,7 @@ const NAME = 14; // px that a number takes
 
 export function cardOf(view, card) {
   const { data } = view;
-  const title = part("h4", { textContent: card.title });
+  const title = part("h2", { textContent: card.title });
   const unit = part("p", { className: "unit", textContent: card.unit });
   const maps = part("div", { className: "maps" }, ...card.maps.map((map, i) => mapOf(view, card, map, i)));
   const box = part("section", { className: "card" }, title, unit, maps, scaleOf(data, card));
@@ -40,13 +40,14 @@ function mapOf(view, card, map, number) {
 function cellOf({ data, numbered, pick }, card, map, { number, layer, head }) {
   const shade = map.shades[layer][head];
   const words = map.texts[layer][head];
-  const title = map.hints?.[layer][head] ?? `${card.kind}, layer ${layer} · head ${head}, ${map.caption}: ${words}`;
+  const hint = map.hints?.[layer][head] ?? `${card.kind}, layer ${layer} · head ${head}, ${map.caption}: ${words}`;
   const scale = card.scale.diverging ? "diverging" : "ramp";
   const place = `${card.kind}:${layer}:${head}`;
   const chosen = place === data.chosen?.join(":");
-  const cell = part("button", { type: "button", title, ariaLabel: title, tabIndex: -1, ariaPressed: chosen });
+  const cell = part("button", { type: "button", title: hint, tabIndex: -1, ariaPressed: chosen });
   Object.assign(cell.dataset, { kind: card.kind, layer, head, at: `${card.name}/${number}/${place}` });
   if (numbered) cell.textContent = words;
+  cell.ariaLabel = numbered && words ? `${words}: ${hint}` : hint; // what is seen is in the name: it can be asked for
   if (shade >= 0) Object.assign(cell.style, { background: data[scale][shade], color: data.inks[scale][shade] });
   cell.classList.toggle("none", shade < 0);
   cell.classList.toggle("long", words.length > 4);

@@ -9,6 +9,7 @@ import { ways } from "./strip.js";
 
 const LOOK_MS = 250; // between two looks whether the part has moved and the stop is done
 const PHONE = 700; // px
+const OPENS = ["aria-haspopup", "aria-expanded", "aria-controls"];
 const PATIENCE = 12; // looks for a part that is not there, before the sign goes to the middle
 // what the sign, which stands outside every component, takes from the theme
 const THEME = ["font", "text-color", "background-color", "primary-color", "border-color", "button-radius"];
@@ -56,6 +57,7 @@ function lookAgain(view) {
     if (view.box !== box) view.driver.refresh();
     view.box = box;
   }
+  for (const name of OPENS) view.pointed?.removeAttribute(name); // what is pointed at opens nothing
   if (!view.finished && isDone(view.data)) {
     view.finished = true;
     view.status.textContent = doneWords();
@@ -85,7 +87,8 @@ function focusedNow() {
 
 function fill(view, { wrapper, title, description }) {
   const { at, count, title: words, text } = view.data;
-  title.textContent = words;
+  title.role = "none"; // a header would be a landmark
+  title.replaceChildren(part("h2", { textContent: words }));
   const place = `${at + 1} of ${count}`;
   view.status = part("p", { className: "sign-status", role: "status" });
   view.status.textContent = view.finished ? doneWords() : toDo(view.data);

@@ -136,7 +136,7 @@ function drawRoom(room) {
   if (!lost && parts.live.textContent !== screen.said) parts.live.textContent = screen.said ?? "";
 }
 
-const big = (textContent) => part("h1", { textContent });
+const big = (textContent) => part("h2", { textContent });
 const small = (textContent) => part("p", { textContent });
 const calm = (name, said, ...words) => ({ name, shows: ["calm"], words, said });
 

@@ -10,12 +10,12 @@ export function peoplePart(desk) {
   return part(
     "div",
     { className: "people" },
-    part("h3", { textContent: "A task, and what was found" }),
+    part("h2", { textContent: "A task, and what was found" }),
     taskLine(desk),
     tiles(desk),
-    ...(state.moderate ? [part("h3", { textContent: "What they wrote" }), moderation(desk)] : []),
-    ...(state.asked.length ? [part("h3", { textContent: "Asked so far" }), askedSoFar(desk)] : []),
-    part("h3", { textContent: state.devices.length === 1 ? "1 phone" : `${state.devices.length} phones` }),
+    ...(state.moderate ? [part("h2", { textContent: "What they wrote" }), moderation(desk)] : []),
+    ...(state.asked.length ? [part("h2", { textContent: "Asked so far" }), askedSoFar(desk)] : []),
+    part("h2", { textContent: state.devices.length === 1 ? "1 phone" : `${state.devices.length} phones` }),
     devices(desk),
   );
 }

@@ -21,17 +21,19 @@ async function enter() {
     const body = JSON.stringify(key ? { key } : {});
     const answer = await fetch("./lead", { method: "POST", body });
     const found = await answer.json();
-    if (answer.status === 404 && !key) return main.replaceChildren(...goneParts());
+    if (answer.status === 404 && !key) return main.replaceChildren(title(), ...goneParts());
     if (!answer.ok) throw new Error(sentence(found.error));
     if (DESK) window.location.replace("./room");
     else show(found.code);
   } catch (error) {
-    main.replaceChildren(...goneParts(error.message));
+    main.replaceChildren(title(), ...goneParts(error.message));
   }
 }
 
+const title = (code) => part("h1", { textContent: code ? `Remote of room ${code}` : "Remote" });
+
 function show(code) {
   const root = part("div", { className: "room-bar lecturer page" });
-  main.replaceChildren(root);
+  main.replaceChildren(title(code), root);
   mountDesk(root, code, PARTS);
 }

@@ -22,7 +22,7 @@ export function buildShell(room) {
     live: part("p", { className: "unseen", ariaLive: "polite" }),
   };
   const code = part(
-    "span",
+    "h1",
     { className: "code" },
     part("span", { className: "unseen", textContent: "Room " }),
     room.code,

@@ -29,7 +29,7 @@ export function showView(room) {
 
 function buildView(section, room) {
   const made = {
-    title: part("h1"),
+    title: part("h2"),
     place: part("span", { className: "place" }),
     free: part("p", { className: "free", textContent: "Look around on your own; the lecturer will call you back." }),
     words: part("p", { className: "words" }),

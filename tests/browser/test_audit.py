@@ -1,0 +1,367 @@
+"""One visit of every address that the pages and the lessons know, and of every face of a room: at all sizes, light and
+dark, whatever can be said of it as it stands. A page, a view or a lesson that is new is visited by itself.
+
+All faults of an address are gathered before it fails.
+"""
+
+from functools import cache
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.test_room_wall import FORMS, Wall
+from transformer.lessons.parsing import read_file
+from transformer.rooms.store import Store
+from ui.access.keys import LECTURER
+from ui.lessons.links import fields_of
+from ui.pages import HOME, PAGES
+
+ROOT, HERE = Path(__file__).resolve().parents[2], Path(__file__).resolve().parent
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+WIDE, PROJECTOR, PHONE, NARROWEST = SIZES = (1440, 900), (1280, 720), (390, 844), (320, 640)
+CONTRAST = {"runOnly": ["color-contrast"]}
+VIEWS = ("view", "part", "show")  # what a page calls, in its address, that of which it shows one at a time
+
+# What axe finds in Streamlit's own markup, and nothing of ours can change: (rule, where).
+THEIRS = [
+    # A file uploader's drop zone has role=presentation, a name and a tabindex, whatever it is given.
+    ("presentation-role-conflict", "[data-testid=stFileUploaderDropzone]"),
+    # The name of what is disabled is as faint as it, which nobody has to read; it is not tied to it by any attribute.
+    ("color-contrast", "[data-testid=stWidgetLabel][disabled]"),
+]
+
+LONG = ("She told me that she was going to the old house near the river, but I did not know when her brother would "
+        "come back from his work in the city.")
+OFF = "cross:2:3"
+LONGER = {"/translate": {"text": LONG, "step": 0}, "/write": {"text": LONG[:40], "step": 0},
+          "/classify?show=speakers": {"text": LONG},
+          **{f"/heads?view={view}": {"text": LONG, "steps": 8, "heads": OFF}
+             for view in ("switch", "lens", "direct", "attribution")}}
+
+# What has to be on the first screen without scrolling: (selector, px that it is high at least, how many; 0 is all).
+STEPS = [("[data-part=head]", 120, 1), (".next-tokens > button:not(.others)", 20, 4),
+         (".controls > button", 20, 0)]
+FIRST = {
+    "/translate": [(f"[data-part={one}]", 20, 1) for one in ("controls", "source", "target")] + STEPS,
+    "/write": [(f"[data-part={one}]", 20, 1) for one in ("controls", "target")] + STEPS,
+    "/classify?show=speakers": [("[data-part=source]", 20, 1), *STEPS[:-1]],
+    "/heads?view=roles": [(one, 20, 1) for one in (
+        ".st-key-heads_role_line", ".head-maps .list", ".head-maps .card",
+        ".st-key-heads_role_best [data-testid=stText]", ".weight-grid")],
+    "/heads?view=switch": [(one, 20, 1) for one in (
+        ".st-key-heads_text input", ".st-key-heads_demonstration", ".st-key-heads_boards",
+        ".st-key-heads_path_before [data-testid=stText]", ".st-key-heads_path_after [data-testid=stText]")],
+    "/heads?view=lens": [(one, 20, 1) for one in (
+        ".st-key-heads_text input", ".st-key-heads_position", ".st-key-heads_lens_one .box")],
+    "/heads?view=direct": [(".st-key-heads_text input", 20, 1), (".st-key-heads_position", 20, 1),
+                           (".head-maps .card", 20, 2), (".st-key-heads_effect_head figcaption", 20, 1),
+                           (".st-key-heads_effect_head .box", 20, 1)],
+    "/heads?view=attribution": [(one, 20, 1) for one in (
+        ".st-key-heads_text input", ".st-key-heads_position", ".st-key-heads_attribution_table .box")],
+}
+FINGER = 40  # px
+TAPPED = """.controls button, .next-tokens > button:not(.others), .attention-view .bar :is(button, select),
+.lesson-bar button, .walk-offer button, [data-testid=stButton] button, [data-testid=stPageLink] a,
+[data-testid=stExpandSidebarButton], [data-testid=stMainMenu] button, [data-testid=stPopoverButton]"""
+
+PART = 0.04  # of a projector's height: what the last row reads
+# Where what is chosen, or tried, stays to be, while presenting.
+CHOSEN = ("/lessons", "/masks", "/by_hand", "/heads", "/room", "/classify?show=toy")
+# Exponents and indices are read with what they stand on; the attention view is as large as lets all of it be seen.
+SMALLER = ("sup, sub, .katex *, .attention-view:not(.forming) *, [data-testid=stIconMaterial], .visually-hidden, "
+           ".unseen, style, script")
+CONTROLS = "button, input, textarea, select, [role=radio], [role=combobox], [role=slider], summary, a[href]"
+# The way back; the slider through a training, the heads and views that an attention view is of.
+ALLOWED = "[class*=_leave] *, .forming *, .attention-view *, [data-testid=stHeaderActionElements] *"
+
+
+def view_of(page, values):
+    """What an address of a page shows, of all that the page can show."""
+    fields = fields_of(page)
+    return {name: values.get(name, fields[name].default) for name in VIEWS if name in fields and fields[name].options}
+
+
+def address_of(page, values):
+    return (f"/{page}" if page != HOME.name else "/") + (f"?{urlencode(values)}" if values else "")
+
+
+def addresses():
+    """Of all pages and their views, with a short and a long text, and of all lessons where they differ."""
+    found, shown = {}, set()
+    for page in (HOME.name, *PAGES):
+        fields = fields_of(page)
+        views = [{name: value} for name in VIEWS if name in fields for value in fields[name].options] or [{}]
+        for view in views:
+            address = address_of(page, view)
+            found[address] = address
+            if address in LONGER:
+                found[f"{address} long"] = f"{address}{'&' if view else '?'}{urlencode(LONGER[address])}"
+    for file in sorted((ROOT / "lessons").glob("*.md")):
+        lesson = read_file(file)
+        for at, stop in enumerate(lesson.stops, 1):
+            asked = stop.question.kind if stop.question else None
+            here = (lesson.guided, stop.page, *view_of(stop.page, stop.params).values()), (lesson.guided, asked)
+            if lesson.guided or not shown.issuperset(here[1:]):
+                found[f"{lesson.name} {at}"] = f"/lessons?lesson={lesson.name}&stop={at}"
+            shown.update(here)
+    return found
+
+
+ADDRESSES = addresses()
+
+
+@cache
+def scripts():
+    if not AXE.exists():
+        pytest.skip("no axe-core in node_modules: `npm ci` brings it, where npm is there and reaches its registry")
+    return f"{AXE.read_text()}\n{(HERE / 'audit.js').read_text()}"
+
+
+@pytest.fixture(autouse=True)
+def axe_is_there():
+    """Or else the test says so before it opens anything."""
+    scripts()
+
+
+class Audit:
+    """What has been found on a page so far."""
+
+    def __init__(self, page, settle, before=None) -> None:
+        self.page, self.settle, self.found = page, settle, before.found if before else {}
+        self.theme, self.size, self.state = "light", WIDE, ""
+        settle(page)
+        page.evaluate(scripts())
+
+    def at(self, size) -> None:
+        self.size = size
+        self.page.set_viewport_size({"width": size[0], "height": size[1]})
+        self.page.evaluate("document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0)")
+        self.settle(self.page)
+
+    def ask(self, what: str, *args) -> None:
+        """Note what `audit.what(...args)` finds."""
+        self.note(self.page.evaluate(f"args => audit.{what}(...args)", list(args)))
+
+    def note(self, found) -> None:
+        for fault in found:
+            self.found.setdefault(fault, []).append(f"{self.size[0]} x {self.size[1]}, {self.theme}{self.state}")
+
+    def axe(self, **options) -> None:
+        self.ask("names", THEIRS, options)
+
+    def dark(self, on: bool) -> None:
+        """In the dark, or the light: what the server draws in its colours comes anew."""
+        self.theme = "dark" if on else "light"
+        self.page.emulate_media(color_scheme=self.theme)
+        self.page.wait_for_function("""theme => {
+          const app = document.querySelector(".stApp");
+          return !app || window.headsUpScheme === theme;
+        }""", arg=self.theme)
+        self.settle(self.page)
+
+    def fails(self) -> str:
+        return "\n".join(f"{fault}\n    at {'; '.join(where)}" for fault, where in self.found.items())
+
+
+@pytest.fixture
+def touch(page):
+    """Makes the page one that is touched, or not any more."""
+    session = page.context.new_cdp_session(page)
+
+    def touch(on):
+        session.send("Emulation.setTouchEmulationEnabled", {"enabled": on})
+
+    yield touch
+    touch(False)
+    session.detach()
+
+
+def open_boxes(page, settle):
+    """Everything on the page that is folded is opened; what of it is drawn by the server comes."""
+    closed = page.locator("[data-testid=stMain] details:not([open]) > summary")
+    for _ in range(20):
+        if not closed.count():
+            break
+        closed.first.click()
+        settle(page)
+
+
+def popovers(page, settle):
+    """Each box that drops down, opened."""
+    buttons = page.locator("[data-testid=stMain] [data-testid=stPopoverButton]:enabled")
+    for at in range(buttons.count()):
+        if not buttons.nth(at).is_visible():
+            continue
+        buttons.nth(at).click()
+        page.mouse.move(0, 0)
+        page.get_by_test_id("stPopoverBody").wait_for()
+        settle(page)
+        yield
+        page.keyboard.press("Escape")
+        page.get_by_test_id("stPopoverBody").wait_for(state="detached")
+
+
+@pytest.mark.parametrize("name", ADDRESSES)
+def test_an_address_is_fit_for_everybody(name, visit, settle, touch, complaints):
+    address = ADDRESSES[name]
+    lesson = "lesson=" in address
+    page = visit(address)
+    audit = Audit(page, settle)
+    first = FIRST.get(name.removesuffix(" long"), [])
+    for size in SIZES:
+        audit.at(size)
+        audit.ask("layout", size[0])
+        if size != NARROWEST:
+            audit.ask("first", first)
+        if size in (PHONE, NARROWEST):
+            touch(True)
+            settle(page)
+            audit.ask("fingers", TAPPED, FINGER)
+            audit.ask("layout", size[0])
+            touch(False)
+        if size == PHONE:
+            audit.axe()
+    audit.at(WIDE)
+    if not lesson:
+        open_boxes(page, settle)
+        for _ in popovers(page, settle):
+            audit.axe()
+    audit.axe()
+    audit.ask("outside")
+    audit.dark(True)
+    audit.axe(**CONTRAST)
+    if not lesson:
+        audit.at(PROJECTOR)
+        page.keyboard.press("f")
+        page.wait_for_url("**present=1*")
+        settle(page)
+        audit.ask("small", PART * PROJECTOR[1], SMALLER)
+        if not name.startswith(CHOSEN):
+            audit.ask("left", f"[data-testid=stApp] :is({CONTROLS})", ALLOWED)
+        audit.ask("layout", PROJECTOR[0])
+        audit.axe()
+    audit.note(complaints)
+    assert not audit.found, f"{address}\n{audit.fails()}"
+
+
+@pytest.fixture
+def room(app, visitor, shipped):
+    found = Wall(app[1], Store(app[2] / "rooms.sqlite"), visitor, shipped("translate"))
+    yield found
+    found.store.end(found.id)
+
+
+def drawn(page):
+    """Of a page that is not Streamlit's: what was asked for has been drawn."""
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def all_over(audit, sizes, *, dark):
+    """A page that has nothing folded, at all sizes, light and maybe dark."""
+    for size in sizes:
+        audit.at(size)
+        audit.ask("layout", size[0])
+    audit.axe()
+    if dark:
+        audit.dark(True)
+        audit.axe(**CONTRAST)
+        audit.dark(False)
+
+
+def phones(page, room):
+    """A phone in a room: before anything is shown, as it follows, and with each form of question in each phase."""
+    page.goto(f"{room.url}/r/{room.room.code}")
+    expect(page.get_by_text("The lecturer has not shown anything yet.").first).to_be_visible()
+    yield "nothing shown", True
+    for step, look in enumerate(({}, {"view": "lines"}, {"hide": True}), 3):
+        room.show(step, **look)
+        expect(page.get_by_text(f"step {step}", exact=True)).to_be_visible()
+        yield f"shown {look}", True
+    yield from questions(page, room)
+
+
+def questions(page, room):
+    """Each form of question in each phase, wherever it is shown; its answer in the dark, too."""
+    for about in FORMS:
+        question, made = room.ask(about)
+        for phase in ("open", "split", "answer"):
+            room.phase(question, phase)
+            page.locator(f"[data-phase={phase}]").wait_for()
+            yield f"{about}, {phase}", phase == "answer"
+            if phase == "open":
+                room.come(2)
+                room.answer(question, made, count=2)
+        room.store.put_away(room.id)
+        page.locator("[data-phase=answer]").wait_for(state="hidden")
+
+
+def walls(page, room):
+    """The wall: the way in, what is shown, each form of question in each phase, and a pause."""
+    page.goto(f"{room.url}/room?wall={room.room.code}")
+    expect(page.locator(".join")).to_contain_text(room.room.code)
+    yield "way in", True
+    room.show(4)
+    page.locator("[data-part=head]").wait_for()
+    yield "shown", True
+    yield from questions(page, room)
+    room.store.set_mode(room.id, "paused")
+    expect(page.locator(".cover.pause")).to_be_visible()
+    yield "pause", True
+
+
+def lecterns(page, room):
+    """The lecturer's page, their strip under what they show, and what the room is asked."""
+    page.context.add_cookies([{"name": LECTURER, "value": room.key, "url": room.url}])
+    page.goto(f"{room.url}/room")
+    expect(page.locator(".room-bar .code").first).to_contain_text(room.room.code)
+    yield "page", True
+    page.goto(f"{room.url}/translate")
+    page.locator("[data-part=head]").wait_for()
+    yield "strip", True
+    room.ask()
+    page.locator("[data-phase=open]").first.wait_for()
+    yield "strip, asked", True
+
+
+def remotes(page, room):
+    """The lecturer's phone, before and while something is asked."""
+    page.goto(f"{room.url}/lead#{room.key}")
+    expect(page.locator(".room-bar .code").first).to_contain_text(room.room.code)
+    yield "nothing asked", True
+    room.show(4)
+    room.ask()
+    page.locator("[data-phase=open]").first.wait_for()
+    yield "asked", True
+
+
+def looking(page, room):
+    """The strip of somebody who looks around."""
+    page.goto(f"{room.url}/translate?room={room.room.code}")
+    page.locator("[data-part=head]").wait_for()
+    yield "strip", True
+
+
+def plain(page, room):
+    """The pages around a room and a server that are Streamlit's as little."""
+    for address in ("r", "r/ZZZZZ", "lead", "teacher", "move"):
+        page.goto(f"{room.url}/{address}")
+        yield f"/{address}", True
+
+
+FACES = {"phone": (phones, [PHONE, NARROWEST]), "wall": (walls, [PROJECTOR]), "lectern": (lecterns, SIZES),
+         "remote": (remotes, [PHONE, NARROWEST]), "looking": (looking, SIZES), "plain": (plain, SIZES)}
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_face_of_a_room_is_fit_for_everybody(face, room, visitor, settle):
+    states, sizes = FACES[face]
+    page = visitor(*sizes[0]).new_page()
+    audit = None
+    for state, dark in states(page, room):
+        app = page.get_by_test_id("stApp").count() > 0
+        audit = Audit(page, settle if app else drawn, audit)
+        audit.state = f", {state}"
+        all_over(audit, sizes, dark=dark)
+    assert not audit.found, f"{face}\n{audit.fails()}"
