@@ -158,6 +158,37 @@ def test_a_style_comes_as_text_and_only_the_module_asked_for_exports(tmp_path):
         'const STYLE = "a { content: \\"\\u00e9\\"; }\\n";\nconst b = 1;\nexport const a = [\nSTYLE,\nb,\n];\n')
 
 
+def test_a_text_of_several_lines_keeps_what_looks_like_a_comment_or_an_indent(tmp_path):
+    """As a style or a program in a template has them; a quote in a pattern opens no text."""
+    (tmp_path / "one.js").write_text("""// why
+const quoted = (text) => text.replace(/"`/g, '""'); // isn't it
+function twice() {
+  // it's so
+  return `a {
+  b: ${[1].map((n) => `${n}`)};
+//c
+}`;
+}
+export const say = () => [twice(), quoted('"`')];
+""")
+    text = script(tmp_path / "one.js")
+    assert "\n  b: ${" in text and "\n//c\n}`" in text
+    assert "why" not in text and "it's so" not in text and "\n  return" not in text
+    if NODE is None:
+        return
+    (tmp_path / "whole.mjs").write_text(text + "console.log(JSON.stringify(say()));\n")
+    said = subprocess.run([NODE, "whole.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    assert json.loads(said.stdout) == ["a {\n  b: 1;\n//c\n}", '""']
+
+
+def test_a_folder_above_may_be_named_as_other_peoples_modules_are(tmp_path):
+    folder = tmp_path / "vendor" / "headsup"
+    folder.mkdir(parents=True)
+    (folder / "one.js").write_text('import { b } from "./two.js";\nexport const a = b;\n')
+    (folder / "two.js").write_text("export const b = 1;\n")
+    assert script(folder / "one.js") == "const b = 1;\nexport const a = b;\n"
+
+
 def test_what_an_imported_module_is_as_a_component_of_its_own_stays_behind(tmp_path):
     (tmp_path / "one.js").write_text('import { b } from "./two.js";\nb();\n')
     (tmp_path / "two.js").write_text("export default function component() {}\nexport function b() {}\n")
