@@ -16,7 +16,8 @@ from transformer.attention_view.html import written
 from transformer.attention_view.message import FINEST, Look, pack, whole
 from transformer.attention_view.modules import JS, VENDOR, script
 from transformer.attention_view.small import MOST, small
-from transformer.inference.decoding import start
+from transformer.attention_view.stage import path_of
+from transformer.inference.decoding import start, steps
 from transformer.inference.reading import attend
 from transformer.rooms.distance import divergence, overlap, shares
 from ui.components.scripts import HERE
@@ -37,7 +38,7 @@ def cases(writer, make_checkpoint, tmp_path) -> Path:
     reading = attend(writer, TEXT)
     found = {"message": packed(), "written": {"text": written(bytes(range(256))), "bytes": list(range(256))},
              "cells": cells(reading), "head": head(reading), "smooth": smooth(), "small": small_ones(writer),
-             "modern": modern(make_checkpoint), "drawn": drawn(),
+             "modern": modern(make_checkpoint), "drawn": drawn(), "paths": paths(make_checkpoint),
              "tokens": [[token, plain_label(token, longest=None)] for token in TOKENS]}
     path = tmp_path / "cases.json"
     path.write_text(json.dumps(found))
@@ -85,6 +86,23 @@ def modern(make_checkpoint) -> dict[str, object]:
                    "weights": [listed(reading.attentions[kind][layer, 1]) for layer in range(2)],
                    "mask": [listed(reading.mask(kind, layer)) for layer in range(2)]}
             for kind, reading in (("decoder", decoder), ("encoder", encoder))}
+
+
+PATHS = {"four heads, a long text": (2, 2, 4, "We can go home. " * 32), "four heads of three kinds": (2, 2, 4, None),
+         "270 heads": (30, 9, 2, "I am cold. We"), "1,024 heads": (32, 32, 2, "I am cold. We")}
+
+
+def paths(make_checkpoint) -> dict[str, object]:
+    """Files of whole decodings, of few heads and of many, of few tokens and of many."""
+    found = {}
+    for name, (layers, heads, width, prompt) in PATHS.items():
+        sizes = {"n_heads": heads, "head_dim": width, "d_model": heads * width, "decoder_layers": layers,
+                 "max_len": 520, "encoder_layers": layers if prompt is None else 0}
+        *_, step = steps(make_checkpoint(**sizes), prompt or "I am cold.", max_steps=3)
+        message = whole(step, Look("decoder"), path=path_of(step), newest=True)
+        found[name] = {"message": base64.b64encode(message).decode(), "tokens": len(step.axes("decoder")[0]),
+                       "last": {kind: listed(step.attentions[kind][-1, -1, -1]) for kind in step.kinds}}
+    return found
 
 
 def small_ones(writer) -> list[dict[str, object]]:

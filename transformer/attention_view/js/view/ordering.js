@@ -53,7 +53,8 @@ export function ordering(view, { many, info }) {
   const offered = Object.keys(ORDERS).filter((order) => look.kind !== "cross" || CROSS[order] !== null);
   const names = offered.map((order) => [order, orderWords({ kind: look.kind, order })[0]]);
   const choice = chooser("Heads", names, look.order, (order) => change(view, { order }));
-  const left = `Left: each square is a head; ${theme.dark ? "brighter" : "darker"} where ${orderWords(look)[1]}.`;
+  const over = view.message.path ? ", over all steps" : "";
+  const left = `Left: each square is a head; ${theme.dark ? "brighter" : "darker"} where ${orderWords(look)[1]}${over}.`;
   const says = part("p", { textContent: look.order === "layers" ? left : `${left} ${nameSaid(info, many.drawn[0])}` });
   rebuilt(parts.order, [choice, says]);
 }
