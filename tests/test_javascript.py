@@ -10,7 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
+from transformer.attention_view.given import given
 from transformer.attention_view.heads import Pooled, combined, one_head, quantise, weights
 from transformer.attention_view.html import written
 from transformer.attention_view.message import FINEST, Look, pack, whole
@@ -38,7 +40,7 @@ def cases(writer, make_checkpoint, tmp_path) -> Path:
     reading = attend(writer, TEXT)
     found = {"message": packed(), "written": {"text": written(bytes(range(256))), "bytes": list(range(256))},
              "cells": cells(reading), "head": head(reading), "smooth": smooth(), "small": small_ones(writer),
-             "modern": modern(make_checkpoint), "drawn": drawn(), "paths": paths(make_checkpoint),
+             "modern": modern(make_checkpoint), "drawn": drawn(), "paths": paths(make_checkpoint), "open": others(),
              "tokens": [[token, plain_label(token, longest=None)] for token in TOKENS]}
     path = tmp_path / "cases.json"
     path.write_text(json.dumps(found))
@@ -103,6 +105,24 @@ def paths(make_checkpoint) -> dict[str, object]:
         found[name] = {"message": base64.b64encode(message).decode(), "tokens": len(step.axes("decoder")[0]),
                        "last": {kind: listed(step.attentions[kind][-1, -1, -1]) for kind in step.kinds}}
     return found
+
+
+def others() -> dict[str, object]:
+    """Files of values that are no attention weights, of weights in half precision, and of one head alone in full."""
+    scores = torch.randn(3, 4, 7, 7, generator=torch.Generator().manual_seed(3)) * 4
+    exact = scores.masked_fill(~torch.ones(7, 7).tril().bool(), float("-inf")).softmax(-1)
+    many = exact.repeat(20, 1, 1, 1)
+    found = {"difference": exact - exact.roll(1, 0), "shifted": exact - 0.3, "large": exact * 50, "half": exact * 0.5,
+             "tiny": (exact - exact.roll(1, 0)) * 1e-6, "many": many - many.roll(1, 0), "bfloat16": exact.bfloat16(),
+             "float16": exact.half(), "weights": exact}
+    out = {}
+    for name, values in found.items():
+        shown = given(values[:, None], list("abcdefg"))
+        kind = shown.kinds[0]
+        sent = {way: base64.b64encode(whole(shown, Look(kind, 1, 2), exact=way == "exact")).decode()
+                for way in ("exact", "pooled")}
+        out[name] = {**sent, "kind": kind, "values": listed(values.float()), "most": float(values.abs().max())}
+    return out
 
 
 def small_ones(writer) -> list[dict[str, object]]:

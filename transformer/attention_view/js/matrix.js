@@ -1,7 +1,7 @@
 // One matrix of one head, large: its cells, its labels, and the scale of its colours.
 import { bitmap, text, textWidth, widest } from "#view/canvas.js";
 import { channels, css, inkOn, palette, pixelOf, pixelPalette, shade } from "#view/colours.js";
-import { plain, short } from "#view/numbers.js";
+import { figure, plain, short } from "#view/numbers.js";
 import { namedByBoth, ROOM, rowLabels } from "#view/rows.js";
 import { mayLook } from "#view/scores.js";
 import { visible } from "#view/tokens.js";
@@ -163,12 +163,15 @@ function paintStripes(context, places, hidden, theme) {
 
 function paintValues(context, places, painting) {
   const { x, y, cw, ch, K } = places;
-  const { stage, hidden } = painting;
+  const { info, stage, hidden } = painting;
   const colour = colourAt(painting, places);
   eachCell(places, (q, k) => {
     const value = stage.values[q * K + k];
-    if (hidden(q, k) || Math.abs(value) < 0.005) return;
-    text(context, short(value), x(k) + cw / 2, y(q) + ch / 2, { colour: inkOn(colour(q, k)), align: "center" });
+    if (hidden(q, k) || Math.abs(value) < 0.005 * (info.open ? stage.high : 1)) return;
+    text(context, info.open ? figure(value, stage.high) : short(value), x(k) + cw / 2, y(q) + ch / 2, {
+      colour: inkOn(colour(q, k)),
+      align: "center",
+    });
   });
 }
 
@@ -220,7 +223,9 @@ function paintTitles(context, box, { left, top, height }, { info, look, theme })
   text(context, query, box.x + 8, top + 2, { ...options, turn: UPRIGHT, align: "right" });
 }
 
-export function paintLegend(context, x, y, { stage, scale, theme, width = 230 }) {
+// words: what the scale is of, beside it.
+export function paintLegend(context, x, y, { stage, scale, theme, width = 230, words = "" }) {
+  if (words) text(context, words, x + width + 14, y + 5, { colour: theme.ink });
   const colours = pixelPalette(theme.dark, kindOf(stage));
   const place = shade(stage, scale);
   const from = stage.signed ? -stage.high : 0;

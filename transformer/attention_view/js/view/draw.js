@@ -5,6 +5,7 @@ import { fittingRow, linesGutter, linesHeight, paintLines, ROW } from "#view/lin
 import { paintLegend, paintMatrix } from "#view/matrix.js";
 import { plain } from "#view/numbers.js";
 import { paintProducts } from "#view/products.js";
+import { missingSaid } from "#view/stages.js";
 import { added, dot, mayLook, rowsOf, score } from "#view/scores.js";
 import { visible } from "#view/tokens.js";
 import { layerOf } from "#view/weights.js";
@@ -115,7 +116,11 @@ function drawLines(view) {
   const { root, parts, message, look, theme, hover } = view;
   const layer = layerOf(message, look);
   root.classList.toggle("waiting", layer === null);
-  if (!layer) return;
+  if (!layer) {
+    parts.why.textContent = message.standalone ? missingSaid(message) : "";
+    parts.scroller.hidden = message.standalone;
+    return;
+  }
   const width = parts.scroller.clientWidth;
   const gutter = linesGutter(infoOf(view), look, lit(view), width);
   const row = boxed(view) ? fittingRow(layer, infoOf(view), tallest(view)) : ROW;

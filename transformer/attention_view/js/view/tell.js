@@ -1,7 +1,7 @@
 // What the pointer or the keyboard is on, said and drawn.
 import { say } from "#view/elements.js";
 import { sharedSaid, windowSaid } from "#view/names.js";
-import { plain } from "#view/numbers.js";
+import { figure, partOfOne, plain, weightSaid } from "#view/numbers.js";
 import { same } from "#view/pointer.js";
 import { rowSaid } from "#view/rows.js";
 import { mayLook, score } from "#view/scores.js";
@@ -9,6 +9,7 @@ import { placed } from "#view/tokens.js";
 import { drawGrid, drawMain } from "#view/view/draw.js";
 import { change, infoOf, inLines, lit, sizesOf, stageNow } from "#view/view/look.js";
 import { orderSaid } from "#view/view/ordering.js";
+import { cellValue } from "#view/weights.js";
 import { atRest, headWords } from "#view/view/words.js";
 
 // Whether there is a matrix for the pointer to be on.
@@ -34,8 +35,10 @@ function tellCell(view) {
   const info = infoOf(view);
   const [query, key] = cursor;
   const weight = weights[query * sizesOf(view)[1] + key];
-  const said = mayLook(info, query, key, look) ? `weight ${plain(weight)}` : "masked, weight 0";
-  const words = [`${rowSaid(info, look, query)} looks at ${placed(info.keys, key, info.first?.[1])}: ${said}`];
+  const seen = mayLook(info, query, key, look);
+  const said = info.open ? `value ${plain(weight)}` : seen ? `weight ${weightSaid(weight)}` : "masked, weight 0";
+  const looks = info.open ? "and" : "looks at"; // what is between two tokens need not be a look
+  const words = [`${rowSaid(info, look, query)} ${looks} ${placed(info.keys, key, info.first?.[1])}: ${said}`];
   if (rows) words.push(`score ${plain(score(rows, query, key))}`);
   if (rows?.moved) {
     const length = plain(Number((weight * rows.moved[key]).toPrecision(4)));
@@ -83,7 +86,11 @@ function headSaid(view, { at, inside, nth }) {
   const { queries, keys, heads, whole } = info;
   const many = view.tiles?.many;
   const about = [windowSaid(info, at[0]), sharedSaid(info, at[1])];
-  const name = [headWords(view, at), ...about, many && orderSaid(look, many.numbers[at[0] * many.heads + at[1]] / 255)];
+  const name = [
+    headWords(view, at),
+    ...about,
+    many && orderSaid(info, look, many.numbers[at[0] * many.heads + at[1]] / 255),
+  ];
   const words = name.filter(Boolean).join(", ");
   if (!inside) return words;
   const [cells, [R, C]] = many
@@ -91,14 +98,18 @@ function headSaid(view, { at, inside, nth }) {
     : [message.arrays[`grid/${look.kind}`], message.shapes[`grid/${look.kind}`].slice(2)];
   const block = message.block[look.kind];
   const [r, c] = [Math.floor(inside[0] * R), Math.floor(inside[1] * C)];
-  const weight = (cells[(many ? nth : at[0] * heads + at[1]) * R * C + r * C + c] / 255) ** 2;
+  const value = cellValue(info, cells[(many ? nth : at[0] * heads + at[1]) * R * C + r * C + c]);
   const one = (tokens, place) => (whole ? `token ${place}` : placed(tokens, place));
   const span = (tokens, count, from, size) => {
     if (size === 1) return one(tokens, from);
     return `${one(tokens, from)} … ${one(tokens, Math.min(count, from + size) - 1)}`;
   };
   const [Q, K] = whole ?? [queries.length, keys.length];
-  const between = `${span(queries, Q, r * block[0], block[0])} looks at ${span(keys, K, c * block[1], block[1])}`;
+  const looks = info.open ? "and" : "looks at";
+  const between = `${span(queries, Q, r * block[0], block[0])} ${looks} ${span(keys, K, c * block[1], block[1])}`;
   const few = message.every > 1 ? `, of every ${message.every}th query` : "";
-  return `${words}: ${between}, ${block[0] * block[1] > 1 ? "at most " : ""}about ${weight.toFixed(2)}${few}`;
+  const merged = block[0] * block[1] > 1;
+  if (info.open)
+    return `${words}: ${between}, ${merged ? "furthest from 0: " : ""}about ${figure(value, info.open.most)}`;
+  return `${words}: ${between}, ${merged ? "at most " : ""}about ${partOfOne(value, 2)}${few}`;
 }

@@ -1,4 +1,5 @@
 // The choosers over the picture, and what is about the picture alone under it.
+import { openSaid } from "#view/checks.js";
 import { chooser, counted, part, rebuilt, segments } from "#view/elements.js";
 import { filmEntries } from "#view/film/keep.js";
 import { FILM_KINDS } from "#view/film/kinds.js";
@@ -6,7 +7,7 @@ import { take } from "#view/pointer.js";
 import { kindName, rollsOut } from "#view/names.js";
 import { termLabel } from "#view/terms.js";
 import { STAGES, stageName } from "#view/stages.js";
-import { boxed, change, infoOf, inLines, merges, showLines } from "#view/view/look.js";
+import { boxed, change, infoOf, inLines, merges, showLines, stageNow } from "#view/view/look.js";
 import { fileEntries, save } from "#view/view/save.js";
 import { footHeight } from "#view/view/sizes.js";
 
@@ -18,7 +19,7 @@ export function toolbar(view) {
   const few = boxed(view); // what is not needed at first waits behind a button
   const more = [all && matrix && means(view), all && matrix && stages(view)];
   const tools = [
-    all && matrix && !["scores", "masked"].includes(view.look.stage) && colours(view),
+    all && matrix && !stageNow(view).signed && colours(view),
     all && !view.message.standalone && tokenChoice(view),
     all && !view.message.standalone && specialChoice(view),
     all && infoOf(view).makes && rowChoice(view),
@@ -28,7 +29,9 @@ export function toolbar(view) {
   const main = [kinds(view), all && views(view), layers(view), matrix && heads(view)];
   rebuilt(view.parts.bar, [...main, ...(few ? [all ? opener(view) : gridOpener(view)] : more)]);
   rebuilt(view.parts.options, few ? [...more, ...tools] : []);
-  rebuilt(view.parts.tools, [view.parts.legend, ...(few ? [view.parts.readout] : tools)]);
+  const { open } = infoOf(view);
+  const scale = open && part("span", { className: "scale", textContent: openSaid({ open }) });
+  rebuilt(view.parts.tools, [view.parts.legend, scale, ...(few ? [view.parts.readout] : tools)]);
 }
 
 // The button that shows the options, and hides them again.

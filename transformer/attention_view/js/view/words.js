@@ -1,5 +1,5 @@
 // What is looked at, in words.
-import { checked } from "#view/checks.js";
+import { checked, openSaid } from "#view/checks.js";
 import { groupOf, kindName, numbered, OF, sharedSaid, windowSaid } from "#view/names.js";
 import { stageName } from "#view/stages.js";
 import { thousands } from "#view/numbers.js";
@@ -41,8 +41,9 @@ export function heading(view) {
 }
 
 export function source({ message }) {
+  const { kinds } = message;
   const { checkpoint, step } = message.about;
-  if (!checkpoint) return "weights given";
+  if (!checkpoint) return Object.values(kinds).some(({ open }) => open) ? "values given" : "weights given";
   return `${checkpoint} · training step ${step === undefined || step === null ? "not recorded" : thousands(step)}`;
 }
 
@@ -51,7 +52,13 @@ export function caption(view) {
   const { text, output } = view.message.about;
   const brief = (words) => words.slice(0, 200);
   const about = `${source(view)}${text ? ` · text: ${brief(text)}` : ""}${output ? ` → ${brief(output)}` : ""}`;
-  return [inLines(view) ? shows(view) : withStage(view), about, ...mergedLines(view)];
+  const { open } = infoOf(view);
+  return [
+    inLines(view) ? shows(view) : withStage(view),
+    about,
+    ...mergedLines(view),
+    ...(open ? [openSaid({ open })] : []),
+  ];
 }
 
 // What a head shares, and how far its layer sees, where that is not all.
