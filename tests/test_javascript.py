@@ -23,13 +23,14 @@ from transformer.inference.decoding import start, steps
 from transformer.inference.reading import attend
 from transformer.rooms.distance import divergence, overlap, shares
 from ui.components.scripts import HERE
-from ui.figures.labels import plain_label
+from ui.figures.labels import plain_label, spoken_label
 
 ROOT = Path(__file__).resolve().parents[1]
 NODE = shutil.which("node")
 TEXT = "I am cold. We can go home. I see a dog."
 TOKENS = ["", " ", "▁cold", "\n", "\t\r", "\u00a0!", "\u202e", "\x00\x1b\x7f", "\u200b", "é", "e\u0301", "👩‍👩‍👧",
           "\u3000", "\ud800", "\u2028", "😀", "<b>", "\U0001f3f4\U000e0067\U000e0062\U000e007f"]
+SAID = [".", "▁.", ",", "▁red", " red", "▁", "a b", "(", "'", "</s>"]
 MODERN = {"n_heads": 4, "kv_heads": 2, "window": 5, "windowed": (1,), "attention_scale": 0.22, "score_cap": 3.0}
 needs_node = pytest.mark.skipif(NODE is None, reason="no node on the PATH")
 
@@ -41,7 +42,7 @@ def cases(writer, make_checkpoint, tmp_path) -> Path:
     found = {"message": packed(), "written": {"text": written(bytes(range(256))), "bytes": list(range(256))},
              "cells": cells(reading), "head": head(reading), "smooth": smooth(), "small": small_ones(writer),
              "modern": modern(make_checkpoint), "drawn": drawn(), "paths": paths(make_checkpoint), "open": others(),
-             "tokens": [[token, plain_label(token, longest=None)] for token in TOKENS]}
+             "tokens": [[token, plain_label(token, longest=None), spoken_label(token)] for token in [*TOKENS, *SAID]]}
     path = tmp_path / "cases.json"
     path.write_text(json.dumps(found))
     return path

@@ -6,12 +6,16 @@ export function plain(value) {
   return size >= 1e4 || (value && size < 1e-4) ? value.toExponential(3) : String(Number(value.toFixed(6)));
 }
 
-// A part of one to so many digits, which never reads as all of it, nor as nothing, where it is not.
+const MORE_DIGITS = 4;
+// A part of one to so many digits, or as many more as it takes not to read as all of it; what is more than nothing
+// never reads as nothing. As part_of_one in ui/figures/labels.py.
 export function partOfOne(value, digits) {
-  const least = 10 ** -digits;
-  if (value > 0 && value < least / 2) return `< ${least}`;
-  if (value > 1 - least / 2 && value < 1) return `> ${1 - least}`;
-  return value.toFixed(digits);
+  if (value > 0 && value < 10 ** -digits / 2) return `< ${(10 ** -digits).toFixed(digits)}`;
+  for (let more = digits; more <= digits + MORE_DIGITS; more++) {
+    const text = value.toFixed(more);
+    if (!(value < 1) || Number(text) < 1) return text;
+  }
+  return `> 0.${"9".repeat(digits + MORE_DIGITS)}`;
 }
 
 // A number as people type it, with a point or a comma, a minus of any kind, in percent or not; null for none.
@@ -28,6 +32,13 @@ export function readNumber(typed) {
 export function weightSaid(value, digits = 6) {
   const rounded = Number(value.toFixed(digits));
   return rounded === 1 && value < 1 ? partOfOne(value, digits) : plain(rounded || value);
+}
+
+// As it is read out.
+export function numberSpoken(value) {
+  if (value === -Infinity) return "minus infinity";
+  if (value >= 0 && value <= 1) return partOfOne(value, 2).replace("<", "less than").replace(">", "more than");
+  return String(Number(value.toPrecision(3))).replace("-", "minus ");
 }
 
 // For a cell: .12, 1.2, 12; what is a little less than 1 is >.99.

@@ -1,13 +1,14 @@
 // What the pointer or the keyboard is on, said and drawn.
 import { say } from "#view/elements.js";
 import { sharedSaid, windowSaid } from "#view/names.js";
-import { figure, partOfOne, plain, weightSaid } from "#view/numbers.js";
+import { figure, numberSpoken, partOfOne, plain, weightSaid } from "#view/numbers.js";
 import { same } from "#view/pointer.js";
 import { rowSaid } from "#view/rows.js";
 import { mayLook, score } from "#view/scores.js";
-import { placed } from "#view/tokens.js";
+import { placed, spoken } from "#view/tokens.js";
 import { drawGrid, drawMain } from "#view/view/draw.js";
 import { change, infoOf, inLines, lit, sizesOf, stageNow } from "#view/view/look.js";
+import { sound } from "#view/view/sound.js";
 import { orderSaid } from "#view/view/ordering.js";
 import { cellValue } from "#view/weights.js";
 import { atRest, headWords } from "#view/view/words.js";
@@ -22,10 +23,11 @@ export function putCursor(view, to) {
   tellCell(view);
 }
 
-// What the pointer is on, or what is said where it is on nothing.
-function tell(view, words, marks = {}) {
+// What the pointer or the keyboard is on, or what is said where it is on nothing; spoken: to who hears it.
+function tell(view, words, marks = {}, spoken = words) {
   view.told = Boolean(words);
   say(view.parts.readout, words || atRest(view), marks);
+  say(view.parts.live, spoken);
 }
 
 function tellCell(view) {
@@ -45,7 +47,19 @@ function tellCell(view) {
     words.push(`adds a vector of length ${length} to the query's (weight × ‖value·W_O‖)`);
   }
   const { layer, head, kind } = look;
-  tell(view, words.join(" · "), { query, key, weight, layer, head, kind });
+  const spoken = cellSpoken(view, values[query * info.keys.length + key]);
+  tell(view, words.join(" · "), { query, key, weight, layer, head, kind }, spoken);
+  const { high } = stageNow(view);
+  sound(view, key, info.keys.length, Math.abs(values[query * info.keys.length + key]) / high);
+}
+
+// What a step of the arrows comes to, short enough to be heard at each: the query, the key and what is drawn there.
+function cellSpoken({ cursor: [query, key], look, ...view }, value) {
+  const info = infoOf({ ...view, look });
+  const what = look.stage === "weights" ? (info.open ? "value" : "weight") : look.stage === "moved" ? "moves" : "score";
+  const shut = !mayLook(info, query, key, look);
+  const number = shut && look.stage === "weights" ? "masked" : `${what} ${numberSpoken(value)}`;
+  return `${spoken(info.queries[query])}, ${spoken(info.keys[key])}, ${number}`;
 }
 
 export function comparePair(view, pair) {
@@ -56,8 +70,23 @@ export function comparePair(view, pair) {
 export function putHover(view, to) {
   if (same(to, view.hover)) return;
   view.hover = to;
-  tell(view, to ? hoverWords(view, to) : "");
+  tell(view, to ? hoverWords(view, to) : "", {}, to ? lineSpoken(view, to) : "");
   drawMain(view);
+}
+
+// The token, and what of it is strongest among the heads drawn.
+function lineSpoken(view, [side, token]) {
+  const info = infoOf(view);
+  const { values, q, k, first } = view.layer;
+  const tokens = side ? [info.keys, info.queries] : [info.queries, info.keys];
+  const found = lit(view).flatMap((head) =>
+    Array.from({ length: side ? q : k }, (_, other) => {
+      return { other, value: values[(head * q + (side ? other : token)) * k + (side ? token : other)] };
+    }),
+  );
+  const { other, value } = found.reduce((a, b) => (Math.abs(b.value) > Math.abs(a.value) ? b : a));
+  const most = `${spoken(tokens[1][first[1 - side] + other])}, ${numberSpoken(value)}`;
+  return `${side ? "key" : "query"} ${spoken(tokens[0][first[side] + token])}, most with ${most}`;
 }
 
 function hoverWords(view, [side, token]) {

@@ -9,6 +9,7 @@ import { termLabel } from "#view/terms.js";
 import { STAGES, stageName } from "#view/stages.js";
 import { boxed, change, infoOf, inLines, merges, showLines, stageNow } from "#view/view/look.js";
 import { fileEntries, save } from "#view/view/save.js";
+import { switchSound } from "#view/view/sound.js";
 import { footHeight } from "#view/view/sizes.js";
 
 const BESIDE = 8; // px, between the box of options and what it must not lie under
@@ -24,6 +25,7 @@ export function toolbar(view) {
     all && !view.message.standalone && specialChoice(view),
     all && infoOf(view).makes && rowChoice(view),
     all && matrix && zooming(view),
+    all && sounding(view),
     all && files(view),
   ];
   const main = [kinds(view), all && views(view), layers(view), matrix && heads(view)];
@@ -149,6 +151,16 @@ const specialChoice = (view) => lookChooser(view, "Special tokens and sinks", "s
 
 const ROWS = { made: "by what is predicted", read: "by the token read" };
 const rowChoice = (view) => lookChooser(view, "Rows", "rows", ROWS);
+
+function sounding(view) {
+  const title = "A tone for each cell: higher for later keys, louder for larger weights (S in the picture)";
+  return part("button", {
+    textContent: "Sound",
+    title,
+    ariaPressed: Boolean(view.sounds),
+    onclick: () => switchSound(view),
+  });
+}
 
 function zooming(view) {
   const button = (textContent, ariaLabel, by) => {

@@ -5,6 +5,7 @@ import { stageName } from "#view/stages.js";
 import { thousands } from "#view/numbers.js";
 import { boxed, inLines, infoOf, lit } from "#view/view/look.js";
 import { mergedLines, mergedSaid } from "#view/view/merged.js";
+import { summary } from "#view/view/summary.js";
 import { onPhone } from "#view/view/sizes.js";
 
 const LINES_BRIEFLY = "Hover over a token to see only its lines, with their weights.";
@@ -86,7 +87,9 @@ export function known(view) {
 // What the readout says while the pointer is on nothing.
 export function atRest(view) {
   if (boxed(view) && !view.large) {
-    return mergedSaid(view) || (inLines(view) ? LINES_BRIEFLY : checked(view.message, view.look));
+    const merged = mergedSaid(view);
+    const more = merged || (inLines(view) ? LINES_BRIEFLY : checked(view.message, view.look));
+    return `${summary(view)} ${more}`.trim();
   }
   return inLines(view) && !view.large ? LINES : "";
 }
