@@ -63,7 +63,7 @@ test("of values, scores and lines it says what there is", () => {
     [0.2, 0.3],
   ]);
   values.message.kinds.encoder.open = { signed: true, most: 0.5 };
-  assert.match(bare(summary(values)), /Largest: \.3, from t1, on t1; smallest: -\.5, from t0, on t0/);
+  assert.match(bare(summary(values)), /\.3, from t1, on t1; .* -\.5, from t0, on t0/);
   const lines = viewOf("cross", [[0.9, 0.1]], {}, { view: "lines", lit: [0] });
   assert.match(bare(summary(lines)), /0\.90: from t0, on t0/);
 });

@@ -47,8 +47,9 @@ function words(message, look) {
   const [least, most] = rowSums(weights, info.keys.length);
   const off = Math.max(1 - least, most - 1);
   if (info.open || off > WHOLE[info.rounded]) {
-    const add = `Rows add up to ${plain(three(least))} to ${plain(three(most))}`;
-    if (info.open) return `${openSaid(info)} ${add}.`;
+    const ends = [least, most].map((sum) => plain(three(sum)));
+    const add = `Rows add up to ${[...new Set(ends)].join(" to ")}`;
+    if (info.open) return `${add}.`; // what they are stands beside their scale
     // what is beyond an edge is known of a part of a text alone
     return info.whole || info.cut ? `${add}; the rest is on tokens not drawn here.` : `${add}, not to 1.`;
   }

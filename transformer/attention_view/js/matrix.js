@@ -275,7 +275,7 @@ export function paintLegend(context, x, y, { stage, scale, theme, width = 230, w
   const few = stage.signed ? [-1, 0, 1] : [0, 0.5, 1];
   const marks = width < SHORT_SCALE ? few : all;
   for (const mark of marks) {
-    const words = stage.high === 1 ? String(mark) : plain(Number((mark * stage.high).toPrecision(2)));
+    const words = stage.high === 1 ? String(mark) : plain(Number((mark * stage.high).toPrecision(3)));
     const align = mark === marks[0] ? "left" : mark === 1 ? "right" : "center";
     const at = x + width * (stage.signed ? (mark + 1) / 2 : mark);
     text(context, words, at, y + 18, { colour: theme.ink, size: 11, align });

@@ -85,7 +85,7 @@ function extremesSaid(info, look, values, high, name) {
     const pair = pairSaid(info, look, { query: Math.floor(at / K), key: at % K }, name);
     return `${figure(values[at], high)}, ${pair}`;
   };
-  return `Largest: ${said(top)}; smallest: ${said(low)}.`;
+  return `Highest: ${said(top)}; lowest: ${said(low)}.`;
 }
 
 // A row that is read to predict a token is known by that one.

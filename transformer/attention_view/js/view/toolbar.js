@@ -25,7 +25,7 @@ export function toolbar(view) {
     all && !view.message.standalone && specialChoice(view),
     all && infoOf(view).makes && rowChoice(view),
     all && matrix && zooming(view),
-    all && sounding(view),
+    all && matrix && sounding(view),
     all && files(view),
   ];
   const main = [kinds(view), all && views(view), layers(view), matrix && heads(view)];
