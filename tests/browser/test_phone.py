@@ -56,10 +56,8 @@ def test_a_matrix_has_its_tokens_and_its_scale(on_phone):
     assert scale.bounding_box()["x"] + scale.bounding_box()["width"] <= PHONE["width"]
 
 
-@pytest.mark.parametrize("width", [390, 360])
-def test_rows_of_a_long_text_keep_their_height_and_their_tokens_and_scroll_to_the_newest(on_phone, width):
+def test_rows_of_a_long_text_keep_their_height_and_their_tokens_and_scroll_to_the_newest(on_phone):
     page = on_phone("write", step=0, layer=17, head=5, text=TEXT * 6)
-    page.set_viewport_size({"width": width, "height": 844})
     made = drawn(page, "view.made")
     assert made["cell"][1] >= 24
     assert not made["gutter"]["bare"]
