@@ -10,23 +10,27 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
+from transformer.attention_view.given import given
 from transformer.attention_view.heads import Pooled, combined, one_head, quantise, weights
 from transformer.attention_view.html import written
 from transformer.attention_view.message import FINEST, Look, pack, whole
 from transformer.attention_view.modules import JS, VENDOR, script
 from transformer.attention_view.small import MOST, small
-from transformer.inference.decoding import start
+from transformer.attention_view.stage import path_of
+from transformer.inference.decoding import start, steps
 from transformer.inference.reading import attend
 from transformer.rooms.distance import divergence, overlap, shares
 from ui.components.scripts import HERE
-from ui.figures.labels import plain_label
+from ui.figures.labels import plain_label, spoken_label
 
 ROOT = Path(__file__).resolve().parents[1]
 NODE = shutil.which("node")
 TEXT = "I am cold. We can go home. I see a dog."
 TOKENS = ["", " ", "▁cold", "\n", "\t\r", "\u00a0!", "\u202e", "\x00\x1b\x7f", "\u200b", "é", "e\u0301", "👩‍👩‍👧",
           "\u3000", "\ud800", "\u2028", "😀", "<b>", "\U0001f3f4\U000e0067\U000e0062\U000e007f"]
+SAID = [".", "▁.", ",", "▁red", " red", "▁", "a b", "(", "'", "</s>"]
 MODERN = {"n_heads": 4, "kv_heads": 2, "window": 5, "windowed": (1,), "attention_scale": 0.22, "score_cap": 3.0}
 needs_node = pytest.mark.skipif(NODE is None, reason="no node on the PATH")
 
@@ -37,8 +41,8 @@ def cases(writer, make_checkpoint, tmp_path) -> Path:
     reading = attend(writer, TEXT)
     found = {"message": packed(), "written": {"text": written(bytes(range(256))), "bytes": list(range(256))},
              "cells": cells(reading), "head": head(reading), "smooth": smooth(), "small": small_ones(writer),
-             "modern": modern(make_checkpoint), "drawn": drawn(),
-             "tokens": [[token, plain_label(token, longest=None)] for token in TOKENS]}
+             "modern": modern(make_checkpoint), "drawn": drawn(), "paths": paths(make_checkpoint), "open": others(),
+             "tokens": [[token, plain_label(token, longest=None), spoken_label(token)] for token in [*TOKENS, *SAID]]}
     path = tmp_path / "cases.json"
     path.write_text(json.dumps(found))
     return path
@@ -85,6 +89,41 @@ def modern(make_checkpoint) -> dict[str, object]:
                    "weights": [listed(reading.attentions[kind][layer, 1]) for layer in range(2)],
                    "mask": [listed(reading.mask(kind, layer)) for layer in range(2)]}
             for kind, reading in (("decoder", decoder), ("encoder", encoder))}
+
+
+PATHS = {"four heads, a long text": (2, 2, 4, "We can go home. " * 32), "four heads of three kinds": (2, 2, 4, None),
+         "270 heads": (30, 9, 2, "I am cold. We"), "1,024 heads": (32, 32, 2, "I am cold. We")}
+
+
+def paths(make_checkpoint) -> dict[str, object]:
+    """Files of whole decodings, of few heads and of many, of few tokens and of many."""
+    found = {}
+    for name, (layers, heads, width, prompt) in PATHS.items():
+        sizes = {"n_heads": heads, "head_dim": width, "d_model": heads * width, "decoder_layers": layers,
+                 "max_len": 520, "encoder_layers": layers if prompt is None else 0}
+        *_, step = steps(make_checkpoint(**sizes), prompt or "I am cold.", max_steps=3)
+        message = whole(step, Look("decoder"), path=path_of(step), newest=True)
+        found[name] = {"message": base64.b64encode(message).decode(), "tokens": len(step.axes("decoder")[0]),
+                       "last": {kind: listed(step.attentions[kind][-1, -1, -1]) for kind in step.kinds}}
+    return found
+
+
+def others() -> dict[str, object]:
+    """Files of values that are no attention weights, of weights in half precision, and of one head alone in full."""
+    scores = torch.randn(3, 4, 7, 7, generator=torch.Generator().manual_seed(3)) * 4
+    exact = scores.masked_fill(~torch.ones(7, 7).tril().bool(), float("-inf")).softmax(-1)
+    many = exact.repeat(20, 1, 1, 1)
+    found = {"difference": exact - exact.roll(1, 0), "shifted": exact - 0.3, "large": exact * 50, "half": exact * 0.5,
+             "tiny": (exact - exact.roll(1, 0)) * 1e-6, "many": many - many.roll(1, 0), "bfloat16": exact.bfloat16(),
+             "float16": exact.half(), "weights": exact}
+    out = {}
+    for name, values in found.items():
+        shown = given(values[:, None], list("abcdefg"))
+        kind = shown.kinds[0]
+        sent = {way: base64.b64encode(whole(shown, Look(kind, 1, 2), exact=way == "exact")).decode()
+                for way in ("exact", "pooled")}
+        out[name] = {**sent, "kind": kind, "values": listed(values.float()), "most": float(values.abs().max())}
+    return out
 
 
 def small_ones(writer) -> list[dict[str, object]]:
@@ -156,6 +195,37 @@ def test_a_style_comes_as_text_and_only_the_module_asked_for_exports(tmp_path):
     (tmp_path / "two.js").write_text("export const b = 1;\n")
     assert script(tmp_path / "one.js") == (
         'const STYLE = "a { content: \\"\\u00e9\\"; }\\n";\nconst b = 1;\nexport const a = [\nSTYLE,\nb,\n];\n')
+
+
+def test_a_text_of_several_lines_keeps_what_looks_like_a_comment_or_an_indent(tmp_path):
+    """As a style or a program in a template has them; a quote in a pattern opens no text."""
+    (tmp_path / "one.js").write_text("""// why
+const quoted = (text) => text.replace(/"`/g, '""'); // isn't it
+function twice() {
+  // it's so
+  return `a {
+  b: ${[1].map((n) => `${n}`)};
+//c
+}`;
+}
+export const say = () => [twice(), quoted('"`')];
+""")
+    text = script(tmp_path / "one.js")
+    assert "\n  b: ${" in text and "\n//c\n}`" in text
+    assert "why" not in text and "it's so" not in text and "\n  return" not in text
+    if NODE is None:
+        return
+    (tmp_path / "whole.mjs").write_text(text + "console.log(JSON.stringify(say()));\n")
+    said = subprocess.run([NODE, "whole.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    assert json.loads(said.stdout) == ["a {\n  b: 1;\n//c\n}", '""']
+
+
+def test_a_folder_above_may_be_named_as_other_peoples_modules_are(tmp_path):
+    folder = tmp_path / "vendor" / "headsup"
+    folder.mkdir(parents=True)
+    (folder / "one.js").write_text('import { b } from "./two.js";\nexport const a = b;\n')
+    (folder / "two.js").write_text("export const b = 1;\n")
+    assert script(folder / "one.js") == "const b = 1;\nexport const a = b;\n"
 
 
 def test_what_an_imported_module_is_as_a_component_of_its_own_stays_behind(tmp_path):

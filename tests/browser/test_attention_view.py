@@ -131,8 +131,7 @@ def test_a_small_head_is_chosen_by_a_click_and_by_the_keyboard(look, reached):
     expect(title).to_contain_text("layer 2 · head 2")
     reached(page, layer=2, head=2, step=5)  # the arrows stepped nowhere
     page.keyboard.press("Escape")
-    page.keyboard.press("ArrowLeft")
-    reached(page, step=4)
+    expect(page.get_by_label("Head", exact=True)).to_be_focused()
 
 
 def test_the_keyboard_walks_the_cells_and_chooses_a_pair(look, ckpt, reached):
@@ -144,8 +143,17 @@ def test_the_keyboard_walks_the_cells_and_chooses_a_pair(look, ckpt, reached):
     expect(readout).to_have_count(1)
     assert float(readout.get_attribute("data-weight")) == pytest.approx(step.attentions["cross"][1, 3, 4, 1].item(),
                                                                         abs=1e-6)
+    page.keyboard.press("m")
+    most = step.attentions["cross"][1, 3, 4].argmax().item()
+    expect(page.locator(f'.readout[data-query="4"][data-key="{most}"]')).to_have_count(1)
+    heard = page.locator(".attention-view > output").inner_text()
+    assert "weight" in heard and not re.search(r"[␣_‖]|\d\.\d{3}", heard)
+    for _ in range(abs(most - 1)):
+        page.keyboard.press("ArrowLeft" if most > 1 else "ArrowRight")
     page.keyboard.press("Enter")
     reached(page, pair="4:1")
+    page.keyboard.press("Escape")
+    expect(page.get_by_label("Head", exact=True)).to_be_focused()
 
 
 def test_choosers_change_the_picture_and_the_link(look, options, reached, ckpt):
@@ -172,8 +180,10 @@ def test_choosers_change_the_picture_and_the_link(look, options, reached, ckpt):
         "Encoder attention, layer 2 · head 3: what it moves: weight × ‖value·W_O‖")
     expect(view.locator(".why")).to_be_empty()
     view.get_by_role("radio", name="Lines").click()
+    expect(view.locator(".main h2")).to_have_text("Encoder attention, layer 2 · head 3")
+    reached(page, view="lines", stage="moved", lit=3)
+    view.get_by_role("button", name="all", exact=True).click()
     expect(view.locator(".main h2")).to_have_text("Encoder attention, layer 2")
-    reached(page, view="lines", stage="moved")
 
 
 def test_heads_of_the_lines_are_switched_by_chips(look, reached):

@@ -4,7 +4,9 @@ from urllib.parse import urlencode
 
 import pytest
 import torch
+from playwright.sync_api import expect
 
+import transformer
 from transformer.checkpoint import load, save
 from transformer.config import ModelConfig
 from transformer.model.models import Transformer
@@ -76,3 +78,50 @@ def test_a_long_text_is_drawn_through_a_window_that_keys_and_clicks_move(visit, 
     page.keyboard.press("ArrowRight")
     reached(page, step=1, start="0:0")
     assert "of 501" in whole.get_attribute("title")
+
+
+@pytest.fixture
+def alone(chromium, tmp_path):
+    """Opens a picture from a file, without anything but the browser; gives the page and what it complained of."""
+    contexts = []
+
+    def open_page(picture):
+        context = chromium.new_context(viewport={"width": 1440, "height": 900}, offline=True)
+        contexts.append(context)
+        page, said = context.new_page(), []
+        page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(picture.save(tmp_path / f"{len(contexts)}.html").as_uri())
+        return page, said
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+INKED = """canvas => new Set(new Uint32Array(
+    canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size"""
+
+
+@pytest.mark.parametrize(("layers", "heads"), [(30, 9), (32, 32), (2, 2)], ids=["270 heads", "1,024 heads", "4 heads"])
+def test_a_file_of_many_heads_draws_them_whatever_was_handed_in(make_checkpoint, alone, layers, heads):
+    ckpt = make_checkpoint(n_heads=heads, head_dim=2, d_model=2 * heads, decoder_layers=layers, encoder_layers=0)
+    *_, step = transformer.steps(ckpt, "I am cold. We", max_steps=3)
+    reading = transformer.attend(ckpt, "I am cold. We")
+    changed = reading.attentions["decoder"] - reading.attentions["decoder"].roll(1, 0)
+    tokens = reading.axes("decoder")[0]
+    for picture in (transformer.show(step), transformer.show(reading), transformer.show(reading.words()),
+                    transformer.show(reading, exact=False), transformer.show(changed, tokens)):
+        page, said = alone(picture)
+        page.wait_for_selector("[data-drawn]")
+        assert page.locator("canvas.grid").evaluate(INKED) > 20
+        assert page.locator("canvas.matrix").evaluate(INKED) > 20
+        page.get_by_label("Layer", exact=True).select_option(str(layers - 1))
+        page.get_by_role("radio", name="Lines").click()
+        page.get_by_role("radio", name="Matrix").click()
+        assert said == []
+    page, said = alone(transformer.show(reading, exact=False))
+    page.get_by_label("Layer", exact=True).select_option("1")
+    page.get_by_label("Save").select_option("csv")
+    expect(page.locator(".readout")).to_contain_text("pooled")
+    assert said == []

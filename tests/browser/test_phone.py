@@ -56,12 +56,13 @@ def test_a_matrix_has_its_tokens_and_its_scale(on_phone):
     assert scale.bounding_box()["x"] + scale.bounding_box()["width"] <= PHONE["width"]
 
 
-def test_rows_too_low_for_tokens_are_numbered_and_leave_their_room_to_the_cells(on_phone):
+def test_rows_of_a_long_text_keep_their_height_and_their_tokens_and_scroll_to_the_newest(on_phone):
     page = on_phone("write", step=0, layer=17, head=5, text=TEXT * 6)
     made = drawn(page, "view.made")
-    assert made["cell"][1] < LEAST_ROW
-    assert made["gutter"]["bare"]
-    assert made["gutter"]["left"] < 60
+    assert made["cell"][1] >= 24
+    assert not made["gutter"]["bare"]
+    scrolled = drawn(page, "(s => [s.scrollTop, s.clientHeight, s.scrollHeight])(view.parts.scroller)")
+    assert scrolled[0] + scrolled[1] >= scrolled[2] - 1 > scrolled[1]
 
 
 def test_lines_are_those_of_the_head_looked_at_and_have_room(on_phone, reached):

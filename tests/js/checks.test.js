@@ -52,5 +52,12 @@ test("rows that are cut do not add up to 1", () => {
   const half = Float32Array.from([0.25, 0.25, 0.5, 0.5]);
   assert.deepEqual(rowSums(half, 2), [0.5, 1]);
   const cut = weights.map((weight, i) => (i === K ? 0 : weight));
-  assert.match(checked(message(cut), look), /the rest is on tokens not drawn here/);
+  const part = message(cut);
+  assert.match(checked(part, look), /add up to .* to 1/);
+  assert.doesNotMatch(checked(part, look), /not drawn/); // where nothing is known to be beyond the edge
+  for (const more of [{ cut: true }, { whole: [9, 9] }]) {
+    part.kinds = { decoder: { ...info, ...more } };
+    part.made.clear();
+    assert.match(checked(part, look), /the rest is on tokens not drawn here/);
+  }
 });

@@ -65,6 +65,7 @@ test("out of a file that has all heads those of the order are cut", () => {
     arrays: { "map/decoder": map, "grid/decoder": grid },
     shapes: { "map/decoder": [2, layers, heads], "grid/decoder": [layers, heads, 1, 1] },
     maps: ["layers", "apart"],
+    kinds: { decoder: {} },
     made: new Map(),
   };
   const first = manyOf(message, { kind: "decoder", order: "apart", layer: 0 });

@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { rowSums } from "#view/checks.js";
+import { unpack } from "#view/message.js";
 import { cutTo, stepOf } from "#view/stage/upto.js";
+import { withHeads } from "#view/view/painting.js";
+import { pooled, weightsOf } from "#view/weights.js";
+import { cases, near } from "./cases.js";
 
 test("an array is cut along the axes that had fewer", () => {
   const array = Float32Array.from({ length: 24 }, (_, at) => at); // (2, 3, 4)
@@ -27,3 +32,26 @@ test("a step has the queries there were, of the decoder as many keys, and room f
   assert.deepEqual(step.kinds.cross.ahead.keys, []);
   assert.equal(message.kinds.cross.queries.length, 3);
 });
+
+for (const [name, { message: sent, tokens, last }] of Object.entries(cases.paths)) {
+  test(`${name}: every step of a decoding has every head, with all of its weight`, () => {
+    const message = unpack(new Uint8Array(Buffer.from(sent, "base64")));
+    const end = message.path.bars.length - 1;
+    assert.equal(message.path.prompt + end, tokens);
+    for (const index of [0, end]) {
+      const step = stepOf(message, index);
+      pooled(step);
+      for (const [kind, info] of Object.entries(step.kinds)) {
+        const look = { ...message.look, kind, layer: info.layers - 1, head: info.heads - 1 };
+        const grid = withHeads({ info, look }, step);
+        const { cells, shape } = grid.many ?? grid;
+        const drawn = grid.many?.drawn.length ?? info.layers * info.heads;
+        assert.equal(cells.length, drawn * shape.at(-1) * shape.at(-2));
+        assert.ok(cells.some(Boolean));
+        const weights = weightsOf(step, look);
+        near(rowSums(weights, info.keys.length), [1, 1], 1e-3, kind);
+        if (index === end) near(weights.subarray(-info.keys.length), last[kind], 2e-5, kind);
+      }
+    }
+  });
+}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { plain, short, ticks } from "#view/numbers.js";
+import { partOfOne, plain, short, ticks, weightSaid } from "#view/numbers.js";
 import { visible } from "#view/tokens.js";
 import { cases } from "./cases.js";
 
@@ -24,7 +24,25 @@ test("numbers are written plainly, and shortly for a cell", () => {
     "1.235e+4",
     "1.000e-5",
   ]);
-  assert.deepEqual([0.124, 0.999, 1.26, 12.6, -0.5].map(short), [".12", "1", "1.3", "13", "-.50"]);
+  assert.deepEqual([0.124, 1, 1.26, 12.6, -0.5].map(short), [".12", "1", "1.3", "13", "-.50"]);
+});
+
+test("what is less than all never reads as 1, nor what is more than nothing as 0", () => {
+  for (const value of [0.995001, 0.996, 0.9999, 1 - 2 ** -24]) {
+    for (const said of [short(value), weightSaid(value), weightSaid(value, 4), partOfOne(value, 2)]) {
+      assert.ok(parseFloat(said.replace(">", "").trim()) < 1, said);
+      assert.ok(parseFloat(said.replace(">", "").trim()) > 0.98, said);
+    }
+  }
+  assert.deepEqual(
+    [1, 0.5, 0].map((value) => weightSaid(value)),
+    ["1", "0.5", "0"],
+  );
+  assert.deepEqual(
+    [1, 0.5, 0, 0.001].map((value) => partOfOne(value, 2)),
+    ["1.00", "0.50", "0.00", "< 0.01"],
+  );
+  assert.notEqual(weightSaid(1e-7), "0");
 });
 
 test("an axis has round numbers inside its ends", () => {

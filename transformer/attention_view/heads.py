@@ -8,9 +8,11 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from transformer.analysis.rollout import rollout
+from transformer.attention_view.given import Scale
 from transformer.attention_view.orders import FEW, Asked, Numbers
 from transformer.attention_view.window import Window
 from transformer.brief import brief
@@ -231,6 +233,15 @@ def _pool(shown: Shown, kind: str, part: slice, cells: np.ndarray, block: tuple[
 def quantise(weights: np.ndarray, most: int = 255) -> np.ndarray:
     """Weights in [0, 1] as square roots in 0..most: small ones stay visible."""
     return np.rint(np.sqrt(weights.clip(0, 1)) * most).astype(np.uint8 if most < 256 else np.uint16)
+
+
+def on_scale(values: Tensor, scale: Scale, block: tuple[int, int]) -> np.ndarray:
+    """Values (L, H, Tq, Tk) that are no weights, small: (L, H, rows, columns), in a cell the value of its block that is
+    furthest from 0. From 0 up as weights are; signed ones in proportion, 128 for 0 and 1 for -most."""
+    high, low = (F.max_pool2d(one, block, ceil_mode=True) for one in (values, -values))
+    if not scale.signed:
+        return quantise((high / scale.most).numpy())
+    return np.rint(128 + 127 * (torch.where(high >= low, high, -low) / scale.most).numpy()).astype(np.uint8)
 
 
 def block_of(shown: Shown, kind: str, most: int = POOLED) -> tuple[int, int]:

@@ -11,13 +11,14 @@ import numpy as np
 import orjson
 import torch
 
-from transformer.attention_view.given import Tensors
+from transformer.attention_view.given import ROUNDED, Tensors
 from transformer.attention_view.heads import (
     Head,
     Pooled,
     Shown,
     block_of,
     combined,
+    on_scale,
     one_head,
     quantise,
     rolls,
@@ -95,7 +96,8 @@ def _merged(shown: Shown) -> Mapping[str, Mapping[str, object]] | None:
 def about_kind(shown: Shown, kind: str) -> dict[str, object]:
     """Its layers, heads and tokens, what may look at what and how scores are made; of a part of a text the places of
     its `first` query and key, and of how many it is. groups: heads of keys and values, where several heads share one;
-    scale and cap: of scores, where they are not q.k / sqrt(D)."""
+    scale and cap: of scores, where they are not q.k / sqrt(D); open: the scale of values that are no weights; rounded:
+    the type of weights in half precision; cut: where rows go on beyond these tokens."""
     layers, heads = shape(shown, kind)
     queries, keys = map(seen, shown.axes(kind))
     near = _near(shown, kind)
@@ -113,6 +115,11 @@ def about_kind(shown: Shown, kind: str) -> dict[str, object]:
     makes = shown.predicted(kind)
     more = {"makes": makes and seen([*shown.axes(kind)[0][:1], *makes])[1:], "merged": (_merged(shown) or {}).get(kind),
             "near": near, "numbers": getattr(shown, "numbers", None)}  # of layers and heads, where some are left out
+    if isinstance(shown, Tensors):
+        scale = shown.scales.get(kind)
+        more |= {"open": scale and scale._asdict(), "rounded": shown.rounded.get(kind), "cut": shown.cut}
+    elif (looked := shown.looked(kind)) is not None:
+        more["rounded"] = ROUNDED.get(looked[0].dtype)
     if isinstance(shown, Window):
         more |= {"first": [side.start for side in shown.places[kind]], "whole": shown.whole(kind),
                  "too_long": not rolls(shown, kind)}
@@ -191,6 +198,15 @@ def whole(shown: Shown, look: Look, *, exact: bool = True, stages_below: int = 4
     for kind in shown.kinds:
         kinds[kind] = about_kind(shown, kind)
         layers, heads = shape(shown, kind)
+        if isinstance(shown, Tensors) and kind in shown.scales:
+            values, scale, blocks[kind] = shown.attentions[kind], shown.scales[kind], block_of(shown, kind)
+            arrays[f"grid/{kind}"] = on_scale(values, scale, blocks[kind])
+            if layers * heads > FEW:  # how large the largest of each head is
+                largest = values.abs().amax((2, 3))[None] / scale.most
+                arrays[f"map/{kind}"] = np.rint(largest.numpy() * 255).astype(np.uint8)
+            if exact:
+                arrays[f"values/{kind}"] = values.numpy()
+            continue
         if exact:  # the picture of all heads is made from these
             blocks[kind] = block_of(shown, kind)
             cells = np.stack([quantise(weights(shown, kind, layers=slice(at, at + 1))[0].float().cpu().numpy(), FINEST)

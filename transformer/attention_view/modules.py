@@ -3,7 +3,7 @@
 A module imports from "#view/lines.js", which is js/lines.js here (package.json says the same to node), or from
 "./ticks.js", which stands beside it; a style imported by name is its text. Every module comes once, after those that it
 imports, and all share one scope, so no two may declare the same name. Comments and indents stay behind. What others
-have written, in a folder named `vendor`, stays as it is, in a scope of its own.
+have written, in js/vendor, stays as it is, in a scope of its own.
 """
 
 import json
@@ -19,6 +19,10 @@ LATER = re.compile(r'\bimport\("(?P<source>(?:#view|\.)/[^"]+)"\)')
 NOWHERE = 'Promise.reject(new Error("This needs the server of the app, which `headsup app` starts."))'
 
 EXPORTS = re.compile(r"export\s*\{([^}]*)\};?\s*$")
+# what a line begins with and nobody runs; what is quoted is taken first, for inside it that is text
+SPARE = re.compile(r"""(`(?:\\.|[^`\\])*`|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|/\*.*?\*/
+                        |(?<=[(,=:!&|?])[ ]*/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\[\\\n])+/)
+                       |^[ ]*//[^\n]*\n|^[ ]+""", re.MULTILINE | re.DOTALL | re.VERBOSE)
 
 Address = Callable[[Path], str]  # where a browser fetches a module that is imported only once it is needed
 
@@ -35,9 +39,9 @@ def script(entry: Path, address: Address | None = None) -> str:
     names = [name for text in parts.values() for name in DECLARED.findall(text)]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"{entry.name} is made of modules of which two declare {', '.join(twice)}")
-    *others, own = parts.values()
-    whole = re.sub(r"^export (default )?", "", "".join(others), flags=re.MULTILINE) + own
-    return re.sub(r"^ +|^//.*\n", "", whole, flags=re.MULTILINE)
+    *others, own = [text if VENDOR in path.parents else SPARE.sub(lambda found: found[1] or "", text)
+                    for path, text in parts.items()]
+    return re.sub(r"^export (default )?", "", "".join(others), flags=re.MULTILINE) + own
 
 
 def _collect(path: Path, above: tuple[Path, ...], parts: dict[Path, str], address: Address | None) -> None:
@@ -45,7 +49,7 @@ def _collect(path: Path, above: tuple[Path, ...], parts: dict[Path, str], addres
     if path in above:
         raise ValueError(f"{path.name} and {above[-1].name} import each other")
     text = path.read_text("utf-8")
-    if "vendor" in path.parts:
+    if VENDOR in path.parents:
         parts[path] = _apart(text)
         return
     for line in IMPORT.finditer(text):

@@ -18,7 +18,15 @@ from ui.figures.difference_tiles import difference_tiles
 from ui.figures.enlarged import enlarged
 from ui.figures.frame import PLOTLY_CONFIG, TEXT
 from ui.figures.head_maps import amount_card, change_card, describe_head_maps, head_maps, heads_table, role_card
-from ui.figures.labels import axis_label, head_label, markdown_text, plain_label, words_label
+from ui.figures.labels import (
+    axis_label,
+    head_label,
+    markdown_text,
+    part_of_one,
+    plain_label,
+    spoken_label,
+    words_label,
+)
 from ui.figures.lengths import describe_lengths, length_histogram
 from ui.figures.lines import describe_lines, lines
 from ui.figures.loss import describe_loss, guessing_label, loss_curve, with_losses
@@ -51,8 +59,9 @@ __all__ = ["DOTTED", "FLAT", "HOW_TO_ZOOM", "MOST_IN_GRID", "PLOTLY_CONFIG", "TE
            "head_blocks", "head_label", "head_maps",
            "heads_table", "hypotheses_table", "length_histogram", "lines", "loss_curve", "markdown_text", "mask_grid",
            "mask_matrix", "matrix_style", "measures_table", "model_diagram", "named_matrix", "number_heatmap",
-           "number_matrix", "number_table", "paired", "percent", "picked_node", "plain_label",
+           "number_matrix", "number_table", "paired", "part_of_one", "percent", "picked_node", "plain_label",
            "plain_table", "position_curves", "probability_change", "role_card", "sample_card", "share_bar",
-           "side_by_side", "signed_number", "some_percent", "spectrum", "spelled_cell", "spelled_sum", "strongest",
+           "side_by_side", "signed_number", "some_percent", "spectrum", "spelled_cell", "spelled_sum",
+           "spoken_label", "strongest",
            "tensor_histogram", "token_chips", "token_matrix", "weight_grid", "width_curves", "with_losses",
            "with_positions", "won_chips", "words_label"]

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from ui.figures.frame import NOTE, TEXT, Finished, axis, framed
-from ui.figures.labels import axis_label, how_many, plain_label
+from ui.figures.labels import axis_label, cell_label, how_many, part_of_one, plain_label
 from ui.figures.palette import ACCENT, ALLOWED, CLEAR, FORBIDDEN, INK, MUTED, colorscale, ink_on, ramp
 
 LABELLED = 60  # tokens along an axis; beyond, positions are marked and hover has the tokens
@@ -59,10 +59,10 @@ def describe_attention(weights: np.ndarray, queries: list[str], keys: list[str],
     strongest = np.unravel_index(weights.argmax(), weights.shape)
     last = len(queries) - 1, weights[-1].argmax()
     text = f"Attention of {how_many(len(queries), 'query', 'queries')} over {how_many(len(keys), 'key')}. Strongest: "
-    text += f"{_at(strongest[0], queries)} looks at {_at(strongest[1], keys)} with {weights[strongest]:.2f}."
+    text += f"{_at(strongest[0], queries)} looks at {_at(strongest[1], keys)} with {part_of_one(weights[strongest])}."
     if newest and last != strongest:
         text += f" The newest query, {_at(last[0], queries)}, looks most at {_at(last[1], keys)}"
-        text += f" with {weights[last]:.2f}."
+        text += f" with {part_of_one(weights[last])}."
     return text
 
 
@@ -95,7 +95,7 @@ def _numbers(weights: np.ndarray, allowed: np.ndarray, scale: str, dark: bool | 
     rows, columns = np.nonzero(allowed & (weights >= 0.005))
     shown = weights[rows, columns]
     place = np.sqrt(shown) if scale == "sqrt" else shown
-    text = ["1" if weight >= 0.995 else f"{weight:.2f}"[1:] for weight in shown]
+    text = [cell_label(weight) for weight in shown]
     colours = ink_on(ramp(256, dark=dark)[(255 * place).astype(int).clip(0, 255)])
     return [{"type": "scatter", "mode": "text", "x": columns, "y": rows, "text": text, "hoverinfo": "skip",
              "textfont": {"size": TEXT, "color": colours}, "showlegend": False}]

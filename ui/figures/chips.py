@@ -2,7 +2,7 @@
 from collections.abc import Sequence
 from html import escape
 
-from ui.figures.labels import plain_label
+from ui.figures.labels import part_of_one, plain_label
 from ui.figures.palette import ACCENT, BAR
 
 STYLE = f"""<style>
@@ -38,7 +38,7 @@ def token_chips(pieces: Sequence[str], *, label: str, weights: Sequence[float] |
         if position in picked:
             hints.append("you chose it")
         if weight is not None:
-            hints.append(f"weight {weight:.3f}")
+            hints.append(f"weight {part_of_one(weight, 3)}")
         # the square root, as in the heatmaps, so that small weights can be seen
         shade = f' style="--weight:{weight ** 0.5:.3f}"' if weight is not None else ""
         text = escape(plain_label(piece, longest=None))

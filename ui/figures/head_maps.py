@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from ui.figures.labels import head_label
+from ui.figures.labels import cell_label, head_label
 from ui.figures.palette import ACCENT, INK, diverging, ink_on, ramp
 
 SHADES = 65       # of a scale; odd, so that a diverging one has a middle
@@ -145,9 +145,9 @@ def _plain(value: float) -> str:
     """Two digits, as short as a cell needs: .83, 1.2, 12."""
     if abs(value) >= 9.95:
         return f"{value:.0f}"
-    if abs(value) >= 0.995:
+    if abs(value) >= 1:
         return f"{value:.1f}".removesuffix(".0")
-    return f"{value:.2f}"[1:] if value >= 0.005 else "0"
+    return cell_label(value) if value >= 0.005 else "0"
 
 
 def _signed(value: float, digits: int = 2) -> str:

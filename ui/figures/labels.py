@@ -5,6 +5,10 @@ from html import escape
 
 LONGEST = 16  # characters of a token shown on an axis; tables and tooltips have it whole
 VISIBLE = {" ": "␣", "▁": "␣", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽", "\u202f": "⍽", "\u00ad": "‧"}
+SPOKEN = {".": "full stop", ",": "comma", ":": "colon", ";": "semicolon", "!": "exclamation mark",
+          "?": "question mark", "'": "apostrophe", "’": "apostrophe", "-": "hyphen", '"': "quotation mark",
+          "(": "opening bracket", ")": "closing bracket", " ": "space", "\n": "new line", "\t": "tab"}
+MORE_DIGITS = 4
 JOINERS = "\u200c\u200d"  # inside emoji and inside several scripts, where taking them out changes the text
 RIGHT_TO_LEFT = {"R", "AL", "AN"}
 WORD_JOINER = "\u2060"  # unseen, and of no width
@@ -14,6 +18,23 @@ ISOLATE, END_ISOLATE = "\u2068", "\u2069"
 def how_many(number: int, thing: str, things: str = "") -> str:
     """As in `transformer.brief`, of which a figure knows nothing."""
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
+def part_of_one(value: float, digits: int = 2) -> str:
+    """A weight or a share to so many digits, or as many more as it takes not to read as all of it; what is more than
+    nothing never reads as nothing."""
+    if 0 < value < 0.5 * 10 ** -digits:
+        return f"< {10 ** -digits:.{digits}f}"
+    for more in range(digits, digits + MORE_DIGITS + 1):
+        text = f"{value:.{more}f}"
+        if not value < 1 or float(text) < 1:
+            return text
+    return f"> 0.{'9' * (digits + MORE_DIGITS)}"
+
+
+def cell_label(value: float) -> str:
+    """A weight in a cell: .12, 1, and >.99 for what is a little less than 1."""
+    return "1" if value >= 1 else ">.99" if value >= 0.995 else f"{value:.2f}"[1:]
 
 
 def plain_label(piece: str, *, longest: int | None = LONGEST) -> str:
@@ -28,6 +49,13 @@ def plain_label(piece: str, *, longest: int | None = LONGEST) -> str:
     if any(unicodedata.bidirectional(c) in RIGHT_TO_LEFT for c in shown):
         shown = f"{ISOLATE}{shown}{END_ISOLATE}"
     return shown
+
+
+def spoken_label(piece: str) -> str:
+    """A piece as a screen reader should read it out: marks by their names, and no sign for a space before a word."""
+    text = piece.replace("▁", " ")
+    word = text.removeprefix(" ") if len(text) > 1 else text
+    return SPOKEN.get(word) or plain_label(word, longest=None).replace("␣", " ")
 
 
 def axis_label(piece: str, *, longest: int | None = LONGEST) -> str:

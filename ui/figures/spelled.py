@@ -4,7 +4,7 @@ from html import escape
 
 import numpy as np
 
-from ui.figures.labels import plain_label
+from ui.figures.labels import part_of_one, plain_label
 
 STYLE = """<style>
 .spelled { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .5rem 1rem; font-size: 15px;
@@ -40,7 +40,7 @@ def spelled_cell(query: str, key: str, *, q: np.ndarray, k: np.ndarray, product:
         powers = np.exp(scaled)
         total = " + ".join(f"e<sup>{score:.2f}</sup>" for score in scaled[allowed])
         said.append(("Softmax", f"e<sup>{scaled[at]:.2f}</sup> / ({total}) = {_power(powers[at])} / "
-                                f"{_power(powers[allowed].sum())} = <b>{weight:.2f}</b>"))
+                                f"{_power(powers[allowed].sum())} = <b>{part_of_one(weight)}</b>"))
     rows = "".join(f"<dt>{what}</dt><dd>{how}</dd>" for what, how in said if lines is None or what in lines)
     return f'{STYLE}<dl class="spelled" aria-label="one weight spelled out">{rows}</dl>' if rows else ""
 

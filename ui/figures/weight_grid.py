@@ -4,7 +4,7 @@ from html import escape
 
 import numpy as np
 
-from ui.figures.labels import head_label, plain_label
+from ui.figures.labels import cell_label, head_label, part_of_one, plain_label
 from ui.figures.palette import ZERO, ink_on, ramp
 
 NUMBERED = 16  # keys up to which the numbers stand in the cells
@@ -64,7 +64,7 @@ def weight_grid(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str]
 def _cell(weight: float, shade: np.ndarray, ink: str, hint: str, *, numbered: bool, masked: bool, place: str) -> str:
     if masked:
         return f'<td class="masked" {place} title="{escape(hint)}: masked"></td>'
-    text = "" if not numbered or weight < 0.005 else "1" if weight >= 0.995 else f"{weight:.2f}"[1:]
+    text = "" if not numbered or weight < 0.005 else cell_label(weight)
     red, green, blue = shade.tolist()
-    return (f'<td {place} data-weight="{weight:.6g}" title="{escape(hint)} with {weight:.3g}" '
+    return (f'<td {place} data-weight="{weight:.6g}" title="{escape(hint)} with {part_of_one(weight, 3)}" '
             f'style="background:rgb({red},{green},{blue});color:{ink}">{text}</td>')

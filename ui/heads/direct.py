@@ -169,7 +169,7 @@ def _show_strongest(asked: Asked, found: DirectEffect, query: Query) -> None:
 def _looks_at(asked: Asked, query: Query, kind: str, layer: int, head: int) -> str:
     row = query.weights[kind][layer, head]
     at = int(row.argmax())
-    return f"{figures.plain_label(_keys(asked, kind)[at])} ({float(row[at]):.2f})"
+    return f"{figures.plain_label(_keys(asked, kind)[at])} ({figures.part_of_one(float(row[at]))})"
 
 
 def _show_parts(asked: Asked, found: DirectEffect, *, dark: bool) -> None:

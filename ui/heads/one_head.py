@@ -32,7 +32,8 @@ def show_best(page: str, ckpt: Checkpoint, roles: HeadRoles, measure: str, kind:
     about = BY_NAME[measure]
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_role_head_line"):
         st.markdown(f"## {kind.capitalize()}, {figures.head_label(layer, head)}", width="content")
-        st.markdown(f"**{value:.2f}** · random weights {random:.2f}, uniform {roles.even[kind][measure]:.2f}",
+        st.markdown(f"**{figures.part_of_one(value)}** · random weights {figures.part_of_one(random)}, "
+                    f"uniform {roles.even[kind][measure]:.2f}",
                     help=about.explained, width="content")
     best, short = (roles.sentence(kind, measure, layer, head, short=short) for short in (False, True))
     longest = best is not short and bool(st.session_state[f"{page}_role_longest"])

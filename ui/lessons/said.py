@@ -2,7 +2,7 @@
 
 from transformer.lessons.answers import Answer, Cell, FreeText, NextToken, Number
 from ui.figures import percent
-from ui.figures.labels import plain_label
+from ui.figures.labels import part_of_one, plain_label
 
 
 def given_text(answer: Answer | None, given: object) -> str:
@@ -21,7 +21,7 @@ def right_text(answer: Answer | None) -> str:
         case NextToken(choices, right):
             return f"{plain_label(choices[right].piece)}, {percent(choices[right].probability)}"
         case Cell():
-            return f"{plain_label(answer.keys[answer.right])}, {answer.weights[answer.right]:.2f}"
+            return f"{plain_label(answer.keys[answer.right])}, {part_of_one(answer.weights[answer.right])}"
         case Number(right):
             return number(right)
         case FreeText(output):
@@ -39,7 +39,7 @@ def verdict(answer: Answer, given: object) -> str:
                 f"The model predicts {right_text(answer)}. Your {plain_label(chosen.piece)} has "
                 f"{percent(chosen.probability)}.")
         case Cell():
-            token, weight = plain_label(answer.keys[given]), f"{answer.weights[given]:.2f}"
+            token, weight = plain_label(answer.keys[given]), part_of_one(answer.weights[given])
             return f"Right: {weight} of this row is on {token}." if right else (
                 f"{token} has {weight} of this row. Most is on {right_text(answer)}.")
         case Number():
@@ -50,4 +50,5 @@ def verdict(answer: Answer, given: object) -> str:
 
 
 def number(value: object) -> str:
-    return f"{value:.4g}"
+    text = f"{value:.4g}"
+    return part_of_one(value, 4) if text == "1" and value < 1 else text

@@ -21,7 +21,7 @@ from transformer.attention_view.stage import (
 from transformer.inference.decoding import Sampling, Step
 from transformer.text.words import seen
 from ui.components.stage import show_stage, steps_of
-from ui.figures import head_label, percent, plain_label
+from ui.figures import head_label, part_of_one, percent, spoken_label
 from ui.say import end_of
 from ui.stepper.moves import sampling_of, switch_to, way_of
 from ui.stepper.walk import Walk
@@ -81,9 +81,9 @@ def said_of(walk: Walk, look: Look, head: Head, sampling: Sampling, *, hidden: b
     step, keys = walk.step, walk.step.axes(look.kind)[1]
     row = newest_row(step, look, head)
     which = head_label(look.layer, look.head) if look.of == "head" else "the mean"
-    token = "hidden" if hidden else f"{plain_label(step.piece)}, {percent(probability(step, sampling))}"
-    most = plain_label(keys[int(row.argmax())])
-    return f"Step {step.index}: {token}; {which} looks most at {most}, {row.max():.2f}"
+    token = "hidden" if hidden else f"{spoken_label(step.piece)}, {percent(probability(step, sampling))}"
+    most = spoken_label(keys[int(row.argmax())])
+    return f"Step {step.index}: {token}; {which} looks most at {most}, {part_of_one(row.max())}"
 
 
 def show_walk(page: str, walk: Walk, look: Look, head: Head, *, rows: Sequence[Row], text: Mapping[str, object] | None,

@@ -1,9 +1,11 @@
 // What a reader can hold the weights against: the sums of their rows, and the softmax made again from queries and keys.
+import { plain } from "#view/numbers.js";
 import { formula, mayLook, score } from "#view/scores.js";
 import { stageOf } from "#view/stages.js";
 
 const CLOSE = 1e-6; // to which a softmax in float32 and one in float64 agree
-const WHOLE = 1e-3; // a row whose sum is further from 1 has weights that are not here
+// a row whose sum is further from 1 is not all of one, with weights of that type
+const WHOLE = { bfloat16: 1e-2, float16: 2e-3, undefined: 1e-3 };
 
 // The least and the largest sum of a row.
 export function rowSums(weights, keys) {
@@ -44,10 +46,15 @@ function words(message, look) {
   const info = message.kinds[look.kind];
   const [least, most] = rowSums(weights, info.keys.length);
   const off = Math.max(1 - least, most - 1);
-  if (off > WHOLE) {
-    return `Rows add up to ${least.toFixed(3)} to ${most.toFixed(3)}; the rest is on tokens not drawn here.`;
+  if (info.open || off > WHOLE[info.rounded]) {
+    const ends = [least, most].map((sum) => plain(three(sum)));
+    const add = `Rows add up to ${[...new Set(ends)].join(" to ")}`;
+    if (info.open) return `${add}.`; // what they are stands beside their scale
+    // what is beyond an edge is known of a part of a text alone
+    return info.whole || info.cut ? `${add}; the rest is on tokens not drawn here.` : `${add}, not to 1.`;
   }
-  const sums = off <= CLOSE ? "Each row adds up to 1" : `Each row adds up to 1, within ${brief(off)}`;
+  const within = `Each row adds up to 1, within ${brief(off)}${info.rounded ? `, in ${info.rounded}` : ""}`;
+  const sums = off <= CLOSE ? "Each row adds up to 1" : within;
   if (!rows) return `${sums}.`;
   const difference = largestDifference(info, rows, weights, look);
   const what = `${formula(rows)}${rows.cap ? "," : ""} + mask`;
@@ -56,6 +63,16 @@ function words(message, look) {
   }
   const agrees = difference <= CLOSE ? `agrees to ${brief(CLOSE)}` : `differs by up to ${brief(difference)}`;
   return `${sums}; softmax(${what}) was checked in your browser and ${agrees}.`;
+}
+
+const three = (value) => Number(value.toFixed(Math.abs(value) < 0.1 ? 6 : 3));
+
+// What values that are no attention weights are drawn as, beside the scale of their colours.
+export function openSaid({ open }) {
+  const most = plain(Number(open.most.toPrecision(3)));
+  return open.signed
+    ? `Not attention weights: values below 0 in red, above in blue, up to ±${most}.`
+    : `Not attention weights: values from 0 to ${most}.`;
 }
 
 // One digit; what is less than a millionth is only said to be less.

@@ -24,6 +24,10 @@ export function segments(label, entries, value, pick) {
   return part("div", { className: "segments", role: "radiogroup", ariaLabel: label }, ...buttons);
 }
 
+// The chooser of that name in a bar.
+export const chooserIn = (bar, label) =>
+  [...bar.querySelectorAll("select")].find((select) => select.ariaLabel === label);
+
 // entries: [value, what it says, and whether it cannot be chosen]; title: what stands before it in place of the label.
 export function chooser(label, entries, value, pick, title = part("span", { textContent: label })) {
   const options = entries.map(([name, textContent, disabled = false]) => {

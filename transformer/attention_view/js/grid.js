@@ -1,8 +1,10 @@
 // All heads of a kind, small: layers down, heads across.
 import { bitmap, text, textWidth } from "#view/canvas.js";
-import { channels, pixelOf, pixelPalette } from "#view/colours.js";
+import { channels, pixelOf, pixelPalette, shade } from "#view/colours.js";
 import { groupOf, numbered } from "#view/names.js";
 import { span } from "#view/scores.js";
+import { scaleOf } from "#view/stages.js";
+import { cellValue } from "#view/weights.js";
 
 const GAP = 4;
 const SHARE = " · a line over those with shared keys";
@@ -21,14 +23,14 @@ export function tilesOf(grid, dots, rows) {
   const [L, H] = shape;
   const id = [dots, rows, scale, theme.dark, info.queries.length, info.keys.length].join();
   if (bitmaps.get(cells)?.id === id) return bitmaps.get(cells).canvas;
-  const ramp = pixelPalette(theme.dark, "plain");
+  const on = scaleOf(info);
+  const ramp = pixelPalette(theme.dark, on.signed ? "signed" : "plain");
   const forbidden = pixelOf(channels(theme.forbidden));
-  const colours = Uint32Array.from({ length: 256 }, (_, i) => {
-    return ramp[256 + Math.round(256 * (scale === "sqrt" ? i / 255 : (i / 255) ** 2))];
-  });
+  const place = shade(on, scale);
+  const colours = Uint32Array.from({ length: 256 }, (_, i) => ramp[place(cellValue(info, i))]);
   const far = shutCells(info, dots, rows);
   const near = info.near && shutCells(info, dots, rows, { layer: info.near.layers[0] });
-  const most = largestCells(cells, shape, dots, rows);
+  const most = largestCells(cells, shape, dots, rows, on.signed ? 128 : 0);
   const canvas = bitmap(H * dots, L * rows, (pixels) => {
     for (let tile = 0, from = 0; tile < L * H; tile++) {
       const layer = grid.many ? grid.many.drawn[tile][0] : Math.floor(tile / H);
@@ -61,13 +63,16 @@ export function shutCells(info, dots, rows, look) {
   return shut;
 }
 
-// The largest cell that falls on each pixel.
-function largestCells(cells, [L, H, R, C], dots, rows) {
+// The cell that falls on each pixel and is furthest from `none`.
+export function largestCells(cells, [L, H, R, C], dots, rows, none = 0) {
   const column = Uint16Array.from({ length: C }, (_, c) => Math.floor((c * dots) / C));
-  const most = new Uint8Array(L * H * rows * dots);
+  const most = new Uint8Array(L * H * rows * dots).fill(none);
   for (let row = 0, from = 0; row < L * H * R; row++) {
     const to = (Math.floor(row / R) * rows + Math.floor(((row % R) * rows) / R)) * dots;
-    for (let c = 0; c < C; c++, from++) if (cells[from] > most[to + column[c]]) most[to + column[c]] = cells[from];
+    for (let c = 0; c < C; c++, from++) {
+      const into = to + column[c];
+      if (Math.abs(cells[from] - none) > Math.abs(most[into] - none)) most[into] = cells[from];
+    }
   }
   return most;
 }

@@ -1,7 +1,7 @@
 // Tokens that look on the left, tokens looked at on the right, a line for each weight, a colour for each head.
 import { text, textWidth, widest } from "#view/canvas.js";
-import { headColour } from "#view/colours.js";
-import { short } from "#view/numbers.js";
+import { headColour, SIGNED } from "#view/colours.js";
+import { figure, short } from "#view/numbers.js";
 import { ROOM, rowLabels } from "#view/rows.js";
 import { visible } from "#view/tokens.js";
 
@@ -21,13 +21,17 @@ export const linesHeight = ({ q, k }, row = ROW) => TOP + 4 + Math.max(q, k) * r
 export const fittingRow = ({ q, k }, { ahead }, tall) =>
   Math.max(8, Math.min(34, (tall - TOP - 4) / Math.max(q + (ahead?.queries.length ?? 0), k)));
 
-const wordsOf = (weight, head, named) => (named ? `${short(weight)}, head ${head}` : short(weight));
+function wordsOf(info, weight, head, named) {
+  const words = info.open ? figure(weight, info.open.most) : short(weight);
+  return named ? `${words}, head ${head}` : words;
+}
 
 // The room beside the lines: for the tokens, and for the number that hovering puts there, with its head where there
 // are several and it has room; the lines themselves keep some of the width.
 export function linesGutter(info, look, lit, width) {
   const named = lit.length > 1 && width >= UNNAMED;
-  const number = textWidth([wordsOf(0.01, info.heads - 1, named)], 700) + 10;
+  const most = (info.open?.most ?? 0.996) * (info.open?.signed ? -1 : 1);
+  const number = textWidth([wordsOf(info, most, info.heads - 1, named)], 700) + 10;
   const rest = width - 2 * (number + 8) - LEAST_LINES;
   const room = Math.max(60, Math.min(ROOM, 0.6 * rest));
   const left = number + 8 + Math.min(room, widest(rowLabels(info, look, room)));
@@ -67,7 +71,8 @@ export function paintLines(context, box, painting) {
 // One head's lines, in buckets of equal strength: far fewer strokes than lines.
 function paintHead(context, { left, right, y, bottom, box }, { info, layer, lit, hover, theme }, nth, head) {
   const { values, q: Q, k: K } = layer;
-  const levels = Array.from({ length: LEVELS }, () => []);
+  const whole = info.open?.most ?? 1;
+  const levels = Array.from({ length: 2 * LEVELS }, () => []); // the lower half for what is below 0
   const apart = Math.min(3, 16 / lit.length); // lines of several heads lie side by side
   const aside = (nth - (lit.length - 1) / 2) * apart;
   const inSight = (a, b) => !(Math.max(y(a), y(b)) < box.y || Math.min(y(a), y(b)) > bottom);
@@ -75,13 +80,15 @@ function paintHead(context, { left, right, y, bottom, box }, { info, layer, lit,
     for (let k = 0; k < K; k++) {
       if (hover && hover[1] !== (hover[0] ? k : q)) continue;
       const weight = values[(head * Q + q) * K + k];
-      if (weight < FAINTEST || !inSight(q, k)) continue;
-      levels[Math.min(LEVELS - 1, Math.floor(weight * LEVELS))].push(q, k);
+      const strength = Math.abs(weight) / whole;
+      if (strength < FAINTEST || !inSight(q, k)) continue;
+      levels[Math.min(LEVELS - 1, Math.floor(strength * LEVELS)) + (weight < 0 ? LEVELS : 0)].push(q, k);
     }
   }
-  context.strokeStyle = headColour(head, info.heads, theme.dark);
-  levels.forEach((ends, level) => {
+  levels.forEach((ends, at) => {
     if (!ends.length) return;
+    const level = at % LEVELS;
+    context.strokeStyle = lineColour(info, head, at >= LEVELS ? -1 : 1, theme);
     context.globalAlpha = (level + 0.6) / LEVELS;
     context.lineWidth = 1 + (2 * level) / LEVELS;
     context.beginPath();
@@ -92,6 +99,11 @@ function paintHead(context, { left, right, y, bottom, box }, { info, layer, lit,
     context.stroke();
   });
   context.globalAlpha = 1;
+}
+
+// Of signed values the colour says whether a line is above or below 0, and else whose it is.
+function lineColour({ open, heads }, head, value, { dark }) {
+  return open?.signed ? SIGNED[dark][value < 0 ? 0 : 2] : headColour(head, heads, dark);
 }
 
 // The tokens of one side, and on the side that is not hovered over the weights of the one that is.
@@ -110,11 +122,11 @@ function paintSide(
     if (!hover || hover[0] === side || !gutter.number) continue;
     const [query, key] = side ? [hover[1], at] : [at, hover[1]];
     const weights = lit.map((head) => values[(head * Q + query) * K + key]);
-    const most = Math.max(...weights);
-    if (most < 0.005) continue;
+    const most = weights.reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a), 0);
+    if (Math.abs(most) < 0.005 * (info.open?.most ?? 1)) continue;
     const edge = side ? box.x + box.width - 4 : box.x + gutter.number - 8;
     const head = lit[weights.indexOf(most)];
-    const options = { colour: headColour(head, info.heads, theme.dark), align: "right", size, weight: 700 };
-    text(context, wordsOf(most, head, gutter.named), edge, y(at), options);
+    const options = { colour: lineColour(info, head, most, theme), align: "right", size, weight: 700 };
+    text(context, wordsOf(info, most, head, gutter.named), edge, y(at), options);
   }
 }

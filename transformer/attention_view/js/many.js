@@ -22,9 +22,9 @@ const evenly = (layers, fit) => Math.ceil(layers / Math.ceil(layers / fit));
 // them, or chosen here out of a file that has all.
 export function manyOf(message, look) {
   const { kind, order } = look;
-  const { arrays, shapes } = message;
+  const { arrays, shapes, kinds } = message;
   const [, layers, heads] = shapes[`map/${kind}`];
-  const map = Math.max(0, message.maps.indexOf(order));
+  const map = kinds[kind].open ? 0 : Math.max(0, message.maps.indexOf(order));
   const numbers = arrays[`map/${kind}`].subarray(map * layers * heads, (map + 1) * layers * heads);
   if (arrays[`tiles/${kind}`]) {
     const places = arrays[`places/${kind}`];

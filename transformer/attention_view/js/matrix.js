@@ -1,19 +1,27 @@
 // One matrix of one head, large: its cells, its labels, and the scale of its colours.
 import { bitmap, text, textWidth, widest } from "#view/canvas.js";
 import { channels, css, inkOn, palette, pixelOf, pixelPalette, shade } from "#view/colours.js";
-import { plain, short } from "#view/numbers.js";
-import { namedByBoth, ROOM, rowLabels } from "#view/rows.js";
+import { figure, plain, short } from "#view/numbers.js";
+import { keyLabels, namedByBoth, ROOM, rowLabels } from "#view/rows.js";
 import { mayLook } from "#view/scores.js";
 import { visible } from "#view/tokens.js";
 
 const MOST_VECTOR = 4096; // cells that a file of lines and areas has as such
 const UPRIGHT = -Math.PI / 2;
+const UNCUT = 40; // characters of a label that is looked at
 const LABELLED = 11; // px of a row or column that has its token beside it
 const LEAST_ABOVE = 36; // px
 const SHORT_SCALE = 150; // px of a scale
+export const TYPE = 13; // px of its labels
+const SMALLEST = 10;
+const MOST_ABOVE = 130; // px of labels that stand upright
+const LEAST_UPRIGHT = 60;
+const LABELS_BESIDE = 28; // px, with the name of the side
+const NUMBERED = 30; // px of a cell that has its number
 const NONE_AHEAD = { queries: [], keys: [], makes: [] };
 
-// The cells and the room for labels of one matrix. least: the smallest cell; tall: the height it should fill, if any.
+// The cells and the room for labels of one matrix. least: the smallest cell; leastRow: the lowest row; tall: the height
+// it should fill, if any.
 // `ahead` are tokens that are yet to come: there is room for them from the start, so that nothing moves when they do.
 // Rows that would be too low for their tokens are numbered, and their cells have that room.
 export function matrixLayout(info, width, options = {}) {
@@ -21,20 +29,35 @@ export function matrixLayout(info, width, options = {}) {
   return options.tall && named.cell[1] < LABELLED ? layoutOf(info, width, { ...options, bare: true }) : named;
 }
 
-function layoutOf(info, width, { look, zoom = 1, least = 1, tall = null, bare = false }) {
+// Of labels so wide in their usual type, in so much room: how wide they are, in which type, and what is then their
+// room in the usual one. They get smaller before any is cut.
+function fittedType(wanted, room) {
+  const by = Math.min(1, Math.max(SMALLEST / TYPE, room / Math.max(1, wanted)));
+  return { wide: Math.min(room, wanted * by), type: TYPE * by, room: room / by };
+}
+
+function layoutOf(info, width, { look, zoom = 1, least = 1, leastRow = 0, tall = null, bare = false }) {
   const { ahead = NONE_AHEAD } = info;
   const queries = [...info.queries, ...ahead.queries];
   const keys = [...info.keys, ...ahead.keys];
-  const longest = textWidth(keys, 700);
-  const room = Math.min(ROOM, width * 0.3);
   const makes = info.makes && [...info.makes, ...ahead.makes];
-  const rows = bare ? [String(queries.length)] : rowLabels({ queries, makes }, look, room);
-  const gutter = { bare, room, left: Math.min(ROOM, widest(rows, 700)) + 28 };
+  const rows = bare ? [String(queries.length)] : rowLabels({ queries, makes }, look, Infinity);
+  // cells that have their numbers leave the rest of the width to the labels
+  const spare = Math.min(width * 0.5, width - LABELS_BESIDE - keys.length * NUMBERED);
+  const beside = fittedType(widest(rows, 700), Math.max(Math.min(ROOM, width * 0.3), spare));
+  const gutter = { bare, room: beside.room, rows: beside.type, left: beside.wide + LABELS_BESIDE };
   const cw = Math.max(least, Math.min(tall ? 110 : 84, (width - gutter.left - 2) / keys.length) * zoom);
-  gutter.upright = cw >= LABELLED && longest > cw - (tall ? 0 : 4);
-  gutter.top = gutter.upright ? Math.min(130, longest) + 26 : LEAST_ABOVE;
+  const longest = textWidth(keys, 700);
+  const across = cw - (tall ? 0 : 4);
+  gutter.upright = cw >= LABELLED && (longest * SMALLEST) / TYPE > across;
+  gutter.columns = Math.min(TYPE, Math.max(SMALLEST, (TYPE * across) / longest));
+  gutter.top = LEAST_ABOVE;
+  if (gutter.upright) {
+    const above = fittedType(longest, Math.min(MOST_ABOVE, Math.max(LEAST_UPRIGHT, (tall ?? Infinity) * 0.33)));
+    Object.assign(gutter, { columns: above.type, keyRoom: above.room, top: above.wide + 26 });
+  }
   const row = tall
-    ? Math.min(52, (tall - gutter.top - 2) / queries.length)
+    ? Math.max(leastRow, Math.min(52, (tall - gutter.top - 2) / queries.length))
     : Math.min(Math.max(cw, 12), 38, 460 / queries.length);
   const ch = Math.max(least, row * zoom);
   const size = { width: gutter.left + keys.length * cw + 2, height: gutter.top + queries.length * ch + 2 };
@@ -67,6 +90,7 @@ function placesOf(box, { info, cell: [cw, ch], gutter, scroll }) {
     K,
     cw,
     ch,
+    x0: box.x,
     left,
     top,
     width,
@@ -94,7 +118,7 @@ export function paintMatrix(context, box, painting) {
   if (places.cw >= 7 && places.ch >= 7 && (info.causal || info.near) && look.stage !== "scores") {
     paintStripes(context, places, hidden, painting.theme);
   }
-  if (places.cw >= 30 && places.ch >= 17) paintValues(context, places, { ...painting, hidden });
+  if (places.cw >= NUMBERED && places.ch >= 17) paintValues(context, places, { ...painting, hidden });
   paintMarks(context, places, painting);
   context.restore();
   paintLabels(context, places, painting);
@@ -163,12 +187,15 @@ function paintStripes(context, places, hidden, theme) {
 
 function paintValues(context, places, painting) {
   const { x, y, cw, ch, K } = places;
-  const { stage, hidden } = painting;
+  const { info, stage, hidden } = painting;
   const colour = colourAt(painting, places);
   eachCell(places, (q, k) => {
     const value = stage.values[q * K + k];
-    if (hidden(q, k) || Math.abs(value) < 0.005) return;
-    text(context, short(value), x(k) + cw / 2, y(q) + ch / 2, { colour: inkOn(colour(q, k)), align: "center" });
+    if (hidden(q, k) || Math.abs(value) < 0.005 * (info.open ? stage.high : 1)) return;
+    text(context, info.open ? figure(value, stage.high) : short(value), x(k) + cw / 2, y(q) + ch / 2, {
+      colour: inkOn(colour(q, k)),
+      align: "center",
+    });
   });
 }
 
@@ -196,19 +223,33 @@ function labels(names, size, first, last, from = 0) {
 function paintLabels(context, places, { info, look, gutter, cursor, newest, theme }) {
   const { Q, cw, ch, left, top, q0, q1, k0, k1, x, y } = places;
   const bold = (axis, at) => (cursor?.[axis] === at || (axis === 0 && newest && at === Q - 1) ? 700 : 400);
-  const size = (room) => Math.min(13, Math.max(theme.least, room * 0.8));
+  const size = (room, type = TYPE) => Math.min(type, Math.max(theme.least, room * 0.8));
   const high = gutter.bare ? Math.min(ch, LABELLED - 1) : ch;
-  for (const [q, label] of labels(rowLabels(info, look, gutter.room), high, q0, q1, info.first?.[0])) {
-    const options = { colour: theme.ink, align: "right", weight: bold(0, q), size: size(ch) };
+  const rows = rowLabels(info, look, gutter.room);
+  for (const [q, label] of labels(rows, high, q0, q1, info.first?.[0])) {
+    const options = { colour: theme.ink, align: "right", weight: bold(0, q), size: size(ch, gutter.rows) };
     if (y(q) + ch / 2 >= top) text(context, label, left - 6, y(q) + ch / 2, options);
   }
-  const keys = info.keys.map((token) => visible(token));
+  const keys = keyLabels(info, gutter.keyRoom);
   for (const [k, label] of labels(keys, cw, k0, k1, info.first?.[1])) {
-    const options = { colour: theme.ink, weight: bold(1, k), size: size(cw) };
+    const options = { colour: theme.ink, weight: bold(1, k), size: size(cw, gutter.columns) };
     if (x(k) + cw / 2 < left) continue;
     if (gutter.upright) text(context, label, x(k) + cw / 2, top - 6, { ...options, turn: UPRIGHT });
     else text(context, label, x(k) + cw / 2, top - 10, { ...options, align: "center" });
   }
+  if (!cursor) return;
+  const [q, k] = cursor;
+  const both = namedByBoth(info, look) ? ` → ${visible(info.makes[q], UNCUT)}` : "";
+  const [row, key] = [`${visible(info.queries[q], UNCUT)}${both}`, visible(info.keys[k], UNCUT)];
+  if (high >= LABELLED && row !== rows[q]) paintWhole(context, row, places.x0 + 16, y(q) + ch / 2, theme);
+  if (cw >= LABELLED && key !== keys[k]) paintWhole(context, key, Math.max(left, x(k) - 8), top - 10, theme);
+}
+
+// A label that was cut, where somebody looks at its row or column.
+function paintWhole(context, label, x, y, theme) {
+  context.fillStyle = theme.page;
+  context.fillRect(x - 4, y - 9, widest([label], 700) + 8, 18);
+  text(context, label, x, y, { colour: theme.ink, weight: 700, size: TYPE });
 }
 
 function paintTitles(context, box, { left, top, height }, { info, look, theme }) {
@@ -220,7 +261,9 @@ function paintTitles(context, box, { left, top, height }, { info, look, theme })
   text(context, query, box.x + 8, top + 2, { ...options, turn: UPRIGHT, align: "right" });
 }
 
-export function paintLegend(context, x, y, { stage, scale, theme, width = 230 }) {
+// words: what the scale is of, beside it.
+export function paintLegend(context, x, y, { stage, scale, theme, width = 230, words = "" }) {
+  if (words) text(context, words, x + width + 14, y + 5, { colour: theme.ink });
   const colours = pixelPalette(theme.dark, kindOf(stage));
   const place = shade(stage, scale);
   const from = stage.signed ? -stage.high : 0;
@@ -232,7 +275,7 @@ export function paintLegend(context, x, y, { stage, scale, theme, width = 230 })
   const few = stage.signed ? [-1, 0, 1] : [0, 0.5, 1];
   const marks = width < SHORT_SCALE ? few : all;
   for (const mark of marks) {
-    const words = stage.high === 1 ? String(mark) : plain(Number((mark * stage.high).toPrecision(2)));
+    const words = stage.high === 1 ? String(mark) : plain(Number((mark * stage.high).toPrecision(3)));
     const align = mark === marks[0] ? "left" : mark === 1 ? "right" : "center";
     const at = x + width * (stage.signed ? (mark + 1) / 2 : mark);
     text(context, words, at, y + 18, { colour: theme.ink, size: 11, align });

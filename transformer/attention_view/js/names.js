@@ -29,7 +29,7 @@ export function windowSaid({ near, causal }, layer) {
 
 // Tokens that look at themselves, with all layers and all pieces there, and not too many of these.
 export const rollsOut = (kind, info) =>
-  ["encoder", "decoder"].includes(kind) && !info.numbers && !info.merged && !info.too_long;
+  ["encoder", "decoder"].includes(kind) && !info.numbers && !info.merged && !info.too_long && !info.open;
 
 export const OF = {
   mean_heads: (info, look) => `mean over the ${info.heads} heads of layer ${numbered(info, "layers", look.layer)}`,

@@ -28,15 +28,19 @@ export function take(event) {
   event.stopPropagation();
 }
 
-export function keyboard(canvas, move, enter, leave) {
+// leave: gives what has the focus after Escape, where that is seen; more: what further keys do.
+export function keyboard(canvas, move, enter, leave, more = {}) {
   canvas.onkeydown = (event) => {
-    if (withModifier(event) || !(event.key in ARROWS || ["Enter", "Escape"].includes(event.key))) return;
+    const own = more[event.key.toLowerCase()];
+    if (withModifier(event) || !(own || event.key in ARROWS || ["Enter", "Escape"].includes(event.key))) return;
     take(event);
-    if (event.key in ARROWS) move(ARROWS[event.key]);
+    if (own) own();
+    else if (event.key in ARROWS) move(ARROWS[event.key]);
     else if (event.key === "Enter") enter();
     else {
-      leave();
+      const next = leave();
       canvas.blur();
+      next?.focus();
     }
   };
 }

@@ -7,19 +7,31 @@ const LEAST = 4; // characters of a token
 
 export const namedByBoth = (info, look) => Boolean(info.makes) && look.rows !== "read";
 
-const inRoom = new WeakMap(); // asked for at every draw
-// The labels of all queries, as they are drawn: both tokens shortened until the widest label has room.
+// The labels of all queries, as they are drawn: tokens are shortened until the widest label has room.
 export function rowLabels(info, look, room = ROOM) {
-  if (!namedByBoth(info, look)) return info.queries.map((token) => visible(token));
-  if (inRoom.get(info)?.room !== room) inRoom.set(info, { room, labels: shortened(info, room) });
-  return inRoom.get(info).labels;
+  const { queries, makes } = info;
+  const both = namedByBoth(info, look);
+  return shortened(info, both ? "both" : "queries", room, (longest) =>
+    both
+      ? queries.map((token, at) => `${visible(token, longest)} → ${visible(makes[at], longest)}`)
+      : queries.map((token) => visible(token, longest)),
+  );
 }
 
-function shortened({ queries, makes }, room) {
-  for (let longest = 16; ; longest--) {
-    const labels = queries.map((token, at) => `${visible(token, longest)} → ${visible(makes[at], longest)}`);
-    if (longest <= LEAST || widest(labels, 700) <= room) return labels;
-  }
+// The same of all keys.
+export const keyLabels = (info, room = ROOM) =>
+  shortened(info, "keys", room, (longest) => info.keys.map((token) => visible(token, longest)));
+
+const inRoom = new WeakMap(); // asked for at every draw
+function shortened(info, side, room, spell) {
+  if (!inRoom.has(info)) inRoom.set(info, {});
+  const known = inRoom.get(info);
+  const id = `${side} ${room}`;
+  if (known[id]) return known[id];
+  let longest = 16;
+  let labels = spell(longest);
+  while (longest > LEAST && widest(labels, 700) > room) labels = spell(--longest);
+  return (known[id] = labels);
 }
 
 // The same in a file of numbers, as the tokens are.

@@ -10,7 +10,10 @@ export const STAGES = {
 };
 
 // What a stage is called, of a kind of attention.
-export const stageName = (info, stage) => (stage === "scores" ? `scores ${formula(info)}` : STAGES[stage]);
+export function stageName(info, stage) {
+  if (stage === "weights" && info.open) return "values given, not weights";
+  return stage === "scores" ? `scores ${formula(info)}` : STAGES[stage];
+}
 
 // The matrix of a stage: {values, low, high, signed, why}; values is null, and why says it, where it was not captured.
 export function stageOf(message, look) {
@@ -22,10 +25,10 @@ export function stageOf(message, look) {
 function computed(message, look) {
   const weights = weightsOf(message, look);
   const rows = rowsOf(message, look);
-  const why = missing(message, look, weights, rows);
+  const why = unshown(message, look, weights, rows);
   if (why) return { values: null, why };
-  if (look.stage === "weights") return { values: weights, weights, rows, low: 0, high: 1 };
   const info = message.kinds[look.kind];
+  if (look.stage === "weights") return { values: weights, weights, rows, ...scaleOf(info) };
   const Q = info.queries.length;
   const K = info.keys.length;
   const values = new Float32Array(Q * K);
@@ -41,10 +44,19 @@ function computed(message, look) {
   return { values, weights, rows, low: signed ? -high : 0, high: high || 1, signed };
 }
 
+// From where to where the colours of weights go, or of what is given in their place.
+export function scaleOf({ open }) {
+  if (!open) return { low: 0, high: 1 };
+  return { low: open.signed ? -open.most : 0, high: open.most, signed: open.signed };
+}
+
+export const missingSaid = ({ standalone }) =>
+  standalone ? "This file holds this head pooled only; the picture of all heads shows it." : "…";
+
 // Why a stage cannot be shown; "…" where Python has been asked.
-function missing(message, look, weights, rows) {
+function unshown(message, look, weights, rows) {
   if (weights === null) {
-    return message.standalone ? "This file holds this head pooled only; the picture of all heads shows it." : "…";
+    return missingSaid(message);
   }
   if (look.stage === "weights") return null;
   if (look.of !== "head") {

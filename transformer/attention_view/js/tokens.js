@@ -23,6 +23,32 @@ export function visible(piece, longest = 16) {
 // A token and where it stands; first: the place of the first of these.
 export const placed = (tokens, at, first = 0) => `${visible(tokens[at], 40)} (${first + at})`;
 
+const SPOKEN = {
+  ".": "full stop",
+  ",": "comma",
+  ":": "colon",
+  ";": "semicolon",
+  "!": "exclamation mark",
+  "?": "question mark",
+  "'": "apostrophe",
+  "’": "apostrophe",
+  "-": "hyphen",
+  '"': "quotation mark",
+  "(": "opening bracket",
+  ")": "closing bracket",
+  " ": "space",
+  "\n": "new line",
+  "\t": "tab",
+};
+
+// A token as it is read out, as spoken_label in ui/figures/labels.py: marks by their names, and no sign for a space
+// before a word.
+export function spoken(piece) {
+  const text = piece.replaceAll("▁", " ");
+  const word = text.length > 1 ? text.replace(/^ /, "") : text;
+  return SPOKEN[word] ?? visible(word, Infinity).slice(1, -1).replaceAll("␣", " ");
+}
+
 // As _visible in ui/figures/labels.py.
 function sign(c) {
   const code = c.codePointAt(0);

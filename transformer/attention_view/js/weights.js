@@ -36,8 +36,21 @@ export const sameHead = (a, b) =>
   (a.layer === b.layer || a.of === "mean_all") &&
   (a.head === b.head || a.of !== "head");
 
+// What a cell of a small picture stands for: 0..255 is the square root of a weight, or of a value from 0 to the most
+// there is; of a signed one 128 is 0. See on_scale in heads.py.
+export function cellValue({ open }, cell) {
+  if (!open) return (cell / 255) ** 2;
+  return open.most * (open.signed ? (cell - 128) / 127 : (cell / 255) ** 2);
+}
+
 // One head's cells out of those of all heads, as weights.
 export function unquantised(message, kind, layer, head) {
+  const { [`values/${kind}`]: values } = message.arrays; // which are no weights, and sent as they are
+  if (values) {
+    const { heads, queries, keys } = message.kinds[kind];
+    const at = (layer * heads + head) * queries.length * keys.length;
+    return values.subarray(at, at + queries.length * keys.length);
+  }
   const cells = message.arrays[`cells/${kind}`];
   const [, layers, heads, queries, keys] = message.shapes[`cells/${kind}`];
   const size = queries * keys;
@@ -75,10 +88,13 @@ function multiplied(a, b, n) {
   return out;
 }
 
+// Whether the weights of every head are here.
+const hasAll = ({ arrays }, { kind }) => Boolean(arrays[`cells/${kind}`] ?? arrays[`values/${kind}`]);
+
 // The weights looked at, or null where only Python has them.
 export function weightsOf(message, look) {
   if (message.arrays.weights && sameHead(look, message.look)) return message.arrays.weights;
-  if (!message.arrays[`cells/${look.kind}`]) return null;
+  if (!hasAll(message, look)) return null;
   const { layers, heads, queries } = message.kinds[look.kind];
   const layer = (at) => mean(Array.from({ length: heads }, (_, head) => unquantised(message, look.kind, at, head)));
   if (look.of === "head") return unquantised(message, look.kind, look.layer, look.head);
@@ -97,7 +113,7 @@ export function layerOf(message, look) {
     const [, q, k] = message.shapes.layer;
     return { values: message.arrays.layer, first: message.window, q, k };
   }
-  if (!message.arrays[`cells/${look.kind}`]) return null;
+  if (!hasAll(message, look)) return null;
   const id = `layer,${look.kind},${look.layer}`;
   if (!message.made.has(id)) message.made.set(id, layerFromCells(message, look));
   return message.made.get(id);

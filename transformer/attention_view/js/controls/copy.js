@@ -11,7 +11,8 @@ export async function copied(text, beside) {
     /* there is none, or it is not allowed */
   }
   const ariaLabel = "The link, to copy by hand";
-  const field = part("input", { className: "link", value: text, readOnly: true, ariaLabel });
+  // one that keeps the ends of lines
+  const field = part("textarea", { className: "link", value: text, rows: 1, readOnly: true, ariaLabel });
   beside.append(field);
   field.focus();
   field.select();

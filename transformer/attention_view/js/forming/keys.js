@@ -1,5 +1,5 @@
 // The keyboard: the slider's keys, P to play, the arrows on the grid and on the head in focus.
-import { say } from "#view/elements.js";
+import { chooserIn, say } from "#view/elements.js";
 import { change, go, play, releaseLater } from "#view/forming/move.js";
 import { putCursor } from "#view/forming/pointer.js";
 import { indexOf, infoOf, missing, sizesOf } from "#view/forming/snapshots.js";
@@ -41,13 +41,17 @@ export function listenToKeys(view) {
   const leave = () => {
     putHead(view, "at", null);
     say(readout, "");
+    return chooserIn(view.parts.bar, "Head");
   };
   keyboard(grid, (by) => moveHead(view, by), choose, leave);
   keyboard(
     matrix,
     (by) => moveCell(view, by),
     () => {},
-    () => putCursor(view, null),
+    () => {
+      putCursor(view, null);
+      return chooserIn(view.parts.bar, "Head");
+    },
   );
 }
 

@@ -1,6 +1,6 @@
 // What may come next, or the classes of a text: a bar for each, to be clicked.
 import { chooseCandidate } from "#view/controls/steps.js";
-import { onPhone } from "#view/view/sizes.js";
+import { byFinger, onPhone } from "#view/view/sizes.js";
 import { part } from "#view/elements.js";
 import { inPercent } from "#view/numbers.js";
 import { visible } from "#view/tokens.js";
@@ -8,6 +8,7 @@ import { visible } from "#view/tokens.js";
 const DIGITS = "1234567890";
 const SEEN = 0.005; // what is less likely has no bar that could be seen
 const FEW = 4; // where there is little room
+const FEW_BY_FINGER = 3;
 
 export function drawBars(stage) {
   const { parts, data, large } = stage;
@@ -19,7 +20,8 @@ export function drawBars(stage) {
   if (bars.help) head.title = bars.help;
   const list = part("div", { className: "next-tokens", role: "group", ariaLabel: bars.label });
   const little = large || data.brief || onPhone();
-  const most = stage.all && !large ? bars.rows.length : little ? FEW : bars.most;
+  const few = onPhone() && byFinger() && !data.brief ? FEW_BY_FINGER : FEW;
+  const most = stage.all && !large ? bars.rows.length : little ? few : bars.most;
   const rows = bars.rows.slice(0, most).filter((row, at) => at < bars.least || row.probability >= SEEN || stage.all);
   list.append(...rows.map((row, nth) => barOf(stage, row, nth)));
   const rest = bars.rest === null ? null : bars.rest + sum(bars.rows.slice(rows.length));

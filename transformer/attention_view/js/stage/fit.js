@@ -1,5 +1,5 @@
 // How tall the stage is: all of it that a click changes is on one screen, whatever the window.
-import { footHeight, onPhone, topOnPage } from "#view/view/sizes.js";
+import { byFinger, footHeight, onPhone, topOnPage } from "#view/view/sizes.js";
 
 const LOWEST = 430; // px, of a window too low for it
 const LOWEST_ON_PHONE = 540;
@@ -8,8 +8,6 @@ const BELOW_IT = 10; // px
 const CAPTION = 28; // px, where a file says below it what it is of
 const HIGHEST_FIRST_LOOK = 470; // px
 const HIGHEST_ON_PHONE = 600;
-
-const byFinger = () => matchMedia("(pointer: coarse)").matches;
 
 export function fit(stage) {
   const { root, parts } = stage;

@@ -1,5 +1,6 @@
 // A whole decoding in one message, stepped through without anybody to ask: each step is what there was of it then.
 import { mountMessage } from "#view/stage/mount.js";
+import { spoken } from "#view/tokens.js";
 import { stepOf } from "#view/stage/upto.js";
 
 const BARS = { title: "What comes next?", label: "next tokens", keys: true, tokens: true, least: 4, most: 10 };
@@ -57,6 +58,6 @@ function stageOfStep({ path }, index) {
     rows,
     text: { label: "The text so far", written, coming },
     bars: { ...BARS, rows: bars[index], rest, hint },
-    said: `Step ${index}: ${target[read]}`,
+    said: `Step ${index}: ${spoken(target[read])}`,
   };
 }

@@ -73,6 +73,7 @@ function chip(row, token, at) {
     .filter((name) => kinds[name])
     .join(" ");
   element.dataset.position = at;
+  if (kinds.predicted) element.ariaCurrent = "step";
   if (added) {
     element.style.setProperty("--weight", (Math.abs(added[at]) / (row.most || 1)).toFixed(3));
     element.classList.toggle("against", added[at] < 0);

@@ -40,6 +40,7 @@ function limitsOf(what, kind, axes, count) {
     q: { [axes - 2]: count },
     k: own ? { [axes - 2]: count } : {},
     moved: own ? { [axes - 1]: count } : {},
+    map: {}, // a number of each head, which is of the whole text
   }[what];
 }
 

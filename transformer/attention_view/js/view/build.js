@@ -14,7 +14,8 @@ export function build(root) {
     tools: block("bar tools"),
     options: block("options"),
     checked: part("p", { className: "source checked" }),
-    readout: part("output", { className: "readout", ariaLive: "polite" }),
+    readout: part("output", { className: "readout", ariaLive: "off" }), // it is heard in fewer words
+    live: part("output", { className: "unseen", ariaLive: "polite" }),
     sum: part("p"),
     products: part("canvas"),
     sideTitle: part("h3"),
@@ -39,6 +40,6 @@ export function build(root) {
   const { title, source, chips, why, scroller, tools, checked, readout, between } = parts;
   parts.main.append(title, source, chips, why, scroller, parts.text, tools, checked, readout, between);
   parts.options.hidden = true;
-  root.replaceChildren(parts.bar, parts.options, parts.panes);
+  root.replaceChildren(parts.bar, parts.options, parts.panes, parts.live);
   return parts;
 }

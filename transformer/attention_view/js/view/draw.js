@@ -1,17 +1,20 @@
 // Everything that is drawn of a view, each time anything has changed.
 import { headColour } from "#view/colours.js";
+import { checked } from "#view/checks.js";
 import { part, say } from "#view/elements.js";
 import { fittingRow, linesGutter, linesHeight, paintLines, ROW } from "#view/lines.js";
 import { paintLegend, paintMatrix } from "#view/matrix.js";
 import { plain } from "#view/numbers.js";
 import { paintProducts } from "#view/products.js";
+import { missingSaid } from "#view/stages.js";
 import { added, dot, mayLook, rowsOf, score } from "#view/scores.js";
-import { visible } from "#view/tokens.js";
+import { spoken, visible } from "#view/tokens.js";
 import { layerOf } from "#view/weights.js";
 import { boxed, change, infoOf, inLines, lit, sizesOf, stageNow } from "#view/view/look.js";
 import { gridOf, matrixOf, paintHeads } from "#view/view/painting.js";
 import { inSight, layout, onPhone, roomOfGrid, setZoom, sized, tallest } from "#view/view/sizes.js";
 import { ordering } from "#view/view/ordering.js";
+import { summary } from "#view/view/summary.js";
 import { toolbar } from "#view/view/toolbar.js";
 import { mergedSaid } from "#view/view/merged.js";
 import { drawText, placeText } from "#view/view/text.js";
@@ -55,14 +58,16 @@ const hasRoom = ({ view, stage }) => view === "lines" || ["weights", "masked"].i
 function describe(view) {
   const { parts, message, look } = view;
   const { layers, heads, groups } = infoOf(view);
-  const matrix = `${shows(view)}. Arrow keys move between tokens, Enter compares two, Escape leaves.`;
+  const keys = "Arrow keys move between tokens, M goes to the largest of a row, S switches sound, Enter compares two";
+  const matrix = `${shows(view)}. ${summary(view, spoken)} ${keys}, Escape leaves.`;
   const shared = groups ? `; every ${heads / groups} that follow each other share keys and values` : "";
   const grid = `All ${look.kind} heads, ${layers} layers of ${heads}${shared}`;
   const more = boxed(view) && !onPhone() && !view.large && hasRoom(look) && briefly(view);
   parts.title.textContent = more ? `${heading(view)} · ${more}` : heading(view);
   parts.source.textContent = message.standalone ? caption(view)[1] : source(view);
   parts.title.title = source(view);
-  parts.checked.textContent = boxed(view) ? "" : mergedSaid(view) || known(view);
+  parts.checked.textContent = boxed(view) ? "" : [summary(view), mergedSaid(view) || known(view)].join(" ");
+  parts.readout.title = boxed(view) ? checked(message, look) : "";
   parts.canvas.setAttribute("aria-label", matrix);
   parts.grid.setAttribute("aria-label", `${grid}. Arrow keys move between heads, Enter chooses, Escape leaves.`);
 }
@@ -115,7 +120,11 @@ function drawLines(view) {
   const { root, parts, message, look, theme, hover } = view;
   const layer = layerOf(message, look);
   root.classList.toggle("waiting", layer === null);
-  if (!layer) return;
+  if (!layer) {
+    parts.why.textContent = message.standalone ? missingSaid(message) : "";
+    parts.scroller.hidden = message.standalone;
+    return;
+  }
   const width = parts.scroller.clientWidth;
   const gutter = linesGutter(infoOf(view), look, lit(view), width);
   const row = boxed(view) ? fittingRow(layer, infoOf(view), tallest(view)) : ROW;
@@ -180,11 +189,11 @@ function laidOut(view, width) {
   return fitted();
 }
 
-// On a projector a step further shows its row, and what it has just read.
+// Where rows scroll, on a projector and a phone, a step further shows its row, and what it has just read.
 function toNewest(view) {
   const { parts, look, made, large } = view;
   const newest = `${look.kind} ${infoOf(view).queries.length}`;
-  if (!large || view.newest === newest) return;
+  if (!(large || onPhone()) || view.newest === newest) return;
   view.newest = newest;
   parts.scroller.scrollTop = made.height;
   if (look.kind === "decoder") parts.scroller.scrollLeft = made.width;

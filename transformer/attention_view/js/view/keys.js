@@ -1,7 +1,10 @@
 // The keyboard on the two pictures of a view.
+import { chooserIn } from "#view/elements.js";
 import { nextHead } from "#view/many.js";
 import { keyboard, moved } from "#view/pointer.js";
-import { choose, infoOf, inLines, sizesOf } from "#view/view/look.js";
+import { choose, infoOf, inLines, lit, sizesOf, stageNow } from "#view/view/look.js";
+import { switchSound } from "#view/view/sound.js";
+import { strongestOf } from "#view/view/summary.js";
 import { stepText } from "#view/view/text.js";
 import { comparePair, hasCells, putCursor, putHead, putHover } from "#view/view/tell.js";
 
@@ -10,8 +13,13 @@ export function listenToKeys(view) {
   const enter = () => {
     if (hasCells(view) && view.cursor) comparePair(view, view.cursor);
   };
-  const leave = () => (inLines(view) ? putHover(view, null) : putCursor(view, null));
-  keyboard(canvas, (by) => (inLines(view) ? moveToken(view, by) : moveCell(view, by)), enter, leave);
+  const leave = () => {
+    if (inLines(view)) putHover(view, null);
+    else putCursor(view, null);
+    return headControl(view);
+  };
+  const more = { m: () => toStrongest(view), s: () => switchSound(view) };
+  keyboard(canvas, (by) => (inLines(view) ? moveToken(view, by) : moveCell(view, by)), enter, leave, more);
   const chooseHead = () => {
     if (view.at) choose(view, view.at);
   };
@@ -19,10 +27,41 @@ export function listenToKeys(view) {
     grid,
     (by) => moveHead(view, by),
     chooseHead,
-    () => putHead(view, null),
+    () => {
+      putHead(view, null);
+      return headControl(view);
+    },
   );
   const nothing = () => {};
   keyboard(text, (by) => stepText(view, by), nothing, nothing);
+}
+
+// What says which head is looked at.
+const headControl = ({ parts }) =>
+  chooserIn(parts.bar, "Head") ?? parts.chips.querySelector("[aria-current=true]") ?? parts.bar.querySelector("button");
+
+// To the largest weight of the row that the cursor is in; in lines to the other end of a token's strongest.
+function toStrongest(view) {
+  if (inLines(view)) return toStrongestLine(view);
+  if (!hasCells(view)) return;
+  const query = view.cursor?.[0] ?? sizesOf(view)[0] - 1;
+  const { key } = strongestOf(infoOf(view), view.look, stageNow(view).values, query);
+  if (key === null) return;
+  putCursor(view, [query, key]);
+  intoSight(view);
+}
+
+function toStrongestLine(view) {
+  const { q, k, values } = view.layer;
+  const [side, at] = view.hover ?? [0, q - 1];
+  let best = [0, -Infinity];
+  for (const head of lit(view)) {
+    for (let other = 0; other < (side ? q : k); other++) {
+      const value = values[(head * q + (side ? other : at)) * k + (side ? at : other)];
+      if (Math.abs(value) > best[1]) best = [other, Math.abs(value)];
+    }
+  }
+  putHover(view, [1 - side, best[0]]);
 }
 
 function moveToken(view, [down, across]) {

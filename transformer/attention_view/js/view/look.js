@@ -25,12 +25,10 @@ export function lit({ message, look }) {
   return look.lit ?? Array.from({ length: heads }, (_, head) => head);
 }
 
-const MOST_SEEN = 8; // heads that are all drawn when somebody comes from the matrix of one
-
-// From the matrix to the lines: the head looked at is among them, of more than a few alone.
+// From the matrix to the lines: of a head its own, where no others were chosen with it.
 export function showLines(view) {
   const { look } = view;
-  const there = look.lit ? look.lit.includes(look.head) : infoOf(view).heads <= MOST_SEEN;
+  const there = look.lit?.includes(look.head);
   change(view, { view: "lines", ...(look.of === "head" && !there && { lit: [look.head] }) });
 }
 

@@ -29,12 +29,17 @@ export const ORDERS = {
     "of its weight on the same token elsewhere",
   ],
 };
+// Of values that are no weights there is one number of a head.
+const OPEN = ["its largest value is further from 0", "of the largest value of all heads"];
 const CROSS = { previous: null, diagonal: ALONG, same: null };
 
-const orderWords = ({ kind, order }) => (kind === "cross" && CROSS[order]) || ORDERS[order];
+function orderWords({ open }, { kind, order }) {
+  if (open) return [order === "layers" ? ORDERS.layers[0] : "with the largest values", ...OPEN];
+  return (kind === "cross" && CROSS[order]) || ORDERS[order];
+}
 
 // How a head stands in that order: "34% of its weight on the token before".
-export const orderSaid = (look, number) => `${Math.round(100 * number)}% ${orderWords(look)[2]}`;
+export const orderSaid = (info, look, number) => `${Math.round(100 * number)}% ${orderWords(info, look)[2]}`;
 
 // A name under which many heads are drawn, such as 17.5, in words.
 function nameSaid(info, [layer, head]) {
@@ -50,10 +55,13 @@ export function ordering(view, { many, info }) {
     : `All ${look.kind} heads`;
   parts.order.classList.toggle("none", !many);
   if (!many) return;
-  const offered = Object.keys(ORDERS).filter((order) => look.kind !== "cross" || CROSS[order] !== null);
-  const names = offered.map((order) => [order, orderWords({ kind: look.kind, order })[0]]);
+  const every = info.open ? ["layers", "apart"] : Object.keys(ORDERS);
+  const offered = every.filter((order) => look.kind !== "cross" || CROSS[order] !== null);
+  const names = offered.map((order) => [order, orderWords(info, { kind: look.kind, order })[0]]);
   const choice = chooser("Heads", names, look.order, (order) => change(view, { order }));
-  const left = `Left: each square is a head; ${theme.dark ? "brighter" : "darker"} where ${orderWords(look)[1]}.`;
+  const over = view.message.path ? ", over all steps" : "";
+  const where = `${theme.dark ? "brighter" : "darker"} where ${orderWords(info, look)[1]}${over}`;
+  const left = `Left: each square is a head; ${where}.`;
   const says = part("p", { textContent: look.order === "layers" ? left : `${left} ${nameSaid(info, many.drawn[0])}` });
   rebuilt(parts.order, [choice, says]);
 }

@@ -1,5 +1,6 @@
 // Files to keep: the picture, as pixels or as lines and areas, and the numbers.
 import { text } from "#view/canvas.js";
+import { openSaid } from "#view/checks.js";
 import { keepFile, part, say } from "#view/elements.js";
 import { keepAllFigures } from "#view/figures/expose.js";
 import { blobOf, inTheme, paper, PNGS } from "#view/figures/png.js";
@@ -9,6 +10,8 @@ import { fileName } from "#view/names.js";
 import { Pdf } from "#view/pdf.js";
 import { Vector } from "#view/svg.js";
 import { rowNames } from "#view/rows.js";
+import { missingSaid } from "#view/stages.js";
+import { layerOf } from "#view/weights.js";
 import { infoOf, inLines, lit, stageNow } from "#view/view/look.js";
 import { gridOf, matrixOf, paintHeads } from "#view/view/painting.js";
 import { caption, headName, layerName } from "#view/view/words.js";
@@ -40,8 +43,17 @@ export const fileEntries = (view) => [
 
 export function save(view, kind) {
   if (kind === "zip") return keepAllFigures().catch((error) => say(view.parts.readout, error.message));
+  const why = notHere(view);
+  if (why) return say(view.parts.readout, `Nothing is saved. ${why}`);
   const [ending, ...look] = kind.split("-"); // light, dark
   FILES[kind](view, (blob) => keepFile(blob, `${[nameOf(view), ...look].join("-")}.${ending}`));
+}
+
+// Why there is no picture to keep; empty where there is one.
+function notHere(view) {
+  const { why } = stageNow(view);
+  if (inLines(view)) return layerOf(view.message, view.look) ? "" : missingSaid(view.message);
+  return why === "…" ? "The numbers are still on their way; try again." : (why ?? "");
 }
 
 function nameOf(view) {
@@ -55,6 +67,7 @@ function nameOf(view) {
 
 // What a zip of the page holds of it: [name, Blob] pairs.
 export async function figureFiles(view) {
+  if (notHere(view)) return [];
   const png = await blobOf(pixelPicture(view, view.theme.dark ? "png-dark" : "png-light"));
   const svg = await new Promise((keep) => FILES.svg(view, keep));
   return [
@@ -91,7 +104,8 @@ function compose(view, make) {
     paintLines(context, box, { info, look, layer, lit: lit(view), hover: null, scroll: 0, theme, gutter });
   } else {
     paintMatrix(context, box, { ...matrixOf(view, made), info, scroll: [0, 0], cursor: null });
-    paintLegend(context, 16, height - 40, { stage: stageNow(view), scale: look.scale, theme });
+    const legend = { stage: stageNow(view), scale: look.scale, theme, words: info.open && openSaid(info) };
+    paintLegend(context, 16, height - 40, legend);
   }
   const grid = gridOf(view);
   const gridBox = { x: made.width + 40, y: above, width: gridWidth, height: height - BELOW };

@@ -1,10 +1,10 @@
 // How large the picture is: on a page as it comes, on a projector all of it on one screen.
 import { resized, zoomOf } from "#view/canvas.js";
-import { matrixLayout } from "#view/matrix.js";
+import { matrixLayout, TYPE } from "#view/matrix.js";
 import { boxed, infoOf, sizesOf } from "#view/view/look.js";
 
-const TYPE = 13; // px, the type of a picture
 const WIDE = 700; // px of the window; below that everything is in one column
+const ROW_BY_FINGER = 24; // px
 const LEGEND = 52; // px; below the matrix stands its scale
 
 export function setZoom(view) {
@@ -29,6 +29,8 @@ export const footHeight = () => parseFloat(getComputedStyle(document.documentEle
 
 export const onPhone = () => window.innerWidth <= WIDE;
 
+export const byFinger = () => matchMedia("(pointer: coarse)").matches;
+
 export function tallest(view) {
   if (boxed(view)) return Math.max(60, view.parts.scroller.clientHeight);
   if (!view.large) return 620;
@@ -41,6 +43,7 @@ export function layout(view, width, zoom) {
     look: view.look,
     zoom,
     least: view.large && !boxed(view) ? 11 : 1,
+    leastRow: boxed(view) && onPhone() ? ROW_BY_FINGER : 0,
     tall: view.large || boxed(view) ? tallest(view) : null,
   });
 }

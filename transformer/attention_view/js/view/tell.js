@@ -1,14 +1,16 @@
 // What the pointer or the keyboard is on, said and drawn.
 import { say } from "#view/elements.js";
 import { sharedSaid, windowSaid } from "#view/names.js";
-import { plain } from "#view/numbers.js";
+import { figure, numberSpoken, partOfOne, plain, weightSaid } from "#view/numbers.js";
 import { same } from "#view/pointer.js";
 import { rowSaid } from "#view/rows.js";
 import { mayLook, score } from "#view/scores.js";
-import { placed } from "#view/tokens.js";
+import { placed, spoken } from "#view/tokens.js";
 import { drawGrid, drawMain } from "#view/view/draw.js";
 import { change, infoOf, inLines, lit, sizesOf, stageNow } from "#view/view/look.js";
+import { sound } from "#view/view/sound.js";
 import { orderSaid } from "#view/view/ordering.js";
+import { cellValue } from "#view/weights.js";
 import { atRest, headWords } from "#view/view/words.js";
 
 // Whether there is a matrix for the pointer to be on.
@@ -21,10 +23,11 @@ export function putCursor(view, to) {
   tellCell(view);
 }
 
-// What the pointer is on, or what is said where it is on nothing.
-function tell(view, words, marks = {}) {
+// What the pointer or the keyboard is on, or what is said where it is on nothing; spoken: to who hears it.
+function tell(view, words, marks = {}, spoken = words) {
   view.told = Boolean(words);
   say(view.parts.readout, words || atRest(view), marks);
+  say(view.parts.live, spoken);
 }
 
 function tellCell(view) {
@@ -34,15 +37,29 @@ function tellCell(view) {
   const info = infoOf(view);
   const [query, key] = cursor;
   const weight = weights[query * sizesOf(view)[1] + key];
-  const said = mayLook(info, query, key, look) ? `weight ${plain(weight)}` : "masked, weight 0";
-  const words = [`${rowSaid(info, look, query)} looks at ${placed(info.keys, key, info.first?.[1])}: ${said}`];
+  const seen = mayLook(info, query, key, look);
+  const said = info.open ? `value ${plain(weight)}` : seen ? `weight ${weightSaid(weight)}` : "masked, weight 0";
+  const looks = info.open ? "and" : "looks at"; // what is between two tokens need not be a look
+  const words = [`${rowSaid(info, look, query)} ${looks} ${placed(info.keys, key, info.first?.[1])}: ${said}`];
   if (rows) words.push(`score ${plain(score(rows, query, key))}`);
   if (rows?.moved) {
     const length = plain(Number((weight * rows.moved[key]).toPrecision(4)));
     words.push(`adds a vector of length ${length} to the query's (weight × ‖value·W_O‖)`);
   }
   const { layer, head, kind } = look;
-  tell(view, words.join(" · "), { query, key, weight, layer, head, kind });
+  const spoken = cellSpoken(view, values[query * info.keys.length + key]);
+  tell(view, words.join(" · "), { query, key, weight, layer, head, kind }, spoken);
+  const { high } = stageNow(view);
+  sound(view, key, info.keys.length, Math.abs(values[query * info.keys.length + key]) / high);
+}
+
+// What a step of the arrows comes to, short enough to be heard at each: the query, the key and what is drawn there.
+function cellSpoken({ cursor: [query, key], look, ...view }, value) {
+  const info = infoOf({ ...view, look });
+  const what = look.stage === "weights" ? (info.open ? "value" : "weight") : look.stage === "moved" ? "moves" : "score";
+  const shut = !mayLook(info, query, key, look);
+  const number = shut && look.stage === "weights" ? "masked" : `${what} ${numberSpoken(value)}`;
+  return `${spoken(info.queries[query])}, ${spoken(info.keys[key])}, ${number}`;
 }
 
 export function comparePair(view, pair) {
@@ -53,8 +70,23 @@ export function comparePair(view, pair) {
 export function putHover(view, to) {
   if (same(to, view.hover)) return;
   view.hover = to;
-  tell(view, to ? hoverWords(view, to) : "");
+  tell(view, to ? hoverWords(view, to) : "", {}, to ? lineSpoken(view, to) : "");
   drawMain(view);
+}
+
+// The token, and what of it is strongest among the heads drawn.
+function lineSpoken(view, [side, token]) {
+  const info = infoOf(view);
+  const { values, q, k, first } = view.layer;
+  const tokens = side ? [info.keys, info.queries] : [info.queries, info.keys];
+  const found = lit(view).flatMap((head) =>
+    Array.from({ length: side ? q : k }, (_, other) => {
+      return { other, value: values[(head * q + (side ? other : token)) * k + (side ? token : other)] };
+    }),
+  );
+  const { other, value } = found.reduce((a, b) => (Math.abs(b.value) > Math.abs(a.value) ? b : a));
+  const most = `${spoken(tokens[1][first[1 - side] + other])}, ${numberSpoken(value)}`;
+  return `${side ? "key" : "query"} ${spoken(tokens[0][first[side] + token])}, most with ${most}`;
 }
 
 function hoverWords(view, [side, token]) {
@@ -83,7 +115,11 @@ function headSaid(view, { at, inside, nth }) {
   const { queries, keys, heads, whole } = info;
   const many = view.tiles?.many;
   const about = [windowSaid(info, at[0]), sharedSaid(info, at[1])];
-  const name = [headWords(view, at), ...about, many && orderSaid(look, many.numbers[at[0] * many.heads + at[1]] / 255)];
+  const name = [
+    headWords(view, at),
+    ...about,
+    many && orderSaid(info, look, many.numbers[at[0] * many.heads + at[1]] / 255),
+  ];
   const words = name.filter(Boolean).join(", ");
   if (!inside) return words;
   const [cells, [R, C]] = many
@@ -91,14 +127,18 @@ function headSaid(view, { at, inside, nth }) {
     : [message.arrays[`grid/${look.kind}`], message.shapes[`grid/${look.kind}`].slice(2)];
   const block = message.block[look.kind];
   const [r, c] = [Math.floor(inside[0] * R), Math.floor(inside[1] * C)];
-  const weight = (cells[(many ? nth : at[0] * heads + at[1]) * R * C + r * C + c] / 255) ** 2;
+  const value = cellValue(info, cells[(many ? nth : at[0] * heads + at[1]) * R * C + r * C + c]);
   const one = (tokens, place) => (whole ? `token ${place}` : placed(tokens, place));
   const span = (tokens, count, from, size) => {
     if (size === 1) return one(tokens, from);
     return `${one(tokens, from)} … ${one(tokens, Math.min(count, from + size) - 1)}`;
   };
   const [Q, K] = whole ?? [queries.length, keys.length];
-  const between = `${span(queries, Q, r * block[0], block[0])} looks at ${span(keys, K, c * block[1], block[1])}`;
+  const looks = info.open ? "and" : "looks at";
+  const between = `${span(queries, Q, r * block[0], block[0])} ${looks} ${span(keys, K, c * block[1], block[1])}`;
   const few = message.every > 1 ? `, of every ${message.every}th query` : "";
-  return `${words}: ${between}, ${block[0] * block[1] > 1 ? "at most " : ""}about ${weight.toFixed(2)}${few}`;
+  const merged = block[0] * block[1] > 1;
+  if (info.open)
+    return `${words}: ${between}, ${merged ? "furthest from 0: " : ""}about ${figure(value, info.open.most)}`;
+  return `${words}: ${between}, ${merged ? "at most " : ""}about ${partOfOne(value, 2)}${few}`;
 }

@@ -1,4 +1,5 @@
 // The choosers over the picture, and what is about the picture alone under it.
+import { openSaid } from "#view/checks.js";
 import { chooser, counted, part, rebuilt, segments } from "#view/elements.js";
 import { filmEntries } from "#view/film/keep.js";
 import { FILM_KINDS } from "#view/film/kinds.js";
@@ -6,8 +7,9 @@ import { take } from "#view/pointer.js";
 import { kindName, rollsOut } from "#view/names.js";
 import { termLabel } from "#view/terms.js";
 import { STAGES, stageName } from "#view/stages.js";
-import { boxed, change, infoOf, inLines, merges, showLines } from "#view/view/look.js";
+import { boxed, change, infoOf, inLines, merges, showLines, stageNow } from "#view/view/look.js";
 import { fileEntries, save } from "#view/view/save.js";
+import { switchSound } from "#view/view/sound.js";
 import { footHeight } from "#view/view/sizes.js";
 
 const BESIDE = 8; // px, between the box of options and what it must not lie under
@@ -18,17 +20,20 @@ export function toolbar(view) {
   const few = boxed(view); // what is not needed at first waits behind a button
   const more = [all && matrix && means(view), all && matrix && stages(view)];
   const tools = [
-    all && matrix && !["scores", "masked"].includes(view.look.stage) && colours(view),
+    all && matrix && !stageNow(view).signed && colours(view),
     all && !view.message.standalone && tokenChoice(view),
     all && !view.message.standalone && specialChoice(view),
     all && infoOf(view).makes && rowChoice(view),
     all && matrix && zooming(view),
+    all && matrix && sounding(view),
     all && files(view),
   ];
   const main = [kinds(view), all && views(view), layers(view), matrix && heads(view)];
   rebuilt(view.parts.bar, [...main, ...(few ? [all ? opener(view) : gridOpener(view)] : more)]);
   rebuilt(view.parts.options, few ? [...more, ...tools] : []);
-  rebuilt(view.parts.tools, [view.parts.legend, ...(few ? [view.parts.readout] : tools)]);
+  const { open } = infoOf(view);
+  const scale = open && part("span", { className: "scale", textContent: openSaid({ open }) });
+  rebuilt(view.parts.tools, [view.parts.legend, scale, ...(few ? [view.parts.readout] : tools)]);
 }
 
 // The button that shows the options, and hides them again.
@@ -146,6 +151,16 @@ const specialChoice = (view) => lookChooser(view, "Special tokens and sinks", "s
 
 const ROWS = { made: "by what is predicted", read: "by the token read" };
 const rowChoice = (view) => lookChooser(view, "Rows", "rows", ROWS);
+
+function sounding(view) {
+  const title = "A tone for each cell: higher for later keys, louder for larger weights (S in the picture)";
+  return part("button", {
+    textContent: "Sound",
+    title,
+    ariaPressed: Boolean(view.sounds),
+    onclick: () => switchSound(view),
+  });
+}
 
 function zooming(view) {
   const button = (textContent, ariaLabel, by) => {

@@ -1,10 +1,11 @@
 // What is looked at, in words.
-import { checked } from "#view/checks.js";
+import { checked, openSaid } from "#view/checks.js";
 import { groupOf, kindName, numbered, OF, sharedSaid, windowSaid } from "#view/names.js";
 import { stageName } from "#view/stages.js";
 import { thousands } from "#view/numbers.js";
 import { boxed, inLines, infoOf, lit } from "#view/view/look.js";
 import { mergedLines, mergedSaid } from "#view/view/merged.js";
+import { summary } from "#view/view/summary.js";
 import { onPhone } from "#view/view/sizes.js";
 
 const LINES_BRIEFLY = "Hover over a token to see only its lines, with their weights.";
@@ -41,8 +42,9 @@ export function heading(view) {
 }
 
 export function source({ message }) {
+  const { kinds } = message;
   const { checkpoint, step } = message.about;
-  if (!checkpoint) return "weights given";
+  if (!checkpoint) return Object.values(kinds).some(({ open }) => open) ? "values given" : "weights given";
   return `${checkpoint} · training step ${step === undefined || step === null ? "not recorded" : thousands(step)}`;
 }
 
@@ -51,7 +53,13 @@ export function caption(view) {
   const { text, output } = view.message.about;
   const brief = (words) => words.slice(0, 200);
   const about = `${source(view)}${text ? ` · text: ${brief(text)}` : ""}${output ? ` → ${brief(output)}` : ""}`;
-  return [inLines(view) ? shows(view) : withStage(view), about, ...mergedLines(view)];
+  const { open } = infoOf(view);
+  return [
+    inLines(view) ? shows(view) : withStage(view),
+    about,
+    ...mergedLines(view),
+    ...(open ? [openSaid({ open })] : []),
+  ];
 }
 
 // What a head shares, and how far its layer sees, where that is not all.
@@ -79,7 +87,9 @@ export function known(view) {
 // What the readout says while the pointer is on nothing.
 export function atRest(view) {
   if (boxed(view) && !view.large) {
-    return mergedSaid(view) || (inLines(view) ? LINES_BRIEFLY : checked(view.message, view.look));
+    const merged = mergedSaid(view);
+    const more = merged || (inLines(view) ? LINES_BRIEFLY : checked(view.message, view.look));
+    return `${summary(view)} ${more}`.trim();
   }
   return inLines(view) && !view.large ? LINES : "";
 }

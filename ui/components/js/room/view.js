@@ -6,7 +6,7 @@ import { part, say } from "#view/elements.js";
 import { paintGrid, tileHeight, tileWidth } from "#view/grid.js";
 import { cellUnder, matrixLayout, paintLegend, paintMatrix } from "#view/matrix.js";
 import { kindName, numbered, OF } from "#view/names.js";
-import { plain } from "#view/numbers.js";
+import { weightSaid } from "#view/numbers.js";
 import { keyboard, moved, same, spot } from "#view/pointer.js";
 import { rowSaid } from "#view/rows.js";
 import { mayLook, wholeInfo } from "#view/scores.js";
@@ -180,7 +180,7 @@ function tellSpot(picture) {
   if (!cursor) return say(parts.readout, "Tap a cell to read its weight.");
   const [query, key] = cursor;
   const weight = weights[query * info.keys.length + key];
-  const said = mayLook(info, query, key, look) ? `weight ${plain(Number(weight.toFixed(4)))}` : "masked, weight 0";
+  const said = mayLook(info, query, key, look) ? `weight ${weightSaid(weight, 4)}` : "masked, weight 0";
   say(parts.readout, `${rowSaid(info, look, query)} looks at ${placed(info.keys, key, info.first?.[1])}: ${said}`, {
     query,
     key,
