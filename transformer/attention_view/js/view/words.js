@@ -87,9 +87,9 @@ export function known(view) {
 // What the readout says while the pointer is on nothing.
 export function atRest(view) {
   if (boxed(view) && !view.large) {
-    const merged = mergedSaid(view);
-    const more = merged || (inLines(view) ? LINES_BRIEFLY : checked(view.message, view.look));
-    return `${summary(view)} ${more}`.trim();
+    // there is room for little: how words were made, and what is left out, comes first
+    const more = inLines(view) ? LINES_BRIEFLY : checked(view.message, view.look);
+    return mergedSaid(view) || `${summary(view)} ${more}`.trim();
   }
   return inLines(view) && !view.large ? LINES : "";
 }
