@@ -2,6 +2,7 @@
 
     python benchmarks/load.py others [--steps 30] [--rounds 2] [--json]
     python benchmarks/load.py room [--phones 200] [--people 50] [--seconds 60] [--workers 2] [--json]
+    python benchmarks/load.py arrive [--people 100] [--people 40] [--within 1] [--workers 2 | --url URL] [--json]
     python benchmarks/load.py people [--people 100] [--seconds 60] [--every 5] [--workers 2 | --url URL] [--json]
 
 Others: three paste 100,000 characters, three run the heaviest views, while a seventh steps through a translation; and
@@ -10,6 +11,9 @@ for it. Steps alone and steps among the others take turns, after a visitor has o
 read once for all visitors is there. The others wait for their answer before they ask for more, and run at the lowest
 priority, for a browser would be on another computer. Goal: the median among the others within twice the one alone;
 memory within 20% of what it was before them.
+
+Arrive: the first minute of a class: so many open Translate within a second, all as it opens, then each with a sentence
+of their own. Goal: of 100, 95 have their picture within 5 s; of 40, within 2 s.
 
 People: so many on Translate at once, each with a sentence of their own, pressing an arrow every few seconds on average,
 the clock starting once all are there; on a server of one process, of several with --workers, or on one that runs
@@ -42,6 +46,7 @@ from tests.raw.client import Client, Server, serving
 
 SLOWER, GROWN = 2.0, 1.2  # goals
 P95_MS = 1_000.0
+FIRST_MS = 50.0           # a person, until the first picture of them all
 JOIN_S = 10.5             # all phones are in, which arrive within 10
 AWAY = 60                 # seconds after all have left
 FORGOTTEN = 5             # seconds after which nothing is computed for them any more, and as long is looked
@@ -214,6 +219,36 @@ def measure_people(
               f"{row['bytes_a_step'] / 1e3:.1f} kB in {row['messages_a_step']:.0f} messages and "
               f"{row['cpu_ms_a_step']:.1f} ms of the server's processor, {row['server_cpu_s']:.1f} s in all, and of "
               f"the people's {row['own_cpu_s']:.1f} s; load before {row['load_before']:.1f}")
+        if row["first_error"]:
+            print(f"  first error: {row['first_error']}")
+    raise typer.Exit(not met)
+
+
+@app.command("arrive")
+def measure_arrivals(
+    people: Annotated[list[int], typer.Option(min=1, help="How many; again for another crowd.")] = (100, 40),
+    within: Annotated[float, typer.Option(min=0)] = 1,
+    workers: Annotated[int, typer.Option(min=0, help="So many processes behind a proxy; 0: one, and none.")] = 0,
+    url: Annotated[str, typer.Option(help="A server that runs already.")] = "", json: bool = False,
+) -> None:
+    """So many who open Translate at once; ends with 1 where the goal is missed."""
+    rows = []
+    for count in people:
+        for own in (False, True):
+            with TemporaryDirectory() as folder, (nullcontext(Server(url.rstrip("/"), Path(folder), 0)) if url else
+                                                  serving(Path(folder), workers=workers)) as server:
+                rows.append(crowds.measure_arrivals(server, count, within, own=own))
+    met = all(row["first_ms"]["p95_ms"] <= FIRST_MS * row["people"] and not row["errors"] and not row["mixed_up"]
+              for row in rows)
+    if json:
+        print(orjson.dumps({"benchmark": "arrive", "rows": rows, "goals_met": met, "cores": os.cpu_count()},
+                           option=orjson.OPT_INDENT_2).decode())
+    for row in () if json else rows:
+        whose, first = "each with their own" if row["own"] else "all with the same", row["first_ms"]
+        print(f"{row['people']} people within {row['within']:g} s, {whose} sentence: first picture "
+              f"{first['median_ms']:,.0f} ms, 95th percentile {first['p95_ms']:,.0f} (goal "
+              f"{FIRST_MS * row['people']:,.0f}); {row['cpu_ms_a_visit']:.0f} ms of the server's processor each; "
+              f"{row['errors']} errors, {row['mixed_up']} mixed up; load before {row['load_before']:.1f}")
         if row["first_error"]:
             print(f"  first error: {row['first_error']}")
     raise typer.Exit(not met)

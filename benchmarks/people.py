@@ -52,21 +52,22 @@ class Wire(ClientConnection):
 class Person:
     """One browser tab, of which nothing is known but what a step needs."""
 
-    def __init__(self, number: int, found: Found, cookie: str = ""):
-        self.number, self.found, self.pressed, self.cookie = number, found, 0, cookie
+    def __init__(self, number: int, found: Found, cookie: str = "", *, own: bool = True):
+        """own: with a sentence of their own, else with the one that the page opens with."""
+        self.number, self.found, self.pressed, self.cookie, self.own = number, found, 0, cookie, own
         self.ids: dict[str, str] = {}  # of widgets, by key
         self._page = self._query = self._controls = self._fragment = ""
 
     async def open(self, server: Server, stack: AsyncExitStack) -> None:
         """Come to the page and wait for the picture."""
+        began = time.perf_counter()
         self._socket: Wire = await stack.enter_async_context(connect(
             f"ws://{urlsplit(server.url).netloc}/_stcore/stream", subprotocols=["streamlit"], max_size=None,
             origin=server.url, create_connection=Wire, ping_interval=None, open_timeout=ANSWER_S,
             additional_headers={"Cookie": self.cookie} if self.cookie else {}))
-        self._query = urlencode({"text": SENTENCE.format(number=self.number)})
+        self._query = urlencode({"text": SENTENCE.format(number=self.number)}) if self.own else ""
         message = BackMsg()
         message.rerun_script.page_name, message.rerun_script.query_string = "translate", self._query
-        began = time.perf_counter()
         async for answer in self._answers(message):
             kind = answer.WhichOneof("type")
             if kind == "navigation":
@@ -124,7 +125,7 @@ class Person:
                 elif kind == "script_finished" and answer.script_finished in ENDS:
                     break
                 yield answer
-        self.found.mixed += named != {b"%d" % self.number}
+        self.found.mixed += named != ({b"%d" % self.number} if self.own else set())
 
     async def keep_stepping(self, every: float, until: float, chance: random.Random) -> None:
         """One press every so many seconds on average, however long the answer before it took."""
@@ -152,6 +153,29 @@ async def crowd(server: Server, count: int, seconds: float, every: float) -> tup
         found.errors += [repr(error) for error in ended if error is not None]
         found.memory, found.resident = (sum(map(of, processes(server.pid))) for of in (in_use, memory))
         return found, sum(map(processor, processes(server.pid))) - before
+
+
+async def arrive(server: Server, count: int, within: float, own: bool) -> Found:
+    """So many who come at moments spread over so many seconds, whoever is still waiting then."""
+    found = Found()
+    async with AsyncExitStack() as stack:
+        async def come(at: int) -> None:
+            await asyncio.sleep(within * at / count)
+            await Person(100 + at, found, own=own).open(server, stack)
+
+        came = await asyncio.gather(*map(come, range(count)), return_exceptions=True)
+        found.errors += [repr(error) for error in came if error is not None]
+    return found
+
+
+def measure_arrivals(server: Server, count: int, within: float, *, own: bool) -> dict[str, object]:
+    """How long each of them waits for the first picture, and what it costs the server."""
+    load, before = os.getloadavg()[0], sum(map(processor, processes(server.pid)))
+    found = asyncio.run(arrive(server, count, within, own))
+    busy = sum(map(processor, processes(server.pid))) - before
+    return {"people": count, "within": within, "own": own, "first_ms": spread(found.first), "errors": len(found.errors),
+            "first_error": next(iter(found.errors), None), "mixed_up": found.mixed,
+            "cpu_ms_a_visit": 1_000 * busy / count, "load_before": load}
 
 
 def measure(server: Server, count: int, seconds: float, every: float) -> dict[str, object]:

@@ -33,15 +33,18 @@ FRONT = "HEADSUP_FRONT"  # in the environment: the host that visitors come to
 
 
 def preload() -> None:
-    """Import every module of `transformer` and `ui`; lay out a model and draw once, which imports what they need."""
+    """Import every module of `transformer` and `ui`; lay out a model and draw once, which imports what they need; and
+    read the corpus of the page that a class opens first."""
     for name in ("transformer", "ui"):
         for module in pkgutil.walk_packages(importlib.import_module(name).__path__, f"{name}."):
             if module.name not in ("transformer.__main__", "ui.serve", "ui.workers"):
                 importlib.import_module(module.name)
 
     from transformer.config import ModelConfig
+    from transformer.text.corpora import corpus
     from transformer.weights import expected_tensors
 
+    corpus("eng-fra")
     expected_tensors(ModelConfig())  # whose first call takes a second, in which torch imports much of itself
 
     import altair

@@ -1,10 +1,12 @@
 """Corpora: those that come with the library, whole and as they say of themselves, and how any is split."""
 
 import hashlib
+import threading
 import zipfile
 
 import pytest
 
+from tests.waiting import until
 from transformer.text import corpora, sources
 from transformer.text.corpora import HELD_OUT, at_hand, corpus, neighbours, split_pairs, split_sources, unseen
 from transformer.text.sources import PACKED, SOURCES, known, unpack
@@ -188,3 +190,26 @@ def test_the_two_sentences_teach_and_hold_nothing_out():
     assert text.splits == {"train": [("this is awesome", "positive"), ("i hated it", "negative")]}
     assert text.classes == ("positive", "negative")
     assert text.measured_on == "train"
+
+
+def test_what_many_ask_for_at_once_is_read_once(monkeypatch):
+    reads, asked, let_go = [], [], threading.Event()
+
+    def slow(name):
+        reads.append(name)
+        let_go.wait()
+
+    def ask():
+        asked.append(True)
+        corpora.corpus("asked by many")
+
+    monkeypatch.setattr(corpora, "_packed", slow)
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    until(lambda: len(asked) == len(threads) and reads)
+    let_go.set()
+    for thread in threads:
+        thread.join()
+    corpora._read.cache_clear()
+    assert reads == ["asked by many"]

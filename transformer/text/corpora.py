@@ -4,6 +4,7 @@ import functools
 import hashlib
 import re
 import string
+import threading
 import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -100,6 +101,9 @@ class LabelledCorpus(Corpus):
         return None
 
 
+_turns: dict[str, threading.Lock] = {}
+
+
 def corpus(name: str) -> TextCorpus | PairCorpus | LabelledCorpus:
     """A corpus that comes with the library, by its name (see `transformer.text.sources`), or a file of one's own, by
     its path (see `transformer.text.own`).
@@ -107,6 +111,11 @@ def corpus(name: str) -> TextCorpus | PairCorpus | LabelledCorpus:
     The few used last are kept in memory, a file until it is written again. Raises ValueError for an unknown name, and
     for a file that is broken.
     """
+    with _turns.setdefault(name, threading.Lock()):  # the first who asks reads it, for all who ask meanwhile
+        return _at_hand(name)
+
+
+def _at_hand(name: str) -> TextCorpus | PairCorpus | LabelledCorpus:
     if not is_own(name):
         return _read(name)
     path = Path(name).absolute()
