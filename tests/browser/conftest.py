@@ -54,12 +54,10 @@ SETTLED = f"const FIELDS = {FIELDS};\n{(HERE / 'settle.js').read_text()}"
 
 
 def pytest_collection_modifyitems(items):
-    """Browser tests come last: while Playwright is started, no other test of this process can use asyncio.run. One that
-    fails is run once more, and named at the end if it passes then: its cause is to be found."""
+    """Browser tests come last: while Playwright is started, no other test of this process can use asyncio.run."""
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.flaky(reruns=1))
     items.sort(key=lambda item: item.path.is_relative_to(HERE))
 
 
@@ -175,58 +173,77 @@ def nothing_from_outside():
     assert ASKED_OUTSIDE == []
 
 
-def _visitor(chromium, width=1440, height=900):
-    context = chromium.new_context(viewport={"width": width, "height": height},
-                                   permissions=["clipboard-read", "clipboard-write"])
+BLANK = {"viewport": {"width": 1440, "height": 900}, "permissions": ["clipboard-read", "clipboard-write"]}
+
+
+def new_tab(chromium):
+    """The one tab of somebody who was never here."""
+    context = chromium.new_context(**BLANK)
     context.add_init_script(SETTLED)
     context.set_default_timeout(WAIT_MS)
     listen_for_others(context)
-    return context
+    return context.new_page()
 
 
-@pytest.fixture
-def visitor(chromium) -> Iterator[Callable]:
-    """Makes visitors, each without cookies and with the clipboard: `visitor(width=390, height=844).new_page()`."""
-    contexts = []
-
-    def visitor(width=1440, height=900):
-        contexts.append(_visitor(chromium, width, height))
-        return contexts[-1]
-
-    yield visitor
-    for context in contexts:
-        context.close()
+def forget(page):
+    """Makes of a tab that of somebody who was never here, at an empty page."""
+    context = page.context
+    for other in context.pages:
+        if other is not page:
+            other.close()
+    for routed in (page, context):
+        routed.unroute_all(behavior="ignoreErrors")
+    context.set_offline(False)
+    page.evaluate("try { localStorage.clear(); sessionStorage.clear(); } catch {}")
+    page.goto("about:blank")
+    context.clear_cookies()
+    session = context.new_cdp_session(page)
+    session.send("Page.resetNavigationHistory")
+    session.detach()
+    page.set_viewport_size(BLANK["viewport"])
+    page.emulate_media(reduced_motion="null", color_scheme="null")
+    page.mouse.move(0, 0)
 
 
 @pytest.fixture(scope="session")
-def tab(chromium):
-    """One tab for most tests of this process: where Streamlit's scripts are compiled already, a page opens in a third
-    of the time."""
-    page = _visitor(chromium).new_page()
-    yield page
-    page.context.close()
+def tabs() -> Iterator[list]:
+    """Tabs that no test uses now: where Streamlit's scripts are compiled already, a page opens in a third of the time."""
+    tabs = []
+    yield tabs
+    for page in tabs:
+        page.context.close()
 
 
 @pytest.fixture
-def context(request, tab, visitor):
-    """The visitor of that tab, who was never here; for a test that changes more of him than is undone below, one of its
-    own: `@pytest.mark.own_visitor`."""
-    if request.node.get_closest_marker("own_visitor"):
-        yield visitor()
-        return
-    yield tab.context
-    tab.evaluate("try { localStorage.clear(); sessionStorage.clear(); } catch {}")
-    tab.goto("about:blank")
-    tab.context.clear_cookies()
-    tab.set_viewport_size({"width": 1440, "height": 900})
-    tab.emulate_media(reduced_motion="null", color_scheme="null")
-    tab.mouse.move(0, 0)
+def visitor(request, chromium, tabs) -> Iterator[Callable]:
+    """Makes visitors, each with an empty tab, without cookies and with the clipboard: `page = visitor(390, 844)`.
+    Those of a test that changes more of them than `forget` undoes are new: `@pytest.mark.own_visitor`."""
+    own, taken = request.node.get_closest_marker("own_visitor"), []
+
+    def visitor(width=1440, height=900):
+        taken.append(new_tab(chromium) if own or not tabs else tabs.pop())
+        taken[-1].set_viewport_size({"width": width, "height": height})
+        return taken[-1]
+
+    yield visitor
+    for page in reversed(taken):
+        if own or page.is_closed():
+            page.context.close()
+        else:
+            forget(page)
+            tabs.append(page)
 
 
 @pytest.fixture
-def page(context):
-    """An empty page of that visitor."""
-    return next(iter(context.pages), None) or context.new_page()
+def page(visitor):
+    """An empty tab of the first visitor."""
+    return visitor()
+
+
+@pytest.fixture
+def context(page):
+    """That visitor, with his cookies and all his tabs."""
+    return page.context
 
 
 @pytest.fixture
@@ -245,7 +262,7 @@ def visit_anew(app_url, visitor, settle) -> Callable:
     """As `visit`, but by somebody who was never here: `page = visit_anew(link, width=390, height=844)`."""
 
     def visit_anew(address, **size):
-        page = visitor(**size).new_page()
+        page = visitor(**size)
         page.goto(app_url + address.removeprefix(app_url), wait_until="domcontentloaded")
         return settle(page)
 

@@ -56,6 +56,27 @@
     }
   };
 
+  // What the page does a moment from now: short timers that have not come to an end.
+  const SHORT_MS = 300;
+  const waiting = new Set();
+  const { setTimeout: later, clearTimeout: never } = window;
+  window.setTimeout = (what, ms, ...args) => {
+    const timer = later(
+      (...given) => {
+        waiting.delete(timer);
+        if (typeof what === "function") what(...given);
+      },
+      ms,
+      ...args,
+    );
+    if (ms > 0 && ms <= SHORT_MS) waiting.add(timer);
+    return timer;
+  };
+  window.clearTimeout = (timer) => {
+    waiting.delete(timer);
+    never(timer);
+  };
+
   const busy = () => {
     const app = document.querySelector('[data-testid="stApp"]');
     // Its script may come after the run that asked for it has ended, and may have nothing to draw: then it says it ran.
@@ -79,13 +100,23 @@
 
   window.whyUnsettled = busy;
 
-  // For 300 ms of this page's own time: some widgets ask a moment after a key, and what has come has yet to be drawn.
+  // For 300 ms of this page's own time, or sooner where nothing waits: some widgets ask a moment after a key. What has
+  // come is drawn with the next frames.
+  let frames = 0;
+  const count = () => (frames++, idleSince === undefined || requestAnimationFrame(count));
   window.settled = (anew) => {
     if (anew || busy()) {
       idleSince = undefined;
       return false;
     }
-    idleSince ??= performance.now();
-    return performance.now() - idleSince > 300;
+    if (idleSince === undefined) {
+      idleSince = performance.now();
+      frames = 0;
+      requestAnimationFrame(count);
+    }
+    const idle = performance.now() - idleSince;
+    const still = (frames > 2 && waiting.size === 0 && idle > 60) || idle > 300;
+    if (still) idleSince = undefined;
+    return still;
   };
 })();
