@@ -22,6 +22,8 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 import transformer
 from transformer.checkpoint import Checkpoint
+from transformer.jobs import run_files
+from transformer.jobs.process import identify
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
@@ -130,6 +132,21 @@ def teachers_link(app) -> Callable[[], str]:
 
 
 @pytest.fixture
+def theirs(app) -> Iterator[Path]:
+    """The folder of a run that another browser has started and that is under way: a process that only sleeps."""
+    folder = app[2] / "runs" / "theirs"
+    folder.mkdir(parents=True)
+    sleeper = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
+    run_files.write_json(folder / "launch.json", identify(sleeper.pid) | {"owner": "0" * 32, "ticket": 1})
+    run_files.write_json(folder / "config.json", {})
+    run_files.write_json(folder / "status.json", {"state": "running", "step": 0, "steps": 9})
+    yield folder
+    sleeper.kill()
+    sleeper.wait()
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
 def settle() -> Callable:
     """Waits until the script of a page has ended, all of it that was asked for: `settle(page)`."""
 
@@ -207,7 +224,7 @@ def forget(page):
 
 @pytest.fixture(scope="session")
 def tabs() -> Iterator[list]:
-    """Tabs that no test uses now: where Streamlit's scripts are compiled already, a page opens in a third of the time."""
+    """Tabs that no test uses now: with Streamlit's scripts compiled already a page opens in a third of the time."""
     tabs = []
     yield tabs
     for page in tabs:
@@ -284,22 +301,28 @@ def windows(settle) -> Callable:
 
 
 @pytest.fixture
-def late_messages(page) -> tuple[Callable, Callable]:
-    """Two functions: after the first, what the server says to the page waits; the second hands it all over at once."""
+def late_messages(page) -> tuple[Callable, Callable, Callable]:
+    """Three functions: after the first, what the server says to the page waits; the second waits until it has said
+    that; the third hands it all over at once. Of an own visitor alone: no route of a websocket is taken back."""
     held, holding = [], []
 
     def between(socket):
         server = socket.connect_to_server()
-        server.on_message(lambda message: held.append(lambda: socket.send(message)) if holding else
-                          socket.send(message))
+        server.on_message(lambda message: held.append((message, socket.send)) if holding else socket.send(message))
+
+    def arrived(said):
+        deadline = time.monotonic() + WAIT_MS / 1_000
+        while not any(said in message for message, _ in held):
+            assert time.monotonic() < deadline, f"the server never said {said}"
+            page.wait_for_timeout(50)  # meanwhile it is listened to
 
     def release():
         holding.clear()
-        for send in held:
-            send()
+        for message, send in held:
+            send(message)
 
     page.route_web_socket("**/_stcore/stream", between)
-    return lambda: holding.append(True), release
+    return lambda: holding.append(True), arrived, release
 
 
 @pytest.fixture(scope="session")

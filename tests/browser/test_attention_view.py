@@ -1,6 +1,7 @@
 """The attention view in a browser: what the canvas says and saves is what the library computed."""
 
 import csv
+import io
 import json
 import re
 from pathlib import Path
@@ -8,6 +9,7 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import expect
 
 import transformer
@@ -86,26 +88,26 @@ def pdf_words(data):
     return [bytes.fromhex(text.decode()).decode("cp1252") for text in re.findall(rb"<([0-9a-f]+)> Tj", data)]
 
 
-@pytest.mark.parametrize(("kind", "layer", "head"), [("cross", 1, 3), ("encoder", 0, 2), ("decoder", 2, 1)])
-def test_hovering_says_the_weight_that_the_library_computed(look, ckpt, kind, layer, head):
-    page, step = look(kind=kind, layer=layer, head=head), step_of(ckpt, 5)
-    expected = step.attentions[kind][layer, head].numpy()
-    for query, key in [(0, 0), (expected.shape[0] - 1, 1), (2, expected.shape[1] - 1)]:
-        readout = hovered(page, query, key)
-        assert float(readout.get_attribute("data-weight")) == pytest.approx(expected[query, key], abs=1e-6)
-        if step.masks[kind][query, key]:
-            score = float(re.search(r"score (−?-?[\d.e-]+)", readout.inner_text())[1])
-            assert score == pytest.approx(step.scores[kind][layer, head][query, key].item(), abs=1e-4)
-        else:
-            assert "masked" in readout.inner_text()
-
-
-def test_two_tokens_are_compared_product_by_product(look, ckpt, reached):
+def test_weights_are_those_of_the_library_under_the_pointer_the_keys_and_between_two_tokens(look, ckpt, reached):
     page, step = look(kind="cross", layer=1, head=3), step_of(ckpt, 5)
+    for kind in ("cross", "encoder", "decoder"):
+        if kind != "cross":
+            page.locator(".attention-view").get_by_role("radio", name=kind.capitalize()).click()
+            reached(page, kind=kind)
+        expected = step.attentions[kind][1, 3].numpy()
+        for query, key in [(0, 0), (expected.shape[0] - 1, 1), (2, expected.shape[1] - 1)]:
+            readout = hovered(page, query, key)
+            assert float(readout.get_attribute("data-weight")) == pytest.approx(expected[query, key], abs=1e-6)
+            if step.masks[kind][query, key]:
+                score = float(re.search(r"score (−?-?[\d.e-]+)", readout.inner_text())[1])
+                assert score == pytest.approx(step.scores[kind][1, 3][query, key].item(), abs=1e-4)
+            else:
+                assert "masked" in readout.inner_text()
+    page.locator(".attention-view").get_by_role("radio", name="Cross").click()
+    reached(page, kind="cross")
     page.mouse.click(*cell(page, 4, 3))
-    expect(at_rest(page)).to_contain_text("softmax(q·k / √d + mask), computed again in this browser, agrees to")
+    expect(at_rest(page)).to_contain_text("computed again in this browser, agrees to")
     between = page.locator("[data-part=product]")
-    expect(between).to_contain_text("Between")
     for name, expected in (("score", step.scores), ("weight", step.attentions)):
         found = float(between.get_attribute(f"data-{name}"))
         assert found == pytest.approx(expected["cross"][1, 3, 4, 3].item(), abs=1e-5)
@@ -114,56 +116,31 @@ def test_two_tokens_are_compared_product_by_product(look, ckpt, reached):
     between.get_by_role("button", name="Close").click()
     reached(page, pair=None)
     expect(between).to_be_hidden()
+    page.locator("canvas.matrix").focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowUp"):  # the first press starts at the newest query
+        page.keyboard.press(key)
+    readout = page.locator('.readout[data-query="4"][data-key="1"]')
+    expect(readout).to_have_count(1)
+    assert float(readout.get_attribute("data-weight")) == pytest.approx(
+        step.attentions["cross"][1, 3, 4, 1].item(), abs=1e-6)
+    page.keyboard.press("Enter")
+    reached(page, pair="4:1", step=5)  # the arrows stepped nowhere
 
 
-def test_a_small_head_is_chosen_by_a_click_and_by_the_keyboard(look, reached):
-    page = look(kind="cross", layer=0, head=0)
-    title = page.locator(".attention-view .main h2")
+def test_choosers_change_the_picture_and_the_link(look, options, reached, ckpt):
+    page = look(layer=0, head=0)
+    view, title = page.locator(".attention-view"), page.locator(".attention-view .main h2")
     grid = page.locator("canvas.grid")
     grid.scroll_into_view_if_needed()
     box = grid.bounding_box()
     page.mouse.click(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.5)
     expect(title).to_contain_text("layer 1 · head 3")
     reached(page, layer=1, head=3)
-    grid.focus()
-    for key in ("ArrowDown", "ArrowDown", "ArrowLeft", "Enter"):
-        page.keyboard.press(key)
-    expect(title).to_contain_text("layer 2 · head 2")
-    reached(page, layer=2, head=2, step=5)  # the arrows stepped nowhere
-    page.keyboard.press("Escape")
-    expect(page.get_by_label("Head", exact=True)).to_be_focused()
-
-
-def test_the_keyboard_walks_the_cells_and_chooses_a_pair(look, ckpt, reached):
-    page, step = look(kind="cross", layer=1, head=3), step_of(ckpt, 5)
-    page.locator("canvas.matrix").focus()
-    for key in ("ArrowRight", "ArrowRight", "ArrowUp"):  # the first press starts at the newest query
-        page.keyboard.press(key)
-    readout = page.locator('.readout[data-query="4"][data-key="1"]')
-    expect(readout).to_have_count(1)
-    assert float(readout.get_attribute("data-weight")) == pytest.approx(step.attentions["cross"][1, 3, 4, 1].item(),
-                                                                        abs=1e-6)
-    page.keyboard.press("m")
-    most = step.attentions["cross"][1, 3, 4].argmax().item()
-    expect(page.locator(f'.readout[data-query="4"][data-key="{most}"]')).to_have_count(1)
-    heard = page.locator(".attention-view > output").inner_text()
-    assert "weight" in heard and not re.search(r"[␣_‖]|\d\.\d{3}", heard)
-    for _ in range(abs(most - 1)):
-        page.keyboard.press("ArrowLeft" if most > 1 else "ArrowRight")
-    page.keyboard.press("Enter")
-    reached(page, pair="4:1")
-    page.keyboard.press("Escape")
-    expect(page.get_by_label("Head", exact=True)).to_be_focused()
-
-
-def test_choosers_change_the_picture_and_the_link(look, options, reached, ckpt):
-    page = look()
-    view = page.locator(".attention-view")
     view.get_by_role("radio", name="Encoder").click()
     view.get_by_label("Layer", exact=True).select_option("2")
     expect(view.get_by_label("Of", exact=True)).to_be_hidden()
     options(page).get_by_label("Of", exact=True).select_option("rollout")
-    expect(view.locator(".main h2")).to_contain_text("Encoder attention, attention rollout, layers 0 to 2")
+    expect(title).to_contain_text("Encoder attention, attention rollout, layers 0 to 2")
     reached(page, kind="encoder", layer=2, of="rollout")
     found = hovered(page, 1, 2)
     expected = rollout(step_of(ckpt, 5).attentions["encoder"])[2, 1, 2].item()
@@ -176,39 +153,43 @@ def test_choosers_change_the_picture_and_the_link(look, options, reached, ckpt):
     reached(page, of=None)
     view.get_by_label("Stage", exact=True).select_option("moved")
     reached(page, stage="moved")
-    expect(view.locator(".main h2")).to_have_text(
-        "Encoder attention, layer 2 · head 3: what it moves: weight × ‖value·W_O‖")
+    expect(title).to_have_text("Encoder attention, layer 2 · head 3: what it moves: weight × ‖value·W_O‖")
     expect(view.locator(".why")).to_be_empty()
-    view.get_by_role("radio", name="Lines").click()
-    expect(view.locator(".main h2")).to_have_text("Encoder attention, layer 2 · head 3")
-    reached(page, view="lines", stage="moved", lit=3)
-    view.get_by_role("button", name="all", exact=True).click()
-    expect(view.locator(".main h2")).to_have_text("Encoder attention, layer 2")
+    opener = page.get_by_role("button", name="Options")
+    view.get_by_label("Stage", exact=True).focus()
+    page.keyboard.press("Escape")
+    expect(page.locator(".options")).to_be_hidden()
+    expect(opener).to_be_focused()
+    expect(opener).to_have_attribute("aria-expanded", "false")
 
 
-def test_heads_of_the_lines_are_switched_by_chips(look, reached):
-    page = look(view="lines", layer=1)
+def test_lines_are_of_the_heads_switched_and_of_the_one_chosen_among_the_small_ones(look, reached):
+    page = look(layer=1)
+    page.locator(".attention-view").get_by_role("radio", name="Lines").click()
+    expect(page.locator(".attention-view .main h2")).to_have_text("Cross attention, layer 1")
+    reached(page, view="lines")
     chips = page.locator(".attention-view .heads button")
+    pressed = page.locator('.attention-view .heads [aria-pressed="true"]')
     chips.nth(1).click()
     expect(chips.nth(1)).to_have_attribute("aria-pressed", "false")
     reached(page, lit="0,2,3")
-    page.locator(".attention-view .heads button").nth(2).dblclick()
-    expect(page.locator('.attention-view .heads [aria-pressed="true"]')).to_have_count(1)
+    chips.nth(2).dblclick()
+    expect(pressed).to_have_count(1)
     reached(page, lit=2)
     page.locator(".attention-view .heads .all").click()
     reached(page, lit=None)
-
-
-def test_the_lines_are_those_of_the_head_chosen_among_the_small_ones(look, reached):
-    page = look(view="lines", layer=1, head=3, lit="3")
+    chips.nth(3).dblclick()
+    reached(page, lit=3)
     page.locator("canvas.grid").focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowLeft", "ArrowLeft", "ArrowLeft", "Enter"):  # the first one only begins
         page.keyboard.press(key)
     reached(page, layer=2, head=0, lit=0)
-    expect(page.locator('.attention-view .heads [aria-pressed="true"]')).to_have_text(["head 0"])
+    expect(pressed).to_have_text(["head 0"])
     page.keyboard.press("Escape")
     expect(page.locator(".attention-view .legend")).to_be_hidden()
     expect(at_rest(page)).to_contain_text("Hover over a token to see only its lines")
+    page.keyboard.press("ArrowLeft")
+    reached(page, step=4, layer=2)
 
 
 def test_what_is_saved_says_what_it_is_and_holds_the_numbers(look, options, ckpt, tmp_path):
@@ -244,6 +225,26 @@ def test_what_is_saved_says_what_it_is_and_holds_the_numbers(look, options, ckpt
         assert json.loads(str(saved["about"]))["checkpoint"] == ckpt.id
         np.testing.assert_allclose(saved["encoder_weights"], step.attentions["encoder"], atol=1e-6)
         np.testing.assert_allclose(saved["cross_scores"], step.scores["cross"], atol=1e-4)
+
+    page.locator(".attention-view").get_by_role("radio", name="Decoder").click()
+    expect(page.locator(".attention-view .main h2")).to_contain_text("Decoder attention")
+    with page.expect_download() as caught:
+        options(page).get_by_label("Save", exact=True).select_option("csv")
+    caught.value.save_as(tmp_path / "rows")
+    lines = (tmp_path / "rows").read_text("utf-8").splitlines()
+    names = [f"{read} → {made}" for read, made in zip(step.axes("decoder")[0], step.predicted("decoder"), strict=True)]
+    assert [row[0] for row in csv.reader(line for line in lines if not line.startswith("#"))][1:] == names
+    assert "read to predict" in hovered(page, 2, 1).inner_text()
+    for _ in range(2):  # a film of the same view, once more
+        with page.expect_download() as caught:
+            options(page).get_by_label("Save", exact=True).select_option("gif")
+    film = Image.open(io.BytesIO(caught.value.path().read_bytes()))
+    assert film.n_frames == len(list(transformer.steps(ckpt, TEXT)))  # to the end
+    frames = []
+    for at in (0, film.n_frames - 1):
+        film.seek(at)
+        frames.append(np.asarray(film.convert("L"), np.int16))
+    assert (np.abs(frames[0] - frames[1]) > 40).mean() > 0.02
 
 
 def test_words_in_place_of_pieces_are_seen_said_kept_in_the_link_and_saved(look, options, ckpt, reached, tmp_path):
@@ -289,20 +290,6 @@ def test_words_in_place_of_pieces_are_seen_said_kept_in_the_link_and_saved(look,
         assert list(saved["cross_predicted"]) == words.predicted("cross")
 
 
-def test_a_row_is_named_by_what_is_predicted_from_it(look, options, ckpt, tmp_path):
-    page, step = look(kind="decoder", layer=0, head=0), step_of(ckpt, 5)
-    names = [f"{read} → {made}" for read, made in zip(step.axes("decoder")[0], step.predicted("decoder"), strict=True)]
-    with page.expect_download() as caught:
-        options(page).get_by_label("Save", exact=True).select_option("csv")
-    caught.value.save_as(tmp_path / "csv")
-    lines = (tmp_path / "csv").read_text("utf-8").splitlines()
-    assert [row[0] for row in csv.reader(line for line in lines if not line.startswith("#"))][1:] == names
-    assert "read to predict" in hovered(page, 2, 1).inner_text()
-    page.locator(".attention-view").get_by_role("radio", name="Encoder").click()
-    expect(options(page).get_by_label("Save", exact=True)).to_be_visible()
-    expect(options(page).get_by_label("Rows", exact=True)).to_have_count(0)
-
-
 def test_the_saved_page_works_without_a_network(look, chromium, ckpt, tmp_path):
     page = look(text=HOSTILE, step=3, kind="encoder", layer=1, head=0)
     with page.expect_download() as caught:
@@ -330,30 +317,3 @@ def test_the_saved_page_works_without_a_network(look, chromium, ckpt, tmp_path):
     expect(alone.locator(".attention-view .main h2")).to_have_text("Cross attention, layer 1")
     assert wrong == []
     context.close()
-
-
-def test_three_hundred_tokens_are_drawn_and_hovered(visit, ckpt):
-    text = "a man and his dog " * 48
-    writer = transformer.load(ROOT / "checkpoints" / "write")
-    text = text[: writer.config.max_len - 3]
-    page = visit(f"/write?text={quote(text)}&step=0&layer=1&head=2&temperature=0")
-    step = transformer.start(writer, text)
-    expected = step.attentions["decoder"][1, 2].numpy()
-    last = len(expected) - 1
-    assert last > 100
-    page.locator("canvas.matrix").focus()
-    page.keyboard.press("ArrowUp")  # the newest query, the first key
-    readout = page.locator(f'.readout[data-query="{last}"][data-key="0"]')
-    expect(readout).to_have_count(1)
-    assert float(readout.get_attribute("data-weight")) == pytest.approx(expected[last, 0], abs=1e-6)
-
-
-def test_escape_closes_the_options_and_gives_the_focus_back(visit):
-    page = visit("/translate?text=Go+on.&step=1")
-    opener = page.get_by_role("button", name="Options")
-    opener.click()
-    page.get_by_label("Stage", exact=True).focus()
-    page.keyboard.press("Escape")
-    expect(page.locator(".options")).to_be_hidden()
-    expect(opener).to_be_focused()
-    expect(opener).to_have_attribute("aria-expanded", "false")

@@ -2,9 +2,10 @@
 
 import pytest
 
+from ui.by_hand.address import PARTS
+
 NUMBERS = """name => [...document.querySelectorAll(`[data-name="${name}"] td[title]:not(.sum)`)]
   .map(cell => Number(cell.title))"""
-PARTS = ["steps", "exercise", "scale", "batch", "slips", "trained"]
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def on_screen(page, *locators) -> None:
         assert 0 <= box["x"] < size["width"], (locator, box)
 
 
-def test_moving_a_word_redraws_its_row_and_writes_the_link(visit, reached, settings):
+def test_words_move_masks_hide_and_positions_are_added_while_the_settings_stay_open(visit, reached, settings):
     page = settings(visit("/by_hand?query=1"))
     before = page.evaluate(NUMBERS, "x = embeddings")
     page.get_by_role("button", name="Move it right").click()
@@ -37,10 +38,6 @@ def test_moving_a_word_redraws_its_row_and_writes_the_link(visit, reached, setti
     assert after[8:12] == before[4:8]
     assert after[12:] == before[12:]
     assert page.evaluate(NUMBERS, "ids") == [0, 6, 4, 5, 3, 1, 2]
-
-
-def test_the_causal_mask_hides_the_future(visit, reached, settings):
-    page = settings(visit("/by_hand"))
     page.get_by_role("radio", name="Causal").click()
     reached(page, mask="causal")
     weights = page.evaluate(NUMBERS, "weights")
@@ -48,52 +45,37 @@ def test_the_causal_mask_hides_the_future(visit, reached, settings):
     hidden = page.locator('[data-name="weights"] td.masked')
     assert hidden.count() == 21
     assert "repeating-linear-gradient" in hidden.first.evaluate("cell => getComputedStyle(cell).backgroundImage")
-
-
-def test_positions_by_mouse_add_a_matrix_and_the_settings_stay_open(visit, reached, settings):
-    page = settings(visit("/by_hand"))
     page.get_by_role("radio", name="Added").click()
     reached(page, positions="yes")
     assert page.evaluate(NUMBERS, "positions")[:4] == [0, 1, 0, 1]
     assert page.get_by_role("radio", name="Added").is_visible()
 
 
-def test_the_first_number_is_on_the_first_screen_and_while_all_steps_scroll_the_words_to_choose_stay(visit, windows):
+def test_what_a_step_shows_is_on_the_screen_with_what_changes_it(visit, windows, reached, settle):
     page = visit("/by_hand")
     coffee, last = page.get_by_role("radio", name="coffee").first, page.locator('[data-name="context = weights v"]')
+    onward = page.get_by_role("button", name="Next")
     for _ in windows(page):
         on_screen(page, page.locator('[data-name="ids"] td.chosen'), coffee,
-                  page.get_by_role("button", name="Settings:"), page.get_by_role("button", name="Next"))
+                  page.get_by_role("button", name="Settings:"), onward)
         last.evaluate("one => one.scrollIntoView({ block: 'center' })")
-        on_screen(page, coffee, last)
-
-
-def test_what_a_step_shows_is_on_the_screen_with_what_changes_it(visit, windows, reached):
+        on_screen(page, coffee, last)  # while all steps scroll the words to choose stay
     page = visit("/by_hand?step=4")
-    onward = page.get_by_role("button", name="Next")
-    for step, name in ((4, "q kᵀ"), (5, "q kᵀ / √d_k"), (6, "mask"), (7, "weights"), (8, "context = weights v")):
+    words = ("short", "bad", "coffee", "short", "bad")
+    names = ("q kᵀ", "q kᵀ / √d_k", "mask", "weights", "context = weights v")
+    for step, (name, word) in enumerate(zip(names, words, strict=True), 4):
         reached(page, step=step)
-        for at, _ in enumerate(windows(page)):
+        for _ in windows(page):
             on_screen(page, onward, page.locator(f'[data-name="{name}"] table'))
-            where, word = onward.bounding_box(), ("short", "bad", "coffee")[at]
-            page.get_by_role("radio", name=word).first.click()
-            reached(page, query=3 + at + (at > 0))
-            assert page.locator(f'[data-name="{name}"] tr.chosen th').text_content() == word
-            assert onward.bounding_box() == where
+        where = onward.bounding_box()
+        page.get_by_role("radio", name=word).first.click()
+        reached(page, query=["Life", "is", "too", "short", "for", "bad", "coffee"].index(word))
+        assert page.locator(f'[data-name="{name}"] tr.chosen th').text_content() == word
+        assert onward.bounding_box() == where
         onward.click()
 
 
-def test_nothing_scrolls_sideways_on_a_telephone(visit, page):
-    page.set_viewport_size({"width": 390, "height": 844})
-    for part in PARTS:
-        visit(f"/by_hand?part={part}&heads=4&d_k=64&mask=causal&text=a+b+c+d+e+f+g+h+i+j+k+incomprehensible")
-        widest = page.evaluate("""() => Math.max(document.documentElement.scrollWidth,
-          ...[...document.querySelectorAll('[data-testid="stMain"], [data-testid="stAppViewContainer"]')]
-            .map(box => box.scrollWidth))""")
-        assert widest <= 390, part
-
-
-def test_a_matrix_that_scrolls_says_so_and_one_that_fits_does_not(visit, page):
+def test_on_a_telephone_a_matrix_scrolls_alone_and_says_so(visit, page, settle, reached):
     page.set_viewport_size({"width": 390, "height": 844})
     visit("/by_hand?d_k=24")
     said = page.locator(".matrix").evaluate_all("""all => all.filter(one => one.offsetParent).map(one => [
@@ -102,3 +84,11 @@ def test_a_matrix_that_scrolls_says_so_and_one_that_fits_does_not(visit, page):
     assert {name for name, _, scrolls in said if scrolls} >= {"q = x W_q", "k = x W_k"}
     assert [name for name, sign, scrolls in said if scrolls and not sign] == []
     assert {name for name, sign, _ in said if not sign} >= {"ids", "x = embeddings", "context = weights v"}
+    visit("/by_hand?heads=4&d_k=64&mask=causal&text=a+b+c+d+e+f+g+h+i+j+k+incomprehensible")
+    for part, name in PARTS.items():
+        page.get_by_role("radio", name=name, exact=True).click()
+        reached(page, part=None if part == "steps" else part)
+        widest = page.evaluate("""() => Math.max(document.documentElement.scrollWidth,
+          ...[...document.querySelectorAll('[data-testid="stMain"], [data-testid="stAppViewContainer"]')]
+            .map(box => box.scrollWidth))""")
+        assert widest <= 390, part

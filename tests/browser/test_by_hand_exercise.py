@@ -6,6 +6,7 @@ import pytest
 
 from transformer.by_hand.stages import ByHand, Settings
 
+FOCUSED = "cell => cell.getRootNode().activeElement === cell"
 WEIGHTS = [f"{weight:.2f}" for weight in ByHand(Settings()).heads[0].weights[6].tolist()]
 
 
@@ -22,47 +23,32 @@ def marks(page) -> list[str]:
     return page.locator(".exercise .mark").all_text_contents()
 
 
-def test_a_row_is_filled_in_with_enter_and_every_cell_is_checked(exercise):
+def test_a_row_is_filled_in_shown_begun_again_and_kept(exercise, address, reached, settle, windows):
     page, cells = exercise
     assert cells.count() == 7
     assert marks(page) == [""] * 7
-    cells.first.focus()
-    for weight in WEIGHTS:
-        page.keyboard.type(weight)
-        page.keyboard.press("Enter")
-    assert marks(page) == ["✓"] * 7
-    assert page.locator(".exercise [role=status]").text_content().endswith("Done: 7 of 7 right")
-
-
-def test_a_wrong_number_is_marked_by_more_than_a_colour_and_keeps_the_focus(exercise):
-    page, cells = exercise
-    cells.first.focus()
-    page.keyboard.type("0.9")
-    page.keyboard.press("Enter")
-    assert marks(page)[0] == "✗"
-    assert cells.first.get_attribute("aria-invalid") == "true"
-    assert "Life: not right" in cells.first.get_attribute("aria-label")
-    assert cells.first.evaluate("cell => cell.getRootNode().activeElement === cell")
-    page.keyboard.type(WEIGHTS[0].replace(".", ","))
-    page.keyboard.press("Tab")
-    assert marks(page)[:2] == ["✓", ""]
-    assert cells.nth(1).evaluate("cell => cell.getRootNode().activeElement === cell")
-
-
-def test_arrows_move_and_letters_stay_in_the_cell(exercise, address):
-    page, cells = exercise
     before = address(page)
     cells.first.focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowLeft"):
         page.keyboard.press(key)
-    assert cells.nth(1).evaluate("cell => cell.getRootNode().activeElement === cell")
-    page.keyboard.type("rc")
+    assert cells.nth(1).evaluate(FOCUSED)
+    page.keyboard.type("rc")  # letters, which elsewhere are keys of the page
     assert cells.nth(1).input_value() == "rc"
     assert address(page) == before
-
-
-def test_cells_are_shown_and_it_can_be_begun_again(exercise):
-    page, cells = exercise
+    again = page.get_by_role("button", name="Start again")
+    again.click()
+    cells.first.focus()
+    page.keyboard.type("0.9")
+    page.keyboard.press("Enter")
+    assert marks(page)[0] == "✗"
+    assert cells.first.get_attribute("aria-invalid") == "true"  # more than a colour
+    assert "Life: not right" in cells.first.get_attribute("aria-label")
+    assert cells.first.evaluate(FOCUSED)
+    page.keyboard.type(WEIGHTS[0].replace(".", ","))
+    page.keyboard.press("Tab")
+    assert marks(page)[:2] == ["✓", ""]
+    assert cells.nth(1).evaluate(FOCUSED)
+    again.click()
     cells.nth(2).focus()
     page.get_by_role("button", name="Show this cell").click()
     assert marks(page) == ["", "", "○", "", "", "", ""]
@@ -70,36 +56,29 @@ def test_cells_are_shown_and_it_can_be_begun_again(exercise):
     page.get_by_role("button", name="Show all").click()
     assert [cells.nth(at).input_value() for at in range(7)] == WEIGHTS
     assert "0 of 7 right, 7 shown" in page.locator(".exercise [role=status]").text_content()
-    page.get_by_role("button", name="Start again").click()
+    again.click()
     assert marks(page) == [""] * 7
     assert [cells.nth(at).input_value() for at in range(7)] == [""] * 7
-
-
-def test_what_was_filled_in_is_there_after_another_step_and_a_reload(exercise, reached, settle):
-    page, cells = exercise
     cells.first.focus()
-    page.keyboard.type(WEIGHTS[0])
-    page.keyboard.press("Enter")
-    page.get_by_role("button", name="Next").click()
-    reached(page, step=8)
-    page.get_by_role("button", name="Back").click()
-    reached(page, step=7)
-    page.locator(".exercise [data-state=right]").wait_for()
+    for weight in WEIGHTS:
+        page.keyboard.type(weight)
+        page.keyboard.press("Enter")
+    assert marks(page) == ["✓"] * 7
+    assert page.locator(".exercise [role=status]").text_content().endswith("Done: 7 of 7 right")
+    for step, button in ((8, "Next"), (7, "Back"), (5, "Back"), (4, "Back"), (5, "Next"), (7, "Next")):
+        page.get_by_role("button", name=button).click()
+        reached(page, step=step)
+        cells.first.wait_for()
+        if step in (4, 5, 7):
+            for _, height in windows(page):  # what is to be filled in, with the numbers given
+                for one in (cells.first, page.locator(".matrix table").first, page.get_by_role("button", name="Next")):
+                    box = one.bounding_box()
+                    assert box["y"] >= 0
+                    assert box["y"] + box["height"] <= height
+    page.locator(".exercise [data-state=right]").first.wait_for()
     settle(page.reload() and page)
-    page.locator(".exercise [data-state=right]").wait_for()
-    assert cells.first.input_value() == WEIGHTS[0]
-
-
-@pytest.mark.parametrize("step", [4, 5, 7])
-def test_the_row_to_fill_in_is_on_the_screen_with_the_numbers_given(visit, windows, step):
-    page = visit(f"/by_hand?part=exercise&step={step}")
-    page.locator(".exercise input").first.wait_for()
-    for _, height in windows(page):
-        for one in (page.locator(".exercise input").first, page.locator(".matrix table").first,
-                    page.get_by_role("button", name="Next")):
-            box = one.bounding_box()
-            assert box["y"] >= 0
-            assert box["y"] + box["height"] <= height
+    page.locator(".exercise [data-state=right]").first.wait_for()
+    assert [cells.nth(at).input_value() for at in range(7)] == WEIGHTS
 
 
 def test_the_worksheet_opens_by_itself_with_its_answers_on_a_sheet_of_their_own(visit, page, context, tmp_path):

@@ -32,13 +32,23 @@ def choose(page, settle, *files):
     button.click()
 
 
-def test_a_zip_is_kept_opened_and_deleted(visit, settle, zipped, tmp_path, complaints):
+def test_a_file_is_refused_and_a_zip_is_kept_read_about_opened_and_deleted(visit, settle, zipped, tmp_path, reached,
+                                                                           complaints):
+    (tmp_path / "model.safetensors").write_bytes(b"\x80\x04\x95" + bytes(100))
+    (tmp_path / "config.json").write_text("{}")
     page = visit(ADD)
+    choose(page, settle, tmp_path / "model.safetensors", tmp_path / "config.json")
+    expect(page.get_by_test_id("stAlertContentError")).to_contain_text("Refused: model.safetensors is a pickle")
+    expect(page.get_by_role("button", name="Check and keep")).to_be_disabled()
     choose(page, settle, zipped("write", "sent"))
     id = f"sent@{describe(tmp_path / 'write').id.split('@')[1]}"
     expect(page.get_by_test_id("stAlertContentSuccess")).to_contain_text(id)
     expect(page.get_by_test_id("stFileUploaderFile")).to_have_count(0)  # the upload is no longer held
     main = page.get_by_test_id("stMain")
+    main.get_by_role("button", name="Its card").click()
+    reached(page, view="card")
+    expect(main).to_contain_text("sent@")
+    assert "sent" in page.url
     main.get_by_role("link", name="Write").click()
     page.wait_for_url("**/write?*sent*")
     settle(page)
@@ -54,24 +64,4 @@ def test_a_zip_is_kept_opened_and_deleted(visit, settle, zipped, tmp_path, compl
     expect(page.get_by_role("button", name="Delete it")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_text("Nothing yet.")).to_be_visible()
-    assert complaints == []
-
-
-def test_the_card_of_what_was_kept_opens_on_the_same_page(visit, settle, zipped, reached):
-    page = visit(ADD)
-    choose(page, settle, zipped("classify", "carded"))
-    expect(page.get_by_test_id("stAlertContentSuccess")).to_contain_text("carded@")
-    page.get_by_test_id("stMain").get_by_role("button", name="Its card").click()
-    reached(page, view="card")
-    expect(page.get_by_test_id("stMain")).to_contain_text("carded@")
-    assert "carded" in page.url
-
-
-def test_files_that_are_refused_are_said_in_a_sentence(visit, settle, tmp_path, complaints):
-    (tmp_path / "model.safetensors").write_bytes(b"\x80\x04\x95" + bytes(100))
-    (tmp_path / "config.json").write_text("{}")
-    page = visit(ADD)
-    choose(page, settle, tmp_path / "model.safetensors", tmp_path / "config.json")
-    expect(page.get_by_test_id("stAlertContentError")).to_contain_text("Refused: model.safetensors is a pickle")
-    expect(page.get_by_role("button", name="Check and keep")).to_be_disabled()
     assert complaints == []

@@ -1,12 +1,11 @@
 """Attention as it forms, in a browser: moved through by keyboard and pointer, it says and saves what was recorded."""
 
 import csv
-import json
 import re
 import shutil
 from math import log1p
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -17,24 +16,24 @@ ROOT = Path(__file__).resolve().parents[2]
 TRANSLATE = ROOT / "checkpoints" / "translate"
 
 
-@pytest.fixture(scope="module")
-def forming_url(chromium, serve, tmp_path_factory):
-    """The address of a server of tests/app/forming_app.py."""
-    _, url = serve(tmp_path_factory.mktemp("forming") / "log.txt", "-m", "streamlit", "run", "tests/app/forming_app.py",
-                   "--server.port", "0", "--server.fileWatcherType", "none", PYTHONPATH=str(ROOT))
-    return url
+@pytest.fixture
+def opened(visit):
+    """Opens the view of a run or a checkpoint: `opened(forming_step=10)`."""
+    def opened(run="checkpoints/translate", **params):
+        page = visit(f"/train?{urlencode({'view': 'watch', 'run': run} | params)}")
+        page.locator(".forming[data-drawn]").wait_for()
+        return page
+
+    return opened
 
 
 @pytest.fixture
-def opened(forming_url, page, settle):
-    """Opens the view of a folder: `opened(TRANSLATE, forming_step=10)`."""
-    def opened(folder=TRANSLATE, **params):
-        rest = "".join(f"&{name}={value}" for name, value in params.items())
-        page.goto(f"{forming_url}/?folder={quote(str(folder))}{rest}", wait_until="domcontentloaded")
-        page.locator(".forming[data-drawn]").wait_for()
-        return settle(page)
-
-    return opened
+def live(theirs, tmp_path):
+    """The folder of a run that is under way, with all but its last two snapshots, and where those are."""
+    shutil.copytree(TRANSLATE / "attention", theirs / "attention")
+    for step in (3353, 4000):
+        shutil.move(theirs / "attention" / f"{step}.safetensors", tmp_path / f"{step}")
+    return theirs, tmp_path
 
 
 def recorded(step, kind, layer, head, *, sentence=1, folder=TRANSLATE):
@@ -67,7 +66,7 @@ def expected(weights):
             "first": np.mean(weights[:, 0])}
 
 
-def test_the_keyboard_moves_through_training_and_the_table_follows(opened, reached, complaints):
+def test_training_is_moved_through_by_keys_and_by_dragging_and_the_table_follows(opened, reached, complaints):
     page = opened(forming_step=685, forming_layer=1, forming_head=2)
     steps = sorted(int(path.stem) for path in (TRANSLATE / "attention").glob("*.safetensors"))
     slider = page.get_by_role("slider", name="Training step")
@@ -86,12 +85,8 @@ def test_the_keyboard_moves_through_training_and_the_table_follows(opened, reach
     page.wait_for_function("!new URLSearchParams(location.search).has('forming_step')")
     page.keyboard.press("Escape")
     assert not slider.evaluate("slider => slider.getRootNode().activeElement === slider")
-    assert not complaints
-
-
-def test_dragging_the_timeline_goes_to_the_nearest_snapshot(opened, reached):
-    page = opened()
     timeline = page.locator(".timeline")
+    timeline.scroll_into_view_if_needed()
     box = timeline.bounding_box()
     left, width = box["x"] + 44, box["width"] - 44 - 14
 
@@ -100,17 +95,18 @@ def test_dragging_the_timeline_goes_to_the_nearest_snapshot(opened, reached):
 
     page.mouse.move(x(1000), box["y"] + 80)
     page.mouse.down()
-    drawn(page, "cross", 1, 975, 0, 0)
+    drawn(page, "cross", 1, 975, 1, 2)
     page.mouse.move(x(42), box["y"] + 60, steps=5)
-    drawn(page, "cross", 1, 41, 0, 0)
+    drawn(page, "cross", 1, 41, 1, 2)
     assert "forming_step" not in page.url  # not before one lets go
     page.mouse.up()
     reached(page, forming_step=41)
     page.reload()
-    drawn(page, "cross", 1, 41, 0, 0)
+    drawn(page, "cross", 1, 41, 1, 2)
+    assert not complaints
 
 
-def test_a_head_is_chosen_by_a_click_and_its_weights_are_said(opened, reached):
+def test_heads_kinds_and_sentences_are_chosen_and_their_weights_said(opened, reached):
     page = opened(forming_step=685, forming_kind="cross", forming_sentence=2)
     page.locator(".forming .grid").click(position=page.locator(".forming").evaluate("""root => {
       const { left, top, width, height, gap } = root.view.tiles;
@@ -132,10 +128,19 @@ def test_a_head_is_chosen_by_a_click_and_its_weights_are_said(opened, reached):
         expect(readout).to_have_count(1)
         assert float(readout.get_attribute("data-weight")) == pytest.approx(weights[query, key], abs=1e-6)
     assert "Sais" not in readout.inner_text() and "tu" in readout.inner_text()
-
-
-def test_a_line_is_hovered_and_clicked(opened):
-    page = opened(forming_step=685)
+    page.get_by_role("radio", name="Decoder").click()
+    drawn(page, "decoder", 2, 685, 2, 3)
+    page.get_by_label("Sentence", exact=True).select_option("1")
+    drawn(page, "decoder", 1, 685, 2, 3)
+    reached(page, forming_kind="decoder", forming_sentence=None)
+    _, found = table(page)
+    weights = recorded(685, "decoder", 2, 3)
+    assert found["previous"] == pytest.approx(np.diag(weights, -1).mean(), abs=1e-4)
+    assert found["diagonal"] == pytest.approx(np.diag(weights)[1:].mean(), abs=1e-4)
+    page.locator(".forming").evaluate("root => root.view.store.get('1/cross')?.delete(685)")  # lost on the way
+    page.get_by_role("radio", name="Cross").click()
+    drawn(page, "cross", 1, 685, 2, 3)
+    assert table(page)[1] == pytest.approx(expected(recorded(685, "cross", 2, 3)), abs=1e-4)
     where = page.locator(".forming").evaluate("""root => {
       const canvas = root.view.parts.measures[1].canvas;
       canvas.scrollIntoView({ block: "center" });
@@ -152,39 +157,32 @@ def test_a_line_is_hovered_and_clicked(opened):
     assert float(readout.get_attribute("data-diagonal")) == pytest.approx(value, abs=1e-5)
     page.mouse.click(x, y)
     drawn(page, "cross", 1, 685, *highest)
-
-
-def test_another_kind_and_sentence_come_when_asked_for_and_play_runs_to_the_end(opened, reached):
-    page = opened(forming_step=2356)
-    page.get_by_role("radio", name="Decoder").click()
-    drawn(page, "decoder", 1, 2356, 0, 0)
-    page.get_by_label("Sentence", exact=True).select_option("2")
-    drawn(page, "decoder", 2, 2356, 0, 0)
-    reached(page, forming_kind="decoder", forming_sentence=2)
-    _, found = table(page)
-    weights = recorded(2356, "decoder", 0, 0, sentence=2)
-    assert found["previous"] == pytest.approx(np.diag(weights, -1).mean(), abs=1e-4)
-    assert found["diagonal"] == pytest.approx(np.diag(weights)[1:].mean(), abs=1e-4)
+    page.emulate_media(reduced_motion="reduce")  # one snapshot a second
+    page.get_by_role("slider", name="Training step").focus()
+    page.keyboard.press("p")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    expect(page.locator('.forming[data-drawn="cross,1,685,{},{}"]'.format(*highest))).to_have_count(0)
+    page.keyboard.press("p")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    page.keyboard.press(" ")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.emulate_media(reduced_motion="null")
     page.get_by_role("button", name="Play").click()
-    drawn(page, "decoder", 2, 4000, 0, 0)
+    drawn(page, "cross", 1, 4000, *highest)
     expect(page.get_by_role("button", name="Play")).to_be_visible()
 
 
-def test_a_live_run_goes_on_without_losing_the_readers_place(opened, settle, tmp_path):
-    folder = shutil.copytree(TRANSLATE, tmp_path / "run")
-    (folder / "manifest.json").unlink()
-    (folder / "status.json").write_text(json.dumps({"state": "running"}))
-    for step in (3353, 4000):
-        shutil.move(folder / "attention" / f"{step}.safetensors", tmp_path / f"{step}")
-    page = opened(folder)
+def test_a_live_run_goes_on_without_losing_the_readers_place(opened, live):
+    (folder, kept), page = live, opened("theirs")
     drawn(page, "cross", 1, 2810, 0, 0)
     expect(page.get_by_role("button", name="Follow newest")).to_have_attribute("aria-pressed", "true")
-    shutil.move(tmp_path / "3353", folder / "attention" / "3353.safetensors")
+    shutil.move(kept / "3353", folder / "attention" / "3353.safetensors")
     drawn(page, "cross", 1, 3353, 0, 0)
     page.get_by_role("slider", name="Training step").focus()
     page.keyboard.press("ArrowLeft")
     drawn(page, "cross", 1, 2810, 0, 0)
-    shutil.move(tmp_path / "4000", folder / "attention" / "4000.safetensors")
+    shutil.move(kept / "4000", folder / "attention" / "4000.safetensors")
     expect(page.get_by_role("slider", name="Training step")).to_have_attribute("aria-valuetext", re.compile("of 44"))
     drawn(page, "cross", 1, 2810, 0, 0)
     page.get_by_role("button", name="Follow newest").click()
@@ -207,35 +205,3 @@ def test_files_say_what_they_are_of(opened):
         page.get_by_label("Save", exact=True).select_option("png-light")
     picture = Path(download.value.path()).read_bytes()
     assert picture[:8] == b"\x89PNG\r\n\x1a\n" and int.from_bytes(picture[16:20], "big") == 2480
-
-
-@pytest.mark.parametrize("width", [390, 1440])
-def test_nothing_scrolls_sideways(opened, page, width):
-    page.set_viewport_size({"width": width, "height": 900})
-    page = opened(ROOT / "checkpoints" / "write")
-    assert page.evaluate("document.scrollingElement.scrollWidth") <= width
-    assert page.locator(".forming").evaluate("root => root.scrollWidth <= root.clientWidth")
-
-
-def test_what_was_lost_on_the_way_is_asked_for_again(opened):
-    page = opened(forming_step=685)
-    page.get_by_role("radio", name="Encoder").click()
-    drawn(page, "encoder", 1, 685, 0, 0)
-    page.locator(".forming").evaluate("root => root.view.store.get('1/cross').delete(685)")
-    page.get_by_role("radio", name="Cross").click()
-    drawn(page, "cross", 1, 685, 0, 0)
-    assert table(page)[1] == pytest.approx(expected(recorded(685, "cross", 0, 0)), abs=1e-4)
-
-
-def test_p_plays_and_stops_and_escape_leaves(opened):
-    page = opened(forming_step=0)
-    page.emulate_media(reduced_motion="reduce")  # one snapshot a second
-    page.get_by_role("slider", name="Training step").focus()
-    page.keyboard.press("p")
-    expect(page.locator('.forming[data-drawn="cross,1,0,0,0"]')).to_have_count(0)
-    page.keyboard.press("p")
-    expect(page.get_by_role("button", name="Play")).to_be_visible()
-    page.keyboard.press(" ")
-    expect(page.get_by_role("button", name="Pause")).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("button", name="Play")).to_be_visible()

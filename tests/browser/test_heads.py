@@ -28,7 +28,7 @@ def cell(page, card, kind, layer, head, *, number=0):
     return page.locator(f'.head-maps [data-at="{card}/{number}/{kind}:{layer}:{head}"]')
 
 
-def test_a_click_on_a_head_opens_it_on_its_best_sentence(visit, kept, reached, complaints, settle):
+def test_a_head_clicked_or_reached_by_keys_opens_on_its_best_sentence(visit, kept, reached, complaints, settle):
     ckpt, _ = kept
     page = visit(f"/heads?view=roles&checkpoint={ckpt.id}&role_kind=cross&role=diagonal&role_layer=0&role_head=0")
     page.locator(".head-maps .list [data-card=end]").click()
@@ -46,19 +46,14 @@ def test_a_click_on_a_head_opens_it_on_its_best_sentence(visit, kept, reached, c
     found = np.array([float(value) for value in cells.all_text_contents()]).reshape(weights.shape)
     assert np.abs(found - weights).max() < 1e-5
     assert not complaints
-
-
-def test_the_keyboard_reaches_every_head(visit, kept, reached):
-    ckpt, _ = kept
-    page = visit(f"/heads?view=roles&checkpoint={ckpt.id}&role_kind=cross&role=diagonal&role_layer=0&role_head=0")
-    cell(page, "diagonal", "cross", 0, 0).focus()
-    for key in ("ArrowDown", "ArrowRight", "Enter"):
+    cell(page, "end", "cross", 0, 0).focus()
+    for key in ("ArrowDown", "ArrowRight", "ArrowLeft", "Enter"):
         page.keyboard.press(key)
-    reached(page, role="diagonal", role_layer=1, role_head=1)
-    assert page.evaluate("document.activeElement.shadowRoot.activeElement.dataset.at") == "diagonal/0/cross:1:1"
+    reached(page, role="end", role_layer=1, role_head=0)
+    assert page.evaluate("document.activeElement.shadowRoot.activeElement.dataset.at") == "end/0/cross:1:0"
 
 
-def test_a_click_on_an_effect_switches_that_head_in_the_text_above(visit, kept, reached, chips):
+def test_a_click_on_an_effect_switches_that_head_in_the_text_above(visit, kept, reached, chips, settle):
     ckpt, analysis = kept
     ablation_job.run(ckpt, analysis, limit=50)
     page = visit(f"/heads?view=switch&checkpoint={ckpt.id}&limit=50&each=open&text=a dog is cold.")
@@ -70,17 +65,11 @@ def test_a_click_on_an_effect_switches_that_head_in_the_text_above(visit, kept, 
     assert "crossed" in cell(page, "change", "cross", 1, 0).get_attribute("class")
     cell(page, "change", "cross", 1, 0).click()
     page.get_by_test_id("stMain").get_by_text("Click heads to switch them off").wait_for()
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert settle(page).evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_nothing_scrolls_sideways_on_a_telephone(visit_anew, kept):
-    ckpt, _ = kept
-    for view in ("roles", "switch&heads=cross:1:0&limit=50&each=open"):
-        page = visit_anew(f"/heads?view={view}&checkpoint={ckpt.id}", width=390, height=844)
-        page.locator(".head-maps button").first.wait_for()
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
-
-
-def test_while_heads_are_measured_nothing_of_another_measurement_is_seen(visit, kept):
+def test_while_heads_are_measured_nothing_of_another_measurement_is_seen(visit, kept, settle):
     page = visit(f"/heads?{urlencode({'view': 'roles', 'role_on': 'own', 'role_texts': 'I am cold.'})}")
     page.locator(".st-key-heads_role_maps").wait_for()
     page.evaluate("""() => {
@@ -100,13 +89,23 @@ def test_while_heads_are_measured_nothing_of_another_measurement_is_seen(visit, 
     page.wait_for_function("window.seen.work && !document.querySelector('.stMain [data-testid=stProgress]')")
     page.locator(".st-key-heads_role_maps").wait_for()
     assert page.evaluate("window.seen.both") == 0
-
-
-def test_what_heads_are_measured_on_is_seen_after_another_view_too(visit, settle):
-    page = visit("/heads?view=roles&checkpoint=write")
     for view in ("Logit lens", "Roles"):
         page.get_by_role("radio", name=view, exact=True).click()
         settle(page)
     page.locator(".st-key-heads_role_settings button").click()
     chosen = page.locator("[data-testid=stPopoverBody] [role=radio][aria-checked=true]")
-    expect(chosen).to_have_text(["tiny-shakespeare, validation split", "200"])
+    expect(chosen.first).to_have_text("Your own texts")  # what they are measured on, after another view too
+
+
+def test_a_clicked_head_shows_where_it_looks_and_opens_in_translate(visit, reached, address, complaints):
+    page = visit("/heads?view=direct&text=I+like+red+wine.&position=4&effect=decoder-0-0")
+    reached(page, effect="decoder-0-0")
+    page.locator('.head-maps [data-at="effect/0/cross:1:2"]').click()
+    reached(page, effect="cross-1-2")
+    expect(page.locator(".bar-table figcaption").first).to_contain_text("Where cross layer 1 · head 2 looks")
+    page.get_by_role("link", name="Open this head in Translate").click()
+    page.wait_for_url("**/translate?*checkpoint=*")
+    reached(page, step=4, kind="cross", layer=1, head=2)
+    assert address(page)["text"] == "I like red wine."
+    expect(page.locator(".controls > output")).to_contain_text("step 4")
+    assert complaints == []

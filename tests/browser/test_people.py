@@ -12,7 +12,7 @@ from tests.server.provider import providing, sign_in_file
 from tests.waiting import listens, until
 from ui.workers import hold
 
-pytestmark = pytest.mark.own_visitor
+pytestmark = pytest.mark.rare
 TEACHES = "Others may start runs"
 
 
@@ -49,7 +49,7 @@ def menu(page):
 
 def test_two_people_sign_in_and_out(visitor, settle, required):
     for name, teaches in (("Ada", True), ("Ben", False)):
-        page = visitor().new_page()
+        page = visitor()
         page.goto(f"{required}/write?text=To+be", wait_until="domcontentloaded")
         expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
         page.get_by_role("link", name="Sign in").click()
@@ -70,7 +70,6 @@ def test_two_people_sign_in_and_out(visitor, settle, required):
         expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
         page.go_back()
         expect(page.get_by_text(TEACHES)).to_have_count(0)
-        page.context.close()
 
 
 def test_behind_a_proxy_over_https(chromium, signing, settle, tmp_path):

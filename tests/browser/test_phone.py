@@ -44,8 +44,8 @@ def drawn(page, what):
     return page.locator(".stage .attention-view").evaluate(f"({{ view }}) => {what}")
 
 
-def test_a_matrix_has_its_tokens_and_its_scale(on_phone):
-    page = on_phone("write", step=0, layer=17, head=5)
+def test_a_matrix_its_lines_and_what_chooses_them_are_read_on_a_phone(on_phone, reached):
+    page = on_phone("write", step=0, layer=17, head=5, order="apart")
     made = drawn(page, "view.made")
     assert made["cell"][1] >= LEAST_ROW
     assert not made["gutter"]["bare"]
@@ -54,22 +54,16 @@ def test_a_matrix_has_its_tokens_and_its_scale(on_phone):
     expect(title).to_have_text("Decoder attention, layer 17 · head 5")
     assert title.evaluate("one => one.scrollWidth <= one.clientWidth")
     assert scale.bounding_box()["x"] + scale.bounding_box()["width"] <= PHONE["width"]
+    first = drawn(page, "view.tiles.tiles[0].at")
+    expect(page.locator(".stage .order p")).to_contain_text(
+        f"{first[0]}.{first[1]} is head {first[1]} of layer {first[0]}.")
+    radius = "one => getComputedStyle(one).borderRadius"
+    below, above = page.get_by_label("Heads", exact=True), page.get_by_label("Layer", exact=True)
+    assert below.evaluate(radius) == above.evaluate(radius) != "0px"  # it looks as the others do
 
-
-def test_rows_of_a_long_text_keep_their_height_and_their_tokens_and_scroll_to_the_newest(on_phone):
-    page = on_phone("write", step=0, layer=17, head=5, text=TEXT * 6)
-    made = drawn(page, "view.made")
-    assert made["cell"][1] >= 24
-    assert not made["gutter"]["bare"]
-    scrolled = drawn(page, "(s => [s.scrollTop, s.clientHeight, s.scrollHeight])(view.parts.scroller)")
-    assert scrolled[0] + scrolled[1] >= scrolled[2] - 1 > scrolled[1]
-
-
-def test_lines_are_those_of_the_head_looked_at_and_have_room(on_phone, reached):
-    page = on_phone("write", step=0, layer=17, head=5)
     page.get_by_role("radio", name="Lines").click()
     reached(page, view="lines", lit=5)
-    expect(page.locator(".main h2")).to_have_text("Decoder attention, layer 17 · head 5")
+    expect(title).to_have_text("Decoder attention, layer 17 · head 5")
     chips = page.locator(".stage .heads button:not(.all)")
     assert chips.count() == HEADS
     assert len({round(box["y"]) for box in (chip.bounding_box() for chip in chips.all())}) == 1
@@ -78,32 +72,18 @@ def test_lines_are_those_of_the_head_looked_at_and_have_room(on_phone, reached):
     page.get_by_role("button", name="all", exact=True).click()
     reached(page, lit=None)
     assert drawn(page, "view.parts.canvas.clientWidth - view.gutter.left - view.gutter.right") >= LEAST_LINES
-
-
-def test_lines_follow_a_head_chosen_in_the_matrix(on_phone, reached):
-    page = on_phone("write", step=0, layer=17, head=5, view="lines", lit=2)
     page.get_by_role("radio", name="Matrix").click()
     page.get_by_label("Head", exact=True).select_option("7")
     page.get_by_role("radio", name="Lines").click()
-    reached(page, view="lines", lit=7)
+    reached(page, view="lines", lit=7)  # those of the head chosen in the matrix
 
 
-def test_a_name_of_two_numbers_is_said_in_words_once(on_phone):
-    page = on_phone("write", step=0, layer=17, head=5, order="apart")
-    first = drawn(page, "view.tiles.tiles[0].at")
-    expect(page.locator(".stage .order p")).to_contain_text(
-        f"{first[0]}.{first[1]} is head {first[1]} of layer {first[0]}.")
-
-
-def test_the_chooser_below_looks_as_the_others_do(on_phone):
-    page = on_phone("write", step=0)
-    radius = "one => getComputedStyle(one).borderRadius"
-    below, above = page.get_by_label("Heads", exact=True), page.get_by_label("Layer", exact=True)
-    assert below.evaluate(radius) == above.evaluate(radius) != "0px"
-
-
-def test_the_number_of_a_step_says_what_it_is(on_phone):
-    page = on_phone("write", step=3)
+def test_rows_too_low_for_tokens_are_numbered_and_the_number_of_a_step_says_what_it_is(on_phone):
+    page = on_phone("write", step=3, layer=17, head=5, text=TEXT * 6)
+    made = drawn(page, "view.made")
+    assert made["cell"][1] < LEAST_ROW
+    assert made["gutter"]["bare"]
+    assert made["gutter"]["left"] < 60  # and leave their room to the cells
     place = page.locator(".controls > output")
     expect(place.get_by_text("step", exact=True)).to_be_visible()
     height = page.locator(".controls").bounding_box()["height"]
@@ -112,8 +92,8 @@ def test_the_number_of_a_step_says_what_it_is(on_phone):
     assert page.locator(".controls").bounding_box()["height"] == height
 
 
-def test_all_layers_can_be_chosen(on_phone, windows, reached):
-    page = on_phone("checkpoints", view="compare")
+def test_of_thirty_layers_all_are_chosen_switched_and_looked_into(on_phone, windows, visit, page, reached, settle):
+    on_phone("checkpoints", view="compare")
     for width, _ in windows(page):
         for name in ("Layer", "Head"):
             box = page.get_by_role("combobox", name=name).bounding_box()
@@ -123,25 +103,13 @@ def test_all_layers_can_be_chosen(on_phone, windows, reached):
     page.keyboard.type(str(LAYERS - 1))
     page.keyboard.press("Enter")
     reached(page, layer=LAYERS - 1)
-
-
-def test_two_models_stand_beside_each_other(visit, page):
-    page.set_viewport_size(PHONE)
-    visit("/checkpoints?checkpoint=translate&view=compare&against=step")
-    assert page.evaluate(WIDE, ".plain-table") == []
-
-
-def test_switches_stand_under_each_other(on_phone, windows):
-    page = on_phone("heads", view="switch")
+    on_phone("heads", view="switch")
     for _ in windows(page):
         rows = page.locator(".st-key-heads_boards [data-testid=stButtonGroup]")
         lefts = rows.evaluate_all("all => all.map((one) => one.querySelector('button').getBoundingClientRect().left)")
         assert len(lefts) == LAYERS
         assert max(lefts) - min(lefts) < 1
-
-
-def test_the_lens_opens_at_the_token_asked_about_beside_its_depths(on_phone):
-    page = on_phone("heads", view="lens", text="We can go home", position=9, more=8)
+    on_phone("heads", view="lens", text="We can go home", position=9, more=8)
     table = page.locator(".st-key-heads_lens_table .box")
     box, depth, chosen = (one.bounding_box() for one in (
         table, table.locator("tbody th").first, table.locator("thead .chosen")))
@@ -149,5 +117,7 @@ def test_the_lens_opens_at_the_token_asked_about_beside_its_depths(on_phone):
     assert depth["x"] + depth["width"] <= chosen["x"] + 1
     assert chosen["x"] + chosen["width"] <= box["x"] + box["width"] + 1
     table.evaluate("box => box.scrollTo(0, 0)")
-    page.wait_for_timeout(300)
+    settle(page)
     assert table.evaluate("box => box.scrollLeft") == 0  # it can be scrolled away
+    visit("/checkpoints?checkpoint=translate&view=compare&against=step")
+    assert page.evaluate(WIDE, ".plain-table") == []  # two models stand beside each other

@@ -16,10 +16,9 @@ from transformer.rooms.room import Question, new_key
 from transformer.rooms.store import Store
 from ui.lessons.links import open_stop
 
-SIZE = {"width": 320, "height": 640}
+SIZE = {"width": 360, "height": 740}
 TEXT = "I have never seen such a beautiful sunset."
 PARAMS = {"text": TEXT, "step": "4", "kind": "cross", "layer": "1", "head": "2"}
-HAND = {"text": "I like red wine", "d_k": "4", "query": "3", "key": "1", "part": "steps"}
 VIEW = {"page": "translate", "params": PARAMS, "title": "Translate", "said": "Step 4", "place": "step 4"}
 NARROW = "document.documentElement.scrollWidth <= innerWidth"
 
@@ -35,7 +34,7 @@ class Class:
         store.lead(self.id, "tab")
 
     def phone(self, code: str = "") -> Page:
-        page = self.visitor(**SIZE).new_page()
+        page = self.visitor(**SIZE)
         page.goto(f"{self.url}/r/{code or self.room.code}")
         return page
 
@@ -49,10 +48,9 @@ class Class:
         view = VIEW | {"params": PARAMS | {"step": str(index)}, "place": f"step {index}"}
         self.store.publish(self.id, view, picture_of(self.step(index), **look), "tab")
 
-    def ask(self, about: str = "next token", *, page: str = "translate", params: dict[str, str] = PARAMS,
-            **more: object) -> tuple[Question, Asked]:
+    def ask(self, about: str = "next token", **more: object) -> tuple[Question, Asked]:
         """A question that is open."""
-        made = questions.make(about, open_stop(Stop(title="", page=page, params=params, line=0)), **more)
+        made = questions.make(about, open_stop(Stop(title="", page="translate", params=PARAMS, line=0)), **more)
         question = self.store.ask(self.id, made.spec, made.key, VIEW)
         self.phase(question, "open")
         return question, made
@@ -80,7 +78,7 @@ def sent(page: Page) -> None:
     expect(seen(page, "Sent. You can change it until the lecturer closes the question.")).to_be_visible()
 
 
-def test_a_wrong_code_says_so_and_another_can_be_typed(room):
+def test_a_code_is_typed_and_the_phone_follows_the_lecturer(room):
     page = room.phone("ZZZZZ")
     expect(page.get_by_role("alert")).to_contain_text("There is no room ZZZZZ")
     field = page.get_by_label("The code of the room")
@@ -91,11 +89,6 @@ def test_a_wrong_code_says_so_and_another_can_be_typed(room):
     field.press("Enter")
     expect(seen(page, "The lecturer has not shown anything yet.")).to_be_visible()
     expect(seen(page, "Connected")).to_be_visible()
-
-
-def test_it_shows_what_the_lecturer_shows_and_reads_a_weight(room):
-    page = room.phone()
-    expect(seen(page, "The lecturer has not shown anything yet.")).to_be_visible()
     room.show(4)
     expect(page.get_by_role("heading", name="Cross attention, layer 1 · head 2")).to_be_visible()
     expect(seen(page, "step 4")).to_be_visible()
@@ -113,34 +106,21 @@ def test_it_shows_what_the_lecturer_shows_and_reads_a_weight(room):
     expect(page.get_by_role("heading", name="Cross attention, layer 1 · head 3")).to_be_visible()
     expect(seen(page, "step 2")).to_be_visible()
     assert page.evaluate(NARROW)
-
-
-def test_lines_of_one_token_are_said(room):
-    page = room.phone()
     room.show(4, view="lines")
-    matrix = page.locator("canvas.matrix")
     expect(page.locator(".readout")).to_have_text("Tap a token to see its lines alone.")
     matrix.click(position={"x": matrix.bounding_box()["width"] - 20, "y": 45})
     expect(page.locator(".readout")).to_contain_text(re.compile(r"I.* \(0\).* is looked at by .* \(head \d\)"))
-
-
-def test_what_is_to_be_guessed_is_not_on_it(room):
-    page = room.phone()
     room.show(4, hide=True)
     expect(seen(page, "What comes next? (hidden)")).to_be_visible()
     assert "jamais" not in page.locator(".rows").inner_text().split("Target")[1].replace("Je n'ai jamais", "")
     expect(page.locator(".candidates li")).to_have_count(0)
-
-
-def test_a_page_without_a_picture_is_said(room):
-    page = room.phone()
     view = {"page": "positions", "params": {}, "title": "<b>Positions</b>", "said": "Sines of 24 tokens.", "place": ""}
     room.store.publish(room.id, view, None, "tab")
     expect(seen(page, "The lecturer shows <b>Positions</b>. Look at the wall, or look around.")).to_be_visible()
     assert page.locator("main b").count() == 0
 
 
-def test_a_double_tap_is_one_answer_which_can_be_changed_until_it_is_closed(room):
+def test_a_double_tap_is_one_answer_which_is_changed_until_it_is_closed_and_given_again_in_a_second_round(room):
     page = room.phone()
     question, made = room.ask()
     right = made.key["right"]
@@ -172,25 +152,21 @@ def test_a_double_tap_is_one_answer_which_can_be_changed_until_it_is_closed(room
     expect(page.locator(".result.right")).to_contain_text("your answer")
     expect(page.locator(".proof")).to_contain_text(made.key["proof"]["checkpoint"])
     assert page.evaluate(NARROW)
-
-
-def test_a_second_round_stands_beside_the_first(room):
-    page = room.phone()
-    question, _ = room.ask()
-    page.locator("button.choice").first.click()
-    sent(page)
     room.store.ask_again(room.id, question.id)
     expect(seen(page, "Question 1 · second round · open")).to_be_visible()
     expect(page.locator("button.choice[aria-pressed=true]")).to_have_count(0)
-    page.locator("button.choice").nth(1).click()
+    choices.nth(wrong).click()
     sent(page)
-    assert room.answers(question, 2) == [1]
+    assert room.answers(question, 2) == [wrong]
     room.phase(question, "split")
     expect(page.locator("p.legend")).to_contain_text("first round")
     expect(seen(page, "Of the 1 who answered twice, 1 changed their answer.")).to_be_visible()
+    room.store.reset(room.id, question.id)
+    expect(page.locator("button.choice[aria-pressed=true]")).to_have_count(0)
+    expect(seen(page, "Tap your answer")).to_be_visible()  # begun anew
 
 
-def test_an_answer_given_without_a_network_is_sent_once_there_is_one(room):
+def test_an_answer_given_without_a_network_is_sent_once_there_is_one_or_said_to_be_too_late(room):
     page = room.phone()
     question, _ = room.ask()
     expect(page.locator("button.choice").first).to_be_visible()
@@ -203,31 +179,16 @@ def test_an_answer_given_without_a_network_is_sent_once_there_is_one(room):
     sent(page)
     expect(seen(page, "Connected")).to_be_visible()
     assert room.answers(question) == [2]
-
-
-def test_an_answer_that_comes_too_late_says_so(room):
-    page = room.phone()
-    question, _ = room.ask()
-    expect(page.locator("button.choice").first).to_be_visible()
     page.context.set_offline(True)
     page.locator("button.choice").first.click()
+    room.store.reset(room.id, question.id)
     room.phase(question, "closed")
     page.context.set_offline(False)
     expect(seen(page, "You did not answer.")).to_be_visible()
     assert room.answers(question) == []
 
 
-def test_a_question_that_begins_anew_is_answered_anew(room):
-    page = room.phone()
-    question, _ = room.ask()
-    page.locator("button.choice").first.click()
-    sent(page)
-    room.store.reset(room.id, question.id)
-    expect(page.locator("button.choice[aria-pressed=true]")).to_have_count(0)
-    expect(seen(page, "Tap your answer")).to_be_visible()
-
-
-def test_a_number_is_typed_as_people_do(room):
+def test_numbers_are_typed_as_people_do_and_bars_drawn_with_keys_and_a_pointer(room):
     page = room.phone()
     question, _ = room.ask("number")
     field = page.get_by_role("textbox", name="Your answer in percent")
@@ -241,22 +202,7 @@ def test_a_number_is_typed_as_people_do(room):
     assert room.answers(question) == [40.5]
     page.reload()
     expect(field).to_have_value("40.5")
-    question, made = room.ask("number", page="by_hand", params=HAND, of="product")
-    assert made.key["right"] < 0
-    field = page.get_by_role("textbox", name="Your answer", exact=True)
-    field.fill(f"{made.key['right']:.2f}".replace("-", "−").replace(".", ","))
-    for _, numbers in made.spec["given"]["rows"]:
-        for number in numbers:
-            expect(page.get_by_role("cell", name=number, exact=True).first).to_be_visible()
-    field.press("Enter")
-    sent(page)
-    room.phase(question, "answer")
-    expect(seen(page, re.compile("Right"))).to_be_visible()
-    assert page.evaluate(NARROW)
-
-
-def test_bars_are_drawn_with_keys_and_with_a_pointer(room):
-    page = room.phone()
+    room.store.put_away(room.id)
     question, made = room.ask("row")
     sliders = page.get_by_role("slider")
     expect(sliders).to_have_count(len(made.spec["labels"]))
@@ -279,7 +225,7 @@ def test_bars_are_drawn_with_keys_and_with_a_pointer(room):
     assert page.evaluate(NARROW)
 
 
-def test_each_phone_is_asked_about_a_sentence_of_its_own(room):
+def test_each_phone_has_a_sentence_of_its_own_and_what_others_write_is_text_once_it_is_shown(room):
     phones = [room.phone() for _ in range(2)]
     for page in phones:
         expect(seen(page, "Connected")).to_be_visible()
@@ -299,10 +245,7 @@ def test_each_phone_is_asked_about_a_sentence_of_its_own(room):
         said = "You were right." if key["right"] == 0 else "The right answer is"
         expect(page.locator(".own-answer")).to_contain_text(said)
         expect(page.locator(".result.right")).to_have_count(1)
-
-
-def test_what_others_write_is_text_and_is_seen_once_the_lecturer_shows_it(room):
-    phones = [room.phone() for _ in range(2)]
+    room.store.put_away(room.id)
     question, _ = room.ask("text")
     hostile = "<img src=x onerror=\"document.title='taken'\">"
     phones[0].get_by_role("textbox").fill(hostile)
@@ -316,18 +259,21 @@ def test_what_others_write_is_text_and_is_seen_once_the_lecturer_shows_it(room):
     assert phones[1].title() == f"Room {room.room.code} · Heads Up"
 
 
-def test_the_lecturer_lets_go_and_calls_back(room):
+def test_the_lecturer_lets_go_and_calls_back_and_who_comes_back_is_told_where_the_room_is(room):
     page = room.phone()
-    room.show(4)
+    expect(seen(page, "The lecturer has not shown anything yet.")).to_be_visible()
+    room.store.set_task(room.id, "Find a head that looks back.")
     look = page.get_by_role("link", name="Look around")
     expect(look).to_be_visible()
+    assert look.get_attribute("href") == f"{room.url}/?room={room.room.code}"
+    expect(seen(page, "The lecturer has not shown anything yet.")).to_be_hidden()
+    room.show(4)
+    expect(look).to_have_attribute("href", re.compile("step=4"))
     href = look.get_attribute("href")
     assert href.startswith(f"{room.url}/translate?")
     assert f"room={room.room.code}" in href
-    assert "step=4" in href
     room.store.set_mode(room.id, "free")
     expect(seen(page, "Look around on your own; the lecturer will call you back.")).to_be_visible()
-    room.store.set_task(room.id, "Find a head that looks back.")
     expect(seen(page, "Find a head that looks back.")).to_be_visible()
     expect(seen(page, "press “Show the lecturer” on the page you found")).to_be_visible()
     page.evaluate("window.scrollTo(0, 400)")
@@ -337,29 +283,15 @@ def test_the_lecturer_lets_go_and_calls_back(room):
     room.store.set_mode(room.id, "paused")
     expect(page.get_by_role("heading", name="Look up.")).to_be_visible()
     expect(look).to_be_hidden()
-
-
-def test_a_task_can_be_looked_for_before_anything_is_shown(room):
-    page = room.phone()
-    expect(seen(page, "The lecturer has not shown anything yet.")).to_be_visible()
-    room.store.set_task(room.id, "Find a head that looks back.")
-    look = page.get_by_role("link", name="Look around")
-    expect(look).to_be_visible()
-    assert look.get_attribute("href") == f"{room.url}/?room={room.room.code}"
-    expect(seen(page, "The lecturer has not shown anything yet.")).to_be_hidden()
-
-
-def test_whoever_comes_back_is_told_where_the_lecturer_is(room):
-    page = room.phone()
-    room.show(4)
-    page.get_by_role("link", name="Look around").click(no_wait_after=True)
+    room.store.set_mode(room.id, "follow")
+    look.click(no_wait_after=True)
     page.wait_for_url("**/translate?**", wait_until="commit")
     room.show(5)
     page.goto(f"{room.url}/r/{room.room.code}")
     expect(seen(page, "You are back. The lecturer is at Translate, step 5.")).to_be_visible()
 
 
-def test_it_says_what_is_kept_and_deletes_it(room):
+def test_what_is_kept_is_said_and_deleted_and_so_is_a_locked_door_and_the_end(room):
     page = room.phone()
     room.ask()
     page.locator("button.choice").first.click()
@@ -370,11 +302,6 @@ def test_it_says_what_is_kept_and_deletes_it(room):
     expect(seen(page, "Deleted: all that this browser has answered and handed in.")).to_be_visible()
     expect(page.locator("button.choice[aria-pressed=true]")).to_have_count(0)
     assert room.store.log(room.id) == []
-
-
-def test_a_room_that_is_locked_or_has_ended_says_so(room):
-    page = room.phone()
-    expect(seen(page, "Connected")).to_be_visible()
     room.store.lock(room.id, True)
     late = room.phone()
     expect(late.get_by_role("heading", name="Not let in")).to_be_visible()
@@ -390,7 +317,7 @@ def test_a_room_that_is_locked_or_has_ended_says_so(room):
 
 
 def test_a_browser_that_keeps_no_cookies_is_told(room):
-    page = room.visitor(**SIZE).new_page()
+    page = room.visitor(**SIZE)
 
     def without_cookies(route):
         answer = route.fetch()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_room_phone import HAND, PARAMS, TEXT, VIEW, Class
+from tests.browser.test_room_phone import PARAMS, TEXT, VIEW, Class
 from transformer.lessons.lesson import Stop
 from transformer.rooms import questions
 from transformer.rooms.ablation import ablate
@@ -16,7 +16,6 @@ from ui.lessons.links import open_stop
 
 FORMS = ["next token", "head", "number", "row", "distribution", "text", "own sentence"]
 SIZES = [(1440, 900), (1280, 720)]
-NUMBER = {"page": "by_hand", "params": HAND, "of": "product"}  # with the numbers that it is made of
 OPENED = open_stop(Stop(title="", page="translate", params=PARAMS, line=0))
 PICTURES = os.environ.get("HEADSUP_PICTURES", "")  # a folder, to look at them
 
@@ -71,7 +70,7 @@ class Wall(Class):
     """A room with its wall, whose phones answer without a browser."""
 
     def wall(self, scheme: str = "dark"):
-        page = self.visitor().new_page()
+        page = self.visitor()
         page.emulate_media(color_scheme=scheme)
         page.goto(f"{self.url}/room?wall={self.room.code}")
         expect(page.locator(".join")).to_contain_text(self.room.code)
@@ -117,49 +116,43 @@ def shown(page, phase: str, name: str = "", sizes=SIZES) -> list[float]:
     return found
 
 
-@pytest.mark.parametrize("about", FORMS)
-def test_nothing_of_a_question_is_cut_on_the_wall(room, about):
+def test_nothing_of_any_question_is_cut_on_the_wall(room):
     page = room.wall()
-    question, made = room.ask(about, **NUMBER) if about == "number" else room.ask(about)
-    expect(page.locator(".cover .count")).to_have_text("0 of 0 have answered")
-    room.come()  # only now: a device is there for 45 seconds, and on a slow machine the question takes longer to appear
-    expect(page.locator(".cover .count")).to_have_text("0 of 6 have answered")
-    sizes = [shown(page, "open", about)]
-    room.answer(question, made)
-    for phase in ("split", "answer"):
-        room.phase(question, phase)
-        sizes.append(shown(page, phase, about))
-    if about not in ("text", "own sentence"):
-        expect(page.locator(".cover .quoted").first).to_be_visible()
-    if about == "head":
-        votes = [3, 3, *[0] * (len(made.spec["choices"]) - 2)]
-        switched = {"votes": votes, "rows": ablate(made, OPENED, votes)}
-        room.store.set_key(room.id, question.id, made.key | {"switched": switched})
-        expect(page.locator(".cover .switched li").first).to_be_visible()
-        shown(page, "answer", "head switched")
-    assert min(min(one) for one in sizes) >= 0.025
-    room.store.ask_again(room.id, question.id)
-    room.answer(question, made, round=2)
-    room.phase(question, "answer")
-    expect(page.locator(".cover .kicker")).to_contain_text("second round")
-    shown(page, "answer", f"{about} again")
+    for about in FORMS:
+        question, made = room.ask(about)
+        expect(page.locator(".cover .count")).to_contain_text("0 of ")
+        room.come()  # a device is there for 45 seconds, and on a slow machine the question takes longer to appear
+        expect(page.locator(".cover .count")).to_have_text("0 of 6 have answered")
+        sizes = [shown(page, "open", about)]
+        room.answer(question, made)
+        for phase in ("split", "answer"):
+            room.phase(question, phase)
+            sizes.append(shown(page, phase, about))
+        if about not in ("text", "own sentence"):
+            expect(page.locator(".cover .quoted").first).to_be_visible()
+        if about == "head":
+            votes = [3, 3, *[0] * (len(made.spec["choices"]) - 2)]
+            switched = {"votes": votes, "rows": ablate(made, OPENED, votes)}
+            room.store.set_key(room.id, question.id, made.key | {"switched": switched})
+            expect(page.locator(".cover .switched li").first).to_be_visible()
+            shown(page, "answer", "head switched")
+        assert min(min(one) for one in sizes) >= 0.025
+        room.store.ask_again(room.id, question.id)
+        room.answer(question, made, round=2)
+        room.phase(question, "answer")
+        expect(page.locator(".cover .kicker")).to_contain_text("second round")
+        shown(page, "answer", f"{about} again")
+        room.store.put_away(room.id)
+        expect(page.locator(".cover[data-phase]")).to_have_count(0)
 
 
-def test_what_is_short_is_large_on_the_wall(room):
+def test_short_is_large_long_is_whole_and_colours_are_told_apart_on_the_wall(room):
     page = room.wall()
-    room.come(3)
+    room.come()
     room.ask("text", ask="What do you think?")
     large = shown(page, "open", "short")
     room.store.put_away(room.id)
-    room.ask("number")
-    long = shown(page, "open", "long")
-    assert all(one > 0.06 for one in large)
-    assert all(one >= other for one, other in zip(large, long, strict=True))
-
-
-def test_a_long_text_is_all_on_the_wall(room):
-    page = room.wall()
-    room.come()
+    expect(page.locator(".cover[data-phase]")).to_have_count(0)
     params = PARAMS | {"text": " ".join([TEXT] * 6)[:280]}
     made = questions.make("number", open_stop(Stop(title="", page="translate", params=params, line=0)))
     question = room.store.ask(room.id, made.spec, made.key, VIEW)
@@ -167,27 +160,27 @@ def test_a_long_text_is_all_on_the_wall(room):
         room.phase(question, phase)
         if phase == "open":
             room.answer(question, made)
-        shown(page, phase, "long text")
-
-
-@pytest.mark.parametrize("scheme", ["dark", "light"])
-def test_colours_are_told_apart_on_the_wall(room, scheme):
-    page = room.wall(scheme)
-    room.come()
+        long = shown(page, phase, "long text")
+    assert all(one > 0.06 for one in large)
+    assert all(one >= other for one, other in zip(large, long, strict=True))
+    room.store.put_away(room.id)
+    expect(page.locator(".cover[data-phase]")).to_have_count(0)
     question, made = room.ask()
     room.answer(question, made)
     room.store.ask_again(room.id, question.id)
     room.answer(question, made, round=2)
     room.phase(question, "answer")
-    shown(page, "answer", scheme)
-    cover = page.locator(".cover").element_handle()
-    for selector in (".model .line i", ".room .line i", ".before .line i"):
-        assert page.evaluate(CONTRAST, [cover, selector, "backgroundColor"]) >= 3, selector
-    for selector in (".mark", ".kicker", ".said"):
-        assert page.evaluate(CONTRAST, [cover, selector, "color"]) >= 4.5, selector
+    for scheme in ("dark", "light"):
+        page.emulate_media(color_scheme=scheme)
+        shown(page, "answer", scheme)
+        cover = page.locator(".cover").element_handle()
+        for selector in (".model .line i", ".room .line i", ".before .line i"):
+            assert page.evaluate(CONTRAST, [cover, selector, "backgroundColor"]) >= 3, selector
+        for selector in (".mark", ".kicker", ".said"):
+            assert page.evaluate(CONTRAST, [cover, selector, "color"]) >= 4.5, selector
 
 
-def test_a_draft_is_announced_and_the_stop_of_a_lesson_is_thought_about(room):
+def test_a_draft_a_stop_a_pause_and_the_end_are_said_on_wall_and_phone(room):
     page, phone = room.wall(), room.phone()
     made = questions.make("next token", OPENED)
     room.store.ask(room.id, made.spec, made.key, VIEW)
@@ -201,10 +194,6 @@ def test_a_draft_is_announced_and_the_stop_of_a_lesson_is_thought_about(room):
     expect(page.locator(".cover")).to_contain_text("Think first")
     expect(page.locator(".about")).to_have_text("What comes next? English goes on. And French?")
     expect(phone.locator("main .calm")).to_contain_text("Think first. You will be asked in a moment.")
-
-
-def test_a_pause_is_one_phrase_and_so_is_the_end(room):
-    page, phone = room.wall(), room.phone()
     room.store.set_mode(room.id, "paused")
     expect(page.locator(".cover.pause")).to_have_text("Look up.")
     expect(phone.locator("main .calm")).to_have_text("Look up.")

@@ -44,6 +44,7 @@ def test_a_text_too_long_for_a_link_is_saved_and_opened_by_dropping_it(visit, vi
     assert address(other)["layer"] == "1" and address(other)["temperature"] == "0.3"
 
 
+@pytest.mark.rare
 def test_a_step_taken_as_a_view_opens_is_left_with_its_page(visit, settle):
     """It is asked for while the other page comes, which then stays."""
     page = visit("/")
@@ -58,19 +59,14 @@ def test_a_step_taken_as_a_view_opens_is_left_with_its_page(visit, settle):
         expect(settle(page).get_by_role("group", name="source tokens")).to_be_visible()
 
 
-@pytest.mark.parametrize(("text", "said"), [
-    ("{}", "not a saved view"), ("\x89PNG", "not a saved view"), (saved("../app"), "which is not here"),
-    (saved(text=3), "damaged"), (" " * 1_000_001, "at most 1,000,000 bytes")])
-def test_a_file_that_is_no_view_is_refused_with_a_sentence(visit, text, said):
+def test_a_view_is_chosen_from_the_menu_and_a_file_that_is_none_is_refused_with_a_sentence(visit, reached, tmp_path):
     page = visit("/positions")
-    drop(page, text)
-    expect(page.get_by_test_id("stAlert")).to_contain_text(said)
-    assert "/positions" in page.url
-
-
-def test_a_view_is_chosen_from_the_menu(visit, settle, tmp_path, reached):
+    for text, said in (("{}", "not a saved view"), (saved("../app"), "which is not here"), ("\x89PNG", "not a saved"),
+                       (saved(text=3), "damaged"), (" " * 1_000_001, "at most 1,000,000 bytes")):
+        drop(page, text)
+        expect(page.get_by_test_id("stAlert")).to_contain_text(said)
+        assert "/positions" in page.url
     (tmp_path / "a.view.json").write_text(saved("masks", source1="Go on. I stay."))
-    page = visit("/positions")
     page.get_by_test_id("stMainMenu").click()
     with page.expect_file_chooser() as chooser:
         page.get_by_role("menuitem", name="Open a saved view").click()

@@ -6,6 +6,8 @@ import pytest
 from playwright.sync_api import TimeoutError, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
+pytestmark = pytest.mark.rare
+
 
 def test_a_page_is_not_settled_before_a_server_that_answers_late_has_answered(app, visit, settle, address):
     page = visit("/translate?text=I+am+cold.&step=1")
@@ -26,6 +28,7 @@ def test_a_page_is_settled_where_nothing_was_asked_for(visit, settle):
     expect(settle(page).get_by_role("heading", name="Masks").first).to_be_visible()
 
 
+@pytest.mark.own_visitor
 def test_a_run_that_never_begins_is_not_waited_for_without_end(visit, page, settle):
     """A step of the front page that is asked for while another page comes, whose fragment is gone by then."""
     page.add_init_script("window.WebSocket = class extends WebSocket {"

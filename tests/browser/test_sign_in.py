@@ -3,10 +3,6 @@
 import pytest
 from playwright.sync_api import expect
 
-pytestmark = pytest.mark.own_visitor
-
-PAGES = ("/translate", "/write", "/classify", "/by_hand", "/masks", "/positions", "/train", "/heads", "/checkpoints")
-
 
 @pytest.fixture
 def entries(context):
@@ -18,7 +14,12 @@ def entries(context):
     return entries
 
 
-def test_the_teachers_link_leaves_no_code_behind(page, settle, entries, teachers_link, app_url):
+def test_the_teachers_link_opens_once_leaves_no_code_behind_and_signs_out(page, visitor, settle, entries, teachers_link,
+                                                                          app_url, theirs):
+    def stop():
+        page.goto(f"{app_url}/train?view=watch&run={theirs.name}", wait_until="domcontentloaded")
+        return settle(page).get_by_role("button", name="Stop", exact=True)
+
     link = teachers_link()
     page.goto(app_url + "/room", wait_until="domcontentloaded")
     settle(page)
@@ -32,52 +33,36 @@ def test_the_teachers_link_leaves_no_code_behind(page, settle, entries, teachers
     assert code not in page.url
     assert page.evaluate("[document.cookie, ...Object.values(localStorage), ...Object.values(sessionStorage)].join()"
                          ".match(/headsup/)") is None
-
-
-def test_what_a_browser_remembers_of_the_link_opens_nothing(visitor, settle, teachers_link, app_url):
-    link = teachers_link()
-    for attempt in (1, 2):
-        page = visitor().new_page()
-        page.goto(link)
-        if attempt == 1:
-            page.wait_for_url(f"{app_url}/train*")
-        else:
-            expect(page.get_by_role("status")).to_contain_text("has been used")
+    expect(stop()).to_be_enabled()  # of a run that somebody else has started
+    other = visitor()
+    other.goto(link)
+    expect(other.get_by_role("status")).to_contain_text("has been used")
     assert teachers_link() != link
-
-
-def test_the_teacher_signs_out(page, settle, teachers_link, app_url):
-    page.goto(teachers_link())
-    page.wait_for_url(f"{app_url}/train*")
     page.goto(f"{app_url}/teacher")
     page.get_by_role("button", name="Sign out").click()
     page.wait_for_url(f"{app_url}/train*")
     expect(settle(page).get_by_role("heading", name="Train")).to_be_visible()
     expect(page.get_by_text("You are signed in as the teacher")).to_have_count(0)
+    expect(stop()).to_be_disabled()
 
 
-def test_a_link_with_a_key_replaces_none_and_loses_it(context, visit, address):
+def test_a_key_stays_whatever_a_link_says_and_moves_to_another_browser_by_a_code(context, visitor, visit, settle,
+                                                                                 address, app_url, complaints):
+    def key(context):
+        return next(cookie["value"] for cookie in context.cookies() if cookie["name"] == "headsup_visitor")
+
     visit("/train")
-    mine = context.cookies()
+    mine = key(context)
     page = visit("/train?view=runs&key=evil-classmate-key&teacher=x")
     assert set(address(page)) == {"view", "task"}
-    assert [cookie for cookie in context.cookies() if cookie["name"] == "headsup_visitor"] == [
-        cookie for cookie in mine if cookie["name"] == "headsup_visitor"]
+    assert key(context) == mine
     assert page.evaluate("localStorage.getItem('heads-up-key')") is None
-
-
-def test_a_key_moves_to_another_browser_by_a_code(context, visitor, visit, settle, app_url, complaints):
-    page = visit("/train?view=runs")
     page.get_by_role("button", name="My runs in another browser").click()
     page.get_by_role("button", name="Make a code").click()
     code = page.get_by_test_id("stPopoverBody").locator("code").text_content()
     page.keyboard.press("Escape")
-
-    def key(context):
-        return next(cookie["value"] for cookie in context.cookies() if cookie["name"] == "headsup_visitor")
-
-    other = visitor()
-    there = other.new_page()
+    there = visitor()
+    other = there.context
     there.goto(f"{app_url}/move")
     assert key(other) != key(context)
     expect(there.get_by_text("It replaces the key that this browser keeps")).to_be_visible()
@@ -93,26 +78,15 @@ def test_a_key_moves_to_another_browser_by_a_code(context, visitor, visit, settl
     assert complaints == []
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_a_link_to_a_page_finds_the_server_at_once(visit, complaints, path):
-    page = visit(path)
-    assert page.url.partition("?")[0].endswith(path)
-    assert complaints == []
-
-
-def test_pictures_of_other_hosts_stay_out_whatever_a_page_says(visit):
-    page = visit("/")
+def test_other_hosts_pictures_and_other_sites_frames_stay_out(page, visit, app_url):
+    visit("/")
     blocked = page.evaluate("""() => new Promise((resolve) => {
       document.addEventListener("securitypolicyviolation", ({ effectiveDirective, disposition }) =>
         resolve([effectiveDirective, disposition]));
       document.body.append(Object.assign(new Image(), { src: "http://127.0.0.9:9/x.png" }));
     })""")
     assert blocked == ["img-src", "enforce"]
-
-
-def test_another_sites_frame_stays_empty(page, app_url):
-    """Another port of this computer is another site."""
-    page.route("http://127.0.0.1:7000/", lambda route: route.fulfill(
+    page.route("http://127.0.0.1:7000/", lambda route: route.fulfill(  # another port of this computer is another site
         content_type="text/html", body=f"<iframe src='{app_url}/train'></iframe>"))
     page.goto("http://127.0.0.1:7000/")
     (frame,) = page.frames[1:]

@@ -1,10 +1,7 @@
-"""What is taken away from a page that steps: a film, and one file that steps without a server."""
-
-import io
+"""What is taken away from a page that steps: one file that steps without a server."""
 
 import numpy as np
 import pytest
-from PIL import Image
 from playwright.sync_api import expect
 
 import transformer
@@ -32,25 +29,7 @@ def offline(page, context, path, tmp_path):
     assert asked == []
 
 
-def test_a_film_has_a_frame_for_every_step(visit, settle, path):
-    page = visit(f"/translate?text={TEXT.replace(' ', '+')}&kind=cross&layer=1&head=3")
-    page.get_by_role("button", name="Options").click()
-    save = page.get_by_label("Save")
-    expect(save.locator("option", has_text="film, GIF")).to_have_count(1)
-    for _ in range(2):  # of the same view, once more
-        with page.expect_download() as download:
-            save.select_option("gif")
-    film = Image.open(io.BytesIO(download.value.path().read_bytes()))
-    assert film.n_frames == len(path)
-    frames = []
-    for at in (0, film.n_frames - 1):
-        film.seek(at)
-        frames.append(np.asarray(film.convert("L"), np.int16))
-    assert (np.abs(frames[0] - frames[1]) > 40).mean() > 0.02
-    assert settle(page).locator(".controls > output").text_content() == f"step {len(path) - 1} of {len(path) - 1}"
-
-
-def test_a_file_steps_without_a_server_as_the_library_did(offline, path, chips, bars):
+def test_a_file_steps_without_a_server_as_the_library_did_and_shows_every_head(offline, path, chips, bars):
     expect(offline.locator(".controls > output")).to_have_text(f"step {len(path) - 1} of {len(path) - 1}")
     offline.keyboard.press("Home")
     for step in path:
@@ -61,28 +40,13 @@ def test_a_file_steps_without_a_server_as_the_library_did(offline, path, chips, 
         assert np.allclose(np.reshape(weights, (len(step.tokens), -1)), step.attentions["cross"][1, 3], atol=2e-4)
         assert bars(offline)[0][0].replace("␣", "▁") == step.top(1)[0].piece
         offline.keyboard.press("ArrowRight" if step.index % 2 else "PageDown")  # as a presenter's remote does
-
-
-def test_a_file_shows_every_head_of_every_kind(offline, path):
+    assert offline.locator(".controls > output").text_content() == f"step {len(path) - 1} of {len(path) - 1}"
     offline.get_by_role("radio", name="Decoder").click()
     offline.get_by_label("Head", exact=True).select_option("2")
     expect(offline.locator(".attention-view h2")).to_contain_text("Decoder attention, layer 1 · head 2")
     offline.get_by_role("radio", name="Lines").click()
     offline.keyboard.press("ArrowLeft")
     expect(offline.locator(".controls > output")).to_have_text(f"step {len(path) - 2} of {len(path) - 1}")
-
-
-def test_another_token_leads_nowhere_in_a_file(offline, path):
-    offline.keyboard.press("Home")
-    offline.keyboard.press("3")
-    expect(offline.locator(".controls > output")).to_have_text(f"step 0 of {len(path) - 1}")
-    offline.keyboard.press("1")
-    expect(offline.locator(".controls > output")).to_have_text(f"step 1 of {len(path) - 1}")
-
-
-def test_forty_steps_of_translate_are_less_than_a_megabyte(shipped):
-    text = ("The old man who lives next door gave my little brother a beautiful red bicycle for his birthday, and now "
-            "he rides it to school every morning with his friends from the village.")
-    *_, step = transformer.steps(shipped("translate"), text, max_steps=40)
-    assert step.index == 39
-    assert len(offline_page(step, Look("cross", 1, 3)).encode()) < 1_000_000
+    for key, index in (("Home", 0), ("3", 0), ("1", 1)):  # another token leads nowhere
+        offline.keyboard.press(key)
+        expect(offline.locator(".controls > output")).to_have_text(f"step {index} of {len(path) - 1}")

@@ -42,22 +42,16 @@ def nothing_of_it(page, complaints, *, links=False):
     assert complaints == []
 
 
-@pytest.mark.parametrize("text", [PICTURE, ADDRESS, "[click me](http://evil.example/a)"])
-def test_what_a_checkpoint_of_ids_cannot_read_is_said_as_text(visit, hostile, complaints, text):
-    page = visit(f"/write?checkpoint={hostile['ids']}&text={quote(text, safe='')}")
+def test_what_is_typed_named_or_written_on_a_card_is_text(visit, settle, hostile, complaints):
+    typed = f"{PICTURE} {ADDRESS} [click me](http://evil.example/a)"
+    page = visit(f"/write?checkpoint={hostile['ids']}&text={quote(typed, safe='')}")
     expect(page.get_by_test_id("stAlert")).to_contain_text("reads ids")
     nothing_of_it(page, complaints)
-
-
-@pytest.mark.parametrize("view", ["classify?", "heads?view=direct&", "heads?view=attribution&"])
-def test_the_names_of_classes_are_text(visit, hostile, complaints, view):
-    page = visit(f"/{view}checkpoint={hostile['names']}&text=I+am+cold.")
-    expect(page.get_by_test_id("stMain")).to_contain_text("evil.example")
-    nothing_of_it(page, complaints)
-
-
-def test_no_picture_of_a_card_is_fetched(visit, settle, hostile, complaints):
-    page = visit(f"/checkpoints?checkpoint={hostile['names']}")
+    for view in ("classify?", "heads?view=direct&", "heads?view=attribution&"):
+        visit(f"/{view}checkpoint={hostile['names']}&text=I+am+cold.")
+        expect(page.get_by_test_id("stMain")).to_contain_text("evil.example")
+        nothing_of_it(page, complaints)
+    visit(f"/checkpoints?checkpoint={hostile['names']}")
     page.get_by_text("The model card").click()
     expect(page.get_by_text("A card", exact=False).first).to_be_visible()
     nothing_of_it(settle(page), complaints, links=True)  # which nobody follows by looking

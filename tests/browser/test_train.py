@@ -1,11 +1,8 @@
 """The Train page in a real browser: a small run from the first press to the last, and curves that grow."""
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
+import shutil
 import time
 from pathlib import Path
 
@@ -15,7 +12,6 @@ from playwright.sync_api import expect
 
 from transformer.jobs import run_files
 from transformer.jobs.launch import alive, progress, stop
-from transformer.jobs.process import identify
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -67,6 +63,7 @@ def fill(page, settle, label, value):
     settle(page)
 
 
+@pytest.mark.rare
 def test_a_run_is_started_watched_through_a_reload_and_a_killed_server_stopped_and_gone_on_with(
         server, corpus, page, settle, tmp_path, address):
     process, url = server()
@@ -120,37 +117,13 @@ def test_a_run_is_started_watched_through_a_reload_and_a_killed_server_stopped_a
     until(page, lambda: points(page) == len(steps))
 
 
-@pytest.fixture
-def theirs(tmp_path):
-    """The folder of a run that another browser has started and that is under way: a process that only sleeps."""
-    folder = tmp_path / "home" / "runs" / "theirs"
-    folder.mkdir(parents=True)
-    sleeper = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
-    run_files.write_json(folder / "launch.json", identify(sleeper.pid) | {"owner": "0" * 32, "ticket": 1})
-    run_files.write_json(folder / "config.json", {})
-    run_files.write_json(folder / "status.json", {"state": "running", "step": 0, "steps": 9})
-    yield folder
-    os.kill(sleeper.pid, signal.SIGKILL)
-    sleeper.wait()
-
-
-def test_somebody_else_sees_the_run_and_cannot_stop_it(server, theirs, page, settle, tmp_path):
-    _, url = server()
-    page.goto(f"{url}/train?view=watch&run=theirs", wait_until="domcontentloaded")
-    expect(settle(page).get_by_role("button", name="Stop", exact=True)).to_be_disabled()
-    page.goto(re.search(r"Teacher: (\S+)", (tmp_path / "log-0.txt").read_text())[1])
-    page.wait_for_url(f"{url}/train*")
-    page.goto(f"{url}/train?view=watch&run=theirs", wait_until="domcontentloaded")
-    expect(settle(page).get_by_role("button", name="Stop", exact=True)).to_be_enabled()
-
-
+@pytest.mark.rare
 @pytest.mark.own_visitor
-def test_curves_come_to_a_browser_that_is_behind(server, theirs, page, late_messages):
+def test_curves_come_to_a_browser_that_is_behind(app_url, theirs, page, late_messages):
     """Of messages that come at once Streamlit hands on the last: first the one with all points is lost, then the one
     that answers for it."""
     add(theirs, 1, 20)
-    _, url = server()
-    hold, release = late_messages
+    hold, _, release = late_messages
     begun = []
 
     def late(route):
@@ -160,7 +133,7 @@ def test_curves_come_to_a_browser_that_is_behind(server, theirs, page, late_mess
         route.continue_()
 
     page.route("**/BidiComponent*.js", late)
-    page.goto(f"{url}/train?view=watch&run=theirs", wait_until="domcontentloaded")
+    page.goto(f"{app_url}/train?view=watch&run=theirs", wait_until="domcontentloaded")
     until(page, lambda: begun)
     page.wait_for_timeout(4_000)
     release()
@@ -168,12 +141,12 @@ def test_curves_come_to_a_browser_that_is_behind(server, theirs, page, late_mess
     until(page, lambda: points(page) == 20)
 
 
+@pytest.mark.rare
 @pytest.mark.own_visitor
-def test_curves_are_asked_for_again_where_nobody_heard(server, theirs, page):
+def test_curves_are_asked_for_again_where_nobody_heard(app_url, theirs, page):
     """Streamlit drops what a component says when it runs again at that moment, and calls it anew only for data that
     are others."""
     add(theirs, 1, 20)
-    _, url = server()
     lost = []
 
     def between(socket):
@@ -187,7 +160,7 @@ def test_curves_are_asked_for_again_where_nobody_heard(server, theirs, page):
 
     page.route_web_socket("**/_stcore/stream", between)
     page.route("**/BidiComponent*.js", late)
-    page.goto(f"{url}/train?view=watch&run=theirs", wait_until="domcontentloaded")
+    page.goto(f"{app_url}/train?view=watch&run=theirs", wait_until="domcontentloaded")
     page.locator(".run-curves canvas").wait_for()
     until(page, lambda: points(page) == 20)
     assert lost
@@ -209,13 +182,11 @@ def add(folder, first, last):
                                      "grad_norm": 1.0, "tokens_per_sec": 5e3}) + b"\n")
 
 
-def test_the_curves_say_the_numbers_of_the_file_under_the_pointer_and_the_keys(server, page, settle, tmp_path):
-    write_run(tmp_path / "home", "long", 5_000)
-    write_run(tmp_path / "home", "short", 100)
-    _, url = server()
-    page.goto(f"{url}/train?view=runs&over=long,short", wait_until="domcontentloaded")
+def test_curves_say_the_numbers_of_the_file_under_the_pointer_and_the_keys_and_grow(visit, app, theirs):
+    home = app[2]
+    long, short = write_run(home, "long", 5_000), write_run(home, "short", 100)
+    page = visit("/train?view=runs&over=long,short")
     page.locator(".run-curves canvas").wait_for()
-    settle(page)
     expect(page.locator(".run-curves")).to_have_attribute("data-points", "5100")
     assert page.locator(".run-curves").get_attribute("data-kinds") == "training, smoothed"
     readout = page.locator(".run-curves .readout")
@@ -234,4 +205,13 @@ def test_the_curves_say_the_numbers_of_the_file_under_the_pointer_and_the_keys(s
     assert loss == pytest.approx(4 / (1 + step / 10_000), rel=1e-3)
     page.get_by_role("button", name="long", exact=True).last.click()
     expect(page.locator(".run-curves")).to_have_attribute("data-points", "100")
-    assert json.loads((tmp_path / "home" / "runs" / "long" / "status.json").read_text())["steps"] == 50_000
+    assert json.loads((long / "status.json").read_text())["steps"] == 50_000
+    add(theirs, 1, 20)
+    page = visit("/train?view=watch&run=theirs")
+    curves = page.locator(".run-curves")
+    expect(curves).to_have_attribute("data-points", "20")
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_disabled()  # by somebody else
+    add(theirs, 21, 25)
+    expect(curves).to_have_attribute("data-points", "25")  # they grow while one looks
+    for folder in (long, short):
+        shutil.rmtree(folder)

@@ -5,6 +5,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 
+pytestmark = pytest.mark.rare
 SCRIPT = """
 import streamlit as st
 from ui.forged import drop_forged_values

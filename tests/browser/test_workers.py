@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.server.conftest import need_caddy
 
-pytestmark = pytest.mark.own_visitor
+pytestmark = pytest.mark.rare
 
 
 @pytest.fixture
@@ -21,7 +21,6 @@ def workers(serve, tmp_path):
     return url, log
 
 
-@pytest.mark.slow
 def test_a_page_whose_worker_is_killed_shows_the_same_step_again_and_goes_on(workers, page, settle, reached):
     url, log = workers
     page.goto(f"{url}/translate?text=I+like+red+wine.&step=3", wait_until="domcontentloaded")

@@ -19,6 +19,7 @@ from transformer.rooms.store import Store
 from . import firefox, webkit
 from .path import PATH
 
+pytestmark = pytest.mark.rare
 SIZE = (1280, 800)
 NEEDED = {"firefox": (firefox, ()), "webkit": (webkit, (webkit.SCREEN,))}
 
