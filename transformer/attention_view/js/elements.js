@@ -79,7 +79,8 @@ export function redrawWhenMoved(root, top = () => 0) {
   const place = () => `${root.clientWidth} ${Math.round(top())}`;
   root.observer ??= (() => {
     const observer = new ResizeObserver(() => {
-      if (place() === root.drawn) return;
+      // one that was taken off the page has another width too, and would take the keys back from what replaced it
+      if (!root.isConnected || place() === root.drawn) return;
       root.drawn = place();
       root.redraw();
     });

@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { beforeEach, mock, test } from "node:test";
+
+globalThis.document = new EventTarget();
+globalThis.window = {};
+const { listenToSteps } = await import("#view/controls/keys.js");
+
+let view;
+let sent;
+beforeEach(() => {
+  mock.timers.reset();
+  mock.timers.enable({ apis: ["setTimeout"] });
+  sent = [];
+  const parts = {};
+  for (const name of ["word", "number", "first", "back", "step", "play", "last"])
+    parts[name] = { dataset: {}, setAttribute() {} };
+  const data = { index: 3, answered: 0, farthest: 200 };
+  view = { root: { isConnected: true }, parts, data, last: 9, target: 3, sent: 0, choices: [] };
+  view.send = (move) => sent.push(move);
+  listenToSteps(view);
+});
+
+// A key pressed in an element that is what the page asks for, if it asks for that.
+function press(key, { on = "", ...more } = {}) {
+  const at = {
+    closest: (asked) => (on && asked.includes(on) ? at : null),
+    matches: (asked) => asked.includes(on),
+    blur() {},
+  };
+  const event = Object.assign(new Event("keydown", { cancelable: true }), { key, ...more });
+  event.composedPath = () => [at];
+  document.dispatchEvent(event);
+  return event;
+}
+const reached = () => sent.at(-1)?.index;
+
+test("arrows, Home, End and digits go where they say", () => {
+  for (const [key, index] of [
+    ["ArrowRight", 4],
+    ["ArrowLeft", 3],
+    ["Home", 0],
+    ["End", 9],
+  ]) {
+    assert.ok(press(key).defaultPrevented);
+    assert.equal(reached(), index);
+  }
+  press("0");
+  assert.equal(sent.at(-1).choices.at(-1).nth, 9); // the tenth
+});
+
+test("keys with a modifier, and those that something else has used or moves by, are not the page's", () => {
+  press("ArrowRight", { ctrlKey: true });
+  for (const on of ["input", "textarea", "select", "canvas", "[role=slider]", "[role=radio]"])
+    press("ArrowRight", { on });
+  press(" ", { on: "button" });
+  view.root.isConnected = false;
+  press("ArrowRight");
+  assert.deepEqual(sent, []);
+});
+
+test("a remote steps where a page is presented, and at an end its key is for what comes after", () => {
+  press("PageDown");
+  assert.deepEqual(sent, []); // a page that is not presented scrolls
+  view.data.large = true;
+  press("PageDown");
+  press(" ");
+  press("PageUp");
+  assert.deepEqual(
+    sent.map(({ index }) => index),
+    [4, 5, 4],
+  );
+  view.target = 9;
+  assert.ok(!press("PageDown").defaultPrevented);
+  view.target = 0;
+  assert.ok(!press("PageUp").defaultPrevented);
+  view.target = 5;
+  window.headsUpLesson = { view: { root: { isConnected: true } } };
+  assert.ok(!press("PageDown").defaultPrevented); // it walks the lesson
+  delete window.headsUpLesson;
+  assert.equal(sent.length, 3);
+});
+
+test("Enter lets go of the box that it sends, and the next arrow steps", async () => {
+  let left = 0;
+  const box = { matches: (asked) => asked === "input[type=text]", closest: () => box, blur: () => (left += 1) };
+  const event = Object.assign(new Event("keydown"), { key: "Enter", composedPath: () => [box] });
+  document.dispatchEvent(event);
+  await null;
+  assert.equal(left, 1);
+});

@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+let fire;
+globalThis.ResizeObserver = class {
+  constructor(heard) {
+    fire = heard;
+  }
+  observe() {}
+};
+globalThis.document = { querySelector: () => null };
+const { redrawWhenMoved } = await import("#view/elements.js");
+
+test("what has another width is drawn again, and what was taken off the page is not", () => {
+  let drawn = 0;
+  const root = { clientWidth: 800, isConnected: true, redraw: () => (drawn += 1) };
+  redrawWhenMoved(root);
+  fire();
+  assert.equal(drawn, 0);
+  root.clientWidth = 700;
+  fire();
+  assert.equal(drawn, 1);
+  Object.assign(root, { clientWidth: 0, isConnected: false });
+  fire();
+  assert.equal(drawn, 1); // else its keys would be listened to, and those of what replaced it not
+});
