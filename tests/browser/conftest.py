@@ -202,24 +202,30 @@ def new_tab(chromium):
     return context.new_page()
 
 
-def forget(page):
-    """Makes of a tab that of somebody who was never here, at an empty page."""
+def forget(page) -> bool:
+    """Makes of a tab that of somebody who was never here, at an empty page; whether it could."""
+    from playwright.sync_api import Error
+
     context = page.context
-    for other in context.pages:
-        if other is not page:
-            other.close()
-    for routed in (page, context):
-        routed.unroute_all(behavior="ignoreErrors")
-    context.set_offline(False)
-    page.evaluate("try { localStorage.clear(); sessionStorage.clear(); } catch {}")
-    page.goto("about:blank")
-    context.clear_cookies()
-    session = context.new_cdp_session(page)
-    session.send("Page.resetNavigationHistory")
-    session.detach()
-    page.set_viewport_size(BLANK["viewport"])
-    page.emulate_media(reduced_motion="null", color_scheme="null")
-    page.mouse.move(0, 0)
+    try:
+        for other in context.pages:
+            if other is not page:
+                other.close()
+        for routed in (page, context):
+            routed.unroute_all(behavior="ignoreErrors")
+        context.set_offline(False)
+        page.evaluate("try { localStorage.clear(); sessionStorage.clear(); } catch {}")
+        page.goto("about:blank")
+        context.clear_cookies()
+        session = context.new_cdp_session(page)
+        session.send("Page.resetNavigationHistory")
+        session.detach()
+        page.set_viewport_size(BLANK["viewport"])
+        page.emulate_media(reduced_motion="null", color_scheme="null")
+        page.mouse.move(0, 0)
+    except Error:
+        return False
+    return True
 
 
 @pytest.fixture(scope="session")
@@ -244,10 +250,9 @@ def visitor(request, chromium, tabs) -> Iterator[Callable]:
 
     yield visitor
     for page in reversed(taken):
-        if own or page.is_closed():
+        if own or not forget(page):
             page.context.close()
         else:
-            forget(page)
             tabs.append(page)
 
 

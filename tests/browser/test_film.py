@@ -66,7 +66,7 @@ def test_a_gif_that_fails_says_so_one_can_be_stopped_and_the_next_has_every_snap
     page.unroute("**/scripts/make-*.js")
 
     held, downloads = [], []
-    page.on("download", downloads.append)
+    page.on("download", lambda download: downloads.append(download))
     page.route("**/scripts/gifenc-*.js", lambda route: held.append(route))
     with page.expect_request("**/scripts/gifenc-*.js"):
         saves.select_option("gif")
@@ -80,7 +80,6 @@ def test_a_gif_that_fails_says_so_one_can_be_stopped_and_the_next_has_every_snap
     path = kept(page, saves, "gif")
     expect(view.locator(".film")).to_have_count(0)
     assert len(downloads) == 1
-    page.remove_listener("download", downloads.append)
     with Image.open(path) as film:
         assert (film.n_frames, film.size, film.info["loop"]) == (SNAPSHOTS, (1280, 720), 0)
         frames, lengths = [], []

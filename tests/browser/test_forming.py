@@ -132,7 +132,7 @@ def test_heads_kinds_and_sentences_are_chosen_and_their_weights_said(opened, rea
     drawn(page, "decoder", 2, 685, 2, 3)
     page.get_by_label("Sentence", exact=True).select_option("1")
     drawn(page, "decoder", 1, 685, 2, 3)
-    reached(page, forming_kind="decoder", forming_sentence=None)
+    reached(page, forming_kind="decoder", forming_sentence=1)
     _, found = table(page)
     weights = recorded(685, "decoder", 2, 3)
     assert found["previous"] == pytest.approx(np.diag(weights, -1).mean(), abs=1e-4)
