@@ -31,6 +31,7 @@ def opened(visit):
 def live(theirs, tmp_path):
     """The folder of a run that is under way, with all but its last two snapshots, and where those are."""
     shutil.copytree(TRANSLATE / "attention", theirs / "attention")
+    shutil.copy(TRANSLATE / "config.json", theirs)
     for step in (3353, 4000):
         shutil.move(theirs / "attention" / f"{step}.safetensors", tmp_path / f"{step}")
     return theirs, tmp_path

@@ -84,7 +84,7 @@ def test_while_heads_are_measured_nothing_of_another_measurement_is_seen(visit, 
     }""")
     page.get_by_role("button", name="Your own texts").click()
     box = page.get_by_role("textbox", name="Your texts")
-    box.fill("\n".join(f"I have {count} red dogs, and she is not as tall as her brother." for count in range(150)))
+    box.fill("\n".join(f"I have {count} red dogs, and she is not as tall as her brother." for count in range(60)))
     page.get_by_role("button", name="Measure", exact=True).click()
     page.wait_for_function("window.seen.work && !document.querySelector('.stMain [data-testid=stProgress]')")
     page.locator(".st-key-heads_role_maps").wait_for()
