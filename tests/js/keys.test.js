@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { beforeEach, mock, test } from "node:test";
+import { beforeEach, test } from "node:test";
 
 globalThis.document = new EventTarget();
 globalThis.window = {};
@@ -8,8 +8,6 @@ const { listenToSteps } = await import("#view/controls/keys.js");
 let view;
 let sent;
 beforeEach(() => {
-  mock.timers.reset();
-  mock.timers.enable({ apis: ["setTimeout"] });
   sent = [];
   const parts = {};
   for (const name of ["word", "number", "first", "back", "step", "play", "last"])
@@ -78,13 +76,4 @@ test("a remote steps where a page is presented, and at an end its key is for wha
   assert.ok(!press("PageDown").defaultPrevented); // it walks the lesson
   delete window.headsUpLesson;
   assert.equal(sent.length, 3);
-});
-
-test("Enter lets go of the box that it sends, and the next arrow steps", async () => {
-  let left = 0;
-  const box = { matches: (asked) => asked === "input[type=text]", closest: () => box, blur: () => (left += 1) };
-  const event = Object.assign(new Event("keydown"), { key: "Enter", composedPath: () => [box] });
-  document.dispatchEvent(event);
-  await null;
-  assert.equal(left, 1);
 });

@@ -105,18 +105,3 @@ test("at the end it plays from the start, a step at a time, and a press stops it
   mock.timers.tick(5_000);
   assert.equal(sent.at(-1).index, 3);
 });
-
-test("a press that nobody has heard is sent again, and one that was answered is not", () => {
-  act(view, "step");
-  mock.timers.tick(10_000);
-  assert.deepEqual(
-    sent.map(({ index, number }) => [index, number]),
-    [
-      [4, 1],
-      [4, 2],
-    ],
-  );
-  answer({});
-  mock.timers.tick(60_000);
-  assert.equal(sent.length, 2);
-});

@@ -2,8 +2,6 @@
 const STEP = "Step (right arrow)";
 const LAST = "Last step (End)";
 const STOP = "Stop here (left arrow)";
-// of what was sent and not answered: Streamlit drops what comes for a fragment that is made anew at that moment
-const AGAIN_MS = 10_000;
 
 // Controls that take the place of others of the same walk go on with what those have asked for, if it is under way.
 export function beginSteps(view, data, before) {
@@ -64,10 +62,6 @@ function sendMove(view) {
   view.sent += 1;
   const { target, sent, walk, from, choices } = view;
   view.send({ index: target, number: sent, walk, from, choices: [...choices] });
-  clearTimeout(view.again);
-  view.again = setTimeout(() => {
-    if (view.root.isConnected && view.data.answered < view.sent && !going(view)) sendMove(view);
-  }, AGAIN_MS);
   showSteps(view);
 }
 
