@@ -4,6 +4,8 @@ import pytest
 
 from ui.by_hand.address import PARTS
 
+from .conftest import SIZES
+
 NUMBERS = """name => [...document.querySelectorAll(`[data-name="${name}"] td[title]:not(.sum)`)]
   .map(cell => Number(cell.title))"""
 
@@ -65,7 +67,7 @@ def test_what_a_step_shows_is_on_the_screen_with_what_changes_it(visit, windows,
     names = ("q kᵀ", "q kᵀ / √d_k", "mask", "weights", "context = weights v")
     for step, (name, word) in enumerate(zip(names, words, strict=True), 4):
         reached(page, step=step)
-        for _ in windows(page):
+        for _ in windows(page, [SIZES[step % len(SIZES)]]):
             on_screen(page, onward, page.locator(f'[data-name="{name}"] table'))
         where = onward.bounding_box()
         page.get_by_role("radio", name=word).first.click()

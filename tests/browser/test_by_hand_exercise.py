@@ -6,6 +6,8 @@ import pytest
 
 from transformer.by_hand.stages import ByHand, Settings
 
+from .conftest import SIZES
+
 FOCUSED = "cell => cell.getRootNode().activeElement === cell"
 WEIGHTS = [f"{weight:.2f}" for weight in ByHand(Settings()).heads[0].weights[6].tolist()]
 
@@ -70,7 +72,7 @@ def test_a_row_is_filled_in_shown_begun_again_and_kept(exercise, address, reache
         reached(page, step=step)
         cells.first.wait_for()
         if step in (4, 5, 7):
-            for _, height in windows(page):  # what is to be filled in, with the numbers given
+            for _, height in windows(page, [SIZES[step % len(SIZES)]]):  # the row to fill in with the numbers given
                 for one in (cells.first, page.locator(".matrix table").first, page.get_by_role("button", name="Next")):
                     box = one.bounding_box()
                     assert box["y"] >= 0

@@ -72,6 +72,9 @@ def test_a_click_on_an_effect_switches_that_head_in_the_text_above(visit, kept, 
 def test_while_heads_are_measured_nothing_of_another_measurement_is_seen(visit, kept, settle):
     page = visit(f"/heads?{urlencode({'view': 'roles', 'role_on': 'own', 'role_texts': 'I am cold.'})}")
     page.locator(".st-key-heads_role_maps").wait_for()
+    for view in ("Logit lens", "Roles"):
+        page.get_by_role("radio", name=view, exact=True).click()
+        settle(page)
     page.evaluate("""() => {
       window.seen = { work: 0, both: 0 };
       const look = () => {
@@ -84,14 +87,12 @@ def test_while_heads_are_measured_nothing_of_another_measurement_is_seen(visit, 
     }""")
     page.get_by_role("button", name="Your own texts").click()
     box = page.get_by_role("textbox", name="Your texts")
+    expect(box).to_have_value("I am cold.")  # that of the link, though the box opens only now
     box.fill("\n".join(f"I have {count} red dogs, and she is not as tall as her brother." for count in range(60)))
     page.get_by_role("button", name="Measure", exact=True).click()
     page.wait_for_function("window.seen.work && !document.querySelector('.stMain [data-testid=stProgress]')")
     page.locator(".st-key-heads_role_maps").wait_for()
     assert page.evaluate("window.seen.both") == 0
-    for view in ("Logit lens", "Roles"):
-        page.get_by_role("radio", name=view, exact=True).click()
-        settle(page)
     page.locator(".st-key-heads_role_settings button").click()
     chosen = page.locator("[data-testid=stPopoverBody] [role=radio][aria-checked=true]")
     expect(chosen.first).to_have_text("Your own texts")  # what they are measured on, after another view too

@@ -107,7 +107,7 @@ def test_a_lesson_of_ones_own_is_walked_by_a_remote_answered_left_for_another_pa
     at_stop(page, reached, 1, "The end of a sentence")
     assert address(page)["step"] == "0"
     expect(bar(page).get_by_role("status")).to_have_text(verdict)
-    page.get_by_role("link", name="Positions").first.click()
+    page.get_by_role("link", name="Library").first.click()
     reached(page, lesson="own/two-pages", stop=1)  # the bar stays on pages that are no stop
     expect(bar(page).locator("h2")).to_contain_text("The end of a sentence")
     bar(page).get_by_role("button", name="Next").click()

@@ -9,27 +9,27 @@ def inside(page, *locators):
         assert box["y"] + box["height"] <= page.viewport_size["height"], (locator, box)
 
 
-def test_a_mask_a_switch_and_what_they_change_are_on_one_screen_and_boxes_are_labelled(visit, windows, reached, settle):
-    page = visit("/masks")
-    for label, name in (("Causal", "causal"), ("Source padding", "source"), ("Cross", "cross"),
-                        ("Target padding", "target"), ("Target and causal", "decoder")):
-        chooser = page.get_by_role("radiogroup", name="Mask").get_by_role("radio", name=label, exact=True)
-        chooser.click()
-        reached(page, mask=name)
-        picture = page.locator(f".st-key-masks_{name}_mask .nsewdrag").first
-        picture.wait_for()
-        for _ in windows(page):
+def test_a_mask_a_switch_and_what_they_change_are_on_one_screen_and_boxes_are_labelled(visit, windows, reached):
+    page, masks = visit("/masks"), {"Causal": "causal", "Source padding": "source", "Cross": "cross",
+                                    "Target padding": "target", "Target and causal": "decoder"}
+    choosers = page.get_by_role("radiogroup", name="Mask")
+    switch, changed = page.get_by_text("Causal mask", exact=True), page.locator(".st-key-masks_changed .nsewdrag").first
+    for at, _ in enumerate(windows(page)):
+        for label in list(masks)[at::3]:  # in each window some of them, which are drawn alike
+            chooser = choosers.get_by_role("radio", name=label, exact=True)
+            chooser.click()
+            reached(page, mask=masks[label])
+            picture = page.locator(f".st-key-masks_{masks[label]}_mask .nsewdrag").first
+            picture.wait_for()
             inside(page, chooser, picture)
             assert picture.bounding_box()["height"] >= 200
             assert picture.bounding_box()["width"] >= 200
-    switch, picture = page.get_by_text("Causal mask", exact=True), page.locator(".st-key-masks_changed .nsewdrag").first
-    for state, _ in zip(("on", "off", "on"), windows(page), strict=True):
-        picture.wait_for()
+        changed.wait_for()
         switch.evaluate("one => one.scrollIntoView({ block: 'start' })")
         page.get_by_test_id("stMain").evaluate("one => one.scrollBy(0, -80)")
-        inside(page, switch, picture)
+        inside(page, switch, changed)
         switch.click()
-        reached(page, causal=state)
+        reached(page, causal="off" if at % 2 else "on")
     assert not page.get_by_label("English 1").is_visible()  # folded away on a telephone, which is the last window
     page.get_by_role("button", name="Your sentences").click()
     for row in (1, 2, 3, 4):

@@ -245,41 +245,39 @@ def test_sentences_that_cannot_be_asked_stay_to_be_mended_and_what_is_refused_is
 
 def test_looking_around_finding_a_view_for_the_wall_and_being_brought_back(open_room):
     room = open_room()
-    wall, phone = room.wall(), room.phone()
+    wall, phone, desk = room.wall(), room.phone(), room.lecturer.locator(".room-bar.page")
+    desk.get_by_label("A task for everybody").fill("Find a head that looks at the verb")
+    desk.get_by_role("button", name="Set the task").click()
+    expect(phone.get_by_text("Find a head that looks at the verb", exact=True)).to_be_visible()
     room.show(text=TEXT, step=3)
-    phone.get_by_role("link", name="Look around").or_(phone.get_by_role("button", name="Look around")).click()
+    wall.wait_for_url(step(3))
+    look = phone.get_by_role("link", name="Look around")
+    expect(look).to_have_attribute("href", step(3))
+    look.click()
     phone.wait_for_url(step(3))  # the real page, at this very view
     strip = phone.locator(".st-key-room .room-bar")
     expect(strip).to_contain_text("The lecturer is on Translate, step 3.")
     room.lecturer.keyboard.press("ArrowRight")
     expect(strip).to_contain_text("The lecturer is on Translate, step 4.")
+    wall.wait_for_url(step(4))
     phone.wait_for_url(step(3))  # whoever looks around stays where they are
-    room.bar.get_by_role("button", name="Bring everyone here").click()
-    phone.wait_for_url(re.compile(f"/r/{room.code}$"))
-    expect(phone.get_by_text("step 4", exact=True)).to_be_visible()
-    room.lecturer.goto(f"{room.url}/room")
-    desk = room.lecturer.locator(".room-bar.page")
-    desk.get_by_label("A task for everybody").fill("Find a head that looks at the verb")
-    desk.get_by_role("button", name="Set the task").click()
-    expect(phone.get_by_text("Find a head that looks at the verb", exact=True)).to_be_visible()
-    phone.goto(f"{room.url}/translate?text=Go on.&step=1&kind=encoder&layer=0&head=2&room={room.code}")
     assert strip.bounding_box()["height"] < 60  # one line, which opens
     strip.get_by_text("Task: Find a head").click()
-    strip.get_by_label("A few words on what you found").fill("=HERE <b>")
+    note = strip.get_by_label("A few words on what you found")
+    note.press_sequentially("=HERE")
+    with phone.expect_response(re.compile("/state\\?")):
+        room.store.join(room.id, "another phone")
+    phone.keyboard.type(" <b>")  # while others come
+    expect(note).to_have_value("=HERE <b>")
     strip.get_by_role("button", name="Show the lecturer").click()
     expect(strip).to_contain_text("The lecturer has it.")
+    room.lecturer.goto(f"{room.url}/room")
     tile = desk.locator(".tiles li")
     expect(tile).to_contain_text("=HERE <b>")
     tile.get_by_role("button", name="Open on the wall").click()
-    wall.wait_for_url(re.compile("text=Go"))
-    assert "kind=encoder" in wall.url
-    assert "head=2" in wall.url
-    note = strip.get_by_label("A few words on what you found")
-    note.press_sequentially("This head")
-    with phone.expect_response(re.compile("/state\\?")):
-        room.store.join(room.id, "another phone")
-    phone.keyboard.type(" looks at it")
-    expect(note).to_have_value("This head looks at it")  # typed while others come
+    wall.wait_for_url(step(3))
+    room.bar.get_by_role("button", name="Bring everyone here").click()
+    phone.wait_for_url(re.compile(f"/r/{room.code}$"))
 
 
 def test_the_phone_is_a_remote_a_colleague_takes_over_and_the_end_leaves_nothing(open_room):

@@ -185,7 +185,7 @@ def test_an_answer_given_without_a_network_is_sent_once_there_is_one_or_said_to_
     page.locator("button.choice").first.click()
     room.phase(question, "closed")
     page.context.set_offline(False)
-    expect(seen(page, "You did not answer.")).to_be_visible()
+    expect(seen(page, "You did not answer in this round.")).to_be_visible()
     assert room.answers(question, 2) == []
 
 

@@ -123,11 +123,11 @@ def test_nothing_of_any_question_is_cut_on_the_wall(room):
         expect(page.locator(".cover .count")).to_contain_text("0 of ")
         room.come()  # a device is there for 45 seconds, and on a slow machine the question takes longer to appear
         expect(page.locator(".cover .count")).to_have_text("0 of 6 have answered")
-        sizes = [shown(page, "open", about)]
+        sizes = [shown(page, "open", about, SIZES[1:])]
         room.answer(question, made)
-        for phase in ("split", "answer"):
+        for phase, where in (("split", SIZES[1:]), ("answer", SIZES)):  # that with most on it, on each projector
             room.phase(question, phase)
-            sizes.append(shown(page, phase, about))
+            sizes.append(shown(page, phase, about, where))
         if about not in ("text", "own sentence"):
             expect(page.locator(".cover .quoted").first).to_be_visible()
         if about == "head":
@@ -141,7 +141,7 @@ def test_nothing_of_any_question_is_cut_on_the_wall(room):
         room.answer(question, made, round=2)
         room.phase(question, "answer")
         expect(page.locator(".cover .kicker")).to_contain_text("second round")
-        shown(page, "answer", f"{about} again")
+        shown(page, "answer", f"{about} again", SIZES[1:])
         room.store.put_away(room.id)
         expect(page.locator(".cover[data-phase]")).to_have_count(0)
 

@@ -14,7 +14,7 @@ from ui.figures import head_label, plain_label
 from ui.say import end_of
 
 PAGE, TEXT = "translate", "She is not as tall as her brother."
-HOSTILE = ["<img src=x onerror=alert(1)>", "$x$ :red[hi] ![](http://x)", "👩‍👩‍👧 🇫🇷", "שלום עולם"]
+HOSTILE = "<img src=x onerror=alert(1)> $x$ :red[hi] ![](http://x) 👩‍👩‍👧 🇫🇷 שלום עולם"
 KINDS = ["encoder", "decoder", "cross"]
 
 
@@ -285,17 +285,16 @@ def test_the_browsers_back_button_goes_back(visit, path, shows):
 def test_whatever_is_typed_is_text_or_answered_with_a_sentence(open_translate, complaints, ckpt, chips, reached, path,
                                                                shows):
     page = open_translate()
-    for text in HOSTILE:
-        write(page, text)
-        reached(page, text=text)
-        page.keyboard.press("Home")
-        reached(page, step=0)
-        shown = chips(page, "source tokens")[:-1]
-        labels = [plain_label(piece.text, longest=None) for piece in transformer.start(ckpt, text).source]
-        assert shown == [label.strip("\u2068\u2069") for label in labels]
-        assert "".join(shown).replace("␣", " ").strip() == text
-        page.keyboard.press("2")
-        reached(page, step=1)
+    write(page, HOSTILE)
+    reached(page, text=HOSTILE)
+    page.keyboard.press("Home")
+    reached(page, step=0)
+    shown = chips(page, "source tokens")[:-1]
+    labels = [plain_label(piece.text, longest=None) for piece in transformer.start(ckpt, HOSTILE).source]
+    assert shown == [label.strip("\u2068\u2069") for label in labels]
+    assert "".join(shown).replace("␣", " ").strip() == HOSTILE
+    page.keyboard.press("2")
+    reached(page, step=1)
     assert page.locator("img[src=x], img[src^='http://x']").count() == 0
     alert = page.get_by_test_id("stAlert")
     for text, said in (("dog " * 2_500, "2,501"), ("", "Type a sentence")):

@@ -34,10 +34,11 @@ def ask(page: str, ckpt: Checkpoint) -> Asked | None:
             with st.popover("More", key=f"{page}_ask_settings"):
                 if config.encoder_layers:
                     target = taken(st.text_input(
-                        "Its translation", key=f"{page}_target",
+                        "Its translation", key=f"{page}_target", persist_state="session",
                         placeholder="the model's own; type another to examine it"), ANSWER).strip()
                 else:
-                    more = st.number_input("Tokens to continue by", 1, GO_ON, step=1, key=f"{page}_more")
+                    more = st.number_input("Tokens to continue by", 1, GO_ON, step=1, key=f"{page}_more",
+                                           persist_state="session")
     of = (ckpt.id, text, target, more)
     _forget_another(page, ckpt, text, target)
     if not text.strip():

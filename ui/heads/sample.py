@@ -142,8 +142,8 @@ def _type_texts(page: str, ckpt: Checkpoint, *, translates: bool) -> str:
                 "model's own translation.")
     example = EXAMPLES.get(ckpt.config.task, ANY_TEXTS) if reads_examples(ckpt) else ""
     fill(f"{page}_role_texts", example if ckpt.reads_text else example_of(ckpt))
-    typed = taken(st.text_area("Your texts", key=f"{page}_role_texts", height=130, help=f"At most {MOST_LINES} lines."),
-                  PASSAGE)
+    typed = taken(st.text_area("Your texts", key=f"{page}_role_texts", persist_state="session", height=130,
+                               help=f"At most {MOST_LINES} lines."), PASSAGE)
     # leaving the box for the button sends what was typed, as Ctrl+Enter does, and draws the page again
     st.button("Measure", key=f"{page}_role_own", icon=":material/play_arrow:")
     st.caption(said + " This checkpoint has no tokenizer: type ids separated by spaces." * (not ckpt.reads_text))

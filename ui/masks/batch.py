@@ -72,10 +72,11 @@ def type_pairs(ckpt: Checkpoint) -> list[tuple[str, str]]:
         left, right = st.columns(2)
         labels = [f"{figures.markdown_text(side)} {row}" for side in (sides.source, sides.target)]
         with left:
-            source = taken(st.text_input(labels[0], key=f"{PAGE}_source{row}", placeholder=sides.sentence), SENTENCE)
+            source = taken(st.text_input(labels[0], key=f"{PAGE}_source{row}", persist_state="session",
+                                         placeholder=sides.sentence), SENTENCE)
         with right:
-            target = taken(st.text_input(labels[1], key=f"{PAGE}_target{row}", placeholder=sides.translation),
-                           SENTENCE)
+            target = taken(st.text_input(labels[1], key=f"{PAGE}_target{row}", persist_state="session",
+                                         placeholder=sides.translation), SENTENCE)
         sentences.append((source, target))
     return sentences
 
