@@ -88,7 +88,7 @@ def test_on_a_telephone_a_matrix_scrolls_alone_and_says_so(visit, page, settle, 
     assert {name for name, sign, _ in said if not sign} >= {"x = embeddings", "context = weights v"}
     for part, name in PARTS.items():
         page.get_by_role("radio", name=name, exact=True).click()
-        reached(page, part=None if part == "steps" else part)
+        reached(page, part=part)
         widest = page.evaluate("""() => Math.max(document.documentElement.scrollWidth,
           ...[...document.querySelectorAll('[data-testid="stMain"], [data-testid="stAppViewContainer"]')]
             .map(box => box.scrollWidth))""")
