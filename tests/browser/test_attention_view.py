@@ -106,7 +106,7 @@ def test_weights_are_those_of_the_library_under_the_pointer_the_keys_and_between
     page.locator(".attention-view").get_by_role("radio", name="Cross").click()
     reached(page, kind="cross")
     page.mouse.click(*cell(page, 4, 3))
-    expect(at_rest(page)).to_contain_text("computed again in this browser, agrees to")
+    expect(at_rest(page)).to_contain_text("agrees to")
     between = page.locator("[data-part=product]")
     for name, expected in (("score", step.scores), ("weight", step.attentions)):
         found = float(between.get_attribute(f"data-{name}"))
