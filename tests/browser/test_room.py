@@ -7,25 +7,31 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import expect
 
-from transformer.rooms.room import NoRoom
+from transformer.rooms.room import NoRoom, new_key
 from transformer.rooms.store import Store
+from ui.access.keys import LECTURER
 
 PHONE = {"width": 390, "height": 844}
 TEXT = "I like red wine."
 
 
 class Room:
-    """A lecturer's tab in a room that was opened by pressing the button, and ways in for everybody else."""
+    """A lecturer's tab in a room, which was opened by pressing the button or stands open already, and ways in for
+    everybody else."""
 
-    def __init__(self, visitor, url: str, home) -> None:
-        self.tab, self.url = visitor, url
-        self.store = Store(home / "rooms.sqlite")
+    def __init__(self, visitor, url: str, home, *, pressing: bool) -> None:
+        self.tab, self.url, self.store = visitor, url, Store(home / "rooms.sqlite")
         self.lecturer = self.tab(1280, 720)
+        if not pressing:
+            self.key = new_key()
+            self.code = self.store.open_room(self.key).code
+            self.lecturer.context.add_cookies([{"name": LECTURER, "value": self.key, "url": url}])
+            return
         self.lecturer.goto(f"{url}/room")
         self.lecturer.get_by_role("button", name="Open a room").click()
         self.code = self.bar.locator(".code").inner_text()
         expect(self.bar.get_by_text("The room sees this tab")).to_be_visible()
-        self.key = next(one["value"] for one in self.lecturer.context.cookies() if one["name"] == "headsup_room")
+        self.key = next(one["value"] for one in self.lecturer.context.cookies() if one["name"] == LECTURER)
 
     @property
     def bar(self):
@@ -67,12 +73,12 @@ class Room:
 
 @pytest.fixture
 def open_room(visitor, app):
-    """Opens a room of a lecturer's own; it ends with the test."""
+    """Opens a room, which ends with the test; pressing: by the button, and the lecturer stands on the page of the room."""
     _, url, home = app
     opened = []
 
-    def open_room() -> Room:
-        opened.append(Room(visitor, url, home))
+    def open_room(*, pressing=False) -> Room:
+        opened.append(Room(visitor, url, home, pressing=pressing))
         return opened[-1]
 
     yield open_room
@@ -88,7 +94,7 @@ def step(place: int):
 
 def test_a_room_from_the_first_phone_to_the_last_vote(open_room):
     """The lecturer shows, the wall and three phones see it; all answer; the answer is the model's."""
-    room = open_room()
+    room = open_room(pressing=True)
     wall, phones = room.wall(), [room.phone() for _ in range(3)]
     expect(room.bar.locator(".here")).to_have_text("3 here")
     room.show(text=TEXT, step=3)
@@ -244,7 +250,7 @@ def test_sentences_that_cannot_be_asked_stay_to_be_mended_and_what_is_refused_is
 
 
 def test_looking_around_finding_a_view_for_the_wall_and_being_brought_back(open_room):
-    room = open_room()
+    room = open_room(pressing=True)
     wall, phone, desk = room.wall(), room.phone(), room.lecturer.locator(".room-bar.page")
     desk.get_by_label("A task for everybody").fill("Find a head that looks at the verb")
     desk.get_by_role("button", name="Set the task").click()
@@ -376,7 +382,7 @@ def test_a_stop_of_a_lesson_is_asked(open_room):
 
 
 def test_a_question_is_asked_by_keyboard_once_something_is_shown_and_the_arrows_step_nothing(open_room):
-    room = open_room()
+    room = open_room(pressing=True)
     desk = room.lecturer.locator(".room-bar.page")
     expect(desk.get_by_role("button", name="Ask…")).to_be_disabled()
     expect(desk).to_contain_text("Nothing is shown to the room yet; open a page with a model.")
