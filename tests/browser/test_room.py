@@ -73,7 +73,7 @@ class Room:
 
 @pytest.fixture
 def open_room(visitor, app):
-    """Opens a room, which ends with the test; pressing: by the button, and the lecturer stands on the page of the room."""
+    """Opens a room, which ends with the test; pressing: by its button, and the lecturer stands on the page of rooms."""
     _, url, home = app
     opened = []
 
