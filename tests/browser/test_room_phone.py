@@ -16,9 +16,10 @@ from transformer.rooms.room import Question, new_key
 from transformer.rooms.store import Store
 from ui.lessons.links import open_stop
 
-SIZE = {"width": 360, "height": 740}
+SIZE = {"width": 320, "height": 640}
 TEXT = "I have never seen such a beautiful sunset."
 PARAMS = {"text": TEXT, "step": "4", "kind": "cross", "layer": "1", "head": "2"}
+HAND = {"text": "I like red wine", "d_k": "4", "query": "3", "key": "1", "part": "steps"}
 VIEW = {"page": "translate", "params": PARAMS, "title": "Translate", "said": "Step 4", "place": "step 4"}
 NARROW = "document.documentElement.scrollWidth <= innerWidth"
 
@@ -48,9 +49,10 @@ class Class:
         view = VIEW | {"params": PARAMS | {"step": str(index)}, "place": f"step {index}"}
         self.store.publish(self.id, view, picture_of(self.step(index), **look), "tab")
 
-    def ask(self, about: str = "next token", **more: object) -> tuple[Question, Asked]:
+    def ask(self, about: str = "next token", *, page: str = "translate", params: dict[str, str] = PARAMS,
+            **more: object) -> tuple[Question, Asked]:
         """A question that is open."""
-        made = questions.make(about, open_stop(Stop(title="", page="translate", params=PARAMS, line=0)), **more)
+        made = questions.make(about, open_stop(Stop(title="", page=page, params=params, line=0)), **more)
         question = self.store.ask(self.id, made.spec, made.key, VIEW)
         self.phase(question, "open")
         return question, made
@@ -203,6 +205,18 @@ def test_numbers_are_typed_as_people_do_and_bars_drawn_with_keys_and_a_pointer(r
     assert room.answers(question) == [40.5]
     page.reload()
     expect(field).to_have_value("40.5")
+    question, made = room.ask("number", page="by_hand", params=HAND, of="product")
+    assert made.key["right"] < 0
+    field = page.get_by_role("textbox", name="Your answer", exact=True)
+    field.fill(f"{made.key['right']:.2f}".replace("-", "−").replace(".", ","))
+    for _, numbers in made.spec["given"]["rows"]:
+        for number in numbers:
+            expect(page.get_by_role("cell", name=number, exact=True).first).to_be_visible()
+    field.press("Enter")
+    sent(page)
+    room.phase(question, "answer")
+    expect(seen(page, re.compile("Right"))).to_be_visible()
+    assert page.evaluate(NARROW)
     room.store.put_away(room.id)
     question, made = room.ask("row")
     sliders = page.get_by_role("slider")

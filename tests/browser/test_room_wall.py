@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_room_phone import PARAMS, TEXT, VIEW, Class
+from tests.browser.test_room_phone import HAND, PARAMS, TEXT, VIEW, Class
 from transformer.lessons.lesson import Stop
 from transformer.rooms import questions
 from transformer.rooms.ablation import ablate
@@ -16,6 +16,7 @@ from ui.lessons.links import open_stop
 
 FORMS = ["next token", "head", "number", "row", "distribution", "text", "own sentence"]
 SIZES = [(1440, 900), (1280, 720)]
+NUMBER = {"page": "by_hand", "params": HAND, "of": "product"}  # with the numbers that it is made of
 OPENED = open_stop(Stop(title="", page="translate", params=PARAMS, line=0))
 PICTURES = os.environ.get("HEADSUP_PICTURES", "")  # a folder, to look at them
 
@@ -119,7 +120,7 @@ def shown(page, phase: str, name: str = "", sizes=SIZES) -> list[float]:
 def test_nothing_of_any_question_is_cut_on_the_wall(room):
     page = room.wall()
     for about in FORMS:
-        question, made = room.ask(about)
+        question, made = room.ask(about, **NUMBER) if about == "number" else room.ask(about)
         expect(page.locator(".cover .count")).to_contain_text("0 of ")
         room.come()  # a device is there for 45 seconds, and on a slow machine the question takes longer to appear
         expect(page.locator(".cover .count")).to_have_text("0 of 6 have answered")
