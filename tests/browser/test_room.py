@@ -139,6 +139,21 @@ def test_a_room_from_the_first_phone_to_the_last_vote(open_room):
     expect(phones[0].get_by_role("heading", name="Look up.")).to_be_visible()
 
 
+def test_the_wall_scrolls_along_with_the_lecturer(open_room):
+    room = open_room()
+    wall = room.wall()
+    room.lecturer.goto(f"{room.url}/by_hand?part=slips&mask=causal")
+    late = [page.get_by_role("heading", name="2 · The mask after the softmax") for page in (room.lecturer, wall)]
+    expect(late[1]).to_be_attached()
+    expect(late[1]).not_to_be_in_viewport()
+    late[0].scroll_into_view_if_needed()
+    room.lecturer.mouse.move(600, 400)
+    room.lecturer.mouse.wheel(0, 300)
+    expect(late[1]).to_be_in_viewport()
+    room.lecturer.mouse.wheel(0, -9_000)
+    expect(wall.get_by_role("heading", name="1 · Softmax over the wrong axis")).to_be_in_viewport()
+
+
 def test_who_comes_late_loads_again_or_loses_the_network_is_where_the_room_is(open_room):
     room = open_room()
     early = room.phone()
@@ -319,6 +334,9 @@ def test_the_phone_is_a_remote_a_colleague_takes_over_and_the_end_leaves_nothing
     room.bar.get_by_role("button", name="Show this tab to the room").click()  # and back, where nothing has changed
     expect(phone.get_by_role("heading", name="Translate")).to_be_visible()
     room.lecturer.goto(f"{room.url}/room")
+    room.lecturer.get_by_role("button", name="Remove all new phones").click()
+    room.lecturer.get_by_role("button", name="press again", exact=False).click()
+    expect(phone.get_by_text("nobody new is let into this room", exact=False).first).to_be_visible()
     end = room.lecturer.get_by_role("button", name="End the room")
     end.click()
     room.lecturer.get_by_role("button", name="press again", exact=False).click()

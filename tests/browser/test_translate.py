@@ -1,7 +1,7 @@
 """Translate, as somebody with a keyboard and a mouse meets it."""
 
 import re
-from urllib.parse import urlencode
+from urllib.parse import quote_plus, urlencode
 
 import numpy as np
 import pytest
@@ -263,11 +263,16 @@ def test_a_link_is_copied_with_the_clipboard_without_it_and_by_hand(open_transla
     expect(field).to_have_count(0)
 
 
-def test_the_browsers_back_button_goes_back(visit, path, shows):
-    page = visit("/masks")
+@pytest.mark.own_visitor  # whose browser has no scripts yet
+def test_the_browsers_back_button_goes_back(page, visit, path, shows):
+    late = []  # the stage's script, on a busy machine
+    page.route("**/scripts/stage-*", lambda route: late.append(route))
+    visit("/masks")
     page.get_by_test_id("stTopNavLink").filter(has_text="Translate").click()
     page.wait_for_url("**/translate?*step=*")
     write(page, TEXT)
+    page.wait_for_url(f"**/translate?*{quote_plus(TEXT)}*")
+    late.pop().continue_()
     shows(page, path[-1])
     for step in path[-2:-4:-1]:
         page.keyboard.press("ArrowLeft")
