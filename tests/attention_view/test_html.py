@@ -282,6 +282,56 @@ def test_a_head_that_is_not_there_is_refused(step):
         show(step, kind="middle")
 
 
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
+def test_what_cannot_be_drawn_is_refused_with_where_it_is(bad):
+    found = layers(4, 4)
+    found[2][0, 1, 3, 2] = bad
+    with pytest.raises(ValueError, match=r"1 of 96 numbers .* layer 2, head 1.*nan_to_num"):
+        show(found, list("abcd"))
+
+
+@pytest.mark.parametrize("change", [lambda a: a - 0.3, lambda a: a * 50, lambda a: a * 0.5, lambda a: a * 1e-6],
+                         ids=["below 0", "above 1", "rows of a half", "next to nothing"])
+@pytest.mark.parametrize("exact", [True, False])
+def test_values_that_are_no_weights_are_sent_as_they_are_with_their_scale(change, exact):
+    found = [change(layer) for layer in layers(4, 4, causal=True)]
+    header, arrays = held(show(found, list("abcd"), layer=1, head=1, exact=exact).page)
+    (kind,) = header["kinds"]
+    scale = header["kinds"][kind]["open"]
+    values = torch.cat(found).numpy()
+    assert scale == {"signed": bool(values.min() < 0), "most": pytest.approx(abs(values).max())}
+    np.testing.assert_array_equal(arrays[f"values/{kind}"] if exact else arrays["weights"], values if exact else
+                                  values[1, 1])
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64])
+def test_weights_are_weights_in_every_precision(dtype):
+    header, _ = held(show([layer.to(dtype) for layer in layers(40, 40, causal=True)], list(40 * "a")).page)
+    assert "open" not in header["kinds"]["decoder"]
+
+
+def test_two_sentences_of_values_share_their_scale():
+    header, _ = held(show([layer - 0.3 for layer in layers(5, 5)], list("abcde"), sentence_b_start=2).page)
+    scales = [info["open"] for info in header["kinds"].values()]
+    assert scales == scales[:1] * 5
+
+
+def test_what_a_model_of_ours_decodes_is_shown(translator, writer):
+    ids = torch.tensor([writer.tokenizer.encode("I am")])
+    tokens = [writer.tokenizer.piece(one) for one in ids[0].tolist()]
+    found = writer.model.decode(ids, readable=True)
+    _, arrays = held(show(found, tokens).page)
+    np.testing.assert_allclose(exact(arrays, "decoder"), torch.cat([one.weights for one in found.attention]).detach(),
+                               atol=2e-5)
+    with pytest.raises(ValueError, match="readable=True"):
+        show(writer.model.decode(ids), tokens)
+    memory = translator.model.encode(ids, readable=True)
+    both = translator.model.decode(ids, memory.x, readable=True)
+    assert list(held(show(memory, tokens).page)[0]["kinds"]) == ["encoder"]
+    header, _ = held(show(both, decoder_tokens=tokens, encoder_tokens=tokens).page)
+    assert list(header["kinds"]) == ["decoder", "cross"]
+
+
 def test_forty_steps_of_translate_are_less_than_a_megabyte():
     text = ("The old man who lives next door gave my little brother a beautiful red bicycle for his birthday, and now "
             "he rides it to school every morning with his friends from the village.")

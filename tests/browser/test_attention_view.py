@@ -123,8 +123,17 @@ def test_weights_are_those_of_the_library_under_the_pointer_the_keys_and_between
     expect(readout).to_have_count(1)
     assert float(readout.get_attribute("data-weight")) == pytest.approx(
         step.attentions["cross"][1, 3, 4, 1].item(), abs=1e-6)
+    page.keyboard.press("m")
+    most = step.attentions["cross"][1, 3, 4].argmax().item()
+    expect(page.locator(f'.readout[data-query="4"][data-key="{most}"]')).to_have_count(1)
+    heard = page.locator(".attention-view > output").inner_text()
+    assert "weight" in heard and not re.search(r"[␣_‖]|\d\.\d{3}", heard)
+    for _ in range(abs(most - 1)):
+        page.keyboard.press("ArrowLeft" if most > 1 else "ArrowRight")
     page.keyboard.press("Enter")
     reached(page, pair="4:1", step=5)  # the arrows stepped nowhere
+    page.keyboard.press("Escape")
+    expect(page.get_by_label("Head", exact=True)).to_be_focused()
 
 
 def test_choosers_change_the_picture_and_the_link(look, options, reached, ckpt):
@@ -166,8 +175,10 @@ def test_choosers_change_the_picture_and_the_link(look, options, reached, ckpt):
 def test_lines_are_of_the_heads_switched_and_of_the_one_chosen_among_the_small_ones(look, reached):
     page = look(layer=1)
     page.locator(".attention-view").get_by_role("radio", name="Lines").click()
+    expect(page.locator(".attention-view .main h2")).to_have_text("Cross attention, layer 1 · head 3")
+    reached(page, view="lines", lit=3)  # those of the head in focus
+    page.locator(".attention-view .heads .all").click()
     expect(page.locator(".attention-view .main h2")).to_have_text("Cross attention, layer 1")
-    reached(page, view="lines")
     chips = page.locator(".attention-view .heads button")
     pressed = page.locator('.attention-view .heads [aria-pressed="true"]')
     chips.nth(1).click()
@@ -188,8 +199,6 @@ def test_lines_are_of_the_heads_switched_and_of_the_one_chosen_among_the_small_o
     page.keyboard.press("Escape")
     expect(page.locator(".attention-view .legend")).to_be_hidden()
     expect(at_rest(page)).to_contain_text("Hover over a token to see only its lines")
-    page.keyboard.press("ArrowLeft")
-    reached(page, step=4, layer=2)
 
 
 def test_what_is_saved_says_what_it_is_and_holds_the_numbers(look, options, ckpt, tmp_path):

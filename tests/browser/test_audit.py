@@ -357,7 +357,7 @@ FACES = {"phone": (phones, [PHONE, NARROWEST]), "wall": (walls, [PROJECTOR]), "l
 @pytest.mark.parametrize("face", FACES)
 def test_a_face_of_a_room_is_fit_for_everybody(face, room, visitor, settle):
     states, sizes = FACES[face]
-    page = visitor(*sizes[0]).new_page()
+    page = visitor(*sizes[0])
     audit = None
     for state, dark in states(page, room):
         app = page.get_by_test_id("stApp").count() > 0

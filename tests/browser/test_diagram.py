@@ -3,7 +3,7 @@
 from playwright.sync_api import expect
 
 TEXT = "She+is+not+as+tall+as+her+brother."
-HIDDEN = [".st-key-translate_example", ".st-key-translate_text", ".st-key-translate_details", "h1",
+HIDDEN = [".st-key-translate_example", ".st-key-translate_text", ".st-key-translate_details", ".stHeading h1",
           ".st-key-translate_save_page", "[data-testid=stHeader]"]
 
 
@@ -76,12 +76,12 @@ def test_presenting_hides_the_rest_and_keys_and_a_remote_step_and_darken(visit, 
     page.keyboard.press("Space")  # presses what has the focus
     reached(page, step=4)
     page.keyboard.press("p")
-    expect(page.get_by_role("button", name="Play from the start")).to_be_visible()  # it has come to the end
+    expect(page.get_by_role("button", name="Replay from the start")).to_be_visible()  # it has come to the end
     page.locator("canvas.matrix").focus()
     page.keyboard.press("Escape")  # leaves the canvas, which uses it
     assert address(settle(page))["present"] == "1"
     page.keyboard.press("Escape")
-    expect(page.locator("h1")).to_be_visible()
+    expect(page.locator(".stHeading h1")).to_be_visible()
     reached(page, present=None)
     assert complaints == []
 
@@ -115,7 +115,7 @@ def test_a_link_presents_and_leave_is_a_button(visit, reached):
     expect(page.locator('.attention-view[data-drawn="cross,1,3,1"]')).to_have_count(1)  # its one row
     page = visit("/write?text=ROMEO%3A&step=60&present=1")
     whole(page)
-    expect(page.locator("h1")).to_have_count(0)
+    expect(page.locator(".stHeading h1")).to_have_count(0)
     page.get_by_role("button", name="Leave").click()
     expect(page.get_by_role("heading", name="Write", exact=True)).to_be_visible()
     reached(page, present=None, step=60)

@@ -78,12 +78,13 @@ def test_a_matrix_its_lines_and_what_chooses_them_are_read_on_a_phone(on_phone, 
     reached(page, view="lines", lit=7)  # those of the head chosen in the matrix
 
 
-def test_rows_too_low_for_tokens_are_numbered_and_the_number_of_a_step_says_what_it_is(on_phone):
+def test_rows_of_a_long_text_keep_their_height_and_the_number_of_a_step_says_what_it_is(on_phone):
     page = on_phone("write", step=3, layer=17, head=5, text=TEXT * 6)
     made = drawn(page, "view.made")
-    assert made["cell"][1] < LEAST_ROW
-    assert made["gutter"]["bare"]
-    assert made["gutter"]["left"] < 60  # and leave their room to the cells
+    assert made["cell"][1] >= 24
+    assert not made["gutter"]["bare"]
+    scrolled = drawn(page, "(s => [s.scrollTop, s.clientHeight, s.scrollHeight])(view.parts.scroller)")
+    assert scrolled[0] + scrolled[1] >= scrolled[2] - 1 > scrolled[1]  # to the newest
     place = page.locator(".controls > output")
     expect(place.get_by_text("step", exact=True)).to_be_visible()
     height = page.locator(".controls").bounding_box()["height"]

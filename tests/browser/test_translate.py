@@ -126,7 +126,7 @@ def test_it_plays_from_the_start_pauses_and_goes_on(open_translate, path, settle
       new MutationObserver(look).observe(shown, { childList: true, characterData: true, subtree: true });
     }""")
     speed.fill("8")
-    page.get_by_role("button", name="Play from the start").click()
+    page.get_by_role("button", name="Replay from the start").click()
     expect(playing).to_have_attribute("aria-pressed", "true")
     expect(playing).to_have_attribute("aria-pressed", "false")
     shows(page, path[last])
