@@ -262,7 +262,7 @@ def test_words_in_place_of_pieces_are_seen_said_kept_in_the_link_and_saved(look,
     view = options(page)
     view.get_by_label("Tokens", exact=True).select_option("words")
     reached(page, tokens="words", stage=None)
-    expect(at_rest(page)).to_have_text("Weights of a word’s pieces are added over keys and averaged over queries.")
+    expect(at_rest(page)).to_contain_text("Weights of a word’s pieces are added over keys and averaged over queries.")
     view.get_by_label("Special tokens and sinks", exact=True).select_option("hidden")
     reached(page, special="hidden")
     page.reload()
