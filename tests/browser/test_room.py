@@ -140,7 +140,7 @@ def test_a_room_from_the_first_phone_to_the_last_vote(open_room):
 
 
 def test_the_wall_scrolls_along_with_the_lecturer(open_room):
-    room = open_room()
+    room = open_room(pressing=True)
     wall = room.wall()
     room.lecturer.goto(f"{room.url}/by_hand?part=slips&mask=causal")
     late = [page.get_by_role("heading", name="2 · The mask after the softmax") for page in (room.lecturer, wall)]

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";
-import { act, chooseCandidate, receiveSteps, showSteps } from "#view/controls/steps.js";
+import { act, beginSteps, chooseCandidate, receiveSteps, showSteps } from "#view/controls/steps.js";
 
 const part = () => ({ dataset: {}, setAttribute() {} });
 const NAMES = ["word", "number", "first", "back", "step", "play", "last"];
@@ -104,4 +104,10 @@ test("at the end it plays from the start, a step at a time, and a press stops it
   assert.equal(view.playing, false);
   mock.timers.tick(5_000);
   assert.equal(sent.at(-1).index, 3);
+});
+
+test("a file has no page, and its controls begin where it stands", () => {
+  const own = {};
+  beginSteps(own, { answered: 0, index: 5, walk: 0 }, undefined);
+  assert.deepEqual([own.target, own.sent], [5, 0]);
 });

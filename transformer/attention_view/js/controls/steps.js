@@ -6,7 +6,7 @@ const STOP = "Stop here (left arrow)";
 // Controls that take the place of others of the same walk go on with what those have asked for, if it is under way.
 export function beginSteps(view, data, before) {
   const { answered, index, page, walk } = data;
-  const goesOn = before?.data.page === page && before.walk === walk && before.sent > answered;
+  const goesOn = before && before.data.page === page && before.walk === walk && before.sent > answered;
   const { sent, target, choices } = goesOn ? before : { sent: answered, target: index, choices: [] };
   Object.assign(view, { sent, target, choices, walk, from: index, playing: false, timer: 0 });
 }
