@@ -323,6 +323,6 @@ def test_the_saved_page_works_without_a_network(look, chromium, ckpt, tmp_path):
     assert float(readout.get_attribute("data-weight")) == pytest.approx(
         step.attentions["cross"][1, 2, 3, 1].item(), abs=2e-5)
     alone.locator(".attention-view").get_by_role("radio", name="Lines").click()
-    expect(alone.locator(".attention-view .main h2")).to_have_text("Cross attention, layer 1")
+    expect(alone.locator(".attention-view .main h2")).to_have_text("Cross attention, layer 1 · head 2")
     assert wrong == []
     context.close()
