@@ -225,7 +225,7 @@ def test_points_count_as_sent_only_once_they_are(watch, make, monkeypatch):
         patch.setattr(run_curves, "_view", lambda **_: st.stop())  # as where the run of the page is cut short
         at = watch("mine")
     assert f"{PAGE}_curves_sent" not in at.session_state
-    (sent,) = run(at).session_state[f"{PAGE}_curves_sent"].values()
+    ((sent,),) = (found.values() for found in run(at).session_state[f"{PAGE}_curves_sent"].values())
     assert sent["train"] == 3
 
 

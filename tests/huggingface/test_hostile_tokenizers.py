@@ -59,8 +59,7 @@ def test_what_is_put_around_a_text_has_a_row_in_the_model(step, tmp_path):
 
 @pytest.mark.parametrize(("step", "pattern"), [
     ("normalizer", "z+z+(?!.)"), ("pre_tokenizer", "z+z+(?!.)"), ("decoder", "z+z+(?!.)"),
-    *(("pre_tokenizer", one) for one in ("(qw|wq)+(qwwq)+(?!.)", r"(\d+)+$x", "x" * 9_000, "(",
-                                         "((((a{1,999}){1,999}){1,999}){1,999})"))])
+    *(("pre_tokenizer", one) for one in ("(qw|wq)+(qwwq)+(?!.)", r"(\d+)+$x", "x" * 9_000, "("))])
 def test_a_pattern_that_holds_everybody_up_is_refused_before_any_text_is_read(step, pattern):
     """Its package holds the interpreter for as long as it takes: 36 s for 1,600 characters of the first."""
     cuts = {"type": "Replace", "pattern": {"Regex": pattern}, "content": ""}

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from transformer.brief import brief
 from transformer.config import ModelConfig
 
 FEW, AT_ONCE = 4, 1_000_000  # rows; weights that are widened together, which a core's cache holds
@@ -42,6 +43,8 @@ class Held(NamedTuple):
     factor: Tensor  # (..., width)
     centred: bool  # whether the mean of a row is taken off
     bias: Tensor | None  # (width,)
+
+    __repr__ = brief
 
     def parts(self, x: Tensor) -> Tensor:
         """What a part x (..., width) of the rows becomes; the bias is nobody's."""
