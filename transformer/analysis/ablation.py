@@ -33,7 +33,7 @@ EXPLAINED = {  # what each number shows and what it does not, in words
                    "the standard error over sentences. A change within two standard errors is not distinguishable "
                    "from zero, and with many heads some exceed that by chance. Effects of single heads do not add up.",
     "bleu_change": "How BLEU of the greedy translations changes when one head is switched, and how many translations "
-                   "are other ones. BLEU moves by whole words, so on a few hundred sentences a change of a point or "
+                   "differ. BLEU moves by whole words, so on a few hundred sentences a change of a point or "
                    "two is noise; the loss is the finer measure.",
 }
 LOSS_OF_CLASSES = (  # the same of a model whose texts have a class

@@ -74,7 +74,7 @@ def compare_quality(one: Checkpoint, other: Checkpoint, sentences: Sequence[Sent
     text. watch is called after each batch, of both models.
     """
     if [sentence.text for sentence in sentences] != [sentence.text for sentence in others]:
-        raise ValueError("the two do not read the same sentences; choose ones that fit both")
+        raise ValueError("the two checkpoints do not read the same sentences; choose sentences that fit both")
     found = [measure(ckpt, chosen, watch=lambda done, of, at=at: watch(at * of + done, 2 * of))
              for at, (ckpt, chosen) in enumerate(((one, sentences), (other, others)))]
     if not np.array_equal(found[0].tokens, found[1].tokens) or any(

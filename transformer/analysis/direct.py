@@ -26,10 +26,9 @@ EXPLAINED = (  # what it shows and what it does not, in words
     "may still decide the token. A logit has no natural zero: compare two tokens to see what distinguishes them.")
 EXPLAINED_OF_CLASSES = (  # the same of a model whose texts have a class
     "How much each head, feed-forward part and embedding itself adds to the logit of a class, with the "
-    "scales of the norms (what each divides by), and of an activation after pooling, held at what they were; the "
-    "parts add up to the logit "
-    "(Elhage et al. 2021). It is what a part writes straight to the output, over all tokens that are pooled. "
-    "What it changes by way of later layers is not in it, so a head with no direct effect may still decide "
+    "scales of the norms (what each divides by), and of an activation after pooling, held fixed; the parts add up to "
+    "the logit (Elhage et al. 2021). It is what a part writes directly to the output, over all tokens that are "
+    "pooled. What it changes through later layers is not included, so a head with no direct effect may still decide "
     "the class. A logit has no natural zero: compare two classes to see what distinguishes them.")
 
 
@@ -69,8 +68,8 @@ def direct_effect(read: Given, token: int | None = None, *, against: int | None 
     model = read.ckpt.model
     config = model.config
     if config.logits_cap is not None:
-        raise ValueError(f"the checkpoint {read.ckpt.id} caps its logits ({config.logits_cap:g}): they are no sum of "
-                         "parts")
+        raise ValueError(f"the checkpoint {read.ckpt.id} caps its logits ({config.logits_cap:g}), so they are not a "
+                         "sum of parts")
     if read.tgt is None:
         check_classes(read.ckpt)
         stack, embedding, ids, kinds = model.encoder, model.src_embedding, read.src, ("encoder", None)

@@ -53,25 +53,27 @@ MEASURES = (
     Measure(
         name="evenness", title="Evenness", unit="entropy as a share of its maximum",
         rows=_evenness, share=False,
-        explained="The entropy divided by ln n, n the tokens that the query may look at: 0 when all weight is on one, "
-                  "1 when all get the same. Sentences of different lengths can be compared by it. Like the entropy it "
+        explained="The entropy divided by ln n, where n is the number of tokens that the query may look at: 0 when "
+                  "all weight is on one, 1 when all get the same. Sentences of different lengths can be compared by "
+                  "it. Like the entropy it "
                   "says nothing about which tokens are looked at."),
     Measure(
         name="distance", title="Mean distance", unit="how far away it looks, in tokens",
         keys=lambda tokens: (tokens.key - tokens.diagonal).abs(), share=False,
-        explained="How far away the keys are that a head looks at, in tokens, averaged by weight. In cross-attention "
-                  "the distance is counted from the source token that is as far into the source as the query is into "
+        explained="How far away a head looks, in tokens, averaged by weight. In cross-attention the distance is "
+                  "counted from the source token that is as far into the source as the query is into "
                   "the target. A mean hides its parts: half the weight next door and half far away looks like all of "
                   "it in between."),
     Measure(
         name="diagonal", title="Diagonal", unit="weight on the token itself",
         cross_unit="weight on the place as far along the source",
         keys=lambda tokens: tokens.key == tokens.diagonal,
-        explained="The weight on the query's own token. It also absorbs what a head has nothing better to do with, and "
-                  "the token's vector has already taken in others below. In cross-attention it is the weight on the "
-                  "source token that is as far into the source as the query is into the target. Two languages with "
+        explained="The weight on the query's own token. Heads also put weight there when they have nothing better to "
+                  "do with it, and in the layers below the token's vector has already taken in others. In "
+                  "cross-attention it is the weight on the source token that is as far into the source as the query "
+                  "is into the target. Two languages with "
                   "similar word order make that large without the head knowing which word translates which; alignment "
-                  "is the measure that asks for that."),
+                  "is the measure that tests that."),
     Measure(
         name="previous", title="Previous token", unit="weight on the token before",
         cross_unit="weight on the token before the diagonal",
@@ -83,12 +85,12 @@ MEASURES = (
     Measure(
         name="next", title="Next token", unit="weight on the token after", kinds=BOTH,
         keys=lambda tokens: tokens.key == tokens.query + 1, why_not="a decoder cannot look ahead",
-        explained="The weight on the token just after the query. A decoder's head cannot look there, and no value is "
+        explained="The weight on the token just after the query. A decoder's head cannot look there, so no value is "
                   "given."),
     Measure(
         name="same", title="Same token elsewhere", unit="weight on other places with the same token", kinds=BOTH,
         keys=lambda tokens: tokens.same & (tokens.key != tokens.query), why_not="no token occurs twice",
-        explained="The weight on other places where the very same token stands, over queries that have one. Wang et "
+        explained="The weight on other occurrences of the very same token, over queries that have one. Wang et "
                   "al. 2023 call heads that do this in GPT-2 duplicate token heads. It counts equal pieces, not equal "
                   "meanings."),
     Measure(
@@ -99,8 +101,9 @@ MEASURES = (
     Measure(
         name="end", title="End of sentence", unit="weight on the end-of-sentence token",
         keys=lambda tokens: tokens.end, why_not="no end token is read",
-        explained="The weight on the token that ends the text, [SEP] in a BERT; of cross-attention the source's. Like "
-                  "the first token it is often a sink: Clark et al. 2019 found that changing the weight on such tokens "
+        explained="The weight on the token that ends the text, [SEP] in a BERT; in cross-attention, on the source's. "
+                  "Like the first token it is often a sink: Clark et al. 2019 found that changing the weight on such "
+                  "tokens "
                   "hardly changes what BERT predicts."),
     Measure(
         name="punctuation", title="Punctuation", unit="weight on punctuation",
@@ -114,10 +117,10 @@ MEASURES = (
         name="rare", title="Rare tokens", unit="mean −ln p of the token it looks at, in nats", share=False,
         keys=lambda tokens: -tokens.frequency.log()[:, None],
         explained="How rare the tokens are that a head looks at: −ln p of each, averaged by weight, where p is the "
-                  "share of all tokens of its training corpus that are this one, counted from the corpus with one more "
-                  "of each. A head above the uniform value prefers rare tokens, one below it frequent ones. "
-                  "Names, punctuation and the tokens at both ends differ in frequency too, so a head that follows "
-                  "one of these has a value of its own without knowing what is rare."),
+                  "token's share of all tokens of the training corpus, with one added to every count. A head above "
+                  "the uniform value prefers rare tokens, one below it frequent ones. Names, punctuation and the "
+                  "tokens at both ends differ in frequency too, so a head that follows one "
+                  "of these can have an unusual value without knowing what is rare."),
     Measure(
         name="induction", title="Induction", unit="random tokens twice: weight on what came next", kinds=BOTH,
         keys=_after_earlier, repeated=True, why_not="the texts have too few different tokens",
@@ -130,8 +133,8 @@ MEASURES = (
         kinds=("cross",), keys=lambda tokens: tokens.linked,
         explained="The weight on the pieces of the source word that the target word about to be written comes from, by "
                   "a word alignment learned from counts alone (IBM Model 1, Brown et al. 1993). That alignment is "
-                  "itself often wrong, above all for rare and small words, so agreement is evidence and disagreement "
-                  "is little."),
+                  "itself often wrong, above all for rare and small words, so agreement is good evidence, and "
+                  "disagreement is weak evidence."),
     Measure(
         name="alignment_read", title="Alignment with the word just read", unit="weight on its source word",
         kinds=("cross",), keys=_read_before,

@@ -83,12 +83,12 @@ class Tokens:
     @property
     def ids(self) -> Tensor:
         """The ids of the keys (B, Tk)."""
-        return _known(self.key_ids, "only the weights are known, and not of which tokens")
+        return _known(self.key_ids, "only the weights are known, not the tokens")
 
     @property
     def same(self) -> Tensor:
         """The keys that are the very token of the query, the query's own place too (B, Tq, Tk)."""
-        queries = _known(self.query_ids, "only the weights are known, and not of which tokens")
+        queries = _known(self.query_ids, "only the weights are known, not the tokens")
         return self.ids[:, None] == queries[:, :, None]
 
     @property

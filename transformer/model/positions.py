@@ -135,9 +135,9 @@ class Turned(Positions):
     source = "Su et al. 2021, section 3.2.2"
     undone = "queries and keys are not rotated"
     attended = "rotary"
-    likeness = ("The mean cosine of the angle between two positions over all pairs of features: by how much a query's "
-                "product with an equal key shrinks with the distance, if all pairs are of one size. Only the distance "
-                "counts, so it is constant along diagonals.")
+    likeness = ("The mean cosine of the angle between two positions over all pairs of features: how much a query's "
+                "product with an equal key shrinks with the distance, if all pairs have the same size. Only the "
+                "distance counts, so it is constant along diagonals.")
 
     def angles(self, places: range, config: ModelConfig, *, rotary: Rotary | None = None,
                device: torch.device | None = None) -> Tensor:
@@ -233,7 +233,7 @@ class Alibi(Positions):
 
     def describe(self, config: ModelConfig) -> str:
         slopes = ", ".join(f"{slope:.4g}" for slope in self.slopes(config).tolist())
-        sides = " An encoder sees how far a token stands, and not on which side." if config.encoder_layers else ""
+        sides = " An encoder sees how far away a token is, but not on which side." if config.encoder_layers else ""
         return f"{super().describe(config)}{sides} The slopes of heads 0 to {config.n_heads - 1}: {slopes}."
 
 
@@ -255,8 +255,8 @@ def buckets_of(apart: Tensor, buckets: int, furthest: int, *, causal: bool) -> T
 class Relative(Positions):
     name = "relative"
     title = "Relative positions"
-    sentence = ("Nothing is added to the embeddings: a number that every head learned for a distance is added to the "
-                "scores of all layers; distances far away share one.")
+    sentence = ("Nothing is added to the embeddings: every head has learned a number for each distance, which is "
+                "added to its scores in all layers; large distances share one.")
     source = "Raffel et al. 2020, section 2.1"
     undone = "nothing is added to the scores"
     attended = "relative bias"
