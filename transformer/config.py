@@ -219,17 +219,17 @@ class ModelConfig(Config):
             for rotary in filter(None, (self.rotary, self.window_rotary)):
                 turned = rotary.dim or self.width
                 if turned > self.width:
-                    raise ValueError(f"rotary positions turn {turned} features, and a head has {self.width}")
+                    raise ValueError(f"rotary positions turn {turned} features, but a head has only {self.width}")
                 if turned == self.width and turned % 2:
-                    raise ValueError(f"rotary positions turn pairs, and a head of {turned} is odd; choose an even "
-                                     "head_dim")
+                    raise ValueError(f"rotary positions turn pairs of features, but a head has {turned}; choose an "
+                                     "even head_dim")
                 if turned % 2 and (rotary.layout == "interleaved" or rotary.scaling in ("yarn", "longrope")):
-                    raise ValueError(f"rotary positions turn pairs, and the {turned} of {self.width} features that "
-                                     "are turned are odd; choose an even dim of rotary")
+                    raise ValueError(f"rotary positions turn pairs of features, but {turned} of {self.width} are "
+                                     "turned; choose an even dim of rotary")
                 if rotary.scaling == "longrope" and not len(rotary.short) == len(rotary.long) == turned // 2:
                     raise ValueError(f"longrope scaling needs {turned // 2} factors, short and long, one for each pair")
         if self.parallel and (self.norm not in ("pre", "both") or (self.encoder_layers and self.decoder_layers)):
-            raise ValueError("parallel attention and feed-forward need pre-norm, and a stack that crosses to no other")
+            raise ValueError("parallel attention and feed-forward need pre-norm, and a stack without cross-attention")
         if self.tie_embeddings and self.src_vocab_size not in (None, self.vocab_size):
             raise ValueError(f"tie_embeddings needs one vocabulary, not {self.src_vocab_size} and {self.vocab_size} "
                              "pieces; set tie_embeddings=false or leave src_vocab_size out")
@@ -286,21 +286,22 @@ class TrainConfig(Config):
             if not name.strip():
                 raise ValueError("a language is empty; name both, or leave them out")
             if len(name) > LONGEST_LANGUAGE:
-                raise ValueError(f"a language has {len(name):,} characters, at most {LONGEST_LANGUAGE}; shorten it")
+                raise ValueError(f"a language has {len(name):,} characters; the limit is {LONGEST_LANGUAGE}. Please "
+                                 "shorten it")
         if self.languages and self.task != "translation":
-            raise ValueError(f"languages are those of a translation, and this learns {self.task}; leave them out")
+            raise ValueError(f"languages are only for translation, and this task is {self.task}; leave them out")
         return self
 
     @model_validator(mode="after")
     def _can_be_pinned(self) -> Self:
         if len(self.pinned) > MOST_PINNED:
-            raise ValueError(f"{len(self.pinned)} pinned texts, at most {MOST_PINNED}; leave some out")
+            raise ValueError(f"{len(self.pinned)} pinned texts; the limit is {MOST_PINNED}. Please leave some out")
         for place, text in enumerate(self.pinned, start=1):
             if not text.strip():
                 raise ValueError(f"pinned text {place} is empty; type one or leave it out")
             if len(text) > LONGEST_PINNED:
-                raise ValueError(f"pinned text {place} has {len(text):,} characters, at most {LONGEST_PINNED}; "
-                                 "shorten it")
+                raise ValueError(f"pinned text {place} has {len(text):,} characters; the limit is {LONGEST_PINNED}. "
+                                 "Please shorten it")
             if self.task == "translation" and not all(part.strip() for part in text.split("\t", 1)):
                 raise ValueError(f"pinned text {place} has nothing on one side of its tab; write `source TAB target`, "
                                  "or the source alone")

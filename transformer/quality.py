@@ -129,7 +129,7 @@ def bag_of_words(found: LabelledCorpus, items: list[tuple[str, str]]) -> tuple[f
         from sklearn.linear_model import LogisticRegression
         from sklearn.pipeline import make_pipeline
     except ImportError:
-        return None, "scikit-learn is not installed; pip install scikit-learn brings it"
+        return None, "scikit-learn is not installed; pip install scikit-learn installs it"
     texts, labels = zip(*found.split("train"), strict=True)
     models = [make_pipeline(CountVectorizer(), LogisticRegression(C=c, max_iter=2_000))
               for c in (0.1, 0.3, 1.0, 3.0, 10.0)]

@@ -58,7 +58,8 @@ def check_name(name: str) -> str:
     if not name:
         raise ValueError("the run has no name; type one, such as my-first-run")
     if len(name) > LONGEST_NAME:
-        raise ValueError(f"the name has {len(name):,} characters, at most {LONGEST_NAME}; shorten it")
+        raise ValueError(f"the name has {len(name):,} characters; at most {LONGEST_NAME} are allowed. Please shorten "
+                         "it")
     if not NAME.fullmatch(name):
         raise ValueError("a name has letters from a to z, digits, '.', '-' and '_', and starts with a letter or a "
                          f"digit; {name!r} has something else")

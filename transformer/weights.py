@@ -86,10 +86,10 @@ def read_header(path: Path) -> Header:
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise Refused(f"{broken}: its metadata should be texts by name; copy it again")
     if (characters := sum(len(name) + len(value) for name, value in metadata.items())) > LARGEST_METADATA:
-        raise Refused(f"{path.name} has {characters:,} characters of metadata, at most {LARGEST_METADATA:,}; save it "
-                      "again with less")
+        raise Refused(f"{path.name} has {characters:,} characters of metadata; the limit is {LARGEST_METADATA:,}. "
+                      "Please save it again with less")
     if len(about) > MOST_TENSORS:
-        raise Refused(f"{path.name} has {len(about):,} tensors, at most {MOST_TENSORS:,}; copy it again")
+        raise Refused(f"{path.name} has {len(about):,} tensors; the limit is {MOST_TENSORS:,}. Please copy it again")
     found, spans = {}, []
     for name, entry in about.items():
         found[name], span = _stored(path, name, entry, start=8 + length)
@@ -143,7 +143,7 @@ def misfit(found: Mapping[str, Stored], config: ModelConfig) -> str | None:
         there = {name.split(".")[2] for name in found if name.startswith(f"{stack}.layers.")}
         needed = min(layers, 1) if config.shared_layers else layers
         if len(there) != needed:  # said before a model of so many is laid out
-            return f"there are weights of {len(there)} {stack} layers, and should be of {needed}"
+            return f"there are weights for {len(there)} {stack} layers, but there should be {needed}"
     left = dict(found)
     for names, shape in expected_tensors(config):
         there = sorted(names & left.keys())

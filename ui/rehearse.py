@@ -62,13 +62,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="headsup rehearse", description="A class of phones plays against a running "
                                      "server: they join, follow, and vote.")
     parser.add_argument("link", help="the lecturer's link of a room (http://…/lead#…), or the address of a server on "
-                        "this computer, which then gets a room of its own for the time")
+                        "this computer, which then opens a room for the rehearsal")
     parser.add_argument("--people", type=int, default=60, help="how many phones; 60 if not given")
     parser.add_argument("--seconds", type=float, default=30, help="how long they follow; 30 if not given")
     args = parser.parse_args()
     parts = urlsplit(args.link if "://" in args.link else f"http://{args.link}")
     if not parts.hostname or not 1 <= args.people <= 1_000 or not 4 <= args.seconds <= 3_600:
-        parser.error("name a link or an address, 1 to 1,000 phones and 4 to 3,600 seconds")
+        parser.error("give a link or an address, 1 to 1,000 phones and 4 to 3,600 seconds")
     url, key, own = f"{parts.scheme}://{parts.netloc}", parts.fragment, None
     try:
         if not key:
@@ -79,7 +79,7 @@ def main() -> None:
             own.publish(room.id, view, None, "rehearsal")
         found = asyncio.run(play(url, key, args.people, args.seconds))
     except ValueError as error:
-        hint = "" if parts.fragment else " Does the server keep its things in another HEADSUP_HOME?"
+        hint = "" if parts.fragment else " Does the server use another HEADSUP_HOME?"
         sys.exit(f"{error}.{hint}")
     except OSError as error:
         sys.exit(f"No server answers at {url}: {error}.")

@@ -39,10 +39,10 @@ def read_view(data: bytes | str) -> tuple[str, dict[str, str]]:
         raise ValueError(f"This view was saved by another version (file version {view['headsup_view']}; this one reads "
                          f"{VERSION}).")
     if view["page"] not in PAGES:
-        raise ValueError(f"This view is of a page named {view['page'][:40]!r}, which is not here.")
+        raise ValueError(f"This view belongs to a page named {view['page'][:40]!r}, which does not exist here.")
     params = view.get("params")
     if not isinstance(params, dict) or not all(isinstance(value, str) for value in params.values()):
-        raise ValueError("This view is damaged: its parameters are texts under names.")
+        raise ValueError("This view is damaged: each of its parameters should be a text with a name.")
     if len(params) > MOST_PARAMS:
         raise ValueError(f"This view is damaged: it has {len(params)} parameters, and at most {MOST_PARAMS} are read.")
     return view["page"], params

@@ -200,12 +200,12 @@ def announce_address(host: str, port: int, link: "TeachersLink", *, url: str = "
               end=", ")
     print("until Ctrl-C.")
     if os.environ.get("HEADSUP_SHARED"):
-        print("Shared: visitors look, type and step, and start runs where the teacher allows it; they name no file of "
-              "this computer.")
+        print("Shared: visitors look, type and step, and start runs where the teacher allows it; they cannot name "
+              "files on this computer.")
     try:
         link.print_at(url or address_of(host, port))
     except OSError as error:
-        print(f"Teacher: no link, for the server cannot write to its home ({error}).")
+        print(f"Teacher: no link, because the server cannot write to its home ({error}).")
     sys.stdout.flush()
 
 
@@ -215,9 +215,10 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 lets others in")
     parser.add_argument("--port", type=int, help=f"{DEFAULT_PORT} or the next free one if not given")
     parser.add_argument("--shared", action="store_true", help="others use this server, through a proxy or a tunnel; "
-                        "a host other than this computer alone says so by itself")
-    parser.add_argument("--name", action="append", default=[], help="a name by which a proxy leads here, such as "
-                        "heads.example.org; may be given more than once")
+                        "implied by a host other than this computer")
+    parser.add_argument("--name", action="append", default=[], help="a name by which a proxy reaches this server, "
+                                                                    "such as heads.example.org; may be given more "
+                                                                    "than once")
     args = parser.parse_args()
     if args.shared or args.name or args.host not in ("127.0.0.1", "localhost", "::1"):
         os.environ["HEADSUP_SHARED"] = "1"

@@ -23,7 +23,7 @@ LONGEST_TRANSLATION = 200  # tokens: where a model's own translation is cut off 
 def within(text: str, longest: int, what: str = "text") -> str:
     """The text. Raises ValueError where it is longer than it may be."""
     if len(text) > longest:
-        raise ValueError(f"this {what} has {len(text):,} characters, and at most {longest:,} are read; shorten it")
+        raise ValueError(f"this {what} has {len(text):,} characters; at most {longest:,} are read. Please shorten it")
     return text
 
 

@@ -44,12 +44,13 @@ def main() -> None:
                         help="how many processes; as many as there are cores if not given")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 lets others in")
     parser.add_argument("--port", type=int, help="8501 or the next free one if not given")
-    parser.add_argument("--name", action="append", default=[], help="a name by which others come here, such as "
+    parser.add_argument("--name", action="append", default=[], help="a name by which others reach this server, such as "
                         "heads.example.org; may be given more than once")
-    parser.add_argument("--metrics", type=int, metavar="PORT", help="give figures for Prometheus on that port of this "
+    parser.add_argument("--metrics", type=int, metavar="PORT", help="serve figures for Prometheus on that port of this "
                         "computer; 0 for any that is free")
-    parser.add_argument("--proxy-elsewhere", action="store_true", help="start no Caddy: the workers listen on HOST, "
-                        "from PORT on one port each, for a proxy that nobody can go round")
+    parser.add_argument("--proxy-elsewhere", action="store_true", help="do not start Caddy: the workers listen on "
+                                                                       "HOST, one port each from PORT on, for a proxy "
+                                                                       "that nobody can bypass")
     args = parser.parse_args()
     if not 1 <= args.workers <= 64:
         parser.error("--workers is a number from 1 to 64")
@@ -209,7 +210,7 @@ def wait_for(crew: "Crew", there: Callable[[], bool]) -> None:
         crew.wait(LOOK)
         crew.look()
         if time.monotonic() > until or any(member.failures >= GIVE_UP for member in crew.members):
-            raise ValueError("it does not start; what is above says why")
+            raise ValueError("it does not start; the lines above say why")
 
 
 def answers(host: str, port: int, path: str = "/health", seconds: float = 5) -> bool:

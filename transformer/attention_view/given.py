@@ -124,8 +124,8 @@ def given(attention: object, tokens: Sequence[str] | None, *, encoder_attention:
         attention = attention.attentions or ()
     if attention is not None:  # a model that looks at itself
         if any(one is not None for one in (encoder_attention, decoder_attention, cross_attention)):
-            raise ValueError("attention is of a model that looks at itself alone; leave it out, or the "
-                             "encoder_attention, decoder_attention and cross_attention beside it")
+            raise ValueError("attention is for a model with self-attention only; leave it out, or leave out "
+                             "encoder_attention, decoder_attention and cross_attention")
         layers = _layers("own", attention)
         if any(layer.triu(1).any() for layer in layers if layer.dim() > 1):  # at what comes later too
             encoder_attention, encoder_tokens = layers, tokens

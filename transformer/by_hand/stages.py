@@ -53,11 +53,11 @@ class Settings:
         if not self.words:
             raise ValueError("there is no word in the sentence; type at least one")
         if len(self.sentence) > LETTERS:
-            raise ValueError(f"the sentence has {len(self.sentence):,} characters and at most {LETTERS} are written "
-                             "out; leave some out")
+            raise ValueError(f"the sentence has {len(self.sentence):,} characters; at most {LETTERS} can be written "
+                             "out. Please shorten it")
         if len(self.words) > WORDS:
-            raise ValueError(f"the sentence has {len(self.words):,} words and at most {WORDS} are written out; "
-                             "leave some out")
+            raise ValueError(f"the sentence has {len(self.words):,} words; at most {WORDS} can be written out. Please "
+                             "shorten it")
 
     @property
     def words(self) -> list[str]:

@@ -66,13 +66,14 @@ def import_(
                                   "EleutherAI/pythia-70m@step1000, the zip of a checkpoint, or smollm2, a language "
                                   "model of 135 million parameters that is fetched (93 MB); several folders or names "
                                   "become the training steps of one checkpoint.")],
-    out: Annotated[Path | None, typer.Option(help="The checkpoint folder; else imports/NAME in HEADSUP_HOME.")] = None,
+    out: Annotated[Path | None, typer.Option(
+        help="The checkpoint folder; by default imports/NAME in HEADSUP_HOME.")] = None,
     ids: Annotated[bool, typer.Option("--ids", help="Leave the tokenizer out and show ids.")] = False,
     precision: Annotated[Precision | None, typer.Option(
-        help="Of the large weights; else as they are stored, and float32 where they are quantised.")] = None,
+        help="Precision of the large weights; by default as stored, or float32 where quantised.")] = None,
     languages: Annotated[str | None, typer.Option(
-        help="What a translator of many languages reads and writes, by its own two codes: eng_Latn,fra_Latn for NLLB, "
-             "en,fr for M2M100, en_XX,fr_XX for mBART.")] = None,
+        help="The languages that a multilingual translator reads and writes, as two of its own codes: "
+             "eng_Latn,fra_Latn for NLLB, en,fr for M2M100, en_XX,fr_XX for mBART.")] = None,
     check: Annotated[bool, typer.Option("--check", help="Compare with the transformers package.")] = False,
     as_json: AsJson = False,
 ) -> None:

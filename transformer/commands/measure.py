@@ -40,8 +40,8 @@ def roles(
     limit: Annotated[int, typer.Option(help="Held-out sentences, or windows of text, to measure on.")] = 200,
     seed: Annotated[int, typer.Option(help="Seed of the sample and of the untrained weights.")] = 0,
     corpus: Corpus = None,
-    cache: Annotated[Path | None, typer.Option(help="Where the word alignment is kept once learned; else analysis in "
-                                                    "HEADSUP_HOME.")] = None,
+    cache: Annotated[Path | None, typer.Option(help="Where the word alignment is kept once learned; by default "
+                                                    "analysis in HEADSUP_HOME.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Explain what each measure shows.")] = False,
     write: Annotated[bool, typer.Option("--write", help="Keep it as roles.json in the checkpoint's folder, so that the "
                                                         "Heads page opens on it.")] = False,

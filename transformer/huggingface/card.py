@@ -8,7 +8,7 @@ from transformer.huggingface.folder import NEUTRAL
 from transformer.task import TASKS
 
 HEADS = {"masked": "It predicts the pieces that are masked.",
-         "none": "It has no head: its attention is what there is to see."}
+         "none": "It has no head: only its attention can be shown."}
 
 
 def not_used(config: Mapping[str, object]) -> list[str]:

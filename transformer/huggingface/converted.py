@@ -40,7 +40,7 @@ def converted(folder: Path, settings: Mapping[str, object], model_type: str) -> 
             None, "its files need `pip install transformers` to be read")
     if named and not _runs(named):
         return (read_bytes(given), None) if given.is_file() else (
-            None, f"a {named[:60]} without a tokenizer.json is not read")
+            None, f"a {named[:60]} without a tokenizer.json cannot be read")
     try:
         with TemporaryDirectory() as place:
             _copy(folder, Path(place), settings, model_type)
@@ -49,7 +49,7 @@ def converted(folder: Path, settings: Mapping[str, object], model_type: str) -> 
 
                 loaded = AutoTokenizer.from_pretrained(place, local_files_only=True, trust_remote_code=False)
                 if not hasattr(loaded, "backend_tokenizer"):
-                    return None, f"a {type(loaded).__name__} without a tokenizer.json is not read"
+                    return None, f"a {type(loaded).__name__} without a tokenizer.json cannot be read"
                 return loaded.backend_tokenizer.to_str().encode(), None
     except Exception as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:120]

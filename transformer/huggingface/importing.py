@@ -60,7 +60,7 @@ def plan_of(config: Mapping[str, object], names: Mapping[str, object]) -> Plan:
     try:
         return FAMILIES[kind](config, names)
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:  # a list where a number is read, say
-        raise Refused(f"config.json has a setting that is not as in a model of type {kind} ({str(error)[:80]}); copy "
+        raise Refused(f"config.json has a setting that does not fit a model of type {kind} ({str(error)[:80]}); copy "
                       "the folder again") from None
 
 
@@ -135,7 +135,7 @@ def _tokenizers(opened: Folder | GgufFile, config: ModelConfig, *, wanted: bool,
 def _of_gguf(opened: GgufFile, config: ModelConfig) -> Found:
     content = opened.tokenizer_json()
     if content is None:
-        return None, None, {}, f"its kind, {opened.tokenizer_kind}, is not read"
+        return None, None, {}, f"its kind, {opened.tokenizer_kind}, is not supported"
     return of_content(content, config, name=opened.path.name)
 
 

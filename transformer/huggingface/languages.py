@@ -48,8 +48,8 @@ def two_codes(text: str) -> tuple[str, str]:
     """The codes of what is read and of what is written, as they are typed. Raises Refused where they are not two."""
     codes = [code.strip() for code in text.split(",")]
     if len(codes) != 2 or not all(codes):
-        raise Refused(f"the languages are {text[:60]!r}; give two codes with a comma between them, what is read and "
-                      "what is written: eng_Latn,fra_Latn for NLLB, en,fr for M2M100, en_XX,fr_XX for mBART")
+        raise Refused(f"the languages are {text[:60]!r}; give two codes with a comma between them, the language to "
+                      "read and the one to write: eng_Latn,fra_Latn for NLLB, en,fr for M2M100, en_XX,fr_XX for mBART")
     return codes[0], codes[1]
 
 

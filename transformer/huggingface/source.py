@@ -104,7 +104,7 @@ class Source:
             raise
         except Exception as error:  # the package has dozens of them, down to the network's own
             reason = str(error).strip().splitlines() or [type(error).__name__]
-            here = f"what the hub's cache on this disk has of it does not open ({why_not})" if why_not else (
+            here = f"its copy in the hub's cache on this disk cannot be opened ({why_not})" if why_not else (
                 f"there is no folder {self.origin}")
             raise Refused(f"{here}, and it cannot be fetched by that name ({reason[0][:160]})") from None
         return place

@@ -433,7 +433,7 @@ def steps(ckpt: Checkpoint, text: str, *, max_steps: int = 200, temperature: flo
     check_whole("max_steps", max_steps, 0)
     asked = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
     if sampling is not None and asked != GREEDY:
-        raise ValueError("sampling is given, and temperature, top_k, top_p or seed beside it; give one or the other")
+        raise ValueError("both sampling and temperature, top_k, top_p or seed are given; give one or the other")
     sampling = asked if sampling is None else sampling
     if not isinstance(forced, Mapping | None):
         raise ValueError(f"forced is of type {type(forced).__name__}; give {{step index: id}}")

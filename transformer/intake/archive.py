@@ -64,8 +64,8 @@ def read_archive(file: BinaryIO) -> list[Item]:
     _check_places(file, entries, directory)
     total = sum(entry.file_size for entry in entries)
     if total > LARGEST:
-        raise Refused(f"the zip would unpack to {total:,} bytes, at most {LARGEST:,}; send a smaller model, or import "
-                      "it as a folder")
+        raise Refused(f"the zip would unpack to {total:,} bytes; the limit is {LARGEST:,}. Please send a smaller "
+                      "model, or import it as a folder")
     if total > SMALL + MOST_RATIO * size:
         raise Refused(f"the zip has {size:,} bytes and would unpack to {total:,}, more than {MOST_RATIO} times as "
                       "many, which no weights do; do not use it")
@@ -92,8 +92,8 @@ def _directory(file: BinaryIO, size: int) -> int:
     if disk or first or here != count or place + END_SIZE + comment != size or start + length != place:
         raise Refused(f"the zip is damaged, or has extra data before or after it; {AGAIN}")
     if count > MOST_FILES or length > LARGEST_DIRECTORY:
-        raise Refused(f"the zip holds {count:,} files in a list of {length:,} bytes, at most {MOST_FILES} are read; "
-                      f"{AGAIN}, and nothing else")
+        raise Refused(f"the zip holds {count:,} files in a list of {length:,} bytes; at most {MOST_FILES} are read. "
+                      f"Please {AGAIN}, and nothing else")
     return start
 
 

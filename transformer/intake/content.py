@@ -82,11 +82,13 @@ def choose(items: list[tuple[Item, str]], places: dict[str, int]) -> list[Kept]:
         if most is None:
             continue
         if item.size > most:
-            raise Refused(f"{name} has {item.size:,} bytes, at most {most:,}; leave it out or make it smaller")
+            raise Refused(f"{name} has {item.size:,} bytes; the limit is {most:,}. Please leave it out or make it "
+                          "smaller")
         attention += item.size if name.startswith("attention/") else 0
         kept.append(Kept(item, name))
     if attention > ATTENTION:
-        raise Refused(f"the files in attention have {attention:,} bytes, at most {ATTENTION:,}; leave some out")
+        raise Refused(f"the files in attention have {attention:,} bytes; the limit is {ATTENTION:,}. Please leave "
+                      "some out")
     return kept
 
 

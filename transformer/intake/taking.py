@@ -88,7 +88,8 @@ def _items(sent: Sequence[tuple[str, Sent]], opened: ExitStack) -> list[Item]:
     if not sent:
         raise Refused("nothing was sent; choose a zip, or the files of a checkpoint")
     if len(sent) > MOST_FILES:
-        raise Refused(f"{len(sent):,} files were sent, at most {MOST_FILES}; send a checkpoint's files alone")
+        raise Refused(f"{len(sent):,} files were sent; the limit is {MOST_FILES}. Please send a checkpoint's files "
+                      "alone")
     if len(sent) > 1 and all(name.lower().endswith(".zip") and _begins(file).startswith(b"PK") for name, file in sent):
         raise Refused(f"{len(sent)} zips were sent; send one zip at a time")
     if len(sent) == 1 and _begins(sent[0][1]).startswith(b"PK"):
@@ -103,7 +104,7 @@ def _items(sent: Sequence[tuple[str, Sent]], opened: ExitStack) -> list[Item]:
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise Refused(f"{shown(twice, longest=60)!r} was sent twice; send each file once")
     if (total := sum(item.size for item in items)) > LARGEST:
-        raise Refused(f"the files have {total:,} bytes, at most {LARGEST:,}; send a smaller model")
+        raise Refused(f"the files have {total:,} bytes; the limit is {LARGEST:,}. Please send a smaller model")
     return items
 
 

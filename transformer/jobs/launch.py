@@ -65,11 +65,11 @@ def check_limit(runs: Path, owner: str | None, *, limit: int | None, in_all: int
     whose = [record(path.parent).get("owner") for path in runs.glob(f"*/{RECORD}") if progress(path.parent).under_way]
     theirs = whose.count(owner) if owner else 0
     if limit is not None and theirs >= limit:
-        raise ValueError(f"{theirs} of your runs are queued or training, at most {limit}; stop one, or wait until one "
-                         f"ends")
+        raise ValueError(f"{theirs} of your runs are queued or training; the limit is {limit}. Please stop one, or "
+                         "wait until one ends")
     if in_all is not None and len(whose) >= in_all:
-        raise ValueError(f"{len(whose)} runs are queued or training on this server, at most {in_all}; wait until one "
-                         f"ends")
+        raise ValueError(f"{len(whose)} runs are queued or training on this server; the limit is {in_all}. Please "
+                         "wait until one ends")
 
 
 def resume(folder: Path, *, limit: int | None = None, in_all: int | None = None, minutes: float | None = None) -> None:

@@ -105,7 +105,7 @@ class Cluster:
         except (OSError, HTTPException) as error:
             reason = getattr(error, "reason", None) or error
             raise ValueError(f"the cluster at {self.address} does not answer ({str(reason) or type(reason).__name__}); "
-                             "see that its head runs and that this machine reaches it") from None
+                             "check that its head is running and that this machine can reach it") from None
 
     def submit(self, job: str, entrypoint: str, *, environment: dict[str, str], run: str) -> None:
         """Have the head run a command, with this library as it is here at hand for it and for all its workers."""
@@ -197,7 +197,7 @@ def look(address: str, job: str) -> Job:
     except ValueError as error:
         return Job(SILENT, str(error))
     if cluster is None or cluster.address != address:
-        return Job(SILENT, f"the run is on the cluster at {address}; set {ADDRESS} to that to see how it stands")
+        return Job(SILENT, f"the run is on the cluster at {address}; set {ADDRESS} to that to see its status")
     now = time.monotonic()
     when, known = _seen.get((address, job), (0.0, None))
     if known and (known.ended or now - when < FRESH):

@@ -89,7 +89,7 @@ def row_of(opened: Opened, query: str, shown: Step | Reading | None = None) -> R
         raise ValueError("the link already shows a pair of tokens, which answers the question; leave “pair” out")
     for name, plain in PLAIN.items():
         if opened.values.get(name) not in (None, plain):
-            raise ValueError("one head is asked about, and all its tokens as the model reads them; leave "
+            raise ValueError("the question is about one head, and all its tokens as the model reads them; leave "
                              f"“{name}” out of the link")
     shown = shown_at(opened) if shown is None else shown
     kind, layer, head = head_of(opened, shown)

@@ -173,7 +173,7 @@ class _Reader:
         except ValueError:
             raise self.wrong(line, "the link cannot be read; copy it from the address bar") from None
         if parts.scheme or parts.netloc or link.startswith("//") or "\\" in parts.path:
-            raise self.wrong(line, "the link leads to another place than this app; write only what follows the host, "
+            raise self.wrong(line, "the link leads out of this app; write only what follows the host, "
                                    "such as “/translate?text=Go on.”")
         if parts.fragment or link.endswith("#"):
             raise self.wrong(line, "there is a # in the link; write %23 for it")
@@ -195,7 +195,8 @@ class _Reader:
             raise self.wrong(line, f"{quoted(kind)} is no kind of question; choose one of {', '.join(KINDS)}")
         for name, kinds in ASKING.items():
             if name in said and kind not in kinds:
-                raise self.wrong(said[name][0], f"“{name}” says nothing to a question of the kind {kind}; leave it out")
+                raise self.wrong(said[name][0], f"“{name}” means nothing for a question of the kind {kind}; leave it "
+                                                "out")
         given = {name: self._short(*said[name][:1], name, said[name][1], SENTENCES) for name in ASKING if name in said}
         if given.get("value", NUMBERS[0]) not in NUMBERS:
             raise self.wrong(said["value"][0], f"value is {quoted(given['value'])}; choose one of {', '.join(NUMBERS)}")
@@ -217,7 +218,8 @@ class _Reader:
 
     def _short(self, line: int, what: str, text: str, longest: int) -> str:
         if len(text) > longest:
-            raise self.wrong(line, f"{what} has {len(text):,} characters, at most {longest:,} are shown; shorten it")
+            raise self.wrong(line, f"{what} has {len(text):,} characters; at most {longest:,} are shown. Please "
+                                   "shorten it")
         return text
 
 

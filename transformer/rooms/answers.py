@@ -87,10 +87,10 @@ class Answers(File):
             self._check_in(db, id, device)
             if db.execute("select count(*) from found join device on device.room = found.room and device.device = "
                           "found.device and device.out = 0 where found.room = ?", [id]).fetchone()[0] >= MOST_HANDED_IN:
-                raise RoomError("the lecturer has as many views as can be looked at; wait until some are gone")
+                raise RoomError("the lecturer cannot take more views now; wait until some are gone")
             count = db.execute("select count(*) from found where room = ? and device = ?", [id, device]).fetchone()[0]
             if count >= MOST_FOUND:
-                raise RoomError(f"you have handed in {MOST_FOUND} views, which is as many as one device can")
+                raise RoomError(f"you have handed in {MOST_FOUND} views, the limit for one device")
             db.execute("insert into found (room, device, page, params, note, at) values (?, ?, ?, ?, ?, ?)",
                        [id, device, page, orjson.dumps(params), note, clock.now()])
 

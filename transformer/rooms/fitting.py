@@ -20,7 +20,7 @@ def fits(spec: Mapping[str, Any], value: object, number: int) -> int | float | l
         case "choice":
             choices = spec["each"][number % len(spec["each"])]["choices"] if "each" in spec else spec["choices"]
             if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < len(choices):
-                raise ValueError(f"the answer is none of the {len(choices)} choices; choose one")
+                raise ValueError(f"the answer is not one of the {len(choices)} choices; choose one")
             return value
         case "number":
             return _number(value, spec["least"], spec["most"])
@@ -42,7 +42,8 @@ def fits_sure(sure: object) -> int | None:
 
 def _number(value: object, least: float | None, most: float | None) -> float:
     if not is_number(value, least, most):
-        raise ValueError(f"the answer is no number{'' if least is None else f' from {least:g} to {most:g}'}; type one")
+        raise ValueError(f"the answer is not a number{'' if least is None else f' from {least:g} to {most:g}'}; type "
+                         "one")
     return float(value)
 
 
@@ -51,7 +52,7 @@ def _drawn(value: object, bars: int) -> list[float]:
         raise ValueError(f"the answer does not have {bars} bars; draw each of them")
     for bar in value:
         if isinstance(bar, bool) or not isinstance(bar, int | float) or not 0 <= bar <= TALLEST:
-            raise ValueError("a bar is no number from 0 up; draw it again")
+            raise ValueError("a bar is not a number from 0 up; draw it again")
     heights = [float(bar) for bar in value]
     if not max(heights) > 0:
         raise ValueError("all bars are empty; draw at least one")
@@ -62,7 +63,7 @@ def _drawn(value: object, bars: int) -> list[float]:
 
 def _text(value: object, longest: int) -> str:
     if not isinstance(value, str):
-        raise ValueError("the answer is no text; type one")
+        raise ValueError("the answer is not a text; type one")
     if len(value) > 4 * longest:  # before anything is done with a text of any length
         raise ValueError(f"the answer is longer than {longest} characters; shorten it")
     # what is unseen is dropped: it can turn the direction of the text around it
@@ -71,7 +72,7 @@ def _text(value: object, longest: int) -> str:
     if not text.strip(JOINERS):
         raise ValueError("the answer is empty; type something")
     if len(text) > longest:
-        raise ValueError(f"the answer has {len(text)} characters, and at most {longest} are kept; shorten it")
+        raise ValueError(f"the answer has {len(text)} characters; at most {longest} are kept. Please shorten it")
     if any(unicodedata.category(one) in ("Cc", "Cs", "Co") for one in text):  # control, halves of pairs, private
         raise ValueError("the answer has characters that cannot be shown; type it again")
     return text

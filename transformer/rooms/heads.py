@@ -74,7 +74,7 @@ def head(moment: Moment, *, query: str = "newest", of: str | None = None, heads:
     found = row_of(moment.opened, query, moment.shown)
     chosen = _heads(moment, heads)
     if len(chosen) < 2:
-        raise ValueError("there is one head to choose from; take a layer with more")
+        raise ValueError("there is only one head to choose from; take a layer with more")
     layer = moment.shown.attended(found.kind, slice(found.layer, found.layer + 1))[1][0].cpu()  # (H, Tq, Tk)
     rows = layer[:, found.query, list(found.seen)].double()  # (H, K)
     made = {"query": query, "of": of or WAYS[0], "heads": None if heads is None else chosen, "seed": seed}

@@ -36,7 +36,7 @@ def own_sentence(moment: Moment, *, of: str | None = None, query: str = "newest"
         keys.append({name: one.key[name] for name in ("right", "values", "margin", "said")})
     watch(len(texts), len(texts))
     if len(each) < min(FEWEST, len(texts)):
-        raise ValueError(f"of {len(texts)} sentences {len(each)} can be asked about ({why}); choose others")
+        raise ValueError(f"only {len(each)} of {len(texts)} sentences can be asked about ({why}); choose others")
     return Asked(
         {"about": "own sentence", "form": FORMS["own sentence"], "ask": _ask(moment, of), "each": each,
          "pieces": of != "class", "left_out": len(texts) - len(each), "of": of},
@@ -79,7 +79,7 @@ def _texts(ckpt: Checkpoint, sentences: Sequence[str] | int | None, seed: int) -
     else:
         texts = [text.strip() for text in sentences if text.strip()]
         if longer := [text for text in texts if len(text) > LONGEST]:
-            raise ValueError(f"a sentence has {len(longer[0]):,} characters, and a phone has room for {LONGEST}; "
+            raise ValueError(f"a sentence has {len(longer[0]):,} characters; a phone has room for {LONGEST}. Please "
                              "shorten it")
     texts = [*dict.fromkeys(texts)]
     if not 1 <= len(texts) <= MOST:

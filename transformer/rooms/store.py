@@ -49,7 +49,7 @@ class Store(Answers):
         now = clock.now()
         with self._writing() as db:
             if db.execute("select count(*) from room").fetchone()[0] >= MOST_ROOMS:
-                raise RoomError(f"there are {MOST_ROOMS} rooms on this server, and no more at once; end one first")
+                raise RoomError(f"there are {MOST_ROOMS} rooms on this server, the most at one time; end one first")
             while True:
                 code = new_code()
                 if not db.execute("select 1 from room where code = ?", [code]).fetchone():
@@ -189,15 +189,15 @@ class Store(Answers):
                 if count >= MOST_EVER:
                     count -= self._forget_silent(db, id)
                 if room is None or room["locked"] or here >= MOST_DEVICES or count >= MOST_EVER:
-                    raise NotIn("nobody new is let into this room now; ask the lecturer")
+                    raise NotIn("this room is closed to new phones now; ask the lecturer")
                 if coming >= MOST_COMING:
-                    raise Crowded("many are coming in at this moment; it is tried again")
+                    raise Crowded("many are joining at this moment; trying again")
                 db.execute("insert or ignore into device (room, device, number, came, seen) values (?, ?, ?, ?, ?)",
                            [id, device, number, now, now])
             row = self._db.execute("select number, out from device where room = ? and device = ?",
                                    [id, device]).fetchone()
         if row["out"]:
-            raise NotIn("the lecturer has taken this device out of the room")
+            raise NotIn("the lecturer has removed this device from the room")
         return row["number"]
 
     def is_in(self, id: str, device: str) -> bool:

@@ -31,8 +31,8 @@ def read_bytes(path: Path) -> bytes:
     """A tokenizer's file. Raises ValueError where it cannot be read, or is larger than any tokenizer is."""
     try:
         if path.stat().st_size > LARGEST:
-            raise ValueError(f"the tokenizer {path.name} has {path.stat().st_size:,} bytes, at most {LARGEST:,}; "
-                             "import without it")
+            raise ValueError(f"the tokenizer {path.name} has {path.stat().st_size:,} bytes; the limit is {LARGEST:,}. "
+                             "Please import without it")
         return path.read_bytes()
     except OSError as error:
         raise ValueError(f"the tokenizer {path.name} cannot be read ({error.strerror}); put the file back") from error

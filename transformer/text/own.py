@@ -72,8 +72,8 @@ def read_labelled(path: Path) -> tuple[list[str], dict[str, list[Labelled]]]:
         raise ValueError(f"{path.name} has {len(classes)} class{'es' * (not classes)}, at least 2 are needed to tell "
                          "apart; add texts with another label")
     if len(classes) > MOST_CLASSES:
-        raise ValueError(f"{path.name} has {len(classes):,} classes, at most {MOST_CLASSES:,}; check that label and "
-                         "text are not exchanged")
+        raise ValueError(f"{path.name} has {len(classes):,} classes; the limit is {MOST_CLASSES:,}. Please check that "
+                         "label and text are not exchanged")
     return classes, deal(items)
 
 
@@ -156,7 +156,8 @@ def _content(path: Path) -> bytes:
         if is_no_file(path):
             raise ValueError(f"{path} is not a file; give the path of one with {form_of_file(path).holds}")
         if (size := path.stat().st_size) > LARGEST_FILE:
-            raise ValueError(f"{path.name} has {size:,} bytes, at most {LARGEST_FILE:,}; train on a part of it")
+            raise ValueError(f"{path.name} has {size:,} bytes; the limit is {LARGEST_FILE:,}. Please train on a part "
+                             "of it")
         return path.read_bytes()
     except OSError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror}); give the path of a file with "

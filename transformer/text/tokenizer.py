@@ -174,15 +174,15 @@ class IdsTokenizer:
         if re.fullmatch("[0-9]{1,9}", word) and int(word) < self.vocab_size:
             return int(word)
         raise ValueError(f"this checkpoint has no tokenizer and reads ids, whole numbers from 0 to "
-                         f"{self.vocab_size - 1:,} with spaces between; {word[:40]!r} is none")
+                         f"{self.vocab_size - 1:,} with spaces between; {word[:40]!r} is not one")
 
 
 def load(path: Path, *, kind: str, standardise: bool = False) -> SentencePieceTokenizer:
     """Read a saved sentencepiece model; raises ValueError when it cannot be read or is damaged."""
     try:
         if (size := path.stat().st_size) > LARGEST_FILE:
-            raise ValueError(f"the tokenizer {path.name} has {size:,} bytes, at most {LARGEST_FILE:,}; use a smaller "
-                             "one")
+            raise ValueError(f"the tokenizer {path.name} has {size:,} bytes; the limit is {LARGEST_FILE:,}. Please "
+                             "use a smaller one")
         model = path.read_bytes()
     except OSError as error:
         raise ValueError(f"the tokenizer {path.name} cannot be read ({error.strerror}); put the file back") from error

@@ -37,7 +37,7 @@ def reread(folder: Path, text: str, *, watch: Callable[[int, int], None] = lambd
     size, notes = sum(weights.numel() for weights in reading.attentions.values()), []
     if longest > MOST_TOKENS or MOST_BYTES // size < 2:
         raise ValueError(f"this text has {how_many(longest, 'token')}, and their attention in every head and at every "
-                         f"step is more than is kept here; shorten it")
+                         f"step is more than is kept here. Please shorten it")
     steps = evenly(sorted(folders), size, notes)
     found, losses = [], []
     for step in steps:

@@ -158,7 +158,7 @@ def code_to_move() -> str:
     ValueError for a visitor without a key."""
     key = key_in(cookies().get(VISITOR, ""))
     if not key:
-        raise ValueError("this browser keeps no cookies, so no run is yours here; allow them and load the page again")
+        raise ValueError("this browser blocks cookies, so no run can be yours here; allow them and load the page again")
     code = "".join(secrets.choice(LETTERS) for _ in range(10))  # 50 bits: five minutes are too short to guess them
     with held(home() / LOCK):
         moves = _moves()

@@ -65,8 +65,7 @@ def refusal(visitor: Visitor, action: Action, thing: Thing | None = None) -> str
     match action:
         case "start" | "check" | "measure" | "upload":
             if visitor.shared and visitor.owner is None:
-                return ("this browser keeps no cookies, so nothing would be yours here; allow them and load the page "
-                        "again")
+                return ("this browser blocks cookies, so nothing can be yours here; allow them and load the page again")
             return None if visitor.starting else (
                 f"only the teacher can {STARTING[action]} on this server for now; ask them to allow it")
         case "stop" | "cancel" | "rename" | "keep" | "delete" | "read":
@@ -74,18 +73,18 @@ def refusal(visitor: Visitor, action: Action, thing: Thing | None = None) -> str
         case "resume":
             return _not_theirs(visitor, action, thing) or refusal(visitor, "start")
         case "name a file":
-            return ("on a shared server, files and folders cannot be named; upload the file, or choose one that is "
-                    "offered") if visitor.shared else None
+            return ("on a shared server, files and folders cannot be named; upload the file, or choose one from the "
+                    "list") if visitor.shared else None
         case "bring in":
-            return ("on a server that others use, only the teacher brings in checkpoints; ask them, or run Heads Up on "
+            return ("on a shared server, only the teacher can add checkpoints; ask them, or run Heads Up on "
                     "your own computer") if visitor.shared else None
         case "open a room":
-            return ("on a server that others use, only the teacher opens a room; open the link that the server printed"
+            return ("on a shared server, only the teacher can open a room; open the link that the server printed"
                     ) if visitor.shared else None
         case "allow starting":
-            return "only the teacher can forbid and allow starting; open the link that the server printed"
+            return "only the teacher can allow or forbid starting runs; open the link that the server printed"
         case "oversee":
-            return "only the teacher sees all that this server keeps" if visitor.shared else None
+            return "only the teacher can see everything that this server keeps" if visitor.shared else None
     raise AssertionError(f"nothing is decided about {action!r}")
 
 
@@ -93,7 +92,7 @@ def _not_theirs(visitor: Visitor, action: str, thing: Thing) -> str | None:
     if thing.owner is None:
         return f"only the teacher can {action} this {thing.what}" if visitor.shared else None
     return None if thing.owner in (visitor.owner, visitor.before) else (
-        f"only whoever {thing.made} this {thing.what}, and the teacher, can {action} it")
+        f"only the teacher and whoever {thing.made} this {thing.what} can {action} it")
 
 
 def refuse_corpus(visitor: Visitor, name: object) -> str | None:

@@ -47,8 +47,8 @@ def minutes_left(folder: Path) -> float | None:
         return None
     left = MINUTES - describe(folder).seconds / 60
     if left < 1:
-        raise QuotaReached(f"the run {folder.name} has trained for the {MINUTES:.0f} minutes that a run has on this "
-                           "server; keep its best weights as a checkpoint, or ask the teacher to resume it")
+        raise QuotaReached(f"the run {folder.name} has trained for the {MINUTES:.0f} minutes that a run may take on "
+                           "this server; keep its best weights as a checkpoint, or ask the teacher to resume it")
     return left
 
 
@@ -56,8 +56,8 @@ def run_faults(train: TrainConfig) -> list[str]:
     """What of a training is too much for a shared server, a sentence each."""
     if not held_to_them() or train.save_every >= min(LEAST_SAVE_EVERY, train.steps):
         return []
-    return [f"save_every is {train.save_every}, at least {LEAST_SAVE_EVERY} on this server; a save stops the training "
-            "and writes all weights"]
+    return [f"save_every is {train.save_every}; on this server it must be at least {LEAST_SAVE_EVERY}, because each "
+            "save stops the training and writes all weights"]
 
 
 def check_runs() -> None:
@@ -77,11 +77,11 @@ def check_kept() -> None:
 
 def _check(folder: Path, most: int, what: str, remedy: str, *, more: int = 0) -> None:
     if held_to_them() and (taken := size_of(folder) + more) > most:
-        raise QuotaReached(f"the {what} on this server would take {size(taken)}, at most {size(most)}; "
+        raise QuotaReached(f"the {what} on this server would take {size(taken)}; the limit is {size(most)}. Please "
                            f"{remedy}")
 
 
 def said() -> str:
     """What a visitor of a shared server needs to know before starting."""
     return (f"On this server a run trains for at most {MINUTES:.0f} minutes; you can have {RUNS_OF_ONE} queued or "
-            f"training, and everybody together {RUNS_IN_ALL}. A device takes one run of each person in turn.")
+            f"training, and all users together {RUNS_IN_ALL}. Each device takes one run per person in turn.")

@@ -103,20 +103,20 @@ def _auth(auth: dict[str, Any]) -> dict[str, Any]:
     named = {name: one for name, one in auth.items() if isinstance(one, dict) and name != "client_kwargs"}
     for name, provider in (named or {"default": auth}).items():
         if not re.fullmatch(r"[a-z0-9]{1,30}", name):
-            raise ValueError(f"[auth.{name}] must be named with small letters and digits alone")
+            raise ValueError(f"[auth.{name}] must be named with lower-case letters and digits only")
         for key in PROVIDER_KEYS:
             if not isinstance(provider.get(key), str) or not provider[key]:
                 raise ValueError(f"[auth{f'.{name}' if named else ''}] needs {key}")
         _check_url(provider["server_metadata_url"], "server_metadata_url")
     if unknown := set(auth) - {*named, *SHARED_KEYS, *PROVIDER_KEYS, "client_kwargs"}:
-        raise ValueError(f"[auth] has {', '.join(sorted(unknown))}, which means nothing there")
+        raise ValueError(f"[auth] has {', '.join(sorted(unknown))}, which Heads Up does not know")
     redirect = auth.get("redirect_uri")
     parts = urlsplit(redirect if isinstance(redirect, str) else "")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path != REDIRECT or parts.query:
         raise ValueError(f"[auth] needs redirect_uri, this server's address as people open it, followed by {REDIRECT}")
     if missing := [name for name in ("authlib", "httpx2") if find_spec(name) is None]:
         install = "-e '.[sign-in]'" if IS_CLONE else '"headsup[sign-in]"'
-        raise ValueError(f"[auth] needs {' and '.join(missing)}; `pip install {install}` brings what it takes")
+        raise ValueError(f"[auth] needs {' and '.join(missing)}; `pip install {install}` installs what is needed")
     return {"auth": auth, "providers": tuple(named) or ("default",)}
 
 
@@ -141,7 +141,7 @@ def _header(header: dict[str, Any]) -> dict[str, Any]:
 def _known(said: dict[str, Any], kinds: dict[str, Any], where: str = "it") -> None:
     for key, value in said.items():
         if key not in kinds:
-            raise ValueError(f"{where} has {key}, which means nothing there; it may have {', '.join(kinds)}")
+            raise ValueError(f"{where} has {key}, which Heads Up does not know; it may have {', '.join(kinds)}")
         if not isinstance(value, kinds[key]):
             raise ValueError(f"{key} is {value!r}, which is not what belongs there")
 

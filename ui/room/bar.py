@@ -60,8 +60,8 @@ def show_room(page: str) -> None:
         _show_room(page, place)
     except FAILS as error:
         _log.error("Rooms cannot be read or written: %s", error)
-        place.warning("Rooms do not work now: the server cannot read or write their file, and its log says why. All "
-                      "else works.")
+        place.warning("Rooms do not work at the moment: the server cannot read or write their file, and its log says "
+                      "why. Everything else works.")
 
 
 def _show_room(page: str, place: DeltaGenerator) -> None:

@@ -49,7 +49,7 @@ def view_of(sent: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     known = isinstance(page, str) and page in PAGES_OF and isinstance(params, dict) and len(params) <= MOST_PARAMS
     if not known or not all(isinstance(value, str) for value in params.values()) or sum(
             len(name) + len(value) for name, value in params.items()) > LONGEST_PARAMS:
-        raise RoomError("this is no view of a page here")
+        raise RoomError("this is not a view of any page here")
     return page, {name: value for name, value in params.items() if name not in EVERYWHERE}
 
 
@@ -124,7 +124,7 @@ def _switch_off(store: Store, room: Room, sent: Mapping[str, Any]) -> None:
 
 def _asked(store: Store, room: Room) -> Question:
     if room.question is None:
-        raise RoomError("nothing is asked now")
+        raise RoomError("no question is open now")
     return store.question(room.id, room.question)
 
 

@@ -98,7 +98,7 @@ def show_lectern(page: str, room: Room) -> None:
         _secret_link("Your phone as a remote", f"{address}/lead#{key}",
                      "Scan this with your own phone, out of sight of the class: it can control the room.")
         _secret_link("A second lecturer", f"{address}/lead?desk=1#{key}",
-                     "This link opens the room to a colleague, with all that you can do. Send it to nobody else.")
+                     "This link lets a colleague do everything in the room that you can. Send it to nobody else.")
         ends = datetime.fromtimestamp(room.ends, _zone())
         st.caption(f"The room ends at {figures.markdown_text(f'{ends:%H:%M}')} and is deleted then, with all answers. "
                    f"It can last {MOST_HOURS:.0f} hours at most.")

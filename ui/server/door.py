@@ -98,13 +98,13 @@ class Door:
         try:
             await self.app(scope, receive, sending)
         except ClientDisconnect:  # or all that was announced has not come in time: what comes is no request
-            answer = PlainTextResponse("Not all of it has come.\n", 408, {"Connection": "close"})
+            answer = PlainTextResponse("The request was incomplete.\n", 408, {"Connection": "close"})
         except (sqlite3.Error, OSError) as error:
             self._log_once(error)
             answer = PlainTextResponse("The server cannot read or write its files now; its log says why.\n", 503)
         except Exception as error:
             self._log_once(error)
-            answer = PlainTextResponse("This has failed; the server's log says why.\n", 500)
+            answer = PlainTextResponse("Something went wrong; the server's log says why.\n", 500)
         else:
             return
         if begun:

@@ -118,7 +118,8 @@ def sign_in_page(asked: SignIn, *, to: str = "/", said: str = "", status: int = 
             f'<p><a class="button" href="/sign-in/start?with={name}&amp;to={quote(to, safe="")}">Sign in'
             f'{"" if len(asked.providers) == 1 else f" with {name.capitalize()}"}</a></p>' for name in asked.providers)
     why = ("On this server, Heads Up is for people who sign in." if asked.required else
-           "You can look and step without. Signed in, the runs that you start are yours in every browser.")
+           "You can look and step without signing in. Once you sign in, the runs that you start are yours in every "
+           "browser.")
     return html("Sign in", f"{said}<p>{why}</p>{ways}", status)
 
 

@@ -88,7 +88,7 @@ async def _back(request: Request) -> Response:
     provider = streamlits._get_provider_by_state(request, state)
     try:
         if provider not in asked.providers:
-            raise ValueError("nobody here has asked for that, or it was too long ago")
+            raise ValueError("this sign-in was not started here, or it was too long ago")
         claims = await _claims(request, provider)
         cookie = people.cookie(keys.cookie_secret(), issuer=claims["iss"], subject=claims["sub"],
                                name=_shown(claims), listed=_listed(claims, asked.claim))
@@ -113,7 +113,7 @@ async def _claims(request: Request, provider: str) -> dict[str, Any]:
         "aud": {"essential": True, "values": [client.client_id]}})
     claims = token.get("userinfo")
     if not claims or not all(isinstance(claims[key], str) and claims[key] for key in ("iss", "sub")):
-        raise ValueError("the provider has not said who it is")
+        raise ValueError("the provider did not say who signed in")
     return claims
 
 

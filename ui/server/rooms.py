@@ -186,7 +186,7 @@ class Rooms:
         """Raises NotIn for a browser without a cookie of this server's own."""
         visitor = request.cookies.get(keys.VISITOR, "")
         if not keys.is_signed(visitor):
-            raise NotIn("this browser keeps no cookies of this server, so it could not be told from another; allow "
+            raise NotIn("this browser blocks this server's cookies, so it cannot be told from other browsers; allow "
                         "them and load the page again")
         return device_id(room.id, visitor)
 
@@ -229,7 +229,7 @@ class Rooms:
         RoomError for a device that waits too often at once."""
         ends = time.monotonic() + WAIT_S
         if self._waits[device] >= MOST_WAITING:
-            raise RoomError("too many pages of this browser wait for the room; close some of them")
+            raise RoomError("too many pages in this browser are waiting for the room; close some of them")
         self._waits[device] += 1
         try:
             while room.rev == rev and (tally is None or self.store.tally(room.id) == tally):
@@ -319,7 +319,7 @@ def _said(handler: Answering) -> Answering:
             return _json({"error": "the room has ended"}, 404)
         except (sqlite3.Error, OSError) as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:  # others write, and for long
-                return _json({"error": "the server is busy; it is tried again"}, 503)
+                return _json({"error": "the server is busy; trying again"}, 503)
             _log.error("Rooms cannot be read or written: %s", error)  # a disk that is full, or damaged
             return _json({"error": "the server cannot keep rooms now; its log says why"}, 503)
 
@@ -364,11 +364,11 @@ async def _sent(request: Request) -> dict[str, Any]:
     async for chunk in request.stream():
         body += chunk
         if len(body) > LARGEST:
-            raise RoomError(f"at most {LARGEST:,} bytes are taken")
+            raise RoomError(f"at most {LARGEST:,} bytes are accepted")
     with suppress(orjson.JSONDecodeError):
         if isinstance(sent := orjson.loads(body), dict):
             return sent
-    raise RoomError("this is not what the page sends")
+    raise RoomError("this is not a request that the page sends")
 
 
 def _json(content: dict[str, Any], status: int = 200) -> Response:

@@ -89,10 +89,10 @@ class TeachersLink:
             cookie, following = keys.teacher_cookie(), keys.use_teachers_code(sent.get("code", ""))
         except OSError as error:
             _log.error("The teacher's sign-in cannot be written down: %s", error)
-            return PlainTextResponse("The server cannot write to its disk: it is full, or may only be read. This link "
-                                     "works once there is room.", 503)
+            return PlainTextResponse("The server cannot write to its disk: it is full or read-only. This link will "
+                                     "work once it can be written to.", 503)
         if following is None:
-            return PlainTextResponse("This link has been used or is an old one. The server has printed the next one.",
+            return PlainTextResponse("This link has been used or is out of date. The server has printed a new one.",
                                      403)
         self._print(following)
         response = Response(status_code=204)

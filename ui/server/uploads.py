@@ -43,7 +43,7 @@ class Uploads:
             return await self.app(scope, receive, send)
         session, length = sent[1], Headers(scope=scope).get("content-length", "")
         if not length.isdecimal():
-            return await PlainTextResponse("Say how long the file is.", 411)(scope, receive, send)
+            return await PlainTextResponse("The request does not say how long the file is.", 411)(scope, receive, send)
         with board().locked():  # the other workers count what is let in here before they let in more
             refusal = self._refusal(session, int(length))
             if refusal is None:
@@ -61,14 +61,14 @@ class Uploads:
 
     def _refusal(self, session: str, length: int) -> PlainTextResponse | None:
         if not _shows_uploader(get_instance(), session):
-            return PlainTextResponse("No page of yours asks for a file now.", 403)
+            return PlainTextResponse("None of your pages is waiting for a file now.", 403)
         held = _held(get_instance())
         if held[session] + coming[session] + length > self.most_of_one:
-            return PlainTextResponse(f"One visitor's files may have {size(self.most_of_one)} together; take "
-                                     "one away, or load the page again.", 413)
+            return PlainTextResponse(f"One visitor's files can take {size(self.most_of_one)} in all; remove one, or "
+                                     "load the page again.", 413)
         others = board().total("held") - board().get("held")
         if held.total() + coming.total() + length + others > self.most_of_all:
-            return PlainTextResponse(f"All visitors together may send {size(self.most_of_all)} at a time; try "
+            return PlainTextResponse(f"All visitors together can send {size(self.most_of_all)} at a time; try "
                                      "again in a minute.", 413)
         return None
 

@@ -86,8 +86,8 @@ function describe(view) {
 
 function liveWords({ message, look }) {
   if (!message.live) return "";
-  if (look.step === null) return "Following the newest snapshot; the run goes on recording.";
-  return "The run goes on; newer snapshots wait at the right end.";
+  if (look.step === null) return "Following the newest snapshot; the run keeps recording.";
+  return "The run continues; newer snapshots are at the right end.";
 }
 
 export function drawTimeline(view) {

@@ -73,7 +73,7 @@ function othersOf(stage, rest, shown) {
   bar.style.setProperty("--part", rest >= SEEN ? rest.toFixed(4) : 0);
   const cells = [part("b"), words, bar, part("span", { textContent: inPercent(rest) })];
   if (shown >= bars.rows.length && !stage.all) return part("div", { className: "others" }, ...cells);
-  const title = stage.all ? "show the likeliest alone" : `show the ${bars.rows.length} likeliest`;
+  const title = stage.all ? "show only the likeliest" : `show the ${bars.rows.length} likeliest`;
   const onclick = (event) => {
     if (event.detail) document.activeElement?.blur();
     stage.all = !stage.all;
